@@ -12,6 +12,8 @@ _DEFAULT_STREAM = 1  # DLPack's, where 0 would be ambiguous
 
 
 def is_on_gpu(array: Any) -> bool:
+    if (is_cuda := getattr(array, "is_cuda", None)) is not None:
+        return bool(is_cuda)  # of PyTorch's tensors, whose __dlpack_device__ is slow
     place = getattr(array, "__dlpack_device__", None)
     return place is not None and place()[0] == _CUDA
 

@@ -94,6 +94,54 @@ def test_training_has_the_same_losses_and_one_graph():
     assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == 1
 
 
+def gradients_of(model, total):
+    model.zero_grad()
+    total.backward(retain_graph=True)
+    return torch.cat([p.grad.flatten() for p in model.parameters()])
+
+
+def totals(outputs):
+    """What people take gradients of: the loss, parts of it, other outputs, and several of them."""
+    logits, loss = outputs
+    return loss, loss / 4, logits.square().mean(), loss + logits.mean(), loss * 3
+
+
+def test_gradients_of_all_outputs_in_every_call():
+    model, other = two_models()
+    compiled = torch.compile(other, backend=smelt_backend, dynamic=True, options={"max": {"B": 8, "T": 64}})
+    for rows, length in ((2, 9), (3, 9), (4, 13)):
+        batch = batch_of(rows, length)
+        for a, b in zip(totals(model(*batch)), totals(compiled(*batch))):
+            expected = gradients_of(model, a)
+            assert torch.allclose(gradients_of(other, b), expected, rtol=1e-4, atol=1e-6)
+
+
+class Noisy(nn.Module):
+    """The gradient of its weight is the number of elements that dropout has kept, twice as large."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(50))
+
+    def forward(self, x):
+        kept = F.dropout(x * self.weight, 0.5)
+        return kept, kept.sum()
+
+
+def test_gradients_have_the_random_numbers_of_their_call():
+    module = Noisy().train()
+    compiled = torch.compile(module, backend=smelt_backend, dynamic=True, options={"max": {"B": 8}})
+    seen = []
+    for _ in range(4):
+        kept, total = compiled(torch.ones(4, 50))
+        assert kept.sum().item() == total.item()
+        module.zero_grad()
+        total.backward()
+        assert torch.equal(module.weight.grad, kept.detach().sum(0))
+        seen.append(kept.detach())
+    assert not any(torch.equal(a, b) for a, b in zip(seen, seen[1:]))
+
+
 def test_inference_needs_no_gradient():
     model, other = two_models()
     compiled = torch.compile(other, backend=smelt_backend, dynamic=True, options={"max": {"B": 8, "T": 64}})

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any, Mapping, Optional
 
 import torch
+from torch.utils.dlpack import to_dlpack
 
+from ..arrays import in_order
 from ..errors import Error
 from .dtypes import dtype_of_input
 
@@ -25,7 +27,6 @@ def checked_inputs(
 def _checked(name: str, value: Any, dtype: Any, wide_ids: bool, device: torch.device) -> Any:
     if not isinstance(value, torch.Tensor):
         return value
-    value = value.detach()
     if dtype is not None and value.dtype != (wanted := dtype_of_input(dtype, wide_ids)):
         short = str(wanted).removeprefix("torch.")
         raise Error(f"input '{name}' is {value.dtype}, expected {wanted}: give {name}.to(torch.{short})")
@@ -47,6 +48,22 @@ def placed(what: str, tensor: torch.Tensor, device: torch.device) -> torch.Tenso
     if tensor.device != device:
         raise Error(f"{what} is on {tensor.device}, and the session is on {device}: call .to('{device}') on it")
     return tensor.cpu() if tensor.dtype in CHECKED_ON_THE_HOST else tensor
+
+
+def exchanged(arrays: Mapping[str, Any], stream: int) -> dict[str, Any]:
+    """Arrays as a session takes them. Tensors are in the order of the current stream, which is `stream`, and need no
+    more than C knows of them: the protocol in Python takes longer than all other work of a small call."""
+    tensors = {name: _capsule(name, a) for name, a in arrays.items() if isinstance(a, torch.Tensor)}
+    if len(tensors) == len(arrays):
+        return tensors
+    return {**in_order({n: a for n, a in arrays.items() if n not in tensors}, stream), **tensors}
+
+
+def _capsule(name: str, tensor: torch.Tensor) -> Any:
+    try:
+        return to_dlpack(tensor)
+    except Exception as problem:  # such as of a tensor without memory
+        raise Error(f"'{name}': a {type(tensor).__name__} on {tensor.device} that cannot be read: {problem}") from None
 
 
 def device_of(tensors: Any) -> torch.device:

@@ -2,6 +2,10 @@
 
 What Dynamo captures becomes two plans: one of the forward, and, when a gradient is first asked for, one that Smelt has
 differentiated. Parameters are inputs, so an optimiser of PyTorch's updates them where they are.
+
+Where one output is a single number, the loss, the second plan has the outputs, too, and the gradients of that number. Once
+gradients are asked for, calls run it alone, and what comes back through autograd scales the gradients. Other graphs run the
+forward, and compute it again for the gradients of all their outputs.
 """
 
 from __future__ import annotations
@@ -102,7 +106,11 @@ class CompiledGraph:
         self.trained = [i for i in self.arguments.tensors if given[i].requires_grad]
         self.program, self.values = self._imported(graph, given)
         self.forward = self._runner(compile_text(self.program.text, mode="infer", **self.options))
+        self.loss = self._only_number()
         self._backward: Optional[Runner] = None
+        self._whole: Optional[Runner] = None
+        self.expects_gradients = False
+        """Whether those of the last call were asked for, or may still be."""
         self.calls = 0
 
     def _imported(self, graph: torch.fx.GraphModule, given: list[Any]) -> tuple[Program, list[Any]]:
@@ -154,42 +162,80 @@ class CompiledGraph:
         found = self.forward.run("forward", self._inputs(tensors), call)
         return [found[n] for n in self.program.output_tensors if n is not None]
 
-    def gradients(self, call: int, tensors: list[torch.Tensor], given: tuple[Any, ...]) -> list[Any]:
+    def gradients(self, call: int, tensors: list[torch.Tensor], given: Mapping[str, Any]) -> list[Any]:
         """Of all tensors, None where there is none; random numbers are those of the call."""
         inputs = self._inputs(tensors)
-        for name, gradient in zip(self.program.float_outputs, given):
-            inputs[f"g.{name}"] = gradient.contiguous()
-        found = self.backward.run("backward", inputs, call)
+        inputs |= {f"g.{name}": gradient.contiguous() for name, gradient in given.items()}
+        return self._by_argument(self.backward.run("backward", inputs, call))
+
+    def with_gradients(self, call: int, tensors: list[torch.Tensor]) -> tuple[list[torch.Tensor], list[Any]]:
+        """All outputs, and the gradients of the loss."""
+        found = self.whole.run("forward", self._inputs(tensors), call)
+        return [found[n] for n in self.program.output_tensors if n is not None], self._by_argument(found)
+
+    def _by_argument(self, found: Mapping[str, torch.Tensor]) -> list[Any]:
         return [found.get(f"grad.i{i}") for i in self.arguments.tensors]
+
+    def _only_number(self) -> Optional[str]:
+        shapes = {n: v.shape for n, v in zip(self.program.output_tensors, self.values) if n is not None}
+        single = [n for n in self.program.float_outputs if all(size == 1 for size in shapes[n])]
+        return single[0] if len(single) == 1 else None
 
     @property
     def backward(self) -> Runner:
         if self._backward is None:
-            wanted = [f"i{i}" for i in self.trained if f"i{i}" in self.program.inputs]
-            passes = f"differentiate{{output=total,wrt={'+'.join(wanted)}}},{BEHIND_DIFFERENTIATION}"
-            text = self.program.backward_text
-            self._backward = self._runner(compile_text(text, mode="infer", pipeline=passes, **self.options))
+            self._backward = self._of_gradients(self.program.backward_text, "total")
         return self._backward
+
+    @property
+    def whole(self) -> Runner:
+        if self._whole is None:
+            self._whole = self._of_gradients(self.program.text, self.loss)
+        return self._whole
+
+    def _of_gradients(self, text: str, output: str) -> Runner:
+        wanted = [f"i{i}" for i in self.trained if f"i{i}" in self.program.inputs]
+        passes = f"differentiate{{output={output},wrt={'+'.join(wanted)}}},{BEHIND_DIFFERENTIATION}"
+        return self._runner(compile_text(text, mode="infer", pipeline=passes, **self.options))
 
 
 class _Differentiated(torch.autograd.Function):
-    """The forward plan, with the plan of the gradients behind it."""
+    """A graph with gradients: of its loss with the outputs, of other outputs by a plan of their own behind them."""
 
     @staticmethod
     def forward(context: Any, graph: CompiledGraph, call: int, *tensors: torch.Tensor) -> Any:
-        context.graph, context.call = graph, call
+        context.graph, context.call, context.early = graph, call, None
+        context.set_materialize_grads(False)
         context.save_for_backward(*tensors)
-        results = graph.run(call, list(tensors))
+        if graph.loss is not None and graph.expects_gradients:
+            results, context.early = graph.with_gradients(call, list(tensors))
+            graph.expects_gradients = False  # until they are asked for
+        else:
+            results = graph.run(call, list(tensors))
         context.mark_non_differentiable(*(r for r in results if not r.is_floating_point()))
-        context.float_places = [i for i, r in enumerate(results) if r.is_floating_point()]
+        context.floats = {i: r.shape for i, r in enumerate(results) if r.is_floating_point()}
         return tuple(results)
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(context: Any, *gradients: Any) -> Any:
-        given = tuple(gradients[i] for i in context.float_places)
-        found = context.graph.gradients(context.call, list(context.saved_tensors), given)
-        return (None, None, *found)
+        graph, tensors = context.graph, list(context.saved_tensors)
+        given = dict(zip(graph.program.float_outputs, (gradients[i] for i in context.floats)))
+        graph.expects_gradients = True
+        if [name for name, gradient in given.items() if gradient is not None] == [graph.loss]:
+            found = context.early or graph.with_gradients(context.call, tensors)[1]
+            return (None, None, *_scaled(found, given[graph.loss]))
+        device = next(g.device for g in given.values() if g is not None)
+        for name, shape in zip(given, context.floats.values()):
+            if given[name] is None:
+                given[name] = torch.zeros(shape, device=device)
+        return (None, None, *graph.gradients(context.call, tensors, given))
+
+
+def _scaled(gradients: list[Any], by: torch.Tensor) -> list[Any]:
+    """Copies, since they may be asked for again."""
+    scaled = iter(torch._foreach_mul([g for g in gradients if g is not None], by.reshape(())))
+    return [None if g is None else next(scaled) for g in gradients]
 
 
 def _ready(name: str, tensor: torch.Tensor, device: torch.device) -> torch.Tensor:

@@ -6,8 +6,7 @@ from typing import Any, Mapping, Optional
 
 import torch
 
-from ..arrays import in_order
-from .arrays import current_stream
+from .arrays import current_stream, exchanged
 
 DTYPES = {
     "f32": torch.float32,
@@ -36,13 +35,13 @@ class Runner:
     def run(self, entry: str, inputs: Mapping[str, Any], step: Optional[int] = None) -> dict[str, torch.Tensor]:
         """All outputs. `step` is that of random numbers, None: that of the run before."""
         if self.device.type == "cpu":
-            return self._run_on_host(entry, dict(inputs), step)
+            return self._run_on_host(entry, exchanged(inputs, 0), step)
         stream = current_stream(self.device)
         outputs = {
             name: torch.empty(shape, dtype=DTYPES[dtype], device=self.device)
             for name, (dtype, shape) in self._shapes_for(entry, inputs, stream).items()
         }
-        self.native.run_into(entry, in_order(inputs, stream), in_order(outputs, stream), stream, step)
+        self.native.run_into(entry, exchanged(inputs, stream), exchanged(outputs, stream), stream, step)
         return outputs
 
     def _run_on_host(self, entry: str, inputs: dict[str, Any], step: Optional[int]) -> dict[str, torch.Tensor]:
@@ -57,5 +56,5 @@ class Runner:
         if key not in self._shapes:
             if len(self._shapes) == _KEPT:
                 self._shapes.clear()
-            self._shapes[key] = self.native.output_shapes(entry, in_order(inputs, stream))
+            self._shapes[key] = self.native.output_shapes(entry, exchanged(inputs, stream))
         return self._shapes[key]

@@ -7,11 +7,10 @@ from typing import Any, Mapping, Optional
 
 import torch
 
-from ..arrays import in_order
 from ..errors import Error
 from ..plan import PathLike, Plan
 from ..session import Session, StepResult
-from .arrays import checked_inputs, current_stream, device_for, device_of, for_weights
+from .arrays import checked_inputs, current_stream, device_for, device_of, exchanged, for_weights
 from .attach import attach, detach
 from .conditions import check_sizes
 from .outputs import Runner
@@ -73,7 +72,7 @@ class ModuleSession(Session):
         if out is None:
             return self._runner.run(name, given)
         stream = current_stream(self.device)
-        self._native.run_into(name, in_order(given, stream), in_order(out, stream), stream)
+        self._native.run_into(name, exchanged(given, stream), exchanged(out, stream), stream)
         return dict(out)
 
     def step(self, *, lr: Optional[float] = None, **inputs: Any) -> StepResult:
@@ -88,7 +87,7 @@ class ModuleSession(Session):
 
     def _train(self, entry: str, inputs: Mapping[str, Any], rate: Optional[float]) -> dict[str, Any]:
         stream = current_stream(self.device)
-        return self._run_training(entry, in_order(inputs, stream), rate, stream)
+        return self._run_training(entry, exchanged(inputs, stream), rate, stream)
 
     def _rate(self, lr: Optional[float]) -> Optional[float]:
         return self._plan.lr if lr is None and self.updates == 0 else lr
