@@ -94,6 +94,16 @@ def classes(generator, rows, length, labels):
     return batch
 
 
+def answers(generator, rows, length, labels):
+    """Where an answer begins and ends; beyond the end, which is counted by no loss, in the first row."""
+    batch = tokens(generator, rows, length, False)
+    if labels:
+        for name in ("start_positions", "end_positions"):
+            batch[name] = torch.randint(0, length, (rows,), generator=generator)
+            batch[name][0] = length + 3
+    return batch
+
+
 def pairs(generator, rows, length, labels):
     """Of an encoder and a decoder, whose own tokens are made of the labels in the model."""
     return tokens(generator, rows, length, True)
@@ -132,6 +142,7 @@ def images_and_texts(generator, rows, length, labels):
 INPUTS: dict[str, Callable] = {
     "tokens": tokens,
     "classes": classes,
+    "answers": answers,
     "pairs": pairs,
     "images": images,
     "speech": speech,

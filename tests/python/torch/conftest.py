@@ -17,7 +17,7 @@ else:
     print("tests/python/torch: skipped, as torch or transformers is not installed", file=sys.stderr)
     collect_ignore_glob = ["test_*.py"]
 
-QUICK = ("bert", "gpt2", "llama", "t5", "vit", "mixtral", "wav2vec2")
+QUICK = ("bert", "gpt2", "llama", "t5", "vit", "mixtral", "wav2vec2", "bert-answers")
 
 
 def pytest_addoption(parser):

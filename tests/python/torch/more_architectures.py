@@ -19,6 +19,7 @@ from architectures import Architecture as A
 XL = dict(d_model=32, n_layer=2, n_head=4, d_inner=64, vocab_size=WORDS)
 
 ARCHITECTURES = {
+    "bert-answers": A("BertForQuestionAnswering", TEXT, "answers"),
     "beit": A("BeitForImageClassification", dict(VISION, use_relative_position_bias=True), "images"),
     "blenderbot": A("BlenderbotForConditionalGeneration", BART, "pairs"),
     "camembert": A("CamembertForMaskedLM", dict(TEXT, max_position_embeddings=66, **SPECIAL)),

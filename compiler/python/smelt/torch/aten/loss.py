@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from ..registry import refuse, row
 from ..values import Value
 from .reduction import count_as
@@ -34,6 +33,13 @@ def _classes_last(w, x: Value) -> Value:
     return w.transpose(x, [0, *range(2, x.rank), 1])
 
 
+def _with_fixed_index(w, target: Value, ignore_index) -> tuple[Value, int]:
+    """The target that is not counted is a number; where it is a size, as of answers beyond the end, it becomes -100."""
+    if isinstance(ignore_index, int):
+        return target, ignore_index
+    return w.select(w.binary("eq", target, ignore_index), -100, target), -100
+
+
 def _counted(w, target: Value, ignore_index: int) -> Value:
     return w.binary("ne", target, ignore_index)
 
@@ -48,7 +54,7 @@ def cross_entropy(w, out, self, target, weight=None, reduction=MEAN, ignore_inde
     logits = _classes_last(w, w.cast(self, "f32"))
     if target.dtype == "f32":
         return _against_shares(w, out, logits, _classes_last(w, target), weight, reduction, label_smoothing)
-    target = w.cast(target, "i32")
+    target, ignore_index = _with_fixed_index(w, w.cast(target, "i32"), ignore_index)
     fields = f"ignore_index = {ignore_index}"
     if label_smoothing:
         fields += f", label_smoothing = {float(label_smoothing)!r}"
@@ -82,7 +88,8 @@ def _picked(w, logs: Value, target: Value) -> Value:
 
 
 def _nll(w, out, self, target, weight, reduction, ignore_index):
-    logs, target = _classes_last(w, w.cast(self, "f32")), w.cast(target, "i32")
+    logs = _classes_last(w, w.cast(self, "f32"))
+    target, ignore_index = _with_fixed_index(w, w.cast(target, "i32"), ignore_index)
     counted = _counted(w, target, ignore_index)
     counts = w.cast(counted, "f32") if weight is None else _class_weights(w, weight, target, counted)
     losses = w.unary("neg", w.mul(_picked(w, logs, target), counts))
