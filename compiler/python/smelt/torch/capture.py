@@ -75,7 +75,7 @@ def capture(
     _check_arguments(arguments)
     dims = _Dims(bounds)
     shapes = dims.specification(arguments, dynamic_shapes or {})
-    with _plain_attention():
+    with _plain_attention(), _configured_without_cache(module):
         with _mode(module, training), _plain_forward(module, arguments):
             program, shapes = _exported(module, arguments, shapes)
         program = taken_apart(program)
@@ -90,6 +90,19 @@ def _without_cache(module: torch.nn.Module, arguments: dict[str, Any]) -> dict[s
     """A plan returns no cache of keys and values, so none is made where forward has a switch for it."""
     has_switch = "use_cache" in inspect.signature(module.forward).parameters
     return {**arguments, "use_cache": False} if has_switch and "use_cache" not in arguments else arguments
+
+
+@contextmanager
+def _configured_without_cache(module: torch.nn.Module) -> Iterator[None]:
+    """The same for a forward whose switch is in the configuration alone."""
+    configs = {id(c): c for part in module.modules() if getattr(c := getattr(part, "config", None), "use_cache", False) is True}
+    for config in configs.values():
+        config.use_cache = False
+    try:
+        yield
+    finally:
+        for config in configs.values():
+            config.use_cache = True
 
 
 def _detached(arguments: dict[str, Any]) -> dict[str, Any]:
