@@ -67,7 +67,7 @@ class ParametersOf {
     KernelParameter& made = parameters_[x.access.param];
     made.read |= x.kind != Kind::store;
     made.written |= x.kind != Kind::load;
-    if (x.kind == Kind::store && param.indices) made.indices = param.indices;
+    if (x.kind == Kind::store && param.indices) keep_written(param, made);
     if (param.partial) return;
     if (x.access.computed >= 0) {
       made.table_elements = param.table_elements;
@@ -77,6 +77,12 @@ class ParametersOf {
     access.strides.insert(access.strides.end(), x.access.strides.begin(), x.access.strides.end());
     while (!access.strides.empty() && access.strides.back().is_zero()) access.strides.pop_back();
     if (!llvm::is_contained(made.accesses, access)) made.accesses.push_back(std::move(access));
+  }
+
+  /// Numbers that the kernel leaves where they are have to be within the bounds of those that it writes.
+  static void keep_written(const KernelParam& param, KernelParameter& made) {
+    made.indices = param.indices;
+    made.read |= param.input;
   }
 
   /// What the template around a body reads and writes.

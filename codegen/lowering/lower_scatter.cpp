@@ -130,6 +130,12 @@ Kernel last_of_segment(const Node& scatter, const Layout& source) {
   return kernel;
 }
 
+/// Integers whose range is known may be indices: loading a plan proves it of every element that a kernel may
+/// read, which padding between rows is none of.
+bool may_be_indices(const ProgramBuilder& builder, const Node& scatter) {
+  return builder.indices(*scatter.result()).has_value();
+}
+
 /// Where the indices lie densely, and the updates so that their indexed dims are walked as one.
 struct Sources {
   Layout indices, updates;
@@ -138,8 +144,10 @@ struct Sources {
 Sources sources_of(ProgramBuilder& builder, const Node& scatter) {
   const Value &indices = *scatter.operand(1), &updates = *scatter.operand(2);
   const bool dense = is_dense(indices.shape(), indices.layout->strides);
-  const bool even =
-      lies_evenly(updates.shape(), updates.layout->strides, scatter.int_attr("axis"), indices.rank());
+  const std::vector<Dim>& strides = updates.layout->strides;
+  const bool even = may_be_indices(builder, scatter)
+                        ? is_dense(updates.shape(), strides)
+                        : lies_evenly(updates.shape(), strides, scatter.int_attr("axis"), indices.rank());
   Layout index = dense ? *indices.layout : dense_copy(builder, indices, scatter.source);
   return {std::move(index), even ? *updates.layout : dense_copy(builder, updates, scatter.source)};
 }
@@ -188,6 +196,13 @@ namespace {
 
 using MakeKernel = Kernel (*)(const Node&, const Layout&);
 
+/// Rows without updates keep what init has put there, which has the range, too.
+void note_ranges(const ProgramBuilder& builder, const Node& scatter, Kernel& kernel) {
+  if (!may_be_indices(builder, scatter)) return;
+  kernel.params[0].indices = builder.indices(*scatter.operand(2));
+  kernel.params[3].indices = builder.indices(*scatter.result());
+}
+
 /// The kernel changes what init has left where the result goes.
 void lower_segments(ProgramBuilder& builder, const Node& scatter, MakeKernel make) {
   const Value &init = *scatter.operand(0), &result = *scatter.result();
@@ -197,8 +212,10 @@ void lower_segments(ProgramBuilder& builder, const Node& scatter, MakeKernel mak
   const auto [permutation, begins] = add_sort(builder, scatter, indices);
   const std::vector<BufferRef> arguments = {
       {from.buffer, from.offset}, {permutation, 0}, {begins, 0}, {out.buffer, out.offset}};
+  Kernel kernel = make(scatter, from);
+  note_ranges(builder, scatter, kernel);
   KernelStep step{
-      .kernel = builder.add_kernel(make(scatter, from), arguments), .arguments = arguments, .random_ids = {}};
+      .kernel = builder.add_kernel(std::move(kernel), arguments), .arguments = arguments, .random_ids = {}};
   builder.add_step(std::move(step), {from.buffer, permutation, begins, out.buffer}, {out.buffer});
 }
 

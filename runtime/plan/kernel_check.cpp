@@ -87,12 +87,12 @@ class LaunchCheck {
   }
 
   /// Indices are read as they were when the stage began: what it writes lies elsewhere, or is written element
-  /// by element in their place.
+  /// by element in their place. What a parameter writes itself are numbers within the bounds that it reads.
   void check_kept(size_t i) const {
     const int index = launch_.arguments[i].buffer;
     for (size_t j = 0; j < launch_.arguments.size(); ++j) {
       const int written = launch_.arguments[j].buffer;
-      if (!parameter(j).written || parameter(j).stage != parameter(i).stage) continue;
+      if (j == i || !parameter(j).written || parameter(j).stage != parameter(i).stage) continue;
       const bool in_place = listed_pair({written, index}), same = is_same_memory(written, index);
       if (!same && (!in_place || parameter(j).accesses == parameter(i).accesses)) continue;
       fail_with(Status::invalid_file,

@@ -65,6 +65,43 @@ graph @g(%t: f32[B,7], %i: i32[9], %u: f32[B,9]) {
 })");
 }
 
+/// Loading the plan proves that they are rows of the table, those that no update reaches among them.
+TEST_P(ScatterPlans, WhatIsScatteredMayBeIndices) {
+  for (const char* init : {"constant {value = 0}", "iota {axis = 0}"})
+    for (const char* unique : {"", ", unique = true"})
+      for (const int64_t b : {1, 3, 31, 33, 197})
+        expect(fmt::format(R"(symbols B <= 197
+graph @g(%t: f32[B,3], %w: f32[B]) {{
+  %n = iota {{axis = 0}} : i32[B]
+  %last = reduce max %n {{axes = [0]}} : i32[]
+  %all = broadcast %last {{axes = []}} : i32[B]
+  %i = sub %all, %n
+  %x = {} : i32[B]
+  %s = scatter %x, %i, %n {{axis = 0{}}}
+  %y = gather %t, %s {{axis = 0}}
+  return y = %y
+}})",
+                           init, unique),
+               {{"B", b}});
+}
+
+/// Their rows may lie apart in memory, and what is between them is nothing.
+TEST_P(ScatterPlans, RowsOfIndicesMayBeScattered) {
+  for (const int64_t b : {1, 31, 33})
+    expect(fmt::format(R"(symbols B <= 33
+graph @g(%t: f32[B,5], %i: i32[7], %z: i32[7,3]) {{
+  %n = iota {{axis = 0}} : i32[B,3]
+  %k = abs %z
+  %last = reduce max %n {{axes = [0, 1]}} : i32[]
+  %most = broadcast %last {{axes = []}} : i32[7,3]
+  %u = min %k, %most
+  %s = scatter %n, %i, %u {{axis = 0}}
+  %y = gather %t, %s {{axis = 0}}
+  return y = %y
+}})"),
+           {{"B", b}});
+}
+
 TEST_P(ScatterPlans, HasAGradient) {
   expect_gradient(R"(symbols B <= 33
 graph @g(%t: f32[7,3], %i: i32[B], %u: f32[B,3], %w: f32[7,3]) {

@@ -161,6 +161,25 @@ TEST(IndexFlow, TheNextKernelOfALaunchReliesOnWhatTheOneBeforeHasWritten) {
                       "writes buffer 'shifted' where the indices of its argument 3 lie", joined(0));
 }
 
+/// Such as a scatter, which leaves rows as they are that nothing is put into.
+TEST(IndexFlow, WhatAKernelMayLeaveIsWithinWhatItWrites) {
+  const auto after = [](double number) {
+    return fault([&](Plan& p, PlanEntry&, std::vector<Step>& s) {
+      p.kernels[0].parameters[1].read = true;
+      s.insert(s.begin(), step(FillStep{{kShifted, 0}, Dim::symbol("N"), number}, {}, {kShifted}, "fill"));
+      for (Buffer& buffer : p.buffers)
+        if (buffer.last_step == 4) buffer.last_step = 5;
+    });
+  };
+  EXPECT_EQ(after(8), "accepted");
+  EXPECT_PRED_FORMAT2(::testing::IsSubstring,
+                      "kernel 'shift' indexes by argument 1, buffer 'shifted', where element 0 is 9: "
+                      "expected 1 to 8",
+                      after(9));
+  EXPECT_FAULT_OF("argument 1, buffer 'shifted', where element 0 is any number: expected 1 to 8",
+                  p.kernels[0].parameters[1].read = true);
+}
+
 TEST(IndexFlow, ConstantsAreLookedAt) {
   const auto with = [](int32_t last) {
     return fault([&](Plan& p, PlanEntry& e, std::vector<Step>& s) {
