@@ -155,7 +155,6 @@ INPUTS: dict[str, Callable] = {
 
 GPT = dict(n_embd=32, n_layer=2, n_head=4, vocab_size=WORDS, n_positions=64, **SPECIAL)
 GROUPED = dict(TEXT, num_key_value_heads=2, **SPECIAL)
-EXPERTS = dict(GROUPED, experts_implementation="batched_mm")
 VISION = dict(SMALL, image_size=32, patch_size=8, num_labels=LABELS)
 BART = dict(
     d_model=32, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4, decoder_attention_heads=4,
@@ -194,7 +193,7 @@ ARCHITECTURES = {
     "llama": A("LlamaForCausalLM", GROUPED),
     "marian": A("MarianMTModel", BART, "pairs"),
     "mistral": A("MistralForCausalLM", dict(GROUPED, sliding_window=8)),
-    "mixtral": A("MixtralForCausalLM", dict(EXPERTS, num_local_experts=4)),
+    "mixtral": A("MixtralForCausalLM", dict(GROUPED, num_local_experts=4)),
     "modernbert": A("ModernBertForMaskedLM", dict(TEXT, local_attention=8, global_attn_every_n_layers=2, **SPECIAL, cls_token_id=1, sep_token_id=2)),
     "olmo2": A("Olmo2ForCausalLM", GROUPED),
     "opt": A("OPTForCausalLM", dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=4, ffn_dim=64, word_embed_proj_dim=32, vocab_size=WORDS, max_position_embeddings=64, **SPECIAL)),
@@ -202,7 +201,7 @@ ARCHITECTURES = {
     "phi3": A("Phi3ForCausalLM", GROUPED),
     "qwen2": A("Qwen2ForCausalLM", GROUPED),
     "qwen3": A("Qwen3ForCausalLM", dict(GROUPED, head_dim=8)),
-    "qwen3-moe": A("Qwen3MoeForCausalLM", dict(EXPERTS, head_dim=8, num_experts=4, num_experts_per_tok=2, moe_intermediate_size=32, decoder_sparse_step=1)),
+    "qwen3-moe": A("Qwen3MoeForCausalLM", dict(GROUPED, head_dim=8, num_experts=4, num_experts_per_tok=2, moe_intermediate_size=32, decoder_sparse_step=1)),
     "roberta": A("RobertaForMaskedLM", dict(TEXT, max_position_embeddings=66, **SPECIAL)),
     "siglip": A("SiglipModel", dict(text_config=TWO["text_config"], vision_config=TWO["vision_config"]), "images_and_texts", "SiglipConfig"),
     "swin": A("SwinForImageClassification", dict(image_size=32, patch_size=4, embed_dim=16, depths=[2, 2], num_heads=[2, 4], window_size=4, num_labels=LABELS), "images"),

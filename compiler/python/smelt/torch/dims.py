@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Union
+from typing import Mapping, Optional, Union
 
 import sympy
 import torch
@@ -53,9 +53,16 @@ def floor_div(a: Dim, b: int) -> Dim:
 class Sizes:
     """Writes sizes with the names of the symbols and what is known of their ranges."""
 
-    def __init__(self, names: dict[sympy.Symbol, Union[str, Dim]], ranges: dict[sympy.Symbol, ValueRanges]) -> None:
+    def __init__(
+        self,
+        names: dict[sympy.Symbol, Union[str, Dim]],
+        ranges: dict[sympy.Symbol, ValueRanges],
+        products: Mapping[str, int],
+    ) -> None:
         self.names = names
         self.ranges = ranges
+        self.products = products
+        """Bounds of products, such as "B*T"."""
 
     def text(self, size: Dim) -> str:
         if isinstance(size, int):
@@ -82,6 +89,20 @@ class Sizes:
             return bool(bound_sympy(difference, known).lower >= 0)
         except Exception:  # an expression that PyTorch cannot bound
             return False
+
+    def most(self, size: Dim) -> Optional[int]:
+        """No less than what it can be, where its symbols have bounds."""
+        parts = [self._most_of_term(part) for part in sympy.Add.make_args(sympy.expand(sympy.sympify(size)))]
+        return None if None in parts else sum(parts)
+
+    def _most_of_term(self, term: sympy.Expr) -> Optional[int]:
+        known = {s: r for s, r in self.ranges.items() if s in term.free_symbols}
+        upper = bound_sympy(term, known).upper
+        coefficient, rest = term.as_coeff_Mul()
+        name = sorted(str(self.names.get(factor)) for factor in sympy.Mul.make_args(rest))
+        uppers = [coefficient * bound for product, bound in self.products.items() if sorted(product.split("*")) == name]
+        uppers = [int(x) for x in (*uppers, upper) if x.is_Integer]
+        return min(uppers, default=None)
 
     # ---- one writer a kind of expression
 

@@ -75,6 +75,12 @@ def low_of(operation: str, operands: Sequence[Value]) -> Optional[int]:
     return min(lows) if operation == "min" else None
 
 
+def last_place(shape: Shape, axes: Sequence[int]) -> Optional[int]:
+    """Of an index along the one axis, where its size is known."""
+    size = shape[axes[0]] if len(axes) == 1 else None
+    return size - 1 if isinstance(size, int) else None
+
+
 def kept_axes(before: Shape, after: Shape) -> Optional[list[tuple[int, int]]]:
     """Where a reshape only adds or drops dims of 1: the dims that stay, as pairs of their places."""
     old = [i for i, d in enumerate(before) if not same(d, 1)]

@@ -79,7 +79,9 @@ class ProgramBuilder:
     def build(self, loss: Optional[str]) -> Program:
         """Of a loss the text has a graph @loss for training; else it has one graph, @forward."""
         ranges = self.captured.program.range_constraints
-        sizes = Sizes(dict(self.captured.symbols), {s: r & ValueRanges(1, int_oo) for s, r in ranges.items()})
+        ranges = {s: r & ValueRanges(1, int_oo) for s, r in ranges.items()}
+        products = {name: bound for name, bound in self.bounds.items() if "*" in name}
+        sizes = Sizes(dict(self.captured.symbols), ranges, products)
         self.writer = Writer(sizes, self._random_id, self._table)
         importer = Importer(self.writer)
         inputs = self._inputs()

@@ -25,6 +25,8 @@ class Value:
     """Whether a derivative may pass: it depends on a float parameter or input."""
     low: Optional[int] = None
     """No element is below this."""
+    high: Optional[int] = None
+    """No element is above this."""
     splat: Optional[Number] = None
     """The number that all elements are."""
     place: Optional[tuple[int, int, Dim]] = None

@@ -20,6 +20,7 @@ from .facts import (
     is_natural,
     is_size,
     kept_axes,
+    last_place,
     low_of,
     moved_place,
     spread_shape,
@@ -94,7 +95,7 @@ class Writer:
     def one(self, operation: str, operands: Sequence[Value], dtype: str, shape: Shape, attributes: str = "") -> Value:
         (result,) = self.node(operation, operands, [(dtype, shape)], attributes)
         if operation in VIEWS:
-            result.low = operands[0].low
+            result.low, result.high = operands[0].low, operands[0].high
         return result
 
     def pointwise(self, operation: str, *operands: Value) -> Value:
@@ -306,6 +307,8 @@ class Writer:
         result = self.one("concat", parts, parts[0].dtype, shape, f"axis = {axis}")
         lows = [p.low for p in parts]
         result.low = None if None in lows else min(lows)
+        highs = [p.high for p in parts]
+        result.high = None if None in highs else max(highs)
         return result
 
     def spread(self, x: Value, shape: Shape) -> Value:
@@ -421,6 +424,7 @@ class Writer:
             results[0].low = x.low
         if len(results) > 1 and dtypes[1] == "i32":
             results[1].low = 0
+            results[1].high = last_place(x.shape, axes)
         return results
 
     def sum(self, x: Value, axes: Iterable[int]) -> Value:
@@ -449,7 +453,7 @@ class Writer:
         if table.splat is not None:
             return self.constant(table.splat, table.dtype, shape)
         result = self.node("gather", [table, indices], [(table.dtype, shape)], f"axis = {axis}")[0]
-        result.low = table.low
+        result.low, result.high = table.low, table.high
         result.grad = table.grad
         return result
 

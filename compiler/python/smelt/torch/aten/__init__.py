@@ -4,6 +4,7 @@ from . import (  # noqa: F401
     attention,
     convolution,
     creation,
+    experts,
     indexing,
     logic,
     loss,
@@ -14,6 +15,7 @@ from . import (  # noqa: F401
     reduction,
     resize,
     rounding,
+    scan,
     scatter,
     shape,
 )

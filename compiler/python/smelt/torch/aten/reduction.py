@@ -1,12 +1,14 @@
-"""Sums, extremes, means, variances and what is made of them; scans and the largest elements."""
+"""Sums, extremes, means, variances and what is made of them; the largest elements, order and counts."""
 
 from __future__ import annotations
 
 import math
 
 from ..dims import Dim, product
+from ..facts import last_place
 from ..registry import refuse, row
 from ..values import Value
+from .counting_sort import counting_sort, has_few_kinds
 from .shape import axes_of, axis_of
 
 
@@ -172,29 +174,6 @@ def logsumexp(w, out, self, dim, keepdim=False):
 # ---- along an axis
 
 
-def _scan(w, x: Value, axis: int, kind: str) -> Value:
-    result = w.one("scan", [x], x.dtype, x.shape, f'axis = {axis}, kind = "{kind}"')
-    if kind == "add" and x.low is not None and x.low >= 0:
-        result.low = x.low
-    return result
-
-
-@row("aten.cumsum.default")
-def cumsum(w, out, self, dim, dtype=None):
-    x = w.cast(self, out.dtype)
-    if self.rank == 0:
-        return x
-    return _scan(w, x, axis_of(self.rank, dim), "add")
-
-
-@row("aten.cumprod.default")
-def cumprod(w, out, self, dim, dtype=None):
-    x = w.cast(self, out.dtype)
-    if x.grad:
-        refuse("the derivative of a running product")
-    return _scan(w, x, axis_of(self.rank, dim), "mul")
-
-
 @row("aten.topk.default")
 def topk(w, out, self, k, dim=-1, largest=True, sorted=True):
     axis = axis_of(self.rank, dim)
@@ -220,7 +199,7 @@ def _with_gradient(w, x: Value, values: Value, places: Value) -> tuple[Value, Va
     """Derivatives pass through the elements that are picked along the last axis."""
     from .indexing import element_places, pick
 
-    places.low = 0
+    places.low, places.high = 0, last_place(x.shape, [x.rank - 1])
     if x.grad:
         return pick(w, x, element_places(w, x.shape, x.rank - 1, places)), places
     return w.cast(values, x.dtype), places
@@ -229,6 +208,8 @@ def _with_gradient(w, x: Value, values: Value, places: Value) -> tuple[Value, Va
 @row("aten.sort.default", "aten.sort.stable")
 def sort(w, out, self, dim=-1, descending=False, stable=None):
     """Equal elements stay in their order."""
+    if has_few_kinds(self) and not descending:
+        return counting_sort(w, self)
     axis = axis_of(self.rank, dim)
     order = [i for i in range(self.rank) if i != axis] + [axis]
     back = [order.index(i) for i in range(self.rank)]
@@ -248,6 +229,8 @@ def argsort(w, out, self, dim=-1, descending=False, stable=None):
 @row("aten.histc.default")
 def histc(w, out, self, bins=100, min=0, max=0):
     """Of whole numbers with a bin each, or of any numbers between two bounds."""
+    if min == max and bins == 1:  # between the data's own bounds lies all of it
+        return w.number(product(self.shape), out.dtype, out.shape)
     if min == max:
         refuse("a histogram between the data's own bounds")
     x = w.reshape(w.cast(self, "f32"), (product(self.shape),))
