@@ -1,16 +1,20 @@
 """Mixtures of experts whose tokens are sorted by expert, as those of Hugging Face are by default."""
 
 import pytest
+import sympy
 import torch
 from architectures import ARCHITECTURES
 from conftest import relative
 from torch import nn
+from torch.utils._sympy.numbers import int_oo
+from torch.utils._sympy.value_ranges import ValueRanges
 from transformers.integrations import moe  # noqa: F401  (registers its own product)
 
 import smelt
 import smelt.torch
 from smelt.torch.backend import BEHIND_DIFFERENTIATION, smelt_backend
 from smelt.torch.compile import compile_text, import_module
+from smelt.torch.dims import Sizes
 
 BOUNDS = {"B": 7, "T": 33}
 SIZES = ((1, 1), (3, 1), (1, 31), (7, 33))
@@ -112,6 +116,15 @@ def test_memory_follows_the_tokens_and_not_tokens_times_matrices():
     matrices = 4 * module.matrices.numel()
     each = 4 * 512 * 2 * (64 + 128)  # of the rows of all experts, in and out of the product
     assert plan.memory()["arena"] <= 5 * matrices + 4 * each
+
+
+def test_the_most_that_a_size_can_be():
+    b, t, n = sympy.symbols("s0 s1 s2", integer=True, positive=True)
+    ranges = {b: ValueRanges(1, 32), t: ValueRanges(1, 512), n: ValueRanges(1, int_oo)}
+    sizes = Sizes({b: "B", t: "T", n: "N"}, ranges, {"T*B": 4096})
+    assert [sizes.most(size) for size in (7, b, b * t, 2 * b * t + 3 * t - 4)] == [7, 32, 4096, 8192 + 1536 - 4]
+    assert sizes.most(5 - b * t) == 4
+    assert sizes.most(n) is None and sizes.most(b * n) is None
 
 
 class Ends(nn.Module):

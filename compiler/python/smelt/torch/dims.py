@@ -97,12 +97,12 @@ class Sizes:
 
     def _most_of_term(self, term: sympy.Expr) -> Optional[int]:
         known = {s: r for s, r in self.ranges.items() if s in term.free_symbols}
-        upper = bound_sympy(term, known).upper
+        uppers = [bound_sympy(term, known).upper]
         coefficient, rest = term.as_coeff_Mul()
         name = sorted(str(self.names.get(factor)) for factor in sympy.Mul.make_args(rest))
-        uppers = [coefficient * bound for product, bound in self.products.items() if sorted(product.split("*")) == name]
-        uppers = [int(x) for x in (*uppers, upper) if x.is_Integer]
-        return min(uppers, default=None)
+        if coefficient > 0:
+            uppers += [coefficient * b for product, b in self.products.items() if sorted(product.split("*")) == name]
+        return min((int(x) for x in uppers if x.is_Integer), default=None)
 
     # ---- one writer a kind of expression
 
