@@ -75,6 +75,14 @@ enum class Form : uint8_t {
   sequential,      // of an accumulate: a block's teams add to one row of sums one after the other
 };
 
+/// The operation that an instruction is a part of, by its place in the body of the fusion that the kernel was
+/// lowered from; -1: not known. For people: the text form leaves it out, and it does not count where kernels
+/// are compared.
+struct Origin {
+  int node = -1;
+  bool operator==(const Origin&) const { return true; }
+};
+
 /// One instruction; its number in Kernel::instructions names its value. Arithmetic is in f32 (or i32, bool);
 /// `dtype` is the type of the value, of the memory for load and store.
 struct Instruction {
@@ -115,6 +123,7 @@ struct Instruction {
   // On a GPU alone, of sums that the threads of a block exchange (a reduce over reduced axes, an accumulate):
   // those of one round lie in shared memory together, so many columns of a vector at a time (0: all).
   int exchange_round = 0, exchange_columns = 0;
+  Origin origin = {};
   bool operator==(const Instruction&) const = default;
 };
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "ir/analysis/reading_order.h"
 #include "llvm/ADT/STLExtras.h"
 #include "runtime/error.h"
 
@@ -22,6 +23,8 @@ IterationSpace space_of(const Node& fusion) {
 FusionKernel::FusionKernel(const ProgramBuilder& builder, const Node& fusion)
     : fusion_(fusion), body_(*fusion.body), space_(space_of(fusion)) {
   kernel.name = name();
+  for (const auto& [place, node] : llvm::enumerate(reading_order(body_)))
+    place_of_[node] = static_cast<int>(place);
   add_axes();
   add_params(builder);
 }
@@ -145,6 +148,7 @@ Access FusionKernel::access(const FusionStore& store) const {
 
 int FusionKernel::append(int block, Instruction instruction) {
   const auto number = static_cast<int>(kernel.instructions.size());
+  instruction.origin = origin_;
   kernel.instructions.push_back(std::move(instruction));
   kernel.blocks[block].instructions.push_back(number);
   return number;

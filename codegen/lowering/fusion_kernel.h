@@ -51,7 +51,7 @@ class FusionKernel {
   Access access(int param, llvm::ArrayRef<Dim> strides, const IterationSpace::Axes& axes) const;
   Access access(const FusionStore& store) const;
 
-  /// The instruction's number.
+  /// The instruction's number. It comes from the node of the innermost FromNode.
   int append(int block, Instruction instruction);
 
   Kernel kernel;
@@ -60,6 +60,7 @@ class FusionKernel {
   std::vector<FusionSum> sums;
 
  private:
+  friend class FromNode;
   std::string name() const;
   void add_axes();
   std::string axis_name(AxisKind kind) const;
@@ -75,6 +76,22 @@ class FusionKernel {
   const IterationSpace space_;
   std::vector<int> axis_of_;  // of the space -> of the kernel
   llvm::DenseMap<const Value*, int> param_of_;
+  llvm::DenseMap<const Node*, int> place_of_;  // of nodes, in reading_order
+  Origin origin_;
+};
+
+/// While it lives, what is appended to the kernel comes from this node of the body.
+class FromNode {
+ public:
+  FromNode(FusionKernel& fusion, const Node& node) : fusion_(fusion), before_(fusion.origin_) {
+    fusion.origin_ = {fusion.place_of_.lookup(&node)};
+  }
+  ~FromNode() { fusion_.origin_ = before_; }
+  FromNode(const FromNode&) = delete;
+
+ private:
+  FusionKernel& fusion_;
+  const Origin before_;
 };
 
 }  // namespace smelt

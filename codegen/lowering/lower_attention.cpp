@@ -104,6 +104,7 @@ void TemplateLowering::take_body(const FusionKernel& fusion, const RandomDraws& 
   for (const KernelBlock& block : fusion.kernel.blocks)
     for (const int id : block.instructions) {
       Instruction& x = kernel_.instructions[static_cast<size_t>(id)];
+      x.origin = {};  // it was a copy of the node's body
       const int param = x.access.param;
       if (x.kind == Kind::store) {
         const auto which =

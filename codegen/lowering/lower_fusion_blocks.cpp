@@ -53,6 +53,7 @@ void FusionBlocks::drop_empty_blocks() {
 // ---- reductions
 
 void FusionBlocks::reduce(const Node& node) {
+  const FromNode from(fusion_, node);
   const Reduction kind = fusion_.space().reductions.lookup(&node);
   if (kind == Reduction::first) return;  // computed where it is read
   if (kind == Reduction::row || kind == Reduction::segment) return reduce_columns(node);
@@ -103,6 +104,7 @@ Access FusionBlocks::chunk_access(const FusionSum& sum) const {
 
 /// The result of this level's reduction is stored behind the block that makes it.
 void FusionBlocks::emit_store(const FusionStore& store, int level) {
+  const FromNode from(fusion_, *store.value->node());
   if (store.value->node()->is(Op::insert)) {
     for (const Node* insert : insert_chain(*store.value->node())) emit_insert(store, *insert);
     return;

@@ -57,6 +57,7 @@ int FusionValues::row_value(const Value& value) {
 
 /// `first` is the value at column 0, `pivot` the mean over the first columns; both stand in the row block.
 int FusionValues::sample(const Node& node) {
+  const FromNode from(fusion_, node);
   const Value& x = *node.operand(0);
   if (node.is(ReduceOp::first) || !fusion_.is_column(x)) return value_at(x, 0);
   const auto apply = [&](ScalarOp op, int a, int b) {
@@ -92,6 +93,7 @@ std::vector<int> FusionValues::operands_of(const Node& node, Place place) {
 
 int FusionValues::compute(const Value& value, Place place) {
   const Node& node = *value.node();
+  const FromNode from(fusion_, node);
   const auto append = [&](Instruction instruction) {
     return fusion_.append(place.block, std::move(instruction));
   };
