@@ -20,6 +20,7 @@ constexpr size_t kKernelsAnObject =
 
 Bytes compile_group(Kernels kernels, const CpuTarget& target) {
   llvm::LLVMContext context;
+  context.setDiscardValueNames(true);  // they are for readers of the text
   const std::unique_ptr<llvm::TargetMachine> machine = make_target_machine(target);
   const std::unique_ptr<llvm::Module> module = emit_module(kernels, target, *machine, context);
   optimize(*module, *machine);

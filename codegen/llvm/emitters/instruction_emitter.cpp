@@ -1,5 +1,6 @@
 #include "codegen/llvm/emitters/instruction_emitter.h"
 
+#include "codegen/llvm/emitters/value_naming.h"
 #include "runtime/error.h"
 
 namespace smelt {
@@ -8,6 +9,7 @@ using V = llvm::Value*;
 using Kind = Instruction::Kind;
 
 void InstructionEmitter::emit(const BlockNest& nest, int id) {
+  const NameAfter names(c_.b, id);
   emit_kind(nest, id);
   if (c_.place.lanes.inner) values_.keep_cached(id);
 }

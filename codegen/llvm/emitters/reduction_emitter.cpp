@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "codegen/llvm/emitters/value_naming.h"
 #include "codegen/llvm/loops.h"
 
 namespace smelt {
@@ -147,6 +148,7 @@ void ReductionEmitter::begin_tile() {
 
 void ReductionEmitter::finish_tile(const BlockNest& nest, V first, V limit) {
   for (const Accumulator& accumulator : accumulators_) {
+    const NameAfter names(b, accumulator.id);
     if (accumulator.has_exponentials()) exponentials_.finish_tile(nest, accumulator, first, limit);
     if (accumulator.tile_sum == nullptr) continue;
     V before = b.CreateLoad(vector_of(accumulator), accumulator.state[0]);
@@ -158,8 +160,10 @@ void ReductionEmitter::finish_tile(const BlockNest& nest, V first, V limit) {
 // ---- results
 
 void ReductionEmitter::finish(const BlockNest& nest) {
-  for (const Accumulator& accumulator : accumulators_)
+  for (const Accumulator& accumulator : accumulators_) {
+    const NameAfter names(b, accumulator.id);
     has_column_states(nest) ? finish_columns(accumulator) : finish_row(accumulator);
+  }
 }
 
 /// The instructions that stand for the results of a reduction; -1 where no instruction does.

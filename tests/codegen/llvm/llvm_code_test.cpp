@@ -148,6 +148,15 @@ TEST(MachineCode, TextShowsEveryFunctionWithItsNumbers) {
   EXPECT_EQ(count(bodies[1], "2\\.500000e\\+00"), 0);
 }
 
+/// x is %0, the factor %1, the product %2: what computes %2 is called %v2., %v2.1, ...
+TEST(MachineCode, TextNamesValuesAfterTheKernels) {
+  const Kernel kernel = scaling_kernel("scale", 2.5);
+  const std::string text = emit_llvm_text({&kernel}, CpuTarget::host());
+  EXPECT_GT(count(text, "%v0\\.[0-9]* = (load|call)"), 0) << text;
+  EXPECT_GT(count(text, "%v2\\.[0-9]* = fmul [^\n]*%v0\\."), 0) << text;
+  EXPECT_EQ(count(text, "%v1\\."), 0) << "a constant has no line: " << text;
+}
+
 TEST(MachineCode, AnUnknownTargetIsAnError) {
   const Kernel kernel = busy_kernel();
   try {
