@@ -1,5 +1,7 @@
 #include "compiler/report/entry_data.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "compiler/cli/step_text.h"
@@ -18,6 +20,9 @@ Json numbers_of(const std::vector<std::string>& names, TextPool& texts) {
   return numbers;
 }
 
+/// To as many digits as anyone reads.
+double rounded(double seconds) { return std::stod(fmt::format("{:.6g}", seconds)); }
+
 Json step_data(const ReportedPlan& plan, const Step& step, TextPool& texts) {
   const StepCost cost = step_cost(plan.program, step);
   const auto* launch = std::get_if<KernelStep>(&step.what);
@@ -29,7 +34,7 @@ Json step_data(const ReportedPlan& plan, const Step& step, TextPool& texts) {
           {"bytes", cost.bytes},
           {"flops", cost.flops},
           {"memory_bound", cost.memory_bound()},
-          {"estimated", step_seconds(plan.program, step, rates_of(plan.rates_of))},
+          {"estimated", rounded(step_seconds(plan.program, step, rates_of(plan.rates_of)))},
           {"products", has_products(plan.program, step)},
           {"kernel", launch ? launch->kernel : -1},
           {"reads", step.reads},
@@ -38,12 +43,27 @@ Json step_data(const ReportedPlan& plan, const Step& step, TextPool& texts) {
           {"first_way", is_first_way(step)}};
 }
 
+/// What several lists of steps can do: {"alternatives": [name], "rule"?}.
+Json choices_data(const PlanEntry& entry) {
+  Json choices = Json::array();
+  for (const Choice& choice : entry.choices) {
+    Json row = {{"alternatives", choice.alternatives}};
+    if (choice.last_where)
+      row["rule"] = fmt::format("{} < {}", choice.last_where->value.str(), choice.last_where->below);
+    choices.push_back(std::move(row));
+  }
+  return choices;
+}
+
 Json steps_data(const ReportedPlan& plan, const PlanEntry& entry, const StepTimes& times, TextPool& texts) {
   Json steps = Json::array();
   for (size_t i = 0; i < entry.steps.size(); ++i) {
-    steps.push_back(step_data(plan, entry.steps[i], texts));
+    const Step& step = entry.steps[i];
+    steps.push_back(step_data(plan, step, texts));
+    if (step.choice >= 0)
+      steps.back()["choice"] = step.choice, steps.back()["alternative"] = step.alternative;
     const auto measured = times.find({entry.name, static_cast<int>(i)});
-    if (measured != times.end()) steps.back()["measured"] = measured->second;
+    if (measured != times.end()) steps.back()["measured"] = rounded(measured->second);
   }
   return steps;
 }
@@ -150,6 +170,7 @@ Json entry_data(const ReportedPlan& plan, const PlanEntry& entry, const StepTime
   Json data = {{"name", entry.name},
                {"summary", summary_data(plan, entry.name)},
                {"steps", steps_data(plan, entry, times, texts)},
+               {"choices", choices_data(entry)},
                {"memory", memory_data(plan.program, entry, lives, used_bytes(lives, entry.steps.size()))},
                {"buffers", buffers_data(plan.program, entry, lives, texts)}};
   add_graph(plan, entry, data, texts);

@@ -6,7 +6,7 @@
 
 namespace smelt {
 
-/// {"name", "summary", "memory", "steps", "buffers", "used", "graph", "kernels", "borders"}
+/// {"name", "summary", "memory", "steps", "choices", "buffers", "graph", "kernels", "borders"}
 Json entry_data(const ReportedPlan& plan, const PlanEntry& entry, const StepTimes& times, TextPool& texts);
 
 }  // namespace smelt

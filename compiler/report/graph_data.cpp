@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include "compiler/report/source_layer.h"
+#include "ir/analysis/reading_order.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace smelt {
@@ -26,9 +27,9 @@ class BodyWriter {
  public:
   std::string text(const Graph& body) {
     std::string lines;
-    for (const auto& node : body.nodes()) {
+    for (const Node* node : reading_order(body)) {
       name_results(*node);
-      if (!node->is(Op::input)) lines += line(*node) + "\n";
+      lines += line(*node) + "\n";
     }
     std::vector<std::string> outputs;
     for (const Graph::Output& output : body.outputs) outputs.push_back(names_.lookup(output.value));
@@ -48,7 +49,7 @@ class BodyWriter {
       results.push_back(names_.lookup(result.get())), types.push_back(str(result->type));
     for (const Value* operand : node.operands()) operands.push_back(names_.lookup(operand));
     for (const auto& [key, value] : node.attributes)
-      attributes.push_back(fmt::format("{} = {}", key, str(value)));
+      if (!node.is(Op::input)) attributes.push_back(fmt::format("{} = {}", key, str(value)));
     const std::string op =
         node.is(Op::reduce) ? fmt::format("reduce {}", name(node.reduce_op)) : std::string(node.mnemonic());
     return fmt::format("{} = {}{}{}{} : {}", fmt::join(results, ", "), op, operands.empty() ? "" : " ",

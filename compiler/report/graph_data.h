@@ -12,7 +12,7 @@ namespace smelt {
 ///    "steps": [numbers]}
 Json graph_data(const Graph& graph, const std::vector<NodeSteps>& links, TextPool& texts);
 
-/// The operations of a body, one a line, numbered from %0; its inputs are %a0, %a1, ...
+/// The nodes of a body in reading_order, a line each, numbered from %0; its inputs are %a0, %a1, ...
 std::string body_text(const Graph& body);
 
 }  // namespace smelt

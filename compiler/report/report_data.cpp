@@ -2,6 +2,7 @@
 
 #include "compiler/report/diff_data.h"
 #include "compiler/report/entry_data.h"
+#include "compiler/report/kernel_data.h"
 #include "compiler/summary.h"
 #include "ir/analysis/node_seconds.h"
 #include "runtime/smelt.h"
@@ -28,33 +29,6 @@ Json rates_data(const Target& target) {
           {"wide_flops", rates.wide_flops},
           {"narrow_flops", rates.narrow_flops},
           {"launch_seconds", rates.launch_seconds}};
-}
-
-Json schedule_data(const Kernel& kernel) {
-  const Schedule& s = kernel.schedule;
-  Json data = {{"grain", s.grain}, {"splits", s.splits}, {"vector width", s.vector_width}, {"tile", s.tile}};
-  if (s.threads == 0) return data;
-  return {{"threads of a block", s.threads},
-          {"threads of a row", s.team},
-          {"rows of a block", s.grain},
-          {"splits", s.splits},
-          {"vectors of a row", s.vectors},
-          {"vector width", s.vector_width},
-          {"unroll", s.unroll},
-          {"prefetch distance", s.prefetch_distance}};
-}
-
-Json kernels_data(const ReportedPlan& plan) {
-  Json kernels = Json::array();
-  for (size_t i = 0; i < plan.program.kernels.size(); ++i) {
-    const Kernel& kernel = plan.program.kernels[i];
-    kernels.push_back({{"name", kernel.name},
-                       {"text", kernel.params.empty() ? "" : print(kernel)},
-                       {"language", plan.is_cuda() ? "CUDA C++" : "LLVM IR"},
-                       {"code", i < plan.codes.size() ? plan.codes[i] : ""},
-                       {"schedule", schedule_data(kernel)}});
-  }
-  return kernels;
 }
 
 Json states_data(const Program& program) {

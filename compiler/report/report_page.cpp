@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "compiler/report/compact_data.h"
+
 namespace smelt {
 namespace {
 
@@ -36,7 +38,7 @@ std::string report_page(const Json& data, const std::string& title) {
   const std::map<std::string_view, std::string> parts = {{"@TITLE@", escaped(title)},
                                                          {"@STYLE@", page::kStyle},
                                                          {"@SCRIPT@", page::kScript},
-                                                         {"@DATA@", data_text(data)}};
+                                                         {"@DATA@", data_text(compact(data))}};
   const std::string_view html = page::kHtml;
   std::string result;
   for (size_t at = 0; at < html.size();) {

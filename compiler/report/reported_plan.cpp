@@ -31,6 +31,7 @@ ReportedPlan reported(Compilation compilation, const CompileOptions& options, st
           .rates_of = target,
           .program = std::move(compilation.program),
           .codes = {},
+          .resources = {},
           .fused = std::move(compilation.fused),
           .fusions = std::move(compilation.fusions),
           .summary = std::move(compilation.summary)};
@@ -48,12 +49,14 @@ ReportedPlan reported(const Plan& plan, std::string model) {
                                   .kernels = {},
                                   .description = plan.model},
                       .codes = {},
+                      .resources = {},
                       .fused = nullptr,
                       .fusions = {},
                       .summary = {}};
   for (const KernelCode& code : plan.kernels) {
     result.program.kernels.push_back(kernel_of(code));
     result.codes.push_back(code.source);
+    if (result.is_cuda()) result.resources.push_back(kernel_resources(code, result.rates_of));
   }
   result.summary = summaries(result.program);
   return result;

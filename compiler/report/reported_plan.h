@@ -2,10 +2,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "compiler/compile.h"
+#include "compiler/report/kernel_resources.h"
 
 namespace smelt {
 
@@ -15,6 +17,8 @@ struct ReportedPlan {
   Target rates_of;     // what times are estimated for
   Program program;
   std::vector<std::string> codes;  // of kernels: CUDA C++ or LLVM IR; empty where there is none
+  /// Of kernels whose machine code the plan has, for a GPU; empty where there is none.
+  std::vector<std::optional<KernelResources>> resources;
   // What a plan's file does not keep; empty then.
   std::unique_ptr<Module> fused;
   FusionReport fusions;

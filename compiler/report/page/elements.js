@@ -1,6 +1,21 @@
 // ---- what the page is made of, and how numbers are written
 
-const report = { data: null, entry: null, step: -1, layer: "", phase: "", kernel: 0, buffer: -1 };
+const report = { data: null, entry: null, step: -1, layer: "", phase: "", kernel: 0, buffer: -1, values: [] };
+
+/// What compiler/report/compact_data.h has made smaller.
+function unpacked(value, lines) {
+  if (Array.isArray(value)) return value.map(part => unpacked(part, lines));
+  if (value === null || typeof value !== "object") return value;
+  if (Array.isArray(value.lines)) return value.lines.map(part => typeof part === "number" ? lines[part] : part).join("\n");
+  if (Array.isArray(value.rows)) return value.rows.map(row => unpackedRow(value, row, lines));
+  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, unpacked(part, lines)]));
+}
+
+function unpackedRow({ fields, words }, row, lines) {
+  const object = {};
+  row.forEach((value, i) => { if (value !== null) object[fields[i]] = words[i] ? words[i][value] : unpacked(value, lines); });
+  return object;
+}
 
 const text = number => report.data.texts[number];
 

@@ -1,7 +1,8 @@
 // ---- the page begins
 
 function start() {
-  report.data = JSON.parse(document.getElementById("data").textContent);
+  const { data, lines } = JSON.parse(document.getElementById("data").textContent);
+  report.data = unpacked(data, lines);
   const choice = document.getElementById("entry");
   for (const entry of report.data.entries) choice.append(element("option", { value: entry.name }, `@${entry.name}`));
   choice.addEventListener("change", () => chooseEntry(choice.value));

@@ -53,9 +53,44 @@ function whyIsThisSlow() {
   check(chosenInCode() === step, "the code is the step's");
   check(one("#kernel-text").textContent.includes("kernel @") && one("#target-code").textContent.length > 100, "its kernel and code");
   check(one("#primitives").textContent.includes("return "), "its primitives");
-  const name = one("#kernel-text span");
-  click(name, "a name in the code");
-  check(all("#kernel-text span.same").length > 0 && all("#kernel-text span.same").every(span => span.textContent === name.textContent), "names are marked");
+  check(all(".same").length === 0, "nothing is marked before");
+  const line = all("#kernel-text .line").find(candidate => /= (mul|add|sub) /.test(candidate.textContent));
+  click(line, "a line of the kernel");
+  for (const id of ["primitives", "kernel-text", "target-code"])
+    check(all(`#${id} .same`).length > 0 && all(`#${id} .same`).length < all(`#${id} .line`).length, `lines of ${id} are marked`);
+  check(line.classList.contains("same"), "the line itself is marked");
+  const operation = line.textContent.match(/= (\w+)/)[1];
+  check(all("#primitives .same").some(marked => marked.textContent.includes(`= ${operation} `)), "the operation is the line's");
+}
+
+/// Of all kernels: nearly every value has lines of code, and nearly every operation lines of the kernel.
+function linesAreLinked() {
+  let values = 0, inCode = 0, operations = 0, inKernel = 0;
+  report.entry.steps.forEach((step, number) => {
+    const known = step.kernel >= 0 && report.data.kernels[step.kernel].origins.some(part => part.some(place => place >= 0));
+    if (!known) return;  // such as what finishes sums
+    chooseStep(number);
+    const code = new Set(all("#target-code .line").flatMap(element => shownLines.find(line => line.element === element).values));
+    for (const line of shownLines) {
+      const computes = / = (?!constant|broadcast|input|index|iota)/.test(line.text);
+      if (computes && line.makes !== undefined) ++values, inCode += line.values.some(value => code.has(value));
+      if (computes && line.node) ++operations, inKernel += line.values.length > 0;
+    }
+  });
+  check(values > 100 && inCode > 0.9 * values, `${inCode} of ${values} values have code`);
+  check(operations > 100 && inKernel > 0.8 * operations, `${inKernel} of ${operations} operations have instructions`);
+}
+
+/// As a picture would show it: sections one below the other, as wide as the window, with drawings that can be seen.
+function layout() {
+  const boxes = all("main > section").map(section => section.getBoundingClientRect());
+  check(boxes.every(box => box.width > 300 && box.height > 30), "every section can be seen");
+  check(boxes.every((box, i) => i === 0 || box.top >= boxes[i - 1].bottom), "no section covers another");
+  check(document.documentElement.scrollWidth <= innerWidth, "nothing is wider than the window");
+  const drawings = all("main svg").map(drawing => drawing.getBoundingClientRect());
+  check(drawings.length >= 3 && drawings.every(box => box.width > 100 && box.height > 50), "three drawings can be seen");
+  const panes = all("#code pre").map(pre => pre.getBoundingClientRect());
+  check(panes.length === 3 && panes.every(box => box.width > 100 && box.height > 20), "three texts can be seen");
 }
 
 function whyDidThisNotFuse() {
@@ -97,7 +132,7 @@ function whatDiffers() {
   check(count > 0 && all("tr[data-change]").length === count, "changed steps are listed");
 }
 
-for (const part of [structure, foldSortAndSearch, whyIsThisSlow, whyDidThisNotFuse, whereDidTheMemoryGo, whatDiffers])
+for (const part of [structure, foldSortAndSearch, whyIsThisSlow, layout, whyDidThisNotFuse, whereDidTheMemoryGo, whatDiffers, linesAreLinked])
   try {
     part();
   } catch (problem) {

@@ -8,6 +8,7 @@
 #include "compiler/report/graph_data.h"
 #include "compiler/report/node_links.h"
 #include "compiler/report/report_page.h"
+#include "ir/analysis/reading_order.h"
 #include "runtime/error.h"
 #include "tests/compiler/report/reported_models.h"
 
@@ -89,7 +90,51 @@ graph @g(%x: f32[N,4], %y: f32[N,4]) {
   std::string text;
   for (const auto& node : plan.fused->graphs[0]->nodes())
     if (node->body) text = body_text(*node->body);
-  EXPECT_EQ(text, "%0 = mul %a0, %a1 : f32[N,4]\n%1 = reduce add %0 {axes = [1]} : f32[N]\nreturn %1");
+  EXPECT_EQ(text,
+            "%a0 = input : f32[N,4]\n%a1 = input : f32[N,4]\n%0 = mul %a0, %a1 : f32[N,4]\n"
+            "%1 = reduce add %0 {axes = [1]} : f32[N]\nreturn %1");
+}
+
+/// How many instructions that compute something come from an operation, and how many of those have its name.
+/// Reductions are spelled out in others.
+std::pair<int, int> count_origins(const Kernel& kernel, const Graph& body) {
+  const llvm::SmallVector<const Node*> nodes = reading_order(body);
+  int known = 0, same = 0;
+  for (const Instruction& instruction : kernel.instructions) {
+    const int place = instruction.origin.node;
+    if (instruction.kind != Instruction::Kind::scalar || place < 0) continue;
+    EXPECT_LT(place, std::ssize(nodes)) << kernel.name;
+    const Node& from = *nodes[static_cast<size_t>(place)];
+    ++known;
+    same += from.is(Op::reduce) || (from.is(Op::pointwise) && from.scalar_op == instruction.scalar_op);
+  }
+  return {known, same};
+}
+
+const Kernel* plain_kernel(const ReportedPlan& plan, const NodeSteps& link) {
+  if (!link.node->is(Op::fusion) || link.steps.size() != 1) return nullptr;
+  const Step& step = plan.program.entries[0].steps[static_cast<size_t>(link.steps[0])];
+  const auto* launch = std::get_if<KernelStep>(&step.what);
+  if (launch == nullptr) return nullptr;
+  const Kernel& kernel = plan.program.kernels[static_cast<size_t>(launch->kernel)];
+  const bool plain = !kernel.has_template() && kernel.beside.empty() && kernel.tail.empty();
+  return plain ? &kernel : nullptr;
+}
+
+void expect_origins(const ReportedPlan& plan) {
+  int known = 0, same = 0;
+  for (const NodeSteps& link : link_steps(*plan.fused->graphs[0], plan.program.entries[0]))
+    if (const Kernel* kernel = plain_kernel(plan, link)) {
+      const auto [some, right] = count_origins(*kernel, *link.node->body);
+      known += some, same += right;
+    }
+  EXPECT_GT(known, 100);
+  EXPECT_GT(same, known * 19 / 20);
+}
+
+TEST(ReportData, InstructionsComeFromTheOperationsOfTheirNode) {
+  expect_origins(testing::gpt2({"train_step"}));
+  expect_origins(testing::gpt2({"train_step"}, [](CompileOptions& o) { o.target = "sm_90"; }));
 }
 
 /// A plan's file has no graph, but the same steps, bytes and memory.
