@@ -152,6 +152,8 @@ class Call:
     # ---- graphs inside
 
     def run(self, graph: onnx.GraphProto, operands: Sequence[Thing]) -> list[Thing]:
+        if len(graph.input) != len(operands):
+            raise Refusal(f"its graph '{graph.name}' takes {len(graph.input)} inputs, and is given {len(operands)}")
         scope = dict(self.scope)
         scope.update({port.name: thing for port, thing in zip(graph.input, operands)})
         return self.importer.run(graph, scope)

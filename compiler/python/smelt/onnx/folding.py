@@ -10,6 +10,7 @@ import onnx
 from onnx import reference
 
 from .call import Known, Thing
+from .definitions import Types, elements_of
 from .dims import Size, is_known, least
 from .types import INT64, element_of
 from .refusal import Refusal
@@ -23,6 +24,16 @@ RANDOM = {
     "Multinomial",
     "Dropout",
 }
+
+
+MOST_FOLDED = 2**22
+"""Elements that a constant may have which is larger than its operands."""
+
+
+def is_worthwhile(inputs: Sequence[Optional[Thing]], types: Types) -> bool:
+    """Not of what would blow up small constants, such as a table of one number: kernels compute that."""
+    given = max((thing.array.size for thing in inputs if isinstance(thing, Known)), default=0)
+    return elements_of(types) <= max(given, MOST_FOLDED)
 
 
 def fold(node: onnx.NodeProto, inputs: Sequence[Optional[Thing]], domain: str, version: int) -> Optional[list]:

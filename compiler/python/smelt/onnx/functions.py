@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Optional, Sequence
 
 import onnx
-from onnx import defs
 
-from .call import Known, Thing, Traced
-from .dims import is_known
+from .call import Thing
+from .definitions import canonical, schema_of, type_of
+from .refusal import Refusal
 
 if TYPE_CHECKING:
     from .importer import Importer
@@ -18,26 +18,21 @@ def body(
     node: onnx.NodeProto, inputs: Sequence[Optional[Thing]], domain: str, version: int
 ) -> Optional[onnx.FunctionProto]:
     """What ONNX says that the operator does, for operands of these types."""
-    if not defs.has(node.op_type, domain):
+    schema = schema_of(node.op_type, domain, version)
+    if schema is None:
         return None
-    schema = defs.get_schema(node.op_type, version, domain)
     if schema.has_function:
         return schema.function_body
     if not schema.has_context_dependent_function:
         return None
-    types = [_type(thing).SerializeToString() for thing in inputs]
+    types = [(None if thing is None else type_of(thing)) or onnx.TypeProto() for thing in inputs]
     known = [v for v in schema.context_dependent_function_opset_versions if v <= max(version, schema.since_version)]
-    bytes_ = schema.get_context_dependent_function_with_opset_version(max(known), node.SerializeToString(), types)
+    bytes_ = schema.get_context_dependent_function_with_opset_version(
+        max(known), node.SerializeToString(), [each.SerializeToString() for each in types]
+    )
     found = onnx.FunctionProto()
     found.ParseFromString(bytes_)
     return found
-
-
-def _type(thing: Optional[Thing]) -> onnx.TypeProto:
-    if not isinstance(thing, (Known, Traced)):
-        return onnx.TypeProto()
-    code = onnx.TensorProto.DataType.Value(thing.element.name)
-    return onnx.helper.make_tensor_type_proto(code, [size if is_known(size) else None for size in thing.shape])
 
 
 def call(
@@ -48,16 +43,17 @@ def call(
     for default in function.attribute_proto:
         given.setdefault(default.name, default)
     if version is not None:
-        for name, attribute in defs.get_schema(node.op_type, version, node.domain).attributes.items():
+        for name, attribute in schema_of(node.op_type, canonical(node.domain), version).attributes.items():
             if attribute.default_value.name:
                 given.setdefault(name, attribute.default_value)
+    if len(inputs) > len(function.input):
+        raise Refusal(f"{len(inputs)} operands of a function of {len(function.input)}")
     scope = dict(zip(function.input, inputs))
     scope |= {name: None for name in list(function.input)[len(inputs) :]}
-    versions = dict(importer.versions) | {o.domain: o.version for o in function.opset_import}
+    versions = dict(importer.versions) | {canonical(o.domain): o.version for o in function.opset_import}
     if version is not None and "" in versions and not node.domain:
         versions[""] = max(versions[""], 1)
-    for inner in function.node:
-        importer.run_node(bound(inner, given), scope, versions)
+    importer.run_nodes([bound(inner, given) for inner in function.node], scope, versions)
     return [scope.get(name) for name in function.output[: len(node.output)]]
 
 

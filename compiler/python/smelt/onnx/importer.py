@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from typing import Any, Mapping, Optional
+from typing import Any, Iterable, Mapping, Optional, Sequence
 
 import numpy
 import onnx
-from onnx import defs
 
 from ..text import Graph, Module, Value
-from . import folding, functions
+from . import definitions, folding, functions
 from .build import Builder, is_empty
 from .call import Absent, Call, Known, Many, Thing, Traced
+from .definitions import Types
 from .dims import Dim, is_known
+from .names import check_names, place_of, refuse_twins, unfit
 from .refusal import NeedsKnown, Refusal
 from .rows import ROWS, SAME, Row, Typed
 from .ports import from_port, leaving, settle, to_port
+from .tensors import array_of
 from .types import ELEMENTS, Element, element
 
 WORD = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 """Names that the text form takes for symbols."""
+RESERVED = {"dim", "ceil_div"}
 CONTROL = {"If", "Loop", "Scan", "SequenceMap", "FlexAttention"}
+
+
+def symbol_names(sizes: Iterable[str]) -> dict[str, str]:
+    """What the text form calls the model's symbolic sizes: their own names, where these are words of it."""
+    taken = set(sizes)
+    fresh = (name for name in map("size{}".format, itertools.count()) if name not in taken)
+    return {name: name if WORD.fullmatch(name) and name not in RESERVED else next(fresh) for name in sizes}
 
 
 class Importer:
@@ -31,16 +42,14 @@ class Importer:
         self, model: onnx.ModelProto, bounds: Mapping[str, int], known: Mapping[str, numpy.ndarray], doubles: bool
     ) -> None:
         self.model = model
-        self.symbols = {name: name if WORD.fullmatch(name) else f"size{i}" for i, name in enumerate(bounds)}
+        self.symbols = symbol_names(bounds)
         self.bounds = {self.symbols[name]: upper for name, upper in bounds.items()}
         self.known = known
         self.doubles = doubles
         self.graph = Graph("main")
         self.builder = Builder(self.graph)
-        self.versions = {
-            opset.domain.replace("ai.onnx", "") if opset.domain == "ai.onnx" else opset.domain: opset.version
-            for opset in model.opset_import
-        }
+        self.versions = {definitions.canonical(o.domain): o.version for o in model.opset_import}
+        definitions.check_versions(self.versions)
         self.functions = {(f.domain, f.name): f for f in model.functions}
         self.rows: dict[str, int] = {}
         self.used: set[tuple[str, str]] = set()
@@ -49,19 +58,31 @@ class Importer:
     # ---- the whole graph
 
     def inputs(self) -> dict[str, Thing]:
-        weights = {tensor.name for tensor in self.model.graph.initializer}
-        return {port.name: self._input(port) for port in self.model.graph.input if port.name not in weights}
+        graph = self.model.graph
+        for what, names in (
+            ("inputs", [port.name for port in graph.input]),
+            ("initializers", [tensor.name for tensor in graph.initializer]),
+            ("outputs", [port.name for port in graph.output]),
+        ):
+            refuse_twins(what, names)
+        weights = {tensor.name for tensor in graph.initializer}
+        return {port.name: self._input(port) for port in graph.input if port.name not in weights}
 
     def _input(self, port: onnx.ValueInfoProto) -> Thing:
         if not port.type.HasField("tensor_type"):
             raise Refusal(f"the input '{port.name}', a {port.type.WhichOneof('value')}")
-        kind = element(port.type.tensor_type.elem_type, self.doubles)
+        try:
+            kind = element(port.type.tensor_type.elem_type, self.doubles)
+        except Refusal as refusal:
+            raise Refusal(refusal.why, f"the input '{port.name}'") from None
         depends = frozenset([port.name])
         if port.name in self.known:
             return Known(self._given(port.name, kind), kind, depends)
         shape = self.shape(port)
         if is_empty(shape):
             return Known(numpy.zeros(shape, kind.numpy), kind, depends)
+        if not port.name.isprintable():
+            raise Refusal(f"the name {port.name!r} of an input, which text does not hold: rename it")
         value = self.graph.input(port.name, kind.port, shape)
         value = from_port(self.builder, value, kind)
         self.builder.facts.ports[value.name] = port.name
@@ -86,7 +107,11 @@ class Importer:
 
     def _size(self, size: Any, name: str) -> Any:
         if size.HasField("dim_value"):
+            if not 0 <= size.dim_value < 2**31:
+                raise Refusal(f"the size {size.dim_value} of the input '{name}', expected one from 0 to 2^31 - 1")
             return size.dim_value
+        if not size.dim_param:
+            raise Refusal(f"the input '{name}' has a size without a number or a name: give it a dim_value or a dim_param")
         if size.dim_param not in self.symbols:
             raise Refusal(
                 f"the size '{size.dim_param}' of the input '{name}' has no bound; give max={{{size.dim_param!r}: ...}}"
@@ -95,46 +120,68 @@ class Importer:
 
     def run(self, graph: onnx.GraphProto, scope: dict[str, Thing]) -> list[Thing]:
         for tensor in graph.initializer:
-            scope[tensor.name] = self.constant(onnx.numpy_helper.to_array(tensor), tensor.data_type, tensor.name)
-        self.refuse_sparse(graph)
-        for node in graph.node:
-            self.run_node(node, scope, self.versions)
-        return [scope[port.name] for port in graph.output]
-
-    @staticmethod
-    def refuse_sparse(graph: onnx.GraphProto) -> None:
+            scope[tensor.name] = self.weight(tensor)
         if graph.sparse_initializer:
             raise Refusal("sparse initializers")
+        self.run_nodes(graph.node, scope, self.versions)
+        return [self._made(port.name, scope) for port in graph.output]
 
-    def constant(self, array: numpy.ndarray, code: int, name: Optional[str] = None) -> Known:
-        return Known(numpy.asarray(array), element(code, self.doubles), name=name)
+    @staticmethod
+    def _made(name: str, scope: Mapping[str, Thing]) -> Thing:
+        if scope.get(name) is None:
+            raise Refusal(f"the output '{name}' is made by no node")
+        return scope[name]
+
+    def weight(self, tensor: onnx.TensorProto) -> Known:
+        place = f"the initializer '{tensor.name}'"
+        try:
+            kind = element(tensor.data_type, self.doubles)
+        except Refusal as refusal:
+            raise Refusal(refusal.why, place) from None
+        return Known(array_of(tensor, place), kind, name=tensor.name)
 
     # ---- nodes
 
+    def run_nodes(self, nodes: Sequence[onnx.NodeProto], scope: dict[str, Thing], versions: Mapping[str, int]) -> None:
+        """In their order, which must be that of what they read."""
+        made: set[str] = set()
+        for node in nodes:
+            try:
+                check_names(node, scope, made, nodes)
+                self.run_node(node, scope, versions)
+            except Refusal as refusal:
+                raise refusal.within(node.op_type, place_of(node)) from refusal.__cause__
+            except NeedsKnown as need:
+                raise need.within(node.op_type, place_of(node)) from None
+            made.update(node.output)
+
     def run_node(self, node: onnx.NodeProto, scope: dict[str, Thing], versions: Mapping[str, int]) -> None:
         inputs = [scope[name] if name else None for name in node.input]
-        domain = "" if node.domain == "ai.onnx" else node.domain
+        domain = definitions.canonical(node.domain)
+        is_own = (domain, node.op_type) in self.functions
+        types = {} if is_own else definitions.results_of(node, inputs, domain, versions)
         try:
-            results = self._results(domain, node, inputs, versions, scope)
-        except Refusal as refusal:
-            raise (
-                refusal if refusal.why.startswith("operator ") else Refusal(f"operator {node.op_type}: {refusal.why}")
-            ) from None
-        except NeedsKnown as need:
-            raise need.within(node.op_type) from None
+            results = self._results(domain, node, inputs, versions, scope, types)
+        except (Refusal, NeedsKnown):
+            raise
+        except Exception as error:  # what ONNX's definition leaves open, a row may stumble over
+            raise Refusal(unfit(inputs, error)) from error
+        if any(node.output[len(results) :]):
+            raise Refusal(f"{len(node.output)} results, of which there are {len(results)}")
         for name, result in zip(node.output, results):
+            definitions.check_result(name, result, types)
             if name and result is not None:
                 scope[name] = result
 
     def _results(
-        self, domain: str, node: onnx.NodeProto, inputs: list, versions: Mapping[str, int], scope: dict
+        self, domain: str, node: onnx.NodeProto, inputs: list, versions: Mapping[str, int], scope: dict, types: Types
     ) -> list:
         row = ROWS.get((domain, node.op_type))
         if (domain, node.op_type) in self.functions:
             return functions.call(self, self.functions[domain, node.op_type], node, inputs, None)
         version = versions.get(domain, 1)
         depends = frozenset().union(*(thing.inputs for thing in inputs if thing is not None), frozenset())
-        if node.op_type not in CONTROL and (row is None or row.folds):
+        if node.op_type not in CONTROL and (row is None or row.folds) and folding.is_worthwhile(inputs, types):
             folded = folding.fold(node, inputs, domain, version)
             if folded is not None:
                 return [None if known is None else known._replace(inputs=depends) for known in folded]
@@ -172,8 +219,8 @@ class Importer:
         return functions.call(self, found, node, inputs, version)
 
     def default(self, node: onnx.NodeProto, name: str, version: int) -> Any:
-        schema = defs.get_schema(node.op_type, version, node.domain)
-        attribute = schema.attributes.get(name)
+        schema = definitions.schema_of(node.op_type, definitions.canonical(node.domain), version)
+        attribute = schema.attributes.get(name) if schema is not None else None
         if attribute is None or not attribute.default_value.name:
             return None
         return onnx.helper.get_attribute_value(attribute.default_value)
@@ -262,10 +309,14 @@ def import_model(
 
 def _given(need: NeedsKnown, known: Mapping[str, Any], sizes: Mapping[str, Any]) -> dict[str, numpy.ndarray]:
     if not need.inputs:
-        raise Refusal(f"{need.what} follows from symbolic sizes, and sets others: give these sizes numbers in the model")
+        raise Refusal(
+            f"{need.what} follows from symbolic sizes, and sets others: give these sizes numbers in the model", need.place
+        )
     wanted = sorted(need.inputs - set(known))
     missing = [name for name in wanted if name not in sizes]
     shown = [f"{name!r}: ..." for name in missing]
     if missing or not wanted:
-        raise Refusal(f"{need.what} sets sizes, and depends on inputs of the graph: give sizes={{{', '.join(shown)}}}")
+        raise Refusal(
+            f"{need.what} sets sizes, and depends on inputs of the graph: give sizes={{{', '.join(shown)}}}", need.place
+        )
     return {name: numpy.asarray(sizes[name]) for name in wanted}

@@ -18,7 +18,54 @@ ModelLike = Union[onnx.ModelProto, str, "os.PathLike[str]"]
 
 
 def load(model: ModelLike) -> onnx.ModelProto:
-    return model if isinstance(model, onnx.ModelProto) else onnx.load(os.fspath(model))
+    """With the weights that lie beside it."""
+    if isinstance(model, onnx.ModelProto):
+        return model
+    if not isinstance(model, (str, os.PathLike)):
+        raise TypeError(f"model: a {type(model).__name__}, expected an onnx.ModelProto or the path of one")
+    path = os.fspath(model)
+    try:
+        return onnx.load(path)
+    except OSError as error:
+        raise Error(f"{path}: {error.strerror or error}", "io") from error
+    except Exception as error:  # of protobuf, or of the files that weights lie in
+        raise Error(f"{path}: no model of ONNX that can be read: {' '.join(str(error).split())[:200]}", "invalid_file") from error
+
+
+def checked_bounds(model: onnx.ModelProto, bounds: Optional[Mapping[str, int]]) -> dict[str, int]:
+    """`max` as the caller gives it: each name is a size of the model, each bound a size that is possible."""
+    if not isinstance(bounds, (Mapping, type(None))):
+        raise TypeError(f"max: a {type(bounds).__name__}, expected a mapping of names to bounds")
+    names = sizes_of(model)
+    for name, upper in (bounds or {}).items():
+        if name not in names:
+            raise Error(f"max: the model has no size '{name}'; it has {', '.join(names) or 'none that is symbolic'}")
+        if isinstance(upper, bool) or not isinstance(upper, (int, numpy.integer)):
+            raise TypeError(f"max: {name!r}: {upper!r}, expected a whole number")
+        if not 1 <= upper < 2**31:
+            raise Error(f"max: {name!r}: {upper}, expected a bound of at least 1, and below 2^31")
+    return {name: int(upper) for name, upper in (bounds or {}).items()}
+
+
+def sizes_of(model: onnx.ModelProto) -> list[str]:
+    """Names of the symbolic sizes of inputs."""
+    dims = [dim for port in model.graph.input for dim in port.type.tensor_type.shape.dim]
+    return list(dict.fromkeys(dim.dim_param for dim in dims if dim.dim_param))
+
+
+def checked_sizes(model: onnx.ModelProto, sizes: Optional[Mapping[str, Any]]) -> Mapping[str, Any]:
+    if not isinstance(sizes, (Mapping, type(None))):
+        raise TypeError(f"sizes: a {type(sizes).__name__}, expected a mapping of inputs to numbers")
+    names = [port.name for port in model.graph.input]
+    for name in sizes or {}:
+        if name not in names:
+            raise Error(f"sizes: the model has no input '{name}'; it has {', '.join(names) or 'none'}")
+    return sizes or {}
+
+
+def imported_from(model: ModelLike, max: Any, sizes: Any, doubles: bool) -> Imported:
+    proto = load(model)
+    return import_model(proto, checked_bounds(proto, max), checked_sizes(proto, sizes), doubles)
 
 
 class Model:
@@ -70,7 +117,7 @@ class Session:
             for name, array in arrays.items()
             if name in imported.ports
         }
-        found = self.session.run("main", **given) if self.session else {}
+        found = self.session._native.run("main", given, 0) if self.session else {}  # inputs may be called `out`
         return imported.collect({name: numpy.asarray(tensor.numpy()) for name, tensor in found.items()})
 
     def _present(self, inputs: Mapping[str, Any]) -> list[str]:
@@ -110,14 +157,14 @@ def compile_model(
     doubles: DOUBLE is computed in FLOAT rather than refused.
     The other options are those of smelt.compile; mode is "infer".
     """
-    imported = import_model(load(model), max or {}, sizes or {}, doubles)
+    imported = imported_from(model, max, sizes, doubles)
     if not imported.ports and not imported.results:
         return Model(imported, None, None)
     place = tempfile.TemporaryDirectory(prefix="smelt-onnx-")
     path = imported.module.write(place.name)
     options = {"mode": "infer", "entry": ["main"], **options}
     if max:
-        options["max"] = {imported.symbols[name]: upper for name, upper in max.items()}
+        options["max"] = {imported.symbols[name]: int(upper) for name, upper in max.items()}
     return Model(imported, plans.compile(path, **options) if imported.results else None, place)
 
 
@@ -130,6 +177,6 @@ def write_model(
     doubles: bool = False,
 ) -> Imported:
     """Writes model.ir and model.safetensors, which every command of `smelt` takes as a model."""
-    imported = import_model(load(model), max or {}, sizes or {}, doubles)
+    imported = imported_from(model, max, sizes, doubles)
     imported.module.write(directory)
     return imported

@@ -8,20 +8,29 @@ from ..errors import Error
 class Refusal(Error):
     """A model asks for what there is no row for. The message names the operator, and the attribute or the type."""
 
-    def __init__(self, why: str) -> None:
-        super().__init__(why, "invalid_argument")
+    def __init__(self, why: str, place: str = "") -> None:
+        super().__init__(why + (f" ({place})" if place else ""), "invalid_argument")
         self.why = why
+        self.place = place
+        """The node, by its name or by that of its result."""
+
+    def within(self, operator: str, place: str) -> Refusal:
+        """As the innermost node that is not done says it."""
+        return self if self.why.startswith("operator ") else Refusal(f"operator {operator}: {self.why}", place)
+
+    def __reduce__(self):  # with its place to other processes
+        return type(self), (self.why, self.place)
 
 
 class NeedsKnown(Exception):
     """Compiling needs the numbers of a value that come from `inputs` of the graph."""
 
-    def __init__(self, inputs: frozenset[str], what: str) -> None:
+    def __init__(self, inputs: frozenset[str], what: str, place: str = "") -> None:
         super().__init__(what)
         self.inputs = inputs
         self.what = what
+        self.place = place
 
-    def within(self, operator: str) -> NeedsKnown:
-        return (
-            self if self.what.startswith("operator ") else NeedsKnown(self.inputs, f"operator {operator}: {self.what}")
-        )
+    def within(self, operator: str, place: str) -> NeedsKnown:
+        named = self.what.startswith("operator ")
+        return self if named else NeedsKnown(self.inputs, f"operator {operator}: {self.what}", place)

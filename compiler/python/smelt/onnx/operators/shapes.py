@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy
-import onnx
 
 from ..call import Known
 from ..dims import is_known, product, quotient
 from ..refusal import Refusal
 from ..rows import Typed, row
+from ..tensors import array_of
 from ..types import ELEMENTS, INT64, element
 
 
@@ -220,7 +220,7 @@ def space_to_depth(n, x):
 @row("ConstantOfShape", out=None)
 def constant_of_shape(n):
     tensor = n.attribute("value")
-    array = numpy.zeros(1, numpy.float32) if tensor is None else onnx.numpy_helper.to_array(tensor)
+    array = numpy.zeros(1, numpy.float32) if tensor is None else array_of(tensor, "the attribute 'value'")
     kind = ELEMENTS["FLOAT"] if tensor is None else element(tensor.data_type, n.importer.doubles)
     return Typed(n.b.full(array.item(), kind.computed, tuple(n.ints(0))), kind.name)
 
