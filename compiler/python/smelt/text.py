@@ -15,7 +15,10 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import re
 from typing import Any, Iterable, Mapping, NamedTuple, Optional, Sequence, Union
+
+from .errors import Error
 
 
 class Value(NamedTuple):
@@ -182,6 +185,17 @@ class Graph(Block):
             for name, value in self._inputs
         ]
         return f"graph @{self.name}({', '.join(ports)}) {{\n" + "\n".join(body) + "\n}\n"
+
+
+def said_of(error: Error, text: str) -> Error:
+    """An error that the compiler has with a line of this text, without the line: what is wrong, and the source of the
+    node. Other errors are as they are."""
+    found = re.match(r"\S*model\.ir:(\d+):\d+: (.*)", str(error))
+    lines = text.splitlines()
+    if found is None or not 0 < int(found[1]) <= len(lines):
+        return error
+    source = re.search(r'(?<!parameter )"((?:[^"\\]|\\.)*)" ?(?:\{|:|$)', lines[int(found[1]) - 1])
+    return Error(f"'{source[1]}': {found[2]}" if source else found[2], error.status)
 
 
 class Module(NamedTuple):

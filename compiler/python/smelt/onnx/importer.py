@@ -11,20 +11,21 @@ import onnx
 
 from ..text import Graph, Module, Value
 from . import definitions, folding, functions
-from .build import Builder, is_empty
+from .build import Builder
 from .call import Absent, Call, Known, Many, Thing, Traced
 from .definitions import Types
 from .dims import Dim, is_known
 from .names import check_names, place_of, refuse_twins, unfit
 from .refusal import NeedsKnown, Refusal
 from .rows import ROWS, SAME, Row, Typed
+from .shapes import is_empty
 from .ports import from_port, leaving, settle, to_port
 from .tensors import array_of
 from .types import ELEMENTS, Element, element
 
 WORD = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 """Names that the text form takes for symbols."""
-RESERVED = {"dim", "ceil_div"}
+RESERVED = {"dim", "ceil_div", "nan", "inf"}
 CONTROL = {"If", "Loop", "Scan", "SequenceMap", "FlexAttention"}
 
 
@@ -80,6 +81,8 @@ class Importer:
             return Known(self._given(port.name, kind), kind, depends)
         shape = self.shape(port)
         if is_empty(shape):
+            if not all(map(is_known, shape)):
+                raise Refusal(f"the input '{port.name}' has no elements, and sizes by name: give these numbers, too")
             return Known(numpy.zeros(shape, kind.numpy), kind, depends)
         if not port.name.isprintable():
             raise Refusal(f"the name {port.name!r} of an input, which text does not hold: rename it")
@@ -150,7 +153,8 @@ class Importer:
                 check_names(node, scope, made, nodes)
                 self.run_node(node, scope, versions)
             except Refusal as refusal:
-                raise refusal.within(node.op_type, place_of(node)) from refusal.__cause__
+                place = place_of(node)
+                raise (refusal if refusal.place == place else refusal.within(node.op_type, place)) from refusal.__cause__
             except NeedsKnown as need:
                 raise need.within(node.op_type, place_of(node)) from None
             made.update(node.output)
@@ -215,7 +219,7 @@ class Importer:
     def _expand(self, domain: str, node: onnx.NodeProto, inputs: list, version: int, scope: dict) -> list:
         found = functions.body(node, inputs, domain, version)
         if found is None:
-            raise Refusal(f"operator {domain + '.' if domain else ''}{node.op_type}")
+            raise Refusal(f"operator {domain + '.' if domain else ''}{node.op_type}", place_of(node))
         return functions.call(self, found, node, inputs, version)
 
     def default(self, node: onnx.NodeProto, name: str, version: int) -> Any:
@@ -296,6 +300,8 @@ def import_model(
     model: onnx.ModelProto, bounds: Mapping[str, int], sizes: Mapping[str, Any], doubles: bool
 ) -> Imported:
     """Inputs whose numbers the graph's sizes follow from are taken from `sizes`, those alone, one after the other."""
+    if not model.graph.output:
+        raise Refusal("the model has no outputs, so that there is nothing to compile")
     known: dict[str, numpy.ndarray] = {}
     while True:
         importer = Importer(model, bounds, known, doubles)

@@ -11,6 +11,7 @@ import onnx
 
 from .. import plan as plans
 from ..errors import Error
+from ..text import said_of
 from .importer import Imported, import_model
 from .ports import entering
 
@@ -29,7 +30,8 @@ def load(model: ModelLike) -> onnx.ModelProto:
     except OSError as error:
         raise Error(f"{path}: {error.strerror or error}", "io") from error
     except Exception as error:  # of protobuf, or of the files that weights lie in
-        raise Error(f"{path}: no model of ONNX that can be read: {' '.join(str(error).split())[:200]}", "invalid_file") from error
+        reason = " ".join(str(error).split())[:200]
+        raise Error(f"{path}: no model of ONNX that can be read: {reason}", "invalid_file") from error
 
 
 def checked_bounds(model: onnx.ModelProto, bounds: Optional[Mapping[str, int]]) -> dict[str, int]:
@@ -165,7 +167,14 @@ def compile_model(
     options = {"mode": "infer", "entry": ["main"], **options}
     if max:
         options["max"] = {imported.symbols[name]: int(upper) for name, upper in max.items()}
-    return Model(imported, plans.compile(path, **options) if imported.results else None, place)
+    return Model(imported, compiled(path, imported, options) if imported.results else None, place)
+
+
+def compiled(path: "os.PathLike[str]", imported: Imported, options: dict[str, Any]) -> plans.Plan:
+    try:
+        return plans.compile(path, **options)
+    except Error as error:
+        raise said_of(error, imported.module.text()) from error
 
 
 def write_model(

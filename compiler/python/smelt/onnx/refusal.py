@@ -15,11 +15,23 @@ class Refusal(Error):
         """The node, by its name or by that of its result."""
 
     def within(self, operator: str, place: str) -> Refusal:
-        """As the innermost node that is not done says it."""
-        return self if self.why.startswith("operator ") else Refusal(f"operator {operator}: {self.why}", place)
+        """As the innermost node says it that is refused, with the nodes around it."""
+        if self.why.startswith("operator "):
+            return Refusal(self.why, around(self.place, place))
+        return Refusal(f"operator {operator}: {self.why}", place)
 
     def __reduce__(self):  # with its place to other processes
         return type(self), (self.why, self.place)
+
+
+MOST_PLACE = 200
+"""Characters: functions may lie deep in one another."""
+
+
+def around(place: str, outer: str) -> str:
+    if not place or len(place) > MOST_PLACE:
+        return place or outer
+    return f"{place} in {outer}"
 
 
 class NeedsKnown(Exception):
@@ -32,5 +44,6 @@ class NeedsKnown(Exception):
         self.place = place
 
     def within(self, operator: str, place: str) -> NeedsKnown:
-        named = self.what.startswith("operator ")
-        return self if named else NeedsKnown(self.inputs, f"operator {operator}: {self.what}", place)
+        if self.what.startswith("operator "):
+            return NeedsKnown(self.inputs, self.what, around(self.place, place))
+        return NeedsKnown(self.inputs, f"operator {operator}: {self.what}", place)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 from ..text import Value
-from .build import Builder, Operand, broadcast_shapes
+from .build import Builder, Operand
+from .shapes import broadcast_shapes
 
 
 def ceil(b: Builder, x: Value) -> Value:

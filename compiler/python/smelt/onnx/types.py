@@ -78,6 +78,8 @@ FLOAT, INT32, INT64, BOOL = (ELEMENTS[name] for name in ("FLOAT", "INT32", "INT6
 
 def element(code: int, doubles: bool = True) -> Element:
     """By ONNX's number; a Refusal where Smelt has no type for it."""
+    if code not in TensorProto.DataType.values():
+        raise Refusal(f"the element type of number {code}, which onnx does not know")
     name = TensorProto.DataType.Name(code)
     if name not in ELEMENTS:
         raise Refusal(f"the element type {name}")

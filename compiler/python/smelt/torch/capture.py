@@ -16,6 +16,7 @@ from torch.export.dynamic_shapes import refine_dynamic_shapes_from_suggested_fix
 
 from ..errors import Error
 from . import aten  # noqa: F401  (fills the table of rows)
+from .arguments import checked_name, dims_of
 from .registry import ROWS
 
 OLDEST = (2, 6)
@@ -114,6 +115,8 @@ def _detached(arguments: dict[str, Any]) -> dict[str, Any]:
 
 def _check_arguments(arguments: dict[str, Any]) -> None:
     for name, leaf in _leaves(arguments):
+        if isinstance(leaf, torch.Tensor) and (leaf.is_nested or leaf.is_quantized):
+            raise Error(f"input '{name}': a {'nested' if leaf.is_nested else 'quantized'} tensor; expected a plain one")
         if isinstance(leaf, torch.Tensor) and leaf.layout != torch.strided:
             raise Error(f"input '{name}': a tensor of layout {leaf.layout}; expected a dense one")
         if isinstance(leaf, torch.Tensor) and leaf.is_complex():
@@ -176,11 +179,12 @@ class _Dims:
     def _of(self, name: str, value: Any, given: Any) -> Any:
         if given is None:
             return torch.utils._pytree.tree_map(lambda _: None, value)
-        if not isinstance(value, torch.Tensor):
+        if isinstance(value, (Mapping, list, tuple)):
+            _check_parts(name, value, given)
             keys = value.keys() if isinstance(value, Mapping) else range(len(value))
             parts = {k: self._of(f"{name}.{k}", value[k], given[k]) for k in keys}
             return parts if isinstance(value, Mapping) else type(value)(parts.values())
-        dims = given if isinstance(given, Mapping) else {i: d for i, d in enumerate(given) if d is not None}
+        dims = dims_of(name, value, given)
         return {self._axis(name, value, axis): self._dim(name, value, axis, dim) for axis, dim in dims.items()}
 
     @staticmethod
@@ -190,11 +194,7 @@ class _Dims:
         return axis % value.dim()
 
     def _dim(self, name: str, value: torch.Tensor, axis: int, dim: Any) -> Any:
-        least = getattr(dim, "min", None)
-        if not isinstance(dim, str):
-            dim = getattr(dim, "__name__", None)
-        if not isinstance(dim, str) or not dim.isidentifier():
-            raise Error(f"dynamic_shapes: dim {axis} of input '{name}': expected the name of a size, such as \"B\"")
+        least, dim = getattr(dim, "min", None) if not isinstance(dim, str) else None, checked_name(name, axis, dim)
         if value.shape[axis] < 2:
             raise Error(
                 f"input '{name}': dim {axis}, {dim}, is {value.shape[axis]} in the sample; give a sample of at least 2, "
@@ -204,6 +204,8 @@ class _Dims:
             raise Error(f"the size {dim} has no bound: give max={{'{dim}': ...}}, the largest that is to run")
         if value.shape[axis] > self.bounds[dim]:
             raise Error(f"input '{name}': dim {axis} is {value.shape[axis]}, and max says {dim} <= {self.bounds[dim]}")
+        if isinstance(least, int) and value.shape[axis] < least:
+            raise Error(f"input '{name}': dim {axis} is {value.shape[axis]}, and {dim} is at least {least}")
         if dim not in self.made:
             self.made[dim] = torch.export.Dim(dim, min=least, max=self.bounds[dim])
             if isinstance(least, int) and least > 1:
@@ -222,6 +224,14 @@ class _Dims:
                 elif isinstance(size, torch.SymInt):
                     names.update({symbol: f"{_root(dim)}_unit" for symbol in size.node.expr.free_symbols})
         return names
+
+
+def _check_parts(name: str, value: Any, given: Any) -> None:
+    """Of an argument that holds several tensors."""
+    keys = set(value.keys() if isinstance(value, Mapping) else range(len(value)))
+    known = set(given.keys()) if isinstance(given, Mapping) else set(range(len(given))) if isinstance(given, (list, tuple)) else None
+    if known != keys:
+        raise Error(f"dynamic_shapes: '{name}' holds {len(keys)} parts in the sample; expected the dims of each, or None")
 
 
 def _root(dim: Any) -> str:
@@ -378,7 +388,9 @@ def _reason(problem: Exception) -> str:
             "what it does next depends on the numbers in a tensor (an `if`, a loop or an index in Python); a plan "
             f"does the same for all data. PyTorch says: {_first_lines(text)}"
         )
-    return _first_lines(text) or type(problem).__name__
+    said = _first_lines(text.split("The error above occurred when calling torch.export")[0])
+    of_python = type(problem) in (KeyError, IndexError, AttributeError, AssertionError, NotImplementedError)
+    return f"{type(problem).__name__}: {said}" if of_python or not said else said
 
 
 def _first_lines(text: str, most: int = 600) -> str:

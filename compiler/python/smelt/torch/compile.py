@@ -12,6 +12,8 @@ import torch
 from .. import plan as plans
 from ..errors import Error
 from ..optimizers import AdamW, Optimizer
+from ..text import said_of
+from .arguments import check_sample, check_shapes, checked_bounds
 from .arrays import device_of
 from .capture import capture
 from .program import Program, build_program
@@ -33,13 +35,17 @@ def import_module(
     """The module's text; operations without a row are one error that names all of them."""
     if not isinstance(module, torch.nn.Module):
         raise Error(f"expected a torch.nn.Module, given a {type(module).__name__}")
-    bounds = dict(bounds or {})
+    check_sample(sample)
+    check_shapes(dynamic_shapes)
+    bounds = checked_bounds(bounds, dynamic_shapes)
     captured = capture(module, sample, dynamic_shapes, bounds, training)
     program = build_program(module, captured, bounds, loss=loss, **options)
     if program.missing:
         raise Error(
             f"{type(module).__name__} uses what Smelt cannot do:\n  " + "\n  ".join(str(m) for m in program.missing)
         )
+    if not program.outputs:
+        raise Error(f"{type(module).__name__} returns no tensor, so that there is nothing to compile")
     return program
 
 
@@ -87,7 +93,10 @@ def compile_text(text: str, **options: Any) -> plans.Plan:
     with tempfile.TemporaryDirectory(prefix="smelt-") as directory:
         path = pathlib.Path(directory, "model.ir")
         path.write_text(text)
-        return plans.compile(path, **options)
+        try:
+            return plans.compile(path, **options)
+        except Error as error:
+            raise said_of(error, text) from error
 
 
 def export(

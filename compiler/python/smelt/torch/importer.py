@@ -128,12 +128,18 @@ class Importer:
         """Of what is refused a stand-in of the right type, so that the rest can be looked at."""
         try:
             return make()
-        except (Refusal, Error) as problem:
-            path = module_path(node)
-            entry = self.missing.setdefault((name, str(problem)), Missing(name, str(problem)))
+        except Exception as problem:  # of a row that has not thought of these arguments, too
+            path, why = module_path(node), _why(problem)
+            entry = self.missing.setdefault((name, why), Missing(name, why))
             if path not in entry.modules:
                 entry.modules.append(path)
             return _stand_in(result_of(node.meta.get("val")))
+
+
+def _why(problem: Exception) -> str:
+    if isinstance(problem, (Refusal, Error)):
+        return str(problem)
+    return f"its row does not fit these arguments ({type(problem).__name__}: {' '.join(str(problem).split())[:200]})"
 
 
 def module_path(node: torch.fx.Node) -> str:

@@ -214,7 +214,8 @@ class ProgramBuilder:
             raise Error(f"the module has no output '{loss}'; it has {', '.join(found)}. Name the loss with loss=")
         value = found[loss]
         if any(size != 1 for size in value.shape) or value.dtype != "f32":
-            raise Error(f"the output '{loss}' is {value.dtype}{list(value.shape)}; a loss is one float")
+            shape = self.writer.sizes.shape_text(value.shape)
+            raise Error(f"the output '{loss}' is {value.dtype}{shape}; a loss is one float")
         one = self.writer.constant(1.0, "f32", ())
         total, count = value.mean or (self.writer.reshape(value, ()), one)
         return [("loss_sum", total), ("token_count", count)]

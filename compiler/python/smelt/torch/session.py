@@ -69,6 +69,8 @@ class ModuleSession(Session):
     ) -> dict[str, Any]:
         """Runs the module's forward and returns its outputs by name, as tensors on the session's device."""
         given, name = self._checked(inputs), self._entry(entry)
+        if not isinstance(out, (Mapping, type(None))):
+            raise Error(f"out: a {type(out).__name__}, expected a mapping of outputs to tensors")
         if out is None:
             return self._runner.run(name, given)
         stream = current_stream(self.device)

@@ -6,6 +6,8 @@ from typing import Optional
 
 import torch
 
+from ..text import number_text
+
 MOST_IN_TEXT = 4096
 """Floats of a larger table are a frozen parameter, in a file beside the text. Integers stay in the text, since a
 parameter may be stored in bf16."""
@@ -39,12 +41,3 @@ def values_text(table: torch.Tensor) -> str:
     if table.is_floating_point():
         return "f[" + ", ".join(number_text(float(x)) for x in numbers) + "]"
     return "[" + ", ".join(str(int(x)) for x in numbers) + "]"
-
-
-def number_text(number: float) -> str:
-    """As Smelt's text has numbers."""
-    if number != number:
-        return "nan"
-    if number in (float("inf"), float("-inf")):
-        return "inf" if number > 0 else "-inf"
-    return repr(float(number))

@@ -9,7 +9,9 @@ import sympy
 import torch
 
 from ..errors import Error
+from ..text import number_text
 from . import tables
+from .arithmetic import Arithmetic, Operand
 from .dims import Dim, Shape, Sizes, expression, product, same, same_shape
 from .dtypes import type_in_graph
 from .facts import (
@@ -23,11 +25,8 @@ from .facts import (
     last_place,
     low_of,
     moved_place,
-    spread_shape,
 )
 from .values import Number, Value
-
-Operand = Union[Value, Number, sympy.Expr]
 
 FLAGS = {"lt", "le", "gt", "ge", "eq", "ne", "logical_and", "logical_or", "logical_not"}
 WITHOUT_DERIVATIVE = FLAGS | {"sign", "floor", "iota", "constant", "stop_gradient", "random"}
@@ -43,7 +42,7 @@ class Node:
     text: str
 
 
-class Writer:
+class Writer(Arithmetic):
     """The nodes of a graph. Methods take values and numbers, write what is needed and return the result."""
 
     def __init__(self, sizes: Sizes, new_random_id: Callable[[], int], new_table: Callable[[torch.Tensor], Value]) -> None:
@@ -146,7 +145,7 @@ class Writer:
     def number_text(number: Number, dtype: str) -> str:
         """As the text has it in this type."""
         if dtype == "f32":
-            return tables.number_text(float(number))
+            return number_text(float(number))
         if dtype == "bool":
             return "1" if number else "0"
         if not -(2**31) <= int(number) < 2**31:
@@ -350,69 +349,6 @@ class Writer:
         x = self.cast(x, dtype)
         return x if shape is None else self.spread(x, shape)
 
-    # ---- arithmetic, of operands that have one shape or are numbers
-
-    def binary(self, operation: str, a: Operand, b: Operand) -> Value:
-        like = a if isinstance(a, Value) else b
-        shape = spread_shape(*(x.shape for x in (a, b) if isinstance(x, Value)))
-        return self.pointwise(operation, self.operand(a, like.dtype, shape), self.operand(b, like.dtype, shape))
-
-    def add(self, a: Operand, b: Operand) -> Value:
-        return self.binary("add", a, b)
-
-    def sub(self, a: Operand, b: Operand) -> Value:
-        return self.binary("sub", a, b)
-
-    def mul(self, a: Operand, b: Operand) -> Value:
-        return self.binary("mul", a, b)
-
-    def div(self, a: Operand, b: Operand) -> Value:
-        return self.binary("div", a, b)
-
-    def unary(self, operation: str, x: Value) -> Value:
-        return self.pointwise(operation, x)
-
-    def select(self, condition: Value, a: Operand, b: Operand) -> Value:
-        like = a if isinstance(a, Value) else b
-        shape = spread_shape(condition.shape, *(x.shape for x in (a, b) if isinstance(x, Value)))
-        return self.pointwise(
-            "select",
-            self.spread(condition, shape),
-            self.operand(a, like.dtype, shape),
-            self.operand(b, like.dtype, shape),
-        )
-
-    def both(self, a: Value, b: Value) -> Value:
-        """a and b; what is true everywhere leaves no trace."""
-        for x, other in ((a, b), (b, a)):
-            if x.splat is not None and bool(x.splat):
-                return self.spread(other, spread_shape(a.shape, b.shape))
-        return self.binary("logical_and", a, b)
-
-    def power(self, x: Value, exponent: Number) -> Value:
-        """x ** exponent by multiplications and roots where that gives it."""
-        if float(exponent) == int(exponent) and 0 <= exponent <= 16:
-            return self._whole_power(x, int(exponent))
-        if x.dtype == "f32" and exponent in _ROOTS:
-            return self.unary(_ROOTS[exponent], x)
-        if float(exponent) == int(exponent) and exponent < 0:
-            return self.unary("reciprocal", self.power(x, -exponent))
-        if float(exponent) * 2 == int(exponent * 2) and exponent > 0:
-            return self.mul(self.power(x, int(exponent)), self.unary("sqrt", x))
-        return self.unary("exp", self.mul(self.unary("log", x), float(exponent)))
-
-    def _whole_power(self, x: Value, exponent: int) -> Value:
-        if exponent == 0:
-            return self.constant(1, x.dtype, x.shape)
-        result, square = None, x
-        while True:
-            if exponent & 1:
-                result = square if result is None else self.mul(result, square)
-            exponent >>= 1
-            if exponent == 0:
-                return result
-            square = self.mul(square, square)
-
     # ---- reductions and products
 
     def reduce(self, kind: str, x: Value, axes: Iterable[int], dtypes: Sequence[Optional[str]] = (None,)) -> list[Value]:
@@ -470,6 +406,3 @@ class Writer:
 
     def random_id(self) -> int:
         return self._new_random_id()
-
-
-_ROOTS = {0.5: "sqrt", -0.5: "rsqrt", -1: "reciprocal"}

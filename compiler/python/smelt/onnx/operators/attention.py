@@ -6,9 +6,10 @@ import math
 from typing import NamedTuple, Optional
 
 from ...text import Body, Value
-from ..build import NARROW, Builder
+from ..build import Builder
 from ..dims import Size, is_known
 from ..rows import Typed, row
+from ..sums import NARROW
 
 
 class Heads(NamedTuple):

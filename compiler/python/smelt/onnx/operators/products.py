@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import string
 
-from ..build import broadcast_shapes
+from ..shapes import broadcast_shapes
 from ..dims import is_known, product
 from ..refusal import Refusal
 from ..rows import row

@@ -8,6 +8,7 @@ from ..call import Known
 from ..dims import is_known, product, quotient
 from ..refusal import Refusal
 from ..rows import Typed, row
+from ..shapes import broadcast_shapes
 from ..tensors import array_of
 from ..types import ELEMENTS, INT64, element
 
@@ -76,8 +77,6 @@ def squeeze(n, x):
 
 @row("Expand", exact=True)
 def expand(n, x):
-    from ..build import broadcast_shapes
-
     return n.b.broadcast(x, broadcast_shapes([x.shape, tuple(n.ints(1))]))
 
 

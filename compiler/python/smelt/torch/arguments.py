@@ -1,0 +1,103 @@
+"""What the caller of compile_module gives, looked at before PyTorch is: each fault is an error that names the argument."""
+
+from __future__ import annotations
+
+import numbers
+import re
+from typing import Any, Iterator, Mapping, Optional
+
+import torch
+
+from ..errors import Error
+
+WORD = re.compile("[A-Za-z_][A-Za-z0-9_]*")
+RESERVED = {"nan", "inf"}
+"""Words that the text form takes for numbers."""
+CONSTANTS = (int, float, bool, str, type(None), torch.dtype, torch.device)
+
+
+def checked_bounds(bounds: Optional[Mapping[str, int]], shapes: Optional[Mapping[str, Any]]) -> dict[str, int]:
+    """`max`: bounds of sizes that dynamic_shapes names, or of products of these."""
+    if not isinstance(bounds, (Mapping, type(None))):
+        raise Error(f'max: a {type(bounds).__name__}, expected a mapping of sizes to bounds, such as {{"B": 32}}')
+    names = set(_names(shapes))
+    for name, upper in (bounds or {}).items():
+        _check_bound(name, upper, names)
+    return {name: int(upper) for name, upper in (bounds or {}).items()}
+
+
+def _check_bound(name: Any, upper: Any, names: set[str]) -> None:
+    factors = name.split("*") if isinstance(name, str) else [name]
+    unknown = [str(factor) for factor in factors if factor not in names]
+    if unknown:
+        there = ", ".join(sorted(names)) or "none"
+        raise Error(f"max: dynamic_shapes names no size '{unknown[0]}'; it names {there}")
+    if isinstance(upper, bool) or not isinstance(upper, numbers.Integral):
+        raise Error(f"max: '{name}': {upper!r}, expected a whole number")
+    if not 1 <= upper < 2**31:
+        raise Error(f"max: '{name}': {upper}, expected a bound of at least 1, and below 2^31")
+
+
+def _names(tree: Any) -> Iterator[str]:
+    """Of sizes, wherever they are in dynamic_shapes."""
+    if isinstance(tree, Mapping):
+        for each in tree.values():
+            yield from _names(each)
+    elif isinstance(tree, (list, tuple)):
+        for each in tree:
+            yield from _names(each)
+    elif (name := name_of_size(tree)) is not None:
+        yield name
+
+
+def name_of_size(dim: Any) -> Optional[str]:
+    """Of a name, or of a torch.export.Dim."""
+    return dim if isinstance(dim, str) else getattr(dim, "__name__", None)
+
+
+# ---- the sample
+
+
+def check_sample(sample: Any) -> None:
+    if not isinstance(sample, (torch.Tensor, tuple, list, Mapping)):
+        raise Error(
+            f"the sample is a {type(sample).__name__}; expected forward's arguments: a mapping by name, a tuple, or a tensor"
+        )
+    for leaf in torch.utils._pytree.tree_leaves(sample):
+        if isinstance(leaf, torch.Tensor) or not hasattr(leaf, "__array__"):
+            continue
+        raise Error(f"the sample holds a {type(leaf).__name__}; expected tensors: give torch.from_numpy(x)")
+
+
+# ---- the sizes that may change
+
+
+def check_shapes(shapes: Any) -> None:
+    if not isinstance(shapes, (Mapping, type(None))):
+        raise Error(
+            f"dynamic_shapes: a {type(shapes).__name__}, expected a mapping of forward's arguments to their dims, such as "
+            '{"x": {0: "B"}}'
+        )
+
+
+def dims_of(name: str, value: Any, given: Any) -> dict[int, Any]:
+    """The dims of one tensor by their places, without those that stay."""
+    if not isinstance(value, torch.Tensor):
+        raise Error(f"dynamic_shapes: '{name}' is a {type(value).__name__} in the sample; expected a tensor, which has dims")
+    if isinstance(given, str) or not isinstance(given, (Mapping, list, tuple)):
+        raise Error(f'dynamic_shapes: input \'{name}\': {given!r}, expected its dims, such as {{0: "B"}}')
+    dims = given if isinstance(given, Mapping) else dict(enumerate(given))
+    for axis in dims:
+        if isinstance(axis, bool) or not isinstance(axis, numbers.Integral):
+            raise Error(f"dynamic_shapes: input '{name}': {axis!r} is no place of a dim, such as 0")
+    return {int(axis): dim for axis, dim in dims.items() if dim is not None}
+
+
+def checked_name(name: str, axis: int, dim: Any) -> str:
+    word = name_of_size(dim)
+    if not isinstance(word, str) or not WORD.fullmatch(word) or word in RESERVED:
+        raise Error(
+            f"dynamic_shapes: dim {axis} of input '{name}': expected the name of a size, such as \"B\", of letters, digits "
+            f"and _, given {dim!r}"
+        )
+    return word

@@ -1,0 +1,85 @@
+"""What a writer of nodes makes of operands as PyTorch has them: values of sizes that spread, numbers, and sizes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Callable, Union
+
+import sympy
+
+from .facts import spread_shape
+from .values import Number, Value
+
+Operand = Union[Value, Number, sympy.Expr]
+
+_ROOTS = {0.5: "sqrt", -0.5: "rsqrt", -1: "reciprocal"}
+
+
+class Arithmetic:
+    """Of operands that have one shape, or are numbers; the Writer has the nodes."""
+
+    if TYPE_CHECKING:
+        constant: Callable[..., Value]
+        operand: Callable[..., Value]
+        pointwise: Callable[..., Value]
+        spread: Callable[..., Value]
+
+    def binary(self, operation: str, a: Operand, b: Operand) -> Value:
+        like = a if isinstance(a, Value) else b
+        shape = spread_shape(*(x.shape for x in (a, b) if isinstance(x, Value)))
+        return self.pointwise(operation, self.operand(a, like.dtype, shape), self.operand(b, like.dtype, shape))
+
+    def add(self, a: Operand, b: Operand) -> Value:
+        return self.binary("add", a, b)
+
+    def sub(self, a: Operand, b: Operand) -> Value:
+        return self.binary("sub", a, b)
+
+    def mul(self, a: Operand, b: Operand) -> Value:
+        return self.binary("mul", a, b)
+
+    def div(self, a: Operand, b: Operand) -> Value:
+        return self.binary("div", a, b)
+
+    def unary(self, operation: str, x: Value) -> Value:
+        return self.pointwise(operation, x)
+
+    def select(self, condition: Value, a: Operand, b: Operand) -> Value:
+        like = a if isinstance(a, Value) else b
+        shape = spread_shape(condition.shape, *(x.shape for x in (a, b) if isinstance(x, Value)))
+        return self.pointwise(
+            "select",
+            self.spread(condition, shape),
+            self.operand(a, like.dtype, shape),
+            self.operand(b, like.dtype, shape),
+        )
+
+    def both(self, a: Value, b: Value) -> Value:
+        """a and b; what is true everywhere leaves no trace."""
+        for x, other in ((a, b), (b, a)):
+            if x.splat is not None and bool(x.splat):
+                return self.spread(other, spread_shape(a.shape, b.shape))
+        return self.binary("logical_and", a, b)
+
+    def power(self, x: Value, exponent: Number) -> Value:
+        """x ** exponent by multiplications and roots where that gives it."""
+        if float(exponent) == int(exponent) and 0 <= exponent <= 16:
+            return self._whole_power(x, int(exponent))
+        if x.dtype == "f32" and exponent in _ROOTS:
+            return self.unary(_ROOTS[exponent], x)
+        if float(exponent) == int(exponent) and exponent < 0:
+            return self.unary("reciprocal", self.power(x, -exponent))
+        if float(exponent) * 2 == int(exponent * 2) and exponent > 0:
+            return self.mul(self.power(x, int(exponent)), self.unary("sqrt", x))
+        return self.unary("exp", self.mul(self.unary("log", x), float(exponent)))
+
+    def _whole_power(self, x: Value, exponent: int) -> Value:
+        if exponent == 0:
+            return self.constant(1, x.dtype, x.shape)
+        result, square = None, x
+        while True:
+            if exponent & 1:
+                result = square if result is None else self.mul(result, square)
+            exponent >>= 1
+            if exponent == 0:
+                return result
+            square = self.mul(square, square)
