@@ -66,7 +66,8 @@ class Plan:
 
         weights: a safetensors file, an index or a directory. Without it those beside the description that the plan
         was compiled from; where there are none, or with from_scratch, initial values that `seed` picks.
-        device: "cpu", "cuda" or "cuda:N", which must be of the plan's kind; by default the first GPU of a plan for GPUs.
+        device: "cpu", "cuda" or "cuda:N", which must be of the plan's kind; by default the first GPU of a plan for
+        GPUs.
         threads: 0 is SMELT_NUM_THREADS, OMP_NUM_THREADS or all cores.
         seed: of initial values, dropout and generation.
         check_steps: on a GPU, wait after every step, so that a fault names it.

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from typing import TYPE_CHECKING, Any, Callable, Mapping, Optional, Union
 
 from . import _native
 from .arrays import in_order, stream_handle
+from .errors import Error
 from .progress import Progress
 
 if TYPE_CHECKING:
@@ -16,6 +18,17 @@ if TYPE_CHECKING:
 
 _OPTIMIZER = "optimizer."
 _UPDATES = "optimizer.updates"
+
+
+def checked_rate(rate: Any) -> Optional[float]:
+    """A learning rate: a number of Python, or what float() takes."""
+    try:
+        number = None if rate is None else float(rate)
+    except (TypeError, ValueError):
+        raise Error(f"lr: {rate!r}, expected a number") from None
+    if number is not None and not (math.isfinite(number) and number >= 0):
+        raise Error(f"lr: {number}, expected a finite number of at least 0")
+    return number
 
 
 class StepResult:
@@ -130,6 +143,7 @@ class Session:
     def _run_training(self, entry: str, ready: dict[str, Any], rate: Optional[float], stream: int) -> dict[str, Any]:
         micro_step = self._micro_steps if entry == "accumulate" else 0
         step = self.updates
+        rate = checked_rate(rate)
         return self._native.train(entry, ready, rate=rate, step=step, micro_step=micro_step, stream=stream)
 
     def generate(
@@ -191,6 +205,8 @@ class Session:
         return Session(self._plan, self._native.share())
 
     def _entry(self, entry: Optional[str]) -> str:
+        if entry is not None and not isinstance(entry, str):
+            raise Error(f"run: a {type(entry).__name__} where an entry's name is expected; inputs are given by name")
         if entry is not None:
             return entry
         if self._usual_entry is None:

@@ -24,6 +24,9 @@ COUNT = 300
 MOST = 2**16
 """Elements of an input that is drawn."""
 
+OTHERWISE = {"Cast", "CastLike", "Loop"}
+"""Floats outside of an integer's type become no certain number, and onnx's reference gives what loops collect one axis
+too many where it is of single numbers."""
 NEW_IN_REFERENCE = {"Softmax", "LogSoftmax", "Hardmax"}
 """Which onnx's reference does not compute by the rules of older operator sets."""
 
@@ -112,7 +115,7 @@ def names_the_place(message, model):
 
 def words_of(message):
     """What it quotes, and the operator that it is about."""
-    return set(re.findall(r"'([^']*)'", message)) | set(re.findall(r"operator (?:[a-z.]+\.)?(\w+)", message))
+    return set(re.findall(r"['\"]([^'\"]*)['\"]", message)) | set(re.findall(r"operator (?:[a-z.]+\.)?(\w+)", message))
 
 
 def _graphs(graph):
@@ -129,6 +132,8 @@ def compared(model, inputs, found):
             warnings.simplefilter("ignore")
             expected = reference.ReferenceEvaluator(model).run(None, inputs)
     except Exception:  # it takes no such model
+        return "no reference", ""
+    if any(node.op_type in OTHERWISE for node in model.graph.node):
         return "no reference", ""
     old = any(o.domain in ("", "ai.onnx") and o.version < 13 for o in model.opset_import)
     if old and any(node.op_type in NEW_IN_REFERENCE for node in model.graph.node):

@@ -93,6 +93,12 @@ BAD_INPUTS = {
     "rank": (torch.ones(3), "expected f32"),
     "other size": (torch.ones(3, 5), "dimension 1 should be 4"),
     "no array": ("text", "no array"),
+    "empty": (torch.ones(0, 4), "B = 0: expected at least 1"),
+    "half": (torch.ones(3, 4).half(), "give x.to\\(torch.float32\\)"),
+    "flags": (torch.ones(3, 4).bool(), "give x.to\\(torch.float32\\)"),
+    "sparse": (torch.eye(4).to_sparse(), "layout sparse_coo"),
+    "compressed": (torch.eye(4).to_sparse_csr(), "layout sparse_csr"),
+    "spread": (torch.ones(1, 4).expand(3, 4), "give x.contiguous"),
 }
 
 
@@ -101,6 +107,123 @@ def test_inputs_that_do_not_fit(session, name):
     value, message = BAD_INPUTS[name]
     with pytest.raises(smelt.Error, match=message):
         session.run(x=value)
+
+
+BAD_OUTPUTS = {
+    "shape": ({"output": torch.ones(2, 4)}, "the memory given is"),
+    "type": ({"output": torch.ones(3, 4).double()}, "the memory given is f64"),
+    "strides": ({"output": torch.ones(4, 3).T}, "not dense"),
+    "name": ({"other": torch.ones(3, 4)}, "no such output"),
+    "no name": ({3: torch.ones(3, 4)}, "expected a mapping of names"),
+    "no mapping": (torch.ones(3, 4), "expected a mapping of names"),
+    "device": ({"output": torch.ones(3, 4, device="meta")}, "is on meta"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_OUTPUTS)
+def test_memory_for_outputs_that_does_not_fit(session, name):
+    out, message = BAD_OUTPUTS[name]
+    with pytest.raises(smelt.Error, match=message):
+        session.run(x=torch.ones(3, 4), out=out)
+
+
+def test_inputs_without_a_name(session):
+    with pytest.raises(smelt.Error, match="inputs are given by name"):
+        session.run(torch.ones(3, 4))
+
+
+def test_an_input_that_requires_a_gradient(session):
+    assert (session.run(x=torch.ones(3, 4, requires_grad=True))["output"] == 2).all()
+
+
+@pytest.mark.parametrize("size", ["lambda", "dim", "E", "I", "parameter"])
+def test_any_name_of_a_size_will_do(size):
+    plan = compiled(dynamic_shapes={"x": {0: size}}, max={size: 8})
+    assert plan.session().run(x=torch.ones(5, 4))["output"].shape == (5, 4)
+
+
+class OfRows(nn.Module):
+    """What it does to x[batch, length, 4]."""
+
+    def __init__(self, rule):
+        super().__init__()
+        self.rule = rule
+
+    def forward(self, x):
+        return self.rule(x)
+
+
+SHORTER = {
+    "one cut off": (lambda x: x[:, 1:] * 2, 1),
+    "the last three": (lambda x: x[:, -3:] * 2, 3),
+    "a convolution": (lambda x: nn.functional.conv1d(x.transpose(1, 2), torch.ones(3, 4, 3)), 3),
+    "with strides": (lambda x: nn.functional.conv1d(x.transpose(1, 2), torch.ones(3, 4, 3), stride=2), 3),
+}
+
+
+@pytest.mark.parametrize("name", SHORTER)
+def test_the_least_size_that_works_is_found(name):
+    """Sizes from there on are right, and smaller ones a message that says so."""
+    rule, least = SHORTER[name]
+    module = OfRows(rule)
+    plan = compiled(module, {"x": torch.ones(2, 7, 4)}, dynamic_shapes={"x": {1: "T"}}, max={"T": 16})
+    session = plan.session()
+    for length in (least, least + 2, 16):
+        x = torch.rand(2, length, 4)
+        assert torch.allclose(session.run(x=x)["output"], module(x), atol=1e-5)
+    if least > 1:
+        with pytest.raises(smelt.Error, match=f"T = {least - 1}.*(at least|>=) {least}"):
+            session.run(x=torch.ones(2, least - 1, 4))
+
+
+BAD_STATES = {
+    "no mapping": ([1], "expected a mapping of names"),
+    "no names": ({3: torch.ones(1)}, "expected a mapping of names"),
+    "missing": ({"weight": torch.ones(3, 4)}, "'bias' is missing"),
+    "integers": ({"weight": torch.ones(3, 4).long(), "bias": torch.ones(3)}, "expected floats"),
+    "sparse": ({"weight": torch.ones(3, 4).to_sparse(), "bias": torch.ones(3)}, "expected a dense one"),
+    "meta": ({"weight": torch.ones(3, 4, device="meta"), "bias": torch.ones(3)}, "has no numbers"),
+}
+
+
+@pytest.fixture(scope="module")
+def linear():
+    return smelt.torch.compile_module(nn.Linear(4, 3), (torch.ones(2, 4),)).session()
+
+
+@pytest.mark.parametrize("name", BAD_STATES)
+def test_weights_that_do_not_fit(linear, name):
+    state, message = BAD_STATES[name]
+    with pytest.raises(smelt.Error, match=message):
+        linear.load_state_dict(state)
+
+
+def test_sessions_of_what_is_not_there(linear, tmp_path):
+    (tmp_path / "junk").write_bytes(b"no weights")
+    for weights in (tmp_path / "junk", tmp_path / "nowhere"):
+        with pytest.raises(smelt.Error, match="no safetensors file"):
+            linear.plan.session(weights=weights)
+    with pytest.raises(smelt.Error, match="expected 'cpu', 'cuda'"):
+        linear.plan.session(device="nowhere")
+    with pytest.raises(smelt.Error, match="attach: expected a torch.nn.Module"):
+        linear.attach(3)
+
+
+@pytest.mark.parametrize("rate", ["fast", float("nan"), float("inf"), -1])
+def test_learning_rates_that_are_none(rate):
+    plan = smelt.torch.compile_module(Loss(nn.Linear(4, 3)), {"x": torch.ones(2, 4)}, mode="train")
+    with pytest.raises(smelt.Error, match="lr: .*expected a"):
+        plan.session().step(x=torch.ones(2, 4), lr=rate)
+
+
+class Nothing(nn.Module):
+    def forward(self, x):
+        return 3
+
+
+def test_a_module_that_returns_no_tensor():
+    with pytest.raises(smelt.Error, match="returns no tensor"):
+        compiled(Nothing())
 
 
 def test_other_names(session):
@@ -121,6 +244,29 @@ BAD_CALLS = {
     "no loss": ({"mode": "train"}, "a loss is one float"),
     "option": ({"presicion": "bf16"}, "did you mean precision"),
     "argument": ({"sample": (torch.ones(2, 4), 1)}, "does not fit forward"),
+    "a size that is not there": ({"max": {"B": 8, "Q": 3}}, "names no size 'Q'; it names B"),
+    "a product of one": ({"max": {"B": 8, "B*Q": 3}}, "names no size 'Q'"),
+    "bound of 0": ({"max": {"B": 0}}, "'B': 0, expected a bound of at least 1"),
+    "bound of a fraction": ({"max": {"B": 8.5}}, "'B': 8.5, expected a whole number"),
+    "bound of a text": ({"max": {"B": "8"}}, "'B': '8', expected a whole number"),
+    "bound of a flag": ({"max": {"B": True}}, "'B': True, expected a whole number"),
+    "bound far too large": ({"max": {"B": 2**40}}, "below 2.31"),
+    "bounds in a list": ({"max": [8]}, "max: a list, expected a mapping"),
+    "shapes in a list": ({"dynamic_shapes": [{0: "B"}]}, "dynamic_shapes: a list, expected a mapping"),
+    "dims in a text": ({"dynamic_shapes": {"x": "B"}}, "'B', expected its dims"),
+    "dims in a number": ({"dynamic_shapes": {"x": 0}}, "0, expected its dims"),
+    "a place that is none": ({"dynamic_shapes": {"x": {"0": "B"}}}, "'0' is no place of a dim"),
+    "a name that is none": ({"dynamic_shapes": {"x": {0: "a b"}}, "max": {"a b": 3}}, "of letters, digits and _"),
+    "a name of a number": ({"dynamic_shapes": {"x": {0: "nan"}}, "max": {"nan": 3}}, "of letters, digits and _"),
+    "a least beyond the bound": ({"dynamic_shapes": {"x": {0: torch.export.Dim("B", min=9)}}}, "is at least 9"),
+    "a sample of a number": ({"sample": 7}, "the sample is a int"),
+    "sample of text": ({"sample": "text"}, "the sample is a str"),
+    "sample of NumPy": ({"sample": {"x": torch.ones(3, 4).numpy()}}, "give torch.from_numpy"),
+    "sample of numbers": ({"sample": {"x": 3}}, "'x' is a int in the sample"),
+    "sparse": ({"sample": {"x": torch.eye(4).to_sparse()}}, "expected a dense one"),
+    "nested": ({"sample": {"x": torch.nested.nested_tensor([torch.ones(3), torch.ones(4)])}}, "a nested tensor"),
+    "entry": ({"entry": "nowhere"}, "there is no entry @nowhere"),
+    "precision": ({"precision": "fp8"}, "fp8 not in"),
     "complex": ({"sample": {"x": torch.ones(3, 4, dtype=torch.complex64)}}, "Smelt does not have"),
 }
 

@@ -44,7 +44,8 @@ def check_versions(versions: Mapping[str, int]) -> None:
     for domain, version in versions.items():
         known = newest_set(domain)
         if known and domain == "" and not 1 <= version <= known:
-            raise Refusal(f"the operator set {version}: onnx {onnx.__version__} knows 1 to {known}; update onnx or the model")
+            own = f"onnx {onnx.__version__} knows 1 to {known}"
+            raise Refusal(f"the operator set {version}: {own}; update onnx or the model")
 
 
 @functools.lru_cache(maxsize=None)

@@ -1,4 +1,4 @@
-"""What is known of values while they are written: enough that indices need no guards and look-ups in plain tables vanish."""
+"""What is known of values while they are written: it spares indices their guards, and look-ups in plain tables."""
 
 from __future__ import annotations
 

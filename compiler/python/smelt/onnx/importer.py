@@ -114,7 +114,7 @@ class Importer:
                 raise Refusal(f"the size {size.dim_value} of the input '{name}', expected one from 0 to 2^31 - 1")
             return size.dim_value
         if not size.dim_param:
-            raise Refusal(f"the input '{name}' has a size without a number or a name: give it a dim_value or a dim_param")
+            raise Refusal(f"the input '{name}' has a size without a number or a name: give it one of them")
         if size.dim_param not in self.symbols:
             raise Refusal(
                 f"the size '{size.dim_param}' of the input '{name}' has no bound; give max={{{size.dim_param!r}: ...}}"
@@ -154,7 +154,8 @@ class Importer:
                 self.run_node(node, scope, versions)
             except Refusal as refusal:
                 place = place_of(node)
-                raise (refusal if refusal.place == place else refusal.within(node.op_type, place)) from refusal.__cause__
+                named = refusal if refusal.place == place else refusal.within(node.op_type, place)
+                raise named from refusal.__cause__
             except NeedsKnown as need:
                 raise need.within(node.op_type, place_of(node)) from None
             made.update(node.output)
@@ -193,7 +194,7 @@ class Importer:
         if row is None or row.otherwise and row.otherwise(call):
             return self._expand(domain, node, inputs, version, scope)
         self.used.add((domain, node.op_type))
-        self.graph.source = node.name or (node.output[0] if node.output else node.op_type)
+        self.graph.source = node.name or next(filter(None, node.output), node.op_type)
         found = row.build(
             call, *(call.x(i) for i in range(min(row.operands, len(inputs)) if row.operands > 100 else row.operands))
         )
@@ -315,9 +316,8 @@ def import_model(
 
 def _given(need: NeedsKnown, known: Mapping[str, Any], sizes: Mapping[str, Any]) -> dict[str, numpy.ndarray]:
     if not need.inputs:
-        raise Refusal(
-            f"{need.what} follows from symbolic sizes, and sets others: give these sizes numbers in the model", need.place
-        )
+        hint = "give these sizes numbers in the model"
+        raise Refusal(f"{need.what} follows from symbolic sizes, and sets others: {hint}", need.place)
     wanted = sorted(need.inputs - set(known))
     missing = [name for name in wanted if name not in sizes]
     shown = [f"{name!r}: ..." for name in missing]

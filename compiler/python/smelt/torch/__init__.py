@@ -1,6 +1,7 @@
 """Modules of PyTorch as plans.
 
-    plan = smelt.torch.compile_module(model, sample, dynamic_shapes={"input_ids": {0: "B", 1: "T"}}, max={"B": 8, "T": 512})
+    shapes = {"input_ids": {0: "B", 1: "T"}}
+    plan = smelt.torch.compile_module(model, sample, dynamic_shapes=shapes, max={"B": 8, "T": 512})
     logits = plan.session().run(input_ids=ids)["logits"]
 """
 

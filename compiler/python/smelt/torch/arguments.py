@@ -1,4 +1,4 @@
-"""What the caller of compile_module gives, looked at before PyTorch is: each fault is an error that names the argument."""
+"""What the caller of compile_module gives, looked at before PyTorch sees it: a fault is an error of that argument."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from ..errors import Error
 WORD = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 RESERVED = {"nan", "inf"}
 """Words that the text form takes for numbers."""
-CONSTANTS = (int, float, bool, str, type(None), torch.dtype, torch.device)
+UNKNOWN = "?"
+"""What dynamic_shapes has in place of a name, which is an error of its own."""
 
 
 def checked_bounds(bounds: Optional[Mapping[str, int]], shapes: Optional[Mapping[str, Any]]) -> dict[str, int]:
@@ -29,7 +30,7 @@ def checked_bounds(bounds: Optional[Mapping[str, int]], shapes: Optional[Mapping
 def _check_bound(name: Any, upper: Any, names: set[str]) -> None:
     factors = name.split("*") if isinstance(name, str) else [name]
     unknown = [str(factor) for factor in factors if factor not in names]
-    if unknown:
+    if unknown and UNKNOWN not in names:
         there = ", ".join(sorted(names)) or "none"
         raise Error(f"max: dynamic_shapes names no size '{unknown[0]}'; it names {there}")
     if isinstance(upper, bool) or not isinstance(upper, numbers.Integral):
@@ -46,8 +47,8 @@ def _names(tree: Any) -> Iterator[str]:
     elif isinstance(tree, (list, tuple)):
         for each in tree:
             yield from _names(each)
-    elif (name := name_of_size(tree)) is not None:
-        yield name
+    elif tree is not None:
+        yield name_of_size(tree) or UNKNOWN
 
 
 def name_of_size(dim: Any) -> Optional[str]:
@@ -61,7 +62,8 @@ def name_of_size(dim: Any) -> Optional[str]:
 def check_sample(sample: Any) -> None:
     if not isinstance(sample, (torch.Tensor, tuple, list, Mapping)):
         raise Error(
-            f"the sample is a {type(sample).__name__}; expected forward's arguments: a mapping by name, a tuple, or a tensor"
+            f"the sample is a {type(sample).__name__}; expected forward's arguments: a mapping by name, a tuple, or a "
+            "tensor"
         )
     for leaf in torch.utils._pytree.tree_leaves(sample):
         if isinstance(leaf, torch.Tensor) or not hasattr(leaf, "__array__"):
@@ -75,15 +77,15 @@ def check_sample(sample: Any) -> None:
 def check_shapes(shapes: Any) -> None:
     if not isinstance(shapes, (Mapping, type(None))):
         raise Error(
-            f"dynamic_shapes: a {type(shapes).__name__}, expected a mapping of forward's arguments to their dims, such as "
-            '{"x": {0: "B"}}'
+            f"dynamic_shapes: a {type(shapes).__name__}, expected a mapping of forward's arguments to their dims, such "
+            'as {"x": {0: "B"}}'
         )
 
 
 def dims_of(name: str, value: Any, given: Any) -> dict[int, Any]:
     """The dims of one tensor by their places, without those that stay."""
     if not isinstance(value, torch.Tensor):
-        raise Error(f"dynamic_shapes: '{name}' is a {type(value).__name__} in the sample; expected a tensor, which has dims")
+        raise Error(f"dynamic_shapes: '{name}' is a {type(value).__name__} in the sample; a tensor alone has dims")
     if isinstance(given, str) or not isinstance(given, (Mapping, list, tuple)):
         raise Error(f'dynamic_shapes: input \'{name}\': {given!r}, expected its dims, such as {{0: "B"}}')
     dims = given if isinstance(given, Mapping) else dict(enumerate(given))
@@ -97,7 +99,7 @@ def checked_name(name: str, axis: int, dim: Any) -> str:
     word = name_of_size(dim)
     if not isinstance(word, str) or not WORD.fullmatch(word) or word in RESERVED:
         raise Error(
-            f"dynamic_shapes: dim {axis} of input '{name}': expected the name of a size, such as \"B\", of letters, digits "
-            f"and _, given {dim!r}"
+            f"dynamic_shapes: dim {axis} of input '{name}': expected the name of a size, such as \"B\", of letters, "
+            f"digits and _, given {dim!r}"
         )
     return word

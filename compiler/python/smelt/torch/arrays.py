@@ -27,6 +27,7 @@ def checked_inputs(
 def _checked(name: str, value: Any, dtype: Any, wide_ids: bool, device: torch.device) -> Any:
     if not isinstance(value, torch.Tensor):
         return value
+    value = plain(f"input '{name}'", value)
     if dtype is not None and value.dtype != (wanted := dtype_of_input(dtype, wide_ids)):
         short = str(wanted).removeprefix("torch.")
         raise Error(f"input '{name}' is {value.dtype}, expected {wanted}: give {name}.to(torch.{short})")
@@ -36,6 +37,14 @@ def _checked(name: str, value: Any, dtype: Any, wide_ids: bool, device: torch.de
             f"give {name}.contiguous()"
         )
     return placed(f"input '{name}'", value, device)
+
+
+def plain(what: str, tensor: torch.Tensor) -> torch.Tensor:
+    """Which has its elements in memory, one after the other."""
+    if tensor.layout != torch.strided or tensor.is_nested:
+        kind = "nested" if tensor.is_nested else str(tensor.layout).removeprefix("torch.")
+        raise Error(f"{what} is a tensor of layout {kind}, expected a dense one: call .to_dense() on it")
+    return tensor
 
 
 def placed(what: str, tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
@@ -74,11 +83,27 @@ def device_of(tensors: Any) -> torch.device:
 def device_for(target: str, asked: Optional[str], home: torch.device) -> torch.device:
     """Where a session of a plan is: where it was asked for, else where the module is, else on PyTorch's current GPU."""
     if not target.startswith("sm_"):
-        return torch.device(asked or "cpu")
-    chosen = torch.device(asked) if asked else home if home.type == "cuda" else torch.device("cuda")
+        return _device(asked or "cpu")
+    chosen = _device(asked) if asked else home if home.type == "cuda" else torch.device("cuda")
     if chosen.type != "cuda" or chosen.index is not None:
         return chosen
     return torch.device("cuda", torch.cuda.current_device() if torch.cuda.is_available() else 0)
+
+
+def check_outputs(outputs: Any, device: torch.device) -> None:
+    """Memory for outputs; types and shapes are the session's to check."""
+    if not isinstance(outputs, Mapping) or not all(isinstance(name, str) for name in outputs):
+        raise Error(f"out: {type(outputs).__name__}, expected a mapping of names of outputs to tensors")
+    for name, tensor in outputs.items():
+        if isinstance(tensor, torch.Tensor) and tensor.device.type != "cpu":
+            placed(f"output '{name}'", tensor, device)
+
+
+def _device(name: str) -> torch.device:
+    try:
+        return torch.device(name)
+    except RuntimeError:
+        raise Error(f"device {name!r}: expected 'cpu', 'cuda' or 'cuda:N'") from None
 
 
 def current_stream(device: torch.device) -> int:
@@ -88,4 +113,8 @@ def current_stream(device: torch.device) -> int:
 
 def for_weights(tensor: Any) -> Any:
     """A tensor that is copied into a session's memory."""
-    return tensor.detach().cpu().contiguous() if isinstance(tensor, torch.Tensor) else tensor
+    if not isinstance(tensor, torch.Tensor):
+        return tensor
+    if tensor.is_meta:
+        raise Error("a weight is on meta, and has no numbers: give a state_dict of a module that is on a device")
+    return plain("a weight", tensor).detach().cpu().contiguous()

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 def _held(session: ModuleSession, module: torch.nn.Module) -> dict[str, torch.Tensor]:
     """Of what the plan reads the module's tensors, by name; tied ones are one tensor."""
-    tensors = {**dict(module.named_parameters(remove_duplicate=False)), **dict(module.named_buffers(remove_duplicate=False))}
+    if not isinstance(module, torch.nn.Module):
+        raise Error(f"attach: expected a torch.nn.Module, given a {type(module).__name__}")
+    tensors = dict(module.named_parameters(remove_duplicate=False))
+    tensors.update(module.named_buffers(remove_duplicate=False))
     aliases = session._plan.program.aliases
     missing = sorted(set(aliases) - set(tensors))
     if missing:

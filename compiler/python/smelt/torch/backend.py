@@ -254,7 +254,9 @@ def _of_hint(tensor: torch.Tensor) -> torch.Tensor:
 class GraphByNumbers:
     """Dynamo hands floats of Python over as tensors. A plan has them as constants: there is one for each set."""
 
-    def __init__(self, graph: torch.fx.GraphModule, values: list[Any], floats: list[int], options: dict[str, Any]) -> None:
+    def __init__(
+        self, graph: torch.fx.GraphModule, values: list[Any], floats: list[int], options: dict[str, Any]
+    ) -> None:
         self.graph, self.values, self.floats, self.options = graph, values, floats, options
         self.compiled: dict[tuple[float, ...], CompiledGraph] = {}
 

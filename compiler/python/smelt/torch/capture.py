@@ -197,8 +197,8 @@ class _Dims:
         least, dim = getattr(dim, "min", None) if not isinstance(dim, str) else None, checked_name(name, axis, dim)
         if value.shape[axis] < 2:
             raise Error(
-                f"input '{name}': dim {axis}, {dim}, is {value.shape[axis]} in the sample; give a sample of at least 2, "
-                "since PyTorch takes 0 and 1 for sizes that never change"
+                f"input '{name}': dim {axis}, {dim}, is {value.shape[axis]} in the sample; give a sample of at least "
+                "2, since PyTorch takes 0 and 1 for sizes that never change"
             )
         if dim not in self.bounds:
             raise Error(f"the size {dim} has no bound: give max={{'{dim}': ...}}, the largest that is to run")
@@ -229,9 +229,11 @@ class _Dims:
 def _check_parts(name: str, value: Any, given: Any) -> None:
     """Of an argument that holds several tensors."""
     keys = set(value.keys() if isinstance(value, Mapping) else range(len(value)))
-    known = set(given.keys()) if isinstance(given, Mapping) else set(range(len(given))) if isinstance(given, (list, tuple)) else None
+    known = None
+    if isinstance(given, (Mapping, list, tuple)):
+        known = set(given.keys() if isinstance(given, Mapping) else range(len(given)))
     if known != keys:
-        raise Error(f"dynamic_shapes: '{name}' holds {len(keys)} parts in the sample; expected the dims of each, or None")
+        raise Error(f"dynamic_shapes: '{name}' holds {len(keys)} parts in the sample; give the dims of each, or None")
 
 
 def _root(dim: Any) -> str:
@@ -321,10 +323,11 @@ def _plain(output: Any) -> Any:
 def _exported(module: torch.nn.Module, arguments: dict[str, Any], shapes: Any) -> tuple[Any, Any]:
     """The program, and the sizes with which it was exported: of some PyTorch says in what form it takes them. What it
     would not believe of the others, such as that T // 2 is not 1, is left to a check at run time."""
-    defer = False
+    asked, defer = shapes, False
     for attempt in range(MOST_REFINEMENTS + 1):
         try:
-            return torch.export.export(module, (), arguments, dynamic_shapes=shapes, strict=False, **DEFER[defer]), shapes
+            options = DEFER[defer]
+            return torch.export.export(module, (), arguments, dynamic_shapes=shapes, strict=False, **options), shapes
         except torch._dynamo.exc.UserError as problem:
             refined = _refined(str(problem), shapes)
             if (refined is None and defer) or attempt == MOST_REFINEMENTS:
@@ -334,7 +337,9 @@ def _exported(module: torch.nn.Module, arguments: dict[str, Any], shapes: Any) -
             else:
                 shapes = _with_bounds(shapes, str(problem)) or refined
         except Exception as problem:
-            raise _cannot(module, problem) from problem
+            if defer or not isinstance(problem, AssertionError):
+                raise _cannot(module, problem) from problem
+            shapes, defer = asked, True  # PyTorch does not take a form of sizes that it has suggested
 
 
 def _refined(message: str, shapes: Any) -> Any:

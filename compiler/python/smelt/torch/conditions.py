@@ -1,4 +1,4 @@
-"""What the sizes of a run must fulfil, since export has relied on it: a branch of the module's code was taken by them."""
+"""What the sizes of a run must fulfil, since export has relied on it: the module's code has taken a branch by them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from .capture import Captured
 from .dims import expression
 
 ARTIFICIAL = 3
-"""PyTorch exports for sizes that are neither 0 nor 1, and takes the same of a size less 1: lower bounds up to here, and that
-a size is not 0 or 1, say nothing about the module."""
+"""PyTorch exports for sizes that are neither 0 nor 1, and takes the same of a size less 1: lower bounds up to here, and
+that a size is not 0 or 1, say nothing about the module."""
 
 
 def size_places(captured: Captured, values: Iterable[torch.Tensor]) -> dict[str, tuple[str, int]]:
@@ -27,24 +27,35 @@ def size_places(captured: Captured, values: Iterable[torch.Tensor]) -> dict[str,
     return places
 
 
-def conditions_on(captured: Captured, checked: Iterable[Any], bounds: Mapping[str, int]) -> list[Any]:
+def conditions_on(
+    captured: Captured, checked: Iterable[Any], bounds: Mapping[str, int], sizes: Iterable[sympy.Expr]
+) -> list[Any]:
     """Conditions with the names of the sizes as symbols. A bound that is beyond what the code was exported for is an
-    Error."""
+    Error. `sizes`: those of the program's tensors."""
     named = {symbol: sympy.Symbol(name, integer=True) for symbol, name in captured.symbols.items()}
-    found = [c.subs(named) for c in checked if not _is_artificial(c) and set(c.free_symbols) <= set(named)]
+    found = [c.subs(named) for c in checked if not _is_artificial(c, sizes) and set(c.free_symbols) <= set(named)]
     for symbol, range_ in captured.program.range_constraints.items():
         name = captured.symbols.get(symbol)
         if name in bounds and range_.upper < bounds[name]:
             raise Error(
-                f"the module does something else where {name} is above {range_.upper}: give max={{'{name}': {range_.upper}}}"
+                f"the module does something else where {name} is above {range_.upper}: "
+                f"give max={{'{name}': {range_.upper}}}"
             )
         if name is not None and range_.lower > ARTIFICIAL:
             found.append(named[symbol] >= int(range_.lower))
     return found
 
 
-def _is_artificial(condition: Any) -> bool:
-    return isinstance(condition, sympy.Ne) and any(x in (0, 1) for x in condition.args)
+def _is_artificial(condition: Any, sizes: Iterable[sympy.Expr]) -> bool:
+    """That a size, or one that follows from it such as T - 2, is not 0 or 1."""
+    if not isinstance(condition, sympy.Ne):
+        return False
+    symbols = [x for x in condition.args if x.is_Symbol]
+    numbers = [x for x in condition.args if x.is_Integer]
+    if not symbols or not numbers or numbers[0] in (0, 1):
+        return bool(numbers) and numbers[0] in (0, 1)
+    own = (size for size in sizes if size.free_symbols == set(symbols))
+    return any(size.subs(symbols[0], numbers[0]) in (0, 1) for size in own)
 
 
 def check_sizes(conditions: list[Any], sizes: Mapping[str, int]) -> None:
@@ -52,5 +63,29 @@ def check_sizes(conditions: list[Any], sizes: Mapping[str, int]) -> None:
         known = {s: sizes[s.name] for s in condition.free_symbols if s.name in sizes}
         if condition.subs(known) == sympy.false:
             given = ", ".join(f"{s.name} = {n}" for s, n in known.items())
-            raise Error(f"{given}: the module was exported for sizes with {condition}, since its code does something else "
-                        "for others; give a sample on that side, or other sizes")
+            raise Error(f"{given}: the module was exported for sizes with {_said(condition)}, since its code does "
+                        "something else for others; give a sample on that side, or other sizes")
+
+
+def least_of(name: str, symbol: sympy.Symbol, natural: Iterable[sympy.Expr], least: int, bound: int) -> int:
+    """The least size, from `least` on, with which none of what follows from this size alone is below 0."""
+    for size in (size for size in natural if size.free_symbols == {symbol}):
+        first = least
+        while least <= bound and (size.subs(symbol, least) < 0) == True:  # noqa: E712  (sympy's, or undecided)
+            least += 1
+        if least > bound:
+            raise Error(
+                f"{name} <= {bound}: {_named(size, symbol, name)} is below 0 for every {name} from {first} to {bound}; "
+                f"give a larger bound in max"
+            )
+    return least
+
+
+def _named(size: sympy.Expr, symbol: sympy.Symbol, name: str) -> str:
+    return f"the size {size.subs(symbol, sympy.Symbol(name, integer=True))}"
+
+
+def _said(condition: Any) -> str:
+    if isinstance(condition, (sympy.Ne, sympy.Eq)):
+        return f"{condition.lhs} {'!=' if isinstance(condition, sympy.Ne) else '=='} {condition.rhs}"
+    return str(condition)

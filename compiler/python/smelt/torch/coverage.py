@@ -9,6 +9,7 @@ from typing import Any, Mapping, Optional
 import torch
 
 from ..errors import Error
+from .arguments import check_sample, check_shapes, checked_bounds
 from .capture import capture
 from .importer import Missing
 from .program import build_program
@@ -48,7 +49,11 @@ def coverage(
     mode: str = "infer",
 ) -> Coverage:
     """All operations and sizes of the module's forward that cannot be compiled, at once."""
-    bounds = dict(max or {})
+    if not isinstance(module, torch.nn.Module):
+        raise Error(f"expected a torch.nn.Module, given a {type(module).__name__}")
+    check_sample(sample)
+    check_shapes(dynamic_shapes)
+    bounds = checked_bounds(max, dynamic_shapes)
     captured = capture(module, sample, dynamic_shapes, bounds, mode == "train")
     result = Coverage(type(module).__name__)
     try:

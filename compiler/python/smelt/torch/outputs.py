@@ -1,4 +1,4 @@
-"""Outputs of a run as tensors: on a GPU in memory of PyTorch's own, where its allocator knows when they are done with."""
+"""Outputs of a run as tensors: on a GPU in memory of PyTorch's allocator, which knows when they are done with."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from torch.utils._sympy.value_ranges import ValueRanges
 
 from ..errors import Error
 from .capture import Captured, user_values
-from .conditions import ARTIFICIAL, conditions_on, size_places
+from .conditions import ARTIFICIAL, conditions_on, least_of, size_places
 from .dims import Shape, Sizes, shape_of
 from .dtypes import type_in_graph, type_of_input
 from .importer import Importer, Missing
@@ -91,7 +91,9 @@ class ProgramBuilder:
         self.program.operations = importer.operations
         if self.program.missing:
             return self.program
-        self.program.conditions = conditions_on(self.captured, importer.conditions, self.bounds)
+        self.program.conditions = conditions_on(
+            self.captured, importer.conditions, self.bounds, self.writer.natural
+        )
         self.program.places = size_places(self.captured, user_values(self.captured.program))
         returned = self._returned(results, loss)
         self.program.text = self._text(returned, "loss" if loss else "forward")
@@ -246,6 +248,8 @@ class ProgramBuilder:
         """Given by the caller, or found by PyTorch where convolutions shorten a length."""
         found = int(self._range(name).lower)
         least = max(found if found > ARTIFICIAL else 1, self.captured.least.get(name, 1))
+        symbol = next(s for s, n in self.captured.symbols.items() if n == name)
+        least = least_of(name, symbol, self.writer.natural, least, self._bound(name))
         return f"{least} <= " if least > 1 else ""
 
 

@@ -23,7 +23,11 @@ def repeated_layers(model: torch.nn.Module) -> Iterator[tuple[str, torch.nn.Modu
 
 
 def replace_layers(
-    model: torch.nn.Module, *, max: Optional[Mapping[str, int]] = None, layers: Optional[list[str]] = None, **options: Any
+    model: torch.nn.Module,
+    *,
+    max: Optional[Mapping[str, int]] = None,
+    layers: Optional[list[str]] = None,
+    **options: Any,
 ) -> list[str]:
     """Compiles the repeated layers of a model in place, and returns their names. Parameters, state_dict and the code
     around the layers stay as they are, and so does training; layers alike share plans.

@@ -10,7 +10,7 @@ import torch
 from ..errors import Error
 from ..plan import PathLike, Plan
 from ..session import Session, StepResult
-from .arrays import checked_inputs, current_stream, device_for, device_of, exchanged, for_weights
+from .arrays import check_outputs, checked_inputs, current_stream, device_for, device_of, exchanged, for_weights
 from .attach import attach, detach
 from .conditions import check_sizes
 from .outputs import Runner
@@ -20,7 +20,9 @@ from .program import Program
 class ModulePlan(Plan):
     """A plan, and the module whose weights its sessions begin with."""
 
-    def __init__(self, plan: Plan, module: torch.nn.Module, program: Program, wide_ids: bool, lr: Optional[float]) -> None:
+    def __init__(
+        self, plan: Plan, module: torch.nn.Module, program: Program, wide_ids: bool, lr: Optional[float]
+    ) -> None:
         super().__init__(plan._native)
         self.module = module
         self.program = program
@@ -37,16 +39,22 @@ class ModulePlan(Plan):
         safetensors file; the other options are those of smelt.Plan.session. Of a plan for GPUs it is by default on the
         GPU where the module is, else on PyTorch's current one."""
         if options.pop("from_scratch", False):
-            raise Error("a plan of a module has no initial values of its own: its sessions begin with the module's weights")
+            raise Error(
+                "a plan of a module has no initial values of its own: its sessions begin with the module's weights"
+            )
         device = device_for(self.target, options.pop("device", None), device_of(self.module.parameters()))
         session = ModuleSession(self, super().session(from_scratch=True, device=str(device), **options)._native, device)
         return session.load_state_dict(self.module.state_dict() if weights is None else _read(weights), strict=False)
 
 
 def _read(path: PathLike) -> dict[str, torch.Tensor]:
+    from safetensors import SafetensorError
     from safetensors.torch import load_file
 
-    return load_file(path)
+    try:
+        return load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise Error(f"weights {path}: no safetensors file that can be read: {error}", "invalid_file") from error
 
 
 def _has_dim(array: Any, axis: int) -> bool:
@@ -69,8 +77,8 @@ class ModuleSession(Session):
     ) -> dict[str, Any]:
         """Runs the module's forward and returns its outputs by name, as tensors on the session's device."""
         given, name = self._checked(inputs), self._entry(entry)
-        if not isinstance(out, (Mapping, type(None))):
-            raise Error(f"out: a {type(out).__name__}, expected a mapping of outputs to tensors")
+        if out is not None:
+            check_outputs(out, self.device)
         if out is None:
             return self._runner.run(name, given)
         stream = current_stream(self.device)
@@ -97,7 +105,8 @@ class ModuleSession(Session):
     def _checked(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         program = self._plan.program
         if program.conditions:
-            given = {n: inputs[i].shape[axis] for n, (i, axis) in program.places.items() if _has_dim(inputs.get(i), axis)}
+            places = program.places.items()
+            given = {n: inputs[i].shape[axis] for n, (i, axis) in places if _has_dim(inputs.get(i), axis)}
             check_sizes(program.conditions, given)
         return checked_inputs(inputs, program.inputs, self._plan.wide_ids, self.device)
 
@@ -106,6 +115,8 @@ class ModuleSession(Session):
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> "ModuleSession":
         """Copies a state_dict of the module into the session. Of tied parameters one name suffices; what the plan does
         not read is passed over."""
+        if not isinstance(state_dict, Mapping) or not all(isinstance(name, str) for name in state_dict):
+            raise Error("state_dict: expected a mapping of names to tensors, such as model.state_dict()")
         program = self._plan.program
         values = {name: for_weights(program.parameters[name]) for name in program.constants}
         for name, tensor in state_dict.items():

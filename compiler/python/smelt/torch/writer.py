@@ -45,13 +45,17 @@ class Node:
 class Writer(Arithmetic):
     """The nodes of a graph. Methods take values and numbers, write what is needed and return the result."""
 
-    def __init__(self, sizes: Sizes, new_random_id: Callable[[], int], new_table: Callable[[torch.Tensor], Value]) -> None:
+    def __init__(
+        self, sizes: Sizes, new_random_id: Callable[[], int], new_table: Callable[[torch.Tensor], Value]
+    ) -> None:
         self.sizes = sizes
         self.nodes: list[Node] = []
         self.source = ""
         """The module that nodes come from, for reports."""
         self._new_random_id = new_random_id
         self._new_table = new_table
+        self.natural: set[sympy.Expr] = set()
+        """Sizes and places that no run may have below 0."""
         self._leaves: dict[tuple, Value] = {}
         self._count = 0
 
@@ -71,6 +75,7 @@ class Writer(Arithmetic):
         grad = operation not in WITHOUT_DERIVATIVE and any(x.grad for x in operands)
         results = []
         for dtype, shape in types:
+            self.require_natural(*shape)
             results.append(Value(f"%{self._count}", dtype, shape, grad=grad and dtype == "f32"))
             self._count += 1
         words = [", ".join(x.name for x in results), "=", operation, ", ".join(x.name for x in operands), body[0]]
@@ -80,6 +85,9 @@ class Writer(Arithmetic):
         used = tuple(x.name for x in (*operands, *reads))
         self.nodes.append(Node(names, used, "  " + " ".join(word for word in words if word)))
         return results
+
+    def require_natural(self, *sizes: Dim) -> None:
+        self.natural.update(size for size in sizes if isinstance(size, sympy.Expr))
 
     def text_of(self, returned: Iterable[Value]) -> list[str]:
         """The lines of what is needed for these values."""
@@ -289,6 +297,7 @@ class Writer(Arithmetic):
     def slice(self, x: Value, axis: int, begin: Dim, length: Dim) -> Value:
         if same(begin, 0) and same(length, x.shape[axis]):
             return x
+        self.require_natural(begin)
         shape = x.shape[:axis] + (length,) + x.shape[axis + 1 :]
         if x.splat is not None:
             return self.constant(x.splat, x.dtype, shape)
@@ -351,7 +360,9 @@ class Writer(Arithmetic):
 
     # ---- reductions and products
 
-    def reduce(self, kind: str, x: Value, axes: Iterable[int], dtypes: Sequence[Optional[str]] = (None,)) -> list[Value]:
+    def reduce(
+        self, kind: str, x: Value, axes: Iterable[int], dtypes: Sequence[Optional[str]] = (None,)
+    ) -> list[Value]:
         """The reduced axes go away; a result of no dtype has the operand's."""
         axes = sorted(axes)
         shape = tuple(d for i, d in enumerate(x.shape) if i not in axes)

@@ -68,6 +68,7 @@ def body_of(n, heads: Heads, past: Size) -> Body:
     body = Body([("f32", shape)])
     inside, score = Builder(body), body.handed[0]
     cap = n.attribute("softcap", 0.0)
+    n.refuse_unless(cap >= 0, f"softcap {cap}, expected 0, for none, or more")
     if cap:
         score = inside.mul(inside.point("tanh", inside.mul(score, 1 / cap)), cap)
     lengths = argument(n.b, body, inside, n.x(6), shape, (0,)) if n.has(6) else None

@@ -125,6 +125,7 @@ def recurrent(n, x):
     b = n.b
     step, gates, names, initial = KINDS[n.node.op_type]
     by_batch = n.attribute("layout", 0)
+    n.refuse_unless(by_batch in (0, 1), f"layout {by_batch}, expected 0 or 1")
     x = b.transpose(x, (1, 0, 2)) if by_batch else x
     n.refuse_unless(is_known(x.shape[0]), f"{x.shape[0]} steps of time, known only when it runs")
     direction = n.attribute("direction", "forward")

@@ -62,6 +62,8 @@ def _convolved(w, out, x, weight, bias, stride, sides, dilation, groups) -> Valu
             x, sides[i] = padded(w, x, 2 + i, before, after, 0), (0, 0)
     pads = [before for before, _ in sides] + [after for _, after in sides]
     fields = f"strides = {stride}, pads = {pads}, dilations = {dilation}, groups = {groups}"
+    for i, spread in enumerate(dilation):  # the kernel fits into the input
+        w.require_natural(x.shape[2 + i] + sum(sides[i]) - spread * (weight.shape[2 + i] - 1) - 1)
     operands = [x, weight] + ([bias] if bias is not None else [])
     result = w.one("conv", operands, "f32", out.shape if batched else (1,) + out.shape, fields)
     return w.reshape(result, out.shape)

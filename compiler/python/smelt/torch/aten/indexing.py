@@ -156,5 +156,6 @@ def windows_of(w, x: Value, axis: int, count: Dim, size: int, step: int, dilatio
     shape = x.shape[:axis] + (count, size) + x.shape[axis + 1 :]
     if x.splat is not None:
         return w.constant(x.splat, x.dtype, shape)
+    w.require_natural(x.shape[axis] - dilation * (size - 1) - 1)
     fields = f"axis = {axis}, size = {size}, step = {step}, dilation = {dilation}"
     return w.one("windows", [x], x.dtype, shape, fields)
