@@ -143,7 +143,7 @@ def name_size(model, draw):
 
 def rerank_port(model, draw):
     shape = draw.choice(model.graph.input).type.tensor_type.shape
-    shape.dim.pop() if draw.random() < 0.5 else shape.dim.add(dim_value=draw.choice(SIZES[:4]))
+    shape.dim.pop() if shape.dim and draw.random() < 0.5 else shape.dim.add(dim_value=draw.choice(SIZES[:4]))
 
 
 def unshape_port(model, draw):

@@ -21,6 +21,7 @@ FAULTS = {
     "no axis": ("float[2,3] x", "r = Concat (x, x)", "no attribute 'axis'"),
     "an attribute of another type": ("float[2] x", 'r = Softmax <axis = "last"> (x)', "'axis' is of type STRING, expected INT"),
     "an unknown attribute": ("float[2] x", "r = Softmax <place = 1> (x)", "no attribute 'place'; there are axis"),
+    "a word that is none of its": ("float[2] x", 'r = Gelu <approximate = "some"> (x)', "'some', expected none or tanh"),
     "sizes that do not fit": ("float[2,3] x", "r = MatMul (x, x)", r"MatMul: Incompatible dimensions.*FLOAT\[2,3\]"),
     "an output that nothing makes": ("float[3] x", "y = Neg (x)", "output 'r' is made by no node"),
     "results that there are not": ("float[3] x", "r, s = Neg (x)", "Neg: 2 results, expected 1"),

@@ -14,6 +14,7 @@ import onnx
 from onnx import defs, shape_inference
 
 from .call import Known, Many, Thing, Traced
+from .choices import choices_of
 from .dims import is_known
 from .refusal import Refusal
 
@@ -140,6 +141,10 @@ def check_attribute(attribute: Attribute, schema: defs.OpSchema) -> None:
     found = Attribute.AttributeType.Name(attribute.type)
     if found != expected:
         raise Refusal(f"the attribute '{attribute.name}' is of type {found}, expected {expected}")
+    choices = choices_of(schema.name, attribute.name)
+    if choices and not attribute.ref_attr_name and attribute.s.decode(errors="replace") not in choices:
+        given = attribute.s.decode(errors="replace")
+        raise Refusal(f"the attribute '{attribute.name}' is '{given}', expected {' or '.join(choices)}")
 
 
 # ---- operands as ONNX describes them
