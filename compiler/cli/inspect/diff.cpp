@@ -14,11 +14,14 @@ struct DiffCommand {
   std::string before, after;
   std::vector<std::string> entries;
   CompileFlags flags;
+  AdapterFlags adapters;
 };
 
 void run_diff(const DiffCommand& options) {
-  const ReportedPlan before = read_reported_plan(options.before, options.flags, options.entries);
-  const ReportedPlan after = read_reported_plan(options.after, options.flags, options.entries);
+  const ReportedPlan before =
+      read_reported_plan(options.before, options.flags, options.adapters, options.entries);
+  const ReportedPlan after =
+      read_reported_plan(options.after, options.flags, options.adapters, options.entries);
   fmt::print("{}", diff_text(before, after));
 }
 
@@ -38,6 +41,8 @@ void add_diff(CLI::App& app) {
   options->flags.add_stage(*command);
   options->flags.add_mode(*command);
   options->flags.memory.add_to(*command);
+  options->adapters.add_to(*command);
+  options->adapters.add_new(*command);
   on_call(command, options, run_diff);
 }
 

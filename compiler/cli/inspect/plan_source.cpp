@@ -18,12 +18,14 @@ bool is_plan_path(const std::filesystem::path& path) {
   return std::filesystem::is_regular_file(path) && (path.extension() == ".plan" || is_plan_file(path));
 }
 
-ReportedPlan compiled(const std::string& path, const CompileFlags& flags,
+ReportedPlan compiled(const std::string& path, const CompileFlags& flags, const AdapterFlags& adapters,
                       const std::vector<std::string>& entries) {
   CompileOptions options = flags.options();
   options.entries = entries;
   options.explain_fusion = true;
-  return reported(compile(read_description(model_path(path)), options, Stage::program), options, path);
+  const Description description = read_description(model_path(path));
+  if (const auto adapter = adapter_of(adapters, &description)) options.build.lora = adapter->config;
+  return reported(compile(description, options, Stage::program), options, path);
 }
 
 void keep_entries(ReportedPlan& plan, const std::vector<std::string>& entries) {
@@ -39,8 +41,8 @@ void keep_entries(ReportedPlan& plan, const std::vector<std::string>& entries) {
 }  // namespace
 
 ReportedPlan read_reported_plan(const std::string& path, const CompileFlags& flags,
-                                const std::vector<std::string>& entries) {
-  if (!is_plan_path(path)) return compiled(path, flags, entries);
+                                const AdapterFlags& adapters, const std::vector<std::string>& entries) {
+  if (!is_plan_path(path)) return compiled(path, flags, adapters, entries);
   ReportedPlan plan = reported(*load_plan(path), path);
   if (!entries.empty()) keep_entries(plan, entries);
   return plan;

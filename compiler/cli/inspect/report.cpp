@@ -17,6 +17,7 @@ struct ReportCommand {
   std::string model, profile, against, output;
   std::vector<std::string> entries;
   CompileFlags flags;
+  AdapterFlags adapters;
 };
 
 /// As it may be typed again, but for the options of compilation.
@@ -30,14 +31,14 @@ std::string command_text(const ReportCommand& options) {
 }
 
 void run_report(const ReportCommand& options) {
-  ReportedPlan plan = read_reported_plan(options.model, options.flags, options.entries);
+  ReportedPlan plan = read_reported_plan(options.model, options.flags, options.adapters, options.entries);
   add_codes(plan);
   ReportOptions report{.command = command_text(options), .times = {}};
   if (!options.profile.empty())
     report.times = read_step_times(plan.program, read_text_file(options.profile), options.profile);
   ReportedPlan against;
   if (!options.against.empty()) {
-    against = read_reported_plan(options.against, options.flags, options.entries);
+    against = read_reported_plan(options.against, options.flags, options.adapters, options.entries);
     report.against = &against;
   }
   const std::string page =
@@ -64,6 +65,8 @@ void add_report(CLI::App& app) {
   options->flags.add_stage(*command);
   options->flags.add_mode(*command);
   options->flags.memory.add_to(*command);
+  options->adapters.add_to(*command);
+  options->adapters.add_new(*command);
   on_call(command, options, run_report);
 }
 

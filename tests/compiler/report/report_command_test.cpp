@@ -34,6 +34,12 @@ TEST_F(Report, TakesAPlanToo) {
   expect_good(smelt("compile $GOLDEN --mode=infer --max B=2,T=16 --entry logits -o model.plan"));
   expect_good(smelt("report model.plan -o page.html"));
   EXPECT_TRUE(has(slurp(path("page.html")), "\"from_plan\":true"));
+  expect_good(smelt("report model.plan --against model.plan -o page.html"));
+}
+
+TEST_F(Report, ShowsAdaptersThatAreTrained) {
+  expect_good(smelt("report " + kModel + " --lora r=4 -o page.html"));
+  EXPECT_TRUE(has(slurp(path("page.html")), "lora_A"));
 }
 
 TEST_F(Report, MistakesAreSaid) {
