@@ -112,7 +112,7 @@ class Recorder:
 
 def test_outputs_on_a_gpu_are_pytorchs_and_their_shapes_are_asked_for_once(monkeypatch):
     monkeypatch.setattr("smelt.torch.outputs.current_stream", lambda device: 7)
-    monkeypatch.setattr("smelt.torch.outputs.in_order", lambda arrays, stream: arrays)
+    monkeypatch.setattr("smelt.torch.outputs.exchanged", lambda arrays, stream: arrays)
     native = Recorder()
     runner = Runner(native, FIRST)
     with FakeTensorMode():

@@ -18,18 +18,20 @@ UNKNOWN = "?"
 
 
 def checked_bounds(bounds: Optional[Mapping[str, int]], shapes: Optional[Mapping[str, Any]]) -> dict[str, int]:
-    """`max`: bounds of sizes that dynamic_shapes names, or of products of these."""
+    """`max`: bounds of sizes that dynamic_shapes names, or of products of these. Those of other sizes are left out, so
+    that modules with and without a length can be given the same bounds; a size without any is an error later."""
     if not isinstance(bounds, (Mapping, type(None))):
         raise Error(f'max: a {type(bounds).__name__}, expected a mapping of sizes to bounds, such as {{"B": 32}}')
     names = set(_names(shapes))
     for name, upper in (bounds or {}).items():
         _check_bound(name, upper, names)
-    return {name: int(upper) for name, upper in (bounds or {}).items()}
+    return {n: int(upper) for n, upper in (bounds or {}).items() if UNKNOWN in names or "*" in n or n in names}
 
 
 def _check_bound(name: Any, upper: Any, names: set[str]) -> None:
-    factors = name.split("*") if isinstance(name, str) else [name]
-    unknown = [str(factor) for factor in factors if factor not in names]
+    if not isinstance(name, str):
+        raise Error(f"max: {name!r}, expected the name of a size, such as \"B\"")
+    unknown = [factor for factor in name.split("*") if factor not in names] if "*" in name else []
     if unknown and UNKNOWN not in names:
         there = ", ".join(sorted(names)) or "none"
         raise Error(f"max: dynamic_shapes names no size '{unknown[0]}'; it names {there}")

@@ -106,9 +106,17 @@ def _device(name: str) -> torch.device:
         raise Error(f"device {name!r}: expected 'cpu', 'cuda' or 'cuda:N'") from None
 
 
+_handle_of_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+"""What PyTorch's own generated code asks; the public way makes two objects for each call."""
+
+
 def current_stream(device: torch.device) -> int:
     """The handle of PyTorch's current stream; 0 of the CPU, which has none."""
-    return 0 if device.type == "cpu" else torch.cuda.current_stream(device).cuda_stream or DEFAULT_STREAM
+    if device.type == "cpu":
+        return 0
+    if _handle_of_stream is not None and device.index is not None:
+        return _handle_of_stream(device.index) or DEFAULT_STREAM
+    return torch.cuda.current_stream(device).cuda_stream or DEFAULT_STREAM
 
 
 def for_weights(tensor: Any) -> Any:
