@@ -52,6 +52,28 @@ def test_sizes_with_a_remainder(module, sizes, refused):
         session.run(x=torch.randn(2, refused))
 
 
+class Ends(nn.Module):
+    """The last places of a table, by sizes that are the larger of two: ALiBi is written so."""
+
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Parameter(torch.randn(1, 64))
+
+    def forward(self, x):
+        length = x.shape[1]
+        return x + self.table[max(0, 1 - length) :, max(0, 64 - length) :]
+
+
+def test_sizes_that_are_the_larger_of_two():
+    module = Ends()
+    session = smelt.torch.compile_module(
+        module, {"x": torch.randn(3, 11)}, dynamic_shapes={"x": {0: "B", 1: "T"}}, max={"B": 4, "T": 64}
+    ).session()
+    for length in (1, 13, 64):
+        x = torch.randn(2, length)
+        assert relative(session.run(x=x)["output"], module(x).detach()) <= 1e-6
+
+
 class Moves(nn.Module):
     """Its loss depends on how often, and where from, each element is taken."""
 

@@ -50,6 +50,10 @@ def floor_div(a: Dim, b: int) -> Dim:
     return expression(functions.FloorDiv(sympy.sympify(a), sympy.Integer(b)))
 
 
+def _is_extreme(size: sympy.Expr) -> bool:
+    return type(size).__name__ in ("Max", "Min")
+
+
 class Sizes:
     """Writes sizes with the names of the symbols and what is known of their ranges."""
 
@@ -149,14 +153,30 @@ class Sizes:
         a, b = (expression(x) for x in size.args)
         return f"ceil_div({self.text(a)}, {b})"
 
-    def _extreme(self, size: sympy.Expr) -> str:
-        """The one that is known to be the largest, or the least."""
+    def settled(self, size: Dim) -> Dim:
+        """The same without a Max or Min whose largest or least argument is known."""
+        if isinstance(size, int) or not any(_is_extreme(part) for part in sympy.preorder_traversal(size)):
+            return size
+        return expression(sympy.expand(size.replace(_is_extreme, self._chosen_or_same)))
+
+    def _chosen_or_same(self, size: sympy.Expr) -> sympy.Expr:
+        chosen = self._chosen(size)
+        return size if chosen is None else chosen
+
+    def _chosen(self, size: sympy.Expr) -> Optional[sympy.Expr]:
         is_max = type(size).__name__ == "Max"
         arguments = [expression(x) for x in size.args]
         for a in arguments:
             if all(self.not_less(a, b) if is_max else self.not_less(b, a) for b in arguments):
-                return self.text(a)
-        raise Error(f"the size {size}: which is {'larger' if is_max else 'smaller'} depends on the sizes")
+                return sympy.sympify(a)
+        return None
+
+    def _extreme(self, size: sympy.Expr) -> str:
+        """The one that is known to be the largest, or the least."""
+        if (chosen := self._chosen(size)) is not None:
+            return self.text(expression(chosen))
+        kind = "larger" if type(size).__name__ == "Max" else "smaller"
+        raise Error(f"the size {size}: which is {kind} depends on the sizes")
 
     def _inner(self, size: sympy.Expr) -> str:
         return self.text(expression(size.args[0]))

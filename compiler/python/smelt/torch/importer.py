@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import operator
 from dataclasses import dataclass, field
 from typing import Any, Callable
@@ -103,11 +104,17 @@ class Importer:
         self.operations[name] = self.operations.get(name, 0) + 1
         if name not in ROWS:
             raise Refusal("no row")
-        out = result_of(node.meta.get("val"))
+        out = self._settled(result_of(node.meta.get("val")))
         for result in out if isinstance(out, tuple) else (out,):
             if isinstance(result, Result) and result.dtype is None:
                 raise Refusal(f"its result is {result.torch_dtype}, which Smelt does not have")
         return ROWS[name](self.writer, out, **bound_arguments(node.target, args, kwargs))
+
+    def _settled(self, out: Any) -> Any:
+        """Shapes are compared, so a size has one form."""
+        if isinstance(out, tuple):
+            return tuple(self._settled(x) for x in out)
+        return out and dataclasses.replace(out, shape=tuple(map(self.writer.sizes.settled, out.shape)))
 
     def _higher_order(self, name: str, args: tuple, kwargs: dict) -> Any:
         """A graph that is called under a setting of PyTorch's: none of them changes a number but `no_grad`."""
