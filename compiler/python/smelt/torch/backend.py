@@ -3,9 +3,9 @@
 What Dynamo captures becomes two plans: one of the forward, and, when a gradient is first asked for, one that Smelt has
 differentiated. Parameters are inputs, so an optimiser of PyTorch's updates them where they are.
 
-Where one output is a single number, the loss, the second plan has the outputs, too, and the gradients of that number. Once
-gradients are asked for, calls run it alone, and what comes back through autograd scales the gradients. Other graphs run the
-forward, and compute it again for the gradients of all their outputs.
+Where one output is a single number, the loss, the second plan has the outputs, too, and the gradients of that number.
+Once gradients are asked for, calls run it alone, and what comes back through autograd scales the gradients. Other graphs
+run the forward, and compute it again for the gradients of all their outputs.
 """
 
 from __future__ import annotations

@@ -11,10 +11,11 @@ from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.value_ranges import ValueRanges
 
 from ..errors import Error
-from .capture import Captured, user_values
+from .capture import Captured
 from .conditions import ARTIFICIAL, conditions_on, least_of, size_places
 from .dims import Shape, Sizes, shape_of
 from .dtypes import type_in_graph, type_of_input
+from .dynamic_dims import user_values
 from .importer import Importer, Missing
 from .values import Value
 from .writer import Writer
