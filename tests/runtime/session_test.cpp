@@ -29,35 +29,31 @@ TEST(Session, GivesOutputsTheirShapeAtLaunch) {
   EXPECT_EQ(outputs[0].as<float>()[5 * kSessionVocabulary + 3], 2.5f);
 }
 
-/// Of a sequence of which ranks have parts.
-TEST(Session, BindsSymbolsByTheirMultiples) {
+/// That an input whose length is declared as `dim` binds T = 2 by `fits`, and that `other` is refused.
+void expect_length(const Dim& dim, int64_t fits, int64_t other, const char* refusal) {
   Plan plan = unigram_plan(kSessionVocabulary);
   PlanEntry& logits = *std::ranges::find(plan.entries, "logits", &PlanEntry::name);
-  logits.inputs[0].shape[1] = Dim::symbol("T") * 3;
+  logits.inputs[0].shape[1] = dim;
   const auto shared = std::make_shared<const Plan>(std::move(plan));
   Session session(shared, std::make_unique<UnigramExecutor>(*shared), 0);
   const std::vector<int32_t> tokens(12);
-  const InputTensor six{"input_ids", DType::i32, {2, 6}, tokens.data()},
-      five{"input_ids", DType::i32, {2, 5}, tokens.data()};
-  EXPECT_EQ(session.run("logits", std::span(&six, 1))[0].shape,
+  const InputTensor good{"input_ids", DType::i32, {2, fits}, tokens.data()},
+      bad{"input_ids", DType::i32, {2, other}, tokens.data()};
+  EXPECT_EQ(session.run("logits", std::span(&good, 1))[0].shape,
             (std::vector<int64_t>{2, 2, kSessionVocabulary}));
-  EXPECT_HAS(message_of([&] { session.run("logits", std::span(&five, 1)); }),
-             "expected i32[B,3*T], given i32[2,5]: dimension 1 should be a multiple of 3");
+  EXPECT_HAS(message_of([&] { session.run("logits", std::span(&bad, 1)); }), refusal);
+}
+
+/// Of a sequence of which ranks have parts.
+TEST(Session, BindsSymbolsByTheirMultiples) {
+  expect_length(Dim::symbol("T") * 3, 6, 5,
+                "expected i32[B,3*T], given i32[2,5]: dimension 1 should be a multiple of 3");
 }
 
 TEST(Session, BindsSymbolsByMultiplesAndARemainder) {
-  Plan plan = unigram_plan(kSessionVocabulary);
-  PlanEntry& logits = *std::ranges::find(plan.entries, "logits", &PlanEntry::name);
-  logits.inputs[0].shape[1] = Dim::symbol("T") * 3 - 2;
-  const auto shared = std::make_shared<const Plan>(std::move(plan));
-  Session session(shared, std::make_unique<UnigramExecutor>(*shared), 0);
-  const std::vector<int32_t> tokens(12);
-  const InputTensor four{"input_ids", DType::i32, {2, 4}, tokens.data()},
-      six{"input_ids", DType::i32, {2, 6}, tokens.data()};
-  EXPECT_EQ(session.run("logits", std::span(&four, 1))[0].shape,
-            (std::vector<int64_t>{2, 2, kSessionVocabulary}));
-  EXPECT_HAS(message_of([&] { session.run("logits", std::span(&six, 1)); }),
-             "expected i32[B,3*T - 2], given i32[2,6]: dimension 1 should be a multiple of 3 less 2");
+  expect_length(Dim::symbol("T") * 3 - 2, 4, 6,
+                "expected i32[B,3*T - 2], given i32[2,6]: dimension 1 should be a multiple of 3 less 2");
+  expect_length(Dim::symbol("T") * 3 + 1, 7, 6, "dimension 1 should be a multiple of 3 plus 1");
 }
 
 TEST(Session, WritesOnlyTheOutputsAskedFor) {
