@@ -36,7 +36,7 @@ void expect_length(const Dim& dim, int64_t fits, int64_t other, const char* refu
   logits.inputs[0].shape[1] = dim;
   const auto shared = std::make_shared<const Plan>(std::move(plan));
   Session session(shared, std::make_unique<UnigramExecutor>(*shared), 0);
-  const std::vector<int32_t> tokens(12);
+  const std::vector<int32_t> tokens(2 * std::max(fits, other));
   const InputTensor good{"input_ids", DType::i32, {2, fits}, tokens.data()},
       bad{"input_ids", DType::i32, {2, other}, tokens.data()};
   EXPECT_EQ(session.run("logits", std::span(&good, 1))[0].shape,
