@@ -152,6 +152,8 @@ bool from_matching(const Step& step, const std::string& filter) {
 
 void check_level(const DumpLevel& level, bool for_gpu) {
   const bool graph = level.emit == "graph" || level.emit == "fused";
+  if (level.format != "text" && level.format != "json" && level.format != "dot")
+    fail("there is no format '{}': expected text, json or dot", level.format);
   if (level.format == "dot" && !graph) fail("--format=dot draws graphs: give --emit=graph or --emit=fused");
   for (const char* text : {"llvm", "cuda"})
     if (level.format == "json" && level.emit == text) fail("--emit={} is text; leave --format out", text);

@@ -5,6 +5,7 @@
 #include "compiler/python/device_tensor.h"
 #include "compiler/python/generate.h"
 #include "compiler/python/plan.h"
+#include "compiler/python/plan_report.h"
 #include "compiler/python/reports.h"
 #include "compiler/python/session.h"
 #include "compiler/python/tensor.h"
@@ -20,6 +21,7 @@ NB_MODULE(_native, module) {
   bind_device_tensor(module);
   auto plan = bind_plan(module);
   bind_reports(module, plan);
+  bind_plan_report(plan);
   auto session = bind_session(module);
   bind_generate(session);
 }

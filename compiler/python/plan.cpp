@@ -78,6 +78,16 @@ nb::dict bounds(const CompiledPlan& compiled) {
 
 }  // namespace
 
+Compilation compile_again(const CompiledPlan& compiled, Stage stage, bool explains) {
+  if (!compiled.description)
+    fail("'{}' was loaded: a plan file has no graphs; compile the description to see them",
+         compiled.path.string());
+  CompileOptions options = compiled.options;
+  options.explain_fusion = explains;
+  options.dump_dir.clear(), options.passes.dump_dir.clear();
+  return compile(*compiled.description, options, stage);
+}
+
 cli::Model model_of(const CompiledPlan& compiled, std::optional<cli::Weights> weights) {
   cli::Model model;
   model.path = compiled.path;

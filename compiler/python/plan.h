@@ -25,6 +25,9 @@ struct CompiledPlan {
 /// The model of the command line that sessions are made from, with these weights.
 cli::Model model_of(const CompiledPlan& compiled, std::optional<cli::Weights> weights);
 
+/// The compiler again, as far as the stage: graphs are not kept beside a plan. Throws Error of a loaded plan.
+Compilation compile_again(const CompiledPlan& compiled, Stage stage, bool explains);
+
 nanobind::class_<CompiledPlan> bind_plan(nanobind::module_& module);
 
 }  // namespace smelt::python

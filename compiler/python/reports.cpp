@@ -17,17 +17,6 @@ namespace {
 
 namespace nb = nanobind;
 
-/// The compiler again, as far as the stage: graphs are not kept beside a plan.
-Compilation compile_again(const CompiledPlan& compiled, Stage stage, bool explains) {
-  if (!compiled.description)
-    fail("'{}' was loaded: a plan file has no graphs; compile the description to see them",
-         compiled.path.string());
-  CompileOptions options = compiled.options;
-  options.explain_fusion = explains;
-  options.dump_dir.clear(), options.passes.dump_dir.clear();
-  return compile(*compiled.description, options, stage);
-}
-
 Stage stage_of(const std::string& emit) {
   return emit == "graph" ? Stage::graph : emit == "fused" ? Stage::fused : Stage::program;
 }

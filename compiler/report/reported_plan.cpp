@@ -1,8 +1,14 @@
 #include "compiler/report/reported_plan.h"
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
 #include "codegen/code_listing.h"
 #include "codegen/cuda/emit_cuda.h"
 #include "compiler/summary.h"
+#include "llvm/ADT/STLExtras.h"
+#include "runtime/error.h"
 
 namespace smelt {
 namespace {
@@ -60,6 +66,27 @@ ReportedPlan reported(const Plan& plan, std::string model) {
   }
   result.summary = summaries(result.program);
   return result;
+}
+
+void keep_entries(ReportedPlan& plan, const std::vector<std::string>& entries) {
+  std::vector<std::string> names;
+  for (const PlanEntry& entry : plan.program.entries) names.push_back("@" + entry.name);
+  for (const std::string& name : entries)
+    if (!llvm::is_contained(names, "@" + name))
+      fail("{}: there is no entry @{}; there are: {}", plan.model, name, fmt::join(names, ", "));
+  std::erase_if(plan.program.entries,
+                [&](const PlanEntry& entry) { return !llvm::is_contained(entries, entry.name); });
+}
+
+void add_resources(ReportedPlan& reported, const Plan& plan) {
+  if (!reported.is_cuda()) return;
+  const std::vector<Kernel>& kernels = reported.program.kernels;
+  reported.resources.resize(kernels.size());
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    const auto code = std::ranges::find(plan.kernels, kernels[i].name, &KernelCode::name);
+    if (code != plan.kernels.end() && code->text == print(kernels[i]))
+      reported.resources[i] = kernel_resources(*code, reported.rates_of);
+  }
 }
 
 void add_codes(ReportedPlan& plan) {

@@ -31,6 +31,10 @@ struct ReportedPlan {
 ReportedPlan reported(Compilation compilation, const CompileOptions& options, std::string model);
 /// Kernels come from the text that the plan has of them.
 ReportedPlan reported(const Plan& plan, std::string model);
+/// Leaves these entries alone. Throws Error where one is not there.
+void keep_entries(ReportedPlan& plan, const std::vector<std::string>& entries);
+/// Fills `resources` of those kernels of a compilation that `plan`, made of it, has unchanged.
+void add_resources(ReportedPlan& reported, const Plan& plan);
 /// Fills `codes`: takes about a tenth of a second for 35 kernels.
 void add_codes(ReportedPlan& plan);
 

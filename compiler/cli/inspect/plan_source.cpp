@@ -1,14 +1,9 @@
 #include "compiler/cli/inspect/plan_source.h"
 
-#include <fmt/ranges.h>
-
-#include <algorithm>
 #include <filesystem>
 
 #include "compiler/cli/config_file.h"
 #include "compiler/cli/model.h"
-#include "llvm/ADT/STLExtras.h"
-#include "runtime/error.h"
 #include "runtime/plan/plan_file.h"
 
 namespace smelt::cli {
@@ -26,16 +21,6 @@ ReportedPlan compiled(const std::string& path, const CompileFlags& flags, const 
   const Description description = read_description(model_path(path));
   if (const auto adapter = adapter_of(adapters, &description)) options.build.lora = adapter->config;
   return reported(compile(description, options, Stage::program), options, path);
-}
-
-void keep_entries(ReportedPlan& plan, const std::vector<std::string>& entries) {
-  std::vector<std::string> names;
-  for (const PlanEntry& entry : plan.program.entries) names.push_back("@" + entry.name);
-  for (const std::string& name : entries)
-    if (!llvm::is_contained(names, "@" + name))
-      fail("{}: there is no entry @{}; there are: {}", plan.model, name, fmt::join(names, ", "));
-  std::erase_if(plan.program.entries,
-                [&](const PlanEntry& entry) { return !llvm::is_contained(entries, entry.name); });
 }
 
 }  // namespace

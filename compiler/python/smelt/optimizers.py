@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Optional
 
+from .errors import Error
+
 
 @dataclass(frozen=True)
 class Optimizer:
@@ -43,6 +45,10 @@ class Adam(Optimizer):
     betas: tuple[float, float] = (0.9, 0.999)
     eps: float = 1e-8
     rule: ClassVar[str] = "adam"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.betas, (tuple, list)) or len(self.betas) != 2:
+            raise Error(f"betas: {self.betas!r}, expected two numbers, such as (0.9, 0.999)")
 
     def _own(self) -> dict[str, Any]:
         return {"beta1": self.betas[0], "beta2": self.betas[1], "eps": self.eps}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 import warnings
-from typing import TYPE_CHECKING, Any, Mapping, Optional, Union
+from typing import TYPE_CHECKING, Any, Mapping, Optional, Sequence, Union
 
 from . import _native
+from .checks import json_text, whole
+from .errors import Error
 from .progress import Progress
 from .reports import Graph, Memory, plan_html
 from .session import Session
@@ -76,11 +77,11 @@ class Plan:
             native = _native.open_session(
                 self._native,
                 weights=None if weights is None else os.fspath(weights),
-                device=device,
-                from_scratch=from_scratch,
-                threads=threads,
-                seed=seed,
-                check_steps=check_steps,
+                device=None if device is None else str(device),
+                from_scratch=bool(from_scratch),
+                threads=whole("threads", threads, 0, 2**31),
+                seed=whole("seed", seed, 0, 2**32),
+                check_steps=bool(check_steps),
             )
         if native.note:
             warnings.warn(native.note, stacklevel=2)
@@ -91,7 +92,7 @@ class Plan:
 
         format: "text", "json", or of graphs "dot". filter: only what comes from sources whose name contains it.
         """
-        return self._native.dump(emit, format, filter)
+        return self._native.dump(str(emit), str(format), str(filter))
 
     def graph(self, emit: str = "fused", *, filter: str = "") -> Graph:
         """The graphs of a level ("graph" or "fused"), which notebooks draw where Graphviz's `dot` is installed."""
@@ -99,7 +100,40 @@ class Plan:
 
     def explain_fusion(self, filter: str = "") -> str:
         """Every kernel: what is in it, and why its neighbours are not."""
-        return self._native.explain_fusion(filter)
+        return self._native.explain_fusion(str(filter))
+
+    def report(
+        self,
+        path: PathLike,
+        *,
+        against: Optional[Plan] = None,
+        entry: Union[str, Sequence[str]] = (),
+        profile: Optional[PathLike] = None,
+    ) -> None:
+        """Writes one page of HTML about the plan: steps, graph, memory, code, and what was not fused and why.
+
+        against: another plan, whose differences it shows. entry: only these. profile: times that `smelt bench
+        --profile --trace FILE` measured; without it they are estimates. Of a loaded plan there is neither the graph
+        nor the decisions of fusion, which its file does not keep.
+        """
+        entries, other = _entries(entry), None if against is None else _plan("against", against)
+        with Progress("writing a report"):
+            self._native.report(
+                None if other is None else other._native,
+                path=os.fspath(path),
+                name=self.path,
+                against_name="" if other is None else other.path,
+                command=f"plan.report({os.fspath(path)!r})",
+                entries=entries,
+                profile=None if profile is None else os.fspath(profile),
+            )
+
+    def diff(self, after: Plan, *, entry: Union[str, Sequence[str]] = ()) -> str:
+        """Which steps another plan has in place of this one's, as text; steps are matched by their sources."""
+        other = _plan("after", after)
+        return self._native.diff(
+            other._native, before_name=self.path, after_name=other.path, entries=_entries(entry)
+        )
 
     def memory(self) -> Memory:
         """The bytes that a session takes, as planned for the largest sizes."""
@@ -117,6 +151,16 @@ class Plan:
         return plan_html(self)
 
 
+def _entries(entry: Union[str, Sequence[str]]) -> list[str]:
+    return [entry] if isinstance(entry, str) else [str(name) for name in entry]
+
+
+def _plan(what: str, plan: Any) -> Plan:
+    if not isinstance(plan, Plan):
+        raise Error(f"{what}: a {type(plan).__name__}, expected a smelt.Plan")
+    return plan
+
+
 def compile(model: Union[PathLike, Mapping[str, Any]], **options: Unpack[CompileOptions]) -> Plan:
     """Compiles a model directory, a spec (.json, or as a mapping) or a graph (.ir).
 
@@ -128,7 +172,7 @@ def compile(model: Union[PathLike, Mapping[str, Any]], **options: Unpack[Compile
         with tempfile.TemporaryDirectory(prefix="smelt-") as directory:
             path = os.path.join(directory, "spec.json")
             with open(path, "w", encoding="utf-8") as file:
-                json.dump(model, file)
+                file.write(json_text("the spec", model))
             return compile(path, **options)
     path = os.fspath(model)
     with Progress(f"compiling {os.path.basename(os.path.normpath(path))}"):

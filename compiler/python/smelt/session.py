@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from typing import TYPE_CHECKING, Any, Callable, Mapping, Optional, Union
 
 from . import _native
 from .arrays import in_order, stream_handle
+from .checks import json_text, named, whole
 from .errors import Error
 from .progress import Progress
 
@@ -111,6 +111,8 @@ class Session:
         before, and what it is given behind the call finds the outputs. The call waits where an output is the host's.
         """
         name = self._entry(entry)
+        if out is not None:
+            named("out", out)
         handle = stream_handle(stream, (*inputs.values(), *(out or {}).values()))
         ready = in_order(inputs, handle)
         if out is None:
@@ -162,7 +164,9 @@ class Session:
         also seed, sliding_window and decoder_start_token_id.
         on_token(index, token) is called with each new token; where it returns False, generation ends.
         """
-        return self._native.generate(ids, mask=attention_mask, options=json.dumps(options), on_token=on_token)
+        if on_token is not None and not callable(on_token):
+            raise Error(f"on_token: a {type(on_token).__name__}, expected a function of (index, token)")
+        return self._native.generate(ids, mask=attention_mask, options=json_text("options", options), on_token=on_token)
 
     def state_dict(self, *, optimizer: bool = False) -> dict[str, Any]:
         """A copy of every parameter, as f32, under its name and in its layout in checkpoints.
@@ -184,10 +188,11 @@ class Session:
         beside the parameters is loaded after them where it is there, as a whole: an error in it leaves the optimizer's
         state as it was, behind parameters that have been replaced.
         """
+        named("state_dict", state_dict)
         states = {name: array for name, array in state_dict.items() if name.startswith(_OPTIMIZER)}
         weights = {name: array for name, array in state_dict.items() if name not in states}
         updates = states.pop(_UPDATES, None)
-        made = None if updates is None else int(updates)
+        made = None if updates is None else whole(_UPDATES, updates, 0, 2**63)
         with Progress("loading weights"):
             self._native.load_state_dict(weights, strict)
             if states:

@@ -8,6 +8,8 @@ import pytest
 import smelt
 from smelt import reports
 
+from conftest import GOLDEN
+
 
 @pytest.mark.parametrize(
     "level, part",
@@ -38,6 +40,7 @@ def test_formats_and_filters(plan):
         (dict(emit="program", format="dot"), "dot draws graphs"),
         (dict(emit="llvm", format="json"), "is text"),
         (dict(emit="cuda"), "GPU's code"),
+        (dict(emit="plan", format="yaml"), "no format 'yaml'"),
     ],
 )
 def test_bad_levels_are_errors(plan, options, message):
@@ -68,6 +71,49 @@ def test_a_loaded_plan_has_no_graphs(plan, tmp_path):
         loaded.dump("fused")
     with pytest.raises(smelt.Error, match="no graphs"):
         loaded.explain_fusion()
+
+
+@pytest.fixture(scope="module")
+def unsimplified():
+    bounds = {"B": 4, "T": 32}
+    return smelt.compile(
+        GOLDEN, mode="infer", entry=["logits"], max=bounds, attention_mask=True, disable_pass="simplify"
+    )
+
+
+def data_of(path):
+    """Of a page: it stands there as JSON."""
+    text = path.read_text()
+    tag = '<script type="application/json" id="data">'
+    begin = text.index(tag) + len(tag)
+    return json.loads(text[begin : text.index("</script>", begin)])["data"]
+
+
+def test_a_report_is_a_page(plan, unsimplified, tmp_path):
+    plan.report(tmp_path / "a.html", against=unsimplified)
+    plan.save(tmp_path / "a.plan")
+    smelt.load(tmp_path / "a.plan").report(str(tmp_path / "b.html"), entry="logits")
+    compiled, loaded = data_of(tmp_path / "a.html"), data_of(tmp_path / "b.html")
+    assert compiled["diff"] and not loaded["diff"]
+    assert compiled["refusals"] and loaded["head"]["from_plan"] and len(loaded["entries"]) == 1
+
+
+def test_faults_of_reports(plan, tmp_path):
+    with pytest.raises(smelt.Error, match="no entry @nope; there are: @logits"):
+        plan.report(tmp_path / "a.html", entry="nope")
+    with pytest.raises(smelt.Error, match="against: a str, expected a smelt.Plan"):
+        plan.report(tmp_path / "a.html", against="b.plan")
+    with pytest.raises(smelt.Error, match="nowhere.json"):
+        plan.report(tmp_path / "a.html", profile=tmp_path / "nowhere.json")
+    with pytest.raises(smelt.Error, match="a.html"):
+        plan.report(tmp_path / "no" / "a.html")
+    assert not list(tmp_path.iterdir())
+
+
+def test_differences_are_the_changed_steps(plan, unsimplified):
+    assert plan.diff(plan) == "the plans have the same steps\n"
+    text = plan.diff(unsimplified, entry=["logits"])
+    assert "only before" in text and "0 are only before" not in text
 
 
 def test_memory_is_the_sum_of_its_parts(plan):

@@ -320,6 +320,14 @@ def test_nothing_big_is_imported_before_it_is_named():
     assert text.strip() == "False"
 
 
+def test_what_is_no_directory(tmp_path):
+    (tmp_path / "file").write_text("x")
+    for place in ("file", "file/below"):
+        with pytest.raises(smelt.Error, match="expected a directory that can be written") as error:
+            smelt.torch.export(Double(), SAMPLE, tmp_path / place)
+        assert error.value.status == "io"
+
+
 class Mapped(nn.Module):
     def forward(self, **tensors):
         return tensors["x"] * 2
@@ -329,3 +337,10 @@ def test_names_that_arguments_cannot_have():
     assert compiled(Mapped()).session().run(x=torch.ones(5, 4))["output"].shape == (5, 4)
     with pytest.raises(smelt.Error, match="a.b"):
         compiled(Mapped(), {**SAMPLE, "a.b": torch.ones(2)})
+    with pytest.raises(smelt.Error, match="'out' has the name of an option"):
+        compiled(Out(), {"out": torch.ones(3, 4)}, dynamic_shapes={"out": {0: "B"}})
+
+
+class Out(nn.Module):
+    def forward(self, out):
+        return out * 2

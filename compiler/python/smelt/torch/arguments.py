@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 import re
-from typing import Any, Iterator, Mapping, Optional
+from typing import Any, Iterable, Iterator, Mapping, Optional
 
 import torch
 
@@ -71,6 +71,15 @@ def check_sample(sample: Any) -> None:
         if isinstance(leaf, torch.Tensor) or not hasattr(leaf, "__array__"):
             continue
         raise Error(f"the sample holds a {type(leaf).__name__}; expected tensors: give torch.from_numpy(x)")
+
+
+def check_names(inputs: Iterable[str], taken: str) -> None:
+    """An input is given by its name, as this option of a session's run or step is."""
+    if taken in inputs:
+        raise Error(
+            f"forward's argument '{taken}' has the name of an option of the session: give a module around this one, "
+            "whose argument has another name"
+        )
 
 
 # ---- the sizes that may change

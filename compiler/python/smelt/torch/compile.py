@@ -13,7 +13,7 @@ from .. import plan as plans
 from ..errors import Error
 from ..optimizers import AdamW, Optimizer
 from ..text import said_of
-from .arguments import check_sample, check_shapes, checked_bounds
+from .arguments import check_names, check_sample, check_shapes, checked_bounds
 from .arrays import device_of
 from .capture import capture
 from .program import Program, build_program
@@ -82,6 +82,7 @@ def compile_module(
     program = import_module(
         module, sample, dynamic_shapes, max, training, loss if training else None, decay_all=decay_all
     )
+    check_names(program.inputs, "lr" if training else "out")
     if device_of(module.parameters()).type == "cuda":
         options = {"target": "cuda", **options}
     plan = compile_text(program.text, mode=mode, **(rule.options() if rule else {}), **options)
@@ -111,12 +112,16 @@ def export(
     """Writes a directory that every command of smelt takes: the graph (model.ir) and the weights, constant tables
     among them (model.safetensors). Integers are i32 there, as in the data of the commands. With `loss` the graph is
     @loss, which smelt train trains; else it is @forward."""
+    from safetensors import SafetensorError
     from safetensors.torch import save_file
 
     program = import_module(module, sample, dynamic_shapes, max, loss is not None, loss, wide_ids=False)
     directory = pathlib.Path(directory)
-    directory.mkdir(parents=True, exist_ok=True)
-    (directory / "model.ir").write_text(program.text)
     weights = {name: tensor.detach().cpu().float().contiguous().clone() for name, tensor in program.parameters.items()}
-    save_file(weights, directory / "model.safetensors")
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        (directory / "model.ir").write_text(program.text)
+        save_file(weights, directory / "model.safetensors")
+    except (OSError, SafetensorError) as problem:
+        raise Error(f"export to {directory}: {problem}; expected a directory that can be written", "io") from problem
     return directory

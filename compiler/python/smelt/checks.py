@@ -1,0 +1,37 @@
+"""What callers give, looked at before compiled code sees it: a fault is an error of that argument."""
+
+from __future__ import annotations
+
+import json
+import operator
+from typing import Any, Mapping
+
+from .errors import Error
+
+
+def whole(what: str, value: Any, least: int, below: int) -> int:
+    """A whole number of Python or of a library."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise Error(f"{what}: {value!r}, expected a whole number") from None
+    if not least <= number < below:
+        raise Error(f"{what}: {number}, expected a number from {least} to {below - 1}")
+    return number
+
+
+def named(what: str, arrays: Any) -> Mapping[str, Any]:
+    """Arrays by name."""
+    if not isinstance(arrays, Mapping):
+        raise Error(f"{what}: a {type(arrays).__name__}, expected a mapping of names to arrays")
+    for name in arrays:
+        if not isinstance(name, str):
+            raise Error(f"{what}: the name {name!r} is a {type(name).__name__}, expected a str")
+    return arrays
+
+
+def json_text(what: str, value: Any) -> str:
+    try:
+        return json.dumps(value)
+    except (TypeError, ValueError) as problem:
+        raise Error(f"{what}: expected what JSON can hold: {problem}") from None
