@@ -9,7 +9,6 @@ from torch.utils.dlpack import to_dlpack
 
 from ..arrays import in_order
 from ..errors import Error
-from .dtypes import dtype_of_input
 
 DEFAULT_STREAM = 1
 """The driver's handle of the default stream, with which a run is then ordered also where no tensor is on the GPU."""
@@ -17,20 +16,35 @@ CHECKED_ON_THE_HOST = (torch.int32, torch.int64)
 
 
 def checked_inputs(
-    inputs: Mapping[str, Any], expected: Mapping[str, torch.dtype], wide_ids: bool, device: torch.device
+    inputs: Mapping[str, Any], dtypes: Mapping[str, torch.dtype], device: torch.device
 ) -> dict[str, Any]:
     """The inputs where they are, but for integers on a GPU, which a session looks at before it runs: they come to the
     host. Arrays of other libraries pass, and the session looks at them."""
-    return {name: _checked(name, value, expected.get(name), wide_ids, device) for name, value in inputs.items()}
+    return {
+        name: value if _fits(value, dtypes.get(name), device) else _checked(name, value, dtypes.get(name), device)
+        for name, value in inputs.items()
+    }
 
 
-def _checked(name: str, value: Any, dtype: Any, wide_ids: bool, device: torch.device) -> Any:
+def _fits(value: Any, dtype: Optional[torch.dtype], device: torch.device) -> bool:
+    """Whether nothing is to be said or done, which is the usual case: a small call takes a few microseconds."""
+    return (
+        isinstance(value, torch.Tensor)
+        and value.dtype == dtype
+        and value.layout == torch.strided
+        and value.is_contiguous()
+        and (value.is_cpu or (value.device == device and dtype not in CHECKED_ON_THE_HOST))
+        and not value.is_nested
+    )
+
+
+def _checked(name: str, value: Any, dtype: Optional[torch.dtype], device: torch.device) -> Any:
     if not isinstance(value, torch.Tensor):
         return value
     value = plain(f"input '{name}'", value)
-    if dtype is not None and value.dtype != (wanted := dtype_of_input(dtype, wide_ids)):
-        short = str(wanted).removeprefix("torch.")
-        raise Error(f"input '{name}' is {value.dtype}, expected {wanted}: give {name}.to(torch.{short})")
+    if dtype is not None and value.dtype != dtype:
+        short = str(dtype).removeprefix("torch.")
+        raise Error(f"input '{name}' is {value.dtype}, expected {dtype}: give {name}.to(torch.{short})")
     if not value.is_contiguous():
         raise Error(
             f"input '{name}' of shape {tuple(value.shape)} has strides {value.stride()}; nothing is copied unasked: "

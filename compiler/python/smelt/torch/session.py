@@ -13,8 +13,13 @@ from ..session import Session, StepResult
 from .arrays import check_outputs, checked_inputs, current_stream, device_for, device_of, exchanged, for_weights
 from .attach import attach, detach
 from .conditions import check_sizes
+from .dtypes import dtype_of_input
 from .outputs import Runner
 from .program import Program
+
+
+_KEPT = 1024
+"""How many sizes are remembered."""
 
 
 class ModulePlan(Plan):
@@ -70,6 +75,8 @@ class ModuleSession(Session):
         super().__init__(plan, native)
         self.device = device
         self._runner = Runner(native, device)
+        self._dtypes = {n: dtype_of_input(dtype, plan.wide_ids) for n, dtype in plan.program.inputs.items()}
+        self._passed: set[tuple] = set()
         self._attached = False
 
     def run(
@@ -107,8 +114,18 @@ class ModuleSession(Session):
         if program.conditions:
             places = program.places.items()
             given = {n: inputs[i].shape[axis] for n, (i, axis) in places if _has_dim(inputs.get(i), axis)}
-            check_sizes(program.conditions, given)
-        return checked_inputs(inputs, program.inputs, self._plan.wide_ids, self.device)
+            self._check_sizes(given)
+        return checked_inputs(inputs, self._dtypes, self.device)
+
+    def _check_sizes(self, given: dict[str, int]) -> None:
+        """The conditions of the module's code; sizes that passed are remembered, as looking takes long."""
+        key = tuple(given.items())
+        if key in self._passed:
+            return
+        check_sizes(self._plan.program.conditions, given)
+        if len(self._passed) == _KEPT:
+            self._passed.clear()
+        self._passed.add(key)
 
     # ---- weights
 
