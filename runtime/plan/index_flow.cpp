@@ -207,11 +207,11 @@ class IndexFlow {
   void write(const BufferRef& argument, const KernelParameter& p, const std::vector<int64_t>& extents) {
     const auto found = known_.find(argument.buffer);
     if (found == known_.end()) return;
-    if (!p.indices) {
+    if (p.accesses.empty() && p.table_elements == 0) {  // it may write any of them
       std::ranges::fill(found->second, uint16_t{0});
       return;
     }
-    const uint16_t fact = number_of(numbers(*p.indices));
+    const uint16_t fact = p.indices ? number_of(numbers(*p.indices)) : uint16_t{0};
     visit_elements(argument, p, extents, [&](int64_t begin, int64_t count) {
       std::fill_n(found->second.begin() + begin, count, fact);
     });

@@ -180,6 +180,27 @@ TEST(IndexFlow, WhatAKernelMayLeaveIsWithinWhatItWrites) {
                   p.kernels[0].parameters[1].read = true);
 }
 
+TEST(IndexFlow, WhatIsWrittenBesideIndicesLeavesThemKnown) {
+  const auto with_mark_at = [](const Dim& place) {
+    return fault([&](Plan& p, PlanEntry&, std::vector<Step>& s) {
+      const int number = static_cast<int>(p.kernels.size());
+      p.kernels.push_back({.name = "mark",
+                           .text = {},
+                           .dims = {},
+                           .range = 1,
+                           .parameters = {integers(true, {1}, std::nullopt)},
+                           .axes = {1}});
+      p.buffers[kShifted] = example::arena("shifted", DType::i32, Dim::symbol("N") + 1, 7, 0, 0, 5);
+      s.insert(s.begin() + 1, step(KernelStep{number, {{kShifted, place}}, {}}, {}, {kShifted}, "mark"));
+      for (Buffer& buffer : p.buffers)
+        if (buffer.last_step == 4) buffer.last_step = 5;
+    });
+  };
+  EXPECT_EQ(with_mark_at(Dim::symbol("N")), "accepted");
+  EXPECT_PRED_FORMAT2(::testing::IsSubstring, "buffer 'copied', where element 0 is any number",
+                      with_mark_at(0));
+}
+
 TEST(IndexFlow, ConstantsAreLookedAt) {
   const auto with = [](int32_t last) {
     return fault([&](Plan& p, PlanEntry& e, std::vector<Step>& s) {
