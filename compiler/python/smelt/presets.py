@@ -19,7 +19,9 @@ def _bert(hidden: int, layers: int, heads: int) -> dict[str, Any]:
         "hidden": hidden,
         "max_positions": 512,
         "encoder": _stack(layers, heads, 4 * hidden),
-        "embedding": {"token_types": 2},
+        "embedding": {"token_types": 2, "frozen_padding": True},
+        "head": {"kind": "mlm", "bias": True},
+        "tokens": {"pad": 0},
     }
 
 
@@ -34,7 +36,7 @@ def _gpt2(hidden: int, layers: int, heads: int) -> dict[str, Any]:
 
 
 def _transformer(hidden: int, heads: int, ffn: int) -> dict[str, Any]:
-    """Of "Attention is all you need", for 37,000 shared words."""
+    """Of "Attention is all you need", for 37,000 shared words, which begin with <s>, padding and </s>."""
     return {
         "family": "transformer",
         "vocab_size": 37000,
@@ -46,6 +48,7 @@ def _transformer(hidden: int, heads: int, ffn: int) -> dict[str, Any]:
         "ffn": {"activation": "relu"},
         "positions": {"kind": "sinusoidal"},
         "embedding": {"scaled": True},
+        "tokens": {"pad": 1, "eos": [2], "decoder_start": 2},
     }
 
 
