@@ -1,4 +1,4 @@
-"""Smelt beside other libraries in a process: one OpenMP, and no symbol that meets another's."""
+"""Smelt beside other libraries in a process: one OpenMP, and no symbol in common with another."""
 
 import importlib.util
 import itertools

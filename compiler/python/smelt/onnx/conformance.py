@@ -3,7 +3,7 @@
     python -m smelt.onnx.conformance [--filter TEXT] [--sample N] [--seed S] [--list] [--json FILE]
 
 A case is a model of an operator with inputs and outputs. It passes where all outputs have the expected types and sizes
-and meet the expected numbers within the case's own tolerance; it is refused where an Error names what Smelt does not
+and equal the expected numbers within the case's own tolerance; it is refused where an Error names what Smelt does not
 have; else it is wrong. Passing cases are of three kinds: of any inputs of their sizes ("plain"), compiled for the given
 numbers of inputs that set sizes ("sizes"), and of outputs that follow from these alone ("constant").
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from functools import lru_cache
 from typing import Any, Mapping, Optional
 
 import torch
@@ -16,10 +17,6 @@ from .conditions import check_sizes
 from .dtypes import dtype_of_input
 from .outputs import Runner
 from .program import Program
-
-
-_KEPT = 1024
-"""How many sizes are remembered."""
 
 
 class ModulePlan(Plan):
@@ -76,7 +73,8 @@ class ModuleSession(Session):
         self.device = device
         self._runner = Runner(native, device)
         self._dtypes = {n: dtype_of_input(dtype, plan.wide_ids) for n, dtype in plan.program.inputs.items()}
-        self._passed: set[tuple] = set()
+        # Sizes that pass are remembered: looking at the conditions takes long.
+        self._check_sizes = lru_cache(maxsize=1024)(lambda sizes: check_sizes(plan.program.conditions, dict(sizes)))
         self._attached = False
 
     def run(
@@ -114,18 +112,8 @@ class ModuleSession(Session):
         if program.conditions:
             places = program.places.items()
             given = {n: inputs[i].shape[axis] for n, (i, axis) in places if _has_dim(inputs.get(i), axis)}
-            self._check_sizes(given)
+            self._check_sizes(tuple(given.items()))
         return checked_inputs(inputs, self._dtypes, self.device)
-
-    def _check_sizes(self, given: dict[str, int]) -> None:
-        """The conditions of the module's code; sizes that passed are remembered, as looking takes long."""
-        key = tuple(given.items())
-        if key in self._passed:
-            return
-        check_sizes(self._plan.program.conditions, given)
-        if len(self._passed) == _KEPT:
-            self._passed.clear()
-        self._passed.add(key)
 
     # ---- weights
 

@@ -243,7 +243,7 @@ def col_to_im(n, x):
     counts = [(padded[i] - dilations[i] * (block[i] - 1) - 1) // strides[i] + 1 for i in range(rank)]
     channels = x.shape[1] // product(block)
     x = b.reshape(x, (x.shape[0], channels, *block, *counts))
-    for i in range(rank):  # the first axis of the block meets its axis of the image
+    for i in range(rank):  # the first axis of the block stands beside its axis of the image
         x = overlapped(b, x, 2, 2 + rank - i, strides[i], dilations[i], padded[i])
         x = b.move(x, 2 + rank - i - 1, -1)
     for i in range(rank):
