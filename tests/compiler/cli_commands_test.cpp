@@ -1,5 +1,6 @@
 // Every command on the golden model, and what the commands print.
 #include <nlohmann/json.hpp>
+#include <regex>
 
 #include "cli.h"
 #include "compiler/npy.h"
@@ -221,6 +222,18 @@ TEST_F(Commands, VerifyOfBytesComparesLogitsAndSaysWhatIsLeftOut) {
   const Outcome wrong = smelt("verify other --weight-type int8");
   EXPECT_EQ(wrong.status, 1);
   EXPECT_TRUE(has(wrong.out, "FAILED")) << wrong.out;
+}
+
+/// Bounds of gradients grow by what rounding the weights does to them, and by nothing else.
+TEST_F(Commands, VerifyInHalfPrecisionNoticesAnotherActivation) {
+  fs::copy(fs::path(kGolden).parent_path() / "opt", path("other"));
+  expect_good(smelt("verify other --target cpu --precision fp16"));
+  Json config = Json::parse(slurp(path("other/config.json")));
+  config["activation_function"] = "gelu";
+  spill(path("other/config.json"), config.dump());
+  const Outcome wrong = smelt("verify other --target cpu --precision fp16");
+  EXPECT_EQ(wrong.status, 1);
+  EXPECT_TRUE(std::regex_search(wrong.out, std::regex("all gradients as one vector .* FAILED"))) << wrong.out;
 }
 
 /// Among what is recorded are n-grams, phrases, penalties and beams with them.
