@@ -58,8 +58,8 @@ Value* ModelGraph::input(std::string name, Shape shape) {
 
 Value* ModelGraph::optional_input(std::string name, Shape shape, double fill) {
   Value* value = input(std::move(name), std::move(shape));
-  value->node()->attributes["optional"] = true;
-  value->node()->attributes["fill"] = fill;
+  value->node()->set(attr::optional, true);
+  value->node()->set(attr::fill, fill);
   return value;
 }
 

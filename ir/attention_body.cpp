@@ -14,7 +14,7 @@ AttentionWriter::AttentionWriter(GraphBuilder& b, Value* q, Value* k, Value* v, 
       own_({q, k, v}),
       scale_(scale),
       body_(empty_body(b.module(), Op::attention,
-                       infer_body_inputs(Op::attention, {q, k, v}, {}, {{"scale", scale}}))),
+                       infer_body_inputs(Op::attention, {q, k, v}, {}, {attr::scale(scale)}))),
       inside_(*body_),
       scores_(body_->inputs().front()->result()->type),
       score_(body_->inputs().front()->result()) {}
@@ -76,19 +76,19 @@ void AttentionWriter::modify(Modify make) { score_ = make(inside_, score_); }
 Node* AttentionWriter::finish() {
   if (seen_) score_ = inside_.select(seen_, score_, like(-std::numeric_limits<double>::infinity()));
   if (score_ == body_->inputs().front()->result() && !factor_)
-    return b_.create(Op::attention, own_, {{"scale", scale_}});
+    return b_.create(Op::attention, own_, {attr::scale(scale_)});
   inside_.output("r0", score_);
   if (factor_) inside_.output("r1", factor_);
   llvm::SmallVector<Value*, 6> operands(own_.begin(), own_.end());
   for (const auto& [outside, inside] : arguments_) operands.push_back(outside);
-  return b_.create(Op::attention, operands, {{"scale", scale_}}, std::move(body_));
+  return b_.create(Op::attention, operands, {attr::scale(scale_)}, std::move(body_));
 }
 
 Value* AttentionWriter::argument(Value* outside) {
   Value*& inside = arguments_[outside];
   if (inside) return inside;
   Node* input = body_->create(Op::input, {}, outside->type, first_computation(*body_));
-  input->attributes["name"] = "a" + std::to_string(arguments_.size() - 1);
+  input->set(attr::name, "a" + std::to_string(arguments_.size() - 1));
   return inside = input->result();
 }
 

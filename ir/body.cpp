@@ -51,8 +51,8 @@ std::unique_ptr<Graph> empty_body(Module& module, Op op, llvm::ArrayRef<Type> in
   const auto handed = handed_to_body(op);
   for (size_t i = 0; i < inputs.size(); ++i) {
     Node* input = body->create(Op::input, {}, inputs[i]);
-    input->attributes["name"] =
-        i < handed.size() ? std::string(handed[i]) : fmt::format("a{}", i - handed.size());
+    input->set(attr::name,
+               i < handed.size() ? std::string(handed[i]) : fmt::format("a{}", i - handed.size()));
   }
   return body;
 }

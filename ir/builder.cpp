@@ -6,10 +6,6 @@
 
 namespace smelt {
 
-static Attribute as_attribute(const Dim& dim) {
-  return dim.constant() ? Attribute(*dim.constant()) : Attribute(dim);
-}
-
 Node* GraphBuilder::create(Op op, llvm::ArrayRef<Value*> operands, Attributes attributes,
                            llvm::ArrayRef<Type> declared) {
   const std::vector<Type> types = infer_types(op, {}, {}, operands, attributes, declared);
@@ -30,7 +26,7 @@ Node* GraphBuilder::create(Op op, llvm::ArrayRef<Value*> operands, Attributes at
 }
 
 Value* GraphBuilder::input(std::string name, Type type) {
-  Node* node = create(Op::input, {}, {{"name", name}}, type);
+  Node* node = create(Op::input, {}, {attr::name(name)}, type);
   node->result()->name = std::move(name);
   return node->result();
 }
@@ -43,35 +39,35 @@ Value* GraphBuilder::parameter(const Module::Parameter& parameter) {
   } else {
     module().parameters.push_back(parameter);
   }
-  return create(Op::parameter, {}, {{"name", parameter.name}}, parameter.type)->result();
+  return create(Op::parameter, {}, {attr::name(parameter.name)}, parameter.type)->result();
 }
 
 Value* GraphBuilder::parameter(std::string_view name) {
   const Module::Parameter* known = module().find_parameter(name);
   if (!known) fail("parameter \"{}\" is not declared", name);
-  return create(Op::parameter, {}, {{"name", known->name}}, known->type)->result();
+  return create(Op::parameter, {}, {attr::name(known->name)}, known->type)->result();
 }
 
 Value* GraphBuilder::state(std::string_view name) {
   const State* known = module().find_state(name);
   if (!known) fail("state \"{}\" is not declared", name);
-  return create(Op::state, {}, {{"name", known->name}}, Type{known->dtype, known->shape})->result();
+  return create(Op::state, {}, {attr::name(known->name)}, Type{known->dtype, known->shape})->result();
 }
 
 Value* GraphBuilder::constant(double value, Type type) {
-  return create(Op::constant, {}, {{"value", value}}, type)->result();
+  return create(Op::constant, {}, {attr::value(value)}, type)->result();
 }
 
 Value* GraphBuilder::table(std::vector<double> values, Type type) {
-  return create(Op::constant, {}, {{"values", std::move(values)}}, type)->result();
+  return create(Op::constant, {}, {attr::values(std::move(values))}, type)->result();
 }
 
 Value* GraphBuilder::iota(Type type, int64_t axis) {
-  return create(Op::iota, {}, {{"axis", axis}}, type)->result();
+  return create(Op::iota, {}, {attr::axis(axis)}, type)->result();
 }
 
 Value* GraphBuilder::random(Shape shape, uint32_t id) {
-  return create(Op::random, {}, {{"id", int64_t{id}}}, Type{DType::i32, std::move(shape)})->result();
+  return create(Op::random, {}, {attr::id(id)}, Type{DType::i32, std::move(shape)})->result();
 }
 
 Value* GraphBuilder::pointwise(ScalarOp op, llvm::ArrayRef<Value*> operands) {
@@ -89,7 +85,7 @@ Value* GraphBuilder::convert(Value* value, DType dtype) {
 
 Value* GraphBuilder::broadcast(Value* value, std::vector<int64_t> axes, Shape shape) {
   if (value->shape() == shape) return value;
-  return create(Op::broadcast, {value}, {{"axes", std::move(axes)}}, Type{value->dtype(), std::move(shape)})
+  return create(Op::broadcast, {value}, {attr::axes(std::move(axes))}, Type{value->dtype(), std::move(shape)})
       ->result();
 }
 
@@ -113,42 +109,40 @@ Value* GraphBuilder::reshape(Value* value, Shape shape) {
 }
 
 Value* GraphBuilder::transpose(Value* value, std::vector<int64_t> permutation) {
-  return create(Op::transpose, {value}, {{"permutation", std::move(permutation)}})->result();
+  return create(Op::transpose, {value}, {attr::permutation(std::move(permutation))})->result();
 }
 
 Value* GraphBuilder::slice(Value* value, int64_t axis, Dim begin, Dim length) {
   if (axis < 0 || axis >= value->rank()) fail("slice: axis {} is outside {}", axis, str(value->type));
   Type type = value->type;
   type.shape[axis] = std::move(length);
-  return create(Op::slice, {value}, {{"axis", axis}, {"begin", as_attribute(begin)}}, type)->result();
+  return create(Op::slice, {value}, {attr::axis(axis), attr::begin(begin)}, type)->result();
 }
 
 Value* GraphBuilder::strided_slice(Value* value, int64_t axis, Dim begin, int64_t step, Dim length) {
   if (axis < 0 || axis >= value->rank()) fail("strided_slice: axis {} is outside {}", axis, str(value->type));
   Type type = value->type;
   type.shape[axis] = std::move(length);
-  return create(Op::strided_slice, {value}, {{"axis", axis}, {"begin", as_attribute(begin)}, {"step", step}},
-                type)
+  return create(Op::strided_slice, {value}, {attr::axis(axis), attr::begin(begin), attr::step(step)}, type)
       ->result();
 }
 
 Value* GraphBuilder::windows(Value* value, int64_t axis, int64_t size, int64_t step, int64_t dilation) {
-  Attributes attributes = {{"axis", axis}, {"size", size}};
-  if (step != 1) attributes["step"] = step;
-  if (dilation != 1) attributes["dilation"] = dilation;
+  Attributes attributes = {attr::axis(axis), attr::size(size)};
+  if (step != 1) attributes.set(attr::step, step);
+  if (dilation != 1) attributes.set(attr::dilation, dilation);
   return create(Op::windows, {value}, std::move(attributes))->result();
 }
 
 Value* GraphBuilder::pad(Value* value, int64_t axis, Dim low, Dim high, double number) {
   if (low.is_zero() && high.is_zero()) return value;
-  return create(Op::pad, {value},
-                {{"axis", axis}, {"low", as_attribute(low)}, {"high", as_attribute(high)}, {"value", number}})
+  return create(Op::pad, {value}, {attr::axis(axis), attr::low(low), attr::high(high), attr::value(number)})
       ->result();
 }
 
 Value* GraphBuilder::concat(llvm::ArrayRef<Value*> values, int64_t axis) {
   if (values.size() == 1) return values[0];
-  return create(Op::concat, values, {{"axis", axis}})->result();
+  return create(Op::concat, values, {attr::axis(axis)})->result();
 }
 
 Value* GraphBuilder::extent(const Dim& extent, DType dtype) {
@@ -157,7 +151,7 @@ Value* GraphBuilder::extent(const Dim& extent, DType dtype) {
 }
 
 Node* GraphBuilder::reduce_node(ReduceOp op, Value* value, std::vector<int64_t> axes) {
-  Attributes attributes{{"axes", std::move(axes)}};
+  Attributes attributes{attr::axes(std::move(axes))};
   const std::vector<Type> types = infer_types(Op::reduce, {}, op, {value}, attributes, {});
   Node* node = graph_->create(Op::reduce, {value}, types, before_);
   node->reduce_op = op;
@@ -171,24 +165,24 @@ Value* GraphBuilder::reduce(ReduceOp op, Value* value, std::vector<int64_t> axes
 }
 
 Value* GraphBuilder::gather(Value* table, Value* indices, int64_t axis) {
-  return create(Op::gather, {table, indices}, {{"axis", axis}})->result();
+  return create(Op::gather, {table, indices}, {attr::axis(axis)})->result();
 }
 
 Value* GraphBuilder::scatter_add(Value* init, Value* indices, Value* updates, int64_t axis) {
-  return create(Op::scatter_add, {init, indices, updates}, {{"axis", axis}})->result();
+  return create(Op::scatter_add, {init, indices, updates}, {attr::axis(axis)})->result();
 }
 
 Value* GraphBuilder::scatter(Value* init, Value* indices, Value* updates, int64_t axis) {
-  return create(Op::scatter, {init, indices, updates}, {{"axis", axis}})->result();
+  return create(Op::scatter, {init, indices, updates}, {attr::axis(axis)})->result();
 }
 
 Value* GraphBuilder::matmul(Value* a, Value* b, std::string spec) {
-  return create(Op::matmul, {a, b}, {{"spec", std::move(spec)}})->result();
+  return create(Op::matmul, {a, b}, {attr::spec(std::move(spec))})->result();
 }
 
 Value* GraphBuilder::matmul(Value* a, Value* b, std::string spec, llvm::ArrayRef<Value*> arguments,
                             MakeBody make) {
-  Attributes attributes{{"spec", std::move(spec)}};
+  Attributes attributes{attr::spec(std::move(spec))};
   auto body = empty_body(module(), Op::matmul, infer_body_inputs(Op::matmul, {a, b}, arguments, attributes));
   GraphBuilder inside(*body);
   llvm::SmallVector<Value*, 4> inputs, operands = {a, b};
@@ -199,19 +193,19 @@ Value* GraphBuilder::matmul(Value* a, Value* b, std::string spec, llvm::ArrayRef
 }
 
 Value* GraphBuilder::einsum(llvm::ArrayRef<Value*> operands, std::string spec) {
-  return create(Op::einsum, operands, {{"spec", std::move(spec)}})->result();
+  return create(Op::einsum, operands, {attr::spec(std::move(spec))})->result();
 }
 
 Value* GraphBuilder::scan(std::string kind, Value* value, int64_t axis, bool exclusive) {
-  Attributes attributes = {{"kind", std::move(kind)}, {"axis", axis}};
-  if (exclusive) attributes["exclusive"] = true;
+  Attributes attributes = {attr::kind(std::move(kind)), attr::axis(axis)};
+  if (exclusive) attributes.set(attr::exclusive, true);
   return create(Op::scan, {value}, std::move(attributes))->result();
 }
 
-Node* GraphBuilder::top_k(Value* value, int64_t k) { return create(Op::top_k, {value}, {{"k", k}}); }
+Node* GraphBuilder::top_k(Value* value, int64_t k) { return create(Op::top_k, {value}, {attr::k(k)}); }
 
 Node* GraphBuilder::sort(Value* value, bool descending) {
-  return create(Op::sort, {value}, descending ? Attributes{{"descending", true}} : Attributes{});
+  return create(Op::sort, {value}, descending ? Attributes{attr::descending(true)} : Attributes{});
 }
 
 Node* GraphBuilder::sample(Value* scores, Value* numbers, Value* integers) {
@@ -222,18 +216,18 @@ Value* GraphBuilder::insert(Value* x, Value* value, llvm::ArrayRef<Value*> indic
                             std::vector<int64_t> axes) {
   llvm::SmallVector<Value*, 5> operands = {x, value};
   llvm::append_range(operands, indices);
-  return create(Op::insert, operands, {{"axes", std::move(axes)}})->result();
+  return create(Op::insert, operands, {attr::axes(std::move(axes))})->result();
 }
 
 Node* GraphBuilder::update_at(std::string_view state, Value* value, llvm::ArrayRef<Value*> indices,
                               std::vector<int64_t> axes) {
   llvm::SmallVector<Value*, 4> operands = {value};
   llvm::append_range(operands, indices);
-  return create(Op::update, operands, {{"state", std::string(state)}, {"axes", std::move(axes)}});
+  return create(Op::update, operands, {attr::state(std::string(state)), attr::axes(std::move(axes))});
 }
 
 Node* GraphBuilder::update(std::string_view state, Value* value) {
-  return create(Op::update, {value}, {{"state", std::string(state)}});
+  return create(Op::update, {value}, {attr::state(std::string(state))});
 }
 
 Value* GraphBuilder::stop_gradient(Value* value) { return create(Op::stop_gradient, {value})->result(); }

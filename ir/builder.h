@@ -8,9 +8,6 @@
 
 namespace smelt {
 
-/// Attributes of one node, as written: {{"axis", 0}, {"p", 0.1}}.
-using Attributes = std::map<std::string, Attribute, std::less<>>;
-
 /// The result types of an op on operands, from ops.def's type rule; throws Error saying what was expected.
 /// `declared` is the written type of ops with the declared trait (checked against the rule), empty for the
 /// others. `scalar` and `reduce` matter to pointwise and reduce alone. `body`: the node's, if it has one,

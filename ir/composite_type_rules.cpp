@@ -14,7 +14,7 @@ Types infer_linear(const Context& c) {
 }
 
 Types infer_einsum(const Context& c) {
-  const auto& spec = need<std::string>(c, "spec", "a string");
+  const auto& spec = c.get(attr::spec);
   const size_t arrow = spec.find("->");
   if (arrow == std::string::npos) fail("einsum: spec \"{}\" has no ->", spec);
   std::vector<std::string> letters = {spec.substr(0, arrow)};
@@ -34,7 +34,6 @@ Types infer_einsum(const Context& c) {
 Types infer_sort(const Context& c) {
   if (c.type(0).rank() < 1 || (c.type(0).dtype != DType::f32 && c.type(0).dtype != DType::i32))
     fail("sort: operand 0 is {}, expected rows of f32 or i32; convert it", str(c.type(0)));
-  if (c.attributes.contains("descending")) need<bool>(c, "descending", "true or false");
   return {c.type(0), {DType::i32, c.type(0).shape}};
 }
 
@@ -63,7 +62,6 @@ void check_heads(const Context& c) {
          str(c.type(1)), str(c.type(2)));
   if (!q[2].divide(k[2]))
     fail("{}: {} query heads are no multiple of {} key heads", name(c.op), q[2].str(), k[2].str());
-  need_number(c, "scale");
 }
 
 /// The first of what a body returns: so many values a score.
@@ -92,8 +90,7 @@ Types infer_attention(const Context& c) {
   const Type means = {c.type(0).dtype,
                       {scores.shape[0], scores.shape[2], scores.shape[1], c.type(2).shape[3]}};
   Types results = {means, {DType::f32, {scores.shape.begin(), scores.shape.end() - 1}}};
-  const bool* rest = attribute<bool>(c, "rest");
-  if (rest && *rest) results.push_back(means);
+  if (c.get(attr::rest)) results.push_back(means);
   return results;
 }
 

@@ -55,14 +55,6 @@ struct AttributePrinter {
   std::string operator()(const Initializer& v) const { return smelt::str(v); }
 };
 
-template <typename T>
-const T& typed(const Node& node, std::string_view name, std::string_view expected) {
-  auto it = node.attributes.find(name);
-  if (it == node.attributes.end()) fail("{}: attribute '{}' is missing", node.describe(), name);
-  if (const T* value = std::get_if<T>(&it->second)) return *value;
-  fail("{}: attribute '{}' is {}, expected {}", node.describe(), name, str(it->second), expected);
-}
-
 void remove_user(llvm::SmallVectorImpl<Node*>& users, Node* node) { users.erase(llvm::find(users, node)); }
 
 /// Lists and texts begin with their length, so that no two can run into each other.
@@ -113,38 +105,6 @@ void Node::add_operand(Value* value) {
   value->users_.push_back(this);
 }
 
-int64_t Node::int_attr(std::string_view name) const { return typed<int64_t>(*this, name, "an integer"); }
-
-double Node::float_attr(std::string_view name) const {
-  auto it = attributes.find(name);
-  if (it != attributes.end())
-    if (const int64_t* value = std::get_if<int64_t>(&it->second)) return static_cast<double>(*value);
-  return typed<double>(*this, name, "a number");
-}
-
-bool Node::bool_attr(std::string_view name, bool otherwise) const {
-  return has(name) ? typed<bool>(*this, name, "true or false") : otherwise;
-}
-
-const std::string& Node::string_attr(std::string_view name) const {
-  return typed<std::string>(*this, name, "a string");
-}
-
-Dim Node::dim_attr(std::string_view name) const {
-  auto it = attributes.find(name);
-  if (it != attributes.end())
-    if (const int64_t* value = std::get_if<int64_t>(&it->second)) return *value;
-  return typed<Dim>(*this, name, "a dim");
-}
-
-const std::vector<int64_t>& Node::ints_attr(std::string_view name) const {
-  return typed<std::vector<int64_t>>(*this, name, "a list of integers");
-}
-
-const std::vector<double>& Node::floats_attr(std::string_view name) const {
-  return typed<std::vector<double>>(*this, name, "a list of numbers");
-}
-
 std::string_view Node::mnemonic() const {
   return op_ == Op::pointwise ? info(scalar_op).name : info(op_).name;
 }
@@ -154,18 +114,18 @@ std::string Node::describe() const {
 }
 
 std::optional<IdRange> id_range(const Node& input) {
-  if (!input.has("below")) return std::nullopt;
-  IdRange range{input.int_attr("below")};
-  if (input.has("ignored")) range.ignored = input.int_attr("ignored");
-  if (input.has("least")) range.least = input.int_attr("least");
+  if (!input.has(attr::below)) return std::nullopt;
+  IdRange range{input.get(attr::below)};
+  if (input.has(attr::ignored)) range.ignored = input.get(attr::ignored);
+  if (input.has(attr::least)) range.least = input.get(attr::least);
   return range;
 }
 
 void set_id_range(Node& input, const IdRange& range) {
-  input.attributes["below"] = range.below;
-  input.attributes.erase("ignored"), input.attributes.erase("least");
-  if (range.ignored) input.attributes["ignored"] = *range.ignored;
-  if (range.least != 0) input.attributes["least"] = range.least;
+  input.set(attr::below, range.below);
+  input.attributes.remove(attr::ignored), input.attributes.remove(attr::least);
+  if (range.ignored) input.set(attr::ignored, *range.ignored);
+  if (range.least != 0) input.set(attr::least, range.least);
 }
 
 // ---- Graph
@@ -252,7 +212,7 @@ bool Graph::is_output(const Value* value) const {
 
 Node* Graph::find_input(std::string_view name) const {
   for (Node* node : inputs())
-    if (node->string_attr("name") == name) return node;
+    if (node->get(attr::name) == name) return node;
   return nullptr;
 }
 

@@ -3,15 +3,13 @@
 #pragma once
 
 #include <list>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
-#include "ir/op.h"
+#include "ir/attributes.h"
 #include "ir/sharding.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -40,13 +38,6 @@ struct Layout {
   std::vector<Dim> strides;
   bool operator==(const Layout&) const = default;
 };
-
-using Attribute = std::variant<bool, int64_t, double, std::string, Dim, std::vector<int64_t>,
-                               std::vector<double>, Initializer>;
-std::string str(const Attribute& attribute);
-/// Appends bytes that are the same only for equal attributes of one name: much faster than comparing their
-/// text.
-void append_key(std::string& key, const Attribute& attribute);
 
 /// What a node is part of. Values of a later phase may be computed from those of an earlier one.
 enum class Phase : uint8_t {
@@ -106,16 +97,20 @@ class Node {
   void set_operand(unsigned i, Value* value);
   void add_operand(Value* value);
 
-  bool has(std::string_view attribute) const { return attributes.find(attribute) != attributes.end(); }
-  /// Typed access; throws Error naming node and attribute when it is missing or of another type. An int64
-  /// attribute also reads as double and as Dim.
-  int64_t int_attr(std::string_view name) const;
-  double float_attr(std::string_view name) const;
-  bool bool_attr(std::string_view name, bool otherwise) const;
-  const std::string& string_attr(std::string_view name) const;
-  Dim dim_attr(std::string_view name) const;
-  const std::vector<int64_t>& ints_attr(std::string_view name) const;
-  const std::vector<double>& floats_attr(std::string_view name) const;
+  bool has(AttributeKey key) const { return attributes.has(key); }
+  /// The value of an attribute, node.get(attr::axis), or its default; throws Error where there is neither.
+  template <typename T>
+  decltype(auto) get(AttributeName<T> name) const {
+    return read(attributes, op_, name);
+  }
+  template <typename T>
+  decltype(auto) get(const NumberedName<T>& name) const {
+    return read(attributes, op_, AttributeName<T>(name));
+  }
+  template <typename T>
+  void set(AttributeName<T> name, std::type_identity_t<T> value) {
+    attributes.set(name, std::move(value));
+  }
 
   /// "layer_norm \"h.0.ln_1\"": for messages.
   std::string describe() const;
@@ -124,7 +119,7 @@ class Node {
 
   ScalarOp scalar_op{};  // of pointwise
   ReduceOp reduce_op{};  // of reduce
-  std::map<std::string, Attribute, std::less<>> attributes;
+  Attributes attributes;
   std::string source;  // "h.0.ln_1": where it comes from, for people
   Phase phase = Phase::forward;
   /// The node computes again, for its own phase, what another has computed, to save memory: no equal node may
@@ -143,8 +138,8 @@ class Node {
 };
 
 /// Attributes of a random node: where along a dim its part of a larger draw begins, and how much that draws.
-std::string draw_begin(size_t dim);   // "begin.1"
-std::string draw_extent(size_t dim);  // "extent.1"
+NumberedName<Dim> draw_begin(size_t dim);   // "begin.1"
+NumberedName<Dim> draw_extent(size_t dim);  // "extent.1"
 /// The axis of the mesh that a collective is along.
 const MeshAxis& mesh_axis(const Node& collective);
 /// How ranks share a state, by its axes' names. Throws Error where the mesh has no such axis.

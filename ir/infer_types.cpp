@@ -1,5 +1,6 @@
 // The result types of an op, by its rule and its body. Builder, parser and verifier all ask here.
 #include "ir/body.h"
+#include "ir/op_attributes.h"
 #include "ir/type_rules.h"
 
 namespace smelt {
@@ -10,7 +11,7 @@ using rules::Types;
 
 using Rule = Types (*)(const Context&);
 constexpr Rule kRules[] = {
-#define SMELT_OP(name, fewest, most, traits, rule) rules::infer_##rule,
+#define SMELT_OP(name, fewest, most, traits, rule, ...) rules::infer_##rule,
 #include "ir/ops.def"
 };
 
@@ -37,6 +38,7 @@ std::vector<Type> infer_body_inputs(Op op, llvm::ArrayRef<Value*> own, llvm::Arr
   if (!info(op).has(Trait::region)) fail("{}: this operation takes no body", name(op));
   const Context context{op, {}, {}, own, attributes, {}, true};
   check_arity(context);
+  check_attributes(op, attributes, own, {});
   Types types = kRules[static_cast<size_t>(op)](context);
   for (const Value* argument : arguments) types.push_back(argument->type);
   return types;
@@ -73,6 +75,7 @@ std::vector<Type> infer_types(Op op, ScalarOp scalar, ReduceOp reduce, llvm::Arr
   if (body) return infer_from_body(op, operands, attributes, *body);
   const Context context{op, scalar, reduce, operands, attributes, declared};
   check_arity(context);
+  check_attributes(op, attributes, operands, declared);
   return kRules[static_cast<size_t>(op)](context);
 }
 

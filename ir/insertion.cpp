@@ -9,8 +9,9 @@
 namespace smelt {
 
 llvm::SmallVector<IndexedAxis, 3> indexed_axes(const Node& node) {
+  if (node.has(attr::axes) && node.has(attr::axis)) fail("give 'axis' or 'axes', not both");
   const std::vector<int64_t> axes =
-      node.has("axes") ? node.ints_attr("axes") : std::vector<int64_t>{node.int_attr("axis")};
+      node.has(attr::axes) ? node.get(attr::axes) : std::vector<int64_t>{node.get(attr::axis)};
   const auto indices = node.operands().drop_front(node.is(Op::insert) ? 2 : 1);
   if (axes.size() != indices.size()) fail("{} axes for {} index operands", axes.size(), indices.size());
   llvm::SmallVector<IndexedAxis, 3> all;

@@ -14,8 +14,8 @@ void Module::set_mesh(Mesh mesh) {
   for (const MeshAxis& axis : mesh_.axes) symbols.bound({coordinate(axis)}, axis.size - 1, 0);
 }
 
-std::string draw_begin(size_t dim) { return fmt::format("begin.{}", dim); }
-std::string draw_extent(size_t dim) { return fmt::format("extent.{}", dim); }
+NumberedName<Dim> draw_begin(size_t dim) { return {fmt::format("{}.{}", attr::begin.text, dim)}; }
+NumberedName<Dim> draw_extent(size_t dim) { return {fmt::format("{}.{}", attr::extent.text, dim)}; }
 
 Sharding sharding_of(const State& state, const Mesh& mesh) {
   Sharding sharding;
@@ -36,9 +36,9 @@ Sharding sharding_of(const State& state, const Mesh& mesh) {
 
 const MeshAxis& mesh_axis(const Node& collective) {
   const Mesh& mesh = collective.graph().module().mesh();
-  if (const auto axis = mesh.find(collective.string_attr("axis"))) return mesh.axes[*axis];
+  if (const auto axis = mesh.find(collective.get(attr::mesh_axis))) return mesh.axes[*axis];
   fail("{}: the mesh {{{}}} has no axis \"{}\"", collective.describe(), str(mesh),
-       collective.string_attr("axis"));
+       collective.get(attr::mesh_axis));
 }
 
 Shape whole_shape(const Module& module, const Shape& part, const Sharding& sharding) {

@@ -10,7 +10,8 @@ constexpr unsigned none = Trait::none, leaf = Trait::leaf, view = Trait::view, f
                    region = Trait::region;
 
 constexpr OpInfo kOps[] = {
-#define SMELT_OP(name, fewest, most, traits, rule) {#name, fewest, most, traits},
+#define SMELT_OP(name, fewest, most, traits, rule, description, ...) \
+  {#name, fewest, most, traits, description},
 #include "ir/ops.def"
 };
 

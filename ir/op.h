@@ -27,6 +27,7 @@ struct OpInfo {
   std::string_view name;
   int fewest, most;  // operands; most = -1: any number
   unsigned traits;
+  std::string_view description;  // a phrase
   bool has(unsigned trait) const { return (traits & trait) != 0; }
 };
 const OpInfo& info(Op op);

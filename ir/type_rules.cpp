@@ -11,29 +11,24 @@ namespace smelt::rules {
 
 // ---- leaves
 
-Types infer_declared(const Context& c) {
-  need<std::string>(c, "name", "a string");
-  return {c.result()};
-}
+Types infer_declared(const Context& c) { return {c.result()}; }
 
 Types infer_constant(const Context& c) {
-  if (const auto* values = attribute<std::vector<double>>(c, "values")) {
+  if (c.attributes.has(attr::value) == c.attributes.has(attr::values))
+    fail("constant: expected either 'value', one number, or 'values', one per element");
+  if (const auto* values = c.attributes.find_as(attr::values)) {
     if (element_count(c.result().shape) != Dim(static_cast<int64_t>(values->size())))
       fail("constant: {} values for {}", values->size(), str(c.result()));
-  } else {
-    need_number(c, "value");
   }
   return {c.result()};
 }
 
 Types infer_iota(const Context& c) {
-  need_axis(c, c.result().rank());
   if (c.result().dtype != DType::i32) fail("iota: the result is {}, expected i32", str(c.result()));
   return {c.result()};
 }
 
 Types infer_random(const Context& c) {
-  if (need_int(c, "id") < 0) fail("random: id must not be negative");
   if (c.result().dtype != DType::i32) fail("random: the result is {}, expected i32", str(c.result()));
   return {c.result()};
 }
@@ -75,7 +70,7 @@ Types infer_convert(const Context& c) {
 
 Types infer_reduce(const Context& c) {
   const Type& x = c.type(0);
-  const auto& axes = need_axes(c, "axes", x.rank());
+  const auto& axes = c.get(attr::axes);
   Shape shape;
   for (int64_t i = 0; i < x.rank(); ++i)
     if (!llvm::is_contained(axes, i)) shape.push_back(x.shape[i]);
@@ -90,7 +85,7 @@ Types infer_reduce(const Context& c) {
 
 Types infer_broadcast(const Context& c) {
   const Type& x = c.type(0);
-  const auto& axes = need_axes(c, "axes", c.result().rank());
+  const auto& axes = c.get(attr::axes);
   if (static_cast<int64_t>(axes.size()) != x.rank())
     fail("broadcast: {} axes for {}, expected one a dim", axes.size(), str(x));
   for (size_t i = 0; i < axes.size(); ++i)
@@ -110,7 +105,7 @@ Types infer_reshape(const Context& c) {
 
 Types infer_transpose(const Context& c) {
   const Type& x = c.type(0);
-  const auto& permutation = need_axes(c, "permutation", x.rank());
+  const auto& permutation = c.get(attr::permutation);
   if (static_cast<int64_t>(permutation.size()) != x.rank())
     fail("transpose: permutation of {} for {}", permutation.size(), str(x));
   Shape shape;
@@ -120,8 +115,8 @@ Types infer_transpose(const Context& c) {
 
 Types infer_slice(const Context& c) {
   const Type& x = c.type(0);
-  const int64_t axis = need_axis(c, x.rank());
-  const Dim begin = need_dim(c, "begin");
+  const int64_t axis = c.get(attr::axis);
+  const Dim begin = c.get(attr::begin);
   Shape shape = x.shape;
   if (c.result().rank() == x.rank()) shape[axis] = c.result().shape[axis];
   if (shape != c.result().shape) fail("slice: {} of {} along axis {}", str(c.result()), str(x), axis);
@@ -134,7 +129,7 @@ Types infer_slice(const Context& c) {
 
 Types infer_concat(const Context& c) {
   Type type = c.type(0);
-  const int64_t axis = need_axis(c, type.rank());
+  const int64_t axis = c.get(attr::axis);
   for (unsigned i = 1; i < c.operands.size(); ++i) {
     Shape shape = c.type(i).shape;
     if (c.type(i).rank() == type.rank()) {
@@ -151,7 +146,6 @@ Types infer_concat(const Context& c) {
 }
 
 Types infer_pack(const Context& c) {
-  need<std::string>(c, "state", "a string");
   if (c.result().rank() < 1) fail("pack: the result is {}, expected a rank from 1 on", str(c.result()));
   for (unsigned i = 0; i < c.operands.size(); ++i) need_dtype(c, i, c.result().dtype);
   return {c.result()};
@@ -171,13 +165,13 @@ Shape gathered_shape(const Context& c, int64_t axis) {
 }  // namespace
 
 Types infer_gather(const Context& c) {
-  const int64_t axis = need_axis(c, c.type(0).rank());
+  const int64_t axis = c.get(attr::axis);
   need_integer(c, 1);
   return {{c.type(0).dtype, gathered_shape(c, axis)}};
 }
 
 Types infer_scatter_add(const Context& c) {
-  const int64_t axis = need_axis(c, c.type(0).rank());
+  const int64_t axis = c.get(attr::axis);
   need_integer(c, 1);
   need_shape(c, 2, gathered_shape(c, axis));
   // Sums are f32 whatever they are made of and stored as: floats of both may differ.
@@ -186,26 +180,18 @@ Types infer_scatter_add(const Context& c) {
 }
 
 Types infer_scatter(const Context& c) {
-  if (c.attributes.contains("unique")) need<bool>(c, "unique", "true or false");
   need_dtype(c, 2, c.type(0).dtype);
   return infer_scatter_add(c);
 }
 
 Types infer_scan(const Context& c) {
-  need_axis(c, c.type(0).rank());
   if (c.type(0).dtype != DType::f32 && c.type(0).dtype != DType::i32)
     fail("scan: operand 0 is {}, expected f32 or i32; convert it", str(c.type(0)));
-  const auto& kind = need<std::string>(c, "kind", "a string");
-  if (kind != "add" && kind != "max" && kind != "mul")
-    fail("scan: kind is \"{}\", expected \"add\", \"max\" or \"mul\"", kind);
-  if (c.attributes.contains("exclusive")) need<bool>(c, "exclusive", "true or false");
   return {c.type(0)};
 }
 
 Types infer_top_k(const Context& c) {
-  constexpr int64_t kMost = 1024;
-  const int64_t k = need_int(c, "k");
-  if (k < 1 || k > kMost) fail("top_k: k is {}, expected 1 to {}", k, kMost);
+  const int64_t k = c.get(attr::k);
   if (c.type(0).dtype != DType::f32 || c.type(0).rank() < 1)
     fail("top_k: operand 0 is {}, expected rows of f32; convert it", str(c.type(0)));
   Shape shape = c.type(0).shape;
@@ -247,7 +233,7 @@ namespace {
 
 /// f32 in front of a body, the attribute `result`, else the operands' type.
 DType product_dtype(const Context& c) {
-  const std::string* written = attribute<std::string>(c, "result");
+  const std::string* written = c.attributes.find_as(attr::result);
   const unsigned real = c.type(0).dtype == DType::i8 ? 1 : 0;
   if (c.has_body) {
     need_float(c, real);
@@ -261,15 +247,14 @@ DType product_dtype(const Context& c) {
 }
 
 void need_tf32_operands(const Context& c) {
-  if (c.attributes.contains("tf32") && need<bool>(c, "tf32", "true or false") &&
-      c.type(0).dtype != DType::f32)
+  if (c.get(attr::tf32) && c.type(0).dtype != DType::f32)
     fail("matmul: tf32 is for operands of f32, here they are {}", name(c.type(0).dtype));
 }
 
 }  // namespace
 
 Types infer_matmul(const Context& c) {
-  const MatmulSpec spec = parse_matmul_spec(need<std::string>(c, "spec", "a string"));
+  const MatmulSpec spec = parse_matmul_spec(c.get(attr::spec));
   // Weights of i8 multiply floats as the numbers that they are.
   const bool mixed = (c.type(0).dtype == DType::i8 && is_float(c.type(1).dtype)) ||
                      (c.type(1).dtype == DType::i8 && is_float(c.type(0).dtype));
@@ -286,16 +271,16 @@ Types infer_matmul(const Context& c) {
 namespace {
 
 const MeshAxis& need_mesh_axis(const Context& c) {
-  const auto& name = need<std::string>(c, "axis", "the name of an axis of the mesh");
+  const auto& name = c.get(attr::mesh_axis);
   const Mesh& mesh = c.operands[0]->node()->graph().module().mesh();
   if (const auto axis = mesh.find(name)) return mesh.axes[*axis];
   fail("collective: the mesh {{{}}} has no axis \"{}\"", str(mesh), name);
 }
 
-Dim& need_dim_of(const Context& c, Type& type, std::string_view name) {
-  const int64_t dim = need_int(c, name);
+Dim& need_dim_of(const Context& c, Type& type, AttributeName<int64_t> name) {
+  const int64_t dim = c.get(name);
   if (dim < 0 || dim >= type.rank())
-    fail("collective: {} is {}, which {} does not have", name, dim, str(c.type(0)));
+    fail("collective: {} is {}, which {} does not have", name.text, dim, str(c.type(0)));
   return type.shape[dim];
 }
 
@@ -308,34 +293,36 @@ void cut(const Context& c, Dim& dim, const MeshAxis& axis) {
 }
 
 void check_sum(const Context& c, const std::string& kind) {
-  if (!c.attributes.contains("sum")) return;
-  const auto& sum = need<std::string>(c, "sum", "\"add\" or \"max\"");
-  if (sum != "add" && sum != "max") fail("collective: sum is \"{}\", expected \"add\" or \"max\"", sum);
+  if (!c.attributes.has(attr::sum)) return;
   if (kind != "all_reduce" && kind != "reduce_scatter")
     fail("collective: {} sums nothing; leave 'sum' out", kind);
+}
+
+/// A dim that the kind does not read would be silently without effect.
+void check_dims(const Context& c, const std::string& kind) {
+  if (kind == "all_reduce" && c.attributes.has(attr::dim))
+    fail("collective: all_reduce is of whole tensors; leave 'dim' out");
+  if (kind != "all_to_all" && c.attributes.has(attr::to))
+    fail("collective: {} cuts no second dim; leave 'to' out", kind);
 }
 
 }  // namespace
 
 Types infer_collective(const Context& c) {
-  const auto& kind = need<std::string>(c, "kind", "a string");
+  const auto& kind = c.get(attr::kind);
   const MeshAxis& axis = need_mesh_axis(c);
   Type type = c.type(0);
   check_sum(c, kind);
   if (kind == "reduce_scatter") {
-    cut(c, need_dim_of(c, type, "dim"), axis);
+    cut(c, need_dim_of(c, type, attr::dim), axis);
   } else if (kind == "all_gather") {
-    need_dim_of(c, type, "dim") *= axis.size;
+    need_dim_of(c, type, attr::dim) *= axis.size;
   } else if (kind == "all_to_all") {
-    need_dim_of(c, type, "dim") *= axis.size;
-    cut(c, need_dim_of(c, type, "to"), axis);
-    if (need_int(c, "dim") == need_int(c, "to")) fail("collective: all_to_all from a dim to itself");
-  } else if (kind != "all_reduce") {
-    fail(
-        "collective: kind is \"{}\", expected \"all_reduce\", \"reduce_scatter\", \"all_gather\" or "
-        "\"all_to_all\"",
-        kind);
+    need_dim_of(c, type, attr::dim) *= axis.size;
+    cut(c, need_dim_of(c, type, attr::to), axis);
+    if (c.get(attr::dim) == c.get(attr::to)) fail("collective: all_to_all from a dim to itself");
   }
+  check_dims(c, kind);
   return {type};
 }
 
@@ -346,10 +333,7 @@ Types infer_insert(const Context& c) {
   return {x};
 }
 
-Types infer_update(const Context& c) {
-  need<std::string>(c, "state", "a string");
-  return {};
-}
+Types infer_update(const Context&) { return {}; }
 
 /// All that it computes is in its body.
 Types infer_fusion(const Context& c) {

@@ -22,54 +22,14 @@ struct Context {
 
   const Type& type(unsigned i) const { return operands[i]->type; }
   const Type& result() const { return declared[0]; }
+  /// The value of an attribute or its default; all of them are checked before a rule is asked.
+  template <typename T>
+  decltype(auto) get(AttributeName<T> name) const {
+    return read(attributes, op, name);
+  }
 };
 
 using Types = std::vector<Type>;
-
-template <typename T>
-const T* attribute(const Context& c, std::string_view name) {
-  auto it = c.attributes.find(name);
-  return it == c.attributes.end() ? nullptr : std::get_if<T>(&it->second);
-}
-
-template <typename T>
-const T& need(const Context& c, std::string_view name, std::string_view kind) {
-  if (const T* value = attribute<T>(c, name)) return *value;
-  fail("{}: attribute '{}' must be given and be {}", smelt::name(c.op), name, kind);
-}
-
-inline int64_t need_int(const Context& c, std::string_view name) {
-  return need<int64_t>(c, name, "an integer");
-}
-
-inline double need_number(const Context& c, std::string_view name) {
-  if (const int64_t* value = attribute<int64_t>(c, name)) return static_cast<double>(*value);
-  return need<double>(c, name, "a number");
-}
-
-inline int64_t need_axis(const Context& c, int64_t rank) {
-  const int64_t axis = need_int(c, "axis");
-  if (axis < 0 || axis >= rank) fail("{}: axis {} is outside a tensor of rank {}", name(c.op), axis, rank);
-  return axis;
-}
-
-inline Dim need_dim(const Context& c, std::string_view name) {
-  if (const int64_t* value = attribute<int64_t>(c, name)) return *value;
-  return need<Dim>(c, name, "a dim");
-}
-
-/// A list of distinct axes below rank.
-inline const std::vector<int64_t>& need_axes(const Context& c, std::string_view name, int64_t rank) {
-  const auto& axes = need<std::vector<int64_t>>(c, name, "a list of axes");
-  std::vector<bool> seen(rank);
-  for (int64_t axis : axes) {
-    if (axis < 0 || axis >= rank)
-      fail("{}: {} {} is outside a tensor of rank {}", smelt::name(c.op), name, axis, rank);
-    if (seen[axis]) fail("{}: {} names {} twice", smelt::name(c.op), name, axis);
-    seen[axis] = true;
-  }
-  return axes;
-}
 
 inline void need_integer(const Context& c, unsigned i) {
   if (is_float(c.type(i).dtype) || c.type(i).dtype == DType::boolean)
@@ -99,7 +59,7 @@ inline void need_rank(const Context& c, unsigned i, int64_t rank) {
 /// The dim of every letter, where operand i has letters[i]; throws where two operands disagree.
 std::map<char, Dim> letter_dims(const Context& c, llvm::ArrayRef<std::string> letters);
 
-#define SMELT_OP(name, fewest, most, traits, rule) Types infer_##rule(const Context& c);
+#define SMELT_OP(name, fewest, most, traits, rule, ...) Types infer_##rule(const Context& c);
 #include "ir/ops.def"
 
 }  // namespace smelt::rules

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "ir/builder.h"
+#include "ir/op_attributes.h"
 #include "ir/text/text.h"
 #include "ir/verifier_rules.h"
 #include "llvm/ADT/DenseSet.h"
@@ -51,12 +52,13 @@ class GraphVerifier {
     for (const auto& node : graph_.nodes()) {
       if (check([&] { operands_defined(*node); }, *node)) {
         check([&] { users_known(*node); }, *node);
-        check([&] { typed(*node); }, *node);
+        const bool fits = check([&] { attributes_known(*node); }, *node);
+        if (fits) check([&] { typed(*node); }, *node);
         check([&] { sizes_bounded(*node); }, *node);
         check([&] { placed(*node); }, *node);
         check([&] { shared(*node); }, *node);
-        check([&] { verify_contract(*node); }, *node);
-        check([&] { updated_once(*node); }, *node);
+        if (fits) check([&] { verify_contract(*node); }, *node);
+        if (fits) check([&] { updated_once(*node); }, *node);
         if (is_body_) check([&] { allowed_in_body(*node); }, *node);
         if (node->body) body(*node);
       }
@@ -105,9 +107,19 @@ class GraphVerifier {
         fail("the users of its operands do not list it as often as it reads them");
   }
 
+  static void attributes_known(const Node& node) {
+    const std::vector<Type> written = types_of(node);
+    check_attributes(node.op(), node.attributes, node.operands(), written);
+  }
+
+  static std::vector<Type> types_of(const Node& node) {
+    std::vector<Type> types;
+    for (const auto& result : node.results()) types.push_back(result->type);
+    return types;
+  }
+
   static void typed(const Node& node) {
-    std::vector<Type> written;
-    for (const auto& result : node.results()) written.push_back(result->type);
+    const std::vector<Type> written = types_of(node);
     const bool declared = info(node.op()).has(Trait::declared);
     const std::vector<Type> inferred =
         infer_types(node.op(), node.scalar_op, node.reduce_op, node.operands(), node.attributes,
@@ -147,8 +159,8 @@ class GraphVerifier {
 
   void updated_once(const Node& node) {
     if (!node.is(Op::update) || node.operands().size() != 1) return;
-    if (!updated_.insert(node.string_attr("state")).second)
-      fail("a second update of all of state \"{}\"", node.string_attr("state"));
+    if (!updated_.insert(node.get(attr::state)).second)
+      fail("a second update of all of state \"{}\"", node.get(attr::state));
   }
 
   static void allowed_in_body(const Node& node) {
@@ -165,7 +177,7 @@ class GraphVerifier {
     for (const Node* node : graph_.inputs())
       check(
           [&] {
-            const std::string& name = node->string_attr("name");
+            const std::string& name = node->get(attr::name);
             if (!names.insert(name).second) fail("a second input is called \"{}\"", name);
           },
           *node);

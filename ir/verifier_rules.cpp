@@ -20,15 +20,15 @@ void same_type(std::string_view what, const std::string& name, const Type& used,
   if (used != declared) fail("{} \"{}\" is declared as {}, used as {}", what, name, str(declared), str(used));
 }
 
-const State& declared_state(const Node& node, std::string_view attribute) {
-  const std::string& name = node.string_attr(attribute);
+const State& declared_state(const Node& node, AttributeName<std::string> attribute) {
+  const std::string& name = node.get(attribute);
   const State* state = node.graph().module().find_state(name);
   if (!state) fail("state \"{}\" is not declared", name);
   return *state;
 }
 
 void check_parameter(const Node& node) {
-  const std::string& name = node.string_attr("name");
+  const std::string& name = node.get(attr::name);
   const Module::Parameter* declared = node.graph().module().find_parameter(name);
   if (!declared) fail("parameter \"{}\" is not declared", name);
   // In a type of its own where a flat state holds the parameters in it.
@@ -41,18 +41,17 @@ void check_parameter(const Node& node) {
 
 void check_input(const Node& node) {
   const std::optional<IdRange> ids = id_range(node);
-  for (const char* beside : {"ignored", "least"})
-    if (!ids && node.has(beside)) fail("attribute '{}' stands without 'below', the number of ids", beside);
+  for (const auto& beside : {attr::ignored, attr::least})
+    if (!ids && node.has(beside))
+      fail("attribute '{}' stands without 'below', the number of ids", beside.text);
   if (!ids) return;
   const DType dtype = node.result()->dtype();
   if (is_float(dtype) || dtype == DType::boolean)
     fail("ids below {} in an input of {}, expected integers", ids->below, name(dtype));
-  if (ids->below < 1) fail("attribute 'below' is {}, expected at least 1", ids->below);
-  if (ids->least > 0) fail("attribute 'least' is {}, expected at most 0", ids->least);
 }
 
 void check_state(const Node& node) {
-  const State& state = declared_state(node, "name");
+  const State& state = declared_state(node, attr::name);
   same_type("state", state.name, node.result()->type, {state.dtype, state.shape});
 }
 
@@ -117,16 +116,18 @@ void check_update_at(const Node& node, const State& state) {
 }
 
 void check_update(const Node& node) {
-  const State& state = declared_state(node, "state");
+  const State& state = declared_state(node, attr::state);
   if (node.operands().size() > 1) return check_update_at(node, state);
+  for (const AttributeKey& key : {AttributeKey(attr::axis), AttributeKey(attr::axes)})
+    if (node.has(key)) fail("attribute '{}' is given, but no index operand", key.text);
   same_type("state", state.name, node.operand(0)->type, {state.dtype, state.shape});
 }
 
 /// A part that depends on the rank lies inside at every rank.
 void check_slice(const Node& node) {
   const Module& module = node.graph().module();
-  const Dim begin = node.dim_attr("begin");
-  const auto axis = static_cast<size_t>(node.int_attr("axis"));
+  const Dim begin = node.get(attr::begin);
+  const auto axis = static_cast<size_t>(node.get(attr::axis));
   const Dim left = node.operand(0)->shape()[axis] - begin - node.result()->shape()[axis];
   for (const Dim& side : {begin, left})
     if (!coordinates_in(module.mesh(), side).empty() && !is_never_negative(module, side))
@@ -136,7 +137,7 @@ void check_slice(const Node& node) {
 }
 
 void check_pack(const Node& node) {
-  const State& state = declared_state(node, "state");
+  const State& state = declared_state(node, attr::state);
   // Only the places come from the state: gradients may be packed narrower than they are added up.
   const Type& type = node.result()->type;
   const Shape& whole = state.whole.empty() ? state.shape : state.whole;
@@ -164,8 +165,6 @@ void check_last_axis(const Node& node) {
 /// Weights and biases of norms are vectors over the last axis.
 void check_norm(const Node& node) {
   check_last_axis(node);
-  if (!(node.float_attr("eps") >= 0))
-    fail("attribute 'eps' is {}, expected at least 0", node.float_attr("eps"));
   for (unsigned i = 1; i < node.operands().size(); ++i)
     if (node.operand(i)->shape() != Shape{node.operand(0)->shape().back()})
       fail("operand {} is {}, expected [{}]", i, str(node.operand(i)->type),
@@ -174,15 +173,13 @@ void check_norm(const Node& node) {
 
 /// Of what it is a part: of a batch over ranks, or of a larger draw.
 void check_draw(const Node& node) {
-  if (node.has("parts") != node.has("part")) fail("attributes 'parts' and 'part' stand together");
-  if (node.has("parts") && node.int_attr("parts") < 1)
-    fail("attribute 'parts' is {}, expected at least 1", node.int_attr("parts"));
+  if (node.has(attr::parts) != node.has(attr::part)) fail("attributes 'parts' and 'part' stand together");
   const Module& module = node.graph().module();
   for (size_t i = 0; i < node.result()->shape().size(); ++i) {
     if (node.has(draw_begin(i)) != node.has(draw_extent(i)))
-      fail("attributes '{}' and '{}' stand together", draw_begin(i), draw_extent(i));
+      fail("attributes '{}' and '{}' stand together", draw_begin(i).text, draw_extent(i).text);
     if (!node.has(draw_begin(i))) continue;
-    const Dim begin = node.dim_attr(draw_begin(i)), extent = node.dim_attr(draw_extent(i));
+    const Dim begin = node.get(draw_begin(i)), extent = node.get(draw_extent(i));
     const Dim& length = node.result()->shape()[i];
     if (!is_never_negative(module, begin) || !is_never_negative(module, extent - begin - length))
       fail("[{}, {} + {}) may be outside a draw of {} along dim {}", begin.str(), begin.str(), length.str(),
@@ -191,9 +188,8 @@ void check_draw(const Node& node) {
 }
 
 void check_probability(const Node& node) {
-  const double p = node.float_attr("p");
+  const double p = node.get(attr::p);
   if (!(p >= 0 && p < 1)) fail("attribute 'p' is {}, expected it in [0, 1)", p);
-  if (node.int_attr("id") < 0) fail("attribute 'id' is {}, expected at least 0", node.int_attr("id"));
   check_draw(node);
 }
 
@@ -222,13 +218,6 @@ const Node* mixes_scores(const Node& attention, llvm::ArrayRef<Graph::Output> re
 }
 
 void check_attention(const Node& node) {
-  if (node.is(Op::attention)) node.bool_attr("rest", false);
-  for (const auto& [name, value] : node.attributes)
-    if (name != "scale" && !(name == "rest" && node.is(Op::attention)))
-      fail(
-          "attribute '{}' is not known, expected 'scale'; what else becomes of a score is written in a body "
-          "(docs/attention.md)",
-          name);
   if (!node.body) return;
   const llvm::ArrayRef<Graph::Output> returned(node.body->outputs);
   if (const Node* why = mixes_scores(node, returned.take_front(2)))
@@ -239,14 +228,13 @@ void check_attention(const Node& node) {
 }
 
 void check_cross_entropy(const Node& node) {
-  const double smoothing = node.has("label_smoothing") ? node.float_attr("label_smoothing") : 0;
+  const double smoothing = node.get(attr::label_smoothing);
   const auto classes = node.operand(0)->shape().back().constant();
   // Up to where every class but the target counts: a share of it goes to the target, too.
   const auto count = static_cast<double>(classes.value_or(1));
   const double most = count > 1 ? count / (count - 1) : 1;
   if (!(smoothing >= 0 && smoothing <= most))
     fail("attribute 'label_smoothing' is {}, expected it in [0, {}]", smoothing, most);
-  if (node.has("ignore_index")) node.int_attr("ignore_index");
 }
 
 struct Row {

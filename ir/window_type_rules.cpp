@@ -5,14 +5,6 @@
 namespace smelt::rules {
 namespace {
 
-/// An optional attribute that is at least 1.
-int64_t factor(const Context& c, std::string_view name) {
-  if (!c.attributes.contains(name)) return 1;
-  const int64_t value = need_int(c, name);
-  if (value < 1) fail("{}: attribute '{}' is {}, expected at least 1", smelt::name(c.op), name, value);
-  return value;
-}
-
 /// The count, where it is not certainly below 1.
 Dim need_windows(const Context& c, const Dim& elements, const Windows& windows) {
   Dim count = window_count(elements, windows);
@@ -26,9 +18,8 @@ Dim need_windows(const Context& c, const Dim& elements, const Windows& windows) 
 
 Types infer_windows(const Context& c) {
   Type type = c.type(0);
-  const int64_t axis = need_axis(c, type.rank());
-  need_int(c, "size");
-  const Windows windows{axis, factor(c, "size"), factor(c, "step"), factor(c, "dilation")};
+  const int64_t axis = c.get(attr::axis);
+  const Windows windows{axis, c.get(attr::size), c.get(attr::step), c.get(attr::dilation)};
   type.shape[axis] = need_windows(c, type.shape[axis], windows);
   type.shape.insert(type.shape.begin() + axis + 1, Dim(windows.size));
   return {type};
@@ -36,10 +27,9 @@ Types infer_windows(const Context& c) {
 
 Types infer_strided_slice(const Context& c) {
   const Type& x = c.type(0);
-  const int64_t axis = need_axis(c, x.rank());
-  const Dim begin = need_dim(c, "begin");
-  need_int(c, "step");
-  const int64_t step = factor(c, "step");
+  const int64_t axis = c.get(attr::axis);
+  const Dim begin = c.get(attr::begin);
+  const int64_t step = c.get(attr::step);
   Shape shape = x.shape;
   if (c.result().rank() == x.rank()) shape[axis] = c.result().shape[axis];
   if (shape != c.result().shape) fail("strided_slice: {} of {} along axis {}", str(c.result()), str(x), axis);
@@ -52,12 +42,11 @@ Types infer_strided_slice(const Context& c) {
 
 Types infer_pad(const Context& c) {
   Type type = c.type(0);
-  const int64_t axis = need_axis(c, type.rank());
-  need_number(c, "value");
-  for (const char* side : {"low", "high"}) {
-    const Dim length = need_dim(c, side);
+  const int64_t axis = c.get(attr::axis);
+  for (const auto& side : {attr::low, attr::high}) {
+    const Dim length = c.get(side);
     if (length.constant() && *length.constant() < 0)
-      fail("pad: attribute '{}' is {}, expected at least 0; take a slice to crop", side, length.str());
+      fail("pad: attribute '{}' is {}, expected at least 0; take a slice to crop", side.text, length.str());
     type.shape[axis] += length;
   }
   return {type};

@@ -5,28 +5,20 @@
 namespace smelt {
 namespace {
 
-using AttributeMap = std::map<std::string, Attribute, std::less<>>;
-
 /// The list of an attribute, `count` times `otherwise` where it is not given.
-std::vector<int64_t> numbers(const AttributeMap& attributes, std::string_view name, size_t count,
-                             int64_t otherwise) {
-  const auto found = attributes.find(name);
-  if (found == attributes.end()) return std::vector<int64_t>(count, otherwise);
-  const auto* list = std::get_if<std::vector<int64_t>>(&found->second);
-  if (!list) fail("conv: attribute '{}' must be a list of integers", name);
+std::vector<int64_t> numbers(const Attributes& attributes, AttributeName<std::vector<int64_t>> name,
+                             size_t count, int64_t otherwise) {
+  const auto* list = attributes.find_as(name);
+  if (!list) return std::vector<int64_t>(count, otherwise);
   if (list->size() != count)
-    fail("conv: attribute '{}' has {} numbers, expected {}", name, list->size(), count);
-  for (const int64_t number : *list)
-    if (number < otherwise)
-      fail("conv: attribute '{}' has {}, expected at least {}", name, number, otherwise);
+    fail("conv: attribute '{}' has {} numbers, expected {}", name.text, list->size(), count);
   return *list;
 }
 
 }  // namespace
 
 Windows windows_of(const Node& node) {
-  const auto number = [&](std::string_view name) { return node.has(name) ? node.int_attr(name) : 1; };
-  return {node.int_attr("axis"), node.int_attr("size"), number("step"), number("dilation")};
+  return {node.get(attr::axis), node.get(attr::size), node.get(attr::step), node.get(attr::dilation)};
 }
 
 Dim window_count(const Dim& elements, const Windows& windows) {
@@ -34,11 +26,11 @@ Dim window_count(const Dim& elements, const Windows& windows) {
   return floor_div(elements - reach, windows.step) + 1;
 }
 
-std::vector<ConvDim> conv_dims(const Shape& weight, const AttributeMap& attributes) {
+std::vector<ConvDim> conv_dims(const Shape& weight, const Attributes& attributes) {
   const size_t count = weight.size() - 2;
-  const auto strides = numbers(attributes, "strides", count, 1),
-             dilations = numbers(attributes, "dilations", count, 1),
-             pads = numbers(attributes, "pads", 2 * count, 0);
+  const auto strides = numbers(attributes, attr::strides, count, 1),
+             dilations = numbers(attributes, attr::dilations, count, 1),
+             pads = numbers(attributes, attr::pads, 2 * count, 0);
   std::vector<ConvDim> dims(count);
   for (size_t i = 0; i < count; ++i) {
     const auto size = weight[i + 2].constant();
@@ -50,12 +42,6 @@ std::vector<ConvDim> conv_dims(const Shape& weight, const AttributeMap& attribut
   return dims;
 }
 
-int64_t conv_groups(const AttributeMap& attributes) {
-  const auto found = attributes.find("groups");
-  if (found == attributes.end()) return 1;
-  const auto* groups = std::get_if<int64_t>(&found->second);
-  if (!groups || *groups < 1) fail("conv: attribute 'groups' must be an integer of at least 1");
-  return *groups;
-}
+int64_t conv_groups(const Attributes& attributes) { return read(attributes, Op::conv, attr::groups); }
 
 }  // namespace smelt

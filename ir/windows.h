@@ -29,8 +29,7 @@ struct ConvDim {
 };
 /// For each such dim; `axis` counts from the batch on. Throws Error where a list has another length or a
 /// number that is too small.
-std::vector<ConvDim> conv_dims(const Shape& weight,
-                               const std::map<std::string, Attribute, std::less<>>& attributes);
-int64_t conv_groups(const std::map<std::string, Attribute, std::less<>>& attributes);
+std::vector<ConvDim> conv_dims(const Shape& weight, const Attributes& attributes);
+int64_t conv_groups(const Attributes& attributes);
 
 }  // namespace smelt

@@ -105,7 +105,7 @@ Dim RowSpace::count() const {
 }
 
 RowSpace row_space(const Node& reduce) {
-  RowSpace space{reduce.operand(0)->shape(), reduce.ints_attr("axes")};
+  RowSpace space{reduce.operand(0)->shape(), reduce.get(attr::axes)};
   std::sort(space.axes.begin(), space.axes.end());
   return space;
 }
@@ -113,7 +113,7 @@ RowSpace row_space(const Node& reduce) {
 Node* row_broadcast(const Value* value, const RowSpace& space) {
   Node* node = value->node();
   if (!node->is(Op::broadcast) || value->shape() != space.shape) return nullptr;
-  const auto& axes = node->ints_attr("axes");
+  const auto& axes = node->get(attr::axes);
   return llvm::any_of(axes, [&](int64_t axis) { return space.reduces(axis); }) ? nullptr : node;
 }
 

@@ -24,11 +24,11 @@ Value* is_target(GraphBuilder& b, Value* logits, Value* targets) {
 
 SmoothingWeights smoothing_of(const Node& node) {
   SmoothingWeights result;
-  if (node.has("ignore_index")) {
+  if (node.has(attr::ignore_index)) {
     result.has_ignored = true;
-    result.ignored = node.int_attr("ignore_index");
+    result.ignored = node.get(attr::ignore_index);
   }
-  const double alpha = node.has("label_smoothing") ? node.float_attr("label_smoothing") : 0;
+  const double alpha = node.has(attr::label_smoothing) ? node.get(attr::label_smoothing) : 0;
   if (alpha == 0) return result;
   const auto classes = node.operand(0)->shape().back().constant();
   if (!classes) fail("{}: label smoothing needs a constant number of classes", node.describe());

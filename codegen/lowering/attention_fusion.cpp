@@ -97,7 +97,7 @@ BodyGradients::BodyGradients(const Node& node) {
     const Value* value = node.body->outputs[i].value;
     const bool is_sum = value->node()->is(Op::reduce);
     const One one{is_sum ? value->node()->operand(0) : value, node.result(static_cast<unsigned>(i) + 1),
-                  is_sum ? &value->node()->ints_attr("axes") : nullptr};
+                  is_sum ? &value->node()->get(attr::axes) : nullptr};
     (one.sums(3) ? rows : one.sums(2) ? columns : elements).push_back(one);
   }
 }

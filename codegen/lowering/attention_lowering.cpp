@@ -11,7 +11,7 @@ AttentionLowering::AttentionLowering(ProgramBuilder& builder, const Node& node, 
   const Shape &q = node.operand(0)->shape(), &k = node.operand(1)->shape();
   kernel_.name = "attention";
   form_.part = part;
-  form_.scale = node.float_attr("scale");
+  form_.scale = node.get(attr::scale);
   form_.width = *q[3].constant();
   form_.batch = q[0], form_.heads = q[2], form_.key_heads = k[2];
   form_.queries = q[1], form_.keys = k[1];

@@ -37,9 +37,9 @@ class EntryLowering {
   }
 
   static Port input_port(const Node& input) {
-    Port made = port(input.string_attr("name"), *input.result(), input.result()->layout->buffer);
-    made.optional = input.bool_attr("optional", false);
-    made.fill = input.has("fill") ? input.float_attr("fill") : 0;
+    Port made = port(input.get(attr::name), *input.result(), input.result()->layout->buffer);
+    made.optional = input.get(attr::optional);
+    made.fill = input.has(attr::fill) ? input.get(attr::fill) : 0;
     made.ids = id_range(input);
     return made;
   }
@@ -123,7 +123,7 @@ class EntryLowering {
 
   void lower_concat(const Node& node) {
     Layout part = *node.result()->layout;
-    const int64_t axis = node.int_attr("axis");
+    const int64_t axis = node.get(attr::axis);
     for (const Value* operand : node.operands()) {
       move(*operand, part);
       part.offset += operand->shape()[axis] * part.strides[axis];
@@ -131,7 +131,7 @@ class EntryLowering {
   }
 
   void lower_pack(const Node& node) {
-    const State& flat = *graph_.module().find_state(node.string_attr("state"));
+    const State& flat = *graph_.module().find_state(node.get(attr::state));
     const Layout& whole = *node.result()->layout;
     // The state's own padding is zero from the start; a temporary's is not.
     const bool fresh = !is_state(*node.result());
@@ -152,7 +152,7 @@ class EntryLowering {
     if (node.operands().size() != 1)
       fail_with(Status::internal, "{}: decompose makes it an insert first", node.describe());
     const Value& value = *node.operand(0);
-    const int buffer = graph_.module().buffer_of(node.string_attr("state"));
+    const int buffer = graph_.module().buffer_of(node.get(attr::state));
     if (buffer < 0) fail_with(Status::internal, "{}: the state has no memory", node.describe());
     const Layout place{buffer, 0, dense_strides(value.shape())};
     if (const auto copy = contents_.find(&node); copy != contents_.end())

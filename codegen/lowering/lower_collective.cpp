@@ -48,12 +48,12 @@ class CollectiveLowering {
  public:
   CollectiveLowering(ProgramBuilder& builder, const Node& node)
       : builder_(builder), node_(node), from_(*node.operand(0)), to_(*node.result()) {
-    step_.kind = *parse_collective_kind(node.string_attr("kind"));
-    step_.axis = node.string_attr("axis");
+    step_.kind = *parse_collective_kind(node.get(attr::kind));
+    step_.axis = node.get(attr::mesh_axis);
     ranks_ = mesh_axis(node).size;
     step_.ranks = ranks_;
     step_.dtype = from_.dtype();
-    if (node.has("sum")) step_.sum = *parse_collective_sum(node.string_attr("sum"));
+    if (node.has(attr::sum)) step_.sum = *parse_collective_sum(node.get(attr::sum));
   }
 
   void run() {
@@ -85,7 +85,7 @@ class CollectiveLowering {
 
   /// Nothing is left of the dim that is cut, and behind it parts are put together: they lie where they lay.
   bool exchanges_within_rows() const {
-    return cut_dim() + 1 == node_.int_attr("dim") && to_.shape()[static_cast<size_t>(cut_dim())].is_one();
+    return cut_dim() + 1 == node_.get(attr::dim) && to_.shape()[static_cast<size_t>(cut_dim())].is_one();
   }
   /// What is in front of the dim that is moved.
   Dim rows() const { return element_count(Shape(from_.shape().begin(), from_.shape().begin() + cut_dim())); }
@@ -131,7 +131,9 @@ class CollectiveLowering {
   }
 
   /// The dim of the operand that is cut into parts. all_to_all puts them together along `dim`.
-  int64_t cut_dim() const { return node_.int_attr(step_.kind == CollectiveKind::all_to_all ? "to" : "dim"); }
+  int64_t cut_dim() const {
+    return node_.get(step_.kind == CollectiveKind::all_to_all ? attr::to : attr::dim);
+  }
 
   Box source() const {
     if (!step_.reads_parts()) return whole(from_);
@@ -140,7 +142,7 @@ class CollectiveLowering {
 
   Box target() const {
     if (!step_.writes_parts()) return whole(to_);
-    const int64_t dim = node_.int_attr("dim");
+    const int64_t dim = node_.get(attr::dim);
     return parts_first(to_, dim, ranks_, from_.shape()[static_cast<size_t>(dim)]);
   }
 

@@ -15,7 +15,7 @@ namespace {
 Shape shape_of_draw(const Node& random) {
   Shape shape = random.result()->shape();
   for (size_t dim = 0; dim < shape.size(); ++dim)
-    if (random.has(draw_extent(dim))) shape[dim] = random.dim_attr(draw_extent(dim));
+    if (random.has(draw_extent(dim))) shape[dim] = random.get(draw_extent(dim));
   return shape;
 }
 
@@ -101,7 +101,7 @@ int FusionValues::compute(const Value& value, Place place) {
     case Op::input:
       return input(value, place);
     case Op::constant:
-      return append({.kind = Kind::constant, .dtype = value.dtype(), .number = node.float_attr("value")});
+      return append({.kind = Kind::constant, .dtype = value.dtype(), .number = node.get(attr::value)});
     case Op::iota:
       return index(node, place);
     case Op::random:
@@ -151,7 +151,7 @@ int FusionValues::gather(const Node& node, Place place) {
   const auto& axes = fusion_.space().operands.find(&node)->second[0];
   Access from = fusion_.access(fusion_.param_of(table), layout.strides, axes);
   from.computed = operand(*node.operand(1), place);
-  from.computed_stride = layout.strides[node.int_attr("axis")];
+  from.computed_stride = layout.strides[node.get(attr::axis)];
   note_table(from.param, reach(layout, table.shape()));
   return load(node.result()->dtype(), std::move(from), place);
 }
@@ -231,7 +231,7 @@ void FusionValues::add_computed(InsertPlace& place, llvm::ArrayRef<const Value*>
 // ---- indices and random bits
 
 int FusionValues::index(const Node& node, Place place) {
-  const int axis = fusion_.axis_of(*node.result(), node.int_attr("axis"));
+  const int axis = fusion_.axis_of(*node.result(), node.get(attr::axis));
   if (place.is_fixed() && fusion_.is_column_axis(axis)) {
     const int index = fusion_.is_innermost(axis) ? place.column : 0;
     return fusion_.append(
@@ -253,14 +253,14 @@ int FusionValues::random(const Node& node, Place place) {
     if (i + 1 == result.shape().size()) {
       instruction.random_axis = stands ? -1 : axis;
       instruction.random_begin = stands && fusion_.is_innermost(axis) ? place.column : 0;
-      if (node.has(draw_begin(i))) instruction.random_begin += node.dim_attr(draw_begin(i));
+      if (node.has(draw_begin(i))) instruction.random_begin += node.get(draw_begin(i));
       continue;
     }
     if (!stands)
       instruction.random_strides[axis] = stride;
     else if (fusion_.is_innermost(axis))
       instruction.random_offset += stride * Dim(place.column);
-    if (node.has(draw_begin(i))) instruction.random_offset += stride * node.dim_attr(draw_begin(i));
+    if (node.has(draw_begin(i))) instruction.random_offset += stride * node.get(draw_begin(i));
     stride *= whole[i];
   }
   return fusion_.append(place.block, std::move(instruction));

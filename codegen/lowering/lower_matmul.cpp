@@ -20,7 +20,7 @@ class MatmulLowering {
   MatmulLowering(ProgramBuilder& builder, const Node& matmul)
       : builder_(builder),
         node_(matmul),
-        spec_(parse_matmul_spec(matmul.string_attr("spec"))),
+        spec_(parse_matmul_spec(matmul.get(attr::spec))),
         epilogue_(epilogue(matmul)) {
     if (matmul.body && !epilogue_)
       fail_with(Status::internal, "{}: no step does what its body does; split_bodies comes first",
@@ -179,7 +179,7 @@ class MatmulLowering {
                   .k = dims.k.extent,
                   .dtype = node_.operand(is_i8(0) ? 1 : 0)->dtype(),
                   .result_dtype = node_.result()->dtype()};
-    step.tf32 = node_.bool_attr("tf32", false);
+    step.tf32 = node_.get(attr::tf32);
     if (is_i8(0) != is_i8(1)) step.a_i8 = is_i8(0), step.b_i8 = is_i8(1);
     for (const auto* runs : {&batch, &dims.repeated, &dims.summed})
       for (const MatmulRun& run : *runs)

@@ -53,7 +53,7 @@ Lines result_lines(const Value& result, int64_t axis) {
 }  // namespace
 
 void lower_scan(ProgramBuilder& builder, const Node& scan) {
-  const int64_t axis = scan.int_attr("axis");
+  const int64_t axis = scan.get(attr::axis);
   const Value& result = *scan.result();
   const Shape& shape = result.shape();
   const Lines from = source_lines(builder, scan, axis), to = result_lines(result, axis);
@@ -66,8 +66,8 @@ void lower_scan(ProgramBuilder& builder, const Node& scan) {
                             .x_stride = from.stride,
                             .y_outer_stride = to.outer_stride,
                             .y_stride = to.stride,
-                            .kind = scan.string_attr("kind"),
-                            .exclusive = scan.bool_attr("exclusive", false),
+                            .kind = scan.get(attr::kind),
+                            .exclusive = scan.get(attr::exclusive),
                             .dtype = result.dtype()},
                    {from.base.buffer}, {to.base.buffer});
 }
@@ -83,7 +83,7 @@ void lower_top_k(ProgramBuilder& builder, const Node& top_k) {
                             .rows = product(x.shape(), 0, axis),
                             .count = x.shape()[axis],
                             .row_stride = from.outer_stride,
-                            .k = top_k.int_attr("k")},
+                            .k = top_k.get(attr::k)},
                    {from.base.buffer}, {values.buffer, indices.buffer});
 }
 

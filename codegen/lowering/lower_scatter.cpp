@@ -18,7 +18,7 @@ using Scope = KernelBlock::Scope;
 std::vector<int64_t> other_dims(const Node& scatter) {
   std::vector<int64_t> others;
   for (int64_t i = 0; i < scatter.result()->rank(); ++i)
-    if (i != scatter.int_attr("axis")) others.push_back(i);
+    if (i != scatter.get(attr::axis)) others.push_back(i);
   return others;
 }
 
@@ -27,7 +27,7 @@ std::vector<int64_t> other_dims(const Node& scatter) {
 std::vector<KernelAxis> axes_of_sum(const Node& scatter) {
   const Shape& shape = scatter.result()->shape();
   const std::vector<int64_t> others = other_dims(scatter);
-  std::vector<KernelAxis> axes = {{AxisKind::parallel, "r0", shape[scatter.int_attr("axis")]}};
+  std::vector<KernelAxis> axes = {{AxisKind::parallel, "r0", shape[scatter.get(attr::axis)]}};
   for (size_t i = 0; i + 1 < others.size(); ++i)
     axes.push_back({AxisKind::parallel, fmt::format("r{}", i + 1), shape[others[i]]});
   axes.push_back({AxisKind::reduced, "i", element_count(scatter.operand(1)->shape()), 0, 1});
@@ -42,7 +42,7 @@ struct SumAccesses {
 /// `position`: the value that says which update is read.
 SumAccesses accesses_of_sum(const Node& scatter, const Layout& source, size_t axes, int position) {
   const Layout& target = *scatter.result()->layout;
-  const int64_t indexed = scatter.operand(1)->rank(), axis = scatter.int_attr("axis");
+  const int64_t indexed = scatter.operand(1)->rank(), axis = scatter.get(attr::axis);
   const auto access = [&](int param) {
     return Access{.param = param, .strides = std::vector<Dim>(axes, Dim(0))};
   };
@@ -147,7 +147,7 @@ Sources sources_of(ProgramBuilder& builder, const Node& scatter) {
   const std::vector<Dim>& strides = updates.layout->strides;
   const bool even = may_be_indices(builder, scatter)
                         ? is_dense(updates.shape(), strides)
-                        : lies_evenly(updates.shape(), strides, scatter.int_attr("axis"), indices.rank());
+                        : lies_evenly(updates.shape(), strides, scatter.get(attr::axis), indices.rank());
   Layout index = dense ? *indices.layout : dense_copy(builder, indices, scatter.source);
   return {std::move(index), even ? *updates.layout : dense_copy(builder, updates, scatter.source)};
 }
@@ -160,7 +160,7 @@ struct Order {
 
 Order add_sort(ProgramBuilder& builder, const Node& scatter, const Layout& indices) {
   const Dim count = element_count(scatter.operand(1)->shape()),
-            rows = scatter.result()->shape()[scatter.int_attr("axis")];
+            rows = scatter.result()->shape()[scatter.get(attr::axis)];
   const int permutation = builder.add_buffer(scatter.source + " (order)", Role::workspace, DType::i32, count);
   const int begins =
       builder.add_buffer(scatter.source + " (segments)", Role::workspace, DType::i32, rows + 1);

@@ -37,7 +37,7 @@ class StateReaders {
         if (value->layout && is_state(value->layout->buffer))
           add(node, value->layout->buffer, region_of(*value->layout, value->shape()));
     } else if (node.is(Op::update)) {
-      const int buffer = module_.buffer_of(node.string_attr("state"));
+      const int buffer = module_.buffer_of(node.get(attr::state));
       if (buffer < 0) return;
       const Dim elements = module_.buffers[static_cast<size_t>(buffer)].elements;
       add(node, buffer, region_of({buffer, 0, {1}}, {elements}));

@@ -13,9 +13,9 @@
 namespace smelt {
 
 int RandomDraws::slot_of(const Node& random) {
-  const auto id = static_cast<uint32_t>(random.int_attr("id"));
+  const auto id = static_cast<uint32_t>(random.get(attr::id));
   RandomPart part;
-  if (random.has("parts")) part = {random.int_attr("parts"), random.dim_attr("part")};
+  if (random.has(attr::parts)) part = {random.get(attr::parts), random.get(attr::part)};
   for (size_t slot = 0; slot < ids.size(); ++slot)
     if (ids[slot] == id && parts[slot] == part) return static_cast<int>(slot);
   ids.push_back(id), parts.push_back(part);

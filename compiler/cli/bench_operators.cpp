@@ -42,7 +42,7 @@ IdRanges id_ranges(const Module& module) {
   IdRanges ranges;
   for (const auto& graph : module.graphs)
     for (const Node* input : graph->inputs())
-      if (const auto range = id_range(*input)) ranges[input->string_attr("name")] = *range;
+      if (const auto range = id_range(*input)) ranges[input->get(attr::name)] = *range;
   return ranges;
 }
 

@@ -11,8 +11,8 @@ namespace {
 
 /// "matmul", "parameter h.0.ln_1.weight", "fusion".
 std::string label(const Node& node) {
-  for (const char* attribute : {"name", "state"})
-    if (node.has(attribute)) return fmt::format("{} {}", node.mnemonic(), node.string_attr(attribute));
+  for (const auto& attribute : {attr::name, attr::state})
+    if (node.has(attribute)) return fmt::format("{} {}", node.mnemonic(), node.get(attribute));
   return node.is(Op::input) ? fmt::format("input {}", node.result()->name) : std::string(node.mnemonic());
 }
 

@@ -62,7 +62,7 @@ class AdapterBuilder {
     const Initializer zero{Initializer::Kind::value, 0, 0};
     if (count_ == 0) return parameter(kB, {out_, r_}, zero, sharing_of(shared_, 2, 0, 0));
     Value* value = parameter(kB, {count_, out_, r_}, zero, sharing_of(shared_, 3, 1, 1));
-    b_.graph.module().find_parameter(value->node()->string_attr("name"))->stacked = true;
+    b_.graph.module().find_parameter(value->node()->get(attr::name))->stacked = true;
     return value;
   }
 

@@ -140,8 +140,8 @@ LossOutputs class_loss(BlockBuilder& b, Value* logits, Value* labels) {
 LossOutputs cross_entropy_loss(BlockBuilder& b, Value* logits, Value* targets) {
   b.graph.set_source("loss");
   const Attributes attributes = {
-      {"label_smoothing", smoothing_of(b.spec, *logits->shape().back().constant())},
-      {"ignore_index", b.spec.criterion.ignore_index}};
+      attr::label_smoothing(smoothing_of(b.spec, *logits->shape().back().constant())),
+      attr::ignore_index(b.spec.criterion.ignore_index)};
   Value* losses = b.graph.create(Op::cross_entropy, {logits, targets}, attributes)->result();
   const std::vector<int64_t> axes = all_axes(losses);
   Value* loss_sum = b.graph.sum(losses, axes);

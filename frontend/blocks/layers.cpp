@@ -59,7 +59,7 @@ Value* norm(BlockBuilder& b, const Place& place, Value* x) {
   const Op op = norm.kind == NormKind::layer ? Op::layer_norm : Op::rms_norm;
   if (op == Op::layer_norm && norm.bias)
     operands.push_back(parameter(b, place, "bias", shape, value(0), false));
-  return b.graph.create(op, operands, {{"eps", norm.eps}})->result();
+  return b.graph.create(op, operands, {attr::eps(norm.eps)})->result();
 }
 
 Value* linear(BlockBuilder& b, const Place& place, Value* x, int64_t out, bool bias, Into into) {
@@ -74,12 +74,12 @@ Value* linear(BlockBuilder& b, const Place& place, Value* x, int64_t out, bool b
 Value* stacked_linear(BlockBuilder& b, const Place& place, Value* x, int64_t count, int64_t out, bool bias) {
   GraphBuilder& g = b.graph;
   Value* weights = weight(b, place, {count, out, x->shape().back()}, b.spec.init.deviation);
-  g.module().find_parameter(weights->node()->string_attr("name"))->stacked = true;
+  g.module().find_parameter(weights->node()->get(attr::name))->stacked = true;
   Value* y = g.matmul(x, weights, "btc,soc->btso");
   if (Value* low = adapter(b, place, x, count, out)) y = g.add(y, low);
   if (!bias) return y;
   Value* biases = parameter(b, place, "bias", {count, out}, value(0), false);
-  g.module().find_parameter(biases->node()->string_attr("name"))->stacked = true;
+  g.module().find_parameter(biases->node()->get(attr::name))->stacked = true;
   return g.add(y, g.broadcast_leading(biases, y->shape()));
 }
 
@@ -112,7 +112,7 @@ Value* soft_capped(BlockBuilder& b, Value* x, double cap) {
 Value* dropout(BlockBuilder& b, Value* x, double p) {
   if (p == 0) return x;
   const int64_t id = b.graph.module().next_random_id();
-  return b.graph.create(Op::dropout, {x}, {{"p", p}, {"id", id}})->result();
+  return b.graph.create(Op::dropout, {x}, {attr::p(p), attr::id(id)})->result();
 }
 
 Value* activate(BlockBuilder& b, Value* x, Activation activation) {

@@ -21,7 +21,7 @@ bool is_minus_infinity(const Value* value) {
 /// The argument that a value of the scores' shape repeats along a row; null where it is no such value.
 const BodyArgument* row_argument(const Value* value, llvm::ArrayRef<BodyArgument> arguments) {
   const Node& node = *value->node();
-  if (!node.is(Op::broadcast) || node.ints_attr("axes") != std::vector<int64_t>{0, 1, 2}) return nullptr;
+  if (!node.is(Op::broadcast) || node.get(attr::axes) != std::vector<int64_t>{0, 1, 2}) return nullptr;
   const auto found =
       llvm::find_if(arguments, [&](const BodyArgument& a) { return a.input == node.operand(0); });
   const bool fits = found != arguments.end() && found->operand->dtype() == DType::f32;
@@ -46,7 +46,7 @@ std::optional<std::string> unfit(const Node& node, const Type& scores, bool is_g
   if (node.is(Op::reduce) && is_gradient && node.is(ReduceOp::add)) return std::nullopt;
   if (node.is(Op::reduce) || node.is(Op::gather) || node.is(Op::transpose))
     return fmt::format("{} in its body", node.mnemonic());
-  if (node.is(Op::constant) && !node.has("value")) return "a table in its body";
+  if (node.is(Op::constant) && !node.has(attr::value)) return "a table in its body";
   if (node.is(Op::random) && node.result()->shape() != scores.shape)
     return "random numbers of another shape than the scores'";
   return std::nullopt;
@@ -56,7 +56,7 @@ std::optional<std::string> unfit(const Node& node, const Type& scores, bool is_g
 bool is_sum_of_kernel(const Value* output) {
   const Node& node = *output->node();
   if (!node.is(Op::reduce)) return output->rank() == 4;
-  const auto& axes = node.ints_attr("axes");
+  const auto& axes = node.get(attr::axes);
   if (node.operand(0)->rank() != 4) return false;
   if (axes.size() == 1 && axes[0] >= 2) return true;
   return llvm::all_of(axes, [](int64_t axis) { return axis < 2; });
@@ -125,7 +125,7 @@ namespace {
 
 /// [batch, keys, heads, width] of a table [rows, heads, width].
 bool takes_rows(const Node& node) {
-  return node.is(Op::gather) && node.int_attr("axis") == 0 && node.operand(0)->rank() == 3 &&
+  return node.is(Op::gather) && node.get(attr::axis) == 0 && node.operand(0)->rank() == 3 &&
          node.operand(1)->rank() == 2 && node.operand(1)->dtype() == DType::i32;
 }
 
@@ -135,7 +135,7 @@ bool is_overwritten(const Value* table) {
   while (info(node->op()).has(Trait::view)) node = node->operand(0)->node();
   if (!node->is(Op::state)) return false;
   return llvm::any_of(node->graph().nodes(), [&](const auto& other) {
-    return other->is(Op::update) && other->string_attr("state") == node->string_attr("name");
+    return other->is(Op::update) && other->get(attr::state) == node->get(attr::name);
   });
 }
 

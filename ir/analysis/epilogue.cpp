@@ -22,7 +22,7 @@ Value* operand_behind(const Node& matmul, const Value* input) {
 /// The term as an operand that the call adds: widened, and along the rows in case of a vector.
 std::optional<Epilogue> addend(const Node& matmul, const Value* term) {
   const Node& node = *term->node();
-  const bool row = node.is(Op::broadcast) && node.ints_attr("axes") == std::vector<int64_t>{term->rank() - 1};
+  const bool row = node.is(Op::broadcast) && node.get(attr::axes) == std::vector<int64_t>{term->rank() - 1};
   Value* operand = operand_behind(matmul, unconverted(row ? node.operand(0) : term));
   if (!operand || operand->dtype() != matmul.result()->dtype()) return std::nullopt;
   return Epilogue{row ? Epilogue::Kind::row : Epilogue::Kind::matrix, operand};
@@ -41,7 +41,7 @@ std::optional<Epilogue> epilogue(const Node& matmul) {
 }
 
 bool has_rows(const Node& matmul) {
-  const MatmulSpec spec = parse_matmul_spec(matmul.string_attr("spec"));
+  const MatmulSpec spec = parse_matmul_spec(matmul.get(attr::spec));
   const auto in = [](const std::string& letters, char letter) {
     return letters.find(letter) != std::string::npos;
   };

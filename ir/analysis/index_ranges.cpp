@@ -33,18 +33,18 @@ std::optional<int64_t> most_of(const Dim& dim, const Symbols& symbols) {
 /// What one result of a reduction is made of.
 Dim elements_of_a_row(const Node& reduce) {
   Dim count = 1;
-  for (const int64_t axis : reduce.ints_attr("axes"))
+  for (const int64_t axis : reduce.get(attr::axes))
     count *= reduce.operand(0)->shape()[static_cast<size_t>(axis)];
   return count;
 }
 
 /// The least and the most of a constant's numbers; nothing where one is NaN.
 MaybeReals numbers_of(const Node& constant) {
-  if (!constant.has("values")) {
-    const double value = constant.float_attr("value");
+  if (!constant.has(attr::values)) {
+    const double value = constant.get(attr::value);
     return std::isnan(value) ? MaybeReals() : RealRange{value, value};
   }
-  const std::vector<double>& values = constant.floats_attr("values");
+  const std::vector<double>& values = constant.get(attr::values);
   if (values.empty() || std::ranges::any_of(values, [](double x) { return std::isnan(x); }))
     return std::nullopt;
   const auto [least, most] = std::ranges::minmax_element(values);
@@ -204,7 +204,7 @@ MaybeRange IndexRanges::of_input(const Node& node) const {
 }
 
 MaybeRange IndexRanges::of_iota(const Value& value) const {
-  const Dim& extent = value.shape()[static_cast<size_t>(value.node()->int_attr("axis"))];
+  const Dim& extent = value.shape()[static_cast<size_t>(value.node()->get(attr::axis))];
   const auto most = most_of(extent, graph_.module().symbols);
   if (!most || *most < 1 || *most > kMost) return std::nullopt;
   return IndexRange{.least = 0, .most = *most - 1, .below = extent, .attained = extent.is_constant()};
@@ -232,7 +232,7 @@ MaybeRange IndexRanges::of_top_k(const Node& node) const {
   const Dim& columns = node.operand(0)->shape().back();
   const auto most = most_of(columns, graph_.module().symbols);
   if (!most || *most > kMost) return std::nullopt;
-  const bool enough = columns.constant().value_or(0) >= node.int_attr("k");
+  const bool enough = columns.constant().value_or(0) >= node.get(attr::k);
   return IndexRange{.least = enough ? 0 : -1, .most = std::max<int64_t>(0, *most - 1), .below = columns};
 }
 
@@ -246,9 +246,9 @@ MaybeRange IndexRanges::of_sample(const Node& node) const {
 MaybeRange IndexRanges::of_reduce(const Node& node, unsigned result) const {
   const Value& x = *node.operand(0);
   if (node.is(ReduceOp::argmax) && result == 1) {
-    const Dim& extent = x.shape()[static_cast<size_t>(node.ints_attr("axes").front())];
+    const Dim& extent = x.shape()[static_cast<size_t>(node.get(attr::axes).front())];
     const auto most = most_of(extent, graph_.module().symbols);
-    const bool single = node.ints_attr("axes").size() == 1 && is_never_zero(extent);
+    const bool single = node.get(attr::axes).size() == 1 && is_never_zero(extent);
     if (!single || !most || *most < 1 || *most > kMost) return std::nullopt;
     return IndexRange{.least = 0, .most = *most - 1, .below = extent};
   }

@@ -112,7 +112,7 @@ class Analysis {
 
   void check_gather(const Node& node, Axes& table) {
     if (space_.results.contains(node.operand(0))) throw Refusal{"a gather's table must be in memory"};
-    table[node.int_attr("axis")] = -1;
+    table[node.get(attr::axis)] = -1;
   }
 
   /// The result lies where the value is put, so it moves along the value's axes.
@@ -147,18 +147,18 @@ class Analysis {
         for (const Axes& operand : operands) unite_all(operand, result());
         return;
       case Op::broadcast:
-        for (auto [i, axis] : llvm::enumerate(node.ints_attr("axes")))
+        for (auto [i, axis] : llvm::enumerate(node.get(attr::axes)))
           classes_.unite(operands[0][i], result()[axis]);
         return;
       case Op::transpose:
-        for (auto [i, axis] : llvm::enumerate(node.ints_attr("permutation")))
+        for (auto [i, axis] : llvm::enumerate(node.get(attr::permutation)))
           classes_.unite(operands[0][axis], result()[i]);
         return;
       case Op::reduce:
         for (unsigned i = 0; i < node.result_count(); ++i) unite_all(kept(node), result(i));
         return;
       case Op::gather: {
-        const int64_t axis = node.int_attr("axis"), count = node.operand(1)->rank();
+        const int64_t axis = node.get(attr::axis), count = node.operand(1)->rank();
         for (int64_t i = 0; i < node.result()->rank(); ++i) {
           const bool index = i >= axis && i < axis + count;
           classes_.unite(index ? operands[1][i - axis] : operands[0][i < axis ? i : i - count + 1],
@@ -188,13 +188,13 @@ class Analysis {
   Axes kept(const Node& node) const {
     Axes dims;
     for (auto [i, axis] : llvm::enumerate(space_.operands.find(&node)->second[0]))
-      if (!llvm::is_contained(node.ints_attr("axes"), static_cast<int64_t>(i))) dims.push_back(axis);
+      if (!llvm::is_contained(node.get(attr::axes), static_cast<int64_t>(i))) dims.push_back(axis);
     return dims;
   }
 
   Axes reduced(const Node& node) const {
     Axes dims;
-    for (int64_t axis : node.ints_attr("axes")) dims.push_back(space_.operands.find(&node)->second[0][axis]);
+    for (int64_t axis : node.get(attr::axes)) dims.push_back(space_.operands.find(&node)->second[0][axis]);
     llvm::sort(dims);
     return dims;
   }

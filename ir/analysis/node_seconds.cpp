@@ -37,7 +37,7 @@ double stored_bytes(const Value& value, DType storage) {
 }
 
 double product_flops(const Node& matmul) {
-  const MatmulSpec spec = parse_matmul_spec(matmul.string_attr("spec"));
+  const MatmulSpec spec = parse_matmul_spec(matmul.get(attr::spec));
   double flops = 2;
   for (size_t i = 0; i < spec.a.size(); ++i) flops *= upper(matmul, matmul.operand(0)->shape()[i]);
   for (size_t i = 0; i < spec.b.size(); ++i)

@@ -7,8 +7,8 @@ namespace smelt {
 std::optional<double> splat(const Value* value) {
   const Node* node = value->node();
   while (node->is(Op::broadcast) || node->is(Op::reshape)) node = node->operand(0)->node();
-  if (!node->is(Op::constant) || !node->has("value")) return std::nullopt;
-  return node->float_attr("value");
+  if (!node->is(Op::constant) || !node->has(attr::value)) return std::nullopt;
+  return node->get(attr::value);
 }
 
 std::optional<int64_t> whole_splat(const Value* value) {

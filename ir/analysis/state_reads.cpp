@@ -23,8 +23,7 @@ void collect(const Value& value, std::vector<StateRead>& reads) {
 bool is_written(const Graph& graph, int buffer) {
   const auto writes = [&](const Node& update) {
     const int state = graph.module().buffers[static_cast<size_t>(buffer)].state;
-    return state >= 0 &&
-           update.string_attr("state") == graph.module().states[static_cast<size_t>(state)].name;
+    return state >= 0 && update.get(attr::state) == graph.module().states[static_cast<size_t>(state)].name;
   };
   return std::ranges::any_of(graph.nodes(),
                              [&](const auto& node) { return node->is(Op::update) && writes(*node); });
@@ -64,7 +63,7 @@ bool moves_content(const Graph& graph, const Node& update) {
   if (!value.layout || !is_old_content(value)) return false;
   const Buffer& from = graph.module().buffers[static_cast<size_t>(value.layout->buffer)];
   if (from.state < 0) return false;  // a view that was copied
-  const bool own = graph.module().states[static_cast<size_t>(from.state)].name == update.string_attr("state");
+  const bool own = graph.module().states[static_cast<size_t>(from.state)].name == update.get(attr::state);
   const bool stays = own && value.layout->offset.is_zero() && is_dense(value.shape(), value.layout->strides);
   return !stays && is_written(graph, value.layout->buffer);
 }

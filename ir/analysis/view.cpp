@@ -101,11 +101,11 @@ std::optional<Layout> view_layout(const Node& view, const Layout& operand) {
       return layout;
     }
     case Op::transpose:
-      for (auto [i, axis] : llvm::enumerate(view.ints_attr("permutation")))
+      for (auto [i, axis] : llvm::enumerate(view.get(attr::permutation)))
         layout.strides[i] = operand.strides[axis];
       return layout;
     case Op::slice:
-      layout.offset += view.dim_attr("begin") * operand.strides[view.int_attr("axis")];
+      layout.offset += view.get(attr::begin) * operand.strides[view.get(attr::axis)];
       return layout;
     case Op::windows: {
       const Windows windows = windows_of(view);
@@ -117,8 +117,7 @@ std::optional<Layout> view_layout(const Node& view, const Layout& operand) {
     }
     case Op::broadcast:
       layout.strides.assign(view.result()->rank(), Dim(0));
-      for (auto [i, axis] : llvm::enumerate(view.ints_attr("axes")))
-        layout.strides[axis] = operand.strides[i];
+      for (auto [i, axis] : llvm::enumerate(view.get(attr::axes))) layout.strides[axis] = operand.strides[i];
       return layout;
     default:
       return std::nullopt;
@@ -137,7 +136,7 @@ std::optional<Layout> operand_layout(const Node& view, const Layout& result) {
       return layout;
     }
     case Op::transpose:
-      for (auto [i, axis] : llvm::enumerate(view.ints_attr("permutation")))
+      for (auto [i, axis] : llvm::enumerate(view.get(attr::permutation)))
         layout.strides[axis] = result.strides[i];
       return layout;
     default:

@@ -11,7 +11,7 @@ namespace {
 template <typename S>
 struct Heads {
   explicit Heads(const Call<S>& call)
-      : q(call.operand(0)), k(call.operand(1)), v(call.operand(2)), scale(call.node.float_attr("scale")) {}
+      : q(call.operand(0)), k(call.operand(1)), v(call.operand(2)), scale(call.node.get(attr::scale)) {}
 
   const Array<S>&q, &k, &v;
   double scale;

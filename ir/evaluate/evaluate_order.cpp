@@ -34,9 +34,9 @@ bool is_larger(const S& a, const S& b) {
 template <typename S>
 Arrays<S> evaluate_scan(const Call<S>& call) {
   const Array<S>& x = call.operand(0);
-  const AxisView view(x.shape, call.node.int_attr("axis"));
-  const std::string& kind = call.node.string_attr("kind");
-  const bool exclusive = call.node.bool_attr("exclusive", false);
+  const AxisView view(x.shape, call.node.get(attr::axis));
+  const std::string& kind = call.node.get(attr::kind);
+  const bool exclusive = call.node.get(attr::exclusive);
   Array<S> result = call.zeros();
   for (int64_t outer = 0; outer < view.outer; ++outer)
     for (int64_t inner = 0; inner < view.inner; ++inner) {
@@ -56,7 +56,7 @@ Arrays<S> evaluate_scan(const Call<S>& call) {
 template <typename S>
 Arrays<S> evaluate_top_k(const Call<S>& call) {
   const Array<S>& x = call.operand(0);
-  const int64_t k = call.node.int_attr("k"), columns = x.shape.back();
+  const int64_t k = call.node.get(attr::k), columns = x.shape.back();
   Arrays<S> results = {call.zeros(0), call.zeros(1)};
   const int64_t rows = static_cast<int64_t>(results[0].data.size()) / k;
   std::vector<int64_t> order(static_cast<size_t>(columns));

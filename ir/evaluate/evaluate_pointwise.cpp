@@ -8,11 +8,11 @@ namespace smelt::evaluation {
 template <typename S>
 Arrays<S> evaluate_constant(const Call<S>& call) {
   Array<S> result = call.zeros();
-  if (call.node.has("values")) {
-    const std::vector<double>& values = call.node.floats_attr("values");
+  if (call.node.has(attr::values)) {
+    const std::vector<double>& values = call.node.get(attr::values);
     result.data.assign(values.begin(), values.end());
   } else {
-    result.data.assign(result.data.size(), S(call.node.float_attr("value")));
+    result.data.assign(result.data.size(), S(call.node.get(attr::value)));
   }
   return {std::move(result)};
 }
@@ -20,7 +20,7 @@ Arrays<S> evaluate_constant(const Call<S>& call) {
 template <typename S>
 Arrays<S> evaluate_iota(const Call<S>& call) {
   Array<S> result = call.zeros();
-  const AxisView view(call.shape(), call.node.int_attr("axis"));
+  const AxisView view(call.shape(), call.node.get(attr::axis));
   for (size_t i = 0; i < result.data.size(); ++i)
     result.data[i] = S(static_cast<double>(static_cast<int64_t>(i) / view.inner % view.size));
   return {std::move(result)};
@@ -31,8 +31,8 @@ namespace {
 /// Part `part` of `parts` of a batch draws what a micro-step of its own would.
 Philox philox_of(const Node& node, const EvaluateOptions& options) {
   Philox philox = options.philox;
-  if (!node.has("parts")) return philox;
-  const int64_t parts = node.int_attr("parts"), part = node.dim_attr("part").evaluate(options.symbols);
+  if (!node.has(attr::parts)) return philox;
+  const int64_t parts = node.get(attr::parts), part = node.get(attr::part).evaluate(options.symbols);
   const auto step = static_cast<uint32_t>((philox.micro_step >> 16) * parts + part);
   philox.micro_step = step << 16 | (philox.micro_step & 0xFFFFu);
   return philox;
@@ -44,8 +44,8 @@ std::pair<std::vector<int64_t>, int64_t> places_of_draw(const Node& node, const 
   Sizes whole = shape, begins(shape.size());
   for (size_t i = 0; i < shape.size(); ++i) {
     if (!node.has(draw_extent(i))) continue;
-    whole[i] = node.dim_attr(draw_extent(i)).evaluate(options.symbols);
-    begins[i] = node.dim_attr(draw_begin(i)).evaluate(options.symbols);
+    whole[i] = node.get(draw_extent(i)).evaluate(options.symbols);
+    begins[i] = node.get(draw_begin(i)).evaluate(options.symbols);
   }
   const Sizes strides = row_major_strides(whole);
   int64_t base = 0;
@@ -59,7 +59,7 @@ std::pair<std::vector<int64_t>, int64_t> places_of_draw(const Node& node, const 
 template <typename S>
 Arrays<S> evaluate_random(const Call<S>& call) {
   Array<S> result = call.zeros();
-  const auto id = static_cast<uint32_t>(call.node.int_attr("id"));
+  const auto id = static_cast<uint32_t>(call.node.get(attr::id));
   const Philox philox = philox_of(call.node, call.options);
   const auto [places, columns] = places_of_draw(call.node, call.shape(), call.options);
   for (size_t i = 0; i < places.size(); ++i) {

@@ -49,22 +49,22 @@ Numbers sum_of(const std::vector<Numbers>& list, bool maximum) {
 
 /// What every rank of the group gets.
 std::vector<Numbers> collect(const Node& node, const std::vector<Numbers>& list) {
-  const std::string& kind = node.string_attr("kind");
+  const std::string& kind = node.get(attr::kind);
   const auto count = static_cast<int64_t>(list.size());
-  const auto dim = [&](std::string_view name) { return static_cast<size_t>(node.int_attr(name)); };
-  const bool maximum = node.has("sum") && node.string_attr("sum") == "max";
+  const auto dim = [&](AttributeName<int64_t> name) { return static_cast<size_t>(node.get(name)); };
+  const bool maximum = node.has(attr::sum) && node.get(attr::sum) == "max";
   if (kind == "all_reduce") return std::vector<Numbers>(list.size(), sum_of(list, maximum));
-  if (kind == "all_gather") return std::vector<Numbers>(list.size(), behind_each_other(list, dim("dim")));
+  if (kind == "all_gather") return std::vector<Numbers>(list.size(), behind_each_other(list, dim(attr::dim)));
   std::vector<Numbers> results;
   const Numbers sum = kind == "reduce_scatter" ? sum_of(list, maximum) : Numbers{};
   for (int64_t i = 0; i < count; ++i) {
     if (kind == "reduce_scatter") {
-      results.push_back(block(sum, dim("dim"), i, count));
+      results.push_back(block(sum, dim(attr::dim), i, count));
       continue;
     }
     std::vector<Numbers> received;
-    for (const Numbers& x : list) received.push_back(block(x, dim("to"), i, count));
-    results.push_back(behind_each_other(received, dim("dim")));
+    for (const Numbers& x : list) received.push_back(block(x, dim(attr::to), i, count));
+    results.push_back(behind_each_other(received, dim(attr::dim)));
   }
   return results;
 }
@@ -136,7 +136,7 @@ class Ranks {
   Tensors inputs_of(int64_t number) const {
     Tensors parts = inputs_;
     for (const Node* input : graph_.inputs()) {
-      const std::string& name = input->string_attr("name");
+      const std::string& name = input->get(attr::name);
       if (const auto& sharding = input->result()->sharding; sharding && parts.contains(name))
         parts[name] = part(parts[name], *sharding, number, "input " + name);
     }

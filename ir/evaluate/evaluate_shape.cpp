@@ -18,8 +18,8 @@ Arrays<S> pick(const Call<S>& call, const std::vector<int64_t>& list) {
   return {std::move(result)};
 }
 
-int64_t dim_at(const Node& node, std::string_view attribute, const EvaluateOptions& options) {
-  return node.dim_attr(attribute).evaluate(options.symbols);
+int64_t dim_at(const Node& node, AttributeName<Dim> attribute, const EvaluateOptions& options) {
+  return node.get(attribute).evaluate(options.symbols);
 }
 
 /// The row of a table that index i names.
@@ -50,7 +50,7 @@ Arrays<S> evaluate_stop_gradient(const Call<S>& call) {
 template <typename S>
 Arrays<S> evaluate_broadcast(const Call<S>& call) {
   const Sizes own = row_major_strides(call.operand(0).shape);
-  const std::vector<int64_t>& axes = call.node.ints_attr("axes");
+  const std::vector<int64_t>& axes = call.node.get(attr::axes);
   Sizes strides(call.shape().size(), 0);
   for (size_t i = 0; i < axes.size(); ++i) strides[axes[i]] = own[i];
   return pick(call, offsets(call.shape(), strides));
@@ -60,14 +60,14 @@ template <typename S>
 Arrays<S> evaluate_transpose(const Call<S>& call) {
   const Sizes own = row_major_strides(call.operand(0).shape);
   Sizes strides;
-  for (int64_t axis : call.node.ints_attr("permutation")) strides.push_back(own[axis]);
+  for (int64_t axis : call.node.get(attr::permutation)) strides.push_back(own[axis]);
   return pick(call, offsets(call.shape(), strides));
 }
 
 template <typename S>
 Arrays<S> evaluate_slice(const Call<S>& call) {
   const Sizes& shape = call.operand(0).shape;
-  const int64_t axis = call.node.int_attr("axis"), begin = dim_at(call.node, "begin", call.options);
+  const int64_t axis = call.node.get(attr::axis), begin = dim_at(call.node, attr::begin, call.options);
   const int64_t length = call.shape()[axis];
   if (begin < 0 || begin + length > shape[axis])
     fail("{}: [{}, {}) is outside a dim of {}", call.node.describe(), begin, begin + length, shape[axis]);
@@ -91,7 +91,7 @@ Arrays<S> evaluate_windows(const Call<S>& call) {
 template <typename S>
 Arrays<S> evaluate_concat(const Call<S>& call) {
   Array<S> result = call.zeros();
-  const AxisView whole(call.shape(), call.node.int_attr("axis"));
+  const AxisView whole(call.shape(), call.node.get(attr::axis));
   auto to = result.data.begin();
   for (int64_t outer = 0; outer < whole.outer; ++outer)
     for (const Array<S>* operand : call.operands) {
@@ -103,7 +103,7 @@ Arrays<S> evaluate_concat(const Call<S>& call) {
 
 template <typename S>
 Arrays<S> evaluate_pack(const Call<S>& call) {
-  const std::string& name = call.node.string_attr("state");
+  const std::string& name = call.node.get(attr::state);
   const State* state = call.node.graph().module().find_state(name);
   if (!state) fail("{}: state \"{}\" is not declared", call.node.describe(), name);
   if (state->segments.size() != call.operands.size())
@@ -125,7 +125,7 @@ Arrays<S> evaluate_pack(const Call<S>& call) {
 template <typename S>
 Arrays<S> evaluate_gather(const Call<S>& call) {
   const Array<S>&table = call.operand(0), &indices = call.operand(1);
-  const AxisView view(table.shape, call.node.int_attr("axis"));
+  const AxisView view(table.shape, call.node.get(attr::axis));
   Array<S> result = call.zeros();
   auto to = result.data.begin();
   for (int64_t outer = 0; outer < view.outer; ++outer)
@@ -142,7 +142,7 @@ template <typename S>
 Arrays<S> evaluate_scatter_add(const Call<S>& call) {
   Array<S> result = call.operand(0);
   const Array<S>&indices = call.operand(1), &updates = call.operand(2);
-  const AxisView view(result.shape, call.node.int_attr("axis"));
+  const AxisView view(result.shape, call.node.get(attr::axis));
   const S* from = updates.data.data();
   for (int64_t outer = 0; outer < view.outer; ++outer)
     for (size_t i = 0; i < indices.data.size(); ++i, from += view.inner) {
@@ -159,7 +159,7 @@ template <typename S>
 Arrays<S> evaluate_scatter(const Call<S>& call) {
   Array<S> result = call.operand(0);
   const Array<S>&indices = call.operand(1), &updates = call.operand(2);
-  const AxisView view(result.shape, call.node.int_attr("axis"));
+  const AxisView view(result.shape, call.node.get(attr::axis));
   auto from = updates.data.begin();
   for (int64_t outer = 0; outer < view.outer; ++outer)
     for (size_t i = 0; i < indices.data.size(); ++i, from += view.inner) {
@@ -219,7 +219,7 @@ void apply_update(const Call<S>& call, Array<S>& state) {
   if (call.operands.size() == 1) {
     if (value.shape != state.shape && element_count(value.shape) != element_count(state.shape))
       fail("{}: the value has {} elements, state \"{}\" has {}", call.node.describe(), value.data.size(),
-           call.node.string_attr("state"), state.data.size());
+           call.node.get(attr::state), state.data.size());
     state.data = value.data;
     return;
   }

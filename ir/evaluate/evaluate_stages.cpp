@@ -38,14 +38,14 @@ struct RunningStage {
 using RunningStages = std::vector<std::unique_ptr<RunningStage>>;
 
 void check_collective(const Node& node, const Node& first) {
-  if (node.string_attr("kind") != "all_reduce" || node.string_attr("axis") != kStageAxis)
+  if (node.get(attr::kind) != "all_reduce" || node.get(attr::mesh_axis) != kStageAxis)
     fail("{}: stages make sums over each other alone", node.describe());
   if (node.attributes != first.attributes || node.result()->type != first.result()->type)
     fail("{} of @{} meets another collective of another stage, {} of {}", node.describe(), node.graph().name,
          first.describe(), str(first.result()->type));
 }
 
-bool is_maximum(const Node& node) { return node.has("sum") && node.string_attr("sum") == "max"; }
+bool is_maximum(const Node& node) { return node.has(attr::sum) && node.get(attr::sum) == "max"; }
 
 void reduce_over(RunningStages& stages, const std::vector<const Node*>& nodes) {
   for (const Node* node : nodes) check_collective(*node, *nodes[0]);

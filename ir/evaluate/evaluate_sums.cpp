@@ -28,7 +28,7 @@ template <ReduceOp op, typename S>
 Arrays<S> reduce(const Call<S>& call) {
   using R = Reduction<op, S>;
   const Array<S>& x = call.operand(0);
-  const ReductionPlan plan(x.shape, call.node.ints_attr("axes"));
+  const ReductionPlan plan(x.shape, call.node.get(attr::axes));
   Arrays<S> results;
   for (size_t i = 0; i < call.shapes.size(); ++i) results.push_back(call.zeros(i));
   for (size_t i = 0; i < plan.kept.size(); ++i) {
@@ -137,7 +137,7 @@ struct Matmul {
 
 template <typename S>
 Arrays<S> evaluate_matmul(const Call<S>& call) {
-  const MatmulSpec spec = parse_matmul_spec(call.node.string_attr("spec"));
+  const MatmulSpec spec = parse_matmul_spec(call.node.get(attr::spec));
   Array<S> result = call.zeros();
   const Array<S>&a = call.operand(0), &b = call.operand(1);
   std::map<char, int64_t> sizes;

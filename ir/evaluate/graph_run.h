@@ -207,7 +207,7 @@ class Run {
   }
 
   Array<S> read_input(const Call<S>& call) const {
-    const std::string& name = call.node.string_attr("name");
+    const std::string& name = call.node.get(attr::name);
     if (const Tensor* tensor = find(arguments_.inputs, name)) return checked(call, name, *tensor);
     fail("input \"{}\" ({}) of @{} was not given", name, str(call.node.result()->type), graph_.name);
   }
@@ -218,7 +218,7 @@ class Run {
   }
 
   Array<S> read_parameter(const Call<S>& call) const {
-    const std::string& name = call.node.string_attr("name");
+    const std::string& name = call.node.get(attr::name);
     const State* state = graph_.module().find_parameter_state(name, call.node.result()->dtype());
     // What an update writes is newer than a tensor of the parameter's name.
     const Tensor* flat = state ? find(arguments_.states, state->name) : nullptr;
@@ -246,7 +246,7 @@ class Run {
   }
 
   Array<S> read_state(const Call<S>& call) const {
-    const std::string& name = call.node.string_attr("name");
+    const std::string& name = call.node.get(attr::name);
     if (const Tensor* tensor = find(arguments_.states, name)) return checked(call, name, *tensor);
     const State* state = graph_.module().find_state(name);
     if (state && !state->segments.empty()) return assemble(call, *state);
@@ -272,7 +272,7 @@ class Run {
   // ---- effects
 
   void update(const Call<S>& call) {
-    const std::string& name = call.node.string_attr("state");
+    const std::string& name = call.node.get(attr::state);
     const State* state = graph_.module().find_state(name);
     const Type type = state ? Type{state->dtype, state->shape} : call.node.operand(0)->type;
     auto it = states_.find(name);

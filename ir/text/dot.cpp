@@ -44,11 +44,11 @@ std::string_view style_of(const Node& node) {
   return "";
 }
 
-std::string attribute_text(const Node& node, std::string_view name) {
-  auto it = node.attributes.find(name);
-  if (it == node.attributes.end()) return "";
-  const auto* text = std::get_if<std::string>(&it->second);
-  return text ? *text : str(it->second);
+std::string attribute_text(const Node& node, AttributeKey key) {
+  const Attribute* found = node.attributes.find(key);
+  if (!found) return "";
+  const auto* text = std::get_if<std::string>(found);
+  return text ? *text : str(*found);
 }
 
 /// "add" or "reduce max"
@@ -73,14 +73,14 @@ std::string body_text(const Graph& body) {
 }
 
 std::string label(const Node& node) {
-  if (node.is(Op::input)) return attribute_text(node, "name") + "\n" + str(node.result()->type);
+  if (node.is(Op::input)) return attribute_text(node, attr::name) + "\n" + str(node.result()->type);
   if (node.is(Op::parameter) || node.is(Op::state))
-    return attribute_text(node, "name") + "\n" + str(node.result()->type);
-  if (node.is(Op::constant)) return node.has("values") ? "table" : attribute_text(node, "value");
-  if (node.is(Op::update)) return "update " + attribute_text(node, "state");
+    return attribute_text(node, attr::name) + "\n" + str(node.result()->type);
+  if (node.is(Op::constant)) return node.has(attr::values) ? "table" : attribute_text(node, attr::value);
+  if (node.is(Op::update)) return "update " + attribute_text(node, attr::state);
   std::string text = node.is(Op::fusion) ? "fusion" : operation(node);
   if (!node.source.empty()) text = node.source + (node.is(Op::fusion) ? "" : "\n" + text);
-  if (node.has("spec")) text += " " + attribute_text(node, "spec");
+  if (node.has(attr::spec)) text += " " + attribute_text(node, attr::spec);
   if (node.body) text += "\n" + body_text(*node.body);
   return text;
 }

@@ -85,7 +85,6 @@ class ModuleParser : TextParser {
   void node_body(Draft& draft);
 
   // ---- from draft to node
-  static void widen_values(Draft& draft);
   std::vector<Type> infer(Draft& draft);
   void finish(Graph& graph, Scope& scope, Draft& draft);
 

@@ -1,9 +1,9 @@
 // Nodes of the text form: what is written becomes a draft, whose types the rules of type_rules.cpp give or
 // check.
 #include <algorithm>
-#include <limits>
 
 #include "ir/body.h"
+#include "ir/op_attributes.h"
 #include "ir/text/module_parser.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -11,7 +11,6 @@ namespace smelt {
 namespace {
 
 constexpr int kDeepestBody = 4;
-constexpr int64_t kMostIds = std::numeric_limits<uint32_t>::max();
 
 /// ", did you mean 'add'?" for a word within a letter in three of an operation's name.
 std::string likely(std::string_view word) {
@@ -45,7 +44,7 @@ void ModuleParser::node(Graph& graph, Scope& scope) {
   operation(draft);
   operands(draft, scope);
   const bool named = draft.op == Op::parameter || draft.op == Op::state;
-  if (named) draft.attributes["name"] = string("its name in quotes");
+  if (named) draft.attributes.set(attr::name, string("its name in quotes"));
   if (lexer.peek().kind == Token::Kind::string) draft.source = string();
   // What a leaf declares where it stands, when nothing above has.
   Module::Parameter parameter;
@@ -108,8 +107,7 @@ void ModuleParser::node_attributes(Draft& draft, Module::Parameter* parameter, S
     if (!node_field(key, draft))
       lexer.fail_at(key.offset, fmt::format("attribute {} is given twice", describe(key)));
     if (key.text != "id") return;
-    if (const auto* id = std::get_if<int64_t>(&draft.attributes.at("id")); id && *id >= 0 && *id < kMostIds)
-      take_random_ids(at, *id + 1);
+    if (const auto* id = draft.attributes.find_as(attr::id)) take_random_ids(at, *id + 1);
   });
 }
 
@@ -117,7 +115,15 @@ void ModuleParser::node_attributes(Draft& draft, Module::Parameter* parameter, S
 bool ModuleParser::node_field(const Token& key, Draft& draft) {
   if (key.text == "phase") return !std::exchange(draft.phase, phase());
   if (key.text == "anchored") return !std::exchange(draft.anchored, boolean());
-  return draft.attributes.emplace(std::string(key.text), attribute()).second;
+  const AttributeColumn& column = *lexer.at(key, [&] { return &find_attribute(draft.op, key.text); });
+  const Token at = lexer.peek();
+  Attribute value = attribute();
+  widen(column, value);
+  lexer.at(at, [&] { check_attribute(draft.op, key.text, column, value); });
+  const AttributeKey name(key.text);
+  if (draft.attributes.has(name)) return false;
+  draft.attributes[name] = std::move(value);
+  return true;
 }
 
 Phase ModuleParser::phase() {
@@ -139,7 +145,7 @@ void ModuleParser::types(Draft& draft) {
 
 /// A `parameter` or `state` node takes its type from the declaration, or declares.
 void ModuleParser::declare_inline(Draft& draft, Module::Parameter& parameter, State& state) {
-  const std::string name = std::get<std::string>(draft.attributes.at("name"));
+  const std::string name = *draft.attributes.find_as(attr::name);
   const Module::Parameter* known = module_->find_parameter(name);
   const State* known_state = module_->find_state(name);
   if (draft.types.empty()) {
@@ -200,7 +206,7 @@ void ModuleParser::node_body(Draft& draft) {
     Node* node = draft.body->create(Op::input, {}, type);
     define(input.at, node->result(), scope);
     if (input.at.text == input.name) node->result()->name.clear();
-    node->attributes["name"] = std::move(input.name);
+    node->set(attr::name, std::move(input.name));
   }
   lexer.expect("{");
   body(*draft.body, scope);
@@ -208,14 +214,6 @@ void ModuleParser::node_body(Draft& draft) {
 }
 
 // ---- from draft to node
-
-/// Lists of whole numbers are fine as a table's values.
-void ModuleParser::widen_values(Draft& draft) {
-  auto it = draft.attributes.find("values");
-  if (draft.op != Op::constant || it == draft.attributes.end()) return;
-  if (const auto* whole = std::get_if<std::vector<int64_t>>(&it->second))
-    it->second = std::vector<double>(whole->begin(), whole->end());
-}
 
 std::vector<Type> ModuleParser::infer(Draft& draft) {
   const bool declared = info(draft.op).has(Trait::declared);
@@ -235,7 +233,6 @@ std::vector<Type> ModuleParser::infer(Draft& draft) {
 }
 
 void ModuleParser::finish(Graph& graph, Scope& scope, Draft& draft) {
-  widen_values(draft);
   const std::vector<Type> types = infer(draft);
   if (types.size() != draft.names.size())
     lexer.fail_at(draft.at.offset, fmt::format("{} has {} results, {} names are written", draft.at.text,

@@ -198,7 +198,8 @@ void ModuleParser::argument(Graph& graph, Scope& scope) {
   const Token at = lexer.expect(Token::Kind::value, "an argument (%name: type) or ')'");
   Draft draft;
   draft.op = Op::input;
-  draft.attributes["name"] = lexer.peek().kind == Token::Kind::string ? string() : std::string(at.text);
+  draft.attributes.set(attr::name,
+                       lexer.peek().kind == Token::Kind::string ? string() : std::string(at.text));
   lexer.expect(":");
   const Type written = type();
   const auto place = layout();

@@ -12,15 +12,15 @@ namespace {
 /// The attribute that a leaf's name is written by, before its source.
 bool has_written_name(const Node& node) {
   if (!node.is(Op::parameter) && !node.is(Op::state)) return false;
-  auto it = node.attributes.find("name");
-  return it != node.attributes.end() && std::holds_alternative<std::string>(it->second);
+  return node.attributes.find_as(attr::name) != nullptr;
 }
 
 /// Attributes, and what else a node says of itself.
 std::string attributes_of(const Node& node) {
   Fields fields;
   for (const auto& [key, value] : node.attributes)
-    if (key != "name" || (!has_written_name(node) && !node.is(Op::input))) fields.add(key, text(value));
+    if (key != attr::name.text || (!has_written_name(node) && !node.is(Op::input)))
+      fields.add(key, text(value));
   if (node.anchored) fields.add("anchored", "true");
   if (node.phase != Phase::forward) fields.add("phase", std::string(name(node.phase)));
   return fields.str();
@@ -70,15 +70,14 @@ class GraphPrinter {
   /// %name, followed by the argument's own name in quotes where it differs.
   std::string argument_name(const Node& input) const {
     const std::string& written = names_[input.result()];
-    auto it = input.attributes.find("name");
-    const auto* own = it == input.attributes.end() ? nullptr : std::get_if<std::string>(&it->second);
+    const auto* own = input.attributes.find_as(attr::name);
     return "%" + written + (own && *own != written ? " " + quote(*own) : "");
   }
 
   std::string operands(const Node& node) const {
     std::string list;
     for (const Value* operand : own_operands(node)) list += (list.empty() ? " %" : ", %") + names_[operand];
-    if (has_written_name(node)) list += " " + quote(node.string_attr("name"));
+    if (has_written_name(node)) list += " " + quote(node.get(attr::name));
     return node.body ? list + body_inputs(node) : list;
   }
 

@@ -18,8 +18,7 @@ bool is_usable(const std::string& name) {
 const std::string& wanted_name(const Value& value) {
   const Node& node = *value.node();
   if (!node.is(Op::input)) return value.name;
-  auto it = node.attributes.find("name");
-  const auto* argument = it == node.attributes.end() ? nullptr : std::get_if<std::string>(&it->second);
+  const auto* argument = node.attributes.find_as(attr::name);
   return argument && is_usable(*argument) ? *argument : value.name;
 }
 

@@ -71,7 +71,7 @@ void walk_back(GraphBuilder& b, llvm::ArrayRef<Node*> nodes, Cotangents& cotange
 
 std::vector<Op> composites_with_vjp() {
   std::vector<Op> ops;
-#define SMELT_OP(name, fewest, most, traits, rule) \
+#define SMELT_OP(name, fewest, most, traits, rule, ...) \
   if (info(Op::name).has(Trait::composite) && derivative_rule(Op::name)) ops.push_back(Op::name);
 #include "ir/ops.def"
   return ops;

@@ -19,19 +19,19 @@ Forward::Tangents forward_linear(const Forward& f) {
 Forward::Tangents forward_concat(const Forward& f) {
   llvm::SmallVector<Value*, 4> parts;
   for (unsigned i = 0; i < f.tangents.size(); ++i) parts.push_back(f.t_or_zero(i));
-  return {f.b.concat(parts, f.node.int_attr("axis"))};
+  return {f.b.concat(parts, f.node.get(attr::axis))};
 }
 
 Forward::Tangents forward_gather(const Forward& f) {
-  return {f.b.gather(f.t(), f.x(1), f.node.int_attr("axis"))};
+  return {f.b.gather(f.t(), f.x(1), f.node.get(attr::axis))};
 }
 
 Forward::Tangents forward_scatter_add(const Forward& f) {
-  return {f.b.scatter_add(f.t_or_zero(0), f.x(1), f.t_or_zero(2), f.node.int_attr("axis"))};
+  return {f.b.scatter_add(f.t_or_zero(0), f.x(1), f.t_or_zero(2), f.node.get(attr::axis))};
 }
 
 Forward::Tangents forward_matmul(const Forward& f) {
-  const std::string& spec = f.node.string_attr("spec");
+  const std::string& spec = f.node.get(attr::spec);
   Value* left = f.t(0) ? f.b.matmul(f.t(0), f.x(1), spec) : nullptr;
   Value* right = f.t(1) ? f.b.matmul(f.x(0), f.t(1), spec) : nullptr;
   return {left && right ? f.b.add(left, right) : left ? left : right};
@@ -40,13 +40,13 @@ Forward::Tangents forward_matmul(const Forward& f) {
 namespace {
 
 Value* spread(const Forward& f, Value* row) {
-  return f.b.broadcast_over(row, f.node.ints_attr("axes"), f.x()->shape());
+  return f.b.broadcast_over(row, f.node.get(attr::axes), f.x()->shape());
 }
 
 /// The mean of the tangents of all elements that equal the row's extreme: what reverse mode shares out in
 /// equal parts.
 Value* of_extreme(const Forward& f) {
-  const auto& axes = f.node.ints_attr("axes");
+  const auto& axes = f.node.get(attr::axes);
   Value* equal = f.b.eq(f.x(), spread(f, f.node.result()));
   Value* ones = f.b.select(equal, f.b.like(f.x(), 1), f.b.like(f.x(), 0));
   return f.b.div(f.b.sum(f.b.mul(ones, f.t()), axes), f.b.sum(ones, axes));
@@ -56,12 +56,12 @@ Value* of_extreme(const Forward& f) {
 Forward::Tangents of_exponentials(const Forward& f) {
   Value* most = of_extreme(f);
   Value* e = f.b.exp(f.b.sub(f.x(), spread(f, f.node.result(0))));
-  return {most, f.b.sum(f.b.mul(e, f.b.sub(f.t(), spread(f, most))), f.node.ints_attr("axes"))};
+  return {most, f.b.sum(f.b.mul(e, f.b.sub(f.t(), spread(f, most))), f.node.get(attr::axes))};
 }
 
 /// With n elements a row: dmean = sum dx / n, dvariance = sum 2 (x - mean) dx / n.
 Forward::Tangents of_moments(const Forward& f) {
-  const auto& axes = f.node.ints_attr("axes");
+  const auto& axes = f.node.get(attr::axes);
   const auto mean = [&](Value* x) { return f.b.div(f.b.sum(x, axes), f.b.sum(f.b.like(f.x(), 1), axes)); };
   Value* twice = f.b.mul(f.b.sub(f.x(), spread(f, f.node.result(0))), f.b.like(f.x(), 2));
   return {mean(f.t()), mean(f.b.mul(twice, f.t()))};
@@ -74,7 +74,7 @@ Forward::Tangents forward_reduce(const Forward& f) {
     case ReduceOp::add:
     case ReduceOp::first:
     case ReduceOp::pivot:
-      return {f.b.reduce(f.node.reduce_op, f.t(), f.node.ints_attr("axes"))};
+      return {f.b.reduce(f.node.reduce_op, f.t(), f.node.get(attr::axes))};
     case ReduceOp::max_sumexp:
       return of_exponentials(f);
     case ReduceOp::argmax:

@@ -16,7 +16,7 @@ std::vector<std::string> variables_of(const Graph& graph) {
   for (const auto& node : graph.nodes()) {
     if (!node->is(Op::input) && !node->is(Op::parameter)) continue;
     if (!is_float(node->result()->dtype()) || node->result()->users().empty()) continue;
-    const std::string& name = node->string_attr("name");
+    const std::string& name = node->get(attr::name);
     if (!llvm::is_contained(names, name)) names.push_back(name);
   }
   return names;

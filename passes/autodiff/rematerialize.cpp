@@ -23,7 +23,7 @@ constexpr Weights kTraffic = {4, 5}, kBytes = {1, 1};
 bool is_free(const Value* value) {
   const Node* node = value->node();
   return node->is(Op::parameter) || node->is(Op::input) || node->is(Op::state) ||
-         (node->is(Op::constant) && !node->has("value"));
+         (node->is(Op::constant) && !node->has(attr::value));
 }
 
 /// Comes from nothing: costs no memory wherever it is.

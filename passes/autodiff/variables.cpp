@@ -15,7 +15,7 @@ Readers readers_of(const Graph& graph) {
   Readers readers;
   for (const auto& node : graph.nodes())
     if (node->is(Op::parameter) || node->is(Op::input))
-      readers[node->string_attr("name")].push_back(node->result());
+      readers[node->get(attr::name)].push_back(node->result());
   return readers;
 }
 

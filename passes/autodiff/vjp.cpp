@@ -14,7 +14,7 @@ namespace {
 void reverse_convert(const Reverse& r) { r.add(0, r.b.convert(r.g(), r.x()->dtype())); }
 
 void reverse_broadcast(const Reverse& r) {
-  const auto& kept = r.node.ints_attr("axes");
+  const auto& kept = r.node.get(attr::axes);
   std::vector<int64_t> axes;
   for (int64_t i = 0; i < r.y()->rank(); ++i)
     if (!llvm::is_contained(kept, i)) axes.push_back(i);
@@ -24,18 +24,18 @@ void reverse_broadcast(const Reverse& r) {
 void reverse_reshape(const Reverse& r) { r.add(0, r.b.reshape(r.g(), r.x()->shape())); }
 
 void reverse_transpose(const Reverse& r) {
-  const auto& permutation = r.node.ints_attr("permutation");
+  const auto& permutation = r.node.get(attr::permutation);
   std::vector<int64_t> inverse(permutation.size());
   for (size_t i = 0; i < permutation.size(); ++i) inverse[permutation[i]] = static_cast<int64_t>(i);
   r.add(0, r.b.transpose(r.g(), inverse));
 }
 
 void reverse_slice(const Reverse& r) {
-  r.all.add_slice(r.x(), r.node.int_attr("axis"), r.node.dim_attr("begin"), r.g());
+  r.all.add_slice(r.x(), r.node.get(attr::axis), r.node.get(attr::begin), r.g());
 }
 
 void reverse_concat(const Reverse& r) {
-  const int64_t axis = r.node.int_attr("axis");
+  const int64_t axis = r.node.get(attr::axis);
   Dim begin = 0;
   for (unsigned i = 0; i < r.node.operands().size(); ++i) {
     const Dim length = r.x(i)->shape()[axis];
@@ -47,17 +47,17 @@ void reverse_concat(const Reverse& r) {
 // ---- indexing and matmul
 
 void reverse_gather(const Reverse& r) {
-  r.add(0, r.b.scatter_add(zeros(r.b, r.x()->type), r.x(1), r.g(), r.node.int_attr("axis")));
+  r.add(0, r.b.scatter_add(zeros(r.b, r.x()->type), r.x(1), r.g(), r.node.get(attr::axis)));
 }
 
 void reverse_scatter_add(const Reverse& r) {
   r.add(0, r.g());
-  if (r.needs(2)) r.add(2, r.b.gather(r.g(), r.x(1), r.node.int_attr("axis")));
+  if (r.needs(2)) r.add(2, r.b.gather(r.g(), r.x(1), r.node.get(attr::axis)));
 }
 
 /// A body has been split before: see differentiate.
 void reverse_matmul(const Reverse& r) {
-  const MatmulSpec spec = parse_matmul_spec(r.node.string_attr("spec"));
+  const MatmulSpec spec = parse_matmul_spec(r.node.get(attr::spec));
   if (r.needs(0)) r.add(0, r.b.matmul(r.g(), r.x(1), MatmulSpec{spec.out, spec.b, spec.a}.str()));
   if (r.needs(1)) r.add(1, r.b.matmul(r.g(), r.x(0), MatmulSpec{spec.out, spec.a, spec.b}.str()));
 }
@@ -66,14 +66,14 @@ void reverse_matmul(const Reverse& r) {
 
 /// A value per reduced row, over all of the operand's shape.
 Value* spread(const Reverse& r, Value* row) {
-  return r.b.broadcast_over(row, r.node.ints_attr("axes"), r.x()->shape());
+  return r.b.broadcast_over(row, r.node.get(attr::axes), r.x()->shape());
 }
 
 /// g to the elements that equal the row's extreme, in equal shares where several do.
 Value* to_extreme(const Reverse& r, Value* g) {
   Value* equal = r.b.eq(r.x(), spread(r, r.y()));
   Value* ones = r.b.select(equal, r.b.like(r.x(), 1), r.b.like(r.x(), 0));
-  Value* share = r.b.div(g, r.b.sum(ones, r.node.ints_attr("axes")));
+  Value* share = r.b.div(g, r.b.sum(ones, r.node.get(attr::axes)));
   return r.b.mul(ones, spread(r, share));
 }
 
@@ -89,7 +89,7 @@ Value* to_exponentials(const Reverse& r) {
 /// g to index 0 of every reduced axis.
 Value* to_first(const Reverse& r) {
   Value* result = spread(r, r.g());
-  for (int64_t axis : r.node.ints_attr("axes")) {
+  for (int64_t axis : r.node.get(attr::axes)) {
     Value* place = r.b.iota({DType::i32, r.x()->shape()}, axis);
     result = r.b.select(r.b.eq(place, r.b.like(place, 0)), result, r.b.like(result, 0));
   }
@@ -100,7 +100,7 @@ Value* to_first(const Reverse& r) {
 Value* to_pivot(const Reverse& r) {
   Value* result = spread(r, r.g());
   result = r.b.mul(result, r.b.like(result, 1.0 / kPivotElements));
-  const auto& axes = r.node.ints_attr("axes");
+  const auto& axes = r.node.get(attr::axes);
   const int64_t last = *llvm::max_element(axes);
   for (int64_t axis : axes) {
     Value* place = r.b.iota({DType::i32, r.x()->shape()}, axis);
@@ -112,7 +112,7 @@ Value* to_pivot(const Reverse& r) {
 
 /// With n elements a row: dmean/dx = 1 / n, dvariance/dx = 2 (x - mean) / n.
 Value* to_moments(const Reverse& r) {
-  Value* count = r.b.sum(r.b.like(r.x(), 1), r.node.ints_attr("axes"));
+  Value* count = r.b.sum(r.b.like(r.x(), 1), r.node.get(attr::axes));
   const auto share = [&](Value* g) { return spread(r, r.b.div(g, count)); };
   Value* of_mean = r.g(0) ? share(r.g(0)) : nullptr;
   if (!r.g(1)) return of_mean;
@@ -144,7 +144,7 @@ void reverse_reduce(const Reverse& r) {
 }
 
 void refuse_maximum(const Node& collective) {
-  if (collective.has("sum") && collective.string_attr("sum") != "add")
+  if (collective.has(attr::sum) && collective.get(attr::sum) != "add")
     fail(
         "differentiate: {} takes a maximum over ranks, whose derivative is not known; run differentiate "
         "before",
@@ -156,10 +156,10 @@ void refuse_maximum(const Node& collective) {
 void reverse_collective(const Reverse& r) {
   refuse_maximum(r.node);
   Attributes attributes = r.node.attributes;
-  const std::string kind = r.node.string_attr("kind");
-  if (kind == "all_gather") attributes["kind"] = std::string("reduce_scatter");
-  if (kind == "reduce_scatter") attributes["kind"] = std::string("all_gather"), attributes.erase("sum");
-  if (kind == "all_to_all") std::swap(attributes["dim"], attributes["to"]);
+  const std::string kind = r.node.get(attr::kind);
+  if (kind == "all_gather") attributes.set(attr::kind, "reduce_scatter");
+  if (kind == "reduce_scatter") attributes.set(attr::kind, "all_gather"), attributes.remove(attr::sum);
+  if (kind == "all_to_all") std::swap(attributes[attr::dim], attributes[attr::to]);
   r.add(0, r.b.create(Op::collective, {r.g()}, std::move(attributes))->result());
 }
 

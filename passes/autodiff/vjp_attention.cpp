@@ -86,7 +86,7 @@ class GradientBody {
     parts.push_back({argument, {}});
     const Node& node = *value->node();
     std::vector<int64_t>& axes = parts.back().axes;
-    if (node.is(ReduceOp::add) && node.operand(0)->shape() == shape()) axes = node.ints_attr("axes");
+    if (node.is(ReduceOp::add) && node.operand(0)->shape() == shape()) axes = node.get(attr::axes);
     const auto last = llvm::max_element(axes);
     if (last == axes.end() || *last < 2) return axes.clear(), output(value);
     const int64_t axis = *last;
@@ -147,7 +147,7 @@ void reverse_attention(const Reverse& r) {
   llvm::SmallVector<Value*, 10> operands(own.begin(), own.end());
   llvm::append_range(operands, arguments);
   Node* gradient =
-      r.b.create(Op::attention_grad, operands, {{"scale", node.float_attr("scale")}}, body.write());
+      r.b.create(Op::attention_grad, operands, {attr::scale(node.get(attr::scale))}, body.write());
   for (unsigned i = 0; i < 3; ++i) r.add(i, gradient->result(i));
   for (auto [i, part] : llvm::enumerate(body.parts)) {
     Value* sum = gradient->result(static_cast<unsigned>(3 + i));

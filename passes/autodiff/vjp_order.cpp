@@ -26,19 +26,19 @@ Value* stays(const Reverse& r, int64_t axis) {
   places = r.b.reshape(places, indices->shape());
   Value* none = r.b.constant(-1, {DType::i32, {r.x()->shape()[static_cast<size_t>(axis)]}});
   Value* last = r.b.scatter(none, indices, places);
-  if (r.node.bool_attr("leaves_out", false)) last->node()->attributes["leaves_out"] = true;
+  if (r.node.get(attr::leaves_out)) last->node()->set(attr::leaves_out, true);
   return r.b.eq(r.b.gather(last, indices), places);
 }
 
 }  // namespace
 
 void reverse_scatter(const Reverse& r) {
-  const int64_t axis = r.node.int_attr("axis");
+  const int64_t axis = r.node.get(attr::axis);
   if (r.needs(0))
     r.add(0, r.b.create(Op::scatter, {r.g(), r.x(1), zeros(r.b, r.x(2)->type)}, r.node.attributes)->result());
   if (!r.needs(2)) return;
   Value* g = r.b.gather(r.g(), r.x(1), axis);
-  if (!r.node.bool_attr("unique", false)) {
+  if (!r.node.get(attr::unique)) {
     const auto axes = neighbours(axis, r.x(1)->rank());
     g = r.b.select(r.b.broadcast(stays(r, axis), axes, g->shape()), g, r.b.like(g, 0));
   }
@@ -124,11 +124,11 @@ void reverse_windows(const Reverse& r) {
 namespace {
 
 void refuse_products(const Node& scan) {
-  if (scan.string_attr("kind") != "add")
+  if (scan.get(attr::kind) != "add")
     fail(
         "differentiate: the derivative of {} is not known for the kind \"{}\", only for \"add\"; put a "
         "stop_gradient behind it",
-        scan.describe(), scan.string_attr("kind"));
+        scan.describe(), scan.get(attr::kind));
 }
 
 }  // namespace
@@ -136,9 +136,9 @@ void refuse_products(const Node& scan) {
 /// Sums of what comes behind each element, which are those of all less those of what comes before.
 void reverse_scan(const Reverse& r) {
   refuse_products(r.node);
-  const int64_t axis = r.node.int_attr("axis");
+  const int64_t axis = r.node.get(attr::axis);
   Value* all = r.b.broadcast_over(r.b.sum(r.g(), {axis}), {axis}, r.x()->shape());
-  r.add(0, r.b.sub(all, r.b.scan("add", r.g(), axis, !r.node.bool_attr("exclusive", false))));
+  r.add(0, r.b.sub(all, r.b.scan("add", r.g(), axis, !r.node.get(attr::exclusive))));
 }
 
 Forward::Tangents forward_scan(const Forward& f) {

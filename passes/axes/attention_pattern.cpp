@@ -83,10 +83,10 @@ class Between {
 /// Drawn for all weights at once, some of which stay.
 bool is_plain_dropout(const Node& node) {
   const auto is_plain = [](const auto& attribute) {
-    return attribute.first == "p" || attribute.first == "id";
+    return attribute.first == attr::p.text || attribute.first == attr::id.text;
   };
   if (!node.is(Op::dropout) || !llvm::all_of(node.attributes, is_plain)) return false;
-  return node.float_attr("p") >= 0 && node.float_attr("p") < 1;
+  return node.get(attr::p) >= 0 && node.get(attr::p) < 1;
 }
 
 /// The only reader of the value, which is no output; null where there are others.
@@ -108,7 +108,7 @@ bool is_closed(const AttentionPattern& pattern) {
 }  // namespace
 
 std::optional<QueriesAndKeys> queries_and_keys(const Node& product) {
-  const MatmulSpec spec = parse_matmul_spec(product.string_attr("spec"));
+  const MatmulSpec spec = parse_matmul_spec(product.get(attr::spec));
   if (spec.out.size() != 4) return std::nullopt;
   const char b = spec.out[0], h = spec.out[1], t = spec.out[2], s = spec.out[3];
   const bool is_left = spec.a.find(t) != std::string::npos;
@@ -123,7 +123,7 @@ std::optional<QueriesAndKeys> queries_and_keys(const Node& product) {
 
 std::optional<ValuesAndMeans> values_and_means(const Node& mix, const Value* weights) {
   if (!is_plain_product(mix) || mix.operand(0) == mix.operand(1)) return std::nullopt;
-  const MatmulSpec spec = parse_matmul_spec(mix.string_attr("spec"));
+  const MatmulSpec spec = parse_matmul_spec(mix.get(attr::spec));
   const bool is_left = mix.operand(0) == weights;
   const std::string &of_weights = is_left ? spec.a : spec.b, &of_values = is_left ? spec.b : spec.a;
   const char d = other_letter(of_values, of_weights);

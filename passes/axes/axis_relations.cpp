@@ -33,15 +33,16 @@ bool AxisRelations::is_split(const Value* value) const {
 bool AxisRelations::relate(const Node& node) {
   switch (node.op()) {
     case Op::constant:
-      return node.has("value");
+      return node.has(attr::value);
     case Op::iota:
-      if (!node.result()->shape()[node.int_attr("axis")].is_one())
-        classes.pin(axes(node.result())[node.int_attr("axis")]);
+      if (!node.result()->shape()[node.get(attr::axis)].is_one())
+        classes.pin(axes(node.result())[node.get(attr::axis)]);
       return true;
     case Op::random:
     case Op::dropout:
       // Numbers are drawn by row and column, and a part of a draw is counted along each of its axes.
-      if (llvm::any_of(node.attributes, [](const auto& a) { return a.first != "id" && a.first != "p"; }))
+      if (llvm::any_of(node.attributes,
+                       [](const auto& a) { return a.first != attr::id.text && a.first != attr::p.text; }))
         return false;
       pin_last(node.result());
       return relate_same(node), true;
@@ -85,18 +86,18 @@ void AxisRelations::relate_same(const Node& node) {
 
 void AxisRelations::relate_broadcast(const Node& node) {
   const Axes &from = axes(node.operand(0)), &to = axes(node.result());
-  for (auto [i, axis] : llvm::enumerate(node.ints_attr("axes"))) unite(from[i], to[axis]);
+  for (auto [i, axis] : llvm::enumerate(node.get(attr::axes))) unite(from[i], to[axis]);
 }
 
 void AxisRelations::relate_transpose(const Node& node) {
   const Axes &from = axes(node.operand(0)), &to = axes(node.result());
-  for (auto [i, axis] : llvm::enumerate(node.ints_attr("permutation"))) unite(from[axis], to[i]);
+  for (auto [i, axis] : llvm::enumerate(node.get(attr::permutation))) unite(from[axis], to[i]);
 }
 
 /// Rows are reduced along one axis, as wide as it is; numbers of places, or of one element, stay what they
 /// are.
 void AxisRelations::relate_reduce(const Node& node) {
-  const auto& reduced = node.ints_attr("axes");
+  const auto& reduced = node.get(attr::axes);
   const Axes& from = axes(node.operand(0));
   Axes kept;
   for (auto [i, axis] : llvm::enumerate(from))
@@ -109,7 +110,7 @@ void AxisRelations::relate_reduce(const Node& node) {
 
 void AxisRelations::relate_gather(const Node& node) {
   const Axes &table = axes(node.operand(0)), &index = axes(node.operand(1));
-  const int64_t axis = node.int_attr("axis");
+  const int64_t axis = node.get(attr::axis);
   Axes expected(table.begin(), table.begin() + axis);
   expected.append(index.begin(), index.end());
   expected.append(table.begin() + axis + 1, table.end());
@@ -119,7 +120,7 @@ void AxisRelations::relate_gather(const Node& node) {
 
 /// Parts along an axis, which stays whole.
 void AxisRelations::relate_along(const Node& node) {
-  const int64_t along = node.int_attr("axis");
+  const int64_t along = node.get(attr::axis);
   const Axes& to = axes(node.result());
   for (const Value* operand : node.operands())
     for (auto [i, axis] : llvm::enumerate(axes(operand)))

@@ -121,7 +121,7 @@ Value* attend(GraphBuilder& b, const AttentionPattern& pattern, const QueriesAnd
       return BodyOfScores(pattern, attention, inside, score, scaled.value).write();
     });
   if (const Node* dropout = pattern.dropout)
-    attention.drop(dropout->float_attr("p"), static_cast<uint32_t>(dropout->int_attr("id")));
+    attention.drop(dropout->get(attr::p), static_cast<uint32_t>(dropout->get(attr::id)));
   return ordered(b, {attention.finish()->result(), of_mix.means});
 }
 

@@ -114,10 +114,10 @@ class Refiner {
     GraphBuilder b(graph_, &node);
     const InheritMarks marks(graph_, &node, node);
     b.set_source(node.source);
-    if (node.is(Op::iota) && is_gone(node.result(), node.int_attr("axis")))
+    if (node.is(Op::iota) && is_gone(node.result(), node.get(attr::axis)))
       return b.constant(0, {DType::i32, relations_.shape(node.result())});
     if (node.is(Op::reduce) &&
-        llvm::all_of(node.ints_attr("axes"), [&](int64_t axis) { return is_gone(node.operand(0), axis); }))
+        llvm::all_of(node.get(attr::axes), [&](int64_t axis) { return is_gone(node.operand(0), axis); }))
       return refined(node.operand(0), node);
     return nullptr;
   }
@@ -143,15 +143,15 @@ class Refiner {
   }
 
   void refine_attributes(const Node& node, Node& twin) const {
-    const auto refine = [&](const char* name, const Value* value) {
-      twin.attributes[name] = places(value, node.ints_attr(name));
+    const auto refine = [&](AttributeName<std::vector<int64_t>> name, const Value* value) {
+      twin.set(name, places(value, node.get(name)));
     };
-    if (node.is(Op::broadcast)) refine("axes", node.result());
-    if (node.is(Op::reduce)) refine("axes", node.operand(0));
-    if (node.is(Op::transpose)) refine("permutation", node.operand(0));
-    if (node.is(Op::iota)) twin.attributes["axis"] = places(node.result(), node.int_attr("axis"))[0];
+    if (node.is(Op::broadcast)) refine(attr::axes, node.result());
+    if (node.is(Op::reduce)) refine(attr::axes, node.operand(0));
+    if (node.is(Op::transpose)) refine(attr::permutation, node.operand(0));
+    if (node.is(Op::iota)) twin.set(attr::axis, places(node.result(), node.get(attr::axis))[0]);
     if (node.is(Op::gather) || node.is(Op::slice) || node.is(Op::concat))
-      twin.attributes["axis"] = places(node.operand(0), node.int_attr("axis"))[0];
+      twin.set(attr::axis, places(node.operand(0), node.get(attr::axis))[0]);
   }
 
   // ---- matmuls
@@ -159,7 +159,7 @@ class Refiner {
   /// Letters for the parts of the result's axes, where the operands that have them are behind a reshape.
   void rebuild_matmul(Node& node) {
     if (!relations_.is_split(node.result())) return;
-    const MatmulSpec spec = parse_matmul_spec(node.string_attr("spec"));
+    const MatmulSpec spec = parse_matmul_spec(node.get(attr::spec));
     const SplitLetters letters = letters_of(node, spec);
     if (!letters.is_any_split()) return;
     GraphBuilder b(graph_, &node);
@@ -168,7 +168,7 @@ class Refiner {
     Value* left = b.reshape(nearest(node.operand(0)), letters.shape(spec.a, node.operand(0)->shape()));
     Value* right = b.reshape(nearest(node.operand(1)), letters.shape(spec.b, node.operand(1)->shape()));
     Node* twin = graph_.clone(node, {left, right}, &node);
-    twin->attributes["spec"] = letters.spec().str();
+    twin->set(attr::spec, letters.spec().str());
     twin->result()->type.shape = letters.shape(spec.out, node.result()->shape());
     replace(node, b.reshape(twin->result(), relations_.shape(node.result())));
   }

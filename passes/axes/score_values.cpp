@@ -10,7 +10,7 @@ namespace smelt {
 
 std::vector<int64_t> dims_before(const Node& broadcast, llvm::ArrayRef<int64_t> dims) {
   std::vector<int64_t> result;
-  for (int64_t axis : broadcast.ints_attr("axes")) result.push_back(dims[axis]);
+  for (int64_t axis : broadcast.get(attr::axes)) result.push_back(dims[axis]);
   return result;
 }
 
@@ -27,7 +27,7 @@ Value* ScoreValues::make(Value* outside, const Dims& dims) {
     is_low_ |= std::isfinite(*number) && *number < kLowestScore;
     return inside_.constant(*number, {outside->dtype(), scores_});
   }
-  if (node.is(Op::iota)) return inside_.iota({outside->dtype(), scores_}, dims[node.int_attr("axis")]);
+  if (node.is(Op::iota)) return inside_.iota({outside->dtype(), scores_}, dims[node.get(attr::axis)]);
   if (node.is(Op::broadcast)) return spread(node.operand(0), dims_before(node, dims));
   if (!computes(outside)) return read_(outside, dims);
   llvm::SmallVector<Value*, 3> operands;

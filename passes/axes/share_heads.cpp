@@ -9,7 +9,7 @@ namespace smelt {
 namespace {
 
 /// The axis that a value's axis was before it was transposed.
-int64_t before(const Node& transpose, int64_t axis) { return transpose.ints_attr("permutation")[axis]; }
+int64_t before(const Node& transpose, int64_t axis) { return transpose.get(attr::permutation)[axis]; }
 
 /// Whether the reshape only joins `axis` of its operand with the one behind it.
 bool joins(const Node& reshape, int64_t axis) {
@@ -27,12 +27,12 @@ Value* before_repeating(GraphBuilder& b, Value* value, int64_t axis) {
   const Node& node = *value->node();
   if (node.is(Op::transpose)) {
     Value* single = before_repeating(b, node.operand(0), before(node, axis));
-    return single ? b.transpose(single, node.ints_attr("permutation")) : nullptr;
+    return single ? b.transpose(single, node.get(attr::permutation)) : nullptr;
   }
   if (!node.is(Op::reshape) || !joins(node, axis)) return nullptr;
   const Node& repeat = *node.operand(0)->node();
   if (!repeat.is(Op::broadcast) || repeat.operand(0)->rank() + 1 != repeat.result()->rank()) return nullptr;
-  return llvm::is_contained(repeat.ints_attr("axes"), axis + 1) ? nullptr : repeat.operand(0);
+  return llvm::is_contained(repeat.get(attr::axes), axis + 1) ? nullptr : repeat.operand(0);
 }
 
 bool share(Graph& graph, Node& attention) {

@@ -24,7 +24,7 @@ struct Part {
 
 /// The operand of the concat that is the part; null where none is.
 Value* part_of_concat(const Node& node, const Part& part) {
-  if (node.int_attr("axis") != part.axis) return nullptr;
+  if (node.get(attr::axis) != part.axis) return nullptr;
   Dim begin = 0;
   for (Value* operand : node.operands()) {
     const Dim& length = operand->shape()[part.axis];
@@ -65,7 +65,7 @@ class PartOfValues {
   }
 
   Value* part_of_broadcast(const Node& node) {
-    const auto& axes = node.ints_attr("axes");
+    const auto& axes = node.get(attr::axes);
     Shape shape = node.result()->shape();
     shape[part_.axis] = part_.length;
     const auto along = llvm::find(axes, part_.axis);
@@ -93,7 +93,7 @@ class FromSlices {
 
  private:
   bool find(const Node& node) {
-    if (node.is(Op::slice)) return node.int_attr("axis") == axis_;
+    if (node.is(Op::slice)) return node.get(attr::axis) == axis_;
     return works_on_elements(node) &&
            llvm::any_of(node.operands(), [&](const Value* operand) { return (*this)(operand); });
   }
@@ -107,7 +107,7 @@ bool may_sink(const Node& concat) {
   const Value* whole = concat.result();
   if (whole->sharding || concat.graph().is_output(whole) || !llvm::all_of(whole->users(), reads))
     return false;
-  FromSlices is_from_slice(concat.int_attr("axis"));
+  FromSlices is_from_slice(concat.get(attr::axis));
   return llvm::all_equal(concat.operands()) ||
          llvm::all_of(concat.operands(), [&](const Value* part) { return is_from_slice(part); });
 }
@@ -121,7 +121,7 @@ const Node* sinking_concat(const Node& node) {
 
 /// The operation on each part of the concat, for which slices of it need no memory.
 Value* sunk(GraphBuilder& b, const Node& node, const Node& concat) {
-  Part part{concat.int_attr("axis"), 0, 0};
+  Part part{concat.get(attr::axis), 0, 0};
   llvm::SmallVector<Value*, 3> parts;
   for (const Value* piece : concat.operands()) {
     part.length = piece->shape()[part.axis];

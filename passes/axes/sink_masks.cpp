@@ -48,7 +48,7 @@ class Sinker {
     });
     if (!values.computes(read.outside)) return false;
     body_.replace_all_uses(read.broadcast->result(),
-                           values.spread(read.outside, read.broadcast->ints_attr("axes")));
+                           values.spread(read.outside, read.broadcast->get(attr::axes)));
     return true;
   }
 
@@ -68,7 +68,7 @@ class Sinker {
       if (argument.input->users().empty() && !body_.is_output(argument.input)) {
         body_.erase(input);
       } else {
-        input->attributes["name"] = fmt::format("a{}", kept++);
+        input->set(attr::name, fmt::format("a{}", kept++));
         operands.push_back(argument.operand);
       }
     }

@@ -26,7 +26,7 @@ Node* state_behind(const Value* value) {
 /// Whether only updates of the state read the value, part by part.
 bool goes_to(const Value& value, std::string_view state) {
   return llvm::all_of(value.users(), [&](const Node* user) {
-    if (user->is(Op::update)) return user->string_attr("state") == state;
+    if (user->is(Op::update)) return user->get(attr::state) == state;
     const bool passes_on = user->is(Op::reshape) || user->is(Op::slice) || user->is(Op::pack);
     return passes_on && goes_to(*user->result(), state);
   });
@@ -61,7 +61,7 @@ class Accumulator {
       Value* held = fusion.operand(side);
       const Node* state = state_behind(held);
       Node* matmul = matmul_behind(fusion.operand(1 - side));
-      if (state && matmul && goes_to(*fusion.result(), state->string_attr("name")) &&
+      if (state && matmul && goes_to(*fusion.result(), state->get(attr::name)) &&
           !graph_.is_output(fusion.result()))
         return Accumulation{matmul, held, fusion.operand(1 - side)};
     }

@@ -77,7 +77,7 @@ void record(Module& module, const Stack& stack) {
 }
 
 std::string parameter_name(const Value* value) {
-  return value->node()->is(Op::parameter) ? value->node()->string_attr("name") : "";
+  return value->node()->is(Op::parameter) ? value->node()->get(attr::name) : "";
 }
 
 Value* build_stack(GraphBuilder& b, const Stack& stack) {

@@ -9,7 +9,7 @@ namespace {
 
 Value* alone(GraphBuilder& b, const Node& matmul) {
   Attributes attributes = matmul.attributes;
-  if (matmul.operand(0)->dtype() != DType::f32) attributes["result"] = std::string(name(DType::f32));
+  if (matmul.operand(0)->dtype() != DType::f32) attributes.set(attr::result, std::string(name(DType::f32)));
   return b.create(Op::matmul, own_operands(matmul), std::move(attributes))->result();
 }
 
@@ -36,7 +36,7 @@ void inline_body(const Graph& body, Graph& graph, Node* place, std::string_view 
 Node* matmul_with_body(GraphBuilder& b, const Node& matmul, llvm::ArrayRef<Value*> arguments,
                        WriteBody write) {
   Attributes attributes = matmul.attributes;
-  attributes.erase("result");  // the body says it
+  attributes.remove(attr::result);  // the body says it
   auto body = write(infer_body_inputs(Op::matmul, matmul.operands(), arguments, attributes));
   llvm::SmallVector<Value*, 4> operands(matmul.operands());
   llvm::append_range(operands, arguments);

@@ -11,7 +11,7 @@ CheapNodes::CheapNodes(const Graph& graph) {
 }
 
 bool CheapNodes::depends_on_nothing(const Node& node) const {
-  if (node.is(Op::constant)) return !node.has("values");
+  if (node.is(Op::constant)) return !node.has(attr::values);
   if (node.is(Op::iota) || node.is(Op::random)) return true;
   if (!node.is(Op::pointwise) && !node.is(Op::convert) && !node.is(Op::broadcast)) return false;
   return llvm::all_of(node.operands(),

@@ -56,7 +56,7 @@ class Fuser {
 
   bool is_fusable(const Node& node) const {
     const bool fits = info(node.op()).has(Trait::fusable) && !info(node.op()).has(Trait::view);
-    return fits && !node.has("values") && !(options_.stays && options_.stays(node));
+    return fits && !node.has(attr::values) && !(options_.stays && options_.stays(node));
   }
 
   /// Views that matmuls and other readers of memory take as they are.
@@ -165,7 +165,7 @@ class Fuser {
     std::vector<Node*> readers;
     const auto is_replaced = [&](const Node& state) {
       return llvm::any_of(number.result()->users(), [&](const Node* user) {
-        return user->is(Op::update) && user->string_attr("state") == state.string_attr("name");
+        return user->is(Op::update) && user->get(attr::state) == state.get(attr::name);
       });
     };
     for (Node* node : order_)
@@ -241,7 +241,7 @@ class Fuser {
   bool sums_beside_update(const llvm::DenseSet<const Node*>& members) const {
     const auto updates = [&](const Node* user) {
       if (!user->is(Op::update)) return false;
-      const State* state = graph_.module().find_state(user->string_attr("state"));
+      const State* state = graph_.module().find_state(user->get(attr::state));
       return state && (state->role == Role::parameter || state->role == Role::optimizer);
     };
     const auto writes = [&](const Node* node) {

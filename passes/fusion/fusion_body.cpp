@@ -49,7 +49,7 @@ Value* FusionBody::input(Value* outside, const IterationSpace::Axes& axes) {
   for (const Input& known : inputs_)
     if (known.outside == outside && known.axes == axes) return known.inner;
   Node* node = graph_->create(Op::input, {}, outside->type);
-  node->attributes["name"] = fmt::format("a{}", inputs_.size());
+  node->set(attr::name, fmt::format("a{}", inputs_.size()));
   inputs_.push_back({outside, axes, node->result()});
   return node->result();
 }

@@ -20,7 +20,7 @@ MatmulSpec renamed(const MatmulSpec& spec, const std::string& first) {
 }
 
 Member member_of(Node* node, unsigned side) {
-  const MatmulSpec spec = parse_matmul_spec(node->string_attr("spec"));
+  const MatmulSpec spec = parse_matmul_spec(node->get(attr::spec));
   return {node, side, renamed(spec, side == 0 ? spec.b : spec.a)};
 }
 

@@ -47,7 +47,7 @@ Node* bias_add(const Value* value, int64_t axis) {
   if (add->operand(0) == add->operand(1)) return nullptr;
   const Node* broadcast = add->operand(add->operand(0) == value ? 1 : 0)->node();
   if (!broadcast->is(Op::broadcast) || parameter_name(broadcast->operand(0)).empty()) return nullptr;
-  return broadcast->ints_attr("axes") == std::vector<int64_t>{axis} ? add : nullptr;
+  return broadcast->get(attr::axes) == std::vector<int64_t>{axis} ? add : nullptr;
 }
 
 std::string bias_name(const Node& add) {
@@ -100,7 +100,7 @@ void merge_sharing(Graph& graph, Members members, const Stack& stack) {
   Value* operands[2];
   operands[head.side] = weights;
   operands[1 - head.side] = head.other();
-  Value* whole = b.matmul(operands[0], operands[1], head.node->string_attr("spec"));
+  Value* whole = b.matmul(operands[0], operands[1], head.node->get(attr::spec));
   if (!targets.biases.empty()) {
     record(graph.module(), targets.biases);
     whole = b.add(whole, b.broadcast(build_stack(b, targets.biases), {axis}, whole->shape()));

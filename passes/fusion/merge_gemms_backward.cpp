@@ -31,7 +31,7 @@ bool is_inner_add(const Node& node) {
 /// A matmul that sums over the first letter of a parameter, letters named after the result's.
 std::optional<Member> summing_member(Value* term) {
   if (!is_product(*term->node()) || !only_use(term)) return std::nullopt;
-  const MatmulSpec plain = parse_matmul_spec(term->node()->string_attr("spec"));
+  const MatmulSpec plain = parse_matmul_spec(term->node()->get(attr::spec));
   const MatmulSpec spec = renamed(plain, plain.out);
   for (unsigned side : {0u, 1u}) {
     Member member{term->node(), side, spec};
@@ -51,7 +51,7 @@ Value* merged_sum(GraphBuilder& b, Members members, const Stack& stack) {
   Value* operands[2];
   operands[head.side] = build_stack(b, stack);
   operands[1 - head.side] = b.concat(others, static_cast<int64_t>(letters.find(letter)));
-  return b.matmul(operands[0], operands[1], head.node->string_attr("spec"));
+  return b.matmul(operands[0], operands[1], head.node->get(attr::spec));
 }
 
 bool merge_sum(Graph& graph, Node* root) {
@@ -99,7 +99,7 @@ namespace {
 /// The matmuls of concat's operands with one other value in one role, one an operand; empty where there are
 /// none.
 Members users_of_parts(const Node& concat) {
-  const int64_t axis = concat.int_attr("axis");
+  const int64_t axis = concat.get(attr::axis);
   auto fits = [&](const Member& m, const Value* part) {
     if (m.stacked() != part) return false;
     const char letter = m.stacked_letters()[static_cast<size_t>(axis)];
@@ -152,7 +152,7 @@ bool merge_parts(Graph& graph, Node* concat) {
   const Member& head = members[0];
   const int64_t ready = std::max(at.lookup(concat), at.lookup(head.other()->node()));
   if (place && at.lookup(place) <= ready) return false;
-  const char letter = head.stacked_letters()[static_cast<size_t>(concat->int_attr("axis"))];
+  const char letter = head.stacked_letters()[static_cast<size_t>(concat->get(attr::axis))];
   GraphBuilder b(graph, place);
   std::vector<Node*> nodes;
   for (const Member& member : members) nodes.push_back(member.node);
@@ -160,7 +160,7 @@ bool merge_parts(Graph& graph, Node* concat) {
   Value* operands[2];
   operands[head.side] = concat->result();
   operands[1 - head.side] = head.other();
-  Value* whole = b.matmul(operands[0], operands[1], head.node->string_attr("spec"));
+  Value* whole = b.matmul(operands[0], operands[1], head.node->get(attr::spec));
   inherit_marks(*head.node, *whole->node());
   replace_by_slices(graph, b, whole, static_cast<int64_t>(head.letters.out.find(letter)), nodes);
   return true;

@@ -51,10 +51,10 @@ class Assigner {
 
   Layout leaf_layout(const Node& node) {
     const Value* value = node.result();
-    if (node.is(Op::input)) return dense(add_buffer(node.string_attr("name"), Role::input, *value), *value);
+    if (node.is(Op::input)) return dense(add_buffer(node.get(attr::name), Role::input, *value), *value);
     if (node.is(Op::constant)) return constant_layout(node);
-    if (node.is(Op::state)) return dense(state_buffer(node.string_attr("name")), *value);
-    const std::string& parameter = node.string_attr("name");
+    if (node.is(Op::state)) return dense(state_buffer(node.get(attr::name)), *value);
+    const std::string& parameter = node.get(attr::name);
     const State* flat = module_.find_parameter_state(parameter, value->dtype());
     if (!flat)
       fail_with(Status::internal,
@@ -68,7 +68,7 @@ class Assigner {
   Layout constant_layout(const Node& node) {
     const int index = add_buffer("constant", Role::constant, *node.result());
     Buffer& buffer = module_.buffers[index];
-    for (double value : node.floats_attr("values")) append_number(buffer, value);
+    for (double value : node.get(attr::values)) append_number(buffer, value);
     return dense(index, *node.result());
   }
 
@@ -121,7 +121,7 @@ class Assigner {
     if (is_view(node) && node.operand(0)->layout && (is_state_memory(*node.operand(0)->layout)))
       node.result()->layout = view_layout(node, *node.operand(0)->layout);
     if (!node.is(Op::concat)) return;
-    const int64_t axis = node.int_attr("axis");
+    const int64_t axis = node.get(attr::axis);
     const std::optional<Layout> first = node.operand(0)->layout;
     if (!first || !is_state_memory(*first)) return;
     Dim offset = first->offset;
@@ -164,9 +164,9 @@ class Assigner {
     Value* operand = view.operand(0);
     if (request.axis >= 0) return;
     if (view.is(Op::slice)) {
-      const int64_t axis = view.int_attr("axis");
+      const int64_t axis = view.get(attr::axis);
       requests_[operand].push_back(
-          {request.layout, axis, view.dim_attr("begin"), view.result()->shape()[axis]});
+          {request.layout, axis, view.get(attr::begin), view.result()->shape()[axis]});
     } else if (auto layout = operand_layout(view, request.layout)) {
       requests_[operand].push_back({*layout});
     }
@@ -227,7 +227,7 @@ class Assigner {
     if (!is_compact(transpose, rows) || !llvm::all_of(rows.users(), is_gradient)) return std::nullopt;
     const std::vector<Dim> dense = dense_strides(rows.shape());
     std::vector<Dim> strides(dense.size());
-    for (const auto& [i, dim] : llvm::enumerate(transpose.ints_attr("permutation")))
+    for (const auto& [i, dim] : llvm::enumerate(transpose.get(attr::permutation)))
       strides[static_cast<size_t>(dim)] = dense[i];
     return strides;
   }
@@ -273,7 +273,7 @@ class Assigner {
 
   void ask_parts(const Node& concat) {
     Layout part = *concat.result()->layout;
-    const int64_t axis = concat.int_attr("axis");
+    const int64_t axis = concat.get(attr::axis);
     for (Value* operand : concat.operands()) {
       requests_[operand].push_back({part});
       part.offset += operand->shape()[axis] * part.strides[axis];
@@ -281,8 +281,8 @@ class Assigner {
   }
 
   void ask_segments(const Node& pack) {
-    const State* flat = module_.find_state(pack.string_attr("state"));
-    if (!flat) fail("{}: state \"{}\" is not declared", pack.describe(), pack.string_attr("state"));
+    const State* flat = module_.find_state(pack.get(attr::state));
+    if (!flat) fail("{}: state \"{}\" is not declared", pack.describe(), pack.get(attr::state));
     for (auto [operand, segment] : llvm::zip(pack.operands(), flat->segments)) {
       Layout part = *pack.result()->layout;
       part.offset += segment.offset;
@@ -294,7 +294,7 @@ class Assigner {
   void ask_in_state(const Node& update) {
     if (update.operands().size() != 1) return;
     Value* value = update.operand(0);
-    const Layout place = dense(state_buffer(update.string_attr("state")), *value);
+    const Layout place = dense(state_buffer(update.get(attr::state)), *value);
     if (overwrites_.grant(*value, place)) requests_[value].push_back({place});
   }
 

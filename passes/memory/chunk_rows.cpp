@@ -100,8 +100,8 @@ class RowChunker {
   Node* clone(const Node& node, llvm::ArrayRef<Value*> operands, int64_t axes) {
     Node* twin = graph_.clone(node, operands, place_);
     twin->phase = Phase::forward;
-    if (node.is(Op::reduce)) twin->attributes["axes"] = shifted(node.ints_attr("axes"), 1 - axes);
-    if (node.is(Op::broadcast)) twin->attributes["axes"] = std::vector<int64_t>{0};
+    if (node.is(Op::reduce)) twin->set(attr::axes, shifted(node.get(attr::axes), 1 - axes));
+    if (node.is(Op::broadcast)) twin->set(attr::axes, std::vector<int64_t>{0});
     for (const auto& result : twin->results()) {
       result->type.shape = chunk_shape(*result, axes);
       result->name.clear();
@@ -116,7 +116,7 @@ class RowChunker {
 
   Value* multiplied(const Node& matmul, Value* sum) {
     const std::string rows = rows_of(matmul);
-    const MatmulSpec spec = parse_matmul_spec(matmul.string_attr("spec"));
+    const MatmulSpec spec = parse_matmul_spec(matmul.get(attr::spec));
     const auto operand = [&](unsigned i) {
       const bool has_rows = (i == 0 ? spec.a : spec.b).starts_with(rows);
       return has_rows ? factor(matmul.operand(i), static_cast<int64_t>(rows.size())) : matmul.operand(i);
@@ -133,12 +133,12 @@ class RowChunker {
       if (region_.has(operand)) return row_letters(matmul, operand, region_.row_axes.lookup(operand));
     const Value* result = matmul.result();  // the seed's
     const auto axes = static_cast<size_t>(region_.row_axes.lookup(result));
-    return parse_matmul_spec(matmul.string_attr("spec")).out.substr(0, axes);
+    return parse_matmul_spec(matmul.get(attr::spec)).out.substr(0, axes);
   }
 
   Value* summed_rows(const Node& reduce) {
     const int64_t axes = region_.row_axes.lookup(reduce.operand(0));
-    const bool all = static_cast<int64_t>(reduce.ints_attr("axes").size()) > axes;
+    const bool all = static_cast<int64_t>(reduce.get(attr::axes).size()) > axes;
     Value* from = chunk(reduce.operand(0), axes);
     Value* sum = b_.sum(from, leading_axes(all ? from->rank() : 1));
     Value* before = sums_.lookup(reduce.result());
@@ -179,7 +179,7 @@ class RowChunker {
       case RowSource::repeated:
         return repeated(*value, axes, type);
       case RowSource::column:
-        return front_.iota(type, value->node()->int_attr("axis") - axes + 1);
+        return front_.iota(type, value->node()->get(attr::axis) - axes + 1);
       default:
         return sliced(value, axes);
     }
@@ -199,7 +199,7 @@ class RowChunker {
     if (const auto number = splat(&value)) return front_.constant(*number, type);
     const Node& node = *value.node();
     Value* source = node.operand(0);
-    const auto& dims = node.ints_attr("axes");
+    const auto& dims = node.get(attr::axes);
     if (dims.empty() || dims[0] >= axes) return front_.broadcast(source, shifted(dims, 1 - axes), type.shape);
     if (source->rank() != axes)
       source = b_.broadcast(source, dims, Shape(value.shape().begin(), value.shape().begin() + axes));

@@ -19,7 +19,7 @@ constexpr size_t kResult = 2;
 class Slot {
  public:
   Slot(const Node& matmul, size_t index, const Symbols& symbols) : index_(index), symbols_(symbols) {
-    const MatmulSpec spec = parse_matmul_spec(matmul.string_attr("spec"));
+    const MatmulSpec spec = parse_matmul_spec(matmul.get(attr::spec));
     letters_ = {spec.a, spec.b, spec.out};
     values_ = {matmul.operand(0), matmul.operand(1), matmul.result()};
   }

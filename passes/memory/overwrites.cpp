@@ -22,7 +22,7 @@ const Value& behind_views(const Value& value) {
 std::optional<Layout> place_behind_views(const Value& value, std::optional<Layout> place) {
   for (const Node* view = value.node(); place && is_view(*view); view = view->operand(0)->node()) {
     if (view->is(Op::slice))
-      place->offset = place->offset - view->dim_attr("begin") * place->strides[view->int_attr("axis")];
+      place->offset = place->offset - view->get(attr::begin) * place->strides[view->get(attr::axis)];
     else
       place = operand_layout(*view, *place);
   }
@@ -120,7 +120,7 @@ class Overwrites::Makers {
       add(value, place);
       return;
     }
-    const State& state = *graph.module().find_state(value.node()->string_attr("state"));
+    const State& state = *graph.module().find_state(value.node()->get(attr::state));
     for (auto [part, segment] : llvm::zip(value.node()->operands(), state.segments))
       add(*part, {place.buffer, place.offset + segment.offset, dense_strides(part->shape())});
   }

@@ -52,7 +52,7 @@ class RegionFinder {
     const Value* result = seed_.result();
     if (seed_.body || !in_forward(seed_) || !is_float(result->dtype()) || graph_.is_output(result))
       return false;
-    const std::string rows = leading_rows(parse_matmul_spec(seed_.string_attr("spec")));
+    const std::string rows = leading_rows(parse_matmul_spec(seed_.get(attr::spec)));
     const auto axes = static_cast<int64_t>(rows.size());
     region_.rows = leading_elements(result->shape(), axes);
     region_.columns = trailing(result->shape(), axes);
@@ -148,7 +148,7 @@ class RegionFinder {
   Role role_of_broadcast(const Node& node) const {
     const Value &row = *node.operand(0), &to = *node.result();
     const int64_t axes = axes_of(&row);
-    const bool fits = axes == row.rank() && are_axes(node.ints_attr("axes"), 0, axes) &&
+    const bool fits = axes == row.rank() && are_axes(node.get(attr::axes), 0, axes) &&
                       trailing(to.shape(), axes) == region_.columns;
     return fits ? Role(RowRole::rowwise) : std::nullopt;
   }
@@ -165,7 +165,7 @@ class RegionFinder {
   Role role_of_reduce(const Node& node) const {
     const Value* from = node.operand(0);
     if (!region_.has_columns(from)) return std::nullopt;
-    const auto& reduced = node.ints_attr("axes");
+    const auto& reduced = node.get(attr::axes);
     const int64_t axes = axes_of(from);
     if (are_axes(reduced, axes, from->rank())) return RowRole::rowwise;
     const bool all_rows = are_axes(reduced, 0, axes) || are_axes(reduced, 0, from->rank());
@@ -176,7 +176,7 @@ class RegionFinder {
     if (node.body || !is_float(node.result()->dtype())) return std::nullopt;
     const Value* wide = region_.has(node.operand(0)) ? node.operand(0) : node.operand(1);
     const std::string rows = row_letters(node, wide, axes_of(wide));
-    const MatmulSpec spec = parse_matmul_spec(node.string_attr("spec"));
+    const MatmulSpec spec = parse_matmul_spec(node.get(attr::spec));
     const std::string& other = wide == node.operand(0) ? spec.b : spec.a;
     const auto in = [&](const std::string& letters) {
       return llvm::any_of(rows, [&](char row) { return smelt::has(letters, row); });
@@ -217,12 +217,12 @@ std::vector<Value*> row_outputs(const Graph& graph, const RowRegion& region) {
 }
 
 std::string row_letters(const Node& matmul, const Value* value, int64_t row_axes) {
-  const MatmulSpec spec = parse_matmul_spec(matmul.string_attr("spec"));
+  const MatmulSpec spec = parse_matmul_spec(matmul.get(attr::spec));
   return (value == matmul.operand(0) ? spec.a : spec.b).substr(0, static_cast<size_t>(row_axes));
 }
 
 std::string flat_spec(const Node& matmul, const std::string& rows) {
-  MatmulSpec spec = parse_matmul_spec(matmul.string_attr("spec"));
+  MatmulSpec spec = parse_matmul_spec(matmul.get(attr::spec));
   for (std::string* letters : {&spec.a, &spec.b, &spec.out})
     if (letters->starts_with(rows)) letters->erase(0, rows.size() - 1);
   return spec.str();
@@ -232,7 +232,7 @@ RowSource row_source(const Value* value, int64_t row_axes) {
   const Node& node = *value->node();
   if (splat(value)) return RowSource::repeated;
   if (node.is(Op::broadcast)) {
-    const auto& axes = node.ints_attr("axes");
+    const auto& axes = node.get(attr::axes);
     const auto of_rows = llvm::count_if(axes, [&](int64_t axis) { return axis < row_axes; });
     const bool columns_alone = of_rows == 0;
     const bool rows_alone = of_rows == static_cast<int64_t>(axes.size()) && row_axes < value->rank();
@@ -241,7 +241,7 @@ RowSource row_source(const Value* value, int64_t row_axes) {
   if (node.is(Op::pointwise) || node.is(Op::convert)) return RowSource::computed;
   const bool leaf = node.is(Op::input) || node.is(Op::state) || node.is(Op::parameter);
   if (row_axes == value->rank() || leaf) return RowSource::in_memory;
-  return node.is(Op::iota) && node.int_attr("axis") >= row_axes ? RowSource::column : RowSource::none;
+  return node.is(Op::iota) && node.get(attr::axis) >= row_axes ? RowSource::column : RowSource::none;
 }
 
 }  // namespace smelt

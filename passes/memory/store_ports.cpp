@@ -41,7 +41,7 @@ Value* converted(GraphBuilder& b, Value* value, DType dtype) {
 bool is_port(const Node& node) { return node.is(Op::input) || node.is(Op::parameter); }
 
 void store_input(Graph& graph, Node& input, DType storage) {
-  const std::string name = input.string_attr("name");
+  const std::string name = input.get(attr::name);
   const Type type = stored(input.result()->type, storage);
   declare(graph.module(), name, type, contents(type.dtype));
   GraphBuilder b(graph, &input);
@@ -61,7 +61,7 @@ void store_output(Graph& graph, const Graph::Output& output, DType storage) {
 
 bool reads(const Graph& graph, const Module::Parameter& parameter) {
   return llvm::any_of(graph.nodes(), [&](const auto& node) {
-    return node->is(Op::parameter) && node->string_attr("name") == parameter.name;
+    return node->is(Op::parameter) && node->get(attr::name) == parameter.name;
   });
 }
 

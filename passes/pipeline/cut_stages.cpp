@@ -132,7 +132,7 @@ using ParameterStages = std::map<std::string, std::set<int64_t>, std::less<>>;
 void add_stages(const GraphCutter& cutter, const CutStagesOptions& options, ParameterStages& stages) {
   for (int64_t part = 0; part < options.parts(); ++part)
     for (const Node* node : cutter.needs(part).nodes)
-      if (node->is(Op::parameter)) stages[node->string_attr("name")].insert(part % options.stages);
+      if (node->is(Op::parameter)) stages[node->get(attr::name)].insert(part % options.stages);
 }
 
 void keep_parameters(Module& module, const ParameterStages& stages, int64_t stage) {

@@ -96,7 +96,7 @@ class PhaseSplitter {
       output = std::prev(forward_->outputs.end());
     }
     Node* input = backward_->create(Op::input, {}, {value->type});
-    input->attributes["name"] = output->name;
+    input->set(attr::name, output->name);
     input->source = value->node()->source;
     input->result()->sharding = value->sharding;
     return input->result();
@@ -106,7 +106,7 @@ class PhaseSplitter {
   static void drop_unread(Graph& graph) {
     graph.prune();
     for (Node* input : graph.inputs()) {
-      const llvm::StringRef name = input->string_attr("name");
+      const llvm::StringRef name = input->get(attr::name);
       const bool is_sent = name.starts_with("values.") || name.starts_with("gradients.");
       if (is_sent && input->result()->users().empty() && !graph.is_output(input->result()))
         graph.erase(input);

@@ -6,7 +6,7 @@ bool allow_tf32(Graph& graph, const AllowTf32Options&) {
   bool changed = false;
   for (const auto& node : graph.nodes()) {
     if (!node->is(Op::matmul) || node->operand(0)->dtype() != DType::f32) continue;
-    node->attributes["tf32"] = true;
+    node->set(attr::tf32, true);
     changed = true;
   }
   return changed;

@@ -21,7 +21,7 @@ Type typed(const Value& value, DType dtype) { return {dtype, value.shape()}; }
 bool is_read(const Module& module, const std::string& state) {
   return llvm::any_of(module.graphs, [&](const auto& graph) {
     return llvm::any_of(graph->nodes(), [&](const auto& node) {
-      return node->is(Op::state) && node->string_attr("name") == state;
+      return node->is(Op::state) && node->get(attr::name) == state;
     });
   });
 }
@@ -29,7 +29,7 @@ bool is_read(const Module& module, const std::string& state) {
 void narrow_gradients(Graph& graph, DType storage) {
   for (const auto& node : graph.nodes()) {
     if (!node->is(Op::update)) continue;
-    State* state = graph.module().find_state(node->string_attr("state"));
+    State* state = graph.module().find_state(node->get(attr::state));
     if (state && state->role == Role::gradient && !is_read(graph.module(), state->name))
       state->dtype = storage;
   }
@@ -144,7 +144,7 @@ class Narrower {
     if (before) fusion->phase = before->phase;
     fusion->body = std::make_unique<Graph>(graph_.module());
     Node* input = fusion->body->create(Op::input, {}, value->type);
-    input->attributes["name"] = std::string("a0");
+    input->set(attr::name, std::string("a0"));
     Node* convert = fusion->body->create(Op::convert, {input->result()}, {typed(*value, dtype)});
     fusion->body->outputs.push_back({"r0", convert->result()});
     return fusion->result();
@@ -179,8 +179,7 @@ class Narrower {
 
   bool has_kept_ports() const {
     return llvm::any_of(graph_.outputs, [&](const Graph::Output& output) { return is_kept(output.name); }) ||
-           llvm::any_of(graph_.inputs(),
-                        [&](const Node* input) { return is_kept(input->string_attr("name")); });
+           llvm::any_of(graph_.inputs(), [&](const Node* input) { return is_kept(input->get(attr::name)); });
   }
 
   /// Both stages at a boundary know its type without each other.
@@ -197,7 +196,7 @@ class Narrower {
 
   void find_kept_inputs() {
     for (const Node* input : graph_.inputs()) {
-      const std::string& name = input->string_attr("name");
+      const std::string& name = input->get(attr::name);
       if (input->result()->dtype() == DType::f32 && is_kept(name) && kept_type(name) == storage_)
         kept_inputs_.insert(input->result());
     }
@@ -270,7 +269,7 @@ class Narrower {
     if (node.is(Op::attention) || node.is(Op::attention_grad))
       for (unsigned i = 0; i < own_operands(node).size(); ++i) require(node, i, storage_);
     if (node.is(Op::update))
-      if (const State* state = graph_.module().find_state(node.string_attr("state")))
+      if (const State* state = graph_.module().find_state(node.get(attr::state)))
         require(node, 0, state->dtype);
   }
 
@@ -278,7 +277,7 @@ class Narrower {
     if (!is_float(matmul.operand(0)->dtype()) && !is_float(matmul.operand(1)->dtype())) return;
     for (unsigned i = 0; i < 2; ++i) require(matmul, i, storage_);
     if (!matmul.body && matmul.result()->dtype() != storage_)
-      matmul.attributes["result"] = std::string(name(matmul.result()->dtype()));
+      matmul.set(attr::result, std::string(name(matmul.result()->dtype())));
   }
 
   void require(Node& node, unsigned operand, DType dtype) {

@@ -50,7 +50,7 @@ Node* with_rest(Graph& graph, Node* attention) {
   Node* wider = graph.create(Op::attention, attention->operands(), types, attention);
   wider->source = attention->source;
   wider->attributes = attention->attributes;
-  wider->attributes["rest"] = true;
+  wider->set(attr::rest, true);
   wider->body = std::move(attention->body);
   inherit_marks(*attention, *wider);
   for (const auto& result : attention->results()) {
@@ -85,7 +85,7 @@ void read_rest(Graph& graph, Node& fusion, const Value* y, Value* rest) {
   for (const BodyArgument& argument : body_arguments(fusion)) {
     if (behind_views(argument.operand) != y) continue;
     Node* input = fusion.body->create(Op::input, {}, argument.input->type, first_computation(*fusion.body));
-    input->attributes["name"] = fmt::format("a{}", fusion.operands().size());
+    input->set(attr::name, fmt::format("a{}", fusion.operands().size()));
     fusion.add_operand(seen_alike(graph, argument.operand, rest, &fusion));
     add_in_body(*fusion.body, argument.input, input->result());
   }

@@ -21,7 +21,7 @@ bool has(const std::string& letters, char letter) { return letters.find(letter) 
 /// The axes of the result that the rows of the weight at operand `side` are, in order; nothing where a row,
 /// which is all but the last of its dims, is not the weights of one output.
 std::optional<std::vector<int64_t>> output_axes(const Node& matmul, unsigned side) {
-  const MatmulSpec spec = parse_matmul_spec(matmul.string_attr("spec"));
+  const MatmulSpec spec = parse_matmul_spec(matmul.get(attr::spec));
   const std::string &weight = side == 0 ? spec.a : spec.b, &other = side == 0 ? spec.b : spec.a;
   if (weight.size() < 2 || !has(other, weight.back()) || has(spec.out, weight.back())) return std::nullopt;
   std::vector<int64_t> axes;
@@ -38,13 +38,12 @@ bool multiplies(const Node& user, const Value& weight) {
 }
 
 bool gathers_rows(const Node& user, const Value& weight) {
-  return user.is(Op::gather) && user.operand(0) == &weight && user.int_attr("axis") == 0 &&
-         weight.rank() == 2;
+  return user.is(Op::gather) && user.operand(0) == &weight && user.get(attr::axis) == 0 && weight.rank() == 2;
 }
 
 bool stacks(const Node& user) {
   const auto is_parameter = [](const Value* value) { return value->node()->is(Op::parameter); };
-  return user.is(Op::concat) && user.int_attr("axis") == 0 && llvm::all_of(user.operands(), is_parameter) &&
+  return user.is(Op::concat) && user.get(attr::axis) == 0 && llvm::all_of(user.operands(), is_parameter) &&
          !user.graph().is_output(user.result()) &&
          llvm::all_of(user.result()->users(), [&](const Node* n) { return multiplies(*n, *user.result()); });
 }
@@ -64,7 +63,7 @@ class WeightChoice {
  private:
   void look(const Node& parameter) {
     const Value& weight = *parameter.result();
-    const std::string& name = parameter.string_attr("name");
+    const std::string& name = parameter.get(attr::name);
     const State* flat = module_.state_of_parameter(name);
     bool fits = flat && flat->name == kParameters && weight.dtype() == DType::f32 && weight.rank() >= 2 &&
                 !parameter.graph().is_output(&weight);
@@ -83,10 +82,10 @@ class WeightChoice {
     for (const auto& graph : module_.graphs)
       for (const auto& node : graph->nodes())
         if (stacks(*node) && !llvm::all_of(node->operands(), [&](Value* v) { return is_taken(*v); }))
-          for (const Value* part : node->operands()) taken_.erase(part->node()->string_attr("name"));
+          for (const Value* part : node->operands()) taken_.erase(part->node()->get(attr::name));
     return taken_.size() != before;
   }
-  bool is_taken(const Value& part) const { return taken_.count(part.node()->string_attr("name")) != 0; }
+  bool is_taken(const Value& part) const { return taken_.count(part.node()->get(attr::name)) != 0; }
 
   const Module& module_;
   std::set<std::string> taken_, refused_;
@@ -171,7 +170,7 @@ class Rewriter {
   bool is_weight(const Value& value) const {
     const Node& node = *value.node();
     if (value.dtype() != DType::f32) return false;
-    if (node.is(Op::parameter)) return names_.count(node.string_attr("name")) != 0;
+    if (node.is(Op::parameter)) return names_.count(node.get(attr::name)) != 0;
     return node.is(Op::concat) && stacks(node) && is_weight(*node.operand(0));
   }
 
@@ -191,7 +190,7 @@ class Rewriter {
     llvm::SmallVector<Value*, 4> values;
     for (const Node* part : parts(weight)) {
       const Type type{DType::i8, part->result()->shape()};
-      values.push_back(b.create(Op::parameter, {}, {{"name", part->string_attr("name")}}, type)->result());
+      values.push_back(b.create(Op::parameter, {}, {attr::name(part->get(attr::name))}, type)->result());
     }
     return stacked(b, values);
   }
@@ -201,8 +200,8 @@ class Rewriter {
     Value* all = b.state(kQuantizedScales);
     llvm::SmallVector<Value*, 4> values;
     for (const Node* part : parts(weight)) {
-      const auto at = llvm::find_if(state.segments,
-                                    [&](const Segment& s) { return s.name == part->string_attr("name"); });
+      const auto at =
+          llvm::find_if(state.segments, [&](const Segment& s) { return s.name == part->get(attr::name); });
       Value* rows = b.slice(all, 0, at->offset, at->elements());
       const Shape& shape = part->result()->shape();
       values.push_back(shape.size() == 2 ? rows : b.reshape(rows, Shape(shape.begin(), shape.end() - 1)));
@@ -223,8 +222,7 @@ class Rewriter {
     Value* operands[2] = {matmul.operand(0), matmul.operand(1)};
     operands[side] = bytes(b, weight);
     if (!in_place_) operands[side] = b.convert(operands[side], DType::f32);
-    Node* product = b.create(Op::matmul, operands,
-                             {{"spec", matmul.string_attr("spec")}, {"result", std::string("f32")}});
+    Node* product = b.create(Op::matmul, operands, {attr::spec(matmul.get(attr::spec)), attr::result("f32")});
     Value* factors = b.broadcast(scales(b, weight), *output_axes(matmul, side), product->result()->shape());
     return b.mul(product->result(), factors);
   }

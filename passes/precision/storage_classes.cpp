@@ -13,8 +13,8 @@ namespace {
 
 bool is_narrow_float(DType type) { return type == DType::bf16 || type == DType::f16; }
 
-const State* state_of(const Node& node, std::string_view attribute) {
-  return node.graph().module().find_state(node.string_attr(attribute));
+const State* state_of(const Node& node, AttributeName<std::string> attribute) {
+  return node.graph().module().find_state(node.get(attribute));
 }
 
 /// Which values of a body depend on activations other than by reductions.
@@ -124,8 +124,8 @@ void StorageClasses::add(const Node& node) {
       if (node.body) return add_body(node);
       // Of weights of i8, which are scaled afterwards: f16 may not hold their sums.
       if (takes_part(node.result()))
-        (node.has("result") ? constraints(node.result()).must_be_wide : constraints(node.result()).narrow) =
-            true;
+        (node.has(attr::result) ? constraints(node.result()).must_be_wide
+                                : constraints(node.result()).narrow) = true;
       activation_[node.result()] = true;
       return;
     case Op::attention:
@@ -173,7 +173,7 @@ void StorageClasses::add_parameter(const Node& parameter) {
   const Module& module = graph_.module();
   activation_[parameter.result()] = true;
   if (!takes_part(parameter.result())) return;
-  const std::string& name = parameter.string_attr("name");
+  const std::string& name = parameter.get(attr::name);
   const bool wide = module.find_parameter_state(name, DType::f32) != nullptr;
   const bool narrow = module.find_parameter_state(name, DType::bf16) != nullptr ||
                       module.find_parameter_state(name, DType::f16) != nullptr;
@@ -226,7 +226,7 @@ void StorageClasses::add_attention(const Node& node) {
 
 void StorageClasses::add_update(const Node& update) {
   const Value* value = update.operand(0);
-  const State* state = state_of(update, "state");
+  const State* state = state_of(update, attr::state);
   if (!takes_part(value) || !state) return;
   constraints(value).read = true;
   (is_narrow_float(state->dtype) ? constraints(value).must_be_narrow : constraints(value).must_be_wide) =

@@ -204,7 +204,7 @@ const Node* find_row_factor(const Graph& graph, const Value* value, int depth) {
 
 RowSpace space_of(const Node& broadcast) {
   RowSpace space{broadcast.result()->shape(), {}};
-  const auto& kept = broadcast.ints_attr("axes");
+  const auto& kept = broadcast.get(attr::axes);
   for (int64_t i = 0; i < broadcast.result()->rank(); ++i)
     if (!llvm::is_contained(kept, i)) space.axes.push_back(i);
   return space;

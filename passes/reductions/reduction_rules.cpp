@@ -28,7 +28,7 @@ bool is_statistic(const Node& node) {
 }
 
 bool same_broadcasts(const Node& a, const Node& b) {
-  return a.ints_attr("axes") == b.ints_attr("axes") && a.operand(0)->shape() == b.operand(0)->shape();
+  return a.get(attr::axes) == b.get(attr::axes) && a.operand(0)->shape() == b.operand(0)->shape();
 }
 
 }  // namespace
@@ -67,7 +67,7 @@ bool hoist_broadcast(ReductionContext& context, Node& node) {
   Value* small = context.emit.pointwise(node.scalar_op, operands);
   context.record(ReductionRule::hoist, node);
   context.replace(node.result(),
-                  context.emit.broadcast(small, model->ints_attr("axes"), node.result()->shape()));
+                  context.emit.broadcast(small, model->get(attr::axes), node.result()->shape()));
   return true;
 }
 

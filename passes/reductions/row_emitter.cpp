@@ -48,7 +48,7 @@ Node* RowEmitter::earlier_twin(Node* node) {
 }
 
 Value* RowEmitter::splat(double value, const Type& type) {
-  return make({.op = Op::constant, .attributes = {{"value", value}}}, {}, {type})->result();
+  return make({.op = Op::constant, .attributes = {attr::value(value)}}, {}, {type})->result();
 }
 
 Value* RowEmitter::folded(ScalarOp op, llvm::ArrayRef<Value*> operands) {
@@ -72,7 +72,7 @@ Value* RowEmitter::broadcast(Value* value, std::vector<int64_t> axes, Shape shap
   if (value->shape() == shape) return value;
   const Type type{value->dtype(), std::move(shape)};
   if (auto constant = smelt::splat(value)) return splat(*constant, type);
-  return make({.op = Op::broadcast, .attributes = {{"axes", std::move(axes)}}}, {value}, {type})->result();
+  return make({.op = Op::broadcast, .attributes = {attr::axes(std::move(axes))}}, {value}, {type})->result();
 }
 
 Value* RowEmitter::along(Value* row, const RowSpace& space) {
@@ -82,7 +82,7 @@ Value* RowEmitter::along(Value* row, const RowSpace& space) {
 Value* RowEmitter::row_value(Node* node, const RowSpace& space) {
   const std::vector<int64_t> kept = space.row_axes();
   std::vector<int64_t> axes;
-  for (int64_t axis : node->ints_attr("axes")) axes.push_back(llvm::find(kept, axis) - kept.begin());
+  for (int64_t axis : node->get(attr::axes)) axes.push_back(llvm::find(kept, axis) - kept.begin());
   return broadcast(node->operand(0), std::move(axes), space.row_shape());
 }
 
@@ -90,7 +90,7 @@ Node* RowEmitter::reduce(ReduceOp op, Value* value, const RowSpace& space) {
   llvm::SmallVector<Type, 2> types;
   for (ReduceType type : info(op).results)
     types.push_back({type == ReduceType::index ? DType::i32 : value->dtype(), space.row_shape()});
-  return make({.op = Op::reduce, .reduce = op, .attributes = {{"axes", space.axes}}}, {value}, types);
+  return make({.op = Op::reduce, .reduce = op, .attributes = {attr::axes(space.axes)}}, {value}, types);
 }
 
 Value* RowEmitter::count(const RowSpace& space, DType dtype) {

@@ -61,7 +61,7 @@ class RowEmitter {
     Op op;
     ScalarOp scalar{};
     ReduceOp reduce{};
-    std::map<std::string, Attribute, std::less<>> attributes{};
+    Attributes attributes{};
   };
   Node* make(Draft draft, llvm::ArrayRef<Value*> operands, llvm::ArrayRef<Type> types);
   Node* earlier_twin(Node* node);

@@ -22,7 +22,7 @@ bool is_constant(const Value& value) {
 
 /// Parameters that ranks have parts of, which they gather in every entry: then they run it together.
 bool gathers_state(const Node& node) {
-  return node.string_attr("kind") == "all_gather" && node.operand(0)->node()->is(Op::state);
+  return node.get(attr::kind) == "all_gather" && node.operand(0)->node()->is(Op::state);
 }
 
 /// What is wrong with the collective; empty: nothing is.
@@ -37,10 +37,10 @@ void add_faults(const Graph& graph, std::string_view axis, std::vector<std::stri
   const auto* entry = llvm::find_if(kEntryRows, [&](const EntryRow& row) { return row.name == graph.name; });
   if (entry == std::end(kEntryRows)) return;
   for (const auto& node : graph.nodes()) {
-    if (!node->is(Op::collective) || node->string_attr("axis") != axis) continue;
+    if (!node->is(Op::collective) || node->get(attr::mesh_axis) != axis) continue;
     const std::string_view why = fault(*node, *entry);
     if (!why.empty())
-      faults.push_back(fmt::format("{} {} of {} in @{}, {}", node->describe(), node->string_attr("kind"),
+      faults.push_back(fmt::format("{} {} of {} in @{}, {}", node->describe(), node->get(attr::kind),
                                    str(node->result()->type), graph.name, why));
   }
 }

@@ -15,8 +15,8 @@ bool depends_on_batch(const Value& value) {
 }
 
 bool is_exchanged(const Node& node, const ExchangeAddendsOptions& options) {
-  if (!node.is(Op::collective) || node.string_attr("kind") != "reduce_scatter") return false;
-  const bool adds = !node.has("sum") || node.string_attr("sum") == "add";
+  if (!node.is(Op::collective) || node.get(attr::kind) != "reduce_scatter") return false;
+  const bool adds = !node.has(attr::sum) || node.get(attr::sum) == "add";
   const Value& addends = *node.operand(0);
   return adds && is_float(addends.dtype()) && depends_on_batch(addends) &&
          mesh_axis(node).size <= options.most_ranks &&
@@ -30,14 +30,14 @@ Value* exchanged(GraphBuilder& b, const Node& sum, int64_t dim, int64_t ranks) {
   Shape parts = whole;
   parts[static_cast<size_t>(dim)] = sum.result()->shape()[static_cast<size_t>(dim)];
   parts.insert(parts.begin() + dim, Dim(ranks));
-  const Attributes attributes = {
-      {"kind", std::string("all_to_all")}, {"axis", sum.string_attr("axis")}, {"dim", dim + 1}, {"to", dim}};
+  const Attributes attributes = {attr::kind("all_to_all"), attr::mesh_axis(sum.get(attr::mesh_axis)),
+                                 attr::dim(dim + 1), attr::to(dim)};
   Value* given = b.reshape(sum.operand(0), parts);
   return b.reshape(b.create(Op::collective, {given}, attributes)->result(), whole);
 }
 
 Value* summed_by_this_rank(GraphBuilder& b, const Node& sum) {
-  const int64_t dim = sum.int_attr("dim"), ranks = mesh_axis(sum).size;
+  const int64_t dim = sum.get(attr::dim), ranks = mesh_axis(sum).size;
   const Dim part = sum.result()->shape()[static_cast<size_t>(dim)];
   Value* addends = exchanged(b, sum, dim, ranks);
   Value* all = nullptr;

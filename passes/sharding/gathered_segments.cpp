@@ -30,7 +30,7 @@ Sharding sharding_of(const Node& parameter) {
 const State* cut_flat_state(const Node& node) {
   if (!node.is(Op::parameter)) return nullptr;
   Module& module = node.graph().module();
-  const std::string& name = node.string_attr("name");
+  const std::string& name = node.get(attr::name);
   const State* flat = module.find_parameter_state(name, node.result()->dtype());
   if (!flat) flat = module.state_of_parameter(name);
   return flat && !flat->cut.empty() ? flat : nullptr;
@@ -53,7 +53,7 @@ Value* GatheredSegments::read_copy(const Node& parameter, const State& copy) {
 }
 
 Value* GatheredSegments::slice_of(const Node& parameter, const State& flat, bool backward) {
-  const Segment& segment = segment_of(flat, parameter.string_attr("name"));
+  const Segment& segment = segment_of(flat, parameter.get(attr::name));
   Value* slice = b_.slice(gathered(flat, backward), 0, segment.offset, segment.elements());
   Value* part = b_.reshape(slice, sizes_.part(parameter.result()->shape(), sharding_of(parameter)));
   const DType dtype = parameter.result()->dtype();
@@ -66,7 +66,7 @@ Value* GatheredSegments::gathered(const State& flat, bool backward) {
   if (whole) return whole;
   const Sharding lies = smelt::sharding_of(flat, b_.module().mesh());
   const Type type{flat.dtype, sizes_.part(flat.shape, lies)};
-  Value* part = b_.create(Op::state, {}, {{"name", flat.name}}, type)->result();
+  Value* part = b_.create(Op::state, {}, {attr::name(flat.name)}, type)->result();
   part->sharding = lies;
   Value* all = resharder_.move(part, lies, replicated(part->rank()), "parameters");
   return whole = all->rank() == 1 ? all : b_.reshape(all, {element_count(all->shape())});

@@ -16,7 +16,7 @@ using Sums = std::vector<Node*>;
 
 bool is_joined(const Value& operand, const Node& pack, const JoinSumsOptions& options) {
   const Node& node = *operand.node();
-  if (!node.is(Op::collective) || node.string_attr("kind") != "all_reduce") return false;
+  if (!node.is(Op::collective) || node.get(attr::kind) != "all_reduce") return false;
   const bool has_size = llvm::all_of(operand.shape(), [](const Dim& dim) { return dim.is_constant(); });
   return has_size && whole_bytes(operand) <= static_cast<double>(options.most_bytes) &&
          llvm::all_of(operand.users(), [&](const Node* user) { return user == &pack; });
@@ -27,7 +27,7 @@ std::map<SumKind, Sums> sums_of(const Node& pack, const JoinSumsOptions& options
   for (const Value* operand : pack.operands()) {
     if (!is_joined(*operand, pack, options)) continue;
     Node& sum = *operand->node();
-    Sums& sums = kinds[{sum.string_attr("axis"), sum.has("sum") ? sum.string_attr("sum") : "add",
+    Sums& sums = kinds[{sum.get(attr::mesh_axis), sum.has(attr::sum) ? sum.get(attr::sum) : "add",
                         sum.result()->dtype()}];
     if (!llvm::is_contained(sums, &sum)) sums.push_back(&sum);
   }

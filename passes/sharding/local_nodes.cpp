@@ -41,11 +41,6 @@ namespace {
 using Axes = std::vector<size_t>;
 using Kind = Factor::Kind;
 
-Attribute as_attribute(const Dim& dim) {
-  if (const auto number = dim.constant()) return *number;
-  return dim;
-}
-
 bool is_of_batch(const LocalNode& l, const Axes& axes) {
   return l.node.phase != Phase::update &&
          llvm::all_of(axes, [&](size_t axis) { return llvm::is_contained(l.batch_axes, axis); });
@@ -61,12 +56,12 @@ void place_draw(const LocalNode& l, const Shape& whole, const Sharding& cut, Nod
       batch.insert(batch.end(), axes.begin(), axes.end());
       continue;
     }
-    draw.attributes[draw_extent(i)] = as_attribute(l.sizes.whole(whole[i]));
-    draw.attributes[draw_begin(i)] = l.resharder.place(axes) * draw.result()->shape()[i];
+    draw.attributes.set(draw_extent(i), l.sizes.whole(whole[i]));
+    draw.attributes.set(draw_begin(i), l.resharder.place(axes) * draw.result()->shape()[i]);
   }
   if (batch.empty()) return;
-  draw.attributes["parts"] = parts_of(l.b.module().mesh(), batch);
-  draw.attributes["part"] = l.resharder.place(batch);
+  draw.set(attr::parts, parts_of(l.b.module().mesh(), batch));
+  draw.set(attr::part, l.resharder.place(batch));
 }
 
 void cut_body(const LocalNode& l, const Graph& whole, Graph& body) {
@@ -140,7 +135,7 @@ std::vector<Value*> look_up(const LocalNode& l, const CutFactor& cut, int64_t ax
 std::vector<Value*> gather(const LocalNode& l) {
   const auto cut = cut_factor(l, Kind::looked_up);
   if (!cut) return results_of(*copy_of(l));
-  return look_up(l, *cut, l.node.is(Op::embedding) ? 0 : l.node.int_attr("axis"));
+  return look_up(l, *cut, l.node.is(Op::embedding) ? 0 : l.node.get(attr::axis));
 }
 
 /// Indices that are not of the rank's rows are outside, and so left out on purpose.
@@ -149,7 +144,7 @@ std::vector<Value*> scatter(const LocalNode& l) {
   if (!cut) return results_of(*copy_of(l));
   Value* local = l.b.sub(l.operands[1], begin_of(l, *cut, l.operands[1]->type));
   Attributes attributes = l.node.attributes;
-  attributes["leaves_out"] = true;
+  attributes.set(attr::leaves_out, true);
   return {l.b.create(l.node.op(), {l.operands[0], local, l.operands[2]}, std::move(attributes))->result()};
 }
 
@@ -164,7 +159,7 @@ std::vector<Value*> iota(const LocalNode& l) {
 /// The rank's part of a table that every rank has.
 std::vector<Value*> constant(const LocalNode& l) {
   Node* copy = copy_of(l);
-  if (!l.node.has("values")) return {copy->result()};
+  if (!l.node.has(attr::values)) return {copy->result()};
   copy->result()->type = l.node.result()->type;
   return {l.resharder.move(copy->result(), replicated(copy->result()->rank()), l.assignment.result(0), "")};
 }

@@ -100,7 +100,7 @@ void rows_of_all(Builder& b) {
 
 void along_axis(Builder& b) {
   elementwise(b);
-  b.made.factors[static_cast<size_t>(b.node.int_attr("axis"))].kind = Kind::whole;
+  b.made.factors[static_cast<size_t>(b.node.get(attr::axis))].kind = Kind::whole;
 }
 
 void leaf(Builder& b, Kind kind) {
@@ -108,12 +108,12 @@ void leaf(Builder& b, Kind kind) {
   for (size_t i = 0; i < shape.size(); ++i) b.out()[i] = {b.factor(shape[i], kind)};
 }
 
-void constant(Builder& b) { leaf(b, b.node.has("values") ? Kind::placed : Kind::carried); }
+void constant(Builder& b) { leaf(b, b.node.has(attr::values) ? Kind::placed : Kind::carried); }
 void random(Builder& b) { leaf(b, Kind::placed); }
 
 void iota(Builder& b) {
   leaf(b, Kind::carried);
-  b.made.factors[static_cast<size_t>(b.node.int_attr("axis"))].kind = Kind::placed;
+  b.made.factors[static_cast<size_t>(b.node.get(attr::axis))].kind = Kind::placed;
 }
 
 Kind kind_of(ReduceOp op) {
@@ -123,7 +123,7 @@ Kind kind_of(ReduceOp op) {
 }
 
 void reduce(Builder& b) {
-  const auto& axes = b.node.ints_attr("axes");
+  const auto& axes = b.node.get(attr::axes);
   size_t kept = 0;
   for (size_t i = 0; i < b.shape(0).size(); ++i) {
     const bool goes = llvm::is_contained(axes, static_cast<int64_t>(i));
@@ -135,14 +135,14 @@ void reduce(Builder& b) {
 }
 
 void broadcast(Builder& b) {
-  const auto& axes = b.node.ints_attr("axes");
+  const auto& axes = b.node.get(attr::axes);
   leaf(b, Kind::carried);
   for (size_t i = 0; i < axes.size(); ++i) b.in(0)[i] = b.out()[static_cast<size_t>(axes[i])];
 }
 
 void transpose(Builder& b) {
   leaf(b, Kind::carried);
-  const auto& permutation = b.node.ints_attr("permutation");
+  const auto& permutation = b.node.get(attr::permutation);
   for (size_t i = 0; i < permutation.size(); ++i) b.in(0)[static_cast<size_t>(permutation[i])] = b.out()[i];
 }
 
@@ -156,7 +156,7 @@ void reshape(Builder& b) {
 
 /// A part of a dim is cut by nobody.
 void slice(Builder& b) {
-  const auto axis = static_cast<size_t>(b.node.int_attr("axis"));
+  const auto axis = static_cast<size_t>(b.node.get(attr::axis));
   for (size_t i = 0; i < b.shape(0).size(); ++i)
     if (i != axis || b.shape(0)[i] == b.node.result()->shape()[i])
       b.in(0)[i] = b.out()[i] = {b.factor(b.shape(0)[i])};
@@ -164,14 +164,14 @@ void slice(Builder& b) {
 
 /// Nobody cuts the axis: neighbouring windows share elements.
 void windows(Builder& b) {
-  const auto axis = static_cast<size_t>(b.node.int_attr("axis"));
+  const auto axis = static_cast<size_t>(b.node.get(attr::axis));
   for (size_t i = 0; i < b.shape(0).size(); ++i)
     if (i != axis) b.in(0)[i] = b.out()[i < axis ? i : i + 1] = {b.factor(b.shape(0)[i])};
 }
 
 void concat(Builder& b) {
   for (size_t i = 0; i < b.shape(0).size(); ++i) {
-    if (static_cast<int64_t>(i) == b.node.int_attr("axis")) continue;
+    if (static_cast<int64_t>(i) == b.node.get(attr::axis)) continue;
     const int f = b.factor(b.shape(0)[i]);
     for (DimFactors& dims : b.made.operands) dims[i] = {f};
     b.out()[i] = {f};
@@ -192,24 +192,24 @@ void indexed(Builder& b, size_t axis, DimFactors& table, DimFactors& indices, Di
 }
 
 void gather(Builder& b) {
-  indexed(b, static_cast<size_t>(b.node.int_attr("axis")), b.in(0), b.in(1), b.out(), Kind::carried);
+  indexed(b, static_cast<size_t>(b.node.get(attr::axis)), b.in(0), b.in(1), b.out(), Kind::carried);
 }
 
 void embedding(Builder& b) { indexed(b, 0, b.in(0), b.in(1), b.out(), Kind::carried); }
 
 void scatter_add(Builder& b) {
-  indexed(b, static_cast<size_t>(b.node.int_attr("axis")), b.in(0), b.in(1), b.in(2), Kind::summed);
+  indexed(b, static_cast<size_t>(b.node.get(attr::axis)), b.in(0), b.in(1), b.in(2), Kind::summed);
   b.out() = b.in(0);
 }
 
 /// Which update of a row is the last one only who has all of them knows.
 void scatter(Builder& b) {
-  indexed(b, static_cast<size_t>(b.node.int_attr("axis")), b.in(0), b.in(1), b.in(2), Kind::whole);
+  indexed(b, static_cast<size_t>(b.node.get(attr::axis)), b.in(0), b.in(1), b.in(2), Kind::whole);
   b.out() = b.in(0);
 }
 
 void matmul(Builder& b) {
-  const MatmulSpec spec = parse_matmul_spec(b.node.string_attr("spec"));
+  const MatmulSpec spec = parse_matmul_spec(b.node.get(attr::spec));
   std::map<char, int> letters;
   const auto use = [&](const std::string& text, const Shape& shape, DimFactors& dims) {
     for (size_t i = 0; i < text.size(); ++i) {

@@ -83,7 +83,7 @@ bool passes_partial(const Node& node, IsPartial is_partial) {
     case Op::reduce:
       return node.is(ReduceOp::add) && in_first(node, is_partial);
     case Op::scan:
-      return node.string_attr("kind") == "add" && in_first(node, is_partial);
+      return node.get(attr::kind) == "add" && in_first(node, is_partial);
     case Op::broadcast:
     case Op::reshape:
     case Op::transpose:

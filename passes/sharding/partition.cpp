@@ -51,7 +51,7 @@ Assignments assignments_of(const Graph& graph) {
 /// Ranks that cut a state write into it what no index moves.
 void check_update_at(const Node& node, const Sharding& state) {
   const Mesh& mesh = node.graph().module().mesh();
-  const State& declared = *node.graph().module().find_state(node.string_attr("state"));
+  const State& declared = *node.graph().module().find_state(node.get(attr::state));
   size_t leading = 0;
   for (unsigned i = 1; i < node.operands().size(); ++i)
     leading = std::max(leading, node.operand(i)->shape().size());

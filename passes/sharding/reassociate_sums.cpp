@@ -19,10 +19,10 @@ using Group = std::vector<Node*>;
 using Groups = std::map<SumOverRanks, Group>;
 
 std::optional<SumOverRanks> sum_over_ranks(const Node& node) {
-  if (!node.is(Op::collective) || (node.has("sum") && node.string_attr("sum") != "add")) return std::nullopt;
-  const std::string& kind = node.string_attr("kind");
+  if (!node.is(Op::collective) || (node.has(attr::sum) && node.get(attr::sum) != "add")) return std::nullopt;
+  const std::string& kind = node.get(attr::kind);
   if (kind != "all_reduce" && kind != "reduce_scatter") return std::nullopt;
-  return SumOverRanks{kind, node.string_attr("axis"), node.has("dim") ? node.int_attr("dim") : -1};
+  return SumOverRanks{kind, node.get(attr::mesh_axis), node.has(attr::dim) ? node.get(attr::dim) : -1};
 }
 
 bool is_float_add(const Node& node) { return node.is(ScalarOp::add) && is_float(node.result()->dtype()); }

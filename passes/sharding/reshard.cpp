@@ -51,8 +51,8 @@ Value* Resharder::place_value(const std::vector<size_t>& axes, int64_t times) {
 Value* Resharder::collective(Value* value, const char* kind, size_t axis, Attributes attributes,
                              const std::string& because) {
   if (mesh().axes[axis].size == 1) return value;
-  attributes["kind"] = std::string(kind);
-  attributes["axis"] = mesh().axes[axis].name;
+  attributes.set(attr::kind, std::string(kind));
+  attributes.set(attr::mesh_axis, mesh().axes[axis].name);
   Value* result = b_.create(Op::collective, {value}, std::move(attributes))->result();
   if (log_)
     log_->push_back({b_.graph().name, kind, mesh().axes[axis].name, b_.source(), because, str(result->type),
@@ -64,7 +64,7 @@ Value* Resharder::all_reduce(Value* value, const std::vector<size_t>& axes, cons
                              const std::string& because) {
   for (const size_t axis : axes) {
     Attributes attributes;
-    if (std::string_view(sum) != "add") attributes["sum"] = std::string(sum);
+    if (std::string_view(sum) != "add") attributes.set(attr::sum, std::string(sum));
     value = collective(value, "all_reduce", axis, std::move(attributes), because);
   }
   return value;
@@ -76,7 +76,7 @@ bool Resharder::scatter(Value*& value, Sharding& at, const Sharding& to, const s
   for (size_t i = 0; i < at.dims.size(); ++i) {
     const auto axis = next_cut(at, to, i);
     if (!axis || !llvm::is_contained(at.partial, *axis)) continue;
-    value = collective(value, "reduce_scatter", *axis, {{"dim", static_cast<int64_t>(i)}}, because);
+    value = collective(value, "reduce_scatter", *axis, {attr::dim(static_cast<int64_t>(i))}, because);
     take_away(at.partial, *axis);
     at.dims[i].push_back(*axis);
     return true;
@@ -109,7 +109,8 @@ bool Resharder::exchange(Value*& value, Sharding& at, const Sharding& to, const 
     if (from == at.dims.end()) continue;
     const auto dim = static_cast<int64_t>(from - at.dims.begin());
     if (dim == static_cast<int64_t>(i)) continue;
-    value = collective(value, "all_to_all", *axis, {{"dim", dim}, {"to", static_cast<int64_t>(i)}}, because);
+    value =
+        collective(value, "all_to_all", *axis, {attr::dim(dim), attr::to(static_cast<int64_t>(i))}, because);
     from->pop_back();
     at.dims[i].push_back(*axis);
     return true;
@@ -130,7 +131,7 @@ bool Resharder::sum(Value*& value, Sharding& at, const Sharding& to, const std::
 bool Resharder::gather(Value*& value, Sharding& at, const Sharding& to, const std::string& because) {
   for (size_t i = 0; i < at.dims.size(); ++i) {
     if (is_prefix(at, to, i)) continue;
-    value = collective(value, "all_gather", at.dims[i].back(), {{"dim", static_cast<int64_t>(i)}}, because);
+    value = collective(value, "all_gather", at.dims[i].back(), {attr::dim(static_cast<int64_t>(i))}, because);
     at.dims[i].pop_back();
     return true;
   }

@@ -67,8 +67,7 @@ bool cut_batches(const Graph& graph, const std::optional<Dim>& batch, const std:
 /// An input of rank 0 is a number of the run, the same at all ranks.
 bool is_of_records(const Node& input, const Dim& batch) {
   const Value& value = *input.result();
-  return value.rank() == 0 || value.sharding || input.bool_attr("optional", false) ||
-         value.shape()[0] == batch;
+  return value.rank() == 0 || value.sharding || input.get(attr::optional) || value.shape()[0] == batch;
 }
 
 void check_inputs(const Module& module, const std::vector<size_t>& axes) {
@@ -79,9 +78,8 @@ void check_inputs(const Module& module, const std::vector<size_t>& axes) {
     if (!is_fed(*graph)) continue;
     for (const Node* input : graph->inputs())
       if (!is_of_records(*input, *batch))
-        others.push_back(fmt::format("input \"{}\" of @{} : {}, whose records are {}",
-                                     input->string_attr("name"), graph->name, str(input->result()->type),
-                                     batch->str()));
+        others.push_back(fmt::format("input \"{}\" of @{} : {}, whose records are {}", input->get(attr::name),
+                                     graph->name, str(input->result()->type), batch->str()));
   }
   if (others.empty()) return;
   fail(
@@ -94,7 +92,7 @@ void check_inputs(const Module& module, const std::vector<size_t>& axes) {
 bool is_read(const Module& module, const std::string& state) {
   return llvm::any_of(module.graphs, [&](const auto& graph) {
     return llvm::any_of(graph->nodes(), [&](const auto& node) {
-      return node->is(Op::state) && node->string_attr("name") == state;
+      return node->is(Op::state) && node->get(attr::name) == state;
     });
   });
 }

@@ -21,13 +21,13 @@ Sharding uncut(int64_t rank) { return {std::vector<std::vector<size_t>>(static_c
 
 Sharding sharding_of_state(const Node& node) {
   const Module& module = node.graph().module();
-  return sharding_of(state_named(module, node.string_attr(node.is(Op::update) ? "state" : "name")),
+  return sharding_of(state_named(module, node.get(node.is(Op::update) ? attr::state : attr::name)),
                      module.mesh());
 }
 
 Sharding sharding_of_segment(const Node& pack, unsigned i) {
   const Module& module = pack.graph().module();
-  const Segment& segment = state_named(module, pack.string_attr("state")).segments[i];
+  const Segment& segment = state_named(module, pack.get(attr::state)).segments[i];
   if (!is_cut(segment)) return uncut(pack.operand(i)->rank());
   if (pack.operand(i)->shape().size() != segment.shape.size())
     fail("{}: operand {} is {}, and ranks share segment \"{}\" as [{}]", pack.describe(), i,
@@ -40,7 +40,7 @@ std::optional<Sharding> written_sharding(const Value& value) {
   if (node.is(Op::state)) return sharding_of_state(node);
   if (!node.is(Op::parameter)) return value.sharding;
   for (const Module::Parameter& parameter : node.graph().module().parameters)
-    if (parameter.name == node.string_attr("name") && parameter.sharding) return parameter.sharding;
+    if (parameter.name == node.get(attr::name) && parameter.sharding) return parameter.sharding;
   return uncut(value.rank());
 }
 

@@ -70,7 +70,7 @@ class Ranges {
     if (is_view(user) || user.is(Op::concat) || user.is(Op::convert)) return at(user.result());
     switch (user.op()) {
       case Op::gather:
-        return operand == 1 ? rows_of(user.operand(0), user.int_attr("axis")) : std::nullopt;
+        return operand == 1 ? rows_of(user.operand(0), user.get(attr::axis)) : std::nullopt;
       case Op::embedding:
         return operand == 1 ? rows_of(user.operand(0), 0) : std::nullopt;
       case Op::cross_entropy:
@@ -85,7 +85,7 @@ class Ranges {
 
   static Range of_targets(const Node& loss) {
     Range range = rows_of(loss.operand(0), loss.operand(0)->rank() - 1);
-    if (range && loss.has("ignore_index")) range->ignored = loss.int_attr("ignore_index");
+    if (range && loss.has(attr::ignore_index)) range->ignored = loss.get(attr::ignore_index);
     return range;
   }
 

@@ -34,8 +34,8 @@ class AttentionProducts {
   Value* over_keys(Value* weights, Value* y) { return over_keys(weights, y, y->dtype()); }
   Value* over_keys(Value* weights, Value* y, DType result) {
     Value* narrow = apart(b_.convert(weights, y->dtype()), 1);
-    Attributes attributes{{"spec", std::string(is_grouped() ? "bkgts,bskd->btkgd" : "bhts,bshd->bthd")}};
-    if (result != y->dtype()) attributes["result"] = std::string(name(result));
+    Attributes attributes{attr::spec(std::string(is_grouped() ? "bkgts,bskd->btkgd" : "bhts,bshd->bthd"))};
+    if (result != y->dtype()) attributes.set(attr::result, std::string(name(result)));
     return together(b_.create(Op::matmul, {narrow, y}, std::move(attributes))->result(), 2);
   }
   /// sum_t weights[bhts] x[bthd], summed over the heads of a group, [b,s,k,d].
@@ -149,7 +149,7 @@ Values means_and_rest(GraphBuilder& b, AttentionProducts& products, Value* weigh
 
 Values decompose_attention(GraphBuilder& b, const Node& node) {
   AttentionProducts products(b, node);
-  Value* score = products.of_heads(node.operand(0), node.operand(1), node.float_attr("scale"));
+  Value* score = products.of_heads(node.operand(0), node.operand(1), node.get(attr::scale));
   const auto modified = returned(b, node, {score}, b.place());
   const MaskedScores scores = masked(b, node, modified[0]);
   b.set_source(products.part("softmax"));
@@ -173,7 +173,7 @@ Values decompose_attention(GraphBuilder& b, const Node& node) {
 Values decompose_attention_grad(GraphBuilder& b, const Node& node) {
   AttentionProducts products(b, node);
   Value *q = node.operand(0), *k = node.operand(1), *v = node.operand(2), *g = node.operand(3);
-  const double factor = node.float_attr("scale");
+  const double factor = node.get(attr::scale);
   Value* score = products.of_heads(q, k, factor);
   Value* product = products.of_heads(g, v, 1);
   const auto made = returned(b, node, {score, product}, b.place());

@@ -10,7 +10,7 @@ namespace {
 class Sort {
  public:
   Sort(GraphBuilder& b, const Node& node)
-      : b_(b), x_(node.operand(0)), axis_(last_axis(x_)), descending_(node.bool_attr("descending", false)) {
+      : b_(b), x_(node.operand(0)), axis_(last_axis(x_)), descending_(node.get(attr::descending)) {
     pairs_ = x_->shape();
     pairs_.push_back(x_->shape().back());
   }

@@ -15,11 +15,11 @@ Value* inserted(Graph& graph, Node& update, Value* content) {
   GraphBuilder b(graph, &update);
   b.set_source(update.source);
   const InheritMarks marks(graph, &update, update);
-  if (!content) content = b.state(update.string_attr("state"));
+  if (!content) content = b.state(update.get(attr::state));
   llvm::SmallVector<Value*, 5> operands = {content};
   llvm::append_range(operands, update.operands());
-  Attributes places(update.attributes.begin(), update.attributes.end());
-  places.erase("state");
+  Attributes places = update.attributes;
+  places.remove(attr::state);
   return b.create(Op::insert, operands, std::move(places))->result();
 }
 
@@ -31,7 +31,7 @@ void replace(Graph& graph, llvm::ArrayRef<Node*> updates) {
   Node* last = updates.back();
   GraphBuilder b(graph, last);
   b.set_source(last->source);
-  inherit_marks(*last, *b.update(last->string_attr("state"), content));
+  inherit_marks(*last, *b.update(last->get(attr::state), content));
   for (Node* update : updates) graph.erase(update);
 }
 
@@ -39,7 +39,7 @@ void replace(Graph& graph, llvm::ArrayRef<Node*> updates) {
 
 bool decompose_updates(Graph& graph) {
   llvm::MapVector<llvm::StringRef, llvm::SmallVector<Node*, 2>> by_state;
-  for (Node* update : nodes_of(graph, Op::update)) by_state[update->string_attr("state")].push_back(update);
+  for (Node* update : nodes_of(graph, Op::update)) by_state[update->get(attr::state)].push_back(update);
   bool changed = false;
   for (const auto& [state, updates] : by_state) {
     if (llvm::none_of(updates, [](const Node* update) { return is_at_index(*update); })) continue;

@@ -55,9 +55,9 @@ Value* decompose_as<Op::embedding>(GraphBuilder& b, const Node& node) {
 template <>
 Value* decompose_as<Op::strided_slice>(GraphBuilder& b, const Node& node) {
   const Shape& shape = node.result()->shape();
-  const int64_t axis = node.int_attr("axis"), step = node.int_attr("step");
+  const int64_t axis = node.get(attr::axis), step = node.get(attr::step);
   const Dim& length = shape[static_cast<size_t>(axis)];
-  const Dim begin = node.dim_attr("begin");
+  const Dim begin = node.get(attr::begin);
   if (length.is_zero()) return b.slice(node.operand(0), axis, begin, 0);
   Value* reached = b.slice(node.operand(0), axis, begin, (length - 1) * step + 1);
   return b.reshape(b.windows(reached, axis, 1, step), shape);
@@ -66,14 +66,14 @@ Value* decompose_as<Op::strided_slice>(GraphBuilder& b, const Node& node) {
 template <>
 Value* decompose_as<Op::pad>(GraphBuilder& b, const Node& node) {
   Value* x = node.operand(0);
-  const int64_t axis = node.int_attr("axis");
+  const int64_t axis = node.get(attr::axis);
   const auto filled = [&](const Dim& length) {
     Type type = x->type;
     type.shape[static_cast<size_t>(axis)] = length;
-    return b.constant(node.float_attr("value"), type);
+    return b.constant(node.get(attr::value), type);
   };
   llvm::SmallVector<Value*, 3> pieces;
-  const Dim low = node.dim_attr("low"), high = node.dim_attr("high");
+  const Dim low = node.get(attr::low), high = node.get(attr::high);
   if (!low.is_zero()) pieces.push_back(filled(low));
   pieces.push_back(x);
   if (!high.is_zero()) pieces.push_back(filled(high));
@@ -98,14 +98,14 @@ template <>
 Value* decompose_as<Op::layer_norm>(GraphBuilder& b, const Node& node) {
   Value* x = widened(b, node.operand(0));
   Value* centred = b.sub(x, along_row(b, row_mean(b, x), x->shape()));
-  Value* inverse = inverse_deviation(b, centred, node.float_attr("eps"));
+  Value* inverse = inverse_deviation(b, centred, node.get(attr::eps));
   return affine(b, b.mul(centred, along_row(b, inverse, x->shape())), node);
 }
 
 template <>
 Value* decompose_as<Op::rms_norm>(GraphBuilder& b, const Node& node) {
   Value* x = widened(b, node.operand(0));
-  Value* inverse = inverse_deviation(b, x, node.float_attr("eps"));
+  Value* inverse = inverse_deviation(b, x, node.get(attr::eps));
   return affine(b, b.mul(x, along_row(b, inverse, x->shape())), node);
 }
 
@@ -133,14 +133,14 @@ Value* decompose_as<Op::silu>(GraphBuilder& b, const Node& node) {
 template <>
 Value* decompose_as<Op::dropout>(GraphBuilder& b, const Node& node) {
   Value* x = node.operand(0);
-  const double p = node.float_attr("p");
+  const double p = node.get(attr::p);
   if (!(p >= 0 && p <= 1)) fail("{}: p is {}, expected a probability", node.describe(), p);
   const double threshold = std::round(p * 65536);
   if (threshold == 0) return x;
   if (threshold == 65536) return zeros(b, x->type);
-  Value* bits = b.random(x->shape(), static_cast<uint32_t>(node.int_attr("id")));
-  for (const auto& [name, value] : node.attributes)
-    if (name != "p") bits->node()->attributes[name] = value;
+  Value* bits = b.random(x->shape(), static_cast<uint32_t>(node.get(attr::id)));
+  bits->node()->attributes = node.attributes;
+  bits->node()->attributes.remove(attr::p);
   Value* keep = b.ge(bits, b.like(bits, threshold));
   return b.select(keep, scale(b, x, 65536 / (65536 - threshold)), zeros(b, x->type));
 }
@@ -218,7 +218,7 @@ std::string without_spaces(std::string text) {
 
 template <>
 Value* decompose_as<Op::einsum>(GraphBuilder& b, const Node& node) {
-  const std::string spec = without_spaces(node.string_attr("spec"));
+  const std::string spec = without_spaces(node.get(attr::spec));
   const auto [left, right] = llvm::StringRef(spec).split("->");
   const auto [first, second] = left.split(',');
   const std::string out = right.str();
@@ -262,7 +262,7 @@ constexpr Decomposition row() {
 }
 
 constexpr Decomposition kDecompositions[] = {
-#define SMELT_OP(name, fewest, most, traits, rule) row<Op::name, (traits)>(),
+#define SMELT_OP(name, fewest, most, traits, rule, ...) row<Op::name, (traits)>(),
 #include "ir/ops.def"
 };
 

@@ -24,7 +24,7 @@ struct Indexing {
 
 /// The table that a gather reads and a scatter writes to: how many rows are along its axis.
 Indexing indexing_of(Node& node) {
-  return {node, 1, node.operand(0)->shape()[static_cast<size_t>(node.int_attr("axis"))],
+  return {node, 1, node.operand(0)->shape()[static_cast<size_t>(node.get(attr::axis))],
           node.is(Op::gather) ? kIndexFaultPrefix : kDroppedIndexPrefix};
 }
 
@@ -60,7 +60,7 @@ class Guard {
     Value* lowest = b_.min(as_row(lowest_), old(0));
     Value *high = extreme(ReduceOp::max), *none = b_.like(high, 0);
     Value* highest = b_.max(as_row(b_.select(b_.gt(high, last_), high, none)), old(1));
-    b_.create(Op::update, {b_.concat({lowest, highest, as_row(last_)}, 0)}, {{"state", state_}});
+    b_.create(Op::update, {b_.concat({lowest, highest, as_row(last_)}, 0)}, {attr::state(state_)});
   }
 
  private:
@@ -98,7 +98,7 @@ class Guard {
   const Node& node = indexing.node;
   fail("{}: the index {} is out of bounds: expected 0 to {}, the rows along {} of its table {}",
        node.describe(), index, (indexing.rows - Dim(1)).str(),
-       node.has("axis") ? fmt::format("axis {}", node.int_attr("axis")) : "an axis",
+       node.has(attr::axis) ? fmt::format("axis {}", node.get(attr::axis)) : "an axis",
        str(node.operand(0)->type));
 }
 
@@ -107,7 +107,7 @@ bool needs_guard(const Indexing& indexing, const IndexRange& range) {
   if (range.within(indexing.rows, indexing.node.graph().module().symbols)) return false;
   if (indexing.rows.is_zero())
     fail("{}: its table {} has no rows along axis {}: expected at least one", indexing.node.describe(),
-         str(indexing.node.operand(0)->type), indexing.node.int_attr("axis"));
+         str(indexing.node.operand(0)->type), indexing.node.get(attr::axis));
   if (const auto wrong = range.surely_outside(indexing.rows)) refuse(indexing, *wrong);
   return true;
 }
@@ -143,7 +143,7 @@ void guard_insert(Graph& graph, Node& insert, const IndexRanges& ranges, Guarded
 
 /// Of a scatter, which leaves such indices out itself.
 void note_left_out(Graph& graph, Node& scatter, const IndexRanges& ranges, Guarded& guarded) {
-  if (scatter.bool_attr("leaves_out", false)) return;
+  if (scatter.get(attr::leaves_out)) return;
   const Indexing indexing = indexing_of(scatter);
   if (!needs_guard(indexing, ranges.at(scatter.operand(1)))) return;
   if (!guarded.try_emplace({scatter.operand(1), indexing.rows}, nullptr).second) return;

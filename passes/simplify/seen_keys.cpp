@@ -15,7 +15,7 @@ struct OnDiagonal {
 std::optional<OnDiagonal> on_diagonal(const Value* value) {
   if (const auto constant = splat(value)) return OnDiagonal{0, *constant};
   const Node& node = *value->node();
-  if (node.is(Op::iota) && node.int_attr("axis") >= value->rank() - 2) return OnDiagonal{1, 0};
+  if (node.is(Op::iota) && node.get(attr::axis) >= value->rank() - 2) return OnDiagonal{1, 0};
   if (!node.is(ScalarOp::add) && !node.is(ScalarOp::sub)) return std::nullopt;
   const auto a = on_diagonal(node.operand(0)), b = on_diagonal(node.operand(1));
   if (!a || !b) return std::nullopt;

@@ -13,10 +13,10 @@ struct Places {
 
 std::optional<Places> places_of(const Value* indices) {
   const Node& node = *indices->node();
-  if (node.is(Op::iota)) return Places{node.int_attr("axis"), 0};
+  if (node.is(Op::iota)) return Places{node.get(attr::axis), 0};
   if (node.is(Op::broadcast)) {
     auto places = places_of(node.operand(0));
-    if (places) places->axis = node.ints_attr("axes")[places->axis];
+    if (places) places->axis = node.get(attr::axes)[places->axis];
     return places;
   }
   if (!node.is(ScalarOp::add)) return std::nullopt;
@@ -37,7 +37,7 @@ bool has_rows(const Module& module, const Dim& rows, int64_t begin, const Dim& l
 Value* gather_of_places(GraphBuilder& b, const Node& node) {
   Value *table = node.operand(0), *indices = node.operand(1);
   const auto places = places_of(indices);
-  const int64_t axis = node.int_attr("axis");
+  const int64_t axis = node.get(attr::axis);
   if (!places) return nullptr;
   const Dim& length = indices->shape()[places->axis];
   if (!has_rows(b.module(), table->shape()[axis], places->begin, length)) return nullptr;
@@ -52,7 +52,7 @@ Value* gather_of_places(GraphBuilder& b, const Node& node) {
 Value* gather_of_number(GraphBuilder& b, const Node& node) {
   Value *table = node.operand(0), *indices = node.operand(1);
   const auto number = number_of(indices);
-  const int64_t axis = node.int_attr("axis");
+  const int64_t axis = node.get(attr::axis);
   if (!number || !has_rows(b.module(), table->shape()[axis], static_cast<int64_t>(*number), 1))
     return nullptr;
   Shape shape = table->shape();

@@ -16,7 +16,7 @@ struct Parts {
 std::optional<Parts> parts_of(GraphBuilder& b, const Value& value) {
   const Node& node = *value.node();
   if (node.is(Op::concat))
-    return Parts{{node.operands().begin(), node.operands().end()}, node.int_attr("axis")};
+    return Parts{{node.operands().begin(), node.operands().end()}, node.get(attr::axis)};
   if (!node.is(Op::transpose) && !(node.is(Op::convert) && node.operands().size() == 1)) return std::nullopt;
   std::optional<Parts> parts = parts_of(b, *node.operand(0));
   if (!parts) return std::nullopt;
@@ -24,7 +24,7 @@ std::optional<Parts> parts_of(GraphBuilder& b, const Value& value) {
     for (Value*& part : parts->values) part = b.convert(part, value.dtype());
     return parts;
   }
-  const auto& permutation = node.ints_attr("permutation");
+  const auto& permutation = node.get(attr::permutation);
   for (Value*& part : parts->values) part = b.transpose(part, permutation);
   parts->axis = llvm::find(permutation, parts->axis) - permutation.begin();
   return parts;

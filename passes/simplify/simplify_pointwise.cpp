@@ -155,7 +155,7 @@ Value* before_broadcast(GraphBuilder& b, const Node& node) {
     const Node* maker = operand->node();
     if (number_of(operand)) continue;
     if (!maker->is(Op::broadcast)) return nullptr;
-    if (broadcast && (maker->ints_attr("axes") != broadcast->ints_attr("axes") ||
+    if (broadcast && (maker->get(attr::axes) != broadcast->get(attr::axes) ||
                       maker->operand(0)->shape() != broadcast->operand(0)->shape()))
       return nullptr;
     broadcast = maker;
@@ -167,7 +167,7 @@ Value* before_broadcast(GraphBuilder& b, const Node& node) {
     const Type small = {operand->dtype(), broadcast->operand(0)->shape()};
     operands.push_back(number ? b.constant(*number, small) : operand->node()->operand(0));
   }
-  return b.broadcast(b.pointwise(node.scalar_op, operands), broadcast->ints_attr("axes"),
+  return b.broadcast(b.pointwise(node.scalar_op, operands), broadcast->get(attr::axes),
                      node.result()->shape());
 }
 

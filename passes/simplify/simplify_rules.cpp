@@ -49,9 +49,9 @@ Value* broadcast_to_itself(GraphBuilder&, const Node& node) {
 Value* broadcast_of_broadcast(GraphBuilder& b, const Node& node) {
   const Node* inner = node.operand(0)->node();
   if (!inner->is(Op::broadcast)) return nullptr;
-  const auto& outer = node.ints_attr("axes");
+  const auto& outer = node.get(attr::axes);
   std::vector<int64_t> axes;
-  for (int64_t axis : inner->ints_attr("axes")) axes.push_back(outer[axis]);
+  for (int64_t axis : inner->get(attr::axes)) axes.push_back(outer[axis]);
   return b.broadcast(inner->operand(0), axes, node.result()->shape());
 }
 
@@ -63,26 +63,26 @@ Value* reshape_chain(GraphBuilder& b, const Node& node) {
 }
 
 Value* transpose_chain(GraphBuilder& b, const Node& node) {
-  const auto& outer = node.ints_attr("permutation");
+  const auto& outer = node.get(attr::permutation);
   if (llvm::is_sorted(outer)) return node.operand(0);
   const Node* inner = node.operand(0)->node();
   if (!inner->is(Op::transpose)) return nullptr;
   std::vector<int64_t> permutation;
-  for (int64_t axis : outer) permutation.push_back(inner->ints_attr("permutation")[axis]);
+  for (int64_t axis : outer) permutation.push_back(inner->get(attr::permutation)[axis]);
   return b.transpose(inner->operand(0), permutation);
 }
 
 /// The letters of a transposed operand, as they stand before it.
 std::string letters_before(const Node& transpose, const std::string& letters) {
   std::string before = letters;
-  const auto& permutation = transpose.ints_attr("permutation");
+  const auto& permutation = transpose.get(attr::permutation);
   for (size_t i = 0; i < permutation.size(); ++i) before[permutation[i]] = letters[i];
   return before;
 }
 
 Value* matmul_of_transpose(GraphBuilder& b, const Node& node) {
   if (node.body) return nullptr;
-  MatmulSpec spec = parse_matmul_spec(node.string_attr("spec"));
+  MatmulSpec spec = parse_matmul_spec(node.get(attr::spec));
   Value* operands[2] = {node.operand(0), node.operand(1)};
   std::string* letters[2] = {&spec.a, &spec.b};
   bool found = false;
@@ -99,9 +99,9 @@ Value* matmul_of_transpose(GraphBuilder& b, const Node& node) {
 Value* transpose_of_matmul(GraphBuilder& b, const Node& node) {
   const Node* matmul = node.operand(0)->node();
   if (!matmul->is(Op::matmul) || matmul->body || !only_use(node.operand(0))) return nullptr;
-  MatmulSpec spec = parse_matmul_spec(matmul->string_attr("spec"));
+  MatmulSpec spec = parse_matmul_spec(matmul->get(attr::spec));
   std::string out;
-  for (int64_t axis : node.ints_attr("permutation")) out += spec.out[axis];
+  for (int64_t axis : node.get(attr::permutation)) out += spec.out[axis];
   spec.out = out;
   return b.matmul(matmul->operand(0), matmul->operand(1), spec.str());
 }
@@ -109,7 +109,7 @@ Value* transpose_of_matmul(GraphBuilder& b, const Node& node) {
 // ---- reduce
 
 Value* empty_reduce(GraphBuilder&, const Node& node) {
-  return node.result_count() == 1 && node.ints_attr("axes").empty() ? node.operand(0) : nullptr;
+  return node.result_count() == 1 && node.get(attr::axes).empty() ? node.operand(0) : nullptr;
 }
 
 /// Elements that one result of the reduction sums, where that is a number.
@@ -128,7 +128,7 @@ Value* reduce_of_number(GraphBuilder& b, const Node& node) {
   if (!number) return nullptr;
   if (info(node.reduce_op).idempotent || info(node.reduce_op).samples)
     return b.constant(*number, node.result()->type);
-  const auto count = count_along(node.operand(0), node.ints_attr("axes"));
+  const auto count = count_along(node.operand(0), node.get(attr::axes));
   if (!node.is(ReduceOp::add) || !count) return nullptr;
   return b.constant(*number * *count, node.result()->type);
 }
@@ -139,7 +139,7 @@ Value* reduce_of_broadcast(GraphBuilder& b, const Node& node) {
   const bool add = node.is(ReduceOp::add);
   const bool idempotent = node.is(Op::reduce) && info(node.reduce_op).idempotent;
   if (!broadcast->is(Op::broadcast) || (!add && !idempotent)) return nullptr;
-  const auto &kept = broadcast->ints_attr("axes"), &reduced = node.ints_attr("axes");
+  const auto &kept = broadcast->get(attr::axes), &reduced = node.get(attr::axes);
   std::vector<int64_t> repeated, inner;
   for (int64_t axis : reduced)
     if (!llvm::is_contained(kept, axis)) repeated.push_back(axis);
@@ -163,7 +163,7 @@ Value* reduce_of_broadcast(GraphBuilder& b, const Node& node) {
 Value* sum_of_sum(GraphBuilder& b, const Node& node) {
   const Node* inner = node.operand(0)->node();
   if (!node.is(ReduceOp::add) || !inner->is(ReduceOp::add) || !only_use(node.operand(0))) return nullptr;
-  const auto &first = inner->ints_attr("axes"), &second = node.ints_attr("axes");
+  const auto &first = inner->get(attr::axes), &second = node.get(attr::axes);
   std::vector<int64_t> axes, left;
   for (int64_t axis = 0; axis < inner->operand(0)->rank(); ++axis)
     if (!llvm::is_contained(first, axis)) left.push_back(axis);
@@ -178,11 +178,11 @@ Value* sum_of_multiple(GraphBuilder& b, const Node& node) {
   const Node* inner = node.operand(0)->node();
   if (!node.is(ReduceOp::add) || !is_float(node.result()->dtype()) || !only_use(node.operand(0)))
     return nullptr;
-  if (inner->is(ScalarOp::neg)) return b.neg(b.sum(inner->operand(0), node.ints_attr("axes")));
+  if (inner->is(ScalarOp::neg)) return b.neg(b.sum(inner->operand(0), node.get(attr::axes)));
   if (!inner->is(ScalarOp::mul)) return nullptr;
   const auto factor = number_of(inner->operand(1));
   if (!factor) return nullptr;
-  Value* sum = b.sum(inner->operand(0), node.ints_attr("axes"));
+  Value* sum = b.sum(inner->operand(0), node.get(attr::axes));
   return b.mul(sum, b.like(sum, *factor));
 }
 
@@ -201,8 +201,8 @@ constexpr SimplifyRule kStop[] = {moved_number};
 
 std::optional<double> number_of(const Value* value) {
   const Node& node = *value->node();
-  if (!node.is(Op::constant) || !node.has("value")) return std::nullopt;
-  return node.float_attr("value");
+  if (!node.is(Op::constant) || !node.has(attr::value)) return std::nullopt;
+  return node.get(attr::value);
 }
 
 llvm::ArrayRef<SimplifyRule> simplify_rules(Op op) {

@@ -11,8 +11,8 @@ struct Slice {
   Dim begin, length;
 };
 Slice parts_of(const Node& node) {
-  const int64_t axis = node.int_attr("axis");
-  return {node.operand(0), axis, node.dim_attr("begin"), node.result()->shape()[axis]};
+  const int64_t axis = node.get(attr::axis);
+  return {node.operand(0), axis, node.get(attr::begin), node.result()->shape()[axis]};
 }
 
 // ---- slice
@@ -33,7 +33,7 @@ Value* slice_of_slice(GraphBuilder& b, const Node& node) {
 Value* slice_of_concat(GraphBuilder& b, const Node& node) {
   const Slice slice = parts_of(node);
   const Node* concat = slice.of->node();
-  if (!concat->is(Op::concat) || concat->int_attr("axis") != slice.axis) return nullptr;
+  if (!concat->is(Op::concat) || concat->get(attr::axis) != slice.axis) return nullptr;
   llvm::SmallVector<Value*, 4> covering;
   Dim begin = 0;
   for (Value* operand : concat->operands()) {
@@ -61,9 +61,9 @@ Value* single_concat(GraphBuilder&, const Node& node) {
 }
 
 Value* concat_of_concats(GraphBuilder& b, const Node& node) {
-  const int64_t axis = node.int_attr("axis");
+  const int64_t axis = node.get(attr::axis);
   auto nested = [&](Value* operand) {
-    return operand->node()->is(Op::concat) && operand->node()->int_attr("axis") == axis && only_use(operand);
+    return operand->node()->is(Op::concat) && operand->node()->get(attr::axis) == axis && only_use(operand);
   };
   if (llvm::none_of(node.operands(), nested)) return nullptr;
   llvm::SmallVector<Value*, 8> pieces;
@@ -119,7 +119,7 @@ Value* joined(GraphBuilder& b, Value* left, Value* right, int64_t axis) {
 }
 
 Value* concat_of_neighbours(GraphBuilder& b, const Node& node) {
-  const int64_t axis = node.int_attr("axis");
+  const int64_t axis = node.get(attr::axis);
   llvm::SmallVector<Value*, 8> pieces;
   for (Value* operand : node.operands()) {
     Value* join = pieces.empty() ? nullptr : joined(b, pieces.back(), operand, axis);

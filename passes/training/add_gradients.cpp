@@ -36,7 +36,7 @@ class GradientAdder {
     Value* whole = sum(first, gradients_[first]->node()->operand(0));
     for (size_t i = first; i < end; ++i) {
       const Node& slice = *gradients_[i]->node();
-      parts.push_back(b_.slice(whole, 0, slice.dim_attr("begin"), slice.result()->shape()[0]));
+      parts.push_back(b_.slice(whole, 0, slice.get(attr::begin), slice.result()->shape()[0]));
     }
   }
 
@@ -50,7 +50,7 @@ class GradientAdder {
     for (; i < gradients_.size() && sliced(gradients_[i]) == whole; ++i) {
       const bool follows = i == first || sums_.segments[i - 1].offset + sums_.segments[i - 1].elements() ==
                                              sums_.segments[i].offset;
-      if (!follows || gradients_[i]->node()->dim_attr("begin") != end) break;
+      if (!follows || gradients_[i]->node()->get(attr::begin) != end) break;
       end += gradients_[i]->shape()[0];
     }
     return end == whole->shape()[0] ? i : first;
@@ -58,7 +58,7 @@ class GradientAdder {
 
   static const Value* sliced(const Value* value) {
     const Node& node = *value->node();
-    return node.is(Op::slice) && node.int_attr("axis") == 0 ? node.operand(0) : nullptr;
+    return node.is(Op::slice) && node.get(attr::axis) == 0 ? node.operand(0) : nullptr;
   }
 
   GraphBuilder& b_;
@@ -72,7 +72,7 @@ class GradientAdder {
 void add_gradients(GraphBuilder& b, const State& sums, llvm::ArrayRef<Value*> gradients) {
   const std::vector<Value*> parts = GradientAdder(b, sums, gradients).run();
   b.update(sums.name,
-           b.create(Op::pack, parts, {{"state", sums.name}}, Type{sums.dtype, sums.shape})->result());
+           b.create(Op::pack, parts, {attr::state(sums.name)}, Type{sums.dtype, sums.shape})->result());
 }
 
 }  // namespace smelt

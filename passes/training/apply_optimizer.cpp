@@ -41,7 +41,7 @@ std::vector<Value*> take_gradients(Graph& graph, const State& flat) {
 
 Value* take_flat_gradient(GraphBuilder& b, const State& flat) {
   const Type type = {DType::f32, flat.shape};
-  return b.create(Op::pack, take_gradients(b.graph(), flat), {{"state", flat.name}}, type)->result();
+  return b.create(Op::pack, take_gradients(b.graph(), flat), {attr::state(flat.name)}, type)->result();
 }
 
 bool apply_optimizer(Graph& graph, const ApplyOptimizerOptions& options) {

@@ -62,8 +62,8 @@ Value* weighted(GraphBuilder& b, const WeightedRange& range, Value* elements, Va
 
 Value* all_reduced(GraphBuilder& b, llvm::ArrayRef<MeshAxis> axes, Value* value) {
   for (const MeshAxis& axis : axes)
-    value = b.create(Op::collective, {value}, {{"kind", std::string("all_reduce")}, {"axis", axis.name}})
-                ->result();
+    value =
+        b.create(Op::collective, {value}, {attr::kind("all_reduce"), attr::mesh_axis(axis.name)})->result();
   return value;
 }
 

@@ -58,7 +58,7 @@ std::unique_ptr<Module> with_gradients(std::unique_ptr<Module> module) {
   b.output("loss", loss);
   DifferentiateOptions options{.output = "loss", .wrt = {}, .seed = 1};
   for (const Node* input : graph.inputs()) {
-    const std::string& name = input->string_attr("name");
+    const std::string& name = input->get(attr::name);
     if (is_float(input->result()->dtype()) && !name.starts_with("w_")) options.wrt.push_back(name);
   }
   differentiate(graph, options);

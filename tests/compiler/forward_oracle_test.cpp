@@ -49,7 +49,7 @@ class ForwardOracle : public ::testing::TestWithParam<const char*> {
     Graph& graph = *module->find_graph(name);
     decompose(graph, {});
     for (Node* input : graph.inputs()) {
-      const std::string& key = input->string_attr("name");
+      const std::string& key = input->get(attr::name);
       inputs[key] = read(golden.at("input." + key));
     }
     const std::vector<int64_t>& shape = inputs.at("input_ids").shape;

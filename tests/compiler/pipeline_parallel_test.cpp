@@ -118,7 +118,7 @@ void merge(Tensors& into, const Tensors& from) {
 Tensors inputs_of(const Graph& graph, const Tensors& all) {
   Tensors inputs;
   for (const Node* input : graph.inputs()) {
-    const auto found = all.find(input->string_attr("name"));
+    const auto found = all.find(input->get(attr::name));
     if (found != all.end()) inputs[found->first] = found->second;
   }
   return inputs;

@@ -218,7 +218,7 @@ std::map<std::string, DType> kept_types(const std::string& target, DType storage
   };
   for (const auto& graph : made.fused->graphs) {
     for (const Graph::Output& output : graph->outputs) add(output.name, output.value->dtype());
-    for (const Node* input : graph->inputs()) add(input->string_attr("name"), input->result()->dtype());
+    for (const Node* input : graph->inputs()) add(input->get(attr::name), input->result()->dtype());
   }
   return types;
 }

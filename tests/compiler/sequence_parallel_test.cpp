@@ -52,7 +52,7 @@ int64_t products(const Module& module) {
 /// Collectives of this kind of what has a row of numbers for each token.
 int64_t of_rows(const Module& module, std::string_view kind) {
   return llvm::count_if(module.graphs.at(0)->nodes(), [&](const auto& node) {
-    return node->is(Op::collective) && node->string_attr("kind") == kind && node->result()->rank() == 3;
+    return node->is(Op::collective) && node->get(attr::kind) == kind && node->result()->rank() == 3;
   });
 }
 

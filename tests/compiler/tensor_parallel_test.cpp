@@ -240,8 +240,7 @@ TEST(SequenceParallel, SmallSumsOfGradientsAreOne) {
   const Graph& graph = *module->find_graph("train_step");
   const auto count = [&] {
     return std::ranges::count_if(graph.nodes(), [](const auto& node) {
-      return node->is(Op::collective) && node->string_attr("kind") == "all_reduce" &&
-             node->result()->rank() == 1;
+      return node->is(Op::collective) && node->get(attr::kind) == "all_reduce" && node->result()->rank() == 1;
     });
   };
   EXPECT_GT(count(), 4);

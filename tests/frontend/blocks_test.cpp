@@ -101,7 +101,7 @@ TEST(Blocks, ZeroCenteredNormsScaleByOneMore) {
       build_transformer(small_spec(R"({"norm": {"kind": "rms", "zero_centered": true}})"), {});
   const Value* scale = from(graph_of(*module, "logits"), Op::rms_norm, "h.0.ln_1")->operand(1);
   ASSERT_TRUE(scale->node()->is(ScalarOp::add));
-  EXPECT_EQ(scale->node()->operand(1)->node()->float_attr("value"), 1);
+  EXPECT_EQ(scale->node()->operand(1)->node()->get(attr::value), 1);
   EXPECT_EQ(module->find_parameter("transformer.h.0.ln_1.weight")->init,
             (Initializer{Initializer::Kind::value, 0, 0}));
 }
@@ -130,7 +130,7 @@ TEST(Blocks, OnlyAPartOfAHeadIsTurned) {
   EXPECT_EQ(str(turned->operand(0)->type), "f32[B,T,4,2]");
   const Node* rest = turned->operand(2)->node();
   ASSERT_TRUE(rest->is(Op::slice));
-  EXPECT_EQ(rest->int_attr("begin"), 4);
+  EXPECT_EQ(rest->get(attr::begin), 4);
   EXPECT_EQ(str(turned->operand(2)->type), "f32[B,T,4,5]");
 }
 
@@ -139,8 +139,8 @@ TEST(Blocks, QueryKeyAndValueOfAHeadTogether) {
   const Node* attention = from(graph_of(*module, "logits"), Op::attention, "h.1.attn");
   for (int64_t i = 0; i < 3; ++i) {
     const Node* part = attention->operand(i)->node()->operand(0)->node();
-    EXPECT_EQ(part->int_attr("axis"), 3);
-    EXPECT_EQ(part->int_attr("begin"), i);
+    EXPECT_EQ(part->get(attr::axis), 3);
+    EXPECT_EQ(part->get(attr::begin), i);
     EXPECT_EQ(str(part->operand(0)->type), "f32[B,T,4,3,9]");
   }
 }
@@ -161,7 +161,7 @@ TEST(Blocks, LogitsAreCapped) {
   const auto module = build_transformer(small_spec(R"({"head": {"soft_cap": 30}})"), {});
   const Node* capped = output(graph_of(*module, "logits"), "logits")->node();
   ASSERT_TRUE(capped->is(ScalarOp::mul));
-  EXPECT_EQ(capped->operand(1)->node()->float_attr("value"), 30);
+  EXPECT_EQ(capped->operand(1)->node()->get(attr::value), 30);
   EXPECT_TRUE(capped->operand(0)->node()->is(ScalarOp::tanh));
 }
 

@@ -88,7 +88,7 @@ TEST(BuildTransformer, OpsCarryTheNamesOfTheModel) {
   EXPECT_EQ(str(from(graph, Op::attention, "h.2.attn")->result()->type), "f32[B,T,4,9]");
   EXPECT_EQ(str(from(graph, Op::linear, "h.0.mlp.c_fc")->result()->type), "f32[B,T,31]");
   EXPECT_EQ(str(from(graph, Op::embedding, "wte")->result()->type), "f32[B,T,36]");
-  EXPECT_EQ(from(graph, Op::linear, "lm_head")->operand(1)->node()->string_attr("name"),
+  EXPECT_EQ(from(graph, Op::linear, "lm_head")->operand(1)->node()->get(attr::name),
             "transformer.wte.weight");
 }
 
@@ -98,8 +98,8 @@ TEST(BuildTransformer, QueryKeyAndValueAreThePartsInOrder) {
   for (int64_t i = 0; i < 3; ++i) {
     const Node* part = attention->operand(i)->node()->operand(0)->node();
     ASSERT_TRUE(part->is(Op::slice));
-    EXPECT_EQ(part->int_attr("axis"), 2);
-    EXPECT_EQ(part->int_attr("begin"), i);
+    EXPECT_EQ(part->get(attr::axis), 2);
+    EXPECT_EQ(part->get(attr::begin), i);
     EXPECT_EQ(str(part->operand(0)->type), "f32[B,T,3,4,9]");
   }
 }
@@ -142,12 +142,12 @@ TEST(BuildTransformer, DropoutOnlyInTraining) {
   }
   std::set<int64_t> ids;
   for (Node* node : all(graph_of(*module, "loss"), Op::dropout)) {
-    EXPECT_EQ(node->float_attr("p"), 0.1) << node->source;
-    EXPECT_TRUE(ids.insert(node->int_attr("id")).second) << node->source;
+    EXPECT_EQ(node->get(attr::p), 0.1) << node->source;
+    EXPECT_TRUE(ids.insert(node->get(attr::id)).second) << node->source;
   }
   for (Node* node : all(graph_of(*module, "loss"), Op::attention))
     for (Node* random : all(*node->body, Op::random))
-      EXPECT_TRUE(ids.insert(random->int_attr("id")).second) << node->source;
+      EXPECT_TRUE(ids.insert(random->get(attr::id)).second) << node->source;
   EXPECT_EQ(ids.size(), 10u);
   EXPECT_EQ(module->random_ids, 10u);
   const auto without = build_transformer(small_spec(), {.dropout = 0.0});
@@ -158,7 +158,7 @@ TEST(BuildTransformer, DropoutOnlyInTraining) {
 TEST(BuildTransformer, AttentionScales) {
   const auto scale = [](const char* fields, const char* source) {
     const auto module = build_transformer(small_spec(fields), {});
-    return from(graph_of(*module, "logits"), Op::attention, source)->float_attr("scale");
+    return from(graph_of(*module, "logits"), Op::attention, source)->get(attr::scale);
   };
   EXPECT_DOUBLE_EQ(scale("{}", "h.2.attn"), 1.0 / 3);
   EXPECT_DOUBLE_EQ(scale(R"({"attention": {"scaled": false}})", "h.2.attn"), 1);
@@ -172,22 +172,21 @@ TEST(BuildTransformer, TargetsAreShiftedAndIgnoredAtTheEnd) {
       build_transformer(small_spec(R"({"criterion": {"ignore_index": -7, "label_smoothing": 0.2}})"), {});
   const Graph& graph = graph_of(*module, "loss");
   const Node* criterion = from(graph, Op::cross_entropy, "loss");
-  EXPECT_EQ(criterion->int_attr("ignore_index"), -7);
-  EXPECT_EQ(criterion->float_attr("label_smoothing"), 0.2);
+  EXPECT_EQ(criterion->get(attr::ignore_index), -7);
+  EXPECT_EQ(criterion->get(attr::label_smoothing), 0.2);
   const Node* slice = criterion->operand(1)->node();
   ASSERT_TRUE(slice->is(Op::slice));
-  EXPECT_EQ(slice->int_attr("begin"), 1);
+  EXPECT_EQ(slice->get(attr::begin), 1);
   const Node* padded = slice->operand(0)->node();
   ASSERT_TRUE(padded->is(Op::concat));
-  EXPECT_EQ(padded->operand(0)->node()->string_attr("name"), "labels");
-  EXPECT_EQ(padded->operand(1)->node()->float_attr("value"), -7);
+  EXPECT_EQ(padded->operand(0)->node()->get(attr::name), "labels");
+  EXPECT_EQ(padded->operand(1)->node()->get(attr::value), -7);
 }
 
 TEST(BuildTransformer, FairseqSmoothingIsTheSameRowOfTargets) {
   const auto module =
       build_transformer(small_spec(R"({"criterion": {"label_smoothing": 0.2, "smoothing": "others"}})"), {});
-  const double alpha =
-      from(graph_of(*module, "loss"), Op::cross_entropy, "loss")->float_attr("label_smoothing");
+  const double alpha = from(graph_of(*module, "loss"), Op::cross_entropy, "loss")->get(attr::label_smoothing);
   EXPECT_NEAR(alpha / 131, 0.2 / 130, 1e-15);            // every other class
   EXPECT_NEAR(1 - alpha + alpha / 131, 1 - 0.2, 1e-15);  // the target
 }
@@ -265,8 +264,8 @@ TEST(BuildTransformer, PackedDocumentsAreToldApartWhereThatIsAskedFor) {
       const Node* input = graph->find_input(name);
       ASSERT_NE(input, nullptr) << name;
       EXPECT_EQ(str(input->result()->type), "i32[B,T]");
-      EXPECT_TRUE(input->bool_attr("optional", false));
-      EXPECT_EQ(input->float_attr("fill"), fill);
+      EXPECT_TRUE(input->get(attr::optional));
+      EXPECT_EQ(input->get(attr::fill), fill);
     }
 }
 

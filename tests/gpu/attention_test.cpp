@@ -45,8 +45,8 @@ std::unique_ptr<Module> attention_module(uint64_t seed) {
   b.output("f", b.sum(b.mul(attention->result(), weights), {0, 1, 2, 3}));
   std::vector<std::string> floats;
   for (const Node* input : graph.inputs())
-    if (is_float(input->result()->dtype()) && input->string_attr("name") != "w")
-      floats.push_back(input->string_attr("name"));
+    if (is_float(input->result()->dtype()) && input->get(attr::name) != "w")
+      floats.push_back(input->get(attr::name));
   differentiate(graph, {.output = "f", .wrt = floats, .seed = 1});
   std::erase_if(graph.outputs, [](const Graph::Output& output) { return output.name == "f"; });
   return module;

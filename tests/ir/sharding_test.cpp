@@ -152,14 +152,14 @@ TEST(Collective, Types) {
 }
 
 TEST(Collective, SaysWhatIsWrong) {
-  expect_fault(collective("kind = \"sum\", axis = \"data\""), "kind is \"sum\"");
+  expect_fault(collective("kind = \"sum\", axis = \"data\""), "'kind' is \"sum\"");
   expect_fault(collective("kind = \"all_reduce\""), "'axis' must be given");
   expect_fault(collective("kind = \"all_reduce\", axis = \"stage\""), "has no axis \"stage\"");
   expect_fault(collective("kind = \"all_gather\", axis = \"data\""), "'dim' must be given");
   expect_fault(collective("kind = \"all_gather\", axis = \"data\", dim = 2"), "dim is 2");
   expect_fault(collective("kind = \"all_gather\", axis = \"data\", dim = 1, sum = \"add\""),
                "leave 'sum' out");
-  expect_fault(collective("kind = \"all_reduce\", axis = \"data\", sum = \"min\""), "sum is \"min\"");
+  expect_fault(collective("kind = \"all_reduce\", axis = \"data\", sum = \"min\""), "'sum' is \"min\"");
   expect_fault(collective("kind = \"reduce_scatter\", axis = \"data\", dim = 1"), "do not divide B");
   expect_fault(collective("kind = \"reduce_scatter\", axis = \"model\", dim = 0", "f32[6,B]"),
                "the 4 ranks along \"model\" do not divide 6");

@@ -150,7 +150,7 @@ TEST_F(BrokenBody, ArgumentType) {
 }
 
 TEST_F(BrokenBody, ProductType) {
-  matmul.attributes["spec"] = std::string("bi,io->ob");
+  matmul.set(attr::spec, std::string("bi,io->ob"));
   expect_message(*module, {"matmul \"fc\": input 0 of its body is f32[3,7], expected f32[7,3]"});
 }
 
@@ -160,7 +160,7 @@ TEST_F(BrokenBody, ResultType) {
 }
 
 TEST_F(BrokenBody, RoundingBeforeTheBody) {
-  matmul.attributes["result"] = std::string("bf16");
+  matmul.set(attr::result, std::string("bf16"));
   expect_message(*module, {"matmul \"fc\": the body says what the accumulator becomes; leave 'result' out"});
 }
 
@@ -208,18 +208,18 @@ TEST_F(Broken, ResultType) {
 }
 
 TEST_F(Broken, OperandType) {
-  node(Op::matmul)->attributes["spec"] = std::string("btc,co->bto");
+  node(Op::matmul)->set(attr::spec, std::string("btc,co->bto"));
   expect_message(*module, {"matmul \"h.0.fc\": 'c' is 8 in one operand and 6 in f32[6,8]"});
 }
 
 TEST_F(Broken, Tf32) {
-  node(Op::matmul)->attributes["tf32"] = std::string("yes");
-  expect_message(*module, {"matmul \"h.0.fc\"", "attribute 'tf32' must be given and be true or false"});
+  node(Op::matmul)->attributes[attr::tf32] = std::string("yes");
+  expect_message(*module, {"matmul \"h.0.fc\"", "attribute 'tf32' is \"yes\", expected true or false"});
 }
 
 TEST_F(Broken, MissingAttribute) {
-  node(Op::layer_norm)->attributes.erase("eps");
-  expect_message(*module, {"layer_norm \"h.0.ln\": attribute 'eps' is missing"});
+  node(Op::layer_norm)->attributes.remove(attr::eps);
+  expect_message(*module, {"layer_norm \"h.0.ln\": attribute 'eps' must be given and be a number"});
 }
 
 TEST_F(Broken, NormWeight) {
@@ -228,7 +228,7 @@ TEST_F(Broken, NormWeight) {
 }
 
 TEST_F(Broken, Probability) {
-  node(Op::dropout)->attributes["p"] = 1.0;
+  node(Op::dropout)->set(attr::p, 1.0);
   expect_message(*module, {"dropout: attribute 'p' is 1, expected it in [0, 1)"});
 }
 
@@ -284,8 +284,8 @@ TEST_F(Broken, SecondUpdate) {
 TEST_F(Broken, UpdateAtAnIndexWithoutAnAxis) {
   GraphBuilder b(graph);
   Value* index = b.scalar(0, DType::i32);
-  b.create(Op::update, {node(Op::state)->result(), index}, {{"state", std::string("s")}});
-  expect_message(*module, {"update: attribute 'axis' is missing"});
+  b.create(Op::update, {node(Op::state)->result(), index}, {attr::state("s")});
+  expect_message(*module, {"update: attribute 'axis' must be given"});
 }
 
 TEST(Verifier, InsertOfWhatDoesNotFit) {
@@ -305,11 +305,10 @@ TEST(Verifier, InsertOfWhatDoesNotFit) {
 
 TEST_F(Broken, PackOfTheWrongSegments) {
   GraphBuilder b(graph);
-  b.create(Op::pack, {node(Op::state)->result(), node(Op::state)->result()}, {{"state", std::string("flat")}},
+  b.create(Op::pack, {node(Op::state)->result(), node(Op::state)->result()}, {attr::state("flat")},
            Type{DType::f32, {32}});
   EXPECT_TRUE(verify(*module).empty());
-  b.create(Op::pack, {node(Op::state)->result(), b.scalar(1)}, {{"state", std::string("flat")}},
-           Type{DType::f32, {32}});
+  b.create(Op::pack, {node(Op::state)->result(), b.scalar(1)}, {attr::state("flat")}, Type{DType::f32, {32}});
   expect_message(*module, {"pack: operand 1 is f32[], segment \"b\" of state \"flat\" has 8 elements"});
 }
 
@@ -392,8 +391,8 @@ TEST_F(Broken, AdjacentGroups) {
 
 TEST_F(Broken, SeveralFaultsAreAllReported) {
   node(Op::matmul)->result()->type.shape[2] = 7;
-  node(Op::layer_norm)->attributes.erase("eps");
-  node(Op::dropout)->attributes["id"] = int64_t{-1};
+  node(Op::layer_norm)->attributes.remove(attr::eps);
+  node(Op::dropout)->set(attr::id, int64_t{-1});
   EXPECT_EQ(verify(*module).size(), 3u);
 }
 

@@ -73,7 +73,7 @@ inline bool cut(Graph& graph, size_t index) {
   std::string name = "cut" + std::to_string(index);
   while (graph.find_input(name)) name += "_";
   Node* input = graph.create(Op::input, {}, node->result()->type, graph.nodes().front().get());
-  input->attributes["name"] = name;
+  input->set(attr::name, name);
   graph.replace_all_uses(node->result(), input->result());
   return true;
 }
@@ -106,7 +106,7 @@ inline void drop_unused_parameters(Module& module) {
   const auto unused = [&](const Module::Parameter& parameter) {
     for (const auto& graph : module.graphs)
       for (const auto& node : graph->nodes())
-        if (node->is(Op::parameter) && node->string_attr("name") == parameter.name) return false;
+        if (node->is(Op::parameter) && node->get(attr::name) == parameter.name) return false;
     return true;
   };
   std::erase_if(module.parameters, unused);

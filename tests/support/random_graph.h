@@ -234,7 +234,7 @@ class RandomGraph {
   Value* rectified(Value* x) {
     Value* h = b_.max(x, b_.like(x, 0));
     if (!options_.randoms || !options_.composites || pool_.size() % 2 == 0) return h;
-    return b_.create(Op::dropout, {h}, {{"p", 0.25}, {"id", int64_t{module_->next_random_id()}}})->result();
+    return b_.create(Op::dropout, {h}, {attr::p(0.25), attr::id(module_->next_random_id())})->result();
   }
 
   void linear() {
@@ -372,14 +372,14 @@ class RandomGraph {
       case 5:
         if (!options_.randoms) return unary();
         return add(
-            b_.create(Op::dropout, {x}, {{"p", 0.25}, {"id", int64_t{module_->next_random_id()}}})->result());
+            b_.create(Op::dropout, {x}, {attr::p(0.25), attr::id(module_->next_random_id())})->result());
       case 6:
         if (!last.constant()) return unary();
-        return add(
-            b_.create(Op::layer_norm, {x, parameter({last}), parameter({last})}, {{"eps", 1e-3}})->result());
+        return add(b_.create(Op::layer_norm, {x, parameter({last}), parameter({last})}, {attr::eps(1e-3)})
+                       ->result());
       case 7:
         if (!last.constant()) return unary();
-        return add(b_.create(Op::rms_norm, {x, parameter({last})}, {{"eps", 1e-3}})->result());
+        return add(b_.create(Op::rms_norm, {x, parameter({last})}, {attr::eps(1e-3)})->result());
       case 8:
         return attention();
       default:
@@ -410,7 +410,7 @@ class RandomGraph {
   void cross_entropy() {
     Value* logits = of_shape({symbol_b(), symbol_t(), 8});
     add(b_.create(Op::cross_entropy, {logits, ids_},
-                  {{"label_smoothing", chance(50) ? 0.1 : 0.0}, {"ignore_index", -100}})
+                  {attr::label_smoothing(chance(50) ? 0.1 : 0.0), attr::ignore_index(-100)})
             ->result());
   }
 

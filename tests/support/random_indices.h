@@ -39,7 +39,7 @@ class RandomIndices {
       for (const Dim& dim : type.shape)
         tensor.shape.push_back(dim.evaluate(symbols)), count *= tensor.shape.back();
       for (int64_t i = 0; i < count; ++i) tensor.data.push_back(number(*input, random));
-      made[input->string_attr("name")] = std::move(tensor);
+      made[input->get(attr::name)] = std::move(tensor);
     }
     return made;
   }

@@ -35,7 +35,7 @@ inline int64_t index_limit(const Value& value, const SymbolValues& symbols) {
   for (const Node* user : value.users()) {
     const bool indexes = user->operands().size() > 1 && user->operand(1) == &value;
     if (indexes && (user->is(Op::gather) || user->is(Op::scatter_add) || user->is(Op::scatter)))
-      lower(user->operand(0)->shape().at(static_cast<size_t>(user->int_attr("axis"))).evaluate(symbols));
+      lower(user->operand(0)->shape().at(static_cast<size_t>(user->get(attr::axis))).evaluate(symbols));
     if (indexes && user->is(Op::embedding)) lower(user->operand(0)->shape().at(0).evaluate(symbols));
     if (indexes && user->is(Op::cross_entropy)) lower(user->operand(0)->shape().back().evaluate(symbols));
     const bool passes = user->is(Op::slice) || user->is(Op::reshape) || user->is(Op::transpose) ||
@@ -56,7 +56,7 @@ inline Tensors random_inputs(const Graph& graph, uint64_t seed, const SymbolValu
   Tensors tensors;
   for (const Node* node : graph.inputs()) {
     const int64_t least = index_limit(*node->result(), symbols);
-    tensors[node->string_attr("name")] =
+    tensors[node->get(attr::name)] =
         random_tensor(node->result()->type, symbols, random, least > 0 ? least : limit);
   }
   return tensors;

@@ -32,7 +32,7 @@ TEST_P(Epilogues, AreReadOffBodies) {
   ASSERT_EQ(found.has_value(), c.kind.has_value());
   if (found) {
     EXPECT_EQ(found->kind, *c.kind);
-    EXPECT_EQ(found->operand->node()->string_attr("name"), c.operand);
+    EXPECT_EQ(found->operand->node()->get(attr::name), c.operand);
   }
   EXPECT_EQ(Target{}.keeps_body(matmul), c.kept_by_cpu);
   EXPECT_EQ(parse_target("sm_90").keeps_body(matmul), c.kept_by_gpu);

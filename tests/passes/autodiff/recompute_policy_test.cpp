@@ -249,7 +249,7 @@ TEST(RematerializeForAPrice, StandsRightBeforeItsReader) {
   const Priced all = priced(*before, {.seconds_per_gib = kAnyTime});
   std::vector<std::string> order;
   for (const auto& node : all.module->graphs[0]->nodes())
-    if (node->is(Op::random) && node->anchored) order.push_back(std::to_string(node->int_attr("id")));
+    if (node->is(Op::random) && node->anchored) order.push_back(std::to_string(node->get(attr::id)));
   EXPECT_EQ(order, (std::vector<std::string>{"3", "2", "1"}));
 }
 

@@ -90,7 +90,7 @@ TEST(Rematerialize, DropoutIsDrawnAgain) {
   for (const auto& node : outcome.graph().nodes())
     if (node->is(Op::random)) {
       ++drawn;
-      EXPECT_EQ(node->int_attr("id"), 4);
+      EXPECT_EQ(node->get(attr::id), 4);
       EXPECT_EQ(node->anchored, in_backward(*node));
     }
   EXPECT_EQ(drawn, 2u);

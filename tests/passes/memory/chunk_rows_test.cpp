@@ -69,8 +69,8 @@ class RandomCriterion {
     const Shape rows(logits->shape().begin(), logits->shape().end() - 1);
     Value* labels = b.input("labels", {DType::i32, rows});
     Attributes attributes;
-    if (coin()) attributes["label_smoothing"] = 0.1;
-    if (coin()) attributes["ignore_index"] = int64_t{1};
+    if (coin()) attributes.set(attr::label_smoothing, 0.1);
+    if (coin()) attributes.set(attr::ignore_index, int64_t{1});
     Value* each = b.create(Op::cross_entropy, {logits, labels}, attributes)->result();
     if (coin()) each = b.mul(each, b.input("weight", {DType::f32, rows}));
     Value* sum = b.sum(each, leading_axes(each->rank()));

@@ -1,5 +1,6 @@
 #include "passes/simplify/bound_ids.h"
 
+#include "runtime/error.h"
 #include "tests/passes/support.h"
 
 namespace smelt {
@@ -133,9 +134,13 @@ TEST(BoundIds, PartsOfAnInputAllowTheWidestRange) {
 }
 
 TEST(BoundIds, TheVerifierKnowsTheAttributes) {
-  const auto fault = [](const std::string& input) {
-    const auto messages = verify(*parse_module("graph @main(" + input + ") {\n  return y = %x\n}\n"));
-    return messages.empty() ? std::string() : messages.front();
+  const auto fault = [](const std::string& input) -> std::string {
+    try {
+      const auto messages = verify(*parse_module("graph @main(" + input + ") {\n  return y = %x\n}\n"));
+      return messages.empty() ? std::string() : messages.front();
+    } catch (const Error& error) {
+      return error.what();
+    }
   };
   EXPECT_EQ(fault("%x: i32[2] {below = 3, ignored = -1}"), "");
   EXPECT_NE(fault("%x: i32[2] {below = 0}").find("expected at least 1"), std::string::npos);

@@ -35,7 +35,7 @@ TEST(Decompose, LayerNormWithAMeanFarFromZero) {
     Value* y =
         g.b.create(Op::layer_norm,
                    {g.b.input("x", type_of(x)), g.b.input("w", type_of(w)), g.b.input("b", type_of(bias))},
-                   {{"eps", 1e-5}})
+                   {attr::eps(1e-5)})
             ->result();
     g.b.output("y", y);
     const Tensor actual = g.run({{"x", x}, {"w", w}, {"b", bias}});
@@ -111,8 +111,8 @@ TEST(Decompose, CrossEntropyByBothConventions) {
        {Criterion{0, false, false}, {0, false, true}, {0.1, false, true}, {0.1, true, false}}) {
     const Tensor x = random({17, 33}, 4), targets = random({17}, 5, DType::i32, 33);
     Built g;
-    Attributes attributes = {{"label_smoothing", c.others ? c.alpha * 33 / 32 : c.alpha}};
-    if (c.ignore) attributes["ignore_index"] = int64_t{2};
+    Attributes attributes = {attr::label_smoothing(c.others ? c.alpha * 33 / 32 : c.alpha)};
+    if (c.ignore) attributes.set(attr::ignore_index, int64_t{2});
     g.b.output("y", g.b.create(Op::cross_entropy,
                                {g.b.input("x", type_of(x)), g.b.input("t", type_of(targets))}, attributes)
                         ->result());
@@ -129,7 +129,7 @@ TEST(Decompose, CrossEntropyIgnoresTargetsOutsideTheClasses) {
   Built g;
   g.b.output("y",
              g.b.create(Op::cross_entropy, {g.b.input("x", type_of(x)), g.b.input("t", type_of(targets))},
-                        {{"ignore_index", int64_t{-100}}})
+                        {attr::ignore_index(-100)})
                  ->result());
   const Tensor y = g.run({{"x", x}, {"t", targets}});
   EXPECT_EQ(y.data[0], 0);
@@ -184,8 +184,8 @@ TEST(Decompose, AttentionWithGroupsAndMasks) {
 TEST(Decompose, DropoutKeepsTheMeanAndFollowsPhilox) {
   const Tensor x{DType::f32, {64, 197}, std::vector<double>(64 * 197, 1)};
   Built g;
-  g.b.output(
-      "y", g.b.create(Op::dropout, {g.b.input("x", type_of(x))}, {{"p", 0.3}, {"id", int64_t{5}}})->result());
+  g.b.output("y",
+             g.b.create(Op::dropout, {g.b.input("x", type_of(x))}, {attr::p(0.3), attr::id(5)})->result());
   decompose(*g.graph, {});
   EvaluateOptions options;
   options.philox.seed = 11;
@@ -202,8 +202,8 @@ TEST(Decompose, DropoutAtTheEnds) {
   for (double p : {0.0, 1.0}) {
     const Tensor x = random({3, 5}, 1);
     Built g;
-    g.b.output(
-        "y", g.b.create(Op::dropout, {g.b.input("x", type_of(x))}, {{"p", p}, {"id", int64_t{0}}})->result());
+    g.b.output("y",
+               g.b.create(Op::dropout, {g.b.input("x", type_of(x))}, {attr::p(p), attr::id(0)})->result());
     EXPECT_EQ(g.run({{"x", x}}).data, p == 0 ? x.data : std::vector<double>(15, 0));
   }
 }

@@ -18,7 +18,7 @@ using testing::RandomIndices;
 const Node& indexing_node(const Graph& graph) { return *graph.outputs[1].value->node(); }
 
 int64_t rows_at(const Node& node, const SymbolValues& symbols) {
-  const int64_t axis = node.has("axis") ? node.int_attr("axis") : node.ints_attr("axes").front();
+  const int64_t axis = node.has(attr::axis) ? node.get(attr::axis) : node.get(attr::axes).front();
   return node.operand(0)->shape()[static_cast<size_t>(axis)].evaluate(symbols);
 }
 

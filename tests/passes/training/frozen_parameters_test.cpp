@@ -107,7 +107,7 @@ TEST(FrozenParameters, NoEntryWritesThem) {
   for (const auto& graph : module->graphs)
     for (const auto& node : graph->nodes()) {
       if (!node->is(Op::update)) continue;
-      EXPECT_NE(node->string_attr("state"), kFrozenParameters) << graph->name;
+      EXPECT_NE(node->get(attr::state), kFrozenParameters) << graph->name;
     }
   for (const auto& graph : module->graphs) testing::expect_valid(*graph);
 }

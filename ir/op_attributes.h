@@ -1,0 +1,46 @@
+// The attributes that each operation takes: the columns of ir/ops.def, with what reads, checks and describes
+// them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/attributes.h"
+#include "llvm/ADT/ArrayRef.h"
+
+namespace smelt {
+
+class Value;
+struct Type;
+
+/// An attribute of one operation.
+struct AttributeColumn {
+  std::string name;          // "axis"; "begin.I" where there is one for each dim I
+  size_t type;               // the index in the variant Attribute
+  std::string_view meaning;  // a phrase
+  bool required = false;
+  bool for_each_dim = false;
+  std::optional<Attribute> otherwise = {};      // its value where it is left out
+  std::optional<double> least = {}, most = {};  // of a number, or of each number of a list
+  std::vector<std::string_view> words = {};     // that a text may be; empty: any
+  enum class AxisOf : uint8_t { none, operand, result } axis_of = AxisOf::none;  // it counts the dims of that
+};
+
+const std::vector<AttributeColumn>& attributes_of(Op op);
+/// The column of this name, "begin.1" too; throws Error naming the nearest one where the operation has none.
+const AttributeColumn& find_attribute(Op op, std::string_view name);
+/// "an integer"
+std::string_view type_name(const AttributeColumn& column);
+/// "at least 1", "it in [0, 1]", "\"add\" or \"max\"": empty where any value of the type will do.
+std::string bounds(const AttributeColumn& column);
+/// Throws Error where the value has another type, or is out of bounds.
+void check_attribute(Op op, std::string_view name, const AttributeColumn& column, const Attribute& value);
+/// Throws Error about the first attribute that is missing, not known, of another type, or out of bounds.
+void check_attributes(Op op, const Attributes& attributes, llvm::ArrayRef<Value*> operands,
+                      llvm::ArrayRef<Type> declared);
+/// Lists of whole numbers are fine where numbers are expected.
+void widen(const AttributeColumn& column, Attribute& value);
+
+}  // namespace smelt
