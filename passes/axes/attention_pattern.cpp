@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "ir/analysis/uses.h"
 #include "ir/matmul_spec.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
@@ -90,10 +91,7 @@ bool is_plain_dropout(const Node& node) {
 }
 
 /// The only reader of the value, which is no output; null where there are others.
-Node* only_reader(const Value* value) {
-  if (value->users().size() != 1 || value->node()->graph().is_output(value)) return nullptr;
-  return value->users()[0];
-}
+Node* only_reader(const Value* value) { return has_one_use(*value) ? value->users()[0] : nullptr; }
 
 bool is_closed(const AttentionPattern& pattern) {
   const auto stays_inside = [&](const Node* node) {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "ir/analysis/splat.h"
+#include "ir/analysis/uses.h"
 #include "ir/attention_body.h"
 #include "llvm/ADT/STLExtras.h"
 #include "passes/analysis.h"
@@ -100,7 +101,7 @@ struct Scaled {
 
 Scaled scaled_product(const AttentionPattern& pattern) {
   Value* product = pattern.product->result();
-  if (product->users().size() != 1) return {product, 1};
+  if (!has_one_use(*product)) return {product, 1};
   const Node& next = *product->users()[0];
   const bool is_first = next.operands().size() == 2 && next.operand(0) == product;
   const auto number = is_first ? splat(next.operand(1)) : std::nullopt;

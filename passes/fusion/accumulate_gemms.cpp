@@ -1,6 +1,7 @@
 #include "passes/fusion/accumulate_gemms.h"
 
 #include "ir/analysis/epilogue.h"
+#include "ir/analysis/uses.h"
 #include "ir/body.h"
 #include "ir/builder.h"
 #include "llvm/ADT/STLExtras.h"
@@ -70,17 +71,13 @@ class Accumulator {
 
   /// The matmul behind reshapes, and behind matmuls that add to what it makes, if nobody else reads it.
   Node* matmul_behind(const Value* value) const {
-    while (is_read_once(*value) && value->node()->is(Op::reshape)) value = value->node()->operand(0);
+    while (has_one_use(*value) && value->node()->is(Op::reshape)) value = value->node()->operand(0);
     for (auto sum = epilogue(*value->node());
-         sum && sum->kind == Epilogue::Kind::matrix && is_read_once(*value); sum = epilogue(*value->node()))
+         sum && sum->kind == Epilogue::Kind::matrix && has_one_use(*value); sum = epilogue(*value->node()))
       value = sum->operand;
     Node* node = value->node();
     const bool fits = node->is(Op::matmul) && !node->body && is_float(value->dtype());
-    return fits && is_read_once(*value) ? node : nullptr;
-  }
-
-  bool is_read_once(const Value& value) const {
-    return value.users().size() == 1 && !graph_.is_output(&value);
+    return fits && has_one_use(*value) ? node : nullptr;
   }
 
   void join(Node& fusion, const Accumulation& found) {

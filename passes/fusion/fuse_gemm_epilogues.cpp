@@ -1,6 +1,7 @@
 #include "passes/fusion/fuse_gemm_epilogues.h"
 
 #include "ir/analysis/epilogue.h"
+#include "ir/analysis/uses.h"
 #include "ir/body.h"
 #include "ir/builder.h"
 #include "llvm/ADT/DenseMap.h"
@@ -74,10 +75,10 @@ class EpilogueFuser {
   }
 
   /// A matmul's result that the fusion alone reads, and replaces by one of the same type.
-  bool is_only_read_here(const Value& value, const Node& fusion) const {
+  static bool is_only_read_here(const Value& value, const Node& fusion) {
     const Node& node = *value.node();
-    return node.is(Op::matmul) && !node.body && is_float(value.dtype()) && value.users().size() == 1 &&
-           !graph_.is_output(&value) && fusion.result_count() == 1 && value.type == fusion.result()->type;
+    return node.is(Op::matmul) && !node.body && is_float(value.dtype()) && has_one_use(value) &&
+           fusion.result_count() == 1 && value.type == fusion.result()->type;
   }
 
   /// The matmul with what the fusion does as its body, where the fusion stands.

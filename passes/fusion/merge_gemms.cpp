@@ -42,7 +42,7 @@ Groups sharing_groups(const Graph& graph) {
 
 /// The add of a bias parameter along `axis` that alone reads `value`; else null.
 Node* bias_add(const Value* value, int64_t axis) {
-  if (!only_use(value) || !value->users()[0]->is(ScalarOp::add)) return nullptr;
+  if (!has_one_use(*value) || !value->users()[0]->is(ScalarOp::add)) return nullptr;
   Node* add = value->users()[0];
   if (add->operand(0) == add->operand(1)) return nullptr;
   const Node* broadcast = add->operand(add->operand(0) == value ? 1 : 0)->node();

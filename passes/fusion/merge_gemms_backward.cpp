@@ -16,7 +16,7 @@ namespace {
 
 /// The terms of a sum: what single-use adds below `root` add up.
 void collect_terms(Value* value, std::vector<Value*>& terms, bool root) {
-  if (value->node()->is(ScalarOp::add) && (root || only_use(value))) {
+  if (value->node()->is(ScalarOp::add) && (root || has_one_use(*value))) {
     for (Value* operand : value->node()->operands()) collect_terms(operand, terms, false);
   } else {
     terms.push_back(value);
@@ -25,12 +25,12 @@ void collect_terms(Value* value, std::vector<Value*>& terms, bool root) {
 
 bool is_inner_add(const Node& node) {
   const Value* value = node.result();
-  return only_use(value) && value->users()[0]->is(ScalarOp::add);
+  return has_one_use(*value) && value->users()[0]->is(ScalarOp::add);
 }
 
 /// A matmul that sums over the first letter of a parameter, letters named after the result's.
 std::optional<Member> summing_member(Value* term) {
-  if (!is_product(*term->node()) || !only_use(term)) return std::nullopt;
+  if (!is_product(*term->node()) || !has_one_use(*term)) return std::nullopt;
   const MatmulSpec plain = parse_matmul_spec(term->node()->get(attr::spec));
   const MatmulSpec spec = renamed(plain, plain.out);
   for (unsigned side : {0u, 1u}) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "ir/analysis/uses.h"
 #include "ir/analysis/view.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
@@ -220,7 +221,7 @@ class Assigner {
   /// Numbers a row of scores that kernels of attention alone read, transposed, lie as these want them.
   static std::optional<std::vector<Dim>> strides_behind_transpose(const Value& value) {
     const llvm::ArrayRef<Node*> users = value.users();
-    if (users.size() != 1 || !users.front()->is(Op::transpose)) return std::nullopt;
+    if (!has_one_use(value) || !users.front()->is(Op::transpose)) return std::nullopt;
     const Node& transpose = *users.front();
     const Value& rows = *transpose.result();
     const auto is_gradient = [](const Node* user) { return user->is(Op::attention_grad); };

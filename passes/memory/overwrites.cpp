@@ -2,6 +2,7 @@
 
 #include "ir/analysis/epilogue.h"
 #include "ir/analysis/iteration_space.h"
+#include "ir/analysis/uses.h"
 #include "ir/analysis/view.h"
 #include "ir/body.h"
 #include "ir/insertion.h"
@@ -83,6 +84,16 @@ bool reads_elementwise(const Node& node, const Value& operand, const Value& resu
          body_reads_elementwise(node, operand, result);
 }
 
+/// Whether one reader is all that sees the value's elements where they are stored: no other reader, and no
+/// output, shows the value, what it is a view of, or a part of it that is computed in its memory.
+bool is_stored_for_one_reader(const Value& value) {
+  const Node& node = *value.node();
+  if (!has_one_use(value)) return false;
+  if (!is_view(node) && !node.is(Op::concat) && !node.is(Op::pack)) return true;
+  return llvm::all_of(node.operands(),
+                      [](const Value* operand) { return is_stored_for_one_reader(*operand); });
+}
+
 }  // namespace
 
 Value* added_to(const Value& result) {
@@ -94,7 +105,7 @@ Value* added_to(const Value& result) {
     start = sum->operand;
   else if (const Value* input = target_in_body(result))
     start = outside_of(node, *input);
-  return start && start->users().size() == 1 ? start : nullptr;
+  return start && is_stored_for_one_reader(*start) ? start : nullptr;
 }
 
 namespace {

@@ -11,9 +11,9 @@
 
 namespace smelt {
 
-/// What the result begins with, if that has no other reader: what a scatter_add or a matmul's body adds to,
-/// or an insert of a fusion puts something into. It should be computed where the result goes. Null for any
-/// other.
+/// What the result begins with, if no other reader and no output shows its memory: what a scatter_add, a
+/// scatter or a matmul's body changes, or an insert of a fusion puts something into. It should be computed
+/// where the result goes. Null for any other: the result is then computed in a copy.
 Value* added_to(const Value& result);
 
 /// Needs the layouts of states and parameters, and of views with their memory.

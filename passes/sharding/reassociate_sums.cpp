@@ -29,7 +29,7 @@ bool is_float_add(const Node& node) { return node.is(ScalarOp::add) && is_float(
 
 /// An add whose result only another add of its phase reads: no root of a tree.
 bool is_inner(const Node& add) {
-  if (!only_use(add.result())) return false;
+  if (!has_one_use(*add.result())) return false;
   const Node& user = *add.result()->users()[0];
   return is_float_add(user) && user.phase == add.phase;
 }
@@ -37,7 +37,7 @@ bool is_inner(const Node& add) {
 void collect(const Node& add, Groups& groups) {
   for (const Value* operand : add.operands()) {
     Node& term = *operand->node();
-    if (!only_use(operand) || term.phase != add.phase) continue;
+    if (!has_one_use(*operand) || term.phase != add.phase) continue;
     if (is_float_add(term))
       collect(term, groups);
     else if (const auto sum = sum_over_ranks(term))

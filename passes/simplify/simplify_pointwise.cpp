@@ -141,7 +141,8 @@ Value* add_into_scatter(GraphBuilder& b, const Node& node) {
   for (unsigned side : {0u, 1u}) {
     Value *scattered = node.operand(side), *other = node.operand(1 - side);
     const Node* scatter = scattered->node();
-    if (!scatter->is(Op::scatter_add) || !is_number(scatter->operand(0), 0) || !only_use(scattered)) continue;
+    if (!scatter->is(Op::scatter_add) || !is_number(scatter->operand(0), 0) || !has_one_use(*scattered))
+      continue;
     return b.create(Op::scatter_add, {other, scatter->operand(1), scatter->operand(2)}, scatter->attributes)
         ->result();
   }

@@ -98,7 +98,7 @@ Value* matmul_of_transpose(GraphBuilder& b, const Node& node) {
 
 Value* transpose_of_matmul(GraphBuilder& b, const Node& node) {
   const Node* matmul = node.operand(0)->node();
-  if (!matmul->is(Op::matmul) || matmul->body || !only_use(node.operand(0))) return nullptr;
+  if (!matmul->is(Op::matmul) || matmul->body || !has_one_use(*node.operand(0))) return nullptr;
   MatmulSpec spec = parse_matmul_spec(matmul->get(attr::spec));
   std::string out;
   for (int64_t axis : node.get(attr::permutation)) out += spec.out[axis];
@@ -162,7 +162,7 @@ Value* reduce_of_broadcast(GraphBuilder& b, const Node& node) {
 
 Value* sum_of_sum(GraphBuilder& b, const Node& node) {
   const Node* inner = node.operand(0)->node();
-  if (!node.is(ReduceOp::add) || !inner->is(ReduceOp::add) || !only_use(node.operand(0))) return nullptr;
+  if (!node.is(ReduceOp::add) || !inner->is(ReduceOp::add) || !has_one_use(*node.operand(0))) return nullptr;
   const auto &first = inner->get(attr::axes), &second = node.get(attr::axes);
   std::vector<int64_t> axes, left;
   for (int64_t axis = 0; axis < inner->operand(0)->rank(); ++axis)
@@ -176,7 +176,7 @@ Value* sum_of_sum(GraphBuilder& b, const Node& node) {
 /// sum(-x) = -sum x and sum(c x) = c sum x: fewer operations, one rounding less an element.
 Value* sum_of_multiple(GraphBuilder& b, const Node& node) {
   const Node* inner = node.operand(0)->node();
-  if (!node.is(ReduceOp::add) || !is_float(node.result()->dtype()) || !only_use(node.operand(0)))
+  if (!node.is(ReduceOp::add) || !is_float(node.result()->dtype()) || !has_one_use(*node.operand(0)))
     return nullptr;
   if (inner->is(ScalarOp::neg)) return b.neg(b.sum(inner->operand(0), node.get(attr::axes)));
   if (!inner->is(ScalarOp::mul)) return nullptr;

@@ -2,6 +2,7 @@
 // result, an operand or something newly built before the node; null where it does not apply.
 #pragma once
 
+#include "ir/analysis/uses.h"
 #include "ir/builder.h"
 
 namespace smelt {
@@ -21,10 +22,6 @@ std::optional<double> number_of(const Value* value);
 inline bool is_number(const Value* value, double number) {
   const auto known = number_of(value);
   return known && *known == number;
-}
-/// Whether the node is the only reader of the value, which is not an output.
-inline bool only_use(const Value* value) {
-  return value->users().size() == 1 && !value->node()->graph().is_output(value);
 }
 
 }  // namespace smelt

@@ -63,7 +63,8 @@ Value* single_concat(GraphBuilder&, const Node& node) {
 Value* concat_of_concats(GraphBuilder& b, const Node& node) {
   const int64_t axis = node.get(attr::axis);
   auto nested = [&](Value* operand) {
-    return operand->node()->is(Op::concat) && operand->node()->get(attr::axis) == axis && only_use(operand);
+    return operand->node()->is(Op::concat) && operand->node()->get(attr::axis) == axis &&
+           has_one_use(*operand);
   };
   if (llvm::none_of(node.operands(), nested)) return nullptr;
   llvm::SmallVector<Value*, 8> pieces;
