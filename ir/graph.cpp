@@ -248,7 +248,7 @@ std::unique_ptr<Graph> Graph::clone_into(Module& module, std::string name) const
 }
 
 void Graph::sort() {
-  llvm::DenseSet<const Node*> placed;
+  llvm::DenseSet<const Node*> placed, waiting;  // `waiting` finds circles, which would go on for ever
   std::list<std::unique_ptr<Node>> sorted;
   // Depth first along operands, in the present order; iterative because graphs are deep.
   std::vector<Node*> stack, order;
@@ -261,10 +261,16 @@ void Graph::sort() {
         continue;
       }
       const size_t before = stack.size();
-      for (Value* operand : llvm::reverse(node->operands()))
-        if (!placed.contains(operand->node())) stack.push_back(operand->node());
+      for (Value* operand : llvm::reverse(node->operands())) {
+        if (placed.contains(operand->node())) continue;
+        if (operand->node() == node || waiting.contains(operand->node()))
+          fail_with(Status::internal, "@{}: {} and {} are computed from each other", name, node->describe(),
+                    operand->node()->describe());
+        stack.push_back(operand->node());
+      }
+      waiting.insert(node);
       if (stack.size() != before) continue;
-      placed.insert(node);
+      placed.insert(node), waiting.erase(node);
       order.push_back(node);
       stack.pop_back();
     }

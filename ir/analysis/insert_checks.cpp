@@ -81,6 +81,14 @@ class InsertChecks {
 
 }  // namespace
 
+std::vector<unsigned> operands_in_target(const Node& insert) {
+  const Value* target = behind_views(insert.operand(0));
+  std::vector<unsigned> found;
+  for (unsigned i = 1; i < insert.operands().size(); ++i)
+    if (looks_at(insert.operand(i), target)) found.push_back(i);
+  return found;
+}
+
 std::string refusal_of_inserts(llvm::ArrayRef<const Node*> nodes,
                                llvm::function_ref<bool(const Value*)> is_output) {
   const auto is_insert = [](const Node* node) { return node->is(Op::insert); };

@@ -12,4 +12,8 @@ namespace smelt {
 std::string refusal_of_inserts(llvm::ArrayRef<const Node*> nodes,
                                llvm::function_ref<bool(const Value*)> is_output);
 
+/// Operands of an insert, by number, that are views of what it writes into: no kernel can read them while it
+/// writes.
+std::vector<unsigned> operands_in_target(const Node& insert);
+
 }  // namespace smelt

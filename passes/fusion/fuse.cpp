@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "ir/analysis/insert_checks.h"
 #include "ir/analysis/iteration_space.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
@@ -140,13 +141,17 @@ class Fuser {
       if (value->shape() != node.operand(0)->shape()) continue;  // a row value or a weight is no reason
       for (Node* user : value->users()) {
         auto it = group_of_.find(user);
-        if (it != group_of_.end() && position_.lookup(user) < now_) result.push_back(it->second);
+        if (it != group_of_.end() && stands_before(current(it->second))) result.push_back(it->second);
       }
     }
     llvm::sort(result, std::greater<>());
     result.erase(std::unique(result.begin(), result.end()), result.end());
     return result;
   }
+
+  /// Whether the whole group stands before the current node. A cheap node may, and the one it was inlined
+  /// into behind: what leads there is not looked at yet (cycle_through).
+  bool stands_before(int group) const { return position_.lookup(groups_[group].nodes.back()) < now_; }
 
   /// A number that becomes a state's content is written by the last kernel that reads the old one.
   void join_last_reader(Node& number) {
@@ -387,9 +392,23 @@ class Fuser {
   int now_ = 0;
 };
 
+/// What an insert puts into x, and where, is copied first where it is a part of x.
+void copy_parts_of_targets(Graph& graph) {
+  for (const auto& node : graph.nodes()) {
+    if (!node->is(Op::insert)) continue;
+    for (const unsigned i : operands_in_target(*node)) {
+      Value* part = node->operand(i);
+      Node* copy = graph.create(Op::convert, {part}, {part->type}, node.get());
+      copy->source = node->source, copy->phase = node->phase;
+      node->set_operand(i, copy->result());
+    }
+  }
+}
+
 }  // namespace
 
 bool fuse(Graph& graph, const FuseOptions& options) {
+  copy_parts_of_targets(graph);
   split_cheap_nodes(graph);
   graph.prune();
   return Fuser(graph, options).run();
