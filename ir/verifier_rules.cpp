@@ -1,5 +1,7 @@
 #include "ir/verifier_rules.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 
@@ -10,6 +12,7 @@
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 #include "runtime/error.h"
+#include "runtime/plan/plan_validate.h"
 #include "runtime/plan/segment_parts.h"
 #include "runtime/tensor.h"
 
@@ -123,7 +126,21 @@ void check_update(const Node& node) {
   same_type("state", state.name, node.operand(0)->type, {state.dtype, state.shape});
 }
 
-/// A part that depends on the rank lies inside at every rank.
+/// "T=1, B=8": sizes within the bounds at which `dim` is below 0, among those where sizes are extreme; empty
+/// where there are none.
+std::string sizes_below_zero(const Symbols& symbols, const Dim& dim) {
+  if (const auto constant = dim.constant()) return *constant < 0 ? "any sizes" : "";
+  for (const SymbolValues& values : extreme_values(symbols)) {
+    if (dim.evaluate(values) >= 0) continue;
+    std::vector<std::string> names, list;
+    dim.collect_symbols(names);
+    for (const std::string& name : names) list.push_back(fmt::format("{}={}", name, values.at(name)));
+    return fmt::format("{}", fmt::join(list, ", "));
+  }
+  return "";
+}
+
+/// A part lies inside at the sizes where a plan would be checked, and at every rank.
 void check_slice(const Node& node) {
   const Module& module = node.graph().module();
   const Dim begin = node.get(attr::begin);
@@ -134,6 +151,9 @@ void check_slice(const Node& node) {
       fail("[{}, {} + {}) may be outside dim {} of {} at some rank of the mesh {{{}}}", begin.str(),
            begin.str(), node.result()->shape()[axis].str(), axis, str(node.operand(0)->type),
            str(module.mesh()));
+    else if (const std::string sizes = sizes_below_zero(module.symbols, side); !sizes.empty())
+      fail("[{}, {} + {}) is outside dim {} of {} at {}: expected it inside at all sizes", begin.str(),
+           begin.str(), node.result()->shape()[axis].str(), axis, str(node.operand(0)->type), sizes);
 }
 
 void check_pack(const Node& node) {
