@@ -16,9 +16,9 @@ using Kind = LinearTerm::Kind;
 constexpr size_t kMostTerms = 32;
 constexpr int kMostDepth = 48;
 
-bool row_only(const LinearForm& form) {
-  return llvm::all_of(form, [](const Term& term) { return term.factors.empty(); });
-}
+bool is_row_term(const Term& term) { return term.factors.empty(); }
+
+bool row_only(const LinearForm& form) { return llvm::all_of(form, is_row_term); }
 
 LinearForm constant_form(double value) {
   Term term;
@@ -226,7 +226,63 @@ std::optional<LinearForm> LinearSplitter::cross_varying(const LinearForm& a, con
   if (mode_ == Mode::plain) return cross(a, b);
   // Weighted squares have no form that stays as precise.
   if (llvm::any_of(a, has_square) || llvm::any_of(b, has_square)) return std::nullopt;
-  return cross(shift(a), shift(b));
+  return cross(with_joined_samples(shift(a)), with_joined_samples(shift(b)));
+}
+
+namespace {
+
+using Rows = llvm::ArrayRef<Term::Row>;
+
+/// What a row value is a statistic or a sample of; null for other row values.
+const Value* sampled(const Value* row) {
+  const Node* node = row->node();
+  if (node->is(ScalarOp::select)) node = node->operand(1)->node();
+  return node->is(Op::reduce) ? node->operand(0) : nullptr;
+}
+
+/// Whether the rows are the same but for one of each: `a` and `b`.
+bool same_but_for(Rows x, const Term::Row& a, Rows y, const Term::Row& b) {
+  const auto keys = [](Rows rows, const Term::Row& left_out) {
+    llvm::SmallVector<std::pair<const Value*, int>, 4> list;
+    for (const Term::Row& row : rows)
+      if (&row != &left_out) list.push_back({row.value, row.power});
+    llvm::sort(list);
+    return list;
+  };
+  return keys(x, a) == keys(y, b);
+}
+
+/// The rows, one of each term, in which two terms differ: a sample of a value, and another statistic of it.
+std::optional<std::pair<const Term::Row*, const Term::Row*>> sample_and_statistic(const Term& x,
+                                                                                  const Term& y) {
+  if (!is_row_term(x) || !is_row_term(y) || x.rows.size() != y.rows.size()) return std::nullopt;
+  for (const Term::Row& a : x.rows)
+    for (const Term::Row& b : y.rows)
+      if (a.power == 1 && b.power == 1 && is_element(a.value) && !is_element(b.value) &&
+          sampled(a.value) == sampled(b.value) && same_but_for(x.rows, a, y.rows, b))
+        return std::pair(&a, &b);
+  return std::nullopt;
+}
+
+}  // namespace
+
+/// r x0 - r s, where s is a sum over x of which x0 is an element, becomes r (x0 - s): squared, r^2 x0^2 -
+/// 2 r^2 x0 s + r^2 s^2 would lose the digits that the difference keeps where the row is one element.
+LinearForm LinearSplitter::with_joined_samples(LinearForm form) {
+  for (size_t i = 0; i < form.size(); ++i)
+    for (size_t j = 0; j < form.size(); ++j) {
+      const auto found = i == j ? std::nullopt : sample_and_statistic(form[i], form[j]);
+      if (!found) continue;
+      Term sample, statistic;
+      sample.coefficient = form[i].coefficient, statistic.coefficient = form[j].coefficient;
+      sample.rows = {*found->first}, statistic.rows = {*found->second};
+      Value* difference = rows({sample, statistic}, dtype_);
+      form[i].coefficient = 1;
+      form[i].rows[static_cast<size_t>(found->first - form[i].rows.begin())] = {difference};
+      form.erase(form.begin() + static_cast<std::ptrdiff_t>(j));
+      return with_joined_samples(std::move(form));
+    }
+  return form;
 }
 
 LinearForm LinearSplitter::shift(LinearForm form) {

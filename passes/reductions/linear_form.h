@@ -68,6 +68,7 @@ class LinearSplitter {
   std::optional<LinearForm> split_square(Value* value);
   std::optional<LinearForm> cross(const LinearForm& a, const LinearForm& b);
   std::optional<LinearForm> cross_varying(const LinearForm& a, const LinearForm& b);
+  LinearForm with_joined_samples(LinearForm form);
   bool stands_alone(const LinearTerm& term);
   Value* monomial(const LinearTerm& term, DType dtype);
 
