@@ -33,10 +33,13 @@
 namespace smelt {
 namespace {
 
-/// Seconds of each phase, in order.
+/// Announces each phase before it runs, and records its seconds, in order.
 class PhaseClock {
  public:
-  explicit PhaseClock(Compilation& result) : result_(result) {}
+  PhaseClock(const CompileOptions& options, Compilation& result) : options_(options), result_(result) {}
+  void start(std::string_view phase) const {
+    if (options_.passes.on_step) options_.passes.on_step(phase);
+  }
   void end(std::string phase) {
     const auto now = std::chrono::steady_clock::now();
     result_.seconds.emplace_back(std::move(phase), std::chrono::duration<double>(now - begin_).count());
@@ -44,6 +47,7 @@ class PhaseClock {
   }
 
  private:
+  const CompileOptions& options_;
   Compilation& result_;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
@@ -61,7 +65,7 @@ AttentionTemplates templates_of(AttentionForm form) {
 class Compiler {
  public:
   Compiler(CompileOptions options, Compilation& result)
-      : options_(std::move(options)), result_(result), clock_(result) {}
+      : options_(std::move(options)), result_(result), clock_(options_, result) {}
 
   void run(std::unique_ptr<Module> module, Stage stage) {
     verify_or_throw(*module);
@@ -75,11 +79,13 @@ class Compiler {
     if (has_stages()) check_stages(options_);
     if (options_.mesh.ranks() > 1) module->set_mesh(options_.mesh);
 
+    clock_.start("entries");
     make_entries(*module, target);
     clock_.end("entries");
     optimise(*module, target);
     clock_.end("passes");
     if (options_.memory_budget || options_.memory_curve) choose_policy(*module, target);
+    clock_.start("fuse");
     recompute(*module, {options_, target, result_});
     if (has_stages()) split_phases(*module, options_.training.loss);
     result_.summary = summarise_unfused(*module);
@@ -88,15 +94,18 @@ class Compiler {
     result_.fused = std::move(module);
     if (stage == Stage::fused) return;
 
+    clock_.start("lower");
     make_program({options_, target, result_});
     summarise_program(result_.program, result_.summary);
     clock_.end("lower");
     if (options_.tune) {
+      clock_.start("tune");
       result_.tuned = tune_schedules(result_.program, target, options_.device);
       clock_.end("tune");
     }
     if (stage == Stage::program) return;
 
+    clock_.start("emit");
     result_.plan = make_plan(result_.program, target);
     clock_.end("emit");
   }
@@ -174,9 +183,8 @@ class Compiler {
   void prepare_inference(Module& module, const Target& target) {
     PassManager before = manager();
     before.add("bound_ids,simplify,refine_axes,simplify,raise_attention,sink_masks,share_heads");
-    before.add({"decompose", {}}, [&](Graph& g) {
-      return decompose(g, {{Op::attention, Op::attention_grad}, kept_by(target)});
-    });
+    before.add({"decompose", {}},
+               [&](Graph& g) { return decompose(g, {kept_in_inference(), kept_by(target)}); });
     before.add("simplify,refine_axes,simplify,sink_concats,simplify");
     const bool shared = shares_parameters(module);
     if (!shared) before.add("merge_gemms");
@@ -184,6 +192,13 @@ class Compiler {
     if (shared) plan_neighbours(module, manager());
     flatten_parameters(module, {options_.storage, false});  // nothing is updated: no masters
     if (!shared) quantize(module, target);
+  }
+
+  /// A pipeline of the caller's may differentiate: the derivatives that a graph states are needed until then.
+  std::vector<Op> kept_in_inference() const {
+    std::vector<Op> kept = {Op::attention, Op::attention_grad};
+    if (!options_.pipeline.empty()) kept.insert(kept.end(), {Op::custom_vjp, Op::cotangent});
+    return kept;
   }
 
   void quantize(Module& module, const Target& target) const {

@@ -96,8 +96,8 @@ void add_training(KeyText& key, const TrainingOptions& options) {
 /// Returns whether the passes run unseen.
 bool add_passes(KeyText& key, const PassManagerOptions& options) {
   const auto& [verify_each, print_before_all, print_after_all, print_before, print_after, print_to, dump_dir,
-               reproducer_dir, bisect_limit, disabled, progress] =
-      options;  // print_to, progress: nothing prints, counts
+               reproducer_dir, bisect_limit, disabled, on_step, progress] =
+      options;  // print_to, on_step, progress: nothing prints, is called, counts
   key.add("disabled", fmt::format("{}", fmt::join(disabled, ",")));
   return !verify_each && !print_before_all && !print_after_all && print_before.empty() &&
          print_after.empty() && dump_dir.empty() && reproducer_dir.empty() && bisect_limit < 0;

@@ -37,6 +37,43 @@ Types infer_sort(const Context& c) {
   return {c.type(0), {DType::i32, c.type(0).shape}};
 }
 
+Types infer_cotangent(const Context& c) {
+  if (!is_float(c.result().dtype)) fail("cotangent: its type is {}, expected floats", str(c.result()));
+  return {c.result()};
+}
+
+namespace {
+
+/// Checks that the operands are `count` pairs from `first` on: each one of the first half has the type of its
+/// partner.
+void check_pairs(const Context& c, unsigned first, unsigned count, std::string_view what) {
+  for (unsigned i = first; i < first + count; ++i) {
+    need_float(c, i);
+    if (c.type(i + count) != c.type(i))
+      fail("custom_vjp: operand {} is {}, expected {}, the type of {}", i + count, str(c.type(i + count)),
+           str(c.type(i)), what);
+  }
+}
+
+}  // namespace
+
+Types infer_custom_vjp(const Context& c) {
+  const auto count = static_cast<int64_t>(c.operands.size());
+  const int64_t results = c.get(attr::results);
+  if (results < 1 || 2 * results > count || count % 2 != 0)
+    fail(
+        "custom_vjp: {} operands with 'results' = {}; expected values, as many cotangents, inputs, and as "
+        "many "
+        "gradients",
+        count, results);
+  const auto values = static_cast<unsigned>(results);
+  check_pairs(c, 0, values, "its value");
+  check_pairs(c, 2 * values, static_cast<unsigned>(count / 2) - values, "its input");
+  Types types;
+  for (unsigned i = 0; i < values; ++i) types.push_back(c.type(i));
+  return types;
+}
+
 Types infer_embedding(const Context& c) {
   need_rank(c, 0, 2);
   need_integer(c, 1);

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "ir/body.h"
+#include "ir/custom_vjp.h"
 #include "ir/insertion.h"
 #include "ir/text/text.h"
 #include "llvm/ADT/DenseMap.h"
@@ -257,6 +258,18 @@ void check_cross_entropy(const Node& node) {
     fail("attribute 'label_smoothing' is {}, expected it in [0, {}]", smoothing, most);
 }
 
+/// Differentiation replaces the cotangents of one node by what arrives at its results.
+void check_custom_vjp(const Node& node) {
+  const CustomVjp parts(node);
+  llvm::DenseSet<const Value*> seen;
+  for (unsigned i = 0; i < parts.results(); ++i) {
+    const Value* cotangent = parts.cotangent(i);
+    if (!cotangent->node()->is(Op::cotangent))
+      fail("operand {} is {}, expected a cotangent", parts.results() + i, cotangent->node()->describe());
+    if (!seen.insert(cotangent).second) fail("operand {} is given twice", parts.results() + i);
+  }
+}
+
 struct Row {
   Op op;
   void (*check)(const Node&);
@@ -278,6 +291,7 @@ constexpr Row kRows[] = {
     {Op::attention, check_attention},
     {Op::attention_grad, check_attention},
     {Op::cross_entropy, check_cross_entropy},
+    {Op::custom_vjp, check_custom_vjp},
 };
 
 }  // namespace

@@ -84,6 +84,7 @@ bool PassManager::left_out(const Stage& stage) const {
 
 bool PassManager::run_stage(const Stage& stage, Graph& graph) {
   if (left_out(stage)) return false;
+  if (options_.on_step) options_.on_step(stage.call.name);
   print_graph(stage, graph, true);
   // The input is kept as text, since the pass may throw halfway through.
   const std::string input =
@@ -118,6 +119,7 @@ bool PassManager::checked(const Stage& stage, Graph& graph) {
 }
 
 bool PassManager::run_stage(const Stage& stage, Module& module) {
+  if (options_.on_step) options_.on_step(stage.call.name);
   const Stopwatch watch;
   const bool changed = stage.info->run_module(module, stage.call.arguments);
   record(stage, "", watch.seconds(), changed);

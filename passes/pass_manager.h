@@ -28,6 +28,9 @@ struct PassManagerOptions {
   std::string reproducer_dir;         // where a failing pass leaves its input; empty: nowhere
   int64_t bisect_limit = -1;          // optional passes stop after so many changes; -1: never
   std::vector<std::string> disabled;  // optional passes that are left out
+  /// Receives the name of each phase and pass of a compilation before it runs. What it throws ends the
+  /// compilation.
+  std::function<void(std::string_view)> on_step;
   /// Shared by all managers made from copies of these options, so that a pipeline in several parts continues
   /// the count.
   std::shared_ptr<PassProgress> progress = std::make_shared<PassProgress>();

@@ -13,13 +13,16 @@ namespace smelt::python {
 /// Makes smelt::Error an exception of the class smelt.Error, with its status.
 void translate_errors();
 
-/// Runs `body` without the GIL: other threads of Python go on meanwhile. What it throws is an Error.
+/// Runs `body` without the GIL: other threads of Python go on meanwhile. What it throws is an Error, or an
+/// exception of Python's.
 template <typename Body>
 auto released(Body body) {
   const nanobind::gil_scoped_release release;
   try {
     return body();
   } catch (const Error&) {
+    throw;
+  } catch (const nanobind::python_error&) {  // of a function of the caller's, or of a signal
     throw;
   } catch (const std::bad_alloc&) {
     fail_with(Status::out_of_memory, "memory does not suffice");

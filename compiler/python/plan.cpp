@@ -16,14 +16,26 @@ namespace {
 
 namespace nb = nanobind;
 
-std::shared_ptr<const CompiledPlan> compile_path(const std::string& path, const nb::dict& options) {
+/// Python's on_step between the steps of a compilation, and its handlers of signals: Ctrl-C ends it.
+std::function<void(std::string_view)> step_watch(const nb::object& on_step) {
+  return [&on_step](std::string_view step) {
+    const nb::gil_scoped_acquire acquire;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    if (!on_step.is_none()) on_step(nb::str(step.data(), step.size()));
+  };
+}
+
+std::shared_ptr<const CompiledPlan> compile_path(const std::string& path, const nb::dict& options,
+                                                 const nb::object& on_step) {
   const cli::CompileArguments arguments = compile_arguments(options);
   return released([&] {
     CompileOptions compile_options = arguments.flags.options();
     compile_options.entries = arguments.entries;
+    compile_options.passes.on_step = step_watch(on_step);
     cli::Model model = cli::open_model(path, {});
     if (!model.description) fail("'{}' is a plan already: give it to smelt.load", path);
     cli::compile_model(model, compile_options, arguments.flags);
+    compile_options.passes.on_step = nullptr;
     if (!arguments.flags.dump_dir.empty())
       cli::write_dump_files(*model.compilation, arguments.flags.dump_dir);
     return std::make_shared<const CompiledPlan>(CompiledPlan{.path = model.path,
@@ -111,7 +123,7 @@ nb::class_<CompiledPlan> bind_plan(nb::module_& module) {
       .def("save", [](const CompiledPlan& p, const std::string& path) {
         released([&] { save_plan(*p.plan, path); });
       });
-  module.def("compile", compile_path);
+  module.def("compile", compile_path, nb::arg("path"), nb::arg("options"), nb::arg("on_step") = nb::none());
   module.def("load", load_path);
   module.def("compile_option_names", compile_option_names);
   return plan;

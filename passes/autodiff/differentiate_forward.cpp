@@ -25,9 +25,18 @@ void push(GraphBuilder& b, Node& node, TangentMap& tangents) {
     if (found[i] && is_float(node.result(i)->dtype())) tangents[node.result(i)] = found[i];
 }
 
+/// Decomposed, they would have the derivative of their values.
+void refuse_stated(const Graph& graph) {
+  for (const auto& node : graph.nodes())
+    if (node->is(Op::custom_vjp))
+      fail("differentiate_forward: {} states its derivative for reverse mode alone; run differentiate",
+           node->describe());
+}
+
 }  // namespace
 
 bool differentiate_forward(Graph& graph, const DifferentiateForwardOptions& options) {
+  refuse_stated(graph);
   decompose(graph, {});
   const std::vector<Variable> variables = find_variables(graph, options.wrt);
   std::vector<Node*> nodes;

@@ -239,6 +239,8 @@ constexpr DerivativeRule kRules[] = {
     {Op::cross_entropy, reverse_cross_entropy},
     {Op::attention, reverse_attention},
     {Op::sort, reverse_order},
+    {Op::custom_vjp, reverse_custom_vjp},
+    {Op::cotangent, refuse},
 };
 
 constexpr size_t kOps = 0

@@ -88,6 +88,8 @@ void reverse_scatter(const Reverse& r);
 void reverse_windows(const Reverse& r);
 void reverse_scan(const Reverse& r);
 void reverse_order(const Reverse& r);
+// ---- vjp_custom.cpp
+void reverse_custom_vjp(const Reverse& r);
 Forward::Tangents forward_scatter(const Forward& f);
 Forward::Tangents forward_insert(const Forward& f);
 Forward::Tangents forward_scan(const Forward& f);

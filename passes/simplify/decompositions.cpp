@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "ir/custom_vjp.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "passes/expressions.h"
@@ -165,6 +166,25 @@ Value* decompose_as<Op::cross_entropy>(GraphBuilder& b, const Node& node) {
   return b.select(counted, loss, zeros(b, loss->type));
 }
 
+// ---- a stated derivative
+
+template <>
+Value* decompose_as<Op::cotangent>(GraphBuilder& b, const Node& node) {
+  return zeros(b, node.result()->type);
+}
+
+namespace {
+
+/// Where nothing is differentiated, the values are all that is left.
+Values decompose_custom_vjp(GraphBuilder&, const Node& node) {
+  const CustomVjp parts(node);
+  Values values;
+  for (unsigned i = 0; i < parts.results(); ++i) values.push_back(parts.value(i));
+  return values;
+}
+
+}  // namespace
+
 // ---- einsum
 
 namespace {
@@ -255,6 +275,8 @@ constexpr Decomposition row() {
     return &decompose_conv;
   else if constexpr (op == Op::sort)
     return &decompose_sort;
+  else if constexpr (op == Op::custom_vjp)
+    return &decompose_custom_vjp;
   else if constexpr ((traits & Trait::composite) != 0)
     return [](GraphBuilder& b, const Node& node) { return Values{decompose_as<op>(b, node)}; };
   else

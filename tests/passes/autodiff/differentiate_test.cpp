@@ -212,6 +212,60 @@ TEST(Differentiate, StopGradient) {
   EXPECT_EQ(result.outputs.at("grad.x").data[0], 9);
 }
 
+/// Twice the values of `values`, whose gradient is stated: for `x` it is what arrives, times -3.
+Node* reversed(GraphBuilder& b, Value* value, Value* x, int64_t id) {
+  Value* g = b.create(Op::cotangent, {}, {{"id", id}}, x->type)->result();
+  Value* gradient = b.mul(g, b.like(g, -3));
+  return b.create(Op::custom_vjp, {value, g, x, gradient}, {{"results", int64_t{1}}});
+}
+
+TEST(Differentiate, AStatedDerivativeReplacesThatOfTheValue) {
+  Case c;
+  Value *x = c.parameter("x", {}), *w = c.parameter("w", {});
+  Value* y = reversed(c.b, c.b.mul(c.b.mul(x, x), w), x, 0)->result();
+  c.b.output("f", c.b.mul(y, y));
+  differentiate(*c.graph, {"f", {}, 1});
+  decompose(*c.graph, {});
+  c.graph->prune();
+  EXPECT_EQ(count(*c.graph, Op::cotangent) + count(*c.graph, Op::custom_vjp), 0u);
+  const Evaluation result =
+      evaluate(*c.graph, {}, {{"x", {DType::f32, {}, {3}}}, {"w", {DType::f32, {}, {2}}}}, {});
+  EXPECT_EQ(result.outputs.at("f").data[0], 324);
+  EXPECT_EQ(result.outputs.at("grad.x").data[0], 36 * -3);  // of y's cotangent 2 * 18
+  EXPECT_EQ(result.outputs.at("grad.w").data[0], 0);
+}
+
+TEST(Differentiate, AStatedDerivativeMayBeOfSeveralResultsAndNotLinear) {
+  Case c;
+  Value *x = c.parameter("x", {}), *y = c.parameter("y", {});
+  Value* g = c.b.create(Op::cotangent, {}, {{"id", int64_t{1}}}, x->type)->result();
+  Value* h = c.b.create(Op::cotangent, {}, {{"id", int64_t{2}}}, x->type)->result();
+  Value *clipped = c.b.min(g, c.b.like(g, 1)), *both = c.b.add(g, h);
+  Node* node = c.b.create(Op::custom_vjp, {c.b.exp(x), c.b.exp(y), g, h, x, y, clipped, both},
+                          {{"results", int64_t{2}}});
+  c.b.output("f",
+             c.b.add(c.b.mul(node->result(0), c.b.like(x, 5)), c.b.mul(node->result(1), c.b.like(x, 7))));
+  differentiate(*c.graph, {"f", {}, 1});
+  decompose(*c.graph, {});
+  const Evaluation result =
+      evaluate(*c.graph, {}, {{"x", {DType::f32, {}, {0}}}, {"y", {DType::f32, {}, {0}}}}, {});
+  EXPECT_EQ(result.outputs.at("f").data[0], 12);
+  EXPECT_EQ(result.outputs.at("grad.x").data[0], 1);
+  EXPECT_EQ(result.outputs.at("grad.y").data[0], 12);
+}
+
+TEST(Differentiate, StatedDerivativesFollowOneAnother) {
+  Case c;
+  Value* x = c.parameter("x", {});
+  Value* first = reversed(c.b, c.b.mul(x, x), x, 0)->result();
+  c.b.output("f", reversed(c.b, c.b.mul(first, first), first, 1)->result());
+  differentiate(*c.graph, {"f", {}, 1});
+  decompose(*c.graph, {});
+  const Evaluation result = evaluate(*c.graph, {}, {{"x", {DType::f32, {}, {2}}}}, {});
+  EXPECT_EQ(result.outputs.at("f").data[0], 16);
+  EXPECT_EQ(result.outputs.at("grad.x").data[0], 9);
+}
+
 TEST(Differentiate, IndependentParametersGetZeros) {
   Case c;
   Value* x = c.parameter("x", {2});
