@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Mapping, Optional, Sequence, Union
 from . import _native
 from .checks import json_text, whole
 from .errors import Error
-from .progress import Progress
+from .progress import Progress, compilation
 from .reports import Graph, Memory, plan_html
 from .session import Session
 
@@ -27,6 +27,20 @@ class Plan:
 
     def __init__(self, native: _native.Plan) -> None:
         self._native = native
+
+    def __copy__(self) -> Plan:
+        return self
+
+    def __deepcopy__(self, _: Any) -> Plan:
+        return self
+
+    def __reduce__(self) -> Any:
+        """Pickles as a .plan file, which holds machine code and no weights."""
+        with tempfile.TemporaryDirectory(prefix="smelt-") as directory:
+            path = os.path.join(directory, "pickled.plan")
+            self.save(path)
+            with open(path, "rb") as file:
+                return _unpickled, (file.read(),)
 
     @property
     def target(self) -> str:
@@ -161,22 +175,38 @@ def _plan(what: str, plan: Any) -> Plan:
     return plan
 
 
-def compile(model: Union[PathLike, Mapping[str, Any]], **options: Unpack[CompileOptions]) -> Plan:
+def compile(
+    model: Union[PathLike, Mapping[str, Any]],
+    *,
+    time_limit: Optional[float] = None,
+    **options: Unpack[CompileOptions],
+) -> Plan:
     """Compiles a model directory, a spec (.json, or as a mapping) or a graph (.ir).
 
     The options are those of `smelt compile`, with underscores (`smelt compile --help` explains them): mode="infer",
     target="native", precision="bf16", max={"B": 32, "T": 1024}, entry=["logits"], attention_mask=True, ...
     A plan that was made before is taken from the cache directory, unless no_plan_cache=True.
+
+    time_limit: seconds, after which the compilation ends with a smelt.Error between two of its steps. Ctrl-C ends it
+    there, too.
     """
     if isinstance(model, Mapping):
         with tempfile.TemporaryDirectory(prefix="smelt-") as directory:
             path = os.path.join(directory, "spec.json")
             with open(path, "w", encoding="utf-8") as file:
                 file.write(json_text("the spec", model))
-            return compile(path, **options)
+            return compile(path, time_limit=time_limit, **options)
     path = os.fspath(model)
-    with Progress(f"compiling {os.path.basename(os.path.normpath(path))}"):
-        return Plan(_native.compile(path, dict(options)))
+    with compilation(f"compiling {os.path.basename(os.path.normpath(path))}", time_limit) as running:
+        return Plan(_native.compile(path, dict(options), running.begin))
+
+
+def _unpickled(content: bytes) -> Plan:
+    with tempfile.TemporaryDirectory(prefix="smelt-") as directory:
+        path = os.path.join(directory, "pickled.plan")
+        with open(path, "wb") as file:
+            file.write(content)
+        return load(path)
 
 
 def load(path: PathLike) -> Plan:

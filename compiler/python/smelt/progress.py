@@ -1,12 +1,18 @@
-"""What people see while something takes long: tqdm's bar where it is installed, else a line like it."""
+"""What people see while something takes long: tqdm's bar where it is installed, else a line like it. And the steps of a
+compilation, which may be given a limit of time."""
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import threading
 import time
-from typing import Any, Optional
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Iterator, Optional
+
+from .errors import Error
 
 _DELAY = 1.0  # seconds before anything is shown
 _PERIOD = 0.25
@@ -30,9 +36,9 @@ class _Line:
         self._begin = time.monotonic()
         self._width = 0
 
-    def update(self) -> None:
+    def update(self, step: str) -> None:
         seconds = int(time.monotonic() - self._begin + _DELAY)
-        text = f"{self._what}: {seconds // 60:02d}:{seconds % 60:02d}"
+        text = f"{self._what}: {seconds // 60:02d}:{seconds % 60:02d}{step and ', ' + step}"
         self._width = max(self._width, len(text))
         sys.stderr.write("\r" + text.ljust(self._width))
         sys.stderr.flush()
@@ -46,10 +52,11 @@ class _Bar:
     """A bar of tqdm without an end, as it is not known."""
 
     def __init__(self, tqdm: Any, what: str) -> None:
-        self._bar = tqdm(desc=what, bar_format="{desc}: {elapsed}", leave=False)
+        self._bar = tqdm(desc=what, bar_format="{desc}: {elapsed}{postfix}", leave=False)
         self._bar.start_t -= _DELAY
 
-    def update(self) -> None:
+    def update(self, step: str) -> None:
+        self._bar.set_postfix_str(step, refresh=False)
         self._bar.refresh()
 
     def close(self) -> None:
@@ -65,11 +72,12 @@ def _shown(what: str) -> Any:
 
 
 class Progress:
-    """`with Progress("compiling gpt2"):` shows for how long the body has run, once that is over a second. The body
-    must release the GIL, as all calls of the extension module that take long do."""
+    """`with Progress("compiling gpt2"):` shows for how long the body has run, once that is over a second, and its step.
+    The body must release the GIL, as all calls of the extension module that take long do."""
 
     def __init__(self, what: str) -> None:
         self._what = what
+        self.step = ""
         self._done = threading.Event()
         self._thread: Optional[threading.Thread] = None
 
@@ -77,9 +85,9 @@ class Progress:
         if self._done.wait(_DELAY):
             return
         bar = _shown(self._what)
-        bar.update()
+        bar.update(self.step)
         while not self._done.wait(_PERIOD):
-            bar.update()
+            bar.update(self.step)
         bar.close()
 
     def __enter__(self) -> Progress:
@@ -92,3 +100,81 @@ class Progress:
         self._done.set()
         if self._thread is not None:
             self._thread.join()
+
+
+# ---- the steps of a compilation
+
+STEPS = {
+    "trace": "tracing the module",
+    "take apart": "taking its operations apart",
+    "import": "writing the graph",
+    "entries": "making entries",
+    "passes": "running passes",
+    "fuse": "fusing",
+    "lower": "lowering",
+    "tune": "tuning kernels",
+    "emit": "generating code",
+}
+"""How people read the names of phases; other steps are passes of the compiler."""
+
+
+class Compilation:
+    """The steps of one call of compile, and the time that it may take."""
+
+    def __init__(self, what: str, progress: Progress, time_limit: Optional[float]) -> None:
+        self.what = what
+        self._progress = progress
+        self.limit = time_limit
+        self._begin = time.monotonic()
+        self._step = ""
+
+    def begin(self, step: str) -> None:
+        """Called before each step; Ctrl-C and the limit end a compilation between two of them."""
+        self.check()
+        self._step = self._progress.step = STEPS.get(step, f"pass {step}")
+
+    def check(self) -> None:
+        if self.limit is not None and time.monotonic() - self._begin > self.limit:
+            at = f" while {self._step}" if self._step else ""
+            raise Error(
+                f"{self.what} took longer than time_limit={self.limit:g} seconds{at}: give more time, smaller bounds, or "
+                "fewer entries",
+                "unavailable",
+            )
+
+
+_current: ContextVar[Optional[Compilation]] = ContextVar("smelt_compilation", default=None)
+
+
+def current_compilation() -> Optional[Compilation]:
+    """That of the innermost `compilation` of this thread."""
+    return _current.get()
+
+
+def begin_step(step: str) -> None:
+    running = _current.get()
+    if running is not None:
+        running.begin(step)
+
+
+@contextmanager
+def compilation(what: str, time_limit: Optional[float] = None) -> Iterator[Compilation]:
+    """One compilation is shown and has its limit; a call inside of another one is a part of it."""
+    _check_limit(time_limit)
+    outer = _current.get()
+    if outer is not None:
+        yield outer
+        return
+    with Progress(what) as progress:
+        running = Compilation(what, progress, time_limit)
+        token = _current.set(running)
+        try:
+            yield running
+        finally:
+            _current.reset(token)
+
+
+def _check_limit(seconds: Any) -> None:
+    is_number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
+    if seconds is not None and not (is_number and seconds > 0 and not math.isnan(seconds)):
+        raise Error(f"time_limit: {seconds!r}, expected a number of seconds above 0")

@@ -81,6 +81,12 @@ class Session:
         self._micro_steps = 0
         self._usual_entry: Optional[str] = None
 
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            "a smelt.Session is memory that a plan runs in, and is neither pickled nor copied: make another one with "
+            "plan.session(), and give it session.state_dict()"
+        )
+
     @property
     def plan(self) -> Plan:
         return self._plan

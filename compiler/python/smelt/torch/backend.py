@@ -16,11 +16,12 @@ from typing import Any, Callable, Mapping, Optional
 import sympy
 import torch
 
-from ..errors import Error
+from ..errors import Error, Status
 from .arrays import device_of, for_weights, placed
 from .capture import capture
 from .compile import compile_text
 from .dims import expression
+from .graphs import argument_names, transformed, uses_transforms, without_wrappers
 from .outputs import Runner
 from .program import Program, build_program
 
@@ -32,7 +33,9 @@ BEHIND_DIFFERENTIATION = "decompose,drop_stops,simplify,rewrite_reductions,simpl
 class Arguments:
     """How a plan's inputs, which are tensors, are made of a graph's arguments, some of which are sizes."""
 
-    def __init__(self, given: list[Any], names: Mapping[str, int]) -> None:
+    def __init__(self, given: list[Any], names: Mapping[str, int], inputs: list[str]) -> None:
+        self.inputs = inputs
+        """Names of the arguments."""
         self.tensors = [i for i, x in enumerate(given) if isinstance(x, torch.Tensor)]
         self.numbers = {i: x for i, x in enumerate(given) if not isinstance(x, (torch.Tensor, torch.SymInt))}
         self.places: dict[sympy.Symbol, tuple[int, int]] = {}
@@ -52,7 +55,7 @@ class Arguments:
         """Sizes that change get the names of `max`, both in their order."""
         singles = [n for n in names if "*" not in n]
         if len(self.places) > len(singles):
-            where = ", ".join(f"dim {axis} of argument {i}" for i, axis in self.places.values())
+            where = ", ".join(f"dim {axis} of '{self.inputs[i]}'" for i, axis in self.places.values())
             raise Error(
                 f'{len(self.places)} sizes change ({where}): give their bounds in that order, such as options={{"max": '
                 '{"B": 32, "T": 512}}'
@@ -60,7 +63,7 @@ class Arguments:
         return dict(zip(self.places, singles))
 
     def dynamic_shapes(self, given: list[Any]) -> dict[str, Any]:
-        return {f"i{i}": self._dims(given[i]) for i in self.tensors}
+        return {self.inputs[i]: self._dims(given[i]) for i in self.tensors}
 
     def _dims(self, tensor: torch.Tensor) -> dict[int, str]:
         return {
@@ -74,7 +77,7 @@ class Arguments:
         count = len(self.tensors) + len(self.numbers) + len(self.sizes)
         values: list[Any] = [None] * count
         for i in self.tensors:
-            values[i] = tensors[f"i{i}"]
+            values[i] = tensors[self.inputs[i]]
         for i, number in self.numbers.items():
             values[i] = number
         for i, (tensor, axis) in self.sizes.items():
@@ -102,9 +105,11 @@ class CompiledGraph:
         self.device = device_of(x for x in given if isinstance(x, torch.Tensor))
         self.options = {"target": "cuda"} if self.device.type == "cuda" else {}
         self.options |= {k: v for k, v in options.items() if k not in ("max", "fallback")}
-        self.arguments = Arguments(given, self.bounds)
+        self.inputs = argument_names(graph)
+        self.arguments = Arguments(given, self.bounds, self.inputs)
         self.trained = [i for i in self.arguments.tensors if given[i].requires_grad]
-        self.program, self.values = self._imported(graph, given)
+        self.program, self.values = self._imported(without_wrappers(graph), given)
+        self.differentiable = self._differentiable(graph)
         self.forward = self._runner(compile_text(self.program.text, mode="infer", **self.options))
         self.loss = self._only_number()
         self._backward: Optional[Runner] = None
@@ -114,15 +119,24 @@ class CompiledGraph:
         self.calls = 0
 
     def _imported(self, graph: torch.fx.GraphModule, given: list[Any]) -> tuple[Program, list[Any]]:
-        module = _Whole(graph, self.arguments)
-        sample = {f"i{i}": _of_hint(given[i]) for i in self.arguments.tensors}
+        module: torch.nn.Module = _Whole(graph, self.arguments)
+        sample = {self.inputs[i]: _of_hint(given[i]) for i in self.arguments.tensors}
         shapes = self.arguments.dynamic_shapes(given)
         with torch._guards.tracing(None):
+            if uses_transforms(graph):
+                module = transformed(module, sample)
             captured = capture(module, sample, shapes, self.bounds, training=True)
-        program = build_program(module, captured, self.bounds, trained={f"i{i}" for i in self.trained})
+        program = build_program(module, captured, self.bounds, trained={self.inputs[i] for i in self.trained})
         if program.missing:
             raise Error("Smelt cannot do:\n  " + "\n  ".join(str(m) for m in program.missing))
         return program, captured.values
+
+    def _differentiable(self, graph: torch.fx.GraphModule) -> list[bool]:
+        """Which of the outputs that are tensors require a gradient, as Dynamo has noted it of each."""
+        (output,) = (n for n in graph.graph.nodes if n.op == "output")
+        values = [n.meta.get("example_value") if isinstance(n, torch.fx.Node) else n for n in output.args[0]]
+        tensors = [x for x, name in zip(values, self.program.output_tensors) if name is not None]
+        return [x.requires_grad if isinstance(x, torch.Tensor) else True for x in tensors]
 
     def _runner(self, plan: Any) -> Runner:
         """Of tensors of the host outputs are the host's, also where a plan for GPUs was asked for."""
@@ -135,8 +149,9 @@ class CompiledGraph:
 
     def __call__(self, *given: Any) -> list[Any]:
         self.calls += 1
-        tensors = [_ready(f"argument {i}", given[i], self.device) for i in self.arguments.tensors]
-        wants = torch.is_grad_enabled() and any(given[i].requires_grad for i in self.arguments.tensors)
+        tensors = [_ready(f"'{self.inputs[i]}'", given[i], self.device) for i in self.arguments.tensors]
+        asked = any(self.differentiable) and torch.is_grad_enabled()
+        wants = asked and any(given[i].requires_grad for i in self.arguments.tensors)
         results = _Differentiated.apply(self, self.calls, *tensors) if wants else self.run(self.calls, tensors)
         return self._with_numbers(list(results), given)
 
@@ -155,7 +170,7 @@ class CompiledGraph:
         return int(sympy.sympify(expression(value)).subs({s: sizes[n] for s, n in names.items()}))
 
     def _inputs(self, tensors: list[torch.Tensor]) -> dict[str, torch.Tensor]:
-        named = {f"i{i}": t.detach() for i, t in zip(self.arguments.tensors, tensors)}
+        named = {self.inputs[i]: t.detach() for i, t in zip(self.arguments.tensors, tensors)}
         return {name: t for name, t in named.items() if name in self.program.inputs}
 
     def run(self, call: int, tensors: list[torch.Tensor]) -> list[torch.Tensor]:
@@ -174,7 +189,7 @@ class CompiledGraph:
         return [found[n] for n in self.program.output_tensors if n is not None], self._by_argument(found)
 
     def _by_argument(self, found: Mapping[str, torch.Tensor]) -> list[Any]:
-        return [found.get(f"grad.i{i}") for i in self.arguments.tensors]
+        return [found.get(f"grad.{self.inputs[i]}") for i in self.arguments.tensors]
 
     def _only_number(self) -> Optional[str]:
         shapes = {n: v.shape for n, v in zip(self.program.output_tensors, self.values) if n is not None}
@@ -194,7 +209,7 @@ class CompiledGraph:
         return self._whole
 
     def _of_gradients(self, text: str, output: str) -> Runner:
-        wanted = [f"i{i}" for i in self.trained if f"i{i}" in self.program.inputs]
+        wanted = [self.inputs[i] for i in self.trained if self.inputs[i] in self.program.inputs]
         passes = f"differentiate{{output={output},wrt={'+'.join(wanted)}}},{BEHIND_DIFFERENTIATION}"
         return self._runner(compile_text(text, mode="infer", pipeline=passes, **self.options))
 
@@ -212,7 +227,8 @@ class _Differentiated(torch.autograd.Function):
             graph.expects_gradients = False  # until they are asked for
         else:
             results = graph.run(call, list(tensors))
-        context.mark_non_differentiable(*(r for r in results if not r.is_floating_point()))
+        passing = [r.is_floating_point() and d for r, d in zip(results, graph.differentiable)]
+        context.mark_non_differentiable(*(r for r, passes in zip(results, passing) if not passes))
         context.floats = {i: r.shape for i, r in enumerate(results) if r.is_floating_point()}
         return tuple(results)
 
@@ -248,7 +264,7 @@ def _ready(name: str, tensor: torch.Tensor, device: torch.device) -> torch.Tenso
 def _of_hint(tensor: torch.Tensor) -> torch.Tensor:
     """A tensor of the sizes at hand, but at least 2 where they may change."""
     sizes = [max(2, x.node.hint) if isinstance(x, torch.SymInt) else int(x) for x in tensor.shape]
-    return torch.zeros(sizes, dtype=tensor.dtype, device=tensor.device)
+    return torch.zeros(sizes, dtype=tensor.dtype, device=tensor.device, requires_grad=tensor.requires_grad)
 
 
 class GraphByNumbers:
@@ -305,17 +321,36 @@ def smelt_backend(
     options = dict(options or {})
     unknown = sorted(set(options) - set(OPTIONS))
     if unknown:
-        raise Error(f"the backend smelt has no option {', '.join(unknown)}; it has {', '.join(OPTIONS)}")
+        raise BackendError(f"the backend smelt has no option {', '.join(unknown)}; it has {', '.join(OPTIONS)}")
     values = _example_values(graph, inputs)
     floats = _floats(graph, values)
     try:
         compiled = GraphByNumbers(graph, values, floats, options)
         compiled.of(tuple(float(inputs[i]) for i in floats))
         return compiled
-    except Error:
-        if not options.get("fallback"):
-            raise
-        return graph.forward
+    except Exception as problem:  # of PyTorch's tracing, too
+        if options.get("fallback"):
+            return graph.forward
+        raise _refusal(problem) from problem
+
+
+class BackendError(Error, getattr(torch._dynamo.exc, "ShortenTraceback", Error)):
+    """An Error that Dynamo passes on as it is."""
+
+    def __init__(self, message: str, status: Status = "invalid_argument") -> None:
+        RuntimeError.__init__(self, message)
+        self.status = status
+        self.first_useful_frame = None
+
+
+def _refusal(problem: Exception) -> BackendError:
+    if isinstance(problem, Error):
+        return BackendError(str(problem), problem.status)
+    said = " ".join(str(problem).split())[:400]
+    return BackendError(
+        f"the graph cannot be compiled ({type(problem).__name__}: {said}); options={{\"fallback\": True}} leaves what Smelt "
+        "cannot do to PyTorch"
+    )
 
 
 def _example_values(graph: torch.fx.GraphModule, inputs: list[Any]) -> list[Any]:

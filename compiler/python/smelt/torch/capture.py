@@ -5,16 +5,29 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
-from contextlib import contextmanager
+import threading
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Iterable, Iterator, Mapping, Optional
 
 import torch
+from torch.export.graph_signature import InputKind
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from ..errors import Error
+from ..progress import begin_step, current_compilation
 from . import aten  # noqa: F401  (fills the table of rows)
+from .autograd_functions import stated_derivatives
 from .dynamic_dims import DynamicDims, refined, rounds, with_bounds
+from .gradients import (
+    check_trainable,
+    detached_gradients,
+    no_hooks,
+    reached_by,
+    recorded_modes,
+    stop_without_grad,
+)
+from .process import ONE_AT_A_TIME, named_parts, same_state, unchanged
 from .registry import ROWS
 
 OLDEST = (2, 6)
@@ -40,6 +53,9 @@ class Captured:
     """Of the outputs, as PyTorch describes them."""
     least: dict[str, int] = field(default_factory=dict)
     """Lower bounds that the caller has given, by the names of the sizes."""
+    reached: list[set[str]] = field(default_factory=list)
+    """The module's parameters that have a gradient where an output is differentiated, for each output; empty unless it
+    was captured for training."""
 
 
 def require_version() -> None:
@@ -70,16 +86,45 @@ def capture(
 ) -> Captured:
     """The module's forward for these arguments. Their dims that dynamic_shapes names may be any up to the bounds."""
     require_version()
-    arguments = _detached(_without_cache(module, by_name(module, sample)))
-    _check_arguments(arguments)
-    dims = DynamicDims(bounds)
-    shapes = dims.specification(arguments, dynamic_shapes or {})
-    with _plain_attention(), _configured_without_cache(module):
-        with _mode(module, training), _plain_forward(module, arguments):
-            program, shapes = _exported(module, arguments, shapes)
-        program = taken_apart(program)
+    with ONE_AT_A_TIME:
+        begin_step("trace")
+        return _captured(module, sample, dynamic_shapes, bounds, training)
+
+
+def _captured(
+    module: torch.nn.Module,
+    sample: Any,
+    dynamic_shapes: Optional[Mapping[str, Any]],
+    bounds: Mapping[str, int],
+    training: bool,
+) -> Captured:
+    given = _without_cache(module, by_name(module, sample))
+    _check_arguments(given)
+    traced = _Traced(module, training)
+    if training:
+        check_trainable(module)
+    with same_state(), recorded_modes() if training else nullcontext(), _plain_attention():
+        arguments, dims = _detached(given), DynamicDims(bounds)
+        shapes = dims.specification(arguments, dynamic_shapes or {})
+        with unchanged(module), _configured_without_cache(module), _mode(module, training):
+            with traced.plain_forward(arguments):
+                program, shapes = _exported(module, arguments, shapes)
+        if training:
+            stop_without_grad(program, _with_gradient(program))
+        begin_step("take apart")
+        program = _taken_apart(module, program)
     names, symbols = _output_names(program), dims.symbols(program, arguments, shapes)
-    return Captured(program, _leaf_names(arguments), names, symbols, _output_values(program), dims.least)
+    values = _output_values(program)
+    return Captured(program, _leaf_names(arguments), names, symbols, values, dims.least, traced.reached)
+
+
+def _with_gradient(program: torch.export.ExportedProgram) -> set[str]:
+    """The names of the nodes of parameters and of inputs that require a gradient."""
+    specs = program.graph_signature.input_specs
+    given = torch.utils._pytree.tree_leaves(program.example_inputs)
+    wanted = {s.arg.name for s in specs if s.kind == InputKind.PARAMETER}
+    inputs = [s.arg.name for s in specs if s.kind == InputKind.USER_INPUT]
+    return wanted | {n for n, x in zip(inputs, given) if isinstance(x, torch.Tensor) and x.requires_grad}
 
 
 # ---- arguments
@@ -107,9 +152,11 @@ def _configured_without_cache(module: torch.nn.Module) -> Iterator[None]:
 
 def _detached(arguments: dict[str, Any]) -> dict[str, Any]:
     """Each tensor a copy: export takes two arguments that share memory for one."""
-    return torch.utils._pytree.tree_map(
-        lambda x: x.detach().clone() if isinstance(x, torch.Tensor) else x, arguments
-    )
+    return torch.utils._pytree.tree_map(_copy, arguments)
+
+
+def _copy(x: Any) -> Any:
+    return x.detach().clone().requires_grad_(x.requires_grad) if isinstance(x, torch.Tensor) else x
 
 
 def _check_arguments(arguments: dict[str, Any]) -> None:
@@ -164,13 +211,13 @@ def _output_name(name: str) -> str:
 @contextmanager
 def _mode(module: torch.nn.Module, training: bool) -> Iterator[None]:
     """In training or in evaluation for the while; each part is then as it was."""
-    before = {part: part.training for part in module.modules()}
+    before = [(part, part.training) for _, part in named_parts(module)]
     if not training:
         module.eval()
     try:
         yield
     finally:
-        for part, was in before.items():
+        for part, was in before:
             part.training = was
 
 
@@ -181,23 +228,70 @@ def _plain_attention() -> Any:
     return sdpa_kernel(SDPBackend.MATH)
 
 
+class _Traced:
+    """A module's forward while it is traced."""
+
+    def __init__(self, module: torch.nn.Module, training: bool) -> None:
+        self.module = module
+        self.training = training
+        self.reached: list[set[str]] = []
+
+    @contextmanager
+    def plain_forward(self, names: Iterable[str]) -> Iterator[None]:
+        """For the while forward has these arguments and no `**kwargs`, whose sizes versions of PyTorch take in
+        different forms, and returns containers of Python's with tensors in them; what else it returns, such as a cache
+        of keys and values, is left out."""
+        forward, held = self.module.forward, self.module.__dict__
+        own = {name: held[name] for name in ("forward",) if name in held}
+
+        @functools.wraps(forward)
+        def plain(*args: Any, **kwargs: Any) -> Any:
+            with _limited(), self._derivatives():
+                outputs = _plain(forward(*args, **kwargs))
+            self._note_gradients(outputs)
+            return outputs
+
+        plain.__signature__ = _signature(names)
+        held["forward"] = plain
+        try:
+            yield
+        finally:
+            del held["forward"]
+            held.update(own)
+
+    @contextmanager
+    def _derivatives(self) -> Iterator[None]:
+        """For training, what the module's code does with autograd is traced or refused."""
+        if not self.training:
+            yield
+            return
+        with stated_derivatives(self.module), no_hooks(), detached_gradients():
+            yield
+
+    def _note_gradients(self, outputs: Any) -> None:
+        """Autograd's graph is that of the last trace."""
+        leaves = torch.utils._pytree.tree_leaves(outputs)
+        parameters = dict(self.module.named_parameters(remove_duplicate=False)) if self.training else {}
+        self.reached = [reached_by(x, parameters) if isinstance(x, torch.Tensor) else set() for x in leaves]
+
+
 @contextmanager
-def _plain_forward(module: torch.nn.Module, names: Iterable[str]) -> Iterator[None]:
-    """For the while forward has these arguments and no `**kwargs`, whose sizes versions of PyTorch take in different
-    forms, and returns containers of Python's with tensors in them; what else it returns, such as a cache of keys and
-    values, is left out."""
-    forward = module.forward
+def _limited() -> Iterator[None]:
+    """The limit of time is looked at whenever a part of the module is called."""
+    running, thread = current_compilation(), threading.get_ident()
+    if running is None or running.limit is None:
+        yield
+        return
 
-    @functools.wraps(forward)
-    def plain(*args: Any, **kwargs: Any) -> Any:
-        return _plain(forward(*args, **kwargs))
+    def check(*_: Any) -> None:
+        if threading.get_ident() == thread:
+            running.check()
 
-    plain.__signature__ = _signature(names)
-    module.forward = plain
+    handle = torch.nn.modules.module.register_module_forward_pre_hook(check)
     try:
         yield
     finally:
-        del module.forward
+        handle.remove()
 
 
 def _signature(names: Iterable[str]) -> inspect.Signature:
@@ -236,10 +330,24 @@ def _exported(module: torch.nn.Module, arguments: dict[str, Any], shapes: Any) -
                 defer = True
             else:
                 shapes = with_bounds(shapes, str(problem)) or other
+        except Error:
+            raise
         except Exception as problem:
             if defer or not isinstance(problem, AssertionError):
                 raise _cannot(module, problem) from problem
             shapes, defer = asked, True  # PyTorch does not take a form of sizes that it has suggested
+
+
+def _taken_apart(module: torch.nn.Module, program: torch.export.ExportedProgram) -> torch.export.ExportedProgram:
+    try:
+        return taken_apart(program)
+    except Exception as problem:
+        if "_functorch" in program.graph_module.code:
+            raise Error(
+                f"{type(module).__name__} uses transforms of torch.func (grad, vmap, ...), which torch.export does not trace; "
+                "torch.compile(model, backend=\"smelt\") takes them"
+            ) from problem
+        raise _cannot(module, problem) from problem
 
 
 def _cannot(module: torch.nn.Module, problem: Exception) -> Error:
@@ -258,6 +366,11 @@ def _reason(problem: Exception) -> str:
         return (
             "what it does next depends on the numbers in a tensor (an `if`, a loop or an index in Python); a plan "
             f"does the same for all data. PyTorch says: {_first_lines(text)}"
+        )
+    if "fake tensor in the exported program constant" in text:
+        return (
+            "its code takes a tensor out of what is traced, as x.data (write x.detach()), numpy, or a library of compiled "
+            f"operations does. PyTorch says: {_first_lines(text)}"
         )
     said = _first_lines(text.split("The error above occurred when calling torch.export")[0])
     of_python = type(problem) in (KeyError, IndexError, AttributeError, AssertionError, NotImplementedError)

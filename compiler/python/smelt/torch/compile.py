@@ -12,10 +12,12 @@ import torch
 from .. import plan as plans
 from ..errors import Error
 from ..optimizers import AdamW, Optimizer
+from ..progress import begin_step, compilation
 from ..text import said_of
 from .arguments import check_names, check_sample, check_shapes, checked_bounds
 from .arrays import device_of
 from .capture import capture
+from .process import checked_module
 from .program import Program, build_program
 from .session import ModulePlan
 
@@ -33,12 +35,11 @@ def import_module(
     **options: Any,
 ) -> Program:
     """The module's text; operations without a row are one error that names all of them."""
-    if not isinstance(module, torch.nn.Module):
-        raise Error(f"expected a torch.nn.Module, given a {type(module).__name__}")
     check_sample(sample)
     check_shapes(dynamic_shapes)
     bounds = checked_bounds(bounds, dynamic_shapes)
     captured = capture(module, sample, dynamic_shapes, bounds, training)
+    begin_step("import")
     program = build_program(module, captured, bounds, loss=loss, **options)
     if program.missing:
         raise Error(
@@ -58,6 +59,7 @@ def compile_module(
     mode: str = "infer",
     loss: str = "loss",
     optimizer: Optional[Optimizer] = None,
+    time_limit: Optional[float] = None,
     **options: Any,
 ) -> ModulePlan:
     """Compiles a module's forward, or training steps of it.
@@ -67,6 +69,7 @@ def compile_module(
     In place of a name, torch.export.Dim("T", min=400) gives the least size, too.
     mode: "infer": the plan's entry is @forward, with the outputs of the module in evaluation. "train": the module is
     taken as it is (call train() for its dropout) and its output `loss` is trained by `optimizer`.
+    time_limit: seconds for all of it, tracing included, after which it ends with a smelt.Error.
     The other options are those of smelt.compile: precision="bf16", target="native", ... Of a module on a GPU the target
     is "cuda" where none is given.
     """
@@ -79,13 +82,15 @@ def compile_module(
     if rule is not None and not isinstance(rule, Optimizer):
         raise Error(f"optimizer: expected one of Smelt's, such as smelt.AdamW(weight_decay=0.01), given {rule!r}")
     decay_all = rule is None or rule.decay == "all"
-    program = import_module(
-        module, sample, dynamic_shapes, max, training, loss if training else None, decay_all=decay_all
-    )
-    check_names(program.inputs, "lr" if training else "out")
-    if device_of(module.parameters()).type == "cuda":
-        options = {"target": "cuda", **options}
-    plan = compile_text(program.text, mode=mode, **(rule.options() if rule else {}), **options)
+    module = checked_module(module)
+    with compilation(f"compiling {type(module).__name__}", time_limit):
+        program = import_module(
+            module, sample, dynamic_shapes, max, training, loss if training else None, decay_all=decay_all
+        )
+        check_names(program.inputs, "lr" if training else "out")
+        if device_of(module.parameters()).type == "cuda":
+            options = {"target": "cuda", **options}
+        plan = compile_text(program.text, mode=mode, **(rule.options() if rule else {}), **options)
     return ModulePlan(plan, module, program, True, rule.lr if rule else None)
 
 
@@ -115,6 +120,7 @@ def export(
     from safetensors import SafetensorError
     from safetensors.torch import save_file
 
+    module = checked_module(module)
     program = import_module(module, sample, dynamic_shapes, max, loss is not None, loss, wide_ids=False)
     directory = pathlib.Path(directory)
     weights = {name: tensor.detach().cpu().float().contiguous().clone() for name, tensor in program.parameters.items()}

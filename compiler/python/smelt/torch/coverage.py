@@ -12,6 +12,7 @@ from ..errors import Error
 from .arguments import check_sample, check_shapes, checked_bounds
 from .capture import capture
 from .importer import Missing
+from .process import checked_module
 from .program import build_program
 
 
@@ -49,8 +50,7 @@ def coverage(
     mode: str = "infer",
 ) -> Coverage:
     """All operations and sizes of the module's forward that cannot be compiled, at once."""
-    if not isinstance(module, torch.nn.Module):
-        raise Error(f"expected a torch.nn.Module, given a {type(module).__name__}")
+    module = checked_module(module)
     check_sample(sample)
     check_shapes(dynamic_shapes)
     bounds = checked_bounds(max, dynamic_shapes)

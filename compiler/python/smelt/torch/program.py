@@ -76,9 +76,12 @@ class ProgramBuilder:
         self.read: dict[str, Value] = {}
         self.arguments: list[str] = []
         self.owners = _first_names(module)
+        self.unreached: set[str] = set()
 
     def build(self, loss: Optional[str]) -> Program:
         """Of a loss the text has a graph @loss for training; else it has one graph, @forward."""
+        if loss is not None:
+            self.unreached = self._unreached(loss)
         ranges = self.captured.program.range_constraints
         ranges = {s: r & ValueRanges(1, int_oo) for s, r in ranges.items()}
         products = {name: bound for name, bound in self.bounds.items() if "*" in name}
@@ -101,6 +104,18 @@ class ProgramBuilder:
         if self.trained:
             self.program.backward_text = self._text([("total", self._weighed(returned))], "backward")
         return self.program
+
+    def _unreached(self, loss: str) -> set[str]:
+        """Parameters that the loss does not depend on, or through what is detached alone: optimisers of PyTorch leave
+        them as they are, and so they are frozen."""
+        outputs, reached = self.captured.outputs, self.captured.reached
+        place = outputs.index(loss) if loss in outputs else 0
+        if not reached or (loss not in outputs and outputs != ["output"]):
+            return set()
+        found = {self.owners.get(name, name) for name in reached[place]}
+        if not found and any(p.requires_grad for p in self.module.parameters()):
+            raise Error(f"the output '{outputs[place]}' depends on no parameter that requires a gradient")
+        return set(self.owners.values()) - found
 
     def _weighed(self, outputs: list[tuple[str, Value]]) -> Value:
         """What the gradients are of, given those of the outputs."""
@@ -169,7 +184,7 @@ class ProgramBuilder:
 
     def _parameter(self, name: str, tensor: torch.Tensor) -> Value:
         """Declared where it is first read; one that is not trained is frozen."""
-        trains = isinstance(tensor, torch.nn.Parameter) and tensor.requires_grad
+        trains = isinstance(tensor, torch.nn.Parameter) and tensor.requires_grad and name not in self.unreached
         shape: Shape = tuple(tensor.shape)
         if name not in self.declared:
             fields = [] if trains else ["frozen = true"]

@@ -31,6 +31,12 @@ class ModulePlan(Plan):
         self.wide_ids = wide_ids
         self.lr = lr
 
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            "a plan of a module belongs to the module's tensors and is not pickled: compile the module again where the "
+            "plan is needed (the cache directory keeps plans), or give smelt.load what plan.save(path) wrote"
+        )
+
     @property
     def path(self) -> str:
         """The class of the module."""

@@ -1,0 +1,244 @@
+"""Functions with a backward of their own (torch.autograd.Function) in a module that is captured for training.
+
+torch.export keeps a function's forward alone. While `stated_derivatives` is active, the outputs of such a function go
+through the operation smelt::custom_vjp, whose operands are the outputs, smelt::cotangent for each of them, the function's
+inputs, and what its backward computes from these cotangents. The rows of aten/stated.py write both as the operations of
+their names (ir/custom_vjp.h).
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import threading
+from contextlib import contextmanager
+from typing import Any, Callable, Iterator, Optional
+
+import torch
+from torch.autograd.function import BackwardCFunction, FunctionCtx, FunctionMeta, _SingleLevelFunction
+from torch.overrides import TorchFunctionMode
+from torch.utils.checkpoint import CheckpointFunction
+
+from ..errors import Error
+
+_LIBRARY = torch.library.Library("smelt", "DEF")
+_LIBRARY.define("cotangent(Tensor like, int id) -> Tensor")
+_LIBRARY.define("custom_vjp(Tensor[] values, Tensor[] cotangents, Tensor[] inputs, Tensor[] gradients) -> Tensor[]")
+_LIBRARY.impl("cotangent", lambda like, id: torch.zeros_like(like), "CompositeExplicitAutograd")
+_LIBRARY.impl("cotangent", lambda like, id: torch.empty_like(like), "Meta")
+_LIBRARY.impl("custom_vjp", lambda values, *_: [x.clone() for x in values], "CompositeExplicitAutograd")
+_LIBRARY.impl("custom_vjp", lambda values, *_: [torch.empty_like(x) for x in values], "Meta")
+
+_state = threading.local()
+_LOOKED_AT = ("forward", "setup_context")
+"""What PyTorch's `apply` reads from a function's class."""
+
+
+class _Unrecorded(TorchFunctionMode):
+    """Changes of the gradient mode take effect and are not traced. Inside a function they change nothing of its
+    derivative, and as PyTorch switches the mode off around a forward, its trace would never switch it on again."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func is torch._C._set_grad_enabled:
+            return _set_grad_enabled(*args)
+        return func(*args, **(kwargs or {}))
+
+
+def _set_grad_enabled(enabled: bool) -> None:
+    with torch._C.DisableTorchFunction():
+        torch._C._set_grad_enabled(enabled)
+
+
+@contextmanager
+def _grad_mode(enabled: bool) -> Iterator[None]:
+    """The gradient mode for the body, without a trace of the change."""
+    before = torch.is_grad_enabled()
+    _set_grad_enabled(enabled)
+    try:
+        yield
+    finally:
+        _set_grad_enabled(before)
+
+
+# ---- what PyTorch sees of a function's class
+
+
+class _Attribute:
+    """An attribute of all classes of functions, in front of their own: a descriptor of their metaclass. It is found also
+    where `apply` was looked up before."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, cls: Any, meta: Any = None) -> Any:
+        own = _own_attribute(cls, self.name)
+        if not getattr(_state, "active", False):
+            return own
+        return _traced_forward(cls) if self.name == "forward" else _SingleLevelFunction.__dict__[self.name].__func__
+
+    def __set__(self, cls: Any, value: Any) -> None:
+        type.__setattr__(cls, self.name, value)
+
+    def __delete__(self, cls: Any) -> None:
+        type.__delattr__(cls, self.name)
+
+
+def _own_attribute(cls: type, name: str) -> Any:
+    for base in cls.__mro__:
+        if name in base.__dict__:
+            return base.__dict__[name].__get__(None, cls)
+    raise AttributeError(name)
+
+
+@contextmanager
+def stated_derivatives(module: torch.nn.Module) -> Iterator[None]:
+    """Functions that this thread applies state their derivatives. Errors name the parts of `module`."""
+    for name in _LOOKED_AT:
+        setattr(FunctionMeta, name, _Attribute(name))
+    _state.names, _state.ids = {id(part): name for name, part in module.named_modules()}, itertools.count()
+    _state.active = True
+    try:
+        yield
+    finally:
+        _state.active = False
+        for name in _LOOKED_AT:
+            delattr(FunctionMeta, name)
+
+
+@contextmanager
+def _inactive() -> Iterator[None]:
+    """The function is applied as PyTorch does it, but for a note of what it saves."""
+    _state.active, own = False, FunctionCtx.save_for_backward
+    FunctionCtx.save_for_backward = _save_for_backward
+    try:
+        yield
+    finally:
+        _state.active = True
+        FunctionCtx.save_for_backward = own
+
+
+def _save_for_backward(context: Any, *tensors: Any) -> None:
+    context.to_save = context.smelt_saved = tensors
+
+
+class _Context:
+    """The context of a backward that is traced: PyTorch's own returns saved tensors as others, which have no place in
+    the trace."""
+
+    def __init__(self, context: Any) -> None:
+        self._smelt_context = context
+
+    @property
+    def saved_tensors(self) -> tuple:
+        return tuple(getattr(self._smelt_context, "smelt_saved", ()))
+
+    saved_variables = saved_tensors
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._smelt_context, name)
+
+
+# ---- a function
+
+
+def _traced_forward(cls: type) -> Callable[..., Any]:
+    def forward(outer: Any, *args: Any) -> Any:
+        if cls is CheckpointFunction:
+            return _checkpointed(outer, *args)
+        with _Unrecorded(), _inactive():
+            with _grad_mode(True):
+                results = super(_SingleLevelFunction, cls).apply(*args)
+            return _with_derivative(cls, outer, args, results)
+
+    return forward
+
+
+def _checkpointed(outer: Any, function: Callable[..., Any], _: Any, *args: Any) -> Any:
+    """Reentrant checkpointing: its backward is the derivative of its forward."""
+    with _grad_mode(True):
+        results = function(*args)
+    outer.smelt_reaches = [x for x in _tuple(results) if isinstance(x, torch.Tensor) and x.requires_grad]
+    if isinstance(results, torch.Tensor):
+        return results.view_as(results)
+    return tuple(x.view_as(x) if isinstance(x, torch.Tensor) else x for x in results)
+
+
+def _with_derivative(cls: type, outer: Any, args: tuple, results: Any) -> Any:
+    """The results of the forward, those with a derivative by way of smelt::custom_vjp."""
+    outputs = _tuple(results)
+    differentiable = [x for x in outputs if isinstance(x, torch.Tensor) and x.requires_grad]
+    outer.mark_non_differentiable(
+        *(x for x in outputs if isinstance(x, torch.Tensor) and not x.requires_grad and x.is_floating_point())
+    )
+    if not differentiable:
+        outer.smelt_reaches = []
+        return results
+    if any(x is a for x in differentiable for a in args):
+        raise _refusal(cls, "it changes its argument in place (mark_dirty); return a new tensor")
+    cotangents = [torch.ops.smelt.cotangent(x, next(_state.ids)) for x in differentiable]
+    inputs, gradients = _gradients(cls, differentiable[0].grad_fn, args, outputs, cotangents)
+    outer.smelt_reaches = inputs
+    made = iter(torch.ops.smelt.custom_vjp(differentiable, cotangents, inputs, gradients))
+    replaced = tuple(next(made) if any(x is d for d in differentiable) else x for x in outputs)
+    return replaced if isinstance(results, (tuple, list)) else replaced[0]
+
+
+def _gradients(
+    cls: type, context: Any, args: tuple, outputs: tuple, cotangents: list[torch.Tensor]
+) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+    """The inputs that have a gradient, and the gradients."""
+    remaining = iter(cotangents)
+    given = [_given(x, remaining) for x in outputs]
+    try:
+        with _grad_mode(False):
+            found = _tuple(BackwardCFunction.apply(_Context(context), *given))
+    except Exception as problem:
+        said = " ".join(str(problem).split())[:300]
+        raise _refusal(cls, f"its backward cannot be traced ({type(problem).__name__}: {said})") from problem
+    pairs = [(x, g) for x, g in zip(args, found) if isinstance(x, torch.Tensor) and x.requires_grad and g is not None]
+    return [x for x, _ in pairs], [_fitted(cls, x, g) for x, g in pairs]
+
+
+def _given(output: Any, cotangents: Iterator[torch.Tensor]) -> Optional[torch.Tensor]:
+    if not isinstance(output, torch.Tensor):
+        return None
+    return next(cotangents) if output.requires_grad else torch.zeros_like(output)
+
+
+def _fitted(cls: type, x: torch.Tensor, gradient: Any) -> torch.Tensor:
+    """As PyTorch takes it: summed over dims along which the input was spread, in the input's type."""
+    if not isinstance(gradient, torch.Tensor):
+        raise _refusal(cls, f"its backward returns a {type(gradient).__name__}; expected tensors")
+    if gradient.shape != x.shape:
+        gradient = gradient.sum_to_size(x.shape)
+    return gradient if gradient.dtype == x.dtype else gradient.to(x.dtype)
+
+
+def _tuple(results: Any) -> tuple:
+    return tuple(results) if isinstance(results, (tuple, list)) else (results,)
+
+
+# ---- errors
+
+
+def _refusal(cls: type, why: str) -> Error:
+    name = "" if cls.__name__ == "ApplyTemplate" else f" '{cls.__qualname__}'"
+    return Error(
+        f"torch.autograd.Function{name}{_where()}: {why}. A plan for training takes a backward of tensor operations that "
+        "depend on no numbers in tensors"
+    )
+
+
+def _where() -> str:
+    """The innermost module whose code applies the function, and the line."""
+    frame = sys._getframe()
+    while frame is not None:
+        module = frame.f_locals.get("self")
+        if isinstance(module, torch.nn.Module) and frame.f_code.co_name not in _OF_MODULES:
+            name = _state.names.get(id(module)) or type(module).__name__
+            return f" in {name} ({frame.f_code.co_filename}:{frame.f_lineno})"
+        frame = frame.f_back
+    return ""
+
+
+_OF_MODULES = ("_call_impl", "_wrapped_call_impl", "run", "run_node", "__call__")

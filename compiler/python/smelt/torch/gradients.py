@@ -1,0 +1,225 @@
+"""Where gradients pass in a captured module, as PyTorch's autograd has it.
+
+torch.export keeps what is computed. What `torch.no_grad()` changes, which parameters a loss reaches and which outputs
+require a gradient is read here, from the traced program before it is taken apart, and from autograd's own graph.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+from typing import Any, Iterator, Mapping, Optional
+
+import torch
+
+from ..errors import Error
+
+_DETACH = torch.ops.aten.detach.default
+_ONLY_SHAPES = re.compile(r"_like\.|\.new_")
+"""Operations that read nothing but the shape of a tensor."""
+
+
+@contextmanager
+def recorded_modes() -> Iterator[None]:
+    """Autograd is on, whatever the caller's mode is, and `torch.inference_mode()` in the module's code is traced as the
+    gradient mode that it implies: PyTorch traces that mode alone."""
+    cls, changed = torch.inference_mode, {"__enter__": _enter, "__exit__": _exit}
+    own = {name: cls.__dict__[name] for name in changed}
+    with torch.inference_mode(False), torch.enable_grad():
+        for name, method in changed.items():
+            setattr(cls, name, method)
+        try:
+            yield
+        finally:
+            for name, method in own.items():
+                setattr(cls, name, method)
+
+
+def _enter(mode: torch.inference_mode) -> None:
+    mode.smelt_before = torch.is_grad_enabled()
+    torch._C._set_grad_enabled(not mode.mode)
+
+
+def _exit(mode: torch.inference_mode, *_: Any) -> None:
+    torch._C._set_grad_enabled(mode.smelt_before)
+
+
+def check_trainable(module: torch.nn.Module) -> None:
+    """Hooks on gradients are PyTorch's to call; a plan computes all gradients itself."""
+    for name, parameter in module.named_parameters():
+        if parameter.is_inference():
+            raise Error(f"parameter '{name}' was made under torch.inference_mode(), so that it cannot be trained")
+        if parameter._backward_hooks or getattr(parameter, "_post_accumulate_grad_hooks", None):
+            raise Error(f"parameter '{name}' has a hook on its gradient, {_NOT_CALLED}")
+    for name, part in module.named_modules():
+        if part._backward_hooks or part._backward_pre_hooks:
+            raise Error(f"module '{name or type(part).__name__}' has a hook on its backward, {_NOT_CALLED}")
+
+
+_NOT_CALLED = (
+    "which a plan for training does not call: remove the hook, or write what it does as a torch.autograd.Function in "
+    "forward"
+)
+
+
+@contextmanager
+def no_hooks() -> Iterator[None]:
+    """A tensor's hook that is registered in forward is an Error."""
+    own = torch.Tensor.register_hook
+
+    def refused(*_: Any) -> None:
+        raise Error(f"Tensor.register_hook in forward makes a hook on a gradient, {_NOT_CALLED}")
+
+    torch.Tensor.register_hook = refused
+    try:
+        yield
+    finally:
+        torch.Tensor.register_hook = own
+
+
+@contextmanager
+def detached_gradients() -> Iterator[None]:
+    """What torch.autograd.grad returns in forward is a constant to the loss, unless it has create_graph=True."""
+    own = torch.autograd._engine_run_backward
+
+    def run(outputs: Any, given: Any, keep: Any, create_graph: bool, *rest: Any, **options: Any) -> Any:
+        if options.get("accumulate_grad"):
+            raise Error("backward() in forward adds to .grad of tensors, which a plan does not: use torch.autograd.grad")
+        found = own(outputs, given, keep, create_graph, *rest, **options)
+        return found if create_graph else tuple(x if x is None else x.detach() for x in found)
+
+    torch.autograd._engine_run_backward = run
+    try:
+        yield
+    finally:
+        torch.autograd._engine_run_backward = own
+
+
+# ---- no_grad
+
+
+def stop_without_grad(program: torch.export.ExportedProgram, trained: set[str]) -> None:
+    """What comes out of code under no_grad is detached: taking a program apart puts that code among the rest.
+
+    trained: the program's inputs that may have a gradient, by the names of their nodes."""
+    needing = {n for n in program.graph.nodes if n.op == "placeholder" and n.name in trained}
+    _stop_in(program.graph_module, needing)
+
+
+def _stop_in(module: torch.fx.GraphModule, needing: set[torch.fx.Node]) -> set[torch.fx.Node]:
+    """Works on this graph and those that it calls. `needing`: nodes whose values have a gradient; grows to all of
+    them, and is returned."""
+    for node in module.graph.nodes:
+        called = _called(module, node)
+        if called is None:
+            if _passes(node) and needing.intersection(node.all_input_nodes):
+                needing.add(node)
+            continue
+        graph, operands = called
+        inner = [n for n in graph.graph.nodes if n.op == "placeholder"]
+        inside = {n for n, operand in zip(inner, operands) if operand in needing}
+        if str(node.target) == "wrap_with_set_grad_enabled" and not node.args[0]:
+            _check_changes(graph, inside)
+            _detach_outputs(graph)
+        elif _stop_in(graph, inside):
+            needing.add(node)
+    return needing
+
+
+def _passes(node: torch.fx.Node) -> bool:
+    """Whether a gradient of the node's result may reach its operands."""
+    if node.op != "call_function" or node.target is _DETACH or _ONLY_SHAPES.search(str(node.target)):
+        return False
+    value = node.meta.get("val")
+    return not isinstance(value, torch.Tensor) or value.is_floating_point()
+
+
+def _called(module: torch.fx.GraphModule, node: torch.fx.Node) -> Optional[tuple[torch.fx.GraphModule, list[Any]]]:
+    """The graph that a higher-order operation calls, and its operands."""
+    if node.op != "call_function" or not isinstance(node.target, torch._ops.HigherOrderOperator):
+        return None
+    for i, argument in enumerate(node.args):
+        if isinstance(argument, torch.fx.Node) and argument.op == "get_attr":
+            graph = getattr(module, str(argument.target), None)
+            if isinstance(graph, torch.fx.GraphModule):
+                return graph, list(node.args[i + 1 :])
+    return None
+
+
+def _detach_outputs(module: torch.fx.GraphModule) -> None:
+    """Graphs inside of it, too, return what is detached here."""
+    (output,) = (n for n in module.graph.nodes if n.op == "output")
+
+    def detached(node: torch.fx.Node) -> torch.fx.Node:
+        value = node.meta.get("val")
+        if not isinstance(value, torch.Tensor) or not value.is_floating_point():
+            return node
+        with module.graph.inserting_before(output):
+            stop = module.graph.call_function(_DETACH, (node,))
+        stop.meta = dict(node.meta)
+        return stop
+
+    output.args = torch.fx.node.map_arg(output.args, detached)
+    module.recompile()
+
+
+def _check_changes(module: torch.fx.GraphModule, needing: set[torch.fx.Node]) -> None:
+    """Gradients of a tensor that is changed in place under no_grad pass the change by, which a plan cannot do."""
+    aliases = set(needing)
+    for node in module.graph.nodes:
+        if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload):
+            continue
+        schema = node.target._schema
+        for argument, value in zip(schema.arguments, node.args):
+            if argument.alias_info is not None and argument.alias_info.is_write and value in aliases:
+                raise Error(
+                    f"{node.target} under torch.no_grad() changes a tensor in place whose gradient passes the change by, "
+                    f"which a plan cannot do{_line(node)}; make a new tensor"
+                )
+        is_view = any(r.alias_info is not None for r in schema.returns)
+        if is_view and aliases.intersection(node.all_input_nodes):
+            aliases.add(node)
+
+
+def _line(node: torch.fx.Node) -> str:
+    lines = [line.strip() for line in str(node.meta.get("stack_trace") or "").splitlines() if "File" in line]
+    return f" ({lines[-1]})" if lines else ""
+
+
+# ---- what a tensor depends on, by autograd's graph
+
+
+def reached_by(output: torch.Tensor, tensors: Mapping[str, torch.Tensor]) -> set[str]:
+    """The names of those of `tensors`, leaves of autograd's graph, that have a gradient where `output` is
+    differentiated."""
+    names: dict[int, list[str]] = {}
+    for name, tensor in tensors.items():
+        names.setdefault(id(tensor), []).append(name)
+    found: set[str] = set()
+    for leaf in _leaves_of(output):
+        found.update(names.get(id(leaf), ()))
+    return found
+
+
+def _leaves_of(output: torch.Tensor) -> Iterator[torch.Tensor]:
+    seen: set[Any] = set()
+    work: list[Any] = [output]
+    while work:
+        at = work.pop()
+        if isinstance(at, torch.Tensor):
+            if at.grad_fn is None:
+                yield at
+            else:
+                work.append(at.grad_fn)
+        elif at is not None and at not in seen:
+            seen.add(at)
+            if hasattr(at, "variable"):
+                yield at.variable
+            else:
+                work += _behind(at)
+
+
+def _behind(node: Any) -> list[Any]:
+    """Functions whose derivative was traced name what it reaches."""
+    reaches = getattr(node, "smelt_reaches", None)
+    return list(reaches) if reaches is not None else [n for n, _ in node.next_functions]

@@ -1,0 +1,125 @@
+"""Capturing a module leaves the process as it was: other threads wait, and the module is afterwards what it was."""
+
+from __future__ import annotations
+
+import warnings
+from contextlib import contextmanager
+from typing import Any, Iterator
+
+import torch
+from torch._dynamo.convert_frame import compile_lock
+
+from ..errors import Error
+
+ONE_AT_A_TIME = compile_lock
+"""torch.export changes what all threads see while it traces; so does Dynamo, whose lock this is."""
+
+_KEPT = (list, dict, set)
+"""Containers in a module's attributes whose members are put back; PyTorch's own, of parameters and hooks, are such."""
+
+
+def unwrapped(module: Any) -> Any:
+    """The module that torch.compile, DataParallel or DistributedDataParallel was given."""
+    while True:
+        if isinstance(module, torch._dynamo.OptimizedModule):
+            module = module._orig_mod
+        elif isinstance(module, (torch.nn.DataParallel, torch.nn.parallel.DistributedDataParallel)):
+            module = module.module
+        else:
+            return module
+
+
+def checked_module(module: Any) -> torch.nn.Module:
+    """The module itself, without what is wrapped around it."""
+    module = unwrapped(module)
+    if not isinstance(module, torch.nn.Module):
+        raise Error(f"expected a torch.nn.Module, given a {type(module).__name__}")
+    for name, part in named_parts(module):
+        _check_part(f"'{name}'" if name else "the module", part)
+    return module
+
+
+def _check_part(where: str, part: torch.nn.Module) -> None:
+    kind = type(part)
+    if kind.__hash__ is None:
+        raise Error(
+            f"{where} is a {kind.__name__}, which has __eq__ and no __hash__; PyTorch keeps modules in sets: write "
+            f"`__hash__ = torch.nn.Module.__hash__` in {kind.__name__}"
+        )
+    for name, parameter in part._parameters.items():
+        if hasattr(parameter, "device_mesh"):
+            raise Error(
+                f"{where}: its parameter '{name}' is a {type(parameter).__name__}, a part of a tensor that several "
+                "processes share; give a module that has whole tensors"
+            )
+
+
+def named_parts(module: torch.nn.Module) -> Iterator[tuple[str, torch.nn.Module]]:
+    """As named_modules, of modules that need not be hashable."""
+    seen: set[int] = set()
+    work = [("", module)]
+    while work:
+        name, part = work.pop()
+        if id(part) in seen:
+            continue
+        seen.add(id(part))
+        yield name, part
+        children = [(f"{name}.{key}" if name else key, child) for key, child in part._modules.items() if child is not None]
+        work += reversed(children)
+
+
+@contextmanager
+def same_state() -> Iterator[None]:
+    """Puts back what an error in a module's code leaves behind: the default type, filters of warnings, and transforms
+    of torch.func that were not left."""
+    dtype, filters = torch.get_default_dtype(), list(warnings.filters)
+    depth = torch._C._functorch.get_dynamic_layer_stack_depth()
+    try:
+        yield
+    finally:
+        torch._C._functorch.pop_dynamic_layer_stack_and_undo_to_depth(depth)
+        torch.set_default_dtype(dtype)
+        if warnings.filters != filters:
+            warnings.filters[:] = filters
+
+
+@contextmanager
+def unchanged(module: torch.nn.Module) -> Iterator[None]:
+    """Puts back the attributes of all parts afterwards. What the module's code stores in itself while it is traced are
+    stand-ins for tensors, and of no use to it later."""
+    before = [(part, dict(part.__dict__), _members(part)) for _, part in named_parts(module)]
+    for part, attributes, _ in before:
+        if attributes.get("_compiled_call_impl") is not None:
+            part._compiled_call_impl = None  # of module.compile(): the code itself is traced
+    try:
+        yield
+    finally:
+        for part, attributes, members in before:
+            _put_back(part, attributes, members)
+
+
+def _members(part: torch.nn.Module) -> list[tuple[Any, Any]]:
+    return [(held, held.copy()) for held in part.__dict__.values() if _is_plain_container(held)]
+
+
+def _is_plain_container(held: Any) -> bool:
+    return isinstance(held, _KEPT) and type(held).__module__ in ("builtins", "collections")
+
+
+def _put_back(part: torch.nn.Module, attributes: dict[str, Any], members: list[tuple[Any, Any]]) -> None:
+    """Writes nothing where nothing changed: another thread may run the module."""
+    for held, copy in members:
+        if isinstance(held, dict):
+            _put_back_items(held, copy)
+        elif isinstance(held, set):
+            held.intersection_update(copy), held.update(copy)
+        elif len(held) != len(copy) or any(a is not b for a, b in zip(held, copy)):
+            held[:] = copy
+    _put_back_items(part.__dict__, attributes)
+
+
+def _put_back_items(held: dict, copy: dict) -> None:
+    if len(held) == len(copy) and all(a is b and held[a] is copy[b] for a, b in zip(held, copy)):
+        return
+    held.clear()
+    held.update(copy)
