@@ -97,6 +97,42 @@ class Spread(torch.autograd.Function):
         return g * 2
 
 
+class Scaled(torch.autograd.Function):
+    """Returns its argument as it is, has a default, and no gradient where none arrives."""
+
+    @staticmethod
+    def forward(x, factor=3.0):
+        return x, x * factor
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.factor = inputs[1]
+        ctx.set_materialize_grads(False)
+
+    @staticmethod
+    def backward(ctx, g, h):
+        return (0 if g is None else 10 * g) + (0 if h is None else ctx.factor * h), None
+
+
+class Without(torch.autograd.Function):
+    """Of two results one has no gradient, though it depends on the argument."""
+
+    @staticmethod
+    def forward(ctx, x):
+        double = x * 2
+        ctx.mark_non_differentiable(double)
+        return double, x * 3
+
+    @staticmethod
+    def backward(ctx, _, g):
+        return 2 * g
+
+
+def without(w, v, x):
+    double, triple = Without.apply(w)
+    return (double * v * triple * x).sum()
+
+
 reverse = Reverse.apply  # looked up before anything is captured
 
 
@@ -111,6 +147,8 @@ FUNCTIONS = {
     "clipped": lambda w, v, x: (Clipped.apply(w * x, 0.5).exp() * v).sum(),
     "several": several,
     "spread": lambda w, v, x: (Spread.apply(w) * x * v).sum(),
+    "scaled": lambda w, v, x: (Scaled.apply(w)[0] * v * x).sum() + Scaled.apply(v)[1].sum(),
+    "without": without,
     "one after another": lambda w, v, x: (reverse(Clipped.apply(reverse(w) * 3, 1.0)) * x * v).pow(2).sum(),
     "inside of checkpointing": lambda w, v, x: checkpoint(
         lambda a: (reverse(a) * w).exp() * v, x.clone().requires_grad_(), use_reentrant=True
@@ -154,6 +192,13 @@ def mask_in_place(w, v, x):
     return (mask * v * x + w).sum()
 
 
+def detached_in_place(w, v, x):
+    y = w * x
+    z = y + v
+    y.detach_()
+    return (y * v + z).sum()
+
+
 def gradient_in_forward(w, v, x):
     (g,) = torch.autograd.grad((w * x).pow(3).sum(), w)
     return (g * v + w).sum()
@@ -164,7 +209,16 @@ def second_order(w, v, x):
     return (g * v + w).sum()
 
 
-MODES = (without_grad, nested, inference_mode, switched, mask_in_place, gradient_in_forward, second_order)
+MODES = (
+    without_grad,
+    nested,
+    inference_mode,
+    switched,
+    mask_in_place,
+    detached_in_place,
+    gradient_in_forward,
+    second_order,
+)
 
 
 def gradients(module, x):
@@ -234,7 +288,19 @@ def hooked(w, v, x):
     return (y * v).sum()
 
 
+class InPlace(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mark_dirty(x)
+        return x.mul_(2)
+
+    @staticmethod
+    def backward(ctx, g):
+        return 5 * g
+
+
 REFUSED = (
+    (lambda w, v, x: (InPlace.apply(w * x) * v).sum(), "torch.autograd.Function 'InPlace' in Pair .*: it changes"),
     (lambda w, v, x: (OfNumbers.apply(w) * v).sum(), "torch.autograd.Function 'OfNumbers' in Pair .*: its backward"),
     (changed_in_place, "mul_.* under torch.no_grad.* changes a tensor in place"),
     (hooked, "register_hook"),

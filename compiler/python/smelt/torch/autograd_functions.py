@@ -9,6 +9,7 @@ their names (ir/custom_vjp.h).
 from __future__ import annotations
 
 import itertools
+import os
 import sys
 import threading
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils.checkpoint import CheckpointFunction
 
 from ..errors import Error
+from .process import replaced
 
 _LIBRARY = torch.library.Library("smelt", "DEF")
 _LIBRARY.define("cotangent(Tensor like, int id) -> Tensor")
@@ -108,13 +110,12 @@ def stated_derivatives(module: torch.nn.Module) -> Iterator[None]:
 @contextmanager
 def _inactive() -> Iterator[None]:
     """The function is applied as PyTorch does it, but for a note of what it saves."""
-    _state.active, own = False, FunctionCtx.save_for_backward
-    FunctionCtx.save_for_backward = _save_for_backward
+    _state.active = False
     try:
-        yield
+        with replaced(FunctionCtx, "save_for_backward", _save_for_backward):
+            yield
     finally:
         _state.active = True
-        FunctionCtx.save_for_backward = own
 
 
 def _save_for_backward(context: Any, *tensors: Any) -> None:
@@ -165,14 +166,12 @@ def _checkpointed(outer: Any, function: Callable[..., Any], _: Any, *args: Any) 
 
 def _with_derivative(cls: type, outer: Any, args: tuple, results: Any) -> Any:
     """The results of the forward, those with a derivative by way of smelt::custom_vjp."""
-    outputs = _tuple(results)
+    outputs = tuple(x.detach() if _is_constant(x) else x for x in _tuple(results))
     differentiable = [x for x in outputs if isinstance(x, torch.Tensor) and x.requires_grad]
-    outer.mark_non_differentiable(
-        *(x for x in outputs if isinstance(x, torch.Tensor) and not x.requires_grad and x.is_floating_point())
-    )
+    outer.mark_non_differentiable(*(x for x in outputs if isinstance(x, torch.Tensor) and not x.requires_grad))
     if not differentiable:
         outer.smelt_reaches = []
-        return results
+        return outputs if isinstance(results, (tuple, list)) else outputs[0]
     if any(x is a for x in differentiable for a in args):
         raise _refusal(cls, "it changes its argument in place (mark_dirty); return a new tensor")
     cotangents = [torch.ops.smelt.cotangent(x, next(_state.ids)) for x in differentiable]
@@ -181,6 +180,11 @@ def _with_derivative(cls: type, outer: Any, args: tuple, results: Any) -> Any:
     made = iter(torch.ops.smelt.custom_vjp(differentiable, cotangents, inputs, gradients))
     replaced = tuple(next(made) if any(x is d for d in differentiable) else x for x in outputs)
     return replaced if isinstance(results, (tuple, list)) else replaced[0]
+
+
+def _is_constant(output: Any) -> bool:
+    """Whether it has no derivative, though it may be computed from what has one."""
+    return isinstance(output, torch.Tensor) and output.is_floating_point() and not output.requires_grad
 
 
 def _gradients(
@@ -233,12 +237,13 @@ def _where() -> str:
     """The innermost module whose code applies the function, and the line."""
     frame = sys._getframe()
     while frame is not None:
-        module = frame.f_locals.get("self")
-        if isinstance(module, torch.nn.Module) and frame.f_code.co_name not in _OF_MODULES:
+        first = frame.f_code.co_varnames[:1]
+        module = frame.f_locals.get(first[0]) if first else None
+        if isinstance(module, torch.nn.Module) and not frame.f_code.co_filename.startswith(_OF_PYTORCH):
             name = _state.names.get(id(module)) or type(module).__name__
             return f" in {name} ({frame.f_code.co_filename}:{frame.f_lineno})"
         frame = frame.f_back
     return ""
 
 
-_OF_MODULES = ("_call_impl", "_wrapped_call_impl", "run", "run_node", "__call__")
+_OF_PYTORCH = os.path.dirname(torch.__file__)

@@ -11,6 +11,7 @@ run the forward, and compute it again for the gradients of all their outputs.
 from __future__ import annotations
 
 import copy
+import functools
 from typing import Any, Callable, Mapping, Optional
 
 import sympy
@@ -321,7 +322,7 @@ def smelt_backend(
     options = dict(options or {})
     unknown = sorted(set(options) - set(OPTIONS))
     if unknown:
-        raise BackendError(f"the backend smelt has no option {', '.join(unknown)}; it has {', '.join(OPTIONS)}")
+        raise _passed_on()(f"the backend smelt has no option {', '.join(unknown)}; it has {', '.join(OPTIONS)}")
     values = _example_values(graph, inputs)
     floats = _floats(graph, values)
     try:
@@ -334,20 +335,27 @@ def smelt_backend(
         raise _refusal(problem) from problem
 
 
-class BackendError(Error, getattr(torch._dynamo.exc, "ShortenTraceback", Error)):
-    """An Error that Dynamo passes on as it is."""
+@functools.lru_cache
+def _passed_on() -> type[Error]:
+    """A class of Errors that Dynamo passes on as they are."""
 
-    def __init__(self, message: str, status: Status = "invalid_argument") -> None:
-        RuntimeError.__init__(self, message)
-        self.status = status
-        self.first_useful_frame = None
+    class BackendError(Error, getattr(torch._dynamo.exc, "ShortenTraceback", Error)):
+        def __init__(self, message: str, status: Status = "invalid_argument") -> None:
+            RuntimeError.__init__(self, message)
+            self.status = status
+            self.first_useful_frame = None
+
+        def __reduce__(self) -> Any:
+            return Error, (str(self), self.status)
+
+    return BackendError
 
 
-def _refusal(problem: Exception) -> BackendError:
+def _refusal(problem: Exception) -> Error:
     if isinstance(problem, Error):
-        return BackendError(str(problem), problem.status)
+        return _passed_on()(str(problem), problem.status)
     said = " ".join(str(problem).split())[:400]
-    return BackendError(
+    return _passed_on()(
         f"the graph cannot be compiled ({type(problem).__name__}: {said}); options={{\"fallback\": True}} leaves what Smelt "
         "cannot do to PyTorch"
     )

@@ -27,7 +27,7 @@ from .gradients import (
     recorded_modes,
     stop_without_grad,
 )
-from .process import ONE_AT_A_TIME, named_parts, same_state, unchanged
+from .process import named_parts, one_at_a_time, same_state, unchanged
 from .registry import ROWS
 
 OLDEST = (2, 6)
@@ -86,7 +86,7 @@ def capture(
 ) -> Captured:
     """The module's forward for these arguments. Their dims that dynamic_shapes names may be any up to the bounds."""
     require_version()
-    with ONE_AT_A_TIME:
+    with one_at_a_time():
         begin_step("trace")
         return _captured(module, sample, dynamic_shapes, bounds, training)
 

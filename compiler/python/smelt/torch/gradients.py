@@ -13,6 +13,7 @@ from typing import Any, Iterator, Mapping, Optional
 import torch
 
 from ..errors import Error
+from .process import replaced
 
 _DETACH = torch.ops.aten.detach.default
 _ONLY_SHAPES = re.compile(r"_like\.|\.new_")
@@ -23,16 +24,9 @@ _ONLY_SHAPES = re.compile(r"_like\.|\.new_")
 def recorded_modes() -> Iterator[None]:
     """Autograd is on, whatever the caller's mode is, and `torch.inference_mode()` in the module's code is traced as the
     gradient mode that it implies: PyTorch traces that mode alone."""
-    cls, changed = torch.inference_mode, {"__enter__": _enter, "__exit__": _exit}
-    own = {name: cls.__dict__[name] for name in changed}
     with torch.inference_mode(False), torch.enable_grad():
-        for name, method in changed.items():
-            setattr(cls, name, method)
-        try:
+        with replaced(torch.inference_mode, "__enter__", _enter), replaced(torch.inference_mode, "__exit__", _exit):
             yield
-        finally:
-            for name, method in own.items():
-                setattr(cls, name, method)
 
 
 def _enter(mode: torch.inference_mode) -> None:
@@ -62,24 +56,17 @@ _NOT_CALLED = (
 )
 
 
-@contextmanager
-def no_hooks() -> Iterator[None]:
-    """A tensor's hook that is registered in forward is an Error."""
-    own = torch.Tensor.register_hook
+def no_hooks() -> Any:
+    """A context in which a tensor's hook that is registered is an Error."""
 
     def refused(*_: Any) -> None:
         raise Error(f"Tensor.register_hook in forward makes a hook on a gradient, {_NOT_CALLED}")
 
-    torch.Tensor.register_hook = refused
-    try:
-        yield
-    finally:
-        torch.Tensor.register_hook = own
+    return replaced(torch.Tensor, "register_hook", refused)
 
 
-@contextmanager
-def detached_gradients() -> Iterator[None]:
-    """What torch.autograd.grad returns in forward is a constant to the loss, unless it has create_graph=True."""
+def detached_gradients() -> Any:
+    """A context in which what torch.autograd.grad returns is a constant to the loss, unless it has create_graph=True."""
     own = torch.autograd._engine_run_backward
 
     def run(outputs: Any, given: Any, keep: Any, create_graph: bool, *rest: Any, **options: Any) -> Any:
@@ -88,11 +75,7 @@ def detached_gradients() -> Iterator[None]:
         found = own(outputs, given, keep, create_graph, *rest, **options)
         return found if create_graph else tuple(x if x is None else x.detach() for x in found)
 
-    torch.autograd._engine_run_backward = run
-    try:
-        yield
-    finally:
-        torch.autograd._engine_run_backward = own
+    return replaced(torch.autograd, "_engine_run_backward", run)
 
 
 # ---- no_grad
@@ -109,7 +92,10 @@ def stop_without_grad(program: torch.export.ExportedProgram, trained: set[str]) 
 def _stop_in(module: torch.fx.GraphModule, needing: set[torch.fx.Node]) -> set[torch.fx.Node]:
     """Works on this graph and those that it calls. `needing`: nodes whose values have a gradient; grows to all of
     them, and is returned."""
-    for node in module.graph.nodes:
+    for node in list(module.graph.nodes):
+        if node.target is torch.ops.aten.detach_.default:
+            _stop_after(module, node)
+            continue
         called = _called(module, node)
         if called is None:
             if _passes(node) and needing.intersection(node.all_input_nodes):
@@ -124,6 +110,18 @@ def _stop_in(module: torch.fx.GraphModule, needing: set[torch.fx.Node]) -> set[t
         elif _stop_in(graph, inside):
             needing.add(node)
     return needing
+
+
+def _stop_after(module: torch.fx.GraphModule, node: torch.fx.Node) -> None:
+    """From x.detach_() on, x is detached."""
+    tensor = node.args[0]
+    with module.graph.inserting_after(node):
+        stop = module.graph.call_function(_DETACH, (tensor,))
+    stop.meta = dict(node.meta)
+    node.replace_all_uses_with(stop)
+    tensor.replace_all_uses_with(stop, delete_user_cb=lambda user: user is not stop and stop < user)
+    module.graph.erase_node(node)
+    module.recompile()
 
 
 def _passes(node: torch.fx.Node) -> bool:

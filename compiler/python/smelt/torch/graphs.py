@@ -7,10 +7,9 @@ import re
 from typing import Any, Mapping
 
 import torch
-from torch.fx.experimental.proxy_tensor import make_fx
 
 from ..errors import Error
-from .process import ONE_AT_A_TIME, same_state
+from .process import one_at_a_time, same_state
 
 _WRAPPERS = ("tag_activation_checkpoint", "wrap_activation_checkpoint", "wrap", "invoke_subgraph")
 """Higher-order operations that compute what the graph computes which they call: (graph, *arguments)."""
@@ -76,13 +75,15 @@ class _Traced(torch.nn.Module):
 
 def transformed(module: torch.nn.Module, sample: Mapping[str, torch.Tensor]) -> torch.nn.Module:
     """The module as operations that are no transforms: torch.export does not trace through these."""
+    from torch.fx.experimental.proxy_tensor import make_fx  # imported here, since that takes long
+
     names = list(sample)
     for part in _parts(module):
         for node in part.graph.nodes:
             if str(node.target) in ("autograd_function_apply", "<built-in function _set_grad_enabled>"):
                 raise Error(f"transforms of torch.func next to {_SPOKEN[str(node.target)]} cannot be traced together")
     given = [x.detach() for x in sample.values()]
-    with ONE_AT_A_TIME, same_state():
+    with one_at_a_time(), same_state():
         traced = make_fx(lambda *tensors: module(**dict(zip(names, tensors))), tracing_mode="symbolic")(*given)
     return _Traced(traced, names)
 

@@ -2,26 +2,48 @@
 
 from __future__ import annotations
 
+import functools
+import sys
+import threading
 import warnings
 from contextlib import contextmanager
-from typing import Any, Iterator
+from typing import Any, Callable, Iterator
 
 import torch
-from torch._dynamo.convert_frame import compile_lock
 
 from ..errors import Error
-
-ONE_AT_A_TIME = compile_lock
-"""torch.export changes what all threads see while it traces; so does Dynamo, whose lock this is."""
 
 _KEPT = (list, dict, set)
 """Containers in a module's attributes whose members are put back; PyTorch's own, of parameters and hooks, are such."""
 
 
+def one_at_a_time() -> Any:
+    """A lock: torch.export changes what all threads see while it traces. So does Dynamo, whose lock this is."""
+    from torch._dynamo.convert_frame import compile_lock  # imported here, since that takes a second
+
+    return compile_lock
+
+
+@contextmanager
+def replaced(holder: Any, name: str, function: Callable[..., Any]) -> Iterator[None]:
+    """This thread calls `function` in the place of an attribute of PyTorch's; other threads call what it was."""
+    own, thread = holder.__dict__[name], threading.get_ident()
+
+    @functools.wraps(function)
+    def chosen(*args: Any, **kwargs: Any) -> Any:
+        return (function if threading.get_ident() == thread else own)(*args, **kwargs)
+
+    setattr(holder, name, chosen)
+    try:
+        yield
+    finally:
+        setattr(holder, name, own)
+
+
 def unwrapped(module: Any) -> Any:
     """The module that torch.compile, DataParallel or DistributedDataParallel was given."""
     while True:
-        if isinstance(module, torch._dynamo.OptimizedModule):
+        if "torch._dynamo" in sys.modules and isinstance(module, torch._dynamo.OptimizedModule):
             module = module._orig_mod
         elif isinstance(module, (torch.nn.DataParallel, torch.nn.parallel.DistributedDataParallel)):
             module = module.module
@@ -46,6 +68,8 @@ def _check_part(where: str, part: torch.nn.Module) -> None:
             f"{where} is a {kind.__name__}, which has __eq__ and no __hash__; PyTorch keeps modules in sets: write "
             f"`__hash__ = torch.nn.Module.__hash__` in {kind.__name__}"
         )
+    if kind.__name__ == "FullyShardedDataParallel":
+        raise Error(f"{where} is a {kind.__name__}, whose parameters are parts of tensors: give the module that it was given")
     for name, parameter in part._parameters.items():
         if hasattr(parameter, "device_mesh"):
             raise Error(
