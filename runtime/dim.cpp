@@ -144,6 +144,13 @@ Dim operator*(const Dim& a, const Dim& b) {
   return Dim(std::move(product));
 }
 
+/// Whether every term but a constant is subtracted: what is divided is then below 0, as bounds take no
+/// division to be, and its opposite is not.
+static bool is_negated(const std::vector<Dim::Term>& terms) {
+  return std::all_of(terms.begin(), terms.end(),
+                     [](const Dim::Term& term) { return term.coefficient < 0 || term.atoms.empty(); });
+}
+
 Dim ceil_div(const Dim& a, int64_t divisor) {
   if (divisor <= 0) fail("ceil_div({}, {}): expected a divisor above 0", a.str(), divisor);
   if (divisor == 1) return a;
@@ -162,6 +169,7 @@ Dim ceil_div(const Dim& a, int64_t divisor) {
   divisor /= common;
   Dim inner(std::move(rest));
   if (inner.is_constant()) return Dim(std::move(whole)) + ceil_div(inner, divisor);
+  if (is_negated(*inner.terms_)) return Dim(std::move(whole)) - floor_div(Dim(0) - inner, divisor);
   const Dim::Term& first = inner.terms_->front();
   const bool shifted = inner.terms_->size() == 2 && inner.terms_->back().atoms.empty();
   const bool nested = (inner.terms_->size() == 1 || shifted) && first.coefficient == 1 &&

@@ -157,10 +157,10 @@ class RangeCheck {
     if (buffer(step.from).dtype != step.dtype || buffer(step.to).dtype != step.dtype)
       refuse("copies between buffers of other element types");
     Dim written = 1;
-    for (size_t i = 0; i < step.extents.size(); ++i) {
+    for (const Dim& each : step.extents) written *= extent(each);
+    if (written.is_zero()) return;  // strides of nothing may be 0
+    for (size_t i = 0; i < step.extents.size(); ++i)
       check_spread("to", extent(step.extents[i]), step.to_strides[i]);
-      written *= extent(step.extents[i]);
-    }
     check_apart("to", written, step.to);
     check_side("from", step.from, step.from_strides, step), check_side("to", step.to, step.to_strides, step);
   }

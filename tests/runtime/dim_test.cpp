@@ -133,6 +133,16 @@ TEST(Dim, EvaluatesLikeItsExpression) {
   }
 }
 
+TEST(Dim, DivisionsOfNegatedSizesAreNegated) {
+  EXPECT_EQ(floor_div(Dim(0) - T, 4), Dim(0) - ceil_div(T, 4));
+  EXPECT_EQ(ceil_div(Dim(0) - T, 4), Dim(0) - floor_div(T, 4));
+  const Dim rounded_up = T + (Dim(0) - T - floor_div(Dim(0) - T, 4) * 4);  // T + (-T) % 4
+  EXPECT_EQ(rounded_up, round_up(T, 4));
+  Symbols symbols;
+  symbols.bound({"T"}, 30);
+  EXPECT_EQ(symbols.upper(rounded_up), 32);
+}
+
 TEST(Dim, EvaluateRefusesOverflowAndUnknownSymbols) {
   EXPECT_EQ(message([] { (B * T).evaluate({{"B", 2}}); }), "the size B*T needs a value for the symbol T");
   EXPECT_THROW((B * B * B).evaluate({{"B", int64_t{1} << 40}}), Error);

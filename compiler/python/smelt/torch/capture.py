@@ -29,6 +29,7 @@ from .gradients import (
 )
 from .process import named_parts, one_at_a_time, same_state, unchanged
 from .registry import ROWS
+from .splits import Splits
 
 OLDEST = (2, 6)
 """The first version of PyTorch whose export has what is needed."""
@@ -56,6 +57,8 @@ class Captured:
     reached: list[set[str]] = field(default_factory=list)
     """The module's parameters that have a gradient where an output is differentiated, for each output; empty unless it
     was captured for training."""
+    conditions: list[Any] = field(default_factory=list)
+    """On PyTorch's symbols: that a size has as many parts as the sample's."""
 
 
 def require_version() -> None:
@@ -108,14 +111,11 @@ def _captured(
         shapes = dims.specification(arguments, dynamic_shapes or {})
         with unchanged(module), _configured_without_cache(module), _mode(module, training):
             with traced.plain_forward(arguments):
-                program, shapes = _exported(module, arguments, shapes)
-        if training:
-            stop_without_grad(program, _with_gradient(program))
-        begin_step("take apart")
-        program = _taken_apart(module, program)
+                (program, splits), shapes = _exported(module, arguments, shapes, training)
     names, symbols = _output_names(program), dims.symbols(program, arguments, shapes)
     values = _output_values(program)
-    return Captured(program, _leaf_names(arguments), names, symbols, values, dims.least, traced.reached)
+    names_of_leaves = _leaf_names(arguments)
+    return Captured(program, names_of_leaves, names, symbols, values, dims.least, traced.reached, splits.conditions)
 
 
 def _with_gradient(program: torch.export.ExportedProgram) -> set[str]:
@@ -314,14 +314,15 @@ def _plain(output: Any) -> Any:
     return None
 
 
-def _exported(module: torch.nn.Module, arguments: dict[str, Any], shapes: Any) -> tuple[Any, Any]:
-    """The program, and the sizes with which it was exported: of some PyTorch says in what form it takes them. What it
-    would not believe of the others, such as that T // 2 is not 1, is left to a check at run time."""
+def _exported(
+    module: torch.nn.Module, arguments: dict[str, Any], shapes: Any, training: bool
+) -> tuple[tuple[Any, Splits], Any]:
+    """The program with its splits, and the sizes with which it was exported: of some PyTorch says in what form it takes
+    them. What it would not believe of the others, such as that T // 2 is not 1, is left to a check at run time."""
     asked, defer = shapes, False
     for attempt in range(MOST_REFINEMENTS + 1):
         try:
-            options = DEFER[defer]
-            return torch.export.export(module, (), arguments, dynamic_shapes=shapes, strict=False, **options), shapes
+            return _export_once(module, arguments, shapes, training, defer), shapes
         except torch._dynamo.exc.UserError as problem:
             other = refined(str(problem), shapes)
             if (other is None and defer) or attempt == MOST_REFINEMENTS:
@@ -338,9 +339,32 @@ def _exported(module: torch.nn.Module, arguments: dict[str, Any], shapes: Any) -
             shapes, defer = asked, True  # PyTorch does not take a form of sizes that it has suggested
 
 
+def _export_once(
+    module: torch.nn.Module, arguments: dict[str, Any], shapes: Any, training: bool, defer: bool
+) -> tuple[Any, Splits]:
+    """`defer`: what PyTorch would not believe of sizes becomes a check at run time, and that a size which follows from
+    others is neither 0 nor 1 is not taken for granted."""
+    splits = Splits()
+    with _oblivious() if defer else nullcontext(), splits:
+        program = torch.export.export(module, (), arguments, dynamic_shapes=shapes, strict=False, **DEFER[defer])
+        if training:
+            stop_without_grad(program, _with_gradient(program))
+        begin_step("take apart")
+        return _taken_apart(module, program), splits
+
+
+def _oblivious() -> Any:
+    """Versions of PyTorch without the setting ask less of sizes."""
+    name = "backed_size_oblivious"
+    settings = torch.fx.experimental._config
+    return settings.patch(**{name: True}) if hasattr(settings, name) else nullcontext()
+
+
 def _taken_apart(module: torch.nn.Module, program: torch.export.ExportedProgram) -> torch.export.ExportedProgram:
     try:
         return taken_apart(program)
+    except (torch._dynamo.exc.UserError, AssertionError):
+        raise  # about sizes: the caller tries others
     except Exception as problem:
         if "_functorch" in program.graph_module.code:
             raise Error(

@@ -10,6 +10,7 @@ from torch.utils._sympy import functions
 from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
 
 from ..errors import Error
+from .size_bounds import is_at_least_zero
 
 Dim = Union[int, sympy.Expr]
 Shape = tuple[Dim, ...]
@@ -50,6 +51,12 @@ def floor_div(a: Dim, b: int) -> Dim:
     return expression(functions.FloorDiv(sympy.sympify(a), sympy.Integer(b)))
 
 
+def _is_negated(size: sympy.Expr) -> bool:
+    """Whether all terms with symbols are subtracted."""
+    terms = [t.as_coeff_Mul()[0] for t in sympy.Add.make_args(sympy.expand(size)) if t.free_symbols]
+    return bool(terms) and all(coefficient < 0 for coefficient in terms)
+
+
 def _is_extreme(size: sympy.Expr) -> bool:
     return type(size).__name__ in ("Max", "Min")
 
@@ -85,14 +92,7 @@ class Sizes:
 
     def not_less(self, a: Dim, b: Dim) -> bool:
         """Whether a >= b for certain."""
-        difference = sympy.expand(sympy.sympify(a) - b)
-        if difference.is_Integer:
-            return int(difference) >= 0
-        known = {s: r for s, r in self.ranges.items() if s in difference.free_symbols}
-        try:
-            return bool(bound_sympy(difference, known).lower >= 0)
-        except Exception:  # an expression that PyTorch cannot bound
-            return False
+        return is_at_least_zero(sympy.sympify(a) - b, self.ranges)
 
     def most(self, size: Dim) -> Optional[int]:
         """No less than what it can be, where its symbols have bounds."""
@@ -132,7 +132,10 @@ class Sizes:
         return "*".join([self.text(expression(base))] * int(exponent)) if exponent > 0 else "1"
 
     def _quotient(self, a: Dim, b: int) -> str:
-        return f"ceil_div({self.text(expression(sympy.sympify(a) - (b - 1)))}, {b})"
+        """a // b; of -a it is that of a, rounded up, with a minus, since what is divided has to be a size."""
+        if _is_negated(sympy.sympify(a)):
+            return f"-ceil_div({self.text(expression(sympy.expand(-a)))}, {b})"
+        return f"floor_div({self.text(a)}, {b})"
 
     def _floor_div(self, size: sympy.Expr) -> str:
         a, b = (expression(x) for x in size.args)

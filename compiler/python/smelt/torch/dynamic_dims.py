@@ -126,10 +126,11 @@ def refined(message: str, shapes: Any) -> Any:
 
 
 def rounds(message: str, shapes: Any) -> bool:
-    """Whether a size is to be of a form like 10*T - 4 and no guard is an equality: where the code divides a size and
-    rounds, PyTorch suggests the remainder that the sample happens to have. Checks at run time, and lower bounds, do."""
+    """Whether a size is to be of a form like 2*T or 10*T - 4 and no guard is an equality: where the code divides a size
+    and rounds, PyTorch suggests the remainder that the sample happens to have. Checks at run time, and lower bounds,
+    do."""
     dims = [dim for dim in torch.utils._pytree.tree_leaves(shapes) if dim is not None]
-    has_remainder = any(re.search(r" [-+] \d+$", getattr(dim, "__name__", "")) for dim in dims)
+    has_remainder = any(re.search(r"[-+*]", getattr(dim, "__name__", "")) for dim in dims)
     return has_remainder and not re.search(r"generated guard .* == ", message)
 
 

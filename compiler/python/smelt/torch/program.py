@@ -96,7 +96,7 @@ class ProgramBuilder:
         if self.program.missing:
             return self.program
         self.program.conditions = conditions_on(
-            self.captured, importer.conditions, self.bounds, self.writer.natural
+            self.captured, [*importer.conditions, *self.captured.conditions], self.bounds, self.writer.natural
         )
         self.program.places = size_places(self.captured, user_values(self.captured.program))
         returned = self._returned(results, loss)

@@ -184,8 +184,11 @@ class Writer(Arithmetic):
         if type(size).__name__ in ("Min", "Max"):
             return self._extreme(size)
         last = self.node("reduce max", [self.iota((size,), 0)], [("i32", ())], "axes = [0]")[0]
-        last.low = 0
-        return self.pointwise("add", last, self.constant(1, "i32", ()))
+        if not self.sizes.not_less(size, 1):  # the largest of no places is below all numbers
+            last = self.pointwise("max", last, self.constant(-1, "i32", ()))
+        result = self.pointwise("add", last, self.constant(1, "i32", ()))
+        result.low = 0
+        return result
 
     def _extreme(self, size: sympy.Expr) -> Value:
         """As a number it may be either."""
@@ -297,7 +300,7 @@ class Writer(Arithmetic):
     def slice(self, x: Value, axis: int, begin: Dim, length: Dim) -> Value:
         if same(begin, 0) and same(length, x.shape[axis]):
             return x
-        self.require_natural(begin)
+        self.require_natural(begin, expression(sympy.expand(sympy.sympify(x.shape[axis]) - begin - length)))
         shape = x.shape[:axis] + (length,) + x.shape[axis + 1 :]
         if x.splat is not None:
             return self.constant(x.splat, x.dtype, shape)
