@@ -22,6 +22,7 @@ from .arrays import device_of, for_weights, placed
 from .capture import capture
 from .compile import compile_text
 from .dims import expression
+from .flex import without_block_masks
 from .graphs import argument_names, transformed, uses_transforms, without_wrappers
 from .outputs import Runner
 from .program import Program, build_program
@@ -102,6 +103,7 @@ class CompiledGraph:
     """The plans of one graph, and calls of them."""
 
     def __init__(self, graph: torch.fx.GraphModule, given: list[Any], options: Mapping[str, Any]) -> None:
+        graph, given = without_block_masks(graph, given)
         self.bounds = dict(options.get("max") or {})
         self.device = device_of(x for x in given if isinstance(x, torch.Tensor))
         self.options = {"target": "cuda"} if self.device.type == "cuda" else {}

@@ -19,6 +19,7 @@ from ..progress import begin_step, current_compilation
 from . import aten  # noqa: F401  (fills the table of rows)
 from .autograd_functions import stated_derivatives
 from .dynamic_dims import DynamicDims, refined, rounds, with_bounds
+from .flex import one_block
 from .gradients import (
     check_trainable,
     detached_gradients,
@@ -109,7 +110,7 @@ def _captured(
     with same_state(), recorded_modes() if training else nullcontext(), _plain_attention():
         arguments, dims = _detached(given), DynamicDims(bounds)
         shapes = dims.specification(arguments, dynamic_shapes or {})
-        with unchanged(module), _configured_without_cache(module), _mode(module, training):
+        with unchanged(module), one_block(), _configured_without_cache(module), _mode(module, training):
             with traced.plain_forward(arguments):
                 (program, splits), shapes = _exported(module, arguments, shapes, training)
     names, symbols = _output_names(program), dims.symbols(program, arguments, shapes)

@@ -13,6 +13,7 @@ import torch
 from ..errors import Error
 from . import aten  # noqa: F401  (fills the table of rows)
 from .dims import expression
+from .flex import flex_attention, without_mask_tables
 from .registry import ROWS, Refusal, Result, bound_arguments, name_of, result_of
 from .values import Value
 from .writer import Writer
@@ -55,6 +56,7 @@ class Importer:
 
     def run(self, module: torch.fx.GraphModule, arguments: list[Any]) -> Any:
         """The outputs of the graph of `module` for these values of its placeholders."""
+        without_mask_tables(module)
         given = iter(arguments)
         found: dict[torch.fx.Node, Any] = {}
         for node in module.graph.nodes:
@@ -129,6 +131,8 @@ class Importer:
         if name in ("tag_activation_checkpoint", "wrap_activation_checkpoint"):
             module, *inputs = args
             return self.run(module, inputs)
+        if name == "flex_attention":
+            return flex_attention(self.writer, *args, **kwargs)
         raise Refusal("control flow that depends on data; Smelt's graphs have none")
 
     def _guarded(self, node: torch.fx.Node, name: str, make: Callable[[], Any]) -> Any:

@@ -132,14 +132,19 @@ class AttentionBody:
         return self.inside.broadcast(inner, [axes[i] for i in kept], self.scores)
 
     def finish(self, q: Value, k: Value, v: Value, scale: float) -> Value:
+        return self.results(q, k, v, scale)[0]
+
+    def results(self, q: Value, k: Value, v: Value, scale: float) -> list[Value]:
+        """The means of the values, and the logarithms of the sums of exponentials."""
         if self.seen is not None:
             self.score = self.inside.select(self.seen, self.score, -math.inf)
         means = (q.shape[0], q.shape[1], q.shape[2], v.shape[3])
         types = [("f32", means), ("f32", (q.shape[0], q.shape[2], q.shape[1]))]
         operands = [q, k, v]
-        result = self.w.node("attention", operands, types, f"scale = {scale!r}", self._text(), self.arguments)[0]
-        result.grad = any(x.grad for x in operands + self.arguments)
-        return result
+        results = self.w.node("attention", operands, types, f"scale = {scale!r}", self._text(), self.arguments)
+        for result in results:
+            result.grad = any(x.grad for x in operands + self.arguments)
+        return results
 
     def _text(self) -> tuple[str, str]:
         if self.score is self.handed and self.factor is None:
