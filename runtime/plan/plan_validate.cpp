@@ -10,6 +10,7 @@
 #include "runtime/plan/choices.h"
 #include "runtime/plan/index_flow.h"
 #include "runtime/plan/kernel_check.h"
+#include "runtime/plan/output_check.h"
 #include "runtime/plan/plan_fields.h"
 #include "runtime/plan/plan_model.h"
 #include "runtime/plan/plan_refusal.h"
@@ -161,7 +162,10 @@ class Validation {
       for (const Choice& choice : entry.choices) unmeasured_alternative(choice, values);
     check_waits(entry, plan_.symbols);
     check_lifetimes(plan_, entry);
-    for (const SymbolValues& values : points_) check_indices(plan_, entry, values);
+    for (const SymbolValues& values : points_) {
+      check_indices(plan_, entry, values);
+      check_outputs(plan_, entry, values);
+    }
   }
 
   void check_port(const PlanEntry& entry, const Port& port, Role role, std::set<int>& bound) {
