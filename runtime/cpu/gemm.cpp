@@ -113,22 +113,24 @@ bool fold_once(GemmSizes& sizes) {
   return false;
 }
 
-GemmSizes collapsed(GemmSizes sizes) {
-  std::erase_if(sizes.batch, [](const Batch& axis) { return axis.extent == 1; });
-  const bool empty =
-      std::any_of(sizes.batch.begin(), sizes.batch.end(), [](const Batch& a) { return a.extent == 0; });
-  if (empty || sizes.m == 0 || sizes.n == 0 || sizes.k == 0) return sizes;
-  while (merge_once(sizes) || fold_once(sizes)) continue;
-  return sizes;
-}
-
 int64_t product(const std::vector<Batch>& axes) {
   int64_t count = 1;
   for (const Batch& axis : axes) count *= axis.extent;
   return count;
 }
 
+/// Whether there is nothing to multiply: an extent is 0, and strides may be anything.
+bool is_empty(const GemmSizes& s) { return s.m == 0 || s.n == 0 || s.k == 0 || product(s.batch) == 0; }
+
+GemmSizes collapsed(GemmSizes sizes) {
+  std::erase_if(sizes.batch, [](const Batch& axis) { return axis.extent == 1; });
+  if (is_empty(sizes)) return sizes;
+  while (merge_once(sizes) || fold_once(sizes)) continue;
+  return sizes;
+}
+
 void check(const GemmSizes& s, const std::string& place) {
+  if (is_empty(s)) return;
   if (!has_layouts(s))
     fail_with(Status::invalid_file, "{}: strides a [{}, {}], b [{}, {}], c [{}, {}]: expected a 1 in each",
               place, s.a.row_stride, s.a.column_stride, s.b.row_stride, s.b.column_stride, s.c.row_stride,

@@ -114,8 +114,6 @@ PreparedGemm::PreparedGemm(const Device& device, const GemmSizes& given, DeviceP
   if (swapped) std::swap(a, b);
   const Columns as = columns_of(sizes.a, sizes.m, sizes.k), bs = columns_of(sizes.b, sizes.k, sizes.n),
                 cs = columns_of(sizes.c, sizes.m, sizes.n);
-  if (as.pitch < 0 || bs.pitch < 0 || cs.pitch < 0 || cs.transposed)
-    fail_with(Status::internal, "{}: a matmul with strides that cuBLASLt has no call for", place);
   problem_ = {.dtype = given.dtype,
               .result_dtype = given.result_dtype,
               .transpose_a = as.transposed,
@@ -129,9 +127,12 @@ PreparedGemm::PreparedGemm(const Device& device, const GemmSizes& given, DeviceP
   problem_.has_bias = bias != 0, problem_.tf32 = given.tf32;
   const std::vector<Batch> outer = collapsed(sizes.batch, false);
   if (count(outer) == 0) return;
+  const bool sums_nothing = sizes.k == 0 || count(collapsed(sizes.batch, true)) == 0;
+  if (cs.pitch < 0 || cs.transposed || (!sums_nothing && (as.pitch < 0 || bs.pitch < 0)))
+    fail_with(Status::internal, "{}: a matmul with strides that cuBLASLt has no call for", place);
   if (bias != 0 && !collapsed(sizes.batch, true).empty())
     fail_with(Status::invalid_argument, "{}: a sum over a batch with a bias", place);
-  if (sizes.k == 0 || count(collapsed(sizes.batch, true)) == 0) {
+  if (sums_nothing) {
     if (bias != 0 || (sizes.beta != 0 && sizes.beta != 1))
       fail_with(Status::invalid_argument, "{}: an empty sum with a bias or a scaled result", place);
     if (sizes.beta == 0) note_zeros(outer, c);

@@ -45,10 +45,12 @@ class RangeCheck {
       const BufferRef& argument = launch.arguments[i];
       const int64_t begin = argument.offset.evaluate(values_), most = elements(argument);
       const int64_t least = first_element(argument);
-      if (begin < least || begin > most)
-        refuse(fmt::format("argument {} begins at element {} of {}", i, begin, buffer_text(argument)));
       const KernelParameter& parameter = kernel.parameters[i % kernel.parameters.size()];
       const ElementSpan touched = span_of(parameter, extents, values_);
+      // An empty part of a buffer may begin anywhere, for nothing is read or written there.
+      const bool is_empty_part = !runs || (!parameter.accesses.empty() && touched.is_empty());
+      if (begin < least || (begin > most && !is_empty_part))
+        refuse(fmt::format("argument {} begins at element {} of {}", i, begin, buffer_text(argument)));
       if (!runs || touched.is_empty()) continue;
       if (touched.first < least - begin || touched.end > most - begin)
         refuse(fmt::format("kernel '{}' reaches elements {} to {} from element {} of argument {}, {}",
@@ -157,9 +159,8 @@ class RangeCheck {
     if (buffer(step.from).dtype != step.dtype || buffer(step.to).dtype != step.dtype)
       refuse("copies between buffers of other element types");
     Dim written = 1;
-    for (const Dim& each : step.extents) written *= extent(each);
-    if (written.is_zero()) return;  // strides of nothing may be 0
-    for (size_t i = 0; i < step.extents.size(); ++i)
+    for (const Dim& size : step.extents) written *= extent(size);
+    for (size_t i = 0; i < step.extents.size() && !written.is_zero(); ++i)
       check_spread("to", extent(step.extents[i]), step.to_strides[i]);
     check_apart("to", written, step.to);
     check_side("from", step.from, step.from_strides, step), check_side("to", step.to, step.to_strides, step);
