@@ -40,7 +40,7 @@ bool is_of_row(const Kernel& kernel, const Access& access) {
 
 bool reads_before_it_writes(const Kernel& kernel, int input, int output) {
   const Access place = place_of(kernel, output);
-  if (input < 0 || place.computed >= 0) return false;
+  if (place.computed >= 0) return false;
   const bool of_row = is_of_row(kernel, place);
   bool written = false, others_may_read = false;
   for (const KernelBlock& block : kernel.blocks)
@@ -61,12 +61,90 @@ bool reads_before_it_writes(const Kernel& kernel, int input, int output) {
   return true;
 }
 
+/// Elements that an instruction touches, over the kernel's axes.
+struct Touched {
+  Dim offset;
+  const std::vector<Dim>& strides;
+  const std::vector<KernelAxis>& axes;
+
+  /// One more than the distance of the last from the first; of the axes that `counts` says.
+  Dim span(llvm::function_ref<bool(size_t)> counts) const {
+    Dim elements = 1;
+    for (size_t i = 0; i < axes.size(); ++i)
+      if (counts(i)) elements += (axes[i].extent - 1) * strides[i];
+    return elements;
+  }
+};
+
+bool is_at_least(const Dim& dim, const Dim& other) {
+  const auto left = (dim - other).constant();
+  return left && *left >= 0;
+}
+
+/// All of one is behind all of the other.
+bool are_one_after_the_other(const Touched& a, const Touched& b) {
+  const auto all = [](size_t) { return true; };
+  return is_at_least(b.offset - a.offset, a.span(all)) || is_at_least(a.offset - b.offset, b.span(all));
+}
+
+bool is_multiple_of(const Dim& dim, int64_t divisor) {
+  return llvm::all_of(dim.terms(), [&](const Dim::Term& term) { return term.coefficient % divisor == 0; });
+}
+
+/// Each touches its own columns of rows that begin `pitch` elements apart, such as the halves of a head.
+bool are_in_other_columns(const Touched& a, const Touched& b, int64_t pitch) {
+  const auto inner = [&](size_t i) {
+    return !is_multiple_of(a.strides[i], pitch) || !is_multiple_of(b.strides[i], pitch);
+  };
+  const auto distance = (b.offset - a.offset).constant();
+  const auto columns_a = a.span(inner).constant(), columns_b = b.span(inner).constant();
+  if (!distance || !columns_a || !columns_b) return false;
+  const int64_t column = (*distance % pitch + pitch) % pitch;
+  return column >= *columns_a && column + *columns_b <= pitch;
+}
+
+bool are_apart(const Touched& a, const Touched& b) {
+  if (are_one_after_the_other(a, b)) return true;
+  return llvm::any_of(a.strides, [&](const Dim& stride) {
+    return stride.constant().value_or(0) > 1 && are_in_other_columns(a, b, *stride.constant());
+  });
+}
+
+/// Whether no thread reads through `input` what another one writes through `output`, were their buffers one.
+bool keeps_what_is_read(const FusionKernel& fusion, int input, int output) {
+  const Kernel& kernel = fusion.kernel;
+  const BufferRef &from = fusion.arguments[input], &to = fusion.arguments[output];
+  if (from.offset == to.offset) return reads_before_it_writes(kernel, input, output);
+  const Access place = place_of(kernel, output);
+  return llvm::all_of(kernel.instructions, [&](const Instruction& x) {
+    if (x.access.param != input) return true;
+    return x.access.computed < 0 && place.computed < 0 &&
+           are_apart({from.offset + x.access.offset, x.access.strides, kernel.axes},
+                     {to.offset + place.offset, place.strides, kernel.axes});
+  });
+}
+
+/// All that the kernel reads of the one buffer, and all that it writes of the other.
+bool may_be_one_buffer(const FusionKernel& fusion, int read, int written) {
+  const auto params_of = [&](int buffer, bool output) {
+    std::vector<int> params;
+    for (auto [i, argument] : llvm::enumerate(fusion.arguments))
+      if (argument.buffer == buffer && fusion.kernel.params[i].output == output)
+        params.push_back(static_cast<int>(i));
+    return params;
+  };
+  return llvm::all_of(params_of(read, false), [&](int input) {
+    return llvm::all_of(params_of(written, true),
+                        [&](int output) { return keeps_what_is_read(fusion, input, output); });
+  });
+}
+
 bool can_alias(const FusionKernel& fusion, const FusionStore& store, const Value& operand, int param) {
   const Value& result = *store.result;
   const Layout &from = *operand.layout, &to = *result.layout;
-  return operand.dtype() == result.dtype() && operand.shape() == result.shape() &&
+  return param >= 0 && operand.dtype() == result.dtype() && operand.shape() == result.shape() &&
          from.strides == to.strides && from.offset == to.offset &&
-         reads_before_it_writes(fusion.kernel, param, store.param);
+         may_be_one_buffer(fusion, from.buffer, to.buffer);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "ir/analysis/reading_order.h"
+#include "ir/analysis/view.h"
 #include "llvm/ADT/STLExtras.h"
 #include "runtime/error.h"
 
@@ -65,7 +66,7 @@ bool FusionKernel::is_inserted_into(const Value& input) {
 void FusionKernel::add_params(const ProgramBuilder& builder) {
   for (auto [input, operand] : llvm::zip(body_.inputs(), fusion_.operands()))
     if (!is_inserted_into(*input->result()))
-      param_of_[input->result()] = add_input(*operand, builder.indices(*operand));
+      param_of_[input->result()] = add_input(*input->result(), *operand, builder.indices(*operand));
   for (auto [i, output] : llvm::enumerate(body_.outputs)) {
     const Value* result = fusion_.result(static_cast<unsigned>(i));
     if (const Value* sum = chunked_sum(*output.value))
@@ -75,12 +76,28 @@ void FusionKernel::add_params(const ProgramBuilder& builder) {
   }
 }
 
-/// One param a place in memory: an input that is read along two different axes is one pointer.
-int FusionKernel::add_input(const Value& value, const std::optional<IndexBounds>& indices) {
-  const auto same = llvm::find(arguments, BufferRef{value.layout->buffer, value.layout->offset});
-  if (same == arguments.end()) return add_param(value, false, indices);
-  const auto param = static_cast<int>(same - arguments.begin());
-  if (kernel.params[param].indices != indices) kernel.params[param].indices.reset();
+/// How far computed indices reach in the operand where gathers of the body look into it; 0 where none does.
+Dim FusionKernel::table_elements(const Value& input, const Value& operand) {
+  const auto looks = [&](const Node* user) { return user->is(Op::gather) && user->operand(0) == &input; };
+  return llvm::any_of(input.users(), looks) ? reach(*operand.layout, operand.shape()) : Dim(0);
+}
+
+/// One param a place in memory: an input that is read along two different axes is one pointer. Tables of two
+/// sizes that begin at one place, such as a concat and its first part, are two.
+int FusionKernel::add_input(const Value& input, const Value& operand,
+                            const std::optional<IndexBounds>& indices) {
+  const Dim table = table_elements(input, operand);
+  const BufferRef place{operand.layout->buffer, operand.layout->offset};
+  for (auto [i, argument] : llvm::enumerate(arguments)) {
+    KernelParam& param = kernel.params[i];
+    const bool fits = table.is_zero() || param.table_elements.is_zero() || param.table_elements == table;
+    if (argument != place || !fits) continue;
+    if (param.indices != indices) param.indices.reset();
+    if (!table.is_zero()) param.table_elements = table;
+    return static_cast<int>(i);
+  }
+  const int param = add_param(operand, false, indices);
+  kernel.params[param].table_elements = table;
   return param;
 }
 

@@ -66,7 +66,8 @@ class FusionKernel {
   std::string axis_name(AxisKind kind) const;
   static bool is_inserted_into(const Value& input);
   void add_params(const ProgramBuilder& builder);
-  int add_input(const Value& value, const std::optional<IndexBounds>& indices);
+  static Dim table_elements(const Value& input, const Value& operand);
+  int add_input(const Value& input, const Value& operand, const std::optional<IndexBounds>& indices);
   int add_param(const Value& value, bool output, const std::optional<IndexBounds>& indices);
   const Value* chunked_sum(const Value& value) const;
   void add_sum(const Value& value, const Value& result);

@@ -48,7 +48,6 @@ class FusionValues {
   int compute(const Value& value, Place place);
   int input(const Value& value, Place place);
   int load(DType dtype, Access access, Place place);
-  void note_table(int param, const Dim& elements);
   int gather(const Node& node, Place place);
   int at_any_level(const Value& value);
   int append_integer(int block, ScalarOp op, int a, int b);

@@ -139,12 +139,6 @@ int FusionValues::load(DType dtype, Access access, Place place) {
   return fusion_.append(place.block, {.kind = Kind::load, .dtype = dtype, .access = std::move(access)});
 }
 
-/// A place that two gathers look into may have two shapes: what both reach lies below the sum.
-void FusionValues::note_table(int param, const Dim& elements) {
-  Dim& known = fusion_.kernel.params[param].table_elements;
-  if (known != elements) known += elements;
-}
-
 int FusionValues::gather(const Node& node, Place place) {
   const Value& table = *node.operand(0);
   const Layout& layout = *fusion_.outside(*table.node()).layout;
@@ -152,7 +146,6 @@ int FusionValues::gather(const Node& node, Place place) {
   Access from = fusion_.access(fusion_.param_of(table), layout.strides, axes);
   from.computed = operand(*node.operand(1), place);
   from.computed_stride = layout.strides[node.get(attr::axis)];
-  note_table(from.param, reach(layout, table.shape()));
   return load(node.result()->dtype(), std::move(from), place);
 }
 
@@ -200,7 +193,7 @@ FusionValues::InsertPlace FusionValues::place_of_insert(const Node& insert, cons
   }
   InsertPlace place{fusion_.access(store.param, strides, fusion_.axes_of(*insert.result())), -1};
   place.access.offset = offset;
-  note_table(store.param, reach(layout, store.result->shape()));
+  fusion_.kernel.params[store.param].table_elements = reach(layout, store.result->shape());
   if (indices.empty()) return place;
   place.access.computed_stride = common_unit(steps, insert);
   const bool columns = llvm::any_of(indices, [&](const Value* x) { return fusion_.is_column(*x); });
