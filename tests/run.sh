@@ -4,8 +4,9 @@
 # Usage: tests/run.sh [--long] [--fast] [--only STAGE]...
 #   --fast   leaves out the sanitizers, clang-tidy, the includes and the quickstart
 #   --long   checks the includes of all files, adds clang-tidy file by file, builds with all checks of the sanitizers and
-#            runs all tests with them, fuzzes each of the seven parsers a minute, and edits plans 12,000 times
-#   --only   runs one stage: format, floors, tests, goldens, embed, python, quickstart, asan, tidy, includes, fuzz, edits
+#            runs all tests with them, fuzzes each of the seven parsers a minute, edits plans 12,000 times, and compares
+#            2,000 random graphs with the evaluator
+#   --only   runs one stage: format, floors, tests, goldens, embed, python, quickstart, asan, tidy, includes, fuzz, edits, graphs
 # At the end stands a table of stages with their seconds. The last line counts: "N passed, N failed".
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -16,7 +17,7 @@ while [ $# -gt 0 ]; do
     --long) long=1 ;;
     --fast) fast=1 ;;
     --only) only+=("$2"); shift ;;
-    -h | --help) sed -n '2,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    -h | --help) sed -n '2,10s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
     *) echo "usage: $0 [--long] [--fast] [--only STAGE]..." >&2; exit 2 ;;
   esac
   shift
@@ -248,6 +249,10 @@ edits() {
   done
   build/plan_edits "${plans[@]}" --edits "$1" --seed "$RANDOM"
 }
+# Random graphs that return what they change in place, against the evaluator.
+graphs() {
+  build/graph_differences --graphs "$1" --seed "$RANDOM"
+}
 
 export OMP_WAIT_POLICY=passive  # threads that wait leave the cores to other processes
 # The sanitizers' tests find the cubins that the tests before them have compiled; NVRTC itself is not built by us.
@@ -257,7 +262,7 @@ packages() { bash scripts/install-packages.sh all; }
 stage packages packages
 python=$(python_with_packages)
 needs_build=0
-for each in tests goldens embed python quickstart edits; do wanted $each && needs_build=1; done
+for each in tests goldens embed python quickstart edits graphs; do wanted $each && needs_build=1; done
 [ $needs_build -eq 1 ] && stage build build
 wanted format && stage format check "format" format_check
 wanted floors && stage floors check "floors" bash tests/floors_test.sh
@@ -273,6 +278,7 @@ if [ $long -eq 1 ]; then
   wanted_slow tidy && stage tidy-files check "clang-tidy, file by file" tidy_files_check
   wanted_slow fuzz && stage fuzz check "fuzz, a minute each" fuzz 60
   wanted_slow edits && stage edits check "12,000 edited plans" edits 12000
+  wanted_slow graphs && stage graphs check "2,000 random graphs" graphs 2000
 fi
 
 for failure in ${failures[@]+"${failures[@]}"}; do echo "FAILED  $failure"; done

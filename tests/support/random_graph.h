@@ -15,6 +15,8 @@ struct RandomGraphOptions {
   bool randoms = true;     // random ops (dropout too)
   bool integers = true;    // gather, scatter_add, argmax, iota
   bool scalar = false;     // one more output "loss" f32[], a weighted sum of all the others
+  int shown = 5;           // of values that others read, so many in a hundred are outputs
+  bool edges = false;      // parts that are empty at some sizes, values changed in place, ties, states
 };
 
 inline Dim symbol_b() { return Dim::symbol("B"); }
@@ -55,7 +57,17 @@ class RandomGraph {
     return list[static_cast<size_t>(below(list.size()))];
   }
 
-  Dim any_dim() { return one_of<Dim>({symbol_b(), symbol_t(), 8, 8, 3, 33}); }
+  Dim any_dim() {
+    if (options_.edges && chance(15)) return floor_div(symbol_t(), 2);
+    return one_of<Dim>({symbol_b(), symbol_t(), 8, 8, 3, 33});
+  }
+
+  /// Whether there is nothing along the dim where symbols are 1.
+  static bool may_be_empty(const Dim& dim) { return dim.evaluate({{"B", 1}, {"T", 1}}) < 1; }
+  static bool may_be_empty(const Value& value, const std::vector<int64_t>& axes) {
+    return std::any_of(axes.begin(), axes.end(),
+                       [&](int64_t axis) { return may_be_empty(value.shape()[static_cast<size_t>(axis)]); });
+  }
 
   /// A float value that is not too large; recent ones more often.
   Value* any(int64_t least_rank = 0, int64_t most_rank = 4) {
@@ -103,9 +115,11 @@ class RandomGraph {
     ids_ = b_.input("ids", {DType::i32, {symbol_b(), symbol_t()}});
     add(parameter({8}));
     add(parameter({3, 8}));
+    leaves_ = pool_;
   }
 
   void grow() {
+    if (options_.edges && chance(35)) return edge();
     static const std::vector<Step> primitives = {
         &RandomGraph::unary,  &RandomGraph::unary,     &RandomGraph::binary,    &RandomGraph::binary,
         &RandomGraph::choose, &RandomGraph::broadcast, &RandomGraph::reduce,    &RandomGraph::matmul,
@@ -194,7 +208,8 @@ class RandomGraph {
   void reduce() {
     Value* x = any(1);
     const std::vector<int64_t> axes = chance(60) ? std::vector<int64_t>{x->rank() - 1} : some_axes(x->rank());
-    switch (below(5)) {
+    if (may_be_empty(*x, axes) && chance(80)) return add(scaled(b_.sum(x, axes), 0.1));
+    switch (below(may_be_empty(*x, axes) ? 3 : 5)) {
       case 0:
         return add(b_.reduce(ReduceOp::max, x, axes));
       case 1:
@@ -289,6 +304,7 @@ class RandomGraph {
     Value* x = any(1);
     const int64_t axis = below(x->shape().size());
     const Dim size = x->shape()[axis];
+    if (may_be_empty(size)) return unary();
     if (size.constant() && *size.constant() >= 3) {
       const int64_t begin = below(static_cast<size_t>(*size.constant() - 1));
       return add(b_.slice(x, axis, begin, 1 + below(static_cast<size_t>(*size.constant() - begin))));
@@ -324,12 +340,14 @@ class RandomGraph {
     Value* table = table_for_ids();
     if (!table) table = any(1, 2);
     int64_t axis = below(table->shape().size());
+    if (may_be_empty(*table, {axis})) return unary();
     add(b_.gather(table, ids_, axis));
   }
 
   void scatter() {
     Value* init = any(1, 2);
     const int64_t axis = below(init->shape().size());
+    if (may_be_empty(*init, {axis})) return unary();
     Value* updates = scaled(b_.sin(b_.gather(init, ids_, axis)), 0.1);
     add(chance(60) ? b_.scatter_add(init, ids_, updates, axis) : b_.scatter(init, ids_, updates, axis));
   }
@@ -342,6 +360,7 @@ class RandomGraph {
 
   void argmax() {
     Value* x = any(1);
+    if (may_be_empty(x->shape().back())) return unary();
     Node* node = b_.reduce_node(ReduceOp::argmax, x, {x->rank() - 1});
     add(b_.add(node->result(0), scaled(b_.convert(node->result(1), DType::f32), 0.05)));
   }
@@ -351,6 +370,143 @@ class RandomGraph {
     Value* bits = b_.random(x->shape(), module_->next_random_id());
     Value* keep = b_.ge(bits, b_.like(bits, 20000));
     add(b_.select(keep, scaled(x, 1.44), b_.like(x, 0)));
+  }
+
+  // ---- edges
+
+  void edge() {
+    static const std::vector<Step> steps = {&RandomGraph::halves,  &RandomGraph::all_but_one,
+                                            &RandomGraph::scatter, &RandomGraph::scatter_into_view,
+                                            &RandomGraph::insert,  &RandomGraph::neighbours,
+                                            &RandomGraph::ties,    &RandomGraph::gather_parts,
+                                            &RandomGraph::keep,    &RandomGraph::running,
+                                            &RandomGraph::largest};
+    (this->*one_of(steps))();
+  }
+
+  /// The first half of an axis is empty where it is 1 long.
+  void halves() {
+    Value* x = any(1, 3);
+    const int64_t axis = below(x->shape().size());
+    const Dim whole = x->shape()[static_cast<size_t>(axis)], half = floor_div(whole, 2);
+    Value *low = b_.slice(x, axis, 0, half), *high = b_.slice(x, axis, half, whole - half);
+    if (chance(50)) low = b_.tanh(low);
+    if (chance(50)) add(low);
+    if (chance(50)) add(high);
+    add(chance(50) ? b_.concat({high, low}, axis) : b_.concat({low, high}, axis));
+  }
+
+  void all_but_one() {
+    Value* x = any(1, 3);
+    const int64_t axis = below(x->shape().size());
+    const Dim& whole = x->shape()[static_cast<size_t>(axis)];
+    if (may_be_empty(whole) || whole.is_one()) return unary();
+    add(b_.slice(x, axis, chance(50) ? 0 : 1, whole - 1));
+  }
+
+  /// Sums of neighbours: two slices that overlap.
+  void neighbours() {
+    Value* x = any(1, 3);
+    const int64_t axis = below(x->shape().size());
+    const Dim& whole = x->shape()[static_cast<size_t>(axis)];
+    if (may_be_empty(whole) || whole.is_one()) return unary();
+    Value *low = b_.slice(x, axis, 0, whole - 1), *high = b_.slice(x, axis, 1, whole - 1);
+    add(chance(50) ? b_.sub(high, low) : b_.max(low, scaled(high, 0.5)));
+  }
+
+  /// What is changed in place is a view, or a concat's part; all of it may be an output.
+  void scatter_into_view() {
+    Value* x = any(1, 2);
+    Value* other = like(x);
+    switch (below(3)) {
+      case 0:
+        x = b_.reshape(x, {element_count(x->shape())});
+        break;
+      case 1:
+        x = b_.concat({x, other}, 0);
+        break;
+      default:
+        if (x->rank() == 2) x = b_.transpose(x, {1, 0});
+    }
+    add(x);
+    if (may_be_empty(*x, {0})) return;
+    Value* updates = scaled(b_.sin(b_.gather(x, ids_, 0)), 0.1);
+    Value* y = chance(50) ? b_.scatter_add(x, ids_, updates, 0) : b_.scatter(x, ids_, updates, 0);
+    add(y);
+    if (chance(40)) add(b_.scatter_add(y, ids_, updates, 0));
+  }
+
+  /// A few rows in the place of others, at a constant or at an input.
+  void insert() {
+    Value* x = any(1, 3);
+    for (int64_t axis = 0; axis < x->rank(); ++axis) {
+      const auto size = x->shape()[static_cast<size_t>(axis)].constant();
+      if (!size || *size < 8) continue;
+      Value* rows = b_.slice(like(x), axis, below(5), 1 + below(3));
+      Value* at = chance(50) ? place() : b_.constant(below(6), {DType::i32, {}});
+      return add(b_.insert(x, chance(50) ? b_.cos(rows) : rows, {at}, {axis}));
+    }
+    unary();
+  }
+
+  Value* place() {
+    if (!place_) place_ = b_.input("place", {DType::i32, {}});
+    return place_;
+  }
+
+  /// Equal numbers of an input, for what looks for the largest or the first.
+  void ties() {
+    Value* x = leaves_[static_cast<size_t>(below(leaves_.size()))];
+    Value* few = scaled(b_.floor(scaled(x, 2)), 0.5);
+    add(few);
+    if (few->rank() == 0) return;
+    Node* node = b_.reduce_node(ReduceOp::argmax, few, {few->rank() - 1});
+    add(scaled(b_.convert(node->result(1), DType::f32), 0.05));
+    add(node->result(0));
+  }
+
+  /// Gathers from a value and from what holds it as a part.
+  void gather_parts() {
+    Value* x = any(1, 2);
+    if (may_be_empty(*x, {0})) return unary();
+    Value* whole = b_.concat({x, like(x)}, 0);
+    add(b_.gather(whole, ids_, 0));
+    Value* part = b_.gather(x, ids_, 0);
+    add(chance(50) ? part : b_.add(part, b_.gather(whole, ids_, 0)));
+  }
+
+  void running() {
+    Value* x = any(1, 3);
+    add(scaled(b_.scan("add", x, below(x->shape().size()), chance(30)), 0.2));
+  }
+
+  /// -infinity where a row is shorter than that.
+  void largest() {
+    Value* x = any(1, 3);
+    if (may_be_empty(x->shape().back()) || !x->shape().back().constant()) return unary();
+    add(b_.top_k(x, std::min<int64_t>(3, *x->shape().back().constant()))->result());
+  }
+
+  /// A state that is read and gets a new content; readers see the old one.
+  void keep() {
+    std::vector<Value*> fitting;
+    for (Value* value : pool_)
+      if (element_count(value->shape()).constant().value_or(0) > 0) fitting.push_back(value);
+    Value* content = one_of(fitting);
+    State state;
+    state.name = "s" + std::to_string(module_->states.size());
+    state.shape = content->shape();
+    module_->states.push_back(state);
+    Value* old = b_.state(state.name);
+    add(old);
+    switch (below(3)) {
+      case 0:
+        return void(b_.update(state.name, content));
+      case 1:
+        return void(b_.update(state.name, b_.add(scaled(old, 0.5), content)));
+      default:
+        return void(b_.update(state.name, like(content)));
+    }
   }
 
   // ---- composites
@@ -421,7 +577,7 @@ class RandomGraph {
     Value* loss = nullptr;
     int count = 0;
     for (Value* value : pool_) {
-      if (!value->users().empty() && !chance(5)) continue;
+      if (!value->users().empty() && !chance(options_.shown)) continue;
       b_.output("out" + std::to_string(count++), value);
       if (!options_.scalar) continue;
       std::vector<int64_t> axes;
@@ -438,7 +594,8 @@ class RandomGraph {
   Graph& graph_;
   GraphBuilder b_;
   std::vector<Value*> pool_;  // floats to build on
-  Value* ids_ = nullptr;
+  std::vector<Value*> leaves_;
+  Value *ids_ = nullptr, *place_ = nullptr;
 };
 
 /// A module with one graph @main over inputs x f32[B,T,8], y f32[T,33], ids i32[B,T]; the same for the same

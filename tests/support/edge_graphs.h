@@ -1,0 +1,63 @@
+// Random graphs whose outputs are values that other nodes read and change in place, with parts that are empty
+// at some sizes, ties and states: what a compiler forgets first. One case for each seed.
+#pragma once
+
+#include <fmt/format.h>
+
+#include "passes/autodiff/differentiate.h"
+#include "tests/compiler/cpu_against_evaluator.h"
+
+namespace smelt::testing {
+
+struct EdgeCase {
+  std::unique_ptr<Module> module;
+  CpuCase run;
+  CompileOptions options;  // but for the target
+};
+
+/// Sizes that are 1 in two cases of five.
+inline SymbolValues edge_sizes(uint64_t seed) {
+  std::mt19937_64 random(seed * 77 + 5);
+  const auto up_to = [&](int64_t most) { return 1 + static_cast<int64_t>(random() % uint64_t(most)); };
+  if (seed % 5 == 0) return {{"B", 1}, {"T", 1}};
+  if (seed % 5 == 1) return {{"B", 1}, {"T", up_to(40)}};
+  if (seed % 5 == 2) return {{"B", up_to(8)}, {"T", 1}};
+  const int64_t b = up_to(8);
+  return {{"B", b}, {"T", up_to(std::min<int64_t>(40, 128 / b))}};
+}
+
+/// Three graphs of four are forward alone, every other one of these without one optional pass.
+inline EdgeCase edge_case(uint64_t seed) {
+  static constexpr const char* kOptional[] = {
+      "simplify",     "rewrite_reductions", "refine_axes",     "merge_gemms", "accumulate_gemms",
+      "sink_concats", "share_heads",        "raise_attention", "chunk_rows",  "fuse_gemm_epilogues"};
+  EdgeCase made;
+  made.run = {.symbols = edge_sizes(seed), .seed = seed + 1};
+  const bool gradients = seed % 4 == 3;
+  const int nodes = gradients ? 6 + static_cast<int>(seed % 10) : 8 + static_cast<int>(seed % 23);
+  made.module = random_module(seed, {.nodes = nodes, .scalar = gradients, .shown = 40, .edges = true});
+  if (gradients)
+    differentiate(*made.module->graphs.front(), {.output = "loss", .wrt = {"x", "y"}, .seed = 1});
+  if (seed % 4 == 1) made.options.passes.disabled = {kOptional[seed / 4 % std::size(kOptional)]};
+  return made;
+}
+
+/// Errors that are this many times as large as those of float32 are faults: the least of them, of functions
+/// whose results cancel, are the rounding of a function's last digits.
+inline constexpr double kSlack = 16;
+
+/// "": the plan computes what the evaluator does. Else what is wrong.
+inline std::string fault_of(const Module& module, const CpuCase& run, const CompileOptions& options) {
+  try {
+    std::string faults;
+    for (const Difference& found : differences(module, run, options))
+      if (!(found.error <= kSlack * found.bound))
+        faults += fmt::format("{}wrong: {} is off by {:.3g}, expected at most {:.3g}",
+                              faults.empty() ? "" : "; ", found.name, found.error, found.bound);
+    return faults;
+  } catch (const std::exception& error) {
+    return fmt::format("refused: {}", error.what());
+  }
+}
+
+}  // namespace smelt::testing
