@@ -56,3 +56,15 @@ def test_an_error_ends_it(capsys, monkeypatch, without_tqdm):
         time.sleep(0.1)
         raise ValueError
     assert "loading weights" in capsys.readouterr().err
+
+
+def test_the_step_of_a_compilation_is_shown(capsys, monkeypatch, without_tqdm):
+    monkeypatch.setenv("SMELT_PROGRESS", "1")
+    with progress.compilation("compiling gpt2") as running:
+        running.begin("emit")
+        with progress.compilation("compiling model.ir") as inner:  # a part of it
+            inner.begin("simplify")
+            time.sleep(0.2)
+    text = capsys.readouterr().err
+    assert "compiling gpt2: 00:00, pass simplify" in text and "model.ir" not in text
+    assert progress.current_compilation() is None
