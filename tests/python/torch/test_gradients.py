@@ -254,6 +254,16 @@ def test_gradients_of_the_backend_are_those_of_pytorch(body):
             torch.testing.assert_close(0 * x if f is None else f, 0 * x if e is None else e, rtol=1e-4, atol=1e-5)
 
 
+def test_compiled_code_may_ask_for_gradients():
+    def function(x):
+        (g,) = torch.autograd.grad((x**3).sum(), x)
+        return (g * x).sum()
+
+    x = torch.randn(3, requires_grad=True)
+    (found,) = torch.autograd.grad(torch.compile(function, backend=smelt_backend)(x), x)
+    torch.testing.assert_close(found, torch.autograd.grad(function(x), x)[0])
+
+
 def test_the_callers_mode_does_not_matter():
     module, x = Pair(without_grad), torch.randn(4)
     expected, _ = gradients(module, x)

@@ -120,6 +120,8 @@ class CompiledGraph:
         self.expects_gradients = False
         """Whether those of the last call were asked for, or may still be."""
         self.calls = 0
+        self.backward_of = torch._dynamo.disable(_Differentiated.gradients)
+        """Not compiled itself where compiled code asks for gradients."""
 
     def _imported(self, graph: torch.fx.GraphModule, given: list[Any]) -> tuple[Program, list[Any]]:
         module: torch.nn.Module = _Whole(graph, self.arguments)
@@ -238,6 +240,10 @@ class _Differentiated(torch.autograd.Function):
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(context: Any, *gradients: Any) -> Any:
+        return context.graph.backward_of(context, gradients)
+
+    @staticmethod
+    def gradients(context: Any, gradients: tuple) -> Any:
         graph, tensors = context.graph, list(context.saved_tensors)
         given = dict(zip(graph.program.float_outputs, (gradients[i] for i in context.floats)))
         graph.expects_gradients = True

@@ -271,9 +271,10 @@ class _Traced:
 
     def _note_gradients(self, outputs: Any) -> None:
         """Autograd's graph is that of the last trace."""
-        leaves = torch.utils._pytree.tree_leaves(outputs)
         parameters = dict(self.module.named_parameters(remove_duplicate=False)) if self.training else {}
-        self.reached = [reached_by(x, parameters) if isinstance(x, torch.Tensor) else set() for x in leaves]
+        if parameters:
+            leaves = torch.utils._pytree.tree_leaves(outputs)
+            self.reached = [reached_by(x, parameters) if isinstance(x, torch.Tensor) else set() for x in leaves]
 
 
 @contextmanager

@@ -102,7 +102,8 @@ def same_state() -> Iterator[None]:
         yield
     finally:
         torch._C._functorch.pop_dynamic_layer_stack_and_undo_to_depth(depth)
-        torch.set_default_dtype(dtype)
+        if torch.get_default_dtype() != dtype:
+            torch.set_default_dtype(dtype)
         if warnings.filters != filters:
             warnings.filters[:] = filters
 
