@@ -1,5 +1,5 @@
-"""What people see while something takes long: tqdm's bar where it is installed, else a line like it. And the steps of a
-compilation, which may be given a limit of time."""
+"""Display of calls that take long: tqdm's bar where it is installed, else a line like it. Also the steps of a
+compilation, which may have a limit of time."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ STEPS = {
     "tune": "tuning kernels",
     "emit": "generating code",
 }
-"""How people read the names of phases; other steps are passes of the compiler."""
+"""Names of phases for people; other steps are passes of the compiler."""
 
 
 class Compilation:
@@ -129,7 +129,7 @@ class Compilation:
         self._step = ""
 
     def begin(self, step: str) -> None:
-        """Called before each step; Ctrl-C and the limit end a compilation between two of them."""
+        """Begins a step; throws Error where the limit of time has passed."""
         self.check()
         self._step = self._progress.step = STEPS.get(step, f"pass {step}")
 
@@ -137,8 +137,8 @@ class Compilation:
         if self.limit is not None and time.monotonic() - self._begin > self.limit:
             at = f" while {self._step}" if self._step else ""
             raise Error(
-                f"{self.what} took longer than time_limit={self.limit:g} seconds{at}: give more time, smaller bounds, or "
-                "fewer entries",
+                f"{self.what} took longer than time_limit={self.limit:g} seconds{at}: give more time, smaller bounds, "
+                "or fewer entries",
                 "unavailable",
             )
 
@@ -147,7 +147,7 @@ _current: ContextVar[Optional[Compilation]] = ContextVar("smelt_compilation", de
 
 
 def current_compilation() -> Optional[Compilation]:
-    """That of the innermost `compilation` of this thread."""
+    """Returns the compilation that this thread is in."""
     return _current.get()
 
 
@@ -159,7 +159,7 @@ def begin_step(step: str) -> None:
 
 @contextmanager
 def compilation(what: str, time_limit: Optional[float] = None) -> Iterator[Compilation]:
-    """One compilation is shown and has its limit; a call inside of another one is a part of it."""
+    """Shows one compilation and gives it a limit; a call inside of another one is a part of that one."""
     _check_limit(time_limit)
     outer = _current.get()
     if outer is not None:

@@ -1,9 +1,9 @@
 """Functions with a backward of their own (torch.autograd.Function) in a module that is captured for training.
 
-torch.export keeps a function's forward alone. While `stated_derivatives` is active, the outputs of such a function go
-through the operation smelt::custom_vjp, whose operands are the outputs, smelt::cotangent for each of them, the function's
-inputs, and what its backward computes from these cotangents. The rows of aten/stated.py write both as the operations of
-their names (ir/custom_vjp.h).
+torch.export keeps only the forward of a function. While `stated_derivatives` is active, the outputs of a function pass
+through the operation smelt::custom_vjp. Its operands are the outputs, one smelt::cotangent for each of them, the inputs
+of the function, and the gradients that its backward computes from these cotangents. The rows of aten/stated.py write
+both as the operations of the same names (ir/custom_vjp.h).
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _LOOKED_AT = ("forward", "setup_context")
 
 
 class _Unrecorded(TorchFunctionMode):
-    """Changes of the gradient mode take effect and are not traced. Inside a function they change nothing of its
-    derivative, and as PyTorch switches the mode off around a forward, its trace would never switch it on again."""
+    """A mode in which changes of the gradient mode take effect and are not traced. Inside a function they do not change
+    its derivative. PyTorch itself switches the mode off around a forward, so that a trace would never switch it on."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func is torch._C._set_grad_enabled:
@@ -53,7 +53,7 @@ def _set_grad_enabled(enabled: bool) -> None:
 
 @contextmanager
 def _grad_mode(enabled: bool) -> Iterator[None]:
-    """The gradient mode for the body, without a trace of the change."""
+    """Sets the gradient mode for the body, without a trace of the change."""
     before = torch.is_grad_enabled()
     _set_grad_enabled(enabled)
     try:
@@ -62,12 +62,12 @@ def _grad_mode(enabled: bool) -> Iterator[None]:
         _set_grad_enabled(before)
 
 
-# ---- what PyTorch sees of a function's class
+# ---- the attributes that PyTorch reads from a function's class
 
 
 class _Attribute:
-    """An attribute of all classes of functions, in front of their own: a descriptor of their metaclass. It is found also
-    where `apply` was looked up before."""
+    """A descriptor of the metaclass of all functions, which takes precedence over the attribute of a class. PyTorch
+    reads it at each call, so that an `apply` that was looked up before the capture finds it, too."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -94,7 +94,7 @@ def _own_attribute(cls: type, name: str) -> Any:
 
 @contextmanager
 def stated_derivatives(module: torch.nn.Module) -> Iterator[None]:
-    """Functions that this thread applies state their derivatives. Errors name the parts of `module`."""
+    """Makes the functions that this thread applies state their derivatives. Errors name the parts of `module`."""
     for name in _LOOKED_AT:
         setattr(FunctionMeta, name, _Attribute(name))
     _state.names, _state.ids = {id(part): name for name, part in module.named_modules()}, itertools.count()
@@ -109,7 +109,7 @@ def stated_derivatives(module: torch.nn.Module) -> Iterator[None]:
 
 @contextmanager
 def _inactive() -> Iterator[None]:
-    """The function is applied as PyTorch does it, but for a note of what it saves."""
+    """Applies functions as PyTorch does, and keeps the tensors that they save."""
     _state.active = False
     try:
         with replaced(FunctionCtx, "save_for_backward", _save_for_backward):
@@ -123,8 +123,8 @@ def _save_for_backward(context: Any, *tensors: Any) -> None:
 
 
 class _Context:
-    """The context of a backward that is traced: PyTorch's own returns saved tensors as others, which have no place in
-    the trace."""
+    """The context of a backward that is traced. PyTorch's own context returns copies of saved outputs, which the trace
+    does not know."""
 
     def __init__(self, context: Any) -> None:
         self._smelt_context = context
@@ -155,7 +155,7 @@ def _traced_forward(cls: type) -> Callable[..., Any]:
 
 
 def _checkpointed(outer: Any, function: Callable[..., Any], _: Any, *args: Any) -> Any:
-    """Reentrant checkpointing: its backward is the derivative of its forward."""
+    """Runs the forward of reentrant checkpointing, whose backward is the derivative of the forward."""
     with _grad_mode(True):
         results = function(*args)
     outer.smelt_reaches = [x for x in _tuple(results) if isinstance(x, torch.Tensor) and x.requires_grad]
@@ -165,7 +165,7 @@ def _checkpointed(outer: Any, function: Callable[..., Any], _: Any, *args: Any) 
 
 
 def _with_derivative(cls: type, outer: Any, args: tuple, results: Any) -> Any:
-    """The results of the forward, those with a derivative by way of smelt::custom_vjp."""
+    """Returns the results of the forward, those with a derivative as results of smelt::custom_vjp."""
     outputs = tuple(x.detach() if _is_constant(x) else x for x in _tuple(results))
     differentiable = [x for x in outputs if isinstance(x, torch.Tensor) and x.requires_grad]
     outer.mark_non_differentiable(*(x for x in outputs if isinstance(x, torch.Tensor) and not x.requires_grad))
@@ -183,14 +183,14 @@ def _with_derivative(cls: type, outer: Any, args: tuple, results: Any) -> Any:
 
 
 def _is_constant(output: Any) -> bool:
-    """Whether it has no derivative, though it may be computed from what has one."""
+    """Returns whether a result has no derivative, though it may depend on a value that has one."""
     return isinstance(output, torch.Tensor) and output.is_floating_point() and not output.requires_grad
 
 
 def _gradients(
     cls: type, context: Any, args: tuple, outputs: tuple, cotangents: list[torch.Tensor]
 ) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
-    """The inputs that have a gradient, and the gradients."""
+    """Returns the inputs that have a gradient, and the gradients."""
     remaining = iter(cotangents)
     given = [_given(x, remaining) for x in outputs]
     try:
@@ -210,7 +210,7 @@ def _given(output: Any, cotangents: Iterator[torch.Tensor]) -> Optional[torch.Te
 
 
 def _fitted(cls: type, x: torch.Tensor, gradient: Any) -> torch.Tensor:
-    """As PyTorch takes it: summed over dims along which the input was spread, in the input's type."""
+    """Sums a gradient to the shape of its input and converts it to the type of the input, as PyTorch does."""
     if not isinstance(gradient, torch.Tensor):
         raise _refusal(cls, f"its backward returns a {type(gradient).__name__}; expected tensors")
     if gradient.shape != x.shape:
@@ -228,13 +228,13 @@ def _tuple(results: Any) -> tuple:
 def _refusal(cls: type, why: str) -> Error:
     name = "" if cls.__name__ == "ApplyTemplate" else f" '{cls.__qualname__}'"
     return Error(
-        f"torch.autograd.Function{name}{_where()}: {why}. A plan for training takes a backward of tensor operations that "
-        "depend on no numbers in tensors"
+        f"torch.autograd.Function{name}{_where()}: {why}. A plan for training takes a backward of tensor operations "
+        "that depend on no numbers in tensors"
     )
 
 
 def _where() -> str:
-    """The innermost module whose code applies the function, and the line."""
+    """Names the innermost module whose code applies the function, and the line."""
     frame = sys._getframe()
     while frame is not None:
         first = frame.f_code.co_varnames[:1]

@@ -137,7 +137,7 @@ class CompiledGraph:
         return program, captured.values
 
     def _differentiable(self, graph: torch.fx.GraphModule) -> list[bool]:
-        """Which of the outputs that are tensors require a gradient, as Dynamo has noted it of each."""
+        """Returns, for each output that is a tensor, whether it requires a gradient, as Dynamo has recorded it."""
         (output,) = (n for n in graph.graph.nodes if n.op == "output")
         values = [n.meta.get("example_value") if isinstance(n, torch.fx.Node) else n for n in output.args[0]]
         tensors = [x for x, name in zip(values, self.program.output_tensors) if name is not None]
@@ -345,7 +345,7 @@ def smelt_backend(
 
 @functools.lru_cache
 def _passed_on() -> type[Error]:
-    """A class of Errors that Dynamo passes on as they are."""
+    """Returns a class of Errors that Dynamo passes on as they are."""
 
     class BackendError(Error, getattr(torch._dynamo.exc, "ShortenTraceback", Error)):
         def __init__(self, message: str, status: Status = "invalid_argument") -> None:
@@ -364,8 +364,8 @@ def _refusal(problem: Exception) -> Error:
         return _passed_on()(str(problem), problem.status)
     said = " ".join(str(problem).split())[:400]
     return _passed_on()(
-        f"the graph cannot be compiled ({type(problem).__name__}: {said}); options={{\"fallback\": True}} leaves what Smelt "
-        "cannot do to PyTorch"
+        f"the graph cannot be compiled ({type(problem).__name__}: {said}); options={{\"fallback\": True}} leaves what "
+        "Smelt cannot do to PyTorch"
     )
 
 

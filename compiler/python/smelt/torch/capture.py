@@ -262,7 +262,7 @@ class _Traced:
 
     @contextmanager
     def _derivatives(self) -> Iterator[None]:
-        """For training, what the module's code does with autograd is traced or refused."""
+        """Traces or refuses, for training, the module's own use of autograd."""
         if not self.training:
             yield
             return
@@ -270,7 +270,7 @@ class _Traced:
             yield
 
     def _note_gradients(self, outputs: Any) -> None:
-        """Autograd's graph is that of the last trace."""
+        """Records which parameters each output reaches, of the last trace."""
         parameters = dict(self.module.named_parameters(remove_duplicate=False)) if self.training else {}
         if parameters:
             leaves = torch.utils._pytree.tree_leaves(outputs)
@@ -279,7 +279,7 @@ class _Traced:
 
 @contextmanager
 def _limited() -> Iterator[None]:
-    """The limit of time is looked at whenever a part of the module is called."""
+    """Checks the limit of time whenever a part of the module is called."""
     running, thread = current_compilation(), threading.get_ident()
     if running is None or running.limit is None:
         yield
@@ -370,8 +370,8 @@ def _taken_apart(module: torch.nn.Module, program: torch.export.ExportedProgram)
     except Exception as problem:
         if "_functorch" in program.graph_module.code:
             raise Error(
-                f"{type(module).__name__} uses transforms of torch.func (grad, vmap, ...), which torch.export does not trace; "
-                "torch.compile(model, backend=\"smelt\") takes them"
+                f"{type(module).__name__} uses transforms of torch.func (grad, vmap, ...), which torch.export does not "
+                "trace; torch.compile(model, backend=\"smelt\") takes them"
             ) from problem
         raise _cannot(module, problem) from problem
 
@@ -395,8 +395,8 @@ def _reason(problem: Exception) -> str:
         )
     if "fake tensor in the exported program constant" in text:
         return (
-            "its code takes a tensor out of what is traced, as x.data (write x.detach()), numpy, or a library of compiled "
-            f"operations does. PyTorch says: {_first_lines(text)}"
+            "its code takes a tensor out of what is traced, as x.data (write x.detach()), numpy, or a library of "
+            f"compiled operations does. PyTorch says: {_first_lines(text)}"
         )
     said = _first_lines(text.split("The error above occurred when calling torch.export")[0])
     of_python = type(problem) in (KeyError, IndexError, AttributeError, AssertionError, NotImplementedError)

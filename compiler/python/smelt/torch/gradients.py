@@ -1,7 +1,7 @@
-"""Where gradients pass in a captured module, as PyTorch's autograd has it.
+"""The paths of gradients in a captured module, as PyTorch's autograd has them.
 
-torch.export keeps what is computed. What `torch.no_grad()` changes, which parameters a loss reaches and which outputs
-require a gradient is read here, from the traced program before it is taken apart, and from autograd's own graph.
+torch.export keeps the values. The effects of `torch.no_grad()` are read here from the traced program before it is
+decomposed, and the parameters that a loss reaches from autograd's own graph.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ _ONLY_SHAPES = re.compile(r"_like\.|\.new_")
 
 @contextmanager
 def recorded_modes() -> Iterator[None]:
-    """Autograd is on, whatever the caller's mode is, and `torch.inference_mode()` in the module's code is traced as the
-    gradient mode that it implies: PyTorch traces that mode alone."""
+    """Switches autograd on, whatever the caller's mode is, and traces `torch.inference_mode()` in the module's code as
+    the gradient mode that it implies, because PyTorch traces only that mode."""
     with torch.inference_mode(False), torch.enable_grad():
         with replaced(torch.inference_mode, "__enter__", _enter), replaced(torch.inference_mode, "__exit__", _exit):
             yield
@@ -39,7 +39,7 @@ def _exit(mode: torch.inference_mode, *_: Any) -> None:
 
 
 def check_trainable(module: torch.nn.Module) -> None:
-    """Hooks on gradients are PyTorch's to call; a plan computes all gradients itself."""
+    """Refuses parameters that cannot be trained, and hooks on gradients, which only PyTorch's own backward calls."""
     for name, parameter in module.named_parameters():
         if parameter.is_inference():
             raise Error(f"parameter '{name}' was made under torch.inference_mode(), so that it cannot be trained")
@@ -57,7 +57,7 @@ _NOT_CALLED = (
 
 
 def no_hooks() -> Any:
-    """A context in which a tensor's hook that is registered is an Error."""
+    """Returns a context in which registering a hook on a tensor is an Error."""
 
     def refused(*_: Any) -> None:
         raise Error(f"Tensor.register_hook in forward makes a hook on a gradient, {_NOT_CALLED}")
@@ -66,12 +66,12 @@ def no_hooks() -> Any:
 
 
 def detached_gradients() -> Any:
-    """A context in which what torch.autograd.grad returns is a constant to the loss, unless it has create_graph=True."""
+    """Returns a context in which torch.autograd.grad without create_graph=True returns constants to the loss."""
     own = torch.autograd._engine_run_backward
 
     def run(outputs: Any, given: Any, keep: Any, create_graph: bool, *rest: Any, **options: Any) -> Any:
         if options.get("accumulate_grad"):
-            raise Error("backward() in forward adds to .grad of tensors, which a plan does not: use torch.autograd.grad")
+            raise Error("backward() in forward adds to .grad of tensors, which a plan does not: use autograd.grad")
         found = own(outputs, given, keep, create_graph, *rest, **options)
         return found if create_graph else tuple(x if x is None else x.detach() for x in found)
 
@@ -82,7 +82,7 @@ def detached_gradients() -> Any:
 
 
 def stop_without_grad(program: torch.export.ExportedProgram, trained: set[str]) -> None:
-    """What comes out of code under no_grad is detached: taking a program apart puts that code among the rest.
+    """Detaches the results of code under no_grad, which decomposition puts among the other code.
 
     trained: the program's inputs that may have a gradient, by the names of their nodes."""
     needing = {n for n in program.graph.nodes if n.op == "placeholder" and n.name in trained}
@@ -90,8 +90,8 @@ def stop_without_grad(program: torch.export.ExportedProgram, trained: set[str]) 
 
 
 def _stop_in(module: torch.fx.GraphModule, needing: set[torch.fx.Node]) -> set[torch.fx.Node]:
-    """Works on this graph and those that it calls. `needing`: nodes whose values have a gradient; grows to all of
-    them, and is returned."""
+    """Processes a graph and the graphs that it calls. Extends `needing`, inputs whose values have a gradient, to all
+    such nodes, and returns it."""
     for node in list(module.graph.nodes):
         if node.target is torch.ops.aten.detach_.default:
             _stop_after(module, node)
@@ -113,7 +113,7 @@ def _stop_in(module: torch.fx.GraphModule, needing: set[torch.fx.Node]) -> set[t
 
 
 def _stop_after(module: torch.fx.GraphModule, node: torch.fx.Node) -> None:
-    """From x.detach_() on, x is detached."""
+    """Detaches the operand of x.detach_() from that node on."""
     tensor = node.args[0]
     with module.graph.inserting_after(node):
         stop = module.graph.call_function(_DETACH, (tensor,))
@@ -125,7 +125,7 @@ def _stop_after(module: torch.fx.GraphModule, node: torch.fx.Node) -> None:
 
 
 def _passes(node: torch.fx.Node) -> bool:
-    """Whether a gradient of the node's result may reach its operands."""
+    """Returns whether a gradient of the node's result may reach its operands."""
     if node.op != "call_function" or node.target is _DETACH or _ONLY_SHAPES.search(str(node.target)):
         return False
     value = node.meta.get("val")
@@ -133,7 +133,7 @@ def _passes(node: torch.fx.Node) -> bool:
 
 
 def _called(module: torch.fx.GraphModule, node: torch.fx.Node) -> Optional[tuple[torch.fx.GraphModule, list[Any]]]:
-    """The graph that a higher-order operation calls, and its operands."""
+    """Returns the graph that a higher-order operation calls, and its operands."""
     if node.op != "call_function" or not isinstance(node.target, torch._ops.HigherOrderOperator):
         return None
     for i, argument in enumerate(node.args):
@@ -145,7 +145,7 @@ def _called(module: torch.fx.GraphModule, node: torch.fx.Node) -> Optional[tuple
 
 
 def _detach_outputs(module: torch.fx.GraphModule) -> None:
-    """Graphs inside of it, too, return what is detached here."""
+    """Detaches all float outputs of a graph."""
     (output,) = (n for n in module.graph.nodes if n.op == "output")
 
     def detached(node: torch.fx.Node) -> torch.fx.Node:
@@ -162,7 +162,7 @@ def _detach_outputs(module: torch.fx.GraphModule) -> None:
 
 
 def _check_changes(module: torch.fx.GraphModule, needing: set[torch.fx.Node]) -> None:
-    """Gradients of a tensor that is changed in place under no_grad pass the change by, which a plan cannot do."""
+    """Refuses changes in place of tensors that need a gradient: in PyTorch their gradient ignores the change."""
     aliases = set(needing)
     for node in module.graph.nodes:
         if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload):
@@ -171,8 +171,8 @@ def _check_changes(module: torch.fx.GraphModule, needing: set[torch.fx.Node]) ->
         for argument, value in zip(schema.arguments, node.args):
             if argument.alias_info is not None and argument.alias_info.is_write and value in aliases:
                 raise Error(
-                    f"{node.target} under torch.no_grad() changes a tensor in place whose gradient passes the change by, "
-                    f"which a plan cannot do{_line(node)}; make a new tensor"
+                    f"{node.target} under torch.no_grad() changes a tensor in place{_line(node)}; PyTorch's gradient "
+                    "ignores such a change, which a plan cannot do: make a new tensor"
                 )
         is_view = any(r.alias_info is not None for r in schema.returns)
         if is_view and aliases.intersection(node.all_input_nodes):
@@ -184,11 +184,11 @@ def _line(node: torch.fx.Node) -> str:
     return f" ({lines[-1]})" if lines else ""
 
 
-# ---- what a tensor depends on, by autograd's graph
+# ---- dependences, by autograd's graph
 
 
 def reached_by(output: torch.Tensor, tensors: Mapping[str, torch.Tensor]) -> set[str]:
-    """The names of those of `tensors`, leaves of autograd's graph, that have a gradient where `output` is
+    """Returns the names of those of `tensors`, leaves of autograd's graph, that have a gradient where `output` is
     differentiated."""
     names: dict[int, list[str]] = {}
     for name, tensor in tensors.items():
@@ -218,6 +218,6 @@ def _leaves_of(output: torch.Tensor) -> Iterator[torch.Tensor]:
 
 
 def _behind(node: Any) -> list[Any]:
-    """Functions whose derivative was traced name what it reaches."""
+    """Returns the next nodes, or of a function whose derivative was traced the tensors that it reaches."""
     reaches = getattr(node, "smelt_reaches", None)
     return list(reaches) if reaches is not None else [n for n, _ in node.next_functions]

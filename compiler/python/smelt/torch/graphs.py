@@ -1,4 +1,4 @@
-"""What Dynamo captures, for the backend: names of its arguments, and graphs that it calls in the place of the calls."""
+"""Preparation of Dynamo's graphs for the backend: names of arguments, and removal of wrappers and transforms."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ..errors import Error
 from .process import one_at_a_time, same_state
 
 _WRAPPERS = ("tag_activation_checkpoint", "wrap_activation_checkpoint", "wrap", "invoke_subgraph")
-"""Higher-order operations that compute what the graph computes which they call: (graph, *arguments)."""
+"""Higher-order operations with the results of the graph that they call: (graph, *arguments)."""
 _PARTS = re.compile(r"""\['?\"?([^\]'\"]+)['\"]?\]|\.(\w+)""")
 
 
 def argument_names(graph: torch.fx.GraphModule) -> list[str]:
-    """Words for the arguments, as the code has them: "x" of L['x'], "layer_weight" of a parameter of self.layer. Each
-    is another."""
+    """Returns distinct words for the arguments, as the code has them: "x" for L['x'], "layer_weight" for a parameter of
+    self.layer."""
     names: list[str] = []
     for node in (n for n in graph.graph.nodes if n.op == "placeholder"):
         word = _word(_source(node) or str(node.target))
@@ -43,8 +43,8 @@ def _word(source: str) -> str:
 
 
 def without_wrappers(graph: torch.fx.GraphModule) -> torch.fx.GraphModule:
-    """A copy that calls such graphs itself; the graph where it has none. Checkpointing changes when something is
-    computed, which a plan decides by itself."""
+    """Returns a copy that calls the graphs of wrappers itself, or the graph where it has none. Checkpointing only
+    changes when values are computed, which a plan decides by itself."""
     if not any(_is_wrapper(n) for part in _parts(graph) for n in part.graph.nodes):
         return graph
     graph = copy.deepcopy(graph)
@@ -59,7 +59,7 @@ def without_wrappers(graph: torch.fx.GraphModule) -> torch.fx.GraphModule:
 
 
 def uses_transforms(graph: torch.fx.GraphModule) -> bool:
-    """Whether it has transforms of torch.func, such as grad and vmap."""
+    """Returns whether it has transforms of torch.func, such as grad and vmap."""
     return any("_functorch" in str(getattr(n.target, "__module__", "")) for n in graph.graph.nodes)
 
 
@@ -74,7 +74,7 @@ class _Traced(torch.nn.Module):
 
 
 def transformed(module: torch.nn.Module, sample: Mapping[str, torch.Tensor]) -> torch.nn.Module:
-    """The module as operations that are no transforms: torch.export does not trace through these."""
+    """Returns the module as operations without transforms, through which torch.export does not trace."""
     from torch.fx.experimental.proxy_tensor import make_fx  # imported here, since that takes long
 
     names = list(sample)

@@ -1,4 +1,4 @@
-"""Capturing a module leaves the process as it was: other threads wait, and the module is afterwards what it was."""
+"""Contexts that leave the process and a captured module as they were, for one thread at a time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _KEPT = (list, dict, set)
 
 
 def one_at_a_time() -> Any:
-    """A lock: torch.export changes what all threads see while it traces. So does Dynamo, whose lock this is."""
+    """Returns the lock of Dynamo: like Dynamo, torch.export changes global state while it traces."""
     from torch._dynamo.convert_frame import compile_lock  # imported here, since that takes a second
 
     return compile_lock
@@ -26,7 +26,7 @@ def one_at_a_time() -> Any:
 
 @contextmanager
 def replaced(holder: Any, name: str, function: Callable[..., Any]) -> Iterator[None]:
-    """This thread calls `function` in the place of an attribute of PyTorch's; other threads call what it was."""
+    """Replaces a function of PyTorch's for this thread; other threads call the original."""
     own, thread = holder.__dict__[name], threading.get_ident()
 
     @functools.wraps(function)
@@ -41,7 +41,7 @@ def replaced(holder: Any, name: str, function: Callable[..., Any]) -> Iterator[N
 
 
 def unwrapped(module: Any) -> Any:
-    """The module that torch.compile, DataParallel or DistributedDataParallel was given."""
+    """Returns the module that torch.compile, DataParallel or DistributedDataParallel was given."""
     while True:
         if "torch._dynamo" in sys.modules and isinstance(module, torch._dynamo.OptimizedModule):
             module = module._orig_mod
@@ -52,7 +52,7 @@ def unwrapped(module: Any) -> Any:
 
 
 def checked_module(module: Any) -> torch.nn.Module:
-    """The module itself, without what is wrapped around it."""
+    """Returns the module without its wrappers; throws Error for one that cannot be captured."""
     module = unwrapped(module)
     if not isinstance(module, torch.nn.Module):
         raise Error(f"expected a torch.nn.Module, given a {type(module).__name__}")
@@ -69,7 +69,7 @@ def _check_part(where: str, part: torch.nn.Module) -> None:
             f"`__hash__ = torch.nn.Module.__hash__` in {kind.__name__}"
         )
     if kind.__name__ == "FullyShardedDataParallel":
-        raise Error(f"{where} is a {kind.__name__}, whose parameters are parts of tensors: give the module that it was given")
+        raise Error(f"{where} is a {kind.__name__}, whose parameters are parts of tensors: give the module inside")
     for name, parameter in part._parameters.items():
         if hasattr(parameter, "device_mesh"):
             raise Error(
@@ -79,7 +79,7 @@ def _check_part(where: str, part: torch.nn.Module) -> None:
 
 
 def named_parts(module: torch.nn.Module) -> Iterator[tuple[str, torch.nn.Module]]:
-    """As named_modules, of modules that need not be hashable."""
+    """Yields what named_modules does, of modules that need not be hashable."""
     seen: set[int] = set()
     work = [("", module)]
     while work:
@@ -88,14 +88,14 @@ def named_parts(module: torch.nn.Module) -> Iterator[tuple[str, torch.nn.Module]
             continue
         seen.add(id(part))
         yield name, part
-        children = [(f"{name}.{key}" if name else key, child) for key, child in part._modules.items() if child is not None]
-        work += reversed(children)
+        inside = f"{name}." if name else ""
+        work += reversed([(inside + key, child) for key, child in part._modules.items() if child is not None])
 
 
 @contextmanager
 def same_state() -> Iterator[None]:
-    """Puts back what an error in a module's code leaves behind: the default type, filters of warnings, and transforms
-    of torch.func that were not left."""
+    """Restores the default type, the filters of warnings and the active transforms of torch.func, which an error in a
+    module's code may leave changed."""
     dtype, filters = torch.get_default_dtype(), list(warnings.filters)
     depth = torch._C._functorch.get_dynamic_layer_stack_depth()
     try:
@@ -110,8 +110,7 @@ def same_state() -> Iterator[None]:
 
 @contextmanager
 def unchanged(module: torch.nn.Module) -> Iterator[None]:
-    """Puts back the attributes of all parts afterwards. What the module's code stores in itself while it is traced are
-    stand-ins for tensors, and of no use to it later."""
+    """Restores the attributes of all parts afterwards: while it is traced, a module stores fake tensors in itself."""
     before = [(part, dict(part.__dict__), _members(part)) for _, part in named_parts(module)]
     for part, attributes, _ in before:
         if attributes.get("_compiled_call_impl") is not None:
@@ -132,7 +131,7 @@ def _is_plain_container(held: Any) -> bool:
 
 
 def _put_back(part: torch.nn.Module, attributes: dict[str, Any], members: list[tuple[Any, Any]]) -> None:
-    """Writes nothing where nothing changed: another thread may run the module."""
+    """Restores the attributes; writes nothing where nothing changed, because another thread may run the module."""
     for held, copy in members:
         if isinstance(held, dict):
             _put_back_items(held, copy)

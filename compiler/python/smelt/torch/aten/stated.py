@@ -1,4 +1,4 @@
-"""Derivatives that a module states itself: see autograd_functions.py."""
+"""Rows of the derivatives that a module states itself (autograd_functions.py)."""
 
 from __future__ import annotations
 
