@@ -29,7 +29,7 @@ from .gradients import (
     stop_without_grad,
 )
 from .process import named_parts, one_at_a_time, same_state, unchanged
-from .registry import ROWS
+from .registry import COMPLEX_ROWS, ROWS
 from .splits import Splits
 
 OLDEST = (2, 6)
@@ -416,7 +416,7 @@ def decompositions() -> dict:
     """PyTorch's own, without those of operations that have a row."""
     if not _TABLE:
         for operation, rule in torch.export.default_decompositions().items():
-            if str(operation) not in ROWS:
+            if str(operation) not in ROWS and str(operation) not in COMPLEX_ROWS:
                 _TABLE[operation] = rule
     return _TABLE
 

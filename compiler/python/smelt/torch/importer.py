@@ -12,9 +12,10 @@ import torch
 
 from ..errors import Error
 from . import aten  # noqa: F401  (fills the table of rows)
+from .complex_values import Complex, has_complex
 from .dims import expression
 from .flex import flex_attention, without_mask_tables
-from .registry import ROWS, Refusal, Result, bound_arguments, name_of, result_of
+from .registry import COMPLEX, COMPLEX_ROWS, ROWS, Refusal, Result, bound_arguments, name_of, result_of
 from .values import Value
 from .writer import Writer
 
@@ -104,13 +105,14 @@ class Importer:
 
     def _row(self, node: torch.fx.Node, name: str, args: tuple, kwargs: dict) -> Any:
         self.operations[name] = self.operations.get(name, 0) + 1
-        if name not in ROWS:
-            raise Refusal("no row")
         out = self._settled(result_of(node.meta.get("val")))
+        rows = COMPLEX_ROWS if has_complex(args, kwargs, out) else ROWS
+        if name not in rows:
+            raise Refusal("no row" + (" for complex numbers" if rows is COMPLEX_ROWS else ""))
         for result in out if isinstance(out, tuple) else (out,):
             if isinstance(result, Result) and result.dtype is None:
                 raise Refusal(f"its result is {result.torch_dtype}, which Smelt does not have")
-        return ROWS[name](self.writer, out, **bound_arguments(node.target, args, kwargs))
+        return rows[name](self.writer, out, **bound_arguments(node.target, args, kwargs))
 
     def _settled(self, out: Any) -> Any:
         """Shapes are compared, so a size has one form."""
@@ -123,8 +125,7 @@ class Importer:
         if name == "wrap_with_set_grad_enabled":
             enabled, module, *inputs = args
             results = self.run(module, inputs)
-            stop: Callable = (lambda x: x) if enabled else self.writer.stop
-            return torch.fx.node.map_aggregate(results, lambda x: stop(x) if isinstance(x, Value) else x)
+            return results if enabled else torch.fx.node.map_aggregate(results, self._stopped)
         if name == "wrap_with_autocast":
             _, _, enabled, _, module, *inputs = args
             return self.run(module, inputs)
@@ -134,6 +135,11 @@ class Importer:
         if name == "flex_attention":
             return flex_attention(self.writer, *args, **kwargs)
         raise Refusal("control flow that depends on data; Smelt's graphs have none")
+
+    def _stopped(self, x: Any) -> Any:
+        if isinstance(x, Complex):
+            return x.each(self.writer.stop)
+        return self.writer.stop(x) if isinstance(x, Value) else x
 
     def _guarded(self, node: torch.fx.Node, name: str, make: Callable[[], Any]) -> Any:
         """Of what is refused a stand-in of the right type, so that the rest can be looked at."""
@@ -165,6 +171,8 @@ def module_path(node: torch.fx.Node) -> str:
 def _stand_in(out: Any) -> Any:
     if isinstance(out, tuple):
         return tuple(_stand_in(x) for x in out)
+    if out is not None and out.dtype == COMPLEX:
+        return Complex(Value("%missing", "f32", out.shape), Value("%missing", "f32", out.shape))
     return Value("%missing", out.dtype or "f32", out.shape) if out is not None else None
 
 

@@ -12,6 +12,7 @@ from torch.utils._sympy.value_ranges import ValueRanges
 
 from ..errors import Error
 from .capture import Captured
+from .complex_values import Complex
 from .conditions import ARTIFICIAL, conditions_on, least_of, size_places
 from .dims import Shape, Sizes, shape_of
 from .dtypes import type_in_graph, type_of_input
@@ -184,6 +185,8 @@ class ProgramBuilder:
 
     def _parameter(self, name: str, tensor: torch.Tensor) -> Value:
         """Declared where it is first read; one that is not trained is frozen."""
+        if tensor.is_complex():
+            raise Error(f"the parameter '{name}' is complex, which Smelt does not have: make it of two real ones")
         trains = isinstance(tensor, torch.nn.Parameter) and tensor.requires_grad and name not in self.unreached
         shape: Shape = tuple(tensor.shape)
         if name not in self.declared:
@@ -215,6 +218,7 @@ class ProgramBuilder:
                 "norm), or pass such a tensor in and return its next value"
             )
         results = [r for r, s in zip(results, specs) if s.kind == OutputKind.USER_OUTPUT]
+        _check_outputs(self.captured.outputs, results)
         named = [(n, r) for n, r in zip(self.captured.outputs, results) if isinstance(r, Value)]
         self.program.outputs = [name for name, _ in named]
         self.program.output_tensors = [
@@ -267,6 +271,12 @@ class ProgramBuilder:
         symbol = next(s for s, n in self.captured.symbols.items() if n == name)
         least = least_of(name, symbol, self.writer.natural, least, self._bound(name))
         return f"{least} <= " if least > 1 else ""
+
+
+def _check_outputs(names: list[str], results: list[Any]) -> None:
+    for name, result in zip(names, results):
+        if isinstance(result, Complex):
+            raise Error(f"the output '{name}' is complex, which Smelt does not have: return torch.view_as_real of it")
 
 
 def _first_names(module: torch.nn.Module) -> dict[str, str]:

@@ -19,6 +19,10 @@ from .dims import Shape, shape_of
 from .dtypes import type_in_graph
 
 ROWS: dict[str, Callable] = {}
+COMPLEX_ROWS: dict[str, Callable] = {}
+"""The rows of operations that take or give complex numbers."""
+COMPLEX = "complex"
+"""The type of a result of complex numbers, which have two parts each."""
 PLACEMENT = {"layout", "device", "pin_memory", "memory_format", "non_blocking", "generator", "out"}
 """Arguments that say where a result lies and not what it is."""
 
@@ -37,11 +41,20 @@ class Result:
 
 
 def row(*names: str) -> Callable[[Callable], Callable]:
+    return _into(ROWS, names)
+
+
+def complex_row(*names: str) -> Callable[[Callable], Callable]:
+    """A row whose tensors are of complex numbers, or some of them."""
+    return _into(COMPLEX_ROWS, names)
+
+
+def _into(table: dict[str, Callable], names: tuple[str, ...]) -> Callable[[Callable], Callable]:
     def add(function: Callable) -> Callable:
         for name in names:
-            if name in ROWS:
+            if name in table:
                 raise ValueError(f"two rows for {name}")
-            ROWS[name] = function
+            table[name] = function
         return function
 
     return add
@@ -59,7 +72,8 @@ def name_of(target: Any) -> str:
 def result_of(value: Any) -> Any:
     """The Result of what PyTorch says of a node; None where it is no tensor."""
     if isinstance(value, torch.Tensor):
-        return Result(type_in_graph(value.dtype), shape_of(value.shape), value.dtype)
+        dtype = COMPLEX if value.dtype.is_complex else type_in_graph(value.dtype)
+        return Result(dtype, shape_of(value.shape), value.dtype)
     if isinstance(value, (tuple, list)):
         return tuple(result_of(v) for v in value)
     return None

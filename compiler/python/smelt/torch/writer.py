@@ -12,6 +12,7 @@ from ..errors import Error
 from ..text import number_text
 from . import tables
 from .arithmetic import Arithmetic, Operand
+from .complex_values import Complex, complex_table
 from .dims import Dim, Shape, Sizes, expression, product, same, same_shape
 from .dtypes import type_in_graph
 from .facts import (
@@ -224,8 +225,10 @@ class Writer(Arithmetic):
             return total
         return self.size(expression(number))
 
-    def table(self, table: torch.Tensor) -> Value:
+    def table(self, table: torch.Tensor) -> Union[Value, Complex]:
         """A constant tensor."""
+        if table.is_complex():
+            return complex_table(self.table, table)
         dtype = type_in_graph(table.dtype)
         if dtype is None:
             raise Error(f"a constant tensor is {table.dtype}, which Smelt does not have")

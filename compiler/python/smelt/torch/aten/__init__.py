@@ -2,6 +2,7 @@
 
 from . import (  # noqa: F401
     attention,
+    complex,
     convolution,
     creation,
     experts,
@@ -20,3 +21,5 @@ from . import (  # noqa: F401
     shape,
     stated,
 )
+
+complex.register_partwise()

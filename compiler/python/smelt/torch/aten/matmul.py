@@ -40,7 +40,8 @@ def dot(w, out, self, other=None, tensor=None):
 
 @row("aten.outer.default", "aten.ger.default")
 def outer(w, out, self, vec2):
-    return w.mul(w.broadcast(self, [0], out.shape), w.broadcast(vec2, [1], out.shape))
+    a, b = w.cast(self, out.dtype), w.cast(vec2, out.dtype)
+    return w.mul(w.broadcast(a, [0], out.shape), w.broadcast(b, [1], out.shape))
 
 
 def _with_addend(w, out, self, product, beta, alpha):

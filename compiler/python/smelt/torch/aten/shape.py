@@ -47,11 +47,6 @@ def unflatten(w, out, self, dim, sizes):
     return w.reshape(self, out.shape)
 
 
-@row("aten.view_as_real.default", "aten.view_as_complex.default", "aten.complex.default", "aten.polar.default")
-def complex_numbers(w, out, *_, **__):
-    refuse("Smelt has no complex numbers")
-
-
 @row("aten.permute.default")
 def permute(w, out, self, dims):
     return w.transpose(self, [axis_of(self.rank, d) for d in dims])
