@@ -31,6 +31,14 @@ Types infer_einsum(const Context& c) {
   return {{c.type(0).dtype, shape}};
 }
 
+Types infer_with_slopes(const Context& c) {
+  if (c.operands.size() % 2 == 0)
+    fail("with_slopes: {} operands, expected a value, then pairs of an operand and a slope",
+         c.operands.size());
+  for (unsigned i = 0; i < c.operands.size(); ++i) need_float(c, i), need_shape(c, i, c.type(0).shape);
+  return {c.type(0)};
+}
+
 Types infer_sort(const Context& c) {
   if (c.type(0).rank() < 1 || (c.type(0).dtype != DType::f32 && c.type(0).dtype != DType::i32))
     fail("sort: operand 0 is {}, expected rows of f32 or i32; convert it", str(c.type(0)));

@@ -11,10 +11,15 @@ Value* row_mean(GraphBuilder& b, Value* x) {
   return b.div(sum, everywhere(b, b.extent(extent, x->dtype()), sum->shape()));
 }
 
-Value* log_sum_exp(GraphBuilder& b, Value* x) {
+LogSumExp log_sum_exp_parts(GraphBuilder& b, Value* x) {
   Value* largest = row_reduce(b, ReduceOp::max, x);
   Value* e = b.exp(b.sub(x, along_row(b, largest, x->shape())));
-  return b.add(largest, b.log(row_sum(b, e)));
+  return {largest, b.log(row_sum(b, e))};
+}
+
+Value* log_sum_exp(GraphBuilder& b, Value* x) {
+  const LogSumExp parts = log_sum_exp_parts(b, x);
+  return b.add(parts.largest, parts.log);
 }
 
 Value* is_target(GraphBuilder& b, Value* logits, Value* targets) {

@@ -45,6 +45,12 @@ inline Value* along_last(GraphBuilder& b, Value* vector, const Shape& shape) {
 /// sum x / n over the last axis.
 Value* row_mean(GraphBuilder& b, Value* x);
 /// log sum exp x over the last axis: m + log sum exp(x - m), m = max x.
+struct LogSumExp {
+  Value *largest, *log;  // m, and the rest
+};
+/// In two parts, because their sum would round what a difference from x keeps: x - m is exact where x is near
+/// m.
+LogSumExp log_sum_exp_parts(GraphBuilder& b, Value* x);
 Value* log_sum_exp(GraphBuilder& b, Value* x);
 /// Whether place j of the last axis is the row's target: boolean, of the shape of `logits`.
 Value* is_target(GraphBuilder& b, Value* logits, Value* targets);

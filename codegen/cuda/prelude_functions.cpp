@@ -61,6 +61,12 @@ SM float sm_inverse(float x) {
 #endif
 }
 )";
+constexpr std::string_view kFastDiv = R"(// __fdividef is 0, or NaN of an infinity, by what is above 2^126.
+SM float sm_fast_div(float a, float b) {
+  const float scale = fabsf(b) > 8.5e37f ? 0.0625f : 1.0f;
+  return __fdividef(a * scale, b * scale);
+}
+)";
 constexpr std::string_view kFastExp = R"(SM float sm_fast_exp(float x) { return sm_exp2(x * 1.44269504f); }
 )";
 constexpr std::string_view kExp = R"(// `fast`: a few roundings off, for what is stored in half the digits.
@@ -93,12 +99,21 @@ SM int sm_div(int a, int b) { return b == 0 || (b == -1 && a == -2147483647 - 1)
 constexpr std::string_view kAbs = R"(SM int sm_abs(int a) { return a < 0 ? -a : a; }
 )";
 constexpr std::string_view kSine = R"(
-// sin(x + quarters pi/2). The reduction by pi/2 in two doubles needs no table, so no memory of the thread's own;
-// right up to 1e14, beyond some number between -1 and 1.
+// The turns in x, without their whole number, where `part` is a part of 1 / (2 pi) of 28 bits: both are exact.
+SM double sm_turns(double x, double part) { return x * part - rint(x * part); }
+// sin(x + quarters pi/2). The reductions in double need no table, so no memory of the thread's own.
 SM float sm_sine(float x, int quarters) {
-  const double shifted = fma((double)x, 0.63661977236758134, 6755399441055744.0);
+  double shifted = fma((double)x, 0.63661977236758134, 6755399441055744.0);
   const double turns = shifted - 6755399441055744.0;
-  const float rest = (float)fma(turns, -6.1232339957367660e-17, fma(turns, -1.5707963267948966, (double)x));
+  float rest = (float)fma(turns, -6.1232339957367660e-17, fma(turns, -1.5707963267948966, (double)x));
+  if (fabsf(x) > 1e9f) {
+    const double sum = sm_turns(x, 1.7634897189248905e-52) + sm_turns(x, 3.8770419007437455e-43) +
+                       sm_turns(x, 4.1707168783816406e-35) + sm_turns(x, 1.9241762118391763e-26) +
+                       sm_turns(x, 4.038449450981451e-18) + sm_turns(x, 2.6953480142255515e-09) +
+                       sm_turns(x, 0.15915494039654732);
+    shifted = 4.0 * sum + 6755399441055744.0;
+    rest = (float)((4.0 * sum - (shifted - 6755399441055744.0)) * 1.5707963267948966);
+  }
   const float r = fabsf(rest) > 0.8f ? 0.0f : rest, t = r * r;
   const int turn = __double2loint(shifted) + quarters;
   const float sine = fmaf(r * t, fmaf(fmaf(-1.9517233e-4f, t, 8.332178e-3f), t, -0.16666655f), r);
@@ -212,6 +227,7 @@ constexpr PreludePiece kFunctionPieces[] = {
     {"sm_sigmoid", kSigmoid},
     {"sm_exp2", kExp2},
     {"sm_inverse", kInverse},
+    {"sm_fast_div", kFastDiv},
     {"sm_fast_exp", kFastExp},
     {"sm_exp", kExp},
     {"sm_fast_tanh", kFastTanh},

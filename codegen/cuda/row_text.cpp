@@ -56,11 +56,11 @@ std::vector<Condition> conditions_of(RowKind rows) {
 
 const std::string_view kEntryText =
     R"(typedef unsigned long long Entry;
-// In the order of the floats: NaN below all, both zeros equal.
+// In the order of the floats: NaN above all, both zeros equal.
 __device__ __forceinline__ unsigned key_of(float x) {
   const unsigned bits = __float_as_uint(x);
   const unsigned key = bits >> 31 ? ~bits : bits | 0x80000000u;
-  return x != x ? 0u : x == 0.0f ? 0x80000000u : key;
+  return x != x ? 0xFFFFFFFFu : x == 0.0f ? 0x80000000u : key;
 }
 __device__ __forceinline__ Entry entry_of(unsigned key, int index) {
   return (Entry)key << 32 | (Entry)~(unsigned)index;

@@ -88,35 +88,106 @@ V ScalarMath::log1p(V a) {
 
 // ---- sigmoids
 
+/// The limits of tanh and erf are where the quotients have passed 1, to which they are then cut: 1 itself at
+/// infinity.
 V ScalarMath::tanh(V a) {
   return odd_rational(
-      a, 9.02,
+      a, 9.1,
       {1.0, 0.13679982721805573, 0.003868418512865901, 2.8009993911837228e-05, 3.059544795291913e-08,
        -1.2216340786186386e-11},
       {1.0, 0.4701331555843353, 0.027246152982115746, 0.00039388120057992637, 1.287595978283207e-06});
 }
 
 V ScalarMath::erf(V a) {
-  return odd_rational(a, 3.93,
+  return odd_rational(a, 4.1,
                       {1.1283791065216064, 0.19272203743457794, 0.052958086133003235, 0.0038318366277962923,
                        0.0002810188161674887, 1.9675271687447093e-06},
                       {1.0, 0.504128634929657, 0.11497710645198822, 0.015114319510757923,
                        0.0011680532479658723, 3.7021094613010064e-05});
 }
 
+/// exp(-x^2) P((x - 4) / (x + 4)) / (1 + 2 x) of x = |a|, and 2 less that below 0. The square is taken in two
+/// parts, the first of them exact, since an exponential makes an absolute error of its operand a relative
+/// one.
+V ScalarMath::erfc(V a) {
+  V x = clamp(unary(intrinsic::fabs, a), 0, 10.1);
+  V high = real(b.CreateAnd(bits(x), integer(x, -4096)));
+  V rest = b.CreateFMul(b.CreateFSub(x, high), b.CreateFAdd(x, high));
+  V e = b.CreateFMul(exp(b.CreateFNeg(rest)), exp(b.CreateFNeg(b.CreateFMul(high, high))));
+  V q = b.CreateFDiv(b.CreateFSub(x, constant(x, 4)), b.CreateFAdd(x, constant(x, 4)));
+  V p = polynomial(q, {1.2329951524734497, -0.1396210640668869, 0.015377477742731571, 0.06809357553720474,
+                       -0.10099279880523682, 0.093817800283432, -0.06662391126155853, 0.036434564739465714,
+                       -0.015918664634227753, 0.006978998426347971, 0.0008666120120324194});
+  V tail = b.CreateFMul(e, b.CreateFDiv(p, multiply_add(x, constant(x, 2), constant(x, 1))));
+  return b.CreateSelect(b.CreateFCmpOLT(a, constant(a, 0)), b.CreateFSub(constant(a, 2), tail), tail);
+}
+
 // ---- circular functions
 
-/// sin(x + quarter_turns pi/2). The reduction by pi/2, the sum of two doubles, is done in double, whose low
-/// bits (after 1.5 * 2^52 is added) count the quarter turns: accurate for |x| up to 1e14 where a multiply-add
-/// rounds once, else up to about 1e9; in -1 to 1 beyond.
+namespace {
+constexpr double kShifter =
+    6755399441055744.0;  // 1.5 * 2^52: adding it rounds to a whole number, in the low bits
+constexpr double kLargeAngle = 1e9;
+}  // namespace
+
+/// By pi/2, the sum of two doubles.
+ScalarMath::Quarters ScalarMath::quarters_of_usual(V x) {
+  V shifter = constant(x, kShifter);
+  V shifted = multiply_add(x, constant(x, 0.63661977236758134), shifter);
+  V quarters = b.CreateFSub(shifted, shifter);
+  V rest = multiply_add(quarters, constant(x, -1.5707963267948966), x);
+  return {shifted, multiply_add(quarters, constant(x, -6.1232339957367660e-17), rest)};
+}
+
+/// 1 / (2 pi) in parts of 28 bits: the product of a float with each is exact, and so are the turns without
+/// their whole number. An infinity becomes NaN.
+ScalarMath::Quarters ScalarMath::quarters_of_large(V x) {
+  static constexpr double kParts[] = {0x1.0e41070000000p-172, 0x1.14acc9e000000p-141, 0x1.bb81b68000000p-115,
+                                      0x1.7d1f534000000p-86,  0x1.29fc274000000p-58,  0x1.727220a000000p-29,
+                                      0x1.45f3068000000p-3};
+  V shifter = constant(x, kShifter), sum = b.CreateFSub(x, x);
+  for (double part : kParts) {
+    V turns = b.CreateFMul(x, constant(x, part));
+    V whole = b.CreateFSub(b.CreateFAdd(turns, shifter), shifter);
+    V is_whole = b.CreateFCmpOGE(unary(intrinsic::fabs, turns), constant(x, 0x1p52));
+    sum = b.CreateFAdd(sum, b.CreateSelect(is_whole, constant(x, 0), b.CreateFSub(turns, whole)));
+  }
+  V quarters = b.CreateFMul(sum, constant(x, 4)), shifted = b.CreateFAdd(quarters, shifter);
+  V rest = b.CreateFSub(quarters, b.CreateFSub(shifted, shifter));
+  return {shifted, b.CreateFMul(rest, constant(x, 1.5707963267948966))};
+}
+
+/// Large angles take a branch, or where code is put into a finished block a choice.
+ScalarMath::Quarters ScalarMath::quarters_of(V x) {
+  const Quarters usual = quarters_of_usual(x);
+  V is_large = b.CreateFCmpOGT(unary(intrinsic::fabs, x), constant(x, kLargeAngle));
+  const auto chosen = [&] {
+    const Quarters large = quarters_of_large(x);
+    return Quarters{b.CreateSelect(is_large, large.shifted, usual.shifted),
+                    b.CreateSelect(is_large, large.rest, usual.rest)};
+  };
+  llvm::BasicBlock* before = b.GetInsertBlock();
+  if (b.GetInsertPoint() != before->end()) return chosen();
+  auto* large = llvm::BasicBlock::Create(b.getContext(), "large", before->getParent());
+  auto* after = llvm::BasicBlock::Create(b.getContext(), "reduced", before->getParent());
+  b.CreateCondBr(width_of(x->getType()) > 1 ? b.CreateOrReduce(is_large) : is_large, large, after);
+  b.SetInsertPoint(large);
+  const Quarters exact = chosen();
+  b.CreateBr(after);
+  b.SetInsertPoint(after);
+  const auto either = [&](V usually, V otherwise) -> V {
+    llvm::PHINode* phi = b.CreatePHI(x->getType(), 2);
+    phi->addIncoming(usually, before), phi->addIncoming(otherwise, large);
+    return phi;
+  };
+  V shifted = either(usual.shifted, exact.shifted);
+  return {shifted, either(usual.rest, exact.rest)};
+}
+
+/// sin(x + quarter_turns pi/2), reduced in double.
 V ScalarMath::sine(V x, int quarter_turns) {
   llvm::Type* wide = with_element(x->getType(), b.getDoubleTy());
-  V value = b.CreateFPExt(x, wide);
-  V shifter = llvm::ConstantFP::get(wide, 6755399441055744.0);
-  V shifted = multiply_add(value, llvm::ConstantFP::get(wide, 0.63661977236758134), shifter);
-  V quarters = b.CreateFSub(shifted, shifter);
-  V rest = multiply_add(quarters, llvm::ConstantFP::get(wide, -1.5707963267948966), value);
-  rest = multiply_add(quarters, llvm::ConstantFP::get(wide, -6.1232339957367660e-17), rest);
+  const auto [shifted, rest] = quarters_of(b.CreateFPExt(x, wide));
   V r = clamp(b.CreateFPTrunc(rest, x->getType()), -0.8, 0.8);
   V low = b.CreateTrunc(b.CreateBitCast(shifted, with_element(wide, b.getInt64Ty())),
                         with_element(wide, b.getInt32Ty()));

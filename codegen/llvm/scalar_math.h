@@ -33,6 +33,13 @@ class ScalarMath : public ScalarBuilder {
   };
   Reduced reduce_by_ln2(V x);
   V log_of_positive(V x);
+  /// An angle as quarter turns, whose whole number is in the low bits of `shifted`, and radians beyond them.
+  struct Quarters {
+    V shifted, rest;
+  };
+  Quarters quarters_of(V x);
+  Quarters quarters_of_usual(V x);
+  Quarters quarters_of_large(V x);
   V sine(V x, int quarter_turns);
 
   bool native_rounding_;

@@ -119,7 +119,7 @@ Value* activate(BlockBuilder& b, Value* x, Activation activation) {
   GraphBuilder& graph = b.graph;
   switch (activation) {
     case Activation::relu:
-      return graph.max(x, graph.like(x, 0));
+      return graph.select(graph.le(x, graph.like(x, 0)), graph.like(x, 0), x);  // NaN stays; no slope at 0
     case Activation::gelu_tanh:
       return graph.create(Op::gelu_tanh, {x})->result();
     case Activation::gelu_erf:

@@ -105,6 +105,7 @@ std::optional<RealRange> real_result(ScalarOp op, llvm::ArrayRef<RealRange> oper
     case ScalarOp::tanh:
     case ScalarOp::sigmoid:
     case ScalarOp::erf:
+    case ScalarOp::erfc:
       return monotone(op, a);
     case ScalarOp::sin:
     case ScalarOp::cos:

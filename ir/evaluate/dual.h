@@ -83,6 +83,10 @@ T erf(T a) {
   return std::erf(a);
 }
 template <std::floating_point T>
+T erfc(T a) {
+  return std::erfc(a);
+}
+template <std::floating_point T>
 T sin(T a) {
   return std::sin(a);
 }
@@ -138,6 +142,11 @@ Dual<T> erf(const Dual<T>& a) {
   return {std::erf(a.value), kTwoOverRootPi * std::exp(-a.value * a.value) * a.tangent};
 }
 template <typename T>
+Dual<T> erfc(const Dual<T>& a) {
+  constexpr T kTwoOverRootPi = T(1.12837916709551257390);
+  return {std::erfc(a.value), -kTwoOverRootPi * std::exp(-a.value * a.value) * a.tangent};
+}
+template <typename T>
 Dual<T> sin(const Dual<T>& a) {
   return {std::sin(a.value), std::cos(a.value) * a.tangent};
 }
@@ -161,15 +170,28 @@ bool is_nan(const T& a) {
   return std::isnan(primal(a));
 }
 
-/// NaN wins; of equals the first, as the derivative in scalar_ops.def has it.
+/// Returns one of two equal numbers; their tangents count half each, as the derivatives in scalar_ops.def
+/// have it.
+template <std::floating_point T>
+T one_of_equals(T a, T) {
+  return a;
+}
+template <typename T>
+Dual<T> one_of_equals(const Dual<T>& a, const Dual<T>& b) {
+  return {a.value, (a.tangent + b.tangent) / T(2)};
+}
+
+/// NaN wins.
 template <typename T>
 T maximum(const T& a, const T& b) {
   if (is_nan(a)) return a;
+  if (a == b) return one_of_equals(a, b);
   return is_nan(b) || b > a ? b : a;
 }
 template <typename T>
 T minimum(const T& a, const T& b) {
   if (is_nan(a)) return a;
+  if (a == b) return one_of_equals(a, b);
   return is_nan(b) || b < a ? b : a;
 }
 

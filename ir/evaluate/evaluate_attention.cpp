@@ -97,7 +97,7 @@ Arrays<S> weighted_means(const Call<S>& call, const Array<S>& scores, const Arra
     S largest(0);
     const S total = exponentials(scores.data.data() + row * x.keys, x.keys, weights, largest);
     results[1].data[row] = S(-std::numeric_limits<double>::infinity());
-    if (!(total > S(0))) return;
+    if (total == S(0)) return;  // NaN stays
     results[1].data[row] = largest + math::log(total);
     for (int64_t s = 0; s < x.keys; ++s) {
       const S weight = weights[s] / total * (factors ? factors->data[row * x.keys + s] : S(1));

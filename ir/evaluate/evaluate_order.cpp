@@ -22,11 +22,11 @@ S combined(const std::string& kind, const S& a, const S& b) {
   return kind == "mul" ? a * b : math::maximum(a, b);
 }
 
-/// NaN comes behind every number.
+/// NaN comes before every number.
 template <typename S>
 bool is_larger(const S& a, const S& b) {
   const auto x = math::primal(a), y = math::primal(b);
-  return x > y || (!std::isnan(x) && std::isnan(y));
+  return x > y || (std::isnan(x) && !std::isnan(y));
 }
 
 }  // namespace
@@ -51,8 +51,8 @@ Arrays<S> evaluate_scan(const Call<S>& call) {
   return {std::move(result)};
 }
 
-/// Equal elements come in the order of their indices, NaN last. A row of fewer than k elements ends with -inf
-/// at the index -1.
+/// Equal elements come in the order of their indices, NaN first. A row of fewer than k elements ends with
+/// -inf at the index -1.
 template <typename S>
 Arrays<S> evaluate_top_k(const Call<S>& call) {
   const Array<S>& x = call.operand(0);

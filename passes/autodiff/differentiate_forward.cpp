@@ -37,7 +37,7 @@ void refuse_stated(const Graph& graph) {
 
 bool differentiate_forward(Graph& graph, const DifferentiateForwardOptions& options) {
   refuse_stated(graph);
-  decompose(graph, {});
+  decompose(graph, {{Op::with_slopes}});
   const std::vector<Variable> variables = find_variables(graph, options.wrt);
   std::vector<Node*> nodes;
   for (const auto& node : graph.nodes()) nodes.push_back(node.get());

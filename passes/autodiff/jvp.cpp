@@ -52,6 +52,12 @@ Value* of_extreme(const Forward& f) {
   return f.b.div(f.b.sum(f.b.mul(ones, f.t()), axes), f.b.sum(ones, axes));
 }
 
+/// The tangent of the element that was found.
+Value* of_place(const Forward& f) {
+  Value* is_found = f.b.eq(reduced_place(f.b, f.node), spread(f, f.node.result(1)));
+  return f.b.sum(f.b.select(is_found, f.t(), zeros(f.b, f.x()->type)), f.node.get(attr::axes));
+}
+
 /// With s = sum exp(x - m): ds = sum exp(x - m) (dx - dm).
 Forward::Tangents of_exponentials(const Forward& f) {
   Value* most = of_extreme(f);
@@ -69,6 +75,27 @@ Forward::Tangents of_moments(const Forward& f) {
 
 }  // namespace
 
+Value* reduced_place(GraphBuilder& b, const Node& reduce) {
+  const Shape& shape = reduce.operand(0)->shape();
+  Value* place = nullptr;
+  for (int64_t axis : reduce.get(attr::axes)) {
+    Value* along = b.iota({DType::i32, shape}, axis);
+    Value* length = everywhere(b, b.extent(shape[static_cast<size_t>(axis)], DType::i32), shape);
+    place = place ? b.add(b.mul(place, length), along) : along;
+  }
+  return place;
+}
+
+Forward::Tangents forward_with_slopes(const Forward& f) {
+  Value* sum = nullptr;
+  for (unsigned i = 1; i < f.node.operands().size(); i += 2) {
+    if (!f.t(i)) continue;
+    Value* part = f.b.mul(f.t(i), f.x(i + 1));
+    sum = sum ? f.b.add(sum, part) : part;
+  }
+  return {sum};
+}
+
 Forward::Tangents forward_reduce(const Forward& f) {
   switch (f.node.reduce_op) {
     case ReduceOp::add:
@@ -78,7 +105,7 @@ Forward::Tangents forward_reduce(const Forward& f) {
     case ReduceOp::max_sumexp:
       return of_exponentials(f);
     case ReduceOp::argmax:
-      return {of_extreme(f), nullptr};
+      return {of_place(f), nullptr};
     case ReduceOp::max:
     case ReduceOp::min:
       return {of_extreme(f)};

@@ -17,6 +17,13 @@ Value* guard(const Node& node) {
   return node.is(ScalarOp::select) && is_zero(node.operand(2)) ? node.operand(0) : nullptr;
 }
 
+/// x in select(x <= 0, 0, z); null for anything else.
+const Value* cut(const Node& node) {
+  if (!node.is(ScalarOp::select) || !is_zero(node.operand(1))) return nullptr;
+  const Node& compare = *node.operand(0)->node();
+  return compare.is(ScalarOp::le) && is_zero(compare.operand(1)) ? compare.operand(0) : nullptr;
+}
+
 /// x in x * c with a number c > 0; null for anything else.
 Value* scaled(const Node& node) {
   if (!node.is(ScalarOp::mul)) return nullptr;
@@ -68,23 +75,19 @@ class MaskFinder {
  private:
   void find_rectifier(Value* result) {
     const Path path = path_to(result);
-    if (path.begin->is(ScalarOp::max) && is_zero(path.begin->operand(1)))
-      rectified_[path.begin->operand(0)].push_back({result, path.guards});
+    const Value* x = cut(*path.begin);
+    if (x != nullptr && path.begin->operand(2) == x) rectified_[x].push_back({result, path.guards});
   }
 
-  /// x >= 0 ? gradient : 0 of a rectified x. A comparison of the forward phase has a meaning of its own, and
-  /// its zeros count.
+  /// x <= 0 ? 0 : gradient of a rectified x.
   bool applies_mask(const Node& node) const {
-    const Value* condition = in_backward(node) ? guard(node) : nullptr;
-    if (condition == nullptr || !condition->node()->is(ScalarOp::ge) || !in_backward(*condition->node()))
-      return false;
-    const Node& compare = *condition->node();
-    return is_zero(compare.operand(1)) && rectified_.contains(compare.operand(0));
+    const Value* x = in_backward(node) ? cut(node) : nullptr;
+    return x != nullptr && rectified_.contains(x);
   }
 
   /// By the first result whose dropouts the gradient went through: another's would take too much away.
   bool replace(Node& node) {
-    const auto guards = path_to(node.operand(1)).guards;
+    const auto guards = path_to(node.operand(2)).guards;
     const auto& results = rectified_[node.operand(0)->node()->operand(0)];
     const auto fitting = llvm::find_if(results, [&](const Rectified& rectified) {
       return llvm::all_of(rectified.kept,
@@ -95,7 +98,9 @@ class MaskFinder {
     b.set_source(node.source);
     const InheritMarks marks(graph_, &node, node);
     Value* mask = b.gt(fitting->result, b.like(fitting->result, 0));
-    node.set_operand(1, without_guards(b, node.operand(1), *fitting));
+    Value* zero = node.operand(1);
+    node.set_operand(1, without_guards(b, node.operand(2), *fitting));
+    node.set_operand(2, zero);
     node.set_operand(0, mask);
     return true;
   }

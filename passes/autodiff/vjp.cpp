@@ -77,6 +77,12 @@ Value* to_extreme(const Reverse& r, Value* g) {
   return r.b.mul(ones, spread(r, share));
 }
 
+/// g to the element that was found.
+Value* to_place(const Reverse& r) {
+  Value* found = spread(r, r.node.result(1));
+  return r.b.select(r.b.eq(reduced_place(r.b, r.node), found), spread(r, r.g()), zeros(r.b, r.x()->type));
+}
+
 /// With s = sum exp(x - m): ds/dx_i = exp(x_i - m) - s dm/dx_i.
 Value* to_exponentials(const Reverse& r) {
   Value *m = r.node.result(0), *s = r.node.result(1), *g_max = r.g(0), *g_sum = r.g(1);
@@ -133,8 +139,9 @@ void reverse_reduce(const Reverse& r) {
       return r.add(0, to_exponentials(r));
     case ReduceOp::max:
     case ReduceOp::min:
-    case ReduceOp::argmax:
       return r.add(0, to_extreme(r, r.g()));
+    case ReduceOp::argmax:
+      return r.add(0, to_place(r));
     case ReduceOp::mean_variance:
       return r.add(0, to_moments(r));
     default:
@@ -182,6 +189,11 @@ void refuse_unknown(const Reverse& r) {
 
 // ---- composites with a rule of their own
 
+void reverse_with_slopes(const Reverse& r) {
+  for (unsigned i = 1; i < r.node.operands().size(); i += 2)
+    if (r.needs(i)) r.add(i, r.b.mul(r.g(), r.x(i + 1)));
+}
+
 void reverse_softmax(const Reverse& r) {
   Value* dot = row_sum(r.b, r.b.mul(r.g(), r.y()));
   r.add(0, r.b.mul(r.y(), r.b.sub(r.g(), along_row(r.b, dot, r.y()->shape()))));
@@ -192,13 +204,15 @@ void reverse_log_softmax(const Reverse& r) {
   r.add(0, r.b.sub(r.g(), r.b.mul(r.b.exp(r.y()), sum)));
 }
 
-/// (softmax(logits) - target distribution) g. The softmax comes from log_sum_exp, which is the forward's own,
-/// so that one number a row is kept and no probability is.
+/// (softmax(logits) - target distribution) g. The softmax comes from the parts of log_sum_exp, which are the
+/// forward's own, so that two numbers a row are kept and no probability is.
 void reverse_cross_entropy(const Reverse& r) {
   Value *logits = widened(r.b, r.x()), *targets = r.x(1);
   const Shape& shape = logits->shape();
   const SmoothingWeights smoothing = smoothing_of(r.node);
-  Value* probability = r.b.exp(r.b.sub(logits, along_row(r.b, log_sum_exp(r.b, logits), shape)));
+  const LogSumExp lse = log_sum_exp_parts(r.b, logits);
+  Value* below = r.b.sub(logits, along_row(r.b, lse.largest, shape));
+  Value* probability = r.b.exp(r.b.sub(below, along_row(r.b, lse.log, shape)));
   Value* target = r.b.select(is_target(r.b, logits, targets),
                              r.b.like(logits, smoothing.nll_weight + smoothing.each_weight),
                              r.b.like(logits, smoothing.each_weight));
@@ -234,6 +248,7 @@ constexpr DerivativeRule kRules[] = {
     {Op::sample, refuse_unknown},
     {Op::pack, refuse},
     {Op::fusion, refuse},
+    {Op::with_slopes, reverse_with_slopes, forward_with_slopes},
     {Op::softmax, reverse_softmax},
     {Op::log_softmax, reverse_log_softmax},
     {Op::cross_entropy, reverse_cross_entropy},

@@ -63,12 +63,15 @@ struct Forward {
   Value* t_or_zero(unsigned i) const;
 };
 
-/// The rules of one op. Composites have no forward rule: they are decomposed first.
+/// The rules of one op. Composites but with_slopes have no forward rule: they are decomposed first.
 struct DerivativeRule {
   Op op;
   void (*reverse)(const Reverse&);
   Forward::Tangents (*forward)(const Forward&) = nullptr;
 };
+/// The place of each element among those that a reduction joins, in row-major order: i32, of the operand's
+/// shape.
+Value* reduced_place(GraphBuilder& b, const Node& reduce);
 /// Null where the op has none: its results are constants to differentiation.
 const DerivativeRule* derivative_rule(Op op);
 
@@ -99,6 +102,7 @@ Forward::Tangents forward_order(const Forward& f);
 /// Ops that are linear in their first operand and read no other float: the op itself, on the tangent.
 Forward::Tangents forward_linear(const Forward& f);
 Forward::Tangents forward_reduce(const Forward& f);
+Forward::Tangents forward_with_slopes(const Forward& f);
 Forward::Tangents forward_concat(const Forward& f);
 Forward::Tangents forward_gather(const Forward& f);
 Forward::Tangents forward_scatter_add(const Forward& f);

@@ -24,6 +24,9 @@ struct Derivative {
   Value* zero() const { return number(0); }
   Value* one() const { return number(1); }
   Value* nothing() const { return nullptr; }
+  Value* unless_less(Value* p, Value* q) const {
+    return select(lt(p, q), zero(), select(eq(p, q), mul(g, number(0.5)), g));
+  }
 };
 
 using Cotangents3 = llvm::SmallVector<Value*, 3>;

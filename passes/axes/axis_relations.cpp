@@ -52,6 +52,7 @@ bool AxisRelations::relate(const Node& node) {
     case Op::gelu:
     case Op::gelu_tanh:
     case Op::silu:
+    case Op::with_slopes:
       return relate_same(node), true;
     case Op::softmax:
     case Op::log_softmax:

@@ -1,6 +1,7 @@
 #include "passes/axes/raise_attention.h"
 
 #include <cmath>
+#include <limits>
 
 #include "ir/analysis/splat.h"
 #include "ir/analysis/uses.h"
@@ -11,6 +12,7 @@
 #include "passes/axes/elementwise.h"
 #include "passes/axes/score_values.h"
 #include "passes/expressions.h"
+#include "passes/simplify/seen_keys.h"
 
 namespace smelt {
 namespace {
@@ -110,6 +112,16 @@ Scaled scaled_product(const AttentionPattern& pattern) {
   return {product, 1};
 }
 
+/// The means as a softmax makes them: NaN for a query whose scores are all -inf, of which an attention has 0.
+Value* as_softmax(GraphBuilder& b, const Node& attention) {
+  Value* means = attention.result(0);
+  if (!may_see_no_key(attention)) return means;
+  Value* lse = b.transpose(attention.result(1), {0, 2, 1});
+  Value* none = b.eq(lse, b.like(lse, -std::numeric_limits<double>::infinity()));
+  Value* nan = b.like(means, std::numeric_limits<double>::quiet_NaN());
+  return b.select(b.broadcast(none, {0, 1, 2}, means->shape()), nan, means);
+}
+
 /// The attention, and the axes of its means in the order of the mix's.
 Value* attend(GraphBuilder& b, const AttentionPattern& pattern, const QueriesAndKeys& of_product,
               const ValuesAndMeans& of_mix) {
@@ -123,7 +135,7 @@ Value* attend(GraphBuilder& b, const AttentionPattern& pattern, const QueriesAnd
     });
   if (const Node* dropout = pattern.dropout)
     attention.drop(dropout->get(attr::p), static_cast<uint32_t>(dropout->get(attr::id)));
-  return ordered(b, {attention.finish()->result(), of_mix.means});
+  return ordered(b, {as_softmax(b, *attention.finish()), of_mix.means});
 }
 
 bool raise(Graph& graph, Node& softmax) {

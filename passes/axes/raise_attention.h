@@ -18,9 +18,10 @@
 // A first multiplication with a number, or division by one, is the attention's scale. What else these
 // operations read is an argument of the body, as it was before it was broadcast to the scores. Where it is
 // computed, element by element, from values of fewer axes (a mask from places and lengths), it is computed in
-// the body. Any mask or bias is right, with two differences: a query whose scores are all -inf gets means of
-// 0 in place of NaN, and next to numbers below -1e30 in the body scores below -1e30 count as -1e30, which
-// keeps f32 from overflowing. That changes no weight of a query that has a score above -1e30; one that has
+// the body. A query whose scores are all -inf gets means of NaN, as its softmax does, by a select after the
+// attention, which is left out where no mask can have such a query. Any mask or bias is right, with one
+// difference: next to numbers below -1e30 in the body scores below -1e30 count as -1e30, which keeps f32 from
+// overflowing. That changes no weight of a query that has a score above -1e30; one that has
 // none weighs all such keys alike, those of one mask and those of two.
 #pragma once
 

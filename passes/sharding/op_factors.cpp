@@ -306,6 +306,7 @@ constexpr FactorRow kFactorRows[] = {
     {Op::gelu, elementwise},
     {Op::gelu_tanh, elementwise},
     {Op::silu, elementwise},
+    {Op::with_slopes, elementwise},
     {Op::embedding, embedding},
     {Op::cross_entropy, rows_of_all},
     {Op::attention, attention},

@@ -95,17 +95,6 @@ struct MaskedScores {
   Value *scores, *seen;
 };
 
-/// Whether a score may become -inf: by a constant of the body, or by numbers that it reads.
-bool may_mask(const Node& node) {
-  if (!node.body) return false;
-  return llvm::any_of(body_arguments(node),
-                      [](const BodyArgument& a) { return is_float(a.input->dtype()); }) ||
-         llvm::any_of(node.body->nodes(), [](const auto& inner) {
-           return inner->is(Op::constant) &&
-                  is_constant(inner->result(), -std::numeric_limits<double>::infinity());
-         });
-}
-
 /// A body that masks ends in select(seen, score, -inf); any other may have met -inf in what it reads.
 MaskedScores masked(GraphBuilder& b, const Node& node, Value* modified) {
   if (!may_mask(node)) return {modified, nullptr};

@@ -92,7 +92,9 @@ Value* decompose_as<Op::softmax>(GraphBuilder& b, const Node& node) {
 template <>
 Value* decompose_as<Op::log_softmax>(GraphBuilder& b, const Node& node) {
   Value* x = widened(b, node.operand(0));
-  return b.convert(b.sub(x, along_row(b, log_sum_exp(b, x), x->shape())), node.result()->dtype());
+  const LogSumExp lse = log_sum_exp_parts(b, x);
+  Value* below = b.sub(x, along_row(b, lse.largest, x->shape()));
+  return b.convert(b.sub(below, along_row(b, lse.log, x->shape())), node.result()->dtype());
 }
 
 template <>
@@ -131,6 +133,12 @@ Value* decompose_as<Op::silu>(GraphBuilder& b, const Node& node) {
   return b.mul(node.operand(0), b.sigmoid(node.operand(0)));
 }
 
+/// Differentiation is over, or takes the value's own derivative.
+template <>
+Value* decompose_as<Op::with_slopes>(GraphBuilder&, const Node& node) {
+  return node.operand(0);
+}
+
 template <>
 Value* decompose_as<Op::dropout>(GraphBuilder& b, const Node& node) {
   Value* x = node.operand(0);
@@ -152,13 +160,14 @@ template <>
 Value* decompose_as<Op::cross_entropy>(GraphBuilder& b, const Node& node) {
   Value *logits = widened(b, node.operand(0)), *targets = node.operand(1);
   const SmoothingWeights smoothing = smoothing_of(node);
-  Value* lse = log_sum_exp(b, logits);
+  const LogSumExp lse = log_sum_exp_parts(b, logits);
   Value* picked = row_sum(b, b.select(is_target(b, logits, targets), logits, zeros(b, logits->type)));
-  Value* loss = b.sub(lse, picked);
+  Value* loss = b.add(b.sub(lse.largest, picked), lse.log);
   if (smoothing.each_weight != 0) {
-    // sum_j nll_j = V (lse - mean logits)
+    // sum_j nll_j = V (log + mean (largest - logits))
     const double classes = static_cast<double>(*logits->shape().back().constant());
-    Value* each = b.sub(lse, row_mean(b, logits));
+    Value* away = b.sub(along_row(b, lse.largest, logits->shape()), logits);
+    Value* each = b.add(row_mean(b, away), lse.log);
     loss = b.add(scale(b, loss, smoothing.nll_weight), scale(b, each, smoothing.each_weight * classes));
   }
   if (!smoothing.has_ignored) return loss;

@@ -10,10 +10,10 @@ namespace smelt {
 namespace {
 
 /// An element and its index as one number, larger ones before smaller ones: 32 bits in the order of the
-/// floats (NaN below all, both zeros equal), then those of the index, complemented.
+/// floats (NaN above all, both zeros equal), then those of the index, complemented.
 uint64_t entry_of(float x, int64_t index) {
   const auto bits = std::bit_cast<uint32_t>(x == 0 ? 0.0f : x);
-  const uint32_t key = x != x ? 0 : (bits >> 31) != 0 ? ~bits : bits | 0x80000000u;
+  const uint32_t key = x != x ? UINT32_MAX : (bits >> 31) != 0 ? ~bits : bits | 0x80000000u;
   return uint64_t{key} << 32 | ~static_cast<uint32_t>(index);
 }
 

@@ -16,16 +16,18 @@ inline DType operand_type(ScalarOp op, DType type, int operand) {
   return info(op).domain == Domain::choice && operand == 0 ? DType::boolean : type;
 }
 
-/// Numbers inside of where the row is defined; NaN and infinities too, but not for functions of reals.
+/// Numbers inside of where the row is defined, and special ones: zeros of both signs, subnormal, large,
+/// infinities, NaN.
 inline std::vector<double> operand_values(ScalarOp op, DType type, int operand) {
   if (operand >= info(op).arity) return {0};
   if (operand_type(op, type, operand) == DType::boolean) return {0, 1};
   std::vector<double> values = {-7, -3, -2, -1, 0, 1, 2, 5, 11};
   if (is_float(type)) values.insert(values.end(), {-1.5, -0.5, -0.01, 0.01, 0.3, 0.5, 1.7, 2.5});
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  if (is_float(type) && info(op).domain != Domain::reals)
-    values.insert(values.end(), {infinity, -infinity, std::numeric_limits<double>::quiet_NaN()});
   std::erase_if(values, [&](double x) { return x <= info(op).above; });
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  if (is_float(type))
+    values.insert(values.end(), {infinity, -infinity, std::numeric_limits<double>::quiet_NaN(), 0.0, -0.0,
+                                 1e-40, -1e-40, 1e-38, 1e38, -1e38, 100, -100});
   return values;
 }
 
@@ -46,7 +48,7 @@ inline std::vector<Operands> operand_tuples(ScalarOp op, DType type) {
 /// The row's reference, of integers as they are divided; nothing where that is not defined.
 inline std::optional<double> expected_value(ScalarOp op, bool real, const Operands& x) {
   const double y = apply(op, x.at[0], x.at[1], x.at[2]);
-  if (real) return y;
+  if (real) return static_cast<float>(y);
   if (!std::isfinite(y)) return std::nullopt;
   return info(op).truncates ? std::trunc(y) : y;
 }

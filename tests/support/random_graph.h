@@ -247,7 +247,7 @@ class RandomGraph {
 
   /// What a rectifier lets through, and every other time a dropout of it: backward may read the mask off it.
   Value* rectified(Value* x) {
-    Value* h = b_.max(x, b_.like(x, 0));
+    Value* h = b_.select(b_.le(x, b_.like(x, 0)), b_.like(x, 0), x);
     if (!options_.randoms || !options_.composites || pool_.size() % 2 == 0) return h;
     return b_.create(Op::dropout, {h}, {attr::p(0.25), attr::id(module_->next_random_id())})->result();
   }

@@ -71,11 +71,10 @@ TEST(Scalar, NanPropagatesThroughMaxAndMin) {
   EXPECT_EQ(apply(ScalarOp::min, 2.0, 1.0), 1);
 }
 
-/// Of equals max and min take the first, as the derivative in the table has it.
-TEST(Scalar, OfEqualsTheFirstPassesItsTangent) {
+TEST(Scalar, OfEqualsEachPassesHalfOfItsTangent) {
   const Dual<double> a(1, 10), b(1, 20);
-  EXPECT_EQ(apply(ScalarOp::max, a, b).tangent, 10);
-  EXPECT_EQ(apply(ScalarOp::min, a, b).tangent, 10);
+  EXPECT_EQ(apply(ScalarOp::max, a, b).tangent, 15);
+  EXPECT_EQ(apply(ScalarOp::min, a, b).tangent, 15);
 }
 
 TEST(Scalar, FlagsAndChoices) {

@@ -89,6 +89,7 @@ graph @every(%x: f32[B,T,8], %ids "token ids": i32[B,T] "inputs" {optional = tru
   %rn = rms_norm %x, %gain {eps = 1e-05}
   %ge = gelu %x
   %gt = gelu_tanh %x
+  %ws = with_slopes %gt, %x, %ge
   %si = silu %x
   %dr = dropout %x {p = 0.1, id = 12}
   %em = embedding %new, %i

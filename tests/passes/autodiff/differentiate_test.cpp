@@ -122,6 +122,55 @@ TEST(Differentiate, TiesShareTheGradientOfAMaximum) {
   EXPECT_EQ(gradient.data, (std::vector<double>{0, 0.5, 0.5, 0}));
 }
 
+TEST(Differentiate, AnArgmaxPassesTheGradientToItsPlace) {
+  Case c;
+  Value* x = c.parameter("x", {5});
+  c.b.output("f", c.b.reduce_node(ReduceOp::argmax, x, {0})->result(0));
+  differentiate(*c.graph, {"f", {}, 1});
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const double largest : {5.0, nan}) {
+    const Tensors states = {{"x", {DType::f32, {5}, {2, largest, largest, 1, 5}}}};
+    const Tensor gradient = evaluate(*c.graph, {}, states, {}).outputs.at("grad.x");
+    EXPECT_EQ(gradient.data, (std::vector<double>{0, 1, 0, 0, 0}));
+  }
+}
+
+TEST(Differentiate, AnArgmaxOverSeveralAxes) {
+  Case c;
+  c.finish({c.b.reduce_node(ReduceOp::argmax, c.parameter("x", {3, 5, 4}), {0, 2})->result(0)});
+  expect_gradients(*c.graph, "f");
+}
+
+TEST(Differentiate, TiesOfTwoShareTheGradient) {
+  for (ScalarOp op : {ScalarOp::max, ScalarOp::min}) {
+    Case c;
+    Value *x = c.parameter("x", {3}), *y = c.parameter("y", {3});
+    c.b.output("f", c.b.sum(c.b.pointwise(op, {x, y}), {0}));
+    differentiate(*c.graph, {"f", {}, 1});
+    const Tensors states = {{"x", {DType::f32, {3}, {1, 2, 3}}}, {"y", {DType::f32, {3}, {2, 2, 2}}}};
+    const auto outputs = evaluate(*c.graph, {}, states, {}).outputs;
+    const double low = op == ScalarOp::max ? 0 : 1;
+    EXPECT_EQ(outputs.at("grad.x").data, (std::vector<double>{low, 0.5, 1 - low}));
+    EXPECT_EQ(outputs.at("grad.y").data, (std::vector<double>{1 - low, 0.5, low}));
+  }
+}
+
+/// A value whose parts have another derivative, or none.
+TEST(Differentiate, SlopesReplaceAValuesOwnDerivative) {
+  Case c;
+  Value *x = c.parameter("x", {2}), *y = c.parameter("y", {2});
+  Value* value = c.b.sqrt(c.b.mul(x, y));
+  Value* made = c.b.create(Op::with_slopes, {value, x, c.b.like(x, 3), y, x})->result();
+  c.b.output("f", c.b.sum(made, {0}));
+  differentiate(*c.graph, {"f", {}, 1});
+  decompose(*c.graph, {});
+  const Tensors states = {{"x", {DType::f32, {2}, {0, 4}}}, {"y", {DType::f32, {2}, {0, 9}}}};
+  const auto outputs = evaluate(*c.graph, {}, states, {}).outputs;
+  EXPECT_EQ(outputs.at("f").data, (std::vector<double>{6}));
+  EXPECT_EQ(outputs.at("grad.x").data, (std::vector<double>{3, 3}));
+  EXPECT_EQ(outputs.at("grad.y").data, (std::vector<double>{0, 4}));
+}
+
 TEST(Differentiate, Shapes) {
   Case c;
   Value* x = c.parameter("x", {3, 5, 7});

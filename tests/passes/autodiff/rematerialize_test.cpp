@@ -118,13 +118,13 @@ TEST(Rematerialize, ProbabilitiesComeFromScoresAndOneStatistic) {
   EXPECT_EQ(outcome.report.bytes_after, 2 * kFull + kRow);
 }
 
-TEST(Rematerialize, CriterionKeepsLogitsAndOneStatistic) {
+TEST(Rematerialize, CriterionKeepsLogitsAndTwoStatistics) {
   const Outcome outcome = rematerialized(kDense + R"(
   %l = cross_entropy %a, %k {ignore_index = 3} : f32[B,T]
   %y = broadcast %l {axes = [0, 1]} : f32[B,T,33]
 )",
                                          {"x", "w"}, 1e-12);
-  EXPECT_LE(outcome.report.bytes_after, kFull + 2 * kRow);
+  EXPECT_LE(outcome.report.bytes_after, kFull + 3 * kRow);
 }
 
 TEST(Rematerialize, LongChainsOfSumsAreNotWalkedBack) {

@@ -19,6 +19,7 @@ class Arithmetic:
 
     if TYPE_CHECKING:
         constant: Callable[..., Value]
+        one: Callable[..., Value]
         operand: Callable[..., Value]
         pointwise: Callable[..., Value]
         spread: Callable[..., Value]
@@ -60,16 +61,43 @@ class Arithmetic:
                 return self.spread(other, spread_shape(a.shape, b.shape))
         return self.binary("logical_and", a, b)
 
+    def with_slopes(self, y: Value, *pairs: tuple[Value, Operand]) -> Value:
+        """y, of which the derivative by each x is its slope: for functions whose parts have no derivative where they
+        have one, or another."""
+        operands = [y]
+        for x, slope in pairs:
+            if x.grad:
+                operands += [self.spread(x, y.shape), self.operand(slope, "f32", y.shape)]
+        if len(operands) == 1:
+            return y
+        result = self.one("with_slopes", operands, "f32", y.shape)
+        result.grad = True
+        return result
+
+    def root(self, x: Value) -> Value:
+        """The square root that is left of a sum of squares: its derivative at 0 counts as 0, as PyTorch has it of norms
+        and deviations."""
+        y = self.unary("sqrt", x)
+        return self.with_slopes(y, (x, self.select(self.binary("eq", y, 0.0), 0.0, self.div(0.5, y))))
+
     def power(self, x: Value, exponent: Number) -> Value:
-        """x ** exponent by multiplications and roots where that gives it."""
+        """x ** exponent, with the derivative exponent * x ** (exponent - 1) also where x is 0."""
+        y = self._power_alone(x, exponent)
+        is_plain = 0 <= exponent <= 16 and float(exponent) == int(exponent)
+        if x.dtype != "f32" or is_plain or exponent in _ROOTS or not x.grad:
+            return y
+        return self.with_slopes(y, (x, self.mul(self._power_alone(x, exponent - 1), float(exponent))))
+
+    def _power_alone(self, x: Value, exponent: Number) -> Value:
+        """By multiplications and roots where that gives it."""
         if float(exponent) == int(exponent) and 0 <= exponent <= 16:
             return self._whole_power(x, int(exponent))
         if x.dtype == "f32" and exponent in _ROOTS:
             return self.unary(_ROOTS[exponent], x)
         if float(exponent) == int(exponent) and exponent < 0:
-            return self.unary("reciprocal", self.power(x, -exponent))
+            return self.unary("reciprocal", self._power_alone(x, -exponent))
         if float(exponent) * 2 == int(exponent * 2) and exponent > 0:
-            return self.mul(self.power(x, int(exponent)), self.unary("sqrt", x))
+            return self.mul(self._power_alone(x, int(exponent)), self.unary("sqrt", x))
         return self.unary("exp", self.mul(self.unary("log", x), float(exponent)))
 
     def _whole_power(self, x: Value, exponent: int) -> Value:

@@ -48,7 +48,7 @@ COMPOSED = {
     "HardSwish": scalars.hard_swish,
     "Mish": scalars.mish,
     "Reciprocal": lambda b, x: b.point("reciprocal", x),
-    "Relu": lambda b, x: b.point("max", x, 0),
+    "Relu": lambda b, x: b.select(b.point("le", x, 0), 0, x),
     "Round": scalars.round_half_even,
     "Sinh": scalars.sinh,
     "Softplus": scalars.softplus,
@@ -129,7 +129,7 @@ def leaky_relu(n, x):
 
 @row("ThresholdedRelu")
 def thresholded_relu(n, x):
-    return n.b.select(n.b.point("gt", x, n.attribute("alpha", 1.0)), x, 0.0)
+    return n.b.select(n.b.point("le", x, n.attribute("alpha", 1.0)), 0.0, x)
 
 
 @row("Elu")

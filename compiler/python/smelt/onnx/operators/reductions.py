@@ -137,12 +137,13 @@ def top_k(n, x):
         n.refuse_unless(is_known(size) and size <= MOST_RANKED, f"{size} elements of the type {n.element(0).name}")
         keys = b.point("neg", places_in_order(b, moved, is_largest))
     else:
-        keys = b.cast(moved, "f32") if is_largest else b.point("neg", b.cast(moved, "f32"))
+        keys = b.cast(moved, "f32")
+        if not is_largest:  # NaN comes after infinity, which counts as the largest number
+            keys = b.point("max", b.point("neg", keys), -3.4028234663852886e38)
+            keys = b.select(b.point("eq", keys, keys), keys, -math.inf)
     values, places = largest_first(b, keys, int(k))
-    if x.dtype == "i32":
+    if x.dtype == "i32" or not is_largest:
         values = taken(b, moved, places)
-    elif not is_largest:
-        values = b.point("neg", values)
     return [Typed(b.move(values, -1, axis), n.element(0).name), Typed(b.move(places, -1, axis), "INT64")]
 
 

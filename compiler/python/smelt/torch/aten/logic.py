@@ -76,18 +76,25 @@ def masked_fill(w, out, self, mask, value):
 
 @row("aten.clamp.default", "aten.clamp.Tensor")
 def clamp(w, out, self, min=None, max=None):
-    """Inside the bounds, and on them, the derivative passes; the maximum of two equal numbers has the first's."""
+    """The derivative passes inside of numbers, and not on them; of bounds in tensors it is that of max and min, half
+    where they are equal. NaN stays."""
     x = w.operand(self, out.dtype, out.shape)
-    if min is not None:
-        x = _bounded(w, "ge", x, w.operand(min, out.dtype, out.shape))
-    if max is not None:
-        x = _bounded(w, "le", x, w.operand(max, out.dtype, out.shape))
+    bounds = [x for x in (("max", "gt", min), ("min", "lt", max)) if x[2] is not None]
+    if not any(isinstance(bound, Value) for *_, bound in bounds):
+        return _inside(w, x, bounds)
+    for kind, _, bound in bounds:
+        x = w.pointwise(kind, x, w.operand(bound, out.dtype, out.shape))
     return x
 
 
-def _bounded(w, inside: str, x: Value, bound: Value) -> Value:
-    operation = "max" if inside == "ge" else "min"
-    return w.pointwise(operation, x, bound)
+def _inside(w, x: Value, bounds) -> Value:
+    inside, limited = None, x
+    for kind, comparison, bound in bounds:
+        limited = w.binary(kind, limited, bound)
+        if x.grad:
+            here = w.binary(comparison, x, bound)
+            inside = here if inside is None else w.both(inside, here)
+    return w.select(inside, x, w.stop(limited)) if x.grad else limited
 
 
 @row("aten.clamp_min.default", "aten.clamp_min.Tensor")
@@ -102,8 +109,12 @@ def clamp_max(w, out, self, max):
 
 @row("aten.hardtanh.default")
 def hardtanh(w, out, self, min_val=-1, max_val=1):
-    inside = w.both(w.binary("gt", self, min_val), w.binary("lt", self, max_val))
-    return w.select(inside, self, w.stop(w.binary("min", w.binary("max", self, min_val), max_val)))
+    return clamp(w, out, self, min_val, max_val)
+
+
+@row("aten.relu6.default")
+def relu6(w, out, self):
+    return clamp(w, out, self, 0, 6)
 
 
 @row("aten.prelu.default", "aten._prelu_kernel.default")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..registry import refuse, row
 from ..values import Value
+from .pointwise import soft_maximum
 from .reduction import count_as
 
 NONE, MEAN, SUM = 0, 1, 2
@@ -140,12 +141,10 @@ def huber_loss(w, out, self, target, reduction=MEAN, delta=1.0):
 
 @row("aten.binary_cross_entropy_with_logits.default")
 def binary_cross_entropy_with_logits(w, out, self, target, weight=None, pos_weight=None, reduction=MEAN):
-    """max(x, 0) - x t + log(1 + exp(-|x|)), with the share of ones weighed where that is asked for."""
-    tail = w.unary("log1p", w.unary("exp", w.unary("neg", w.unary("abs", self))))
-    below = w.select(w.binary("lt", self, 0), w.unary("neg", self), 0.0)  # log sigmoid is -(below + tail)
+    """(1 - t) x + log(1 + exp(-x)), with the share of ones weighed where that is asked for."""
     target = w.cast(target, "f32")
     share = w.add(w.mul(w.sub(pos_weight, 1.0), target), 1.0) if pos_weight is not None else None
-    soft = w.add(tail, below)
+    soft = soft_maximum(w, w.unary("neg", self))
     soft = w.mul(soft, share) if share is not None else soft
     losses = w.add(w.mul(w.binary("sub", 1.0, target), self), soft)
     losses = w.mul(losses, weight) if weight is not None else losses
@@ -158,6 +157,8 @@ def binary_cross_entropy(w, out, self, target, weight=None, reduction=MEAN):
     yes = w.binary("max", w.unary("log", self), -100.0)
     no = w.binary("max", w.unary("log", w.binary("sub", 1.0, self)), -100.0)
     losses = w.unary("neg", w.add(w.mul(target, yes), w.mul(w.binary("sub", 1.0, target), no)))
+    spread = w.binary("max", w.mul(w.binary("sub", 1.0, self), self), 1e-12)
+    losses = w.with_slopes(losses, (self, w.div(w.sub(self, target), spread)), (target, w.sub(no, yes)))
     losses = w.mul(losses, weight) if weight is not None else losses
     return reduced(w, losses, None, reduction, out.shape)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from ..dims import product
 from ..registry import refuse, row
 from ..values import Value
@@ -24,9 +26,19 @@ def _over_last(w, operation: str, x: Value, axis: int) -> Value:
     return w.transpose(result, [order.index(i) for i in range(x.rank)])
 
 
-@row("aten.softmax.int", "aten._softmax.default", "aten._safe_softmax.default")
+@row("aten.softmax.int", "aten._softmax.default")
 def softmax(w, out, self, dim, dtype=None, half_to_float=False):
     return _over_last(w, "softmax", w.cast(self, "f32"), axis_of(self.rank, dim))
+
+
+@row("aten._safe_softmax.default")
+def safe_softmax(w, out, self, dim, dtype=None):
+    """0 for a row of -inf, of which a softmax is NaN."""
+    x, axis = w.cast(self, "f32"), axis_of(self.rank, dim)
+    if x.rank == 0:
+        return softmax(w, out, x, dim)
+    none = w.binary("eq", w.reduce("max", x, [axis])[0], -math.inf)
+    return w.select(w.along(none, [axis], x.shape), 0.0, softmax(w, out, x, dim))
 
 
 @row("aten.log_softmax.int", "aten._log_softmax.default")

@@ -8,7 +8,7 @@ from dataclasses import replace
 import sympy
 
 from ..dims import expression, floor_div
-from ..registry import refuse, row
+from ..registry import Result, refuse, row
 from ..values import Value
 
 # ---- one operand
@@ -26,6 +26,8 @@ REAL = {
     "special_expit": "sigmoid",
     "erf": "erf",
     "special_erf": "erf",
+    "erfc": "erfc",
+    "special_erfc": "erfc",
     "sin": "sin",
     "cos": "cos",
     "silu": "silu",
@@ -63,7 +65,10 @@ def absolute(w, out, self):
 
 @row("aten.sign.default", "aten.sgn.default")
 def sign(w, out, self):
-    return w.unary("sign", self)
+    """Of NaN 0, as in PyTorch."""
+    if self.dtype != "f32":
+        return w.unary("sign", self)
+    return w.sub(w.cast(w.binary("gt", self, 0.0), "f32"), w.cast(w.binary("lt", self, 0.0), "f32"))
 
 
 @row("aten.square.default")
@@ -92,21 +97,10 @@ def tan(w, out, self):
     return w.div(w.unary("sin", x), w.unary("cos", x))
 
 
-@row("aten.erfc.default")
-def erfc(w, out, self):
-    return w.binary("sub", 1, w.unary("erf", w.cast(self, "f32")))
-
-
 @row("aten.relu.default")
 def relu(w, out, self):
-    """By choice and not by the maximum, whose derivative at 0 is 1."""
-    return w.select(w.binary("gt", self, 0), self, 0)
-
-
-@row("aten.relu6.default")
-def relu6(w, out, self):
-    inside = w.both(w.binary("gt", self, 0), w.binary("lt", self, 6))
-    return w.select(inside, self, w.stop(w.binary("min", w.binary("max", self, 0), 6)))
+    """By choice and not by the maximum, whose derivative at 0 is a half; NaN stays."""
+    return w.select(w.binary("le", self, 0), 0, self)
 
 
 @row("aten.gelu.default")
@@ -117,16 +111,20 @@ def gelu(w, out, self, approximate="none"):
 @row("aten.softplus.default")
 def softplus(w, out, self, beta=1, threshold=20):
     scaled = w.mul(self, beta) if beta != 1 else self
-    tail = w.unary("log1p", w.unary("exp", w.unary("neg", w.unary("abs", scaled))))
-    soft = w.add(relu(w, out, scaled), tail)
+    soft = soft_maximum(w, scaled)
     soft = w.div(soft, beta) if beta != 1 else soft
     return w.select(w.binary("gt", scaled, threshold), self, soft)
 
 
+def soft_maximum(w, x: Value) -> Value:
+    """log(1 + exp(x)) without overflow. Its parts have no derivative at 0, where the function has a half."""
+    tail = w.unary("log1p", w.unary("exp", w.unary("neg", w.unary("abs", x))))
+    return w.with_slopes(w.add(w.binary("max", x, 0.0), tail), (x, w.unary("sigmoid", x)))
+
+
 @row("aten.log_sigmoid.default", "aten.log_sigmoid_forward.default")
 def log_sigmoid(w, out, self):
-    tail = w.unary("log1p", w.unary("exp", w.unary("neg", w.unary("abs", self))))
-    result = w.sub(w.unary("neg", relu(w, out, w.unary("neg", self))), tail)
+    result = w.unary("neg", soft_maximum(w, w.unary("neg", self)))
     return (result, result) if isinstance(out, tuple) else result
 
 
@@ -137,7 +135,8 @@ def leaky_relu(w, out, self, negative_slope=0.01):
 
 @row("aten.elu.default")
 def elu(w, out, self, alpha=1, scale=1, input_scale=1):
-    low = w.mul(w.unary("expm1", w.mul(w.binary("min", self, 0), input_scale)), alpha)
+    below = w.select(w.binary("gt", self, 0), 0, self)
+    low = w.mul(w.unary("expm1", w.mul(below, input_scale)), alpha)
     return w.mul(w.select(w.binary("gt", self, 0), self, low), scale)
 
 
@@ -150,7 +149,7 @@ def isnan(w, out, self):
 def isinf(w, out, self):
     if self.dtype != "f32":
         return w.constant(False, "bool", out.shape)
-    return w.binary("eq", w.unary("abs", self), math.inf)
+    return _is_infinite(w, self)
 
 
 @row("aten.nan_to_num.default")
@@ -237,10 +236,75 @@ def div(w, out, self, other):
     return arithmetic(w, out, "div", self, other)
 
 
-BINARY = {"maximum": "max", "minimum": "min", "fmax": "max", "fmin": "min", "max.other": "max", "min.other": "min"}
+BINARY = {"maximum": "max", "minimum": "min", "max.other": "max", "min.other": "min"}
 for _name, _operation in BINARY.items():
     _full = f"aten.{_name}" if "." in _name else f"aten.{_name}.default"
     row(_full)(lambda w, out, self, other, _operation=_operation: arithmetic(w, out, _operation, self, other))
+
+
+def _of_numbers(operation: str):
+    """The larger or the smaller; of a number and NaN the number."""
+
+    def extreme(w, out, self, other):
+        a, b = w.operand(self, out.dtype, out.shape), w.operand(other, out.dtype, out.shape)
+        both = w.binary(operation, a, b)
+        if out.dtype != "f32":
+            return both
+        return w.select(w.binary("ne", b, b), a, w.select(w.binary("ne", a, a), b, both))
+
+    return extreme
+
+
+row("aten.fmax.default")(_of_numbers("max"))
+row("aten.fmin.default")(_of_numbers("min"))
+
+
+def _times_log(log, least: float):
+    """x times the logarithm of y: 0 where x is 0, whatever y is but NaN."""
+
+    def product(w, out, self, other):
+        x, y = w.operand(self, "f32", out.shape), w.operand(other, "f32", out.shape)
+        logarithm, is_zero = log(w, y), w.binary("eq", x, 0.0)
+        result = w.select(w.both(is_zero, w.binary("eq", y, y)), 0.0, w.mul(x, logarithm))
+        of_x = w.select(w.both(is_zero, w.binary("le", y, -least)), 0.0, logarithm)
+        return w.with_slopes(result, (x, of_x), (y, w.div(x, w.add(y, least) if least else y)))
+
+    return product
+
+
+row("aten.xlogy.Tensor", "aten.xlogy.Scalar_Self", "aten.xlogy.Scalar_Other")(
+    _times_log(lambda w, y: w.unary("log", y), 0.0)
+)
+row("aten.special_xlog1py.default", "aten.special_xlog1py.self_scalar", "aten.special_xlog1py.other_scalar")(
+    _times_log(lambda w, y: w.unary("log1p", y), 1.0)
+)
+
+
+@row("aten.sinc.default", "aten.special_sinc.default")
+def sinc(w, out, self):
+    x = w.mul(w.cast(self, "f32"), math.pi)
+    sine, square, is_zero = w.unary("sin", x), w.mul(x, x), w.binary("eq", x, 0.0)
+    slope = w.div(w.sub(w.mul(x, w.unary("cos", x)), sine), square)
+    slope = w.select(w.binary("eq", square, 0.0), 0.0, slope)
+    return w.with_slopes(w.select(is_zero, 1.0, w.div(sine, x)), (x, slope))
+
+
+@row("aten.hardsigmoid.default")
+def hardsigmoid(w, out, self):
+    inside = w.both(w.binary("gt", self, -3.0), w.binary("lt", self, 3.0))
+    return w.with_slopes(_gate(w, self), (self, w.select(inside, w.constant(1 / 6, "f32", self.shape), 0.0)))
+
+
+@row("aten.hardswish.default")
+def hardswish(w, out, self):
+    slope = w.select(w.binary("ge", self, 3.0), 1.0, w.add(w.mul(self, 1 / 3), 0.5))
+    slope = w.select(w.binary("le", self, -3.0), 0.0, slope)
+    return w.with_slopes(w.mul(self, _gate(w, self)), (self, slope))
+
+
+def _gate(w, x: Value) -> Value:
+    """0 up to -3, 1 from 3 on, a line in between."""
+    return w.div(w.binary("min", w.binary("max", w.add(x, 3.0), 0.0), 6.0), 6.0)
 
 
 @row("aten.lerp.Scalar", "aten.lerp.Tensor")
@@ -274,14 +338,37 @@ def scalar_pow(w, out, self, exponent):
 
 @row("aten.pow.Tensor_Tensor")
 def pow_tensor(w, out, self, exponent):
-    """Of a base below 0 the exponent counts as whole: its sign is that of exponents that are even or odd."""
+    """As C's pow: of a base below 0 the sign is that of whole exponents that are even or odd, and NaN of others."""
     base, power = w.operand(self, "f32", out.shape), w.operand(exponent, "f32", out.shape)
     size = w.unary("exp", w.mul(power, w.unary("log", w.unary("abs", base))))
-    size = w.select(w.binary("eq", power, 0), 1.0, size)
+    is_one = w.binary("logical_or", w.binary("eq", power, 0.0), w.binary("eq", base, 1.0))
+    is_one = w.binary("logical_or", is_one, w.both(w.binary("eq", base, -1.0), _is_infinite(w, power)))
+    size = w.select(is_one, 1.0, size)
     half = w.mul(power, 0.5)
-    odd = w.binary("ne", half, w.unary("floor", half))
-    signed = w.select(w.both(odd, w.binary("lt", base, 0)), w.unary("neg", size), size)
+    is_whole = w.binary("eq", power, w.unary("floor", power))
+    is_odd = w.both(is_whole, w.binary("ne", half, w.unary("floor", half)))
+    is_below = w.binary("lt", base, 0.0)
+    of_fraction = w.select(w.binary("eq", base, -math.inf), size, math.nan)
+    signed = w.select(w.both(is_below, w.unary("logical_not", is_whole)), of_fraction, size)
+    is_negative = w.binary("logical_or", is_below, w.binary("lt", w.unary("reciprocal", base), 0.0))  # or -0
+    signed = w.select(w.both(is_odd, is_negative), w.unary("neg", size), signed)
+    if base.grad or power.grad:
+        signed = _with_slopes_of_power(w, signed, base, power)
     return w.cast(_rounded_whole(w, signed) if out.dtype == "i32" else signed, out.dtype)
+
+
+def _is_infinite(w, x: Value) -> Value:
+    return w.binary("eq", w.unary("abs", x), math.inf)
+
+
+def _with_slopes_of_power(w, y: Value, base: Value, power: Value) -> Value:
+    """PyTorch's: by the base 0 where the exponent is 0, by the exponent 0 where the base is 0 and the exponent not
+    below."""
+    less = pow_tensor(w, Result("f32", y.shape, None), w.stop(base), w.sub(w.stop(power), 1.0)) if base.grad else 0.0
+    of_base = w.select(w.binary("eq", power, 0.0), 0.0, w.mul(power, less))
+    nothing = w.both(w.binary("eq", base, 0.0), w.binary("ge", power, 0.0))
+    of_power = w.select(nothing, 0.0, w.mul(y, w.unary("log", base)))
+    return w.with_slopes(y, (base, of_base), (power, of_power))
 
 
 def _rounded_whole(w, x: Value) -> Value:

@@ -12,6 +12,10 @@ from .counting_sort import counting_sort, has_few_kinds
 from .shape import axes_of, axis_of
 
 
+LARGEST = 3.4028234663852886e38
+"""Of f32."""
+
+
 def _with_ones(w, x: Value, out) -> Value:
     """keepdim: the reduced dims stay, as 1."""
     return w.reshape(x, out.shape)
@@ -142,7 +146,7 @@ def var(w, out, self, dim=None, correction=None, unbiased=True, keepdim=False):
 
 @row("aten.std.correction", "aten.std.dim", "aten.std.default")
 def std(w, out, self, dim=None, correction=None, unbiased=True, keepdim=False):
-    return w.unary("sqrt", var(w, out, self, dim, correction, unbiased, keepdim))
+    return w.root(var(w, out, self, dim, correction, unbiased, keepdim))
 
 
 @row("aten.var_mean.correction", "aten.var_mean.dim")
@@ -155,7 +159,7 @@ def vector_norm(w, out, self, ord=2, dim=None, keepdim=False, dtype=None, p=None
     order, axes = (ord if p is None else p), axes_of(self.rank, dim)
     x = w.cast(self, "f32")
     if order == 2:
-        return _with_ones(w, w.unary("sqrt", w.sum(w.mul(x, x), axes)), out)
+        return _with_ones(w, w.root(w.sum(w.mul(x, x), axes)), out)
     size = w.unary("abs", x)
     if order == math.inf:
         return _with_ones(w, w.reduce("max", size, axes)[0], out)
@@ -163,7 +167,17 @@ def vector_norm(w, out, self, ord=2, dim=None, keepdim=False, dtype=None, p=None
         return _with_ones(w, w.sum(size, axes), out)
     if order <= 0:
         refuse(f"the norm of order {order}")
-    return _with_ones(w, w.power(w.sum(w.power(size, order), axes), 1 / order), out)
+    return _with_ones(w, _norm_of_order(w, size, order, axes), out)
+
+
+def _norm_of_order(w, size: Value, order: float, axes) -> Value:
+    """With PyTorch's derivative where elements or all of them are 0: 0."""
+    at_zero = w.binary("eq", size, 0.0)
+    slope = w.select(at_zero, 0.0, w.mul(w.power(w.stop(size), order - 1), float(order)))
+    total = w.sum(w.with_slopes(w.power(w.stop(size), order), (size, slope)), axes)
+    norm = w.power(w.stop(total), 1 / order)
+    slope = w.select(w.binary("eq", norm, 0.0), 0.0, w.mul(w.power(norm, 1 - order), 1 / order))
+    return w.with_slopes(norm, (total, slope))
 
 
 @row("aten.logsumexp.default")
@@ -189,19 +203,20 @@ def ordered(w, x: Value, k: int, largest: bool) -> tuple[Value, Value]:
     if not isinstance(k, int) or not 1 <= k <= 1024:
         refuse(f"the {k} largest; Smelt finds 1 to 1024")
     key = w.stop(w.cast(x, "f32"))
-    key = key if largest else w.unary("neg", key)
+    if not largest:  # NaN comes after infinity, which counts as the largest number
+        key = w.binary("max", w.unary("neg", key), -LARGEST)
+        key = w.select(w.binary("eq", key, key), key, -math.inf)
     shape = x.shape[:-1] + (k,)
     values, places = w.node("top_k", [key], [("f32", shape), ("i32", shape)], f"k = {k}")
-    values = values if largest else w.unary("neg", values)
-    return _with_gradient(w, x, values, places)
+    return _with_gradient(w, x, values if largest else None, places)
 
 
-def _with_gradient(w, x: Value, values: Value, places: Value) -> tuple[Value, Value]:
-    """Derivatives pass through the elements that are picked along the last axis."""
+def _with_gradient(w, x: Value, values: Value | None, places: Value) -> tuple[Value, Value]:
+    """Derivatives pass through the elements that are picked along the last axis. None: values are not known yet."""
     from .indexing import element_places, pick
 
     places.low, places.high = 0, last_place(x.shape, [x.rank - 1])
-    if x.grad:
+    if x.grad or values is None:
         return pick(w, x, element_places(w, x.shape, x.rank - 1, places)), places
     return w.cast(values, x.dtype), places
 

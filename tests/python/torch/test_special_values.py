@@ -1,0 +1,222 @@
+"""Values at zeros, bounds, infinities and NaN, and derivatives where a function's parts have none, against PyTorch."""
+
+import functools
+import math
+
+import pytest
+import smelt
+import smelt.torch
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+INF, NAN = math.inf, math.nan
+SPECIAL = [0.0, -0.0, 1.0, -1.0, 3.0, -3.0, 6.0, -6.0, 0.5, -2.5, 20.0, -20.0]
+SPECIAL += [INF, -INF, NAN, 1e-40, 1e38, -1e38, 1e-38]
+CORNERS = [[0.0, -0.0, 1.0, -1.0], [3.0, -3.0, 6.0, -6.0], [0.0] * 4, [2.0, 2.0, 0.5, -2.0], [1.0] * 4]
+
+ELEMENTS = {
+    "relu": F.relu, "relu6": F.relu6, "hardtanh": F.hardtanh, "hardswish": F.hardswish, "hardsigmoid": F.hardsigmoid,
+    "leaky_relu": F.leaky_relu, "elu": F.elu, "selu": F.selu, "celu": F.celu, "softplus": F.softplus,
+    "softplus of beta": lambda x: F.softplus(x, beta=2.0), "logsigmoid": F.logsigmoid, "silu": F.silu,
+    "tanh": torch.tanh, "sigmoid": torch.sigmoid, "erf": torch.erf, "erfc": torch.erfc, "exp": torch.exp,
+    "expm1": torch.expm1, "abs": torch.abs, "sign": torch.sign, "square": torch.square, "sinc": torch.sinc,
+    "sin": torch.sin, "cos": torch.cos, "clamp": lambda x: x.clamp(0, 3), "clamp_min": lambda x: x.clamp(min=1),
+    "clamp_max": lambda x: x.clamp(max=-1), "clamp by tensors": lambda x: x.clamp(torch.zeros_like(x), torch.ones_like(x)),
+    "maximum": lambda x: torch.maximum(x, torch.zeros_like(x)), "minimum": lambda x: torch.minimum(x, x.flip(-1)),
+    "fmax": lambda x: torch.fmax(x, x.flip(-1)), "fmin": lambda x: torch.fmin(x, torch.zeros_like(x)),
+    "softshrink": F.softshrink, "hardshrink": F.hardshrink, "threshold": lambda x: F.threshold(x, 1.0, 5.0),
+    "cube": lambda x: x**3, "1.5": lambda x: x.abs() ** 1.5, "-2": lambda x: (x.abs() + 1) ** -2,
+    "xlogy": lambda x: torch.xlogy(x, x.detach().abs()), "xlogy's second": lambda x: torch.xlogy(torch.zeros_like(x), x.abs() + 1),
+    "logaddexp": lambda x: torch.logaddexp(x, torch.zeros_like(x)), "nan_to_num": lambda x: x.nan_to_num(),
+    "floor": torch.floor, "isnan": lambda x: x.isnan().float(), "prelu": lambda x: F.prelu(x, torch.full((1,), 0.3)),
+    "hinge": lambda x: F.hinge_embedding_loss(x, -torch.ones_like(x), margin=0.0, reduction="none"),
+    "smooth_l1": lambda x: F.smooth_l1_loss(x, torch.zeros_like(x), reduction="none"),
+    "huber": lambda x: F.huber_loss(x, torch.zeros_like(x), reduction="none"),
+    "l1": lambda x: F.l1_loss(x, torch.ones_like(x), reduction="none"),
+    "bce": lambda x: F.binary_cross_entropy_with_logits(x, torch.ones_like(x) * 0.5, reduction="none"),
+}  # fmt: skip
+VALUES_ALONE = {
+    "log": torch.log, "log1p": torch.log1p, "sqrt": torch.sqrt, "rsqrt": torch.rsqrt, "reciprocal": torch.reciprocal,
+    "power": lambda x: torch.pow(x, x.flip(-1)), "whole powers": lambda x: torch.pow(x, x.flip(-1).round()),
+    "half": lambda x: x**0.5, "-1": lambda x: x**-1,
+}  # fmt: skip
+ROWS = {
+    "max": lambda x: x.max(-1).values, "min": lambda x: x.min(-1).values, "amax": lambda x: x.amax(-1),
+    "amin": lambda x: x.amin(-1), "topk": lambda x: x.topk(2).values, "least": lambda x: x.topk(2, largest=False).values,
+    "sort": lambda x: x.sort(-1).values, "norm": lambda x: x.norm(dim=-1), "norm of 1.5": lambda x: x.norm(p=1.5, dim=-1),
+    "norm of 3": lambda x: x.norm(p=3, dim=-1), "norm of 1": lambda x: x.norm(p=1, dim=-1),
+    "norm of inf": lambda x: x.norm(p=INF, dim=-1), "normalize": lambda x: F.normalize(x, dim=-1), "std": lambda x: x.std(-1),
+    "var": lambda x: x.var(-1), "softmax": lambda x: x.softmax(-1), "log_softmax": lambda x: x.log_softmax(-1),
+    "logsumexp": lambda x: x.logsumexp(-1), "cosine": lambda x: F.cosine_similarity(x, torch.ones_like(x), dim=-1),
+}  # fmt: skip
+SUMS = {"sum": lambda x: x.sum(-1), "mean": lambda x: x.mean(-1)}
+"""By themselves: with a variance of the same rows beside them they are made of it."""
+UNORDERED = ("topk", "least")
+"""Which of equal elements they take PyTorch leaves open."""
+ORDERED = {name: function for name, function in ROWS.items() if name not in UNORDERED}
+PLACES = {
+    "argmax": lambda x: x.argmax(-1), "argmin": lambda x: x.argmin(-1), "max's place": lambda x: x.max(-1).indices,
+    "min's place": lambda x: x.min(-1).indices,
+}  # fmt: skip
+SPECIAL_ROWS = [
+    [1.0, NAN, 2.0, 0.5], [NAN, NAN, 1.0, INF], [-INF, -INF, -INF, -INF], [-INF, 1.0, 2.0, -INF], [0.0, -1.0, NAN, -INF],
+    [2.0, 2.0, 1.0, 2.0], [-1.0, -3.0, -3.0, -1.0], [1e18, -1e17, 1.0, 0.0],
+]  # fmt: skip
+
+
+class Each(nn.Module):
+    """Every function, of the input or of a parameter of its own."""
+
+    def __init__(self, functions, parameters=None):
+        super().__init__()
+        self.functions = functions
+        if parameters is not None:
+            self.parts = nn.ParameterList([nn.Parameter(torch.tensor(parameters)) for _ in functions])
+
+    def forward(self, x):
+        return {str(i): f(x) for i, f in enumerate(self.functions.values())}
+
+
+class Loss(Each):
+    def forward(self, x):
+        return {"loss": sum((f(w) * x).sum() for f, w in zip(self.functions.values(), self.parts))}
+
+
+@functools.lru_cache(maxsize=None)
+def values(kind):
+    """Found and expected by the function's name."""
+    functions, x = {
+        "elements": ({**ELEMENTS, **VALUES_ALONE}, [SPECIAL]),
+        "rows": ({**ROWS, **PLACES}, SPECIAL_ROWS),
+        "sums": (SUMS, SPECIAL_ROWS),
+    }[kind]
+    module, x = Each(functions), torch.tensor(x)
+    found = smelt.torch.compile_module(module, x).session().run(x=x)
+    expected = module(x)
+    return {name: (found[f"output.{i}"], expected[str(i)]) for i, name in enumerate(functions)}
+
+
+@functools.lru_cache(maxsize=None)
+def gradients():
+    functions = {**ELEMENTS, **ORDERED, **SUMS}
+    module, x = Loss(functions, CORNERS), torch.ones(())
+    start = torch.tensor(CORNERS)
+    module(x)["loss"].backward()
+    session = smelt.torch.compile_module(module, x, mode="train", optimizer=smelt.SGD(lr=1.0)).session()
+    session.step(lr=1.0, x=x)
+    state = session.state_dict()
+    return {
+        name: (start - state[f"parts.{i}"], torch.zeros_like(start) if w.grad is None else w.grad)
+        for i, (name, w) in enumerate(zip(functions, module.parts))
+    }
+
+
+def check(found, expected, digits):
+    found, expected = found.float(), expected.float()
+    assert found.shape == expected.shape
+    same = (found == expected) | (found.isnan() & expected.isnan())
+    near = (found - expected).abs() <= digits * expected.abs() + 1e-37
+    assert bool((same | near).all()), f"expected {expected.tolist()}, found {found.tolist()}"
+
+
+@pytest.mark.parametrize("name", {**ELEMENTS, **VALUES_ALONE})
+def test_values(name):
+    check(*values("elements")[name], 1e-5)
+
+
+@pytest.mark.parametrize("name", {**ROWS, **PLACES})
+def test_rows(name):
+    check(*values("rows")[name], 1e-5)
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_sums(name):
+    check(*values("sums")[name], 1e-5)
+
+
+@pytest.mark.parametrize("name", {**ELEMENTS, **ORDERED, **SUMS})
+def test_gradients(name):
+    found, expected = gradients()[name]
+    assert bool(((found - expected).abs() <= 3e-6 * (1 + expected.abs())).all()), f"expected {expected}, found {found}"
+
+
+def log_of_softmax(shift, **kind):
+    torch.manual_seed(0)
+    x, y = torch.randn(64, 10) * 5, torch.randint(0, 10, (64,))
+    x[torch.arange(64), y] += 25
+
+    class Both(nn.Module):
+        def forward(self, x, y):
+            return F.log_softmax(x, -1), F.cross_entropy(x, y, **kind)
+
+    x, module = x + shift, Both()
+    found = list(smelt.torch.compile_module(module, dict(x=x, y=y)).session().run(x=x, y=y).values())
+    return found, module(x.double(), y)
+
+
+SHIFTS = [(shift, {}) for shift in (0.0, 300.0, 3000.0, 1e7, -1e7)] + [(3000.0, {"label_smoothing": 0.1})]
+
+
+@pytest.mark.parametrize("shift, kind", SHIFTS)
+def test_logits_with_a_common_part_keep_their_digits(shift, kind):
+    for found, expected in zip(*log_of_softmax(shift, **kind)):
+        assert float((found - expected).abs().max()) <= 1e-5 + 3e-7 * float(expected.abs().max())
+
+
+def test_logits_with_a_common_part_have_the_same_gradient():
+    class Model(nn.Module):
+        def __init__(self, shift):
+            super().__init__()
+            self.w = nn.Parameter(torch.tensor([[1.0, 3.0, 2.0, -4.0]]) + shift)
+
+        def forward(self, y):
+            return {"loss": F.cross_entropy(self.w, y)}
+
+    y = torch.tensor([1])
+    for shift in (0.0, 4096.0):
+        session = smelt.torch.compile_module(Model(shift), y, mode="train", optimizer=smelt.SGD(lr=1.0)).session()
+        norm = session.step(lr=1.0, y=y).gradient_norm
+        model = Model(shift)
+        model(y)["loss"].backward()
+        assert abs(norm - float(model.w.grad.norm())) <= 1e-6
+
+
+@pytest.mark.parametrize("shape", ((1, 1, 4, 4), (2, 2, 8, 8)))
+def test_a_query_that_sees_no_key(shape):
+    """NaN of a softmax that is written out, zeros of scaled_dot_product_attention."""
+
+    class Written(nn.Module):
+        def forward(self, x, m):
+            whole = F.scaled_dot_product_attention(x, x, x, m)
+            return (x @ x.mT).masked_fill(~m, -INF).softmax(-1) @ x, whole
+
+    torch.manual_seed(0)
+    x, m = torch.randn(*shape), torch.ones(shape[0], 1, shape[2], shape[2]).bool()
+    m[:, :, 1] = False
+    found = smelt.torch.compile_module(Written(), dict(x=x, m=m)).session().run(x=x, m=m)
+    for one, expected in zip(found.values(), Written()(x, m)):
+        assert torch.allclose(one, expected, 1e-5, 1e-6, equal_nan=True)
+
+
+def test_the_tail_of_erfc():
+    class Tail(nn.Module):
+        def forward(self, x):
+            return torch.erfc(x), torch.erfc(x).log()
+
+    x = torch.linspace(-4, 9, 500)
+    found = smelt.torch.compile_module(Tail(), x).session().run(x=x)
+    (value, log), (exact, exact_log) = found.values(), Tail()(x.double())
+    assert bool(((value - exact).abs() <= 1e-6 * exact).all())
+    assert bool(((log - exact_log).abs() <= 1e-6 + 1e-6 * exact_log.abs()).all())
+
+
+def test_angles_of_any_size():
+    class Circle(nn.Module):
+        def forward(self, x):
+            return x.sin(), x.cos()
+
+    x = torch.tensor([1e9, 1e10, -3e12, 1e14, 1e20, 3e38, -2.5e38, INF, NAN])
+    found = smelt.torch.compile_module(Circle(), x).session().run(x=x)
+    for one, expected in zip(found.values(), Circle()(x.double())):
+        assert torch.allclose(one, expected.float(), 0, 2e-7, equal_nan=True)
