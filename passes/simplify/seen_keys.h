@@ -13,7 +13,8 @@ bool every_query_sees_a_key(const Value* seen);
 /// Whether a score of the attention may become -inf: by a constant of the body, or by numbers that it reads.
 bool may_mask(const Node& attention);
 /// Whether all scores of a query may be -inf: where a mask is not proven to leave each query a key, and its
-/// -inf comes from a constant, an input, a logarithm or a quotient. Weights, products and sums count as finite.
+/// -inf comes from a constant, an input, a logarithm or a quotient. Weights, products and sums count as
+/// finite.
 bool may_see_no_key(const Node& attention);
 
 }  // namespace smelt
