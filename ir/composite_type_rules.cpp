@@ -40,8 +40,9 @@ Types infer_with_slopes(const Context& c) {
 }
 
 Types infer_sort(const Context& c) {
-  if (c.type(0).rank() < 1 || (c.type(0).dtype != DType::f32 && c.type(0).dtype != DType::i32))
-    fail("sort: operand 0 is {}, expected rows of f32 or i32; convert it", str(c.type(0)));
+  const DType dtype = c.type(0).dtype;
+  if (c.type(0).rank() < 1 || (dtype != DType::f32 && dtype != DType::i32 && dtype != DType::i64))
+    fail("sort: operand 0 is {}, expected rows of f32, i32 or i64; convert it", str(c.type(0)));
   return {c.type(0), {DType::i32, c.type(0).shape}};
 }
 

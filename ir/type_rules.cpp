@@ -185,8 +185,9 @@ Types infer_scatter(const Context& c) {
 }
 
 Types infer_scan(const Context& c) {
-  if (c.type(0).dtype != DType::f32 && c.type(0).dtype != DType::i32)
-    fail("scan: operand 0 is {}, expected f32 or i32; convert it", str(c.type(0)));
+  const DType dtype = c.type(0).dtype;
+  if (dtype != DType::f32 && dtype != DType::i32 && dtype != DType::i64)
+    fail("scan: operand 0 is {}, expected f32, i32 or i64; convert it", str(c.type(0)));
   return {c.type(0)};
 }
 

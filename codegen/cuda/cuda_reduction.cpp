@@ -25,15 +25,15 @@ CudaReduction::CudaReduction(ReduceOp op, DType element, bool fast, bool own_for
       element_(row_.domain == Domain::reals ? CudaKind::real
                                             : std::max(cuda_kind(element), CudaKind::integer)),
       fast_(fast),
-      own_forms_(own_forms) {}
+      own_forms_(own_forms && (element_ != CudaKind::wide || row_.state.size() > 1 || op == ReduceOp::add)) {}
 
 CudaKind CudaReduction::kind(size_t scalar) const {
   return row_.state[scalar] == ReduceType::index ? CudaKind::integer : element_;
 }
 
 CudaValue CudaReduction::leaf(const ReductionStep& step, const Leaves& leaves) const {
-  const bool real = element_ == CudaKind::real;
-  const DType type = real ? DType::f32 : DType::i32;
+  const bool real = element_ == CudaKind::real, wide = element_ == CudaKind::wide;
+  const DType type = real ? DType::f32 : wide ? DType::i64 : DType::i32;
   switch (step.kind) {
     case ReductionKind::element:
       return {leaves.element, element_};
@@ -48,9 +48,9 @@ CudaValue CudaReduction::leaf(const ReductionStep& step, const Leaves& leaves) c
     case ReductionKind::index:
       return {fmt::format("{}", static_cast<int>(step.number)), CudaKind::integer};
     case ReductionKind::lowest:
-      return {real ? "-sm_infinity()" : "-2147483647 - 1", element_};
+      return {real ? "-sm_infinity()" : wide ? "-9223372036854775807ll - 1" : "-2147483647 - 1", element_};
     case ReductionKind::highest:
-      return {real ? "sm_infinity()" : "2147483647", element_};
+      return {real ? "sm_infinity()" : wide ? "9223372036854775807ll" : "2147483647", element_};
     case ReductionKind::operation:
       break;
   }

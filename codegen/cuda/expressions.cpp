@@ -24,6 +24,12 @@ std::string int_text(double number) {
   return x < 0 ? fmt::format("({})", x) : fmt::format("{}", x);
 }
 
+std::string wide_text(double number) {
+  const auto x = static_cast<int64_t>(number);
+  if (x == INT64_MIN) return "(-9223372036854775807ll - 1)";
+  return x < 0 ? fmt::format("({}ll)", x) : fmt::format("{}ll", x);
+}
+
 CudaKind common_kind(Domain domain, std::span<const CudaValue> operands) {
   if (domain == Domain::flags) return CudaKind::flag;
   if (domain == Domain::reals) return CudaKind::real;
@@ -33,22 +39,30 @@ CudaKind common_kind(Domain domain, std::span<const CudaValue> operands) {
 }
 
 std::string_view pattern_of(const ScalarOpInfo& row, CudaKind kind, bool fast) {
-  const std::string_view own = kind == CudaKind::flag      ? row.cuda_flag
-                               : kind == CudaKind::integer ? row.cuda_integer
-                               : fast                      ? row.cuda_fast
-                                                           : "";
+  const std::string_view own = kind == CudaKind::flag   ? row.cuda_flag
+                               : kind != CudaKind::real ? row.cuda_integer
+                               : fast                   ? row.cuda_fast
+                                                        : "";
   return own.empty() ? row.cuda : own;
+}
+
+/// sm_max becomes sm_wide_max: the helper for integers of 64 bits.
+std::string with_wide_helper(std::string_view pattern) {
+  std::string text(pattern);
+  if (text.starts_with("sm_")) text.insert(3, "wide_");
+  return text;
 }
 
 }  // namespace
 
 CudaKind cuda_kind(DType type) {
   if (type == DType::boolean) return CudaKind::flag;
+  if (type == DType::i64) return CudaKind::wide;
   return is_float(type) ? CudaKind::real : CudaKind::integer;
 }
 
 std::string_view cuda_type(CudaKind kind) {
-  constexpr std::string_view kTypes[] = {"bool", "int", "float"};
+  constexpr std::string_view kTypes[] = {"bool", "int", "long long", "float"};
   return kTypes[static_cast<size_t>(kind)];
 }
 
@@ -57,12 +71,15 @@ std::string coerce(const CudaValue& value, CudaKind kind) {
   if (kind == CudaKind::flag) return fmt::format("({} != 0)", value.text);
   if (kind == CudaKind::integer && value.kind == CudaKind::real)
     return fmt::format("__float2int_rz({})", value.text);
+  if (kind == CudaKind::wide && value.kind == CudaKind::real)
+    return fmt::format("__float2ll_rz({})", value.text);
   return fmt::format("({}){}", cuda_type(kind), value.text);
 }
 
 CudaValue cuda_number(double number, DType type) {
   const CudaKind kind = cuda_kind(type);
   if (kind == CudaKind::flag) return {number != 0 ? "true" : "false", kind};
+  if (kind == CudaKind::wide) return {wide_text(number), kind};
   return {kind == CudaKind::real ? float_text(number) : int_text(number), kind};
 }
 
@@ -90,7 +107,9 @@ CudaValue cuda_apply(ScalarOp op, std::span<const CudaValue> operands, bool fast
   std::vector<std::string> texts;
   for (size_t i = 0; i < operands.size(); ++i)
     texts.push_back(coerce(operands[i], i < conditions ? CudaKind::flag : kind));
-  return {fill_pattern(pattern_of(row, kind, fast), texts), row.flag ? CudaKind::flag : kind};
+  std::string pattern(pattern_of(row, kind, fast));
+  if (kind == CudaKind::wide) pattern = with_wide_helper(pattern);
+  return {fill_pattern(pattern, texts), row.flag ? CudaKind::flag : kind};
 }
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// Scalar operations as CUDA text. Values are computed as bool, int or float, as on the CPU.
+// Scalar operations as CUDA text. Values are computed as bool, int, long long or float, as on the CPU.
 #pragma once
 
 #include <initializer_list>
@@ -11,7 +11,7 @@
 
 namespace smelt {
 
-enum class CudaKind : uint8_t { flag, integer, real };
+enum class CudaKind : uint8_t { flag, integer, wide, real };  // wide: an integer of 64 bits
 
 struct CudaValue {
   std::string text;  // a name, a literal or something in parentheses

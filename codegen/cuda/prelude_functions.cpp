@@ -98,6 +98,21 @@ SM int sm_div(int a, int b) { return b == 0 || (b == -1 && a == -2147483647 - 1)
 )";
 constexpr std::string_view kAbs = R"(SM int sm_abs(int a) { return a < 0 ? -a : a; }
 )";
+constexpr std::string_view kWideMax =
+    R"(SM long long sm_wide_max(long long a, long long b) { return a > b ? a : b; }
+)";
+constexpr std::string_view kWideMin =
+    R"(SM long long sm_wide_min(long long a, long long b) { return a < b ? a : b; }
+)";
+constexpr std::string_view kWideSign = R"(SM long long sm_wide_sign(long long a) { return (a > 0) - (a < 0); }
+)";
+constexpr std::string_view kWideDiv = R"(// Truncating; x / 0 = x.
+SM long long sm_wide_div(long long a, long long b) {
+  return b == 0 || (b == -1 && a == -9223372036854775807ll - 1) ? a : a / b;
+}
+)";
+constexpr std::string_view kWideAbs = R"(SM long long sm_wide_abs(long long a) { return a < 0 ? -a : a; }
+)";
 constexpr std::string_view kSine = R"(
 // The turns in x, without their whole number, where `part` is a part of 1 / (2 pi) of 28 bits: both are exact.
 SM double sm_turns(double x, double part) { return x * part - rint(x * part); }
@@ -236,6 +251,11 @@ constexpr PreludePiece kFunctionPieces[] = {
     {"sm_tangent", kTangent},
     {"sm_div", kDiv},
     {"sm_abs", kAbs},
+    {"sm_wide_max", kWideMax},
+    {"sm_wide_min", kWideMin},
+    {"sm_wide_sign", kWideSign},
+    {"sm_wide_div", kWideDiv},
+    {"sm_wide_abs", kWideAbs},
     {"sm_sine", kSine},
     {"sm_sin", kSin},
     {"sm_cos", kCos},

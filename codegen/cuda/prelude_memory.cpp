@@ -4,7 +4,8 @@
 namespace smelt {
 namespace {
 
-// ---- elements in memory: sm_get reads one as float, int or bool, sm_put rounds one into its place
+// ---- elements in memory: sm_get reads one as float, int, long long or bool, sm_put rounds one into its
+// place
 constexpr std::string_view kFloat = R"(SM float sm_get(float x) { return x; }
 SM void sm_put(float& to, float x) { to = x; }
 )";
@@ -15,8 +16,8 @@ constexpr std::string_view kInt = R"(SM int sm_get(int x) { return x; }
 SM void sm_put(int& to, int x) { to = x; }
 )";
 constexpr std::string_view kI64 = R"(typedef long long i64;
-SM int sm_get(i64 x) { return (int)x; }
-SM void sm_put(i64& to, int x) { to = x; }
+SM long long sm_get(i64 x) { return x; }
+SM void sm_put(i64& to, long long x) { to = x; }
 )";
 constexpr std::string_view kU16 = R"(typedef unsigned short u16;
 SM int sm_get(u16 x) { return x; }

@@ -68,16 +68,18 @@ constexpr std::string_view kColumnText =
 }
 )";
 
-/// Of f32 and of i32, which wraps around. NaN wins a maximum.
+/// Of f32, and of i32 and i64, which wrap around. NaN wins a maximum.
 std::string combine_text(const std::string& kind, DType dtype) {
   const bool real = dtype == DType::f32;
   if (kind == "max") return real ? "a != a ? a : b != b ? b : a > b ? a : b" : "a > b ? a : b";
   const char* const op = kind == "add" ? "+" : "*";
+  if (dtype == DType::i64) return fmt::format("(T)((unsigned long long)a {} (unsigned long long)b)", op);
   return real ? fmt::format("a {} b", op) : fmt::format("(int)((unsigned)a {} (unsigned)b)", op);
 }
 
 std::string identity_text(const std::string& kind, DType dtype) {
   if (kind != "max") return kind == "add" ? "0" : "1";
+  if (dtype == DType::i64) return "-9223372036854775807ll - 1";
   return dtype == DType::f32 ? "__uint_as_float(0xFF800000u)" : "-2147483647 - 1";
 }
 
@@ -85,8 +87,10 @@ std::string prelude(const std::string& kind, DType dtype, bool exclusive) {
   return fmt::format(
       "typedef {0} T;\n#define kIdentity ((T)({1}))\nconstexpr bool kExclusive = {2};\n"
       "__device__ __forceinline__ T combine(T a, T b) {{ return {3}; }}\n",
-      dtype == DType::f32 ? "float" : "int", identity_text(kind, dtype), exclusive,
-      combine_text(kind, dtype));
+      dtype == DType::f32   ? "float"
+      : dtype == DType::i64 ? "long long"
+                            : "int",
+      identity_text(kind, dtype), exclusive, combine_text(kind, dtype));
 }
 
 KernelCode kernel_of_scan(std::string name, std::string source, int threads, Dim blocks) {

@@ -15,7 +15,11 @@ using Kind = Instruction::Kind;
 /// reductions, and of accumulations.
 constexpr int64_t kReductionWords = 12000, kAccumulationWords = 11 << 10;
 
-int64_t scalars_of(const Instruction& reduce) { return std::ssize(info(reduce.reduce_op).state); }
+/// Words of a state: a scalar of 64 bits takes two.
+int64_t words_of(const Instruction& reduce) {
+  const int64_t scalars = std::ssize(info(reduce.reduce_op).state);
+  return reduce.dtype == DType::i64 ? 2 * scalars : scalars;
+}
 
 /// A round that holds one column of everything, and as many more as halving leaves.
 void set_round(Kernel& kernel, std::span<const int> ids, int round, int64_t words_of_column) {
@@ -36,7 +40,7 @@ void exchange_reductions(Kernel& kernel, const KernelBlock& block) {
   int64_t words = 0;
   for (const int id : block.instructions) {
     if (kernel.instructions[id].kind != Kind::reduce) continue;
-    const int64_t more = scalars_of(kernel.instructions[id]) * scalar;
+    const int64_t more = words_of(kernel.instructions[id]) * scalar;
     if (!round_ids.empty() && words + more > kReductionWords) {
       set_round(kernel, round_ids, round++, words);
       round_ids.clear(), words = 0;

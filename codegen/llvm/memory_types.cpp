@@ -29,12 +29,14 @@ llvm::Type* MemoryTypes::element(DType type) const {
 
 ComputeKind MemoryTypes::kind(DType type) {
   if (type == DType::boolean) return ComputeKind::flag;
+  if (type == DType::i64) return ComputeKind::wide;
   return is_float(type) ? ComputeKind::real : ComputeKind::integer;
 }
 
 llvm::Type* MemoryTypes::computed(DType type) const {
   const ComputeKind kind = MemoryTypes::kind(type);
   if (kind == ComputeKind::flag) return b.getInt1Ty();
+  if (kind == ComputeKind::wide) return b.getInt64Ty();
   return kind == ComputeKind::real ? b.getFloatTy() : b.getInt32Ty();
 }
 
@@ -43,11 +45,10 @@ V MemoryTypes::unpack(V raw, DType type) {
   switch (type) {
     case DType::f32:
     case DType::i32:
+    case DType::i64:
       return raw;
     case DType::f64:
       return b.CreateFPTrunc(raw, target);
-    case DType::i64:
-      return b.CreateTrunc(raw, target);
     case DType::u16:
     case DType::u8:
       return b.CreateZExt(raw, target);
@@ -71,11 +72,10 @@ V MemoryTypes::pack(V value, DType type, bool exact) {
   switch (type) {
     case DType::f32:
     case DType::i32:
+    case DType::i64:
       return value;
     case DType::f64:
       return b.CreateFPExt(value, target);
-    case DType::i64:
-      return b.CreateSExt(value, target);
     case DType::u16:
     case DType::u8:
     case DType::i8:

@@ -1,5 +1,5 @@
-// Between what lies in memory and what is computed with: bf16 and f16 become f32, small integers i32, bytes
-// flags.
+// Conversions between memory and registers: bf16, f16 and f64 are computed as f32, integers of up to 32 bits
+// as i32, i64 as itself, bytes of booleans as flags.
 #pragma once
 
 #include "codegen/llvm/scalar_math.h"

@@ -15,12 +15,12 @@ namespace {
 
 llvm::Constant* lowest(llvm::Type* type) {
   if (type->isFPOrFPVectorTy()) return llvm::ConstantFP::getInfinity(type, true);
-  return llvm::ConstantInt::getSigned(type, INT32_MIN);
+  return llvm::ConstantInt::get(type, llvm::APInt::getSignedMinValue(type->getScalarSizeInBits()));
 }
 
 llvm::Constant* highest(llvm::Type* type) {
   if (type->isFPOrFPVectorTy()) return llvm::ConstantFP::getInfinity(type, false);
-  return llvm::ConstantInt::getSigned(type, INT32_MAX);
+  return llvm::ConstantInt::get(type, llvm::APInt::getSignedMaxValue(type->getScalarSizeInBits()));
 }
 
 llvm::Constant* number(llvm::Type* type, double value) {

@@ -24,13 +24,15 @@ llvm::Type* lanes_of(llvm::Type* element, int width) {
 ComputeKind kind_of(const llvm::Value* value) {
   const llvm::Type* type = value->getType()->getScalarType();
   if (type->isFloatTy()) return ComputeKind::real;
+  if (type->isIntegerTy(64)) return ComputeKind::wide;
   return type->isIntegerTy(1) ? ComputeKind::flag : ComputeKind::integer;
 }
 
 V ScalarBuilder::constant(V like, double number) { return llvm::ConstantFP::get(like->getType(), number); }
 
 V ScalarBuilder::integer(V like, int64_t number) {
-  return llvm::ConstantInt::getSigned(with_element(like->getType(), b.getInt32Ty()), number);
+  llvm::Type* element = kind_of(like) == ComputeKind::wide ? b.getInt64Ty() : b.getInt32Ty();
+  return llvm::ConstantInt::getSigned(with_element(like->getType(), element), number);
 }
 
 V ScalarBuilder::widen(V value, int width) {
@@ -40,16 +42,17 @@ V ScalarBuilder::widen(V value, int width) {
 V ScalarBuilder::coerce(V value, ComputeKind kind) {
   const ComputeKind from = kind_of(value);
   llvm::Type* real = with_element(value->getType(), b.getFloatTy());
-  llvm::Type* whole = with_element(value->getType(), b.getInt32Ty());
+  llvm::Type* whole =
+      with_element(value->getType(), kind == ComputeKind::wide ? b.getInt64Ty() : b.getInt32Ty());
   if (from == kind) return value;
   if (kind == ComputeKind::flag)
     return from == ComputeKind::real ? b.CreateFCmpUNE(value, constant(value, 0))
                                      : b.CreateICmpNE(value, integer(value, 0));
   if (kind == ComputeKind::real)
     return from == ComputeKind::flag ? b.CreateUIToFP(value, real) : b.CreateSIToFP(value, real);
-  return from == ComputeKind::flag
-             ? b.CreateZExt(value, whole)
-             : b.CreateIntrinsic(intrinsic::fptosi_sat, {whole, value->getType()}, {value});
+  if (from == ComputeKind::real)
+    return b.CreateIntrinsic(intrinsic::fptosi_sat, {whole, value->getType()}, {value});
+  return from == ComputeKind::flag ? b.CreateZExt(value, whole) : b.CreateSExtOrTrunc(value, whole);
 }
 
 namespace {
@@ -73,7 +76,9 @@ void ScalarBuilder::unify(Domain domain, llvm::MutableArrayRef<V> values) {
 /// Flags are compared as 0 and 1.
 V ScalarBuilder::compare(V x, V y, CmpInst::Predicate real, CmpInst::Predicate whole) {
   if (kind_of(x) == ComputeKind::real) return b.CreateFCmp(real, x, y);
-  return b.CreateICmp(whole, coerce(x, ComputeKind::integer), coerce(y, ComputeKind::integer));
+  if (kind_of(x) == ComputeKind::flag)
+    x = coerce(x, ComputeKind::integer), y = coerce(y, ComputeKind::integer);
+  return b.CreateICmp(whole, x, y);
 }
 
 // ---- steps of functions

@@ -1,5 +1,5 @@
 // What the LLVM code of scalar operations is built of, on scalars and on vectors alike: kinds, widths,
-// constants, and the steps that several functions take. Values are f32, i32 or i1 (flags).
+// constants, and the steps that several functions take. Values are f32, i32, i64 or i1 (flags).
 #pragma once
 
 #include <initializer_list>
@@ -10,7 +10,7 @@
 namespace smelt {
 
 /// What a value is computed in.
-enum class ComputeKind : uint8_t { flag, integer, real };
+enum class ComputeKind : uint8_t { flag, integer, wide, real };  // wide: an integer of 64 bits
 ComputeKind kind_of(const llvm::Value* value);
 
 /// `type`'s shape (scalar or vector) with other elements.
@@ -29,6 +29,7 @@ class ScalarBuilder {
   /// As many lanes as `width`; one lane is a scalar.
   V widen(V value, int width);
   V constant(V like, double number);
+  /// Of 64 bits where `like` is, else of 32.
   V integer(V like, int64_t number);
   /// value > high ? high : value < low ? low : value; NaN passes.
   V clamp(V value, double low, double high);

@@ -65,7 +65,8 @@ V ScalarMath::mul(V x, V y) {
 /// Integers: truncating; x / 0 = x, because lanes that are switched off may divide by anything.
 V ScalarMath::div(V x, V y) {
   if (is_real(x)) return b.CreateFDiv(x, y);
-  V overflow = b.CreateAnd(b.CreateICmpEQ(y, integer(y, -1)), b.CreateICmpEQ(x, integer(x, INT32_MIN)));
+  const int64_t least = kind_of(x) == ComputeKind::wide ? INT64_MIN : INT32_MIN;
+  V overflow = b.CreateAnd(b.CreateICmpEQ(y, integer(y, -1)), b.CreateICmpEQ(x, integer(x, least)));
   V safe = b.CreateSelect(b.CreateOr(overflow, b.CreateICmpEQ(y, integer(y, 0))), integer(y, 1), y);
   return b.CreateSDiv(x, safe);
 }

@@ -142,8 +142,8 @@ void ProgramBuilder::begin_entry(const Graph& graph) {
 std::optional<IndexBounds> ProgramBuilder::indices(const Value& value) const {
   if (is_float(value.dtype()) || value.dtype() == DType::boolean) return {};
   const IndexRange range = ranges_->at(&value);
-  const bool any = range.least == INT32_MIN && range.most == INT32_MAX;
-  if (any) return {};
+  const bool all = range.least == INT32_MIN && range.most == INT32_MAX;
+  if (all || range.least < INT32_MIN || range.most > INT32_MAX) return {};
   return IndexBounds{range.least, range.below.value_or(Dim(range.most + 1)), range.beside};
 }
 

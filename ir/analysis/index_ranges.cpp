@@ -18,6 +18,7 @@ bool has_range(DType type) { return !is_float(type); }
 
 IndexRange any_of(DType type) {
   if (type == DType::boolean) return {0, 1};
+  if (type == DType::i64) return {INT64_MIN, INT64_MAX};
   return {kLeast, kMost};
 }
 
@@ -53,8 +54,34 @@ MaybeReals numbers_of(const Node& constant) {
 
 /// Numbers are converted to integers by leaving out what is behind the point.
 MaybeRange truncated(const MaybeReals& x) {
-  if (!x) return std::nullopt;
-  return in_32_bits(static_cast<int64_t>(x->least), static_cast<int64_t>(x->most));
+  if (!x || !(std::abs(x->least) < 0x1p62 && std::abs(x->most) < 0x1p62)) return std::nullopt;
+  return in_bits_of(DType::i32, static_cast<int64_t>(x->least), static_cast<int64_t>(x->most));
+}
+
+/// The numbers that a conversion to an integer type leaves as they are.
+IndexRange kept_by(DType type) {
+  switch (type) {
+    case DType::u8:
+      return {0, UINT8_MAX};
+    case DType::u16:
+      return {0, UINT16_MAX};
+    case DType::i8:
+      return {INT8_MIN, INT8_MAX};
+    default:
+      return any_of(type);
+  }
+}
+
+/// Whether it is an input of an entry whose integers of 64 bits a session refuses where 32 do not hold them.
+bool is_checked(const Node& input) {
+  const auto is_own = [&](const auto& graph) { return graph.get() == &input.graph(); };
+  return input.result()->dtype() == DType::i64 && std::ranges::any_of(input.graph().module().graphs, is_own);
+}
+
+/// Nothing is said of numbers that may not fit the narrower type: they wrap around.
+IndexRange narrowed(const IndexRange& range, DType type) {
+  const IndexRange all = hull(range), kept = kept_by(type);
+  return all.least >= kept.least && all.most <= kept.most ? range : any_of(type);
 }
 
 }  // namespace
@@ -160,7 +187,8 @@ MaybeRange IndexRanges::of(const Value& value) {
       return of_some(at(node.operand(0)));
     case Op::convert:
       if (value.dtype() == DType::boolean) return std::nullopt;
-      return has_range(node.operand(0)->dtype()) ? at(node.operand(0)) : truncated(reals(node.operand(0)));
+      if (!has_range(node.operand(0)->dtype())) return truncated(reals(node.operand(0)));
+      return narrowed(at(node.operand(0)), value.dtype());
     case Op::concat: {
       IndexRange all = at(node.operand(0));
       for (const Value* operand : node.operands().drop_front()) all = either(all, at(operand));
@@ -199,7 +227,7 @@ MaybeRange IndexRanges::of_constant(const Node& node) {
 
 MaybeRange IndexRanges::of_input(const Node& node) const {
   const auto ids = id_range(node);
-  if (!ids || ids->below < 1) return std::nullopt;
+  if (!ids || ids->below < 1) return is_checked(node) ? MaybeRange({kLeast, kMost}) : std::nullopt;
   return IndexRange{.least = ids->least, .most = ids->below - 1, .beside = ids->ignored};
 }
 
@@ -216,7 +244,7 @@ MaybeRange IndexRanges::of_pointwise(const Node& node) {
   if (!has_range(node.operand(0)->dtype())) return std::nullopt;
   const IndexRange x = hull(at(node.operand(0)));
   const IndexRange y = node.operands().size() > 1 ? hull(at(node.operand(1))) : IndexRange{};
-  return integer_result(node.scalar_op, x, y);
+  return integer_result(node.scalar_op, node.result()->dtype(), x, y);
 }
 
 /// What is never chosen says nothing.
@@ -260,8 +288,8 @@ MaybeRange IndexRanges::of_reduce(const Node& node, unsigned result) const {
   if (!node.is(ReduceOp::add)) return std::nullopt;
   const auto count = most_of(elements, graph_.module().symbols);
   if (!count || *count < 0 || *count > kMost) return std::nullopt;
-  return in_32_bits(std::min<int64_t>(0, *count * range.least), std::max<int64_t>(0, *count * range.most),
-                    false);
+  const Bound least = Bound{*count} * range.least, most = Bound{*count} * range.most;
+  return in_bits_of(x.dtype(), std::min<Bound>(0, least), std::max<Bound>(0, most));
 }
 
 MaybeReals IndexRanges::of_reals(const Value& value) {

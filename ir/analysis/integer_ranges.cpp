@@ -1,35 +1,43 @@
 #include "ir/analysis/integer_ranges.h"
 
 #include <algorithm>
-#include <cstdlib>
 
 namespace smelt {
 namespace {
 
 using MaybeRange = std::optional<IndexRange>;
 
+/// Whether arithmetic on sizes holds the number.
+bool is_small(int64_t x) { return x >= kLeastInteger && x <= kMostInteger; }
+
 /// Of x below a Dim and y of any kind, x + y is below that and the most of y.
 std::optional<Dim> below_sum(const IndexRange& x, const IndexRange& y) {
-  if (!x.below) return std::nullopt;
+  if (!x.below || !is_small(y.most)) return std::nullopt;
   return *x.below + Dim(y.most);
 }
 
-MaybeRange add(const IndexRange& x, const IndexRange& y) {
-  MaybeRange sum = in_32_bits(x.least + y.least, x.most + y.most);
+MaybeRange add(DType type, const IndexRange& x, const IndexRange& y) {
+  MaybeRange sum = in_bits_of(type, Bound{x.least} + y.least, Bound{x.most} + y.most);
   if (sum) sum->below = x.below ? below_sum(x, y) : below_sum(y, x);
   return sum;
 }
 
+MaybeRange subtract(DType type, const IndexRange& x, const IndexRange& y) {
+  MaybeRange difference = in_bits_of(type, Bound{x.least} - y.most, Bound{x.most} - y.least);
+  if (difference && x.below && is_small(y.least)) difference->below = *x.below - Dim(y.least);
+  return difference;
+}
+
 /// Of whole numbers below n, times a number c > 0: at most (n - 1) c.
 std::optional<Dim> below_product(const IndexRange& x, const IndexRange& y) {
-  if (!x.below || y.least != y.most || y.least < 1) return std::nullopt;
+  if (!x.below || y.least != y.most || y.least < 1 || !is_small(y.least)) return std::nullopt;
   return (*x.below - Dim(1)) * Dim(y.least) + Dim(1);
 }
 
-MaybeRange multiply(const IndexRange& x, const IndexRange& y) {
-  const auto [least, most] =
-      std::minmax({x.least * y.least, x.least * y.most, x.most * y.least, x.most * y.most});
-  MaybeRange product = in_32_bits(least, most);
+MaybeRange multiply(DType type, const IndexRange& x, const IndexRange& y) {
+  const auto [least, most] = std::minmax(
+      {Bound{x.least} * y.least, Bound{x.least} * y.most, Bound{x.most} * y.least, Bound{x.most} * y.most});
+  MaybeRange product = in_bits_of(type, least, most);
   if (product) product->below = x.below ? below_product(x, y) : below_product(y, x);
   return product;
 }
@@ -53,10 +61,10 @@ IndexRange smaller(const IndexRange& x, const IndexRange& y) {
           .below = x.below ? x.below : y.below};
 }
 
-MaybeRange absolute(const IndexRange& x) {
-  const int64_t most = std::max(std::abs(x.least), std::abs(x.most));
-  if (x.least <= 0 && x.most >= 0) return in_32_bits(0, most);
-  return in_32_bits(std::min(std::abs(x.least), std::abs(x.most)), most);
+MaybeRange absolute(DType type, const IndexRange& x) {
+  const auto size = [](int64_t number) { return number < 0 ? -Bound{number} : Bound{number}; };
+  const Bound least = std::min(size(x.least), size(x.most)), most = std::max(size(x.least), size(x.most));
+  return in_bits_of(type, x.least <= 0 && x.most >= 0 ? 0 : least, most);
 }
 
 int64_t sign(int64_t x) { return x < 0 ? -1 : x > 0; }
@@ -91,9 +99,11 @@ bool is_never_zero(const Dim& dim) {
   return least > 0;
 }
 
-MaybeRange in_32_bits(int64_t least, int64_t most, bool attained) {
-  if (least < kLeastInteger || most > kMostInteger) return std::nullopt;
-  return IndexRange{.least = least, .most = most, .attained = attained};
+MaybeRange in_bits_of(DType type, Bound least, Bound most) {
+  const bool wide = type == DType::i64;
+  if (least < (wide ? INT64_MIN : kLeastInteger) || most > (wide ? INT64_MAX : kMostInteger))
+    return std::nullopt;
+  return IndexRange{.least = static_cast<int64_t>(least), .most = static_cast<int64_t>(most)};
 }
 
 IndexRange hull(const IndexRange& x) {
@@ -118,20 +128,20 @@ IndexRange of_some(IndexRange range) {
   return range;
 }
 
-MaybeRange integer_result(ScalarOp op, const IndexRange& x, const IndexRange& y) {
+MaybeRange integer_result(ScalarOp op, DType type, const IndexRange& x, const IndexRange& y) {
   switch (op) {
     case ScalarOp::add:
-      return add(x, y);
+      return add(type, x, y);
     case ScalarOp::sub:
-      return add(x, {-y.most, -y.least});
+      return subtract(type, x, y);
     case ScalarOp::mul:
-      return multiply(x, y);
+      return multiply(type, x, y);
     case ScalarOp::div:
       return divide(x, y);
     case ScalarOp::neg:
-      return in_32_bits(-x.most, -x.least);
+      return in_bits_of(type, -Bound{x.most}, -Bound{x.least});
     case ScalarOp::abs:
-      return absolute(x);
+      return absolute(type, x);
     case ScalarOp::sign:
       return IndexRange{sign(x.least), sign(x.most)};
     case ScalarOp::floor:
@@ -151,9 +161,11 @@ MaybeRange part(const IndexRange& whole, ScalarOp op, const IndexRange& other) {
   IndexRange x = of_some(hull(whole));
   const IndexRange y = hull(other);
   if (equal || less || op == ScalarOp::le) {
+    if (less && y.most == INT64_MIN) return std::nullopt;
     x.most = std::min(x.most, y.most - less);
     if (!x.below && y.below) x.below = *y.below - Dim(less);
   }
+  if (more && y.least == INT64_MAX) return std::nullopt;
   if (equal || more || op == ScalarOp::ge) x.least = std::max(x.least, y.least + more);
   return x.least > x.most ? MaybeRange() : x;
 }

@@ -7,6 +7,8 @@
 #include "ir/evaluate/dual.h"
 #include "ir/evaluate/evaluator.h"
 #include "ir/evaluate/tensor_index.h"
+#include "ir/evaluate/whole_numbers.h"
+#include "runtime/error.h"
 
 namespace smelt::evaluation {
 
@@ -96,6 +98,16 @@ Arrays<S> evaluate_insert(const Call<S>& call);
 /// Writes operand 0 of an `update` node into `state`, whole or at its index operands.
 template <typename S>
 void apply_update(const Call<S>& call, Array<S>& state);
+
+/// The whole number as a scalar of the evaluator. Throws Error where a double does not hold it.
+template <typename S>
+S number_of_integer(const Node& node, int64_t x) {
+  if constexpr (!std::is_same_v<S, float>)
+    if (!is_double(x))
+      fail("{}: the result {} is a whole number that the evaluator, which computes in float64, does not hold",
+           node.describe(), x);
+  return S(static_cast<decltype(math::primal(S(0)))>(x));
+}
 
 /// Instantiates a template for every scalar that the evaluator runs over.
 #define SMELT_EVALUATE_ALL(function)                     \

@@ -13,11 +13,17 @@ template <typename S>
 S identity_of(const std::string& kind, DType dtype) {
   if (kind == "add") return S(0);
   if (kind == "mul") return S(1);
+  if (dtype == DType::i64) return S(static_cast<double>(std::numeric_limits<int64_t>::min()));
   return dtype == DType::i32 ? S(std::numeric_limits<int32_t>::min()) : math::lowest<S>();
 }
 
 template <typename S>
-S combined(const std::string& kind, const S& a, const S& b) {
+S combined(const Node& scan, const std::string& kind, const S& a, const S& b) {
+  const DType type = scan.result()->dtype();
+  if (kind != "max" && !is_float(type)) {
+    const ScalarOp op = kind == "add" ? ScalarOp::add : ScalarOp::mul;
+    return number_of_integer<S>(scan, *whole_result(op, type, {math::primal(a), math::primal(b), 0}));
+  }
   if (kind == "add") return a + b;
   return kind == "mul" ? a * b : math::maximum(a, b);
 }
@@ -44,7 +50,7 @@ Arrays<S> evaluate_scan(const Call<S>& call) {
       for (int64_t i = 0; i < view.size; ++i) {
         const int64_t at = (outer * view.size + i) * view.inner + inner;
         if (exclusive) result.data[at] = sum;
-        sum = combined(kind, sum, x.data[at]);
+        sum = combined(call.node, kind, sum, x.data[at]);
         if (!exclusive) result.data[at] = sum;
       }
     }

@@ -98,26 +98,48 @@ Array<S> map_reference(const Call<S>& call) {
 
 template <typename S>
 S converted(DType type, bool round, const S& x) {
-  if (type == DType::boolean) return S(math::truth(x) ? 1.0 : 0.0);
-  if (!is_float(type)) return math::truncate(x);
   return round ? S(static_cast<decltype(math::primal(x))>(round_to(type, math::primal(x)))) : x;
 }
 
 /// The derivative passes a rounding unchanged.
 template <>
 Dual<double> converted(DType type, bool round, const Dual<double>& x) {
-  const double value = converted(type, round, x.value);
-  return {value, is_float(type) ? x.tangent : 0};
+  return {converted(type, round, x.value), x.tangent};
+}
+
+/// An operand's elements as elements of an integer type or as flags.
+template <typename S>
+void convert_to_whole(const Node& node, Array<S>& array) {
+  const DType from = node.operand(0)->dtype(), to = node.result()->dtype();
+  for (S& x : array.data) {
+    const double value = math::primal(x);
+    x = to == DType::boolean ? S(math::truth(x) ? 1.0 : 0.0)
+                             : number_of_integer<S>(node, converted_to_integer(from, to, value));
+  }
+}
+
+/// Integer arithmetic wraps around as it does in kernels.
+template <typename S>
+Array<S> map_whole(const Call<S>& call) {
+  const Node& node = call.node;
+  const DType type = node.result()->dtype();
+  return map(call, [&](const S& a, const S& b, const S&) {
+    const std::array<double, 3> operands{math::primal(a), math::primal(b), 0};
+    return number_of_integer<S>(node, *whole_result(node.scalar_op, type, operands));
+  });
+}
+
+/// Whether the operation is arithmetic on integers.
+bool is_whole(const Node& node) {
+  const DType type = node.result()->dtype();
+  return !is_float(type) && type != DType::boolean && whole_result(node.scalar_op, type, {0, 1, 0});
 }
 
 }  // namespace
 
 template <typename S>
 Arrays<S> evaluate_pointwise(const Call<S>& call) {
-  Array<S> result = map_reference(call);
-  if (info(call.node.scalar_op).truncates && !is_float(call.node.result()->dtype()))
-    for (S& x : result.data) x = math::truncate(x);
-  return {std::move(result)};
+  return {is_whole(call.node) ? map_whole(call) : map_reference(call)};
 }
 
 template <typename S>
@@ -148,7 +170,8 @@ Arrays<S> evaluate_convert(const Call<S>& call) {
   Array<S> result = call.operand(0);
   const DType to = call.node.result()->dtype();
   const bool widens = call.node.operand(0)->dtype() == DType::boolean;  // exact in every type
-  if (!widens)
+  if (!widens && !is_float(to)) convert_to_whole(call.node, result);
+  if (!widens && is_float(to))
     for (S& x : result.data) x = converted(to, call.options.round, x);
   return {std::move(result)};
 }

@@ -41,10 +41,28 @@ Arrays<S> reduce(const Call<S>& call) {
   return results;
 }
 
+/// Sums of integers wrap around as they do in kernels.
+template <typename S>
+Arrays<S> sum_integers(const Call<S>& call) {
+  const Array<S>& x = call.operand(0);
+  const ReductionPlan plan(x.shape, call.node.ints_attr("axes"));
+  Array<S> result = call.zeros();
+  const DType type = call.node.result()->dtype() == DType::i64 ? DType::i64 : DType::i32;
+  for (size_t i = 0; i < plan.kept.size(); ++i) {
+    uint64_t sum = 0;
+    for (const int64_t at : plan.reduced)
+      sum += static_cast<uint64_t>(static_cast<int64_t>(math::primal(x.data[plan.kept[i] + at])));
+    result.data[i] = number_of_integer<S>(call.node, wrapped(type, static_cast<int64_t>(sum)));
+  }
+  return {std::move(result)};
+}
+
 }  // namespace
 
 template <typename S>
 Arrays<S> evaluate_reduce(const Call<S>& call) {
+  const DType type = call.node.result()->dtype();
+  if (call.node.is(ReduceOp::add) && !is_float(type) && type != DType::boolean) return sum_integers(call);
   switch (call.node.reduce_op) {
 #define SMELT_REDUCE(name) \
   case ReduceOp::name:     \

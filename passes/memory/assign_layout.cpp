@@ -83,10 +83,12 @@ class Assigner {
         return append(static_cast<float>(value));
       case DType::i32:
         return append(static_cast<int32_t>(value));
+      case DType::i64:
+        return append(static_cast<int64_t>(value));
       case DType::boolean:
         return append(static_cast<uint8_t>(value != 0));
       default:
-        fail("a constant table of {} has no place in a plan; use f32, i32 or bool", name(buffer.dtype));
+        fail("a constant table of {} has no place in a plan; use f32, i32, i64 or bool", name(buffer.dtype));
     }
   }
 

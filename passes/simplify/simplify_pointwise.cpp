@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "ir/evaluate/scalar_reference.h"
+#include "ir/evaluate/whole_numbers.h"
 #include "llvm/ADT/STLExtras.h"
 #include "passes/simplify/simplify_rules.h"
 
@@ -19,15 +20,17 @@ bool surely_finite(const Value* value) {
 // ---- constants
 
 Value* fold(GraphBuilder& b, const Node& node) {
-  double numbers[3] = {0, 0, 0};
+  std::array<double, 3> numbers = {0, 0, 0};
   for (unsigned i = 0; i < node.operands().size(); ++i) {
     const auto number = number_of(node.operand(i));
     if (!number) return nullptr;
     numbers[i] = *number;
   }
-  double result = apply(node.scalar_op, numbers[0], numbers[1], numbers[2]);
-  if (info(node.scalar_op).truncates && is_integer(node.result())) result = std::trunc(result);
-  return b.constant(result, node.result()->type);
+  const DType type = node.result()->dtype();
+  if (is_integer(node.result()) && type != DType::boolean)
+    if (const auto whole = whole_result(node.scalar_op, type, numbers))
+      return is_double(*whole) ? b.constant(static_cast<double>(*whole), node.result()->type) : nullptr;
+  return b.constant(apply(node.scalar_op, numbers[0], numbers[1], numbers[2]), node.result()->type);
 }
 
 /// Numbers stand on the right, where the other rules look for them.

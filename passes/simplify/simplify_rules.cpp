@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "ir/evaluate/whole_numbers.h"
 #include "ir/matmul_spec.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -36,8 +37,11 @@ Value* convert_of_convert(GraphBuilder& b, const Node& node) {
 /// Numbers are kept in double and rounded where they are used; only conversions that may truncate stay.
 Value* converted_number(GraphBuilder& b, const Node& node) {
   const auto number = number_of(node.operand(0));
-  if (!number || (!is_float(node.result()->dtype()) && *number != std::trunc(*number))) return nullptr;
-  return b.constant(*number, node.result()->type);
+  const DType from = node.operand(0)->dtype(), to = node.result()->dtype();
+  if (!number || (!is_float(to) && *number != std::trunc(*number))) return nullptr;
+  if (is_float(to) || to == DType::boolean) return b.constant(*number, node.result()->type);
+  const int64_t whole = converted_to_integer(from, to, *number);
+  return is_double(whole) ? b.constant(static_cast<double>(whole), node.result()->type) : nullptr;
 }
 
 // ---- broadcast, reshape, transpose
@@ -130,7 +134,9 @@ Value* reduce_of_number(GraphBuilder& b, const Node& node) {
     return b.constant(*number, node.result()->type);
   const auto count = count_along(node.operand(0), node.get(attr::axes));
   if (!node.is(ReduceOp::add) || !count) return nullptr;
-  return b.constant(*number * *count, node.result()->type);
+  if (is_float(node.result()->dtype())) return b.constant(*number * *count, node.result()->type);
+  const auto whole = whole_result(ScalarOp::mul, node.result()->dtype(), {*number, *count, 0});
+  return is_double(*whole) ? b.constant(static_cast<double>(*whole), node.result()->type) : nullptr;
 }
 
 /// A reduction over axes along which its operand repeats itself: those axes only scale a sum.

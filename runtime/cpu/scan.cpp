@@ -55,6 +55,8 @@ void scan_as(const ScanSizes& sizes, const void* x, void* y) {
 void scan(const ScanSizes& sizes, const void* x, void* y) {
   if (sizes.dtype == DType::f32)
     scan_as<float, double>(sizes, x, y);
+  else if (sizes.dtype == DType::i64)
+    scan_as<int64_t, uint64_t>(sizes, x, y);
   else
     scan_as<int32_t, uint32_t>(sizes, x, y);
 }

@@ -124,8 +124,8 @@ class RangeCheck {
   void check_scan(const ScanStep& step) const {
     if (step.kind != "add" && step.kind != "max" && step.kind != "mul")
       refuse(fmt::format("has the kind '{}': expected add, max or mul", step.kind));
-    if (step.dtype != DType::f32 && step.dtype != DType::i32)
-      refuse(fmt::format("scans {}: expected f32 or i32", name(step.dtype)));
+    if (step.dtype != DType::f32 && step.dtype != DType::i32 && step.dtype != DType::i64)
+      refuse(fmt::format("scans {}: expected f32, i32 or i64", name(step.dtype)));
     check_dtype("x", step.x, step.dtype);
     check_dtype("y", step.y, step.dtype);
     const Dim written = Dim(extent(step.outer)) * extent(step.count) * extent(step.inner);

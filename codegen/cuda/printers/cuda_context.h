@@ -68,6 +68,10 @@ class CudaContext {
   /// A value of this block, a row scalar, or a column value that an earlier block kept.
   const CudaValue& value_of(int id) const;
   std::string value_as(int id, CudaKind kind) const { return coerce(value_of(id), kind); }
+  /// A computed index, of 32 or 64 bits.
+  std::string index_text(int id) const {
+    return value_of(id).kind == CudaKind::wide ? value_of(id).text : value_as(id, CudaKind::integer);
+  }
   /// "" where there is no predicate.
   std::string predicate_of(int id) const;
 

@@ -187,14 +187,21 @@ std::vector<std::string> ReductionPrinter::shared_places() {
   std::vector<std::string> places;
   for (const CudaReductionState& state : states_)
     for (size_t i = 0; i < state.names.size(); ++i) {
-      const bool real = state.reduction.kind(i) == CudaKind::real;
-      const int64_t number = real ? float_places_++ : int_places_++, words = int64_t{c_.teams} * warps * 2;
-      const int64_t first = (real ? c_.shared.prefetched : 0) + number * words;
-      real ? c_.shared.need_floats(first + words) : c_.shared.need_ints(first + words);
-      std::string at = fmt::format("{}", first);
+      const CudaKind kind = state.reduction.kind(i);
+      const bool wide = kind == CudaKind::wide, real = kind == CudaKind::real;
+      int& used = real || wide ? float_places_ : int_places_;
+      const int64_t words = int64_t{c_.teams} * warps * 2;
+      const int64_t first = (real || wide ? c_.shared.prefetched : 0) + used * words;
+      used += wide ? 2 : 1;  // 64 bits are two words
+      real || wide ? c_.shared.need_floats(first + (wide ? 2 : 1) * words)
+                   : c_.shared.need_ints(first + words);
+      std::string at = fmt::format("{}", wide ? 0 : first);
       if (c_.alternates_buffers()) at += fmt::format(" + buffer * {}", c_.teams * warps);
       if (c_.teams > 1) at += fmt::format(" + team * {}", warps);
-      places.push_back(fmt::format("shared_{}[{} + ", real ? "floats" : "ints", at));
+      const std::string array = wide   ? fmt::format("((long long*)(shared_floats + {}))", first)
+                                : real ? "shared_floats"
+                                       : "shared_ints";
+      places.push_back(fmt::format("{}[{} + ", array, at));
     }
   return places;
 }

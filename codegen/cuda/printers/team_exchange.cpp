@@ -58,13 +58,19 @@ void TeamExchange::print_round(States states, int groups, bool for_first_team) {
   c_.out.close();
 }
 
-/// Each of their scalars takes so many words.
+/// Each of their scalars takes `words` words, of 64 bits twice as many.
 std::vector<TeamExchange::SharedState> TeamExchange::place_in_shared_memory(States states, int64_t words) {
   std::vector<SharedState> all;
   int64_t floats = 0, ints = 0;
   for (const CudaReductionState& state : states) {
     all.push_back({&state, {}});
     for (size_t i = 0; i < state.names.size(); ++i) {
+      if (state.reduction.kind(i) == CudaKind::wide) {
+        floats += floats % 2;
+        all.back().arrays.push_back(fmt::format("((long long*)(shared_floats + {}))[", floats));
+        floats += 2 * words;
+        continue;
+      }
       const bool real = state.reduction.kind(i) == CudaKind::real;
       int64_t& used = real ? floats : ints;
       all.back().arrays.push_back(fmt::format("shared_{}[{} + ", real ? "floats" : "ints", used));

@@ -79,7 +79,7 @@ V AddressEmitter::lane_indices(const Access& access) {
     index = b.CreateMul(columns, widen(c_.dim(stride)));
   }
   if (has_computed_lanes(access)) {
-    V computed = b.CreateSExt(widen(values_.value_as(access.computed, ComputeKind::integer)), wide);
+    V computed = widen(values_.value_as(access.computed, ComputeKind::wide));
     index = b.CreateAdd(index, b.CreateMul(computed, widen(c_.dim(access.computed_stride))));
   }
   return index;

@@ -53,7 +53,8 @@ V InstructionEmitter::constant(const Instruction& x) {
   llvm::Type* type = c_.memory.computed(x.dtype);
   if (type->isFloatTy()) return llvm::ConstantFP::get(type, x.number);
   if (type->isIntegerTy(1)) return c_.b.getInt1(x.number != 0);
-  return llvm::ConstantInt::getSigned(type, static_cast<int32_t>(static_cast<int64_t>(x.number)));
+  const auto number = static_cast<int64_t>(x.number);
+  return llvm::ConstantInt::getSigned(type, type->isIntegerTy(64) ? number : static_cast<int32_t>(number));
 }
 
 V InstructionEmitter::converted(const Instruction& x) {

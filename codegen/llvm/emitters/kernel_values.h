@@ -28,7 +28,7 @@ class KernelValues {
   /// A value of this block, a row scalar, or a column value that an earlier block stored.
   V value_of(int id);
   V value_as(int id, ComputeKind kind) { return c_.math.coerce(value_of(id), kind); }
-  V index_of(int id) { return b.CreateSExt(value_as(id, ComputeKind::integer), b.getInt64Ty()); }
+  V index_of(int id) { return value_as(id, ComputeKind::wide); }
   /// The lanes (or the scalar) that are on and whose predicate holds; null where that is all.
   V active_mask(int predicate);
   /// The place among the axes' elements in row-major order, i64, of lane 0; segments count from their begin.

@@ -103,7 +103,9 @@ void ReductionEmitter::add(const BlockNest& nest, int id) {
 }
 
 V ReductionEmitter::element(const Accumulator& accumulator) {
-  const ComputeKind kind = accumulator.type->isFloatTy() ? ComputeKind::real : ComputeKind::integer;
+  const ComputeKind kind = accumulator.type->isFloatTy()       ? ComputeKind::real
+                           : accumulator.type->isIntegerTy(64) ? ComputeKind::wide
+                                                               : ComputeKind::integer;
   V value = values_.value_as(c_.instruction(accumulator.id).operands[0], kind);
   return c_.math.widen(value, c_.place.lanes.width);
 }

@@ -351,6 +351,12 @@ inline int __float2int_rz(float x) {
   if (x != x) return 0;
   return x >= 2147483648.0f ? 2147483647 : x < -2147483648.0f ? -2147483647 - 1 : static_cast<int>(x);
 }
+inline long long __float2ll_rz(float x) {
+  if (x != x) return -9223372036854775807ll - 1;
+  return x >= 9223372036854775808.0f   ? 9223372036854775807ll
+         : x < -9223372036854775808.0f ? -9223372036854775807ll - 1
+                                       : static_cast<long long>(x);
+}
 inline double __dmul_rn(double a, double b) { return a * b; }
 inline double __dadd_rn(double a, double b) { return a + b; }
 inline double __ddiv_rn(double a, double b) { return a / b; }
