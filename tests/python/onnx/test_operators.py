@@ -45,13 +45,18 @@ BODIES = {
     "losses": 'e = Abs (i) m = Constant <value_int = 5> () t = Mod (e, m) r = SoftmaxCrossEntropyLoss <reduction = "sum", ignore_index = 2> (x, t)',
     "pad": 'p = Constant <value_ints = [0, 2, 0, 3]> () r = Pad <mode = "reflect"> (x, p)',
     "integers": "m = Constant <value_int = 3> () a = Mod (i, m) c = Div (i, m) r = Mul (a, c)",
+    "wide product": "d = Constant <value_int = 1000000007> () e = Mul (i, d) f = Mul (e, e) m = Constant <value_int = 997> () r = Mod (f, m)",
+    "wide sums": "d = Constant <value_int = 1000000007> () e = Mul (i, d) a = Constant <value_int = 0> () s = CumSum (e, a) k = Constant <value_ints = [0]> () t = ReduceSum (e, k) r = Sub (s, t)",
+    "wide powers": "d = Constant <value_int = 21> () r = Pow (i, d)",
+    "wide bits": "d = Constant <value_int = 1000000000007> () e = Mul (i, d) r = BitwiseXor (e, d)",
+    "wide order": "d = Constant <value_int = 10000000000000007> () e = Mul (i, d) k = Constant <value_ints = [1]> () r, places = TopK <axis = 0> (e, k)",
     "bits": "m = Constant <value_int = 6> () a = Cast <to = 6> (i) n = Cast <to = 6> (m) c = BitwiseXor (a, n) r = BitwiseAnd (c, a)",
 }
 
 
 def model_of(body, size):
     kind = {"last maximum": "int64", "least integer": "int64", "smallest integers": "int64", "integers": "int64", "bits": "int32"}
-    result = kind.get(body, "float")
+    result = "int64" if body.startswith("wide") else kind.get(body, "float")
     text = f"""<ir_version: 10, opset_import: ["" : 20]>
     m (float[{size},5] x, float[{size},5] y, int64[{size}] i, bool[{size},5] b) => ({result} r) {{ {BODIES[body].replace(") ", ")" + chr(10))} }}"""
     return parser.parse_model(text)

@@ -6,12 +6,14 @@ with their identity.
 
 from __future__ import annotations
 
-from typing import Any, Optional, Sequence, Union
+from contextlib import contextmanager
+from typing import Any, Iterator, Mapping, Optional, Sequence, Union
 
 import numpy
 
+from ..ranges import INTEGERS, LIMITS, Range, fits, is_exact, result_of
 from ..text import Graph, Parameter, Symbol, Value
-from .dims import Dim, Size, is_known, product
+from .dims import Dim, Size, is_known, most, product
 from .facts import Facts, only_axis, steps_of
 from .refusal import Refusal
 from .shapes import Shape, broadcast_shapes, is_empty
@@ -26,11 +28,23 @@ MOST_VALUES = 4096
 
 
 class Builder(Sums):
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, bounds: Mapping[str, int] = {}) -> None:
         self.graph = graph
+        self.bounds = bounds
+        """Of the symbols."""
         self.parameters: dict[str, Parameter] = {}
         self.facts = Facts()
         self._constants: dict[Any, Value] = {}
+        self.wide = False
+        """Whether integers are computed in 64 bits where 32 may not hold a result; else results wrap around at 32."""
+
+    @contextmanager
+    def width(self, is_wide: bool) -> Iterator[None]:
+        before, self.wide = self.wide, is_wide
+        try:
+            yield
+        finally:
+            self.wide = before
 
     # ---- nodes and constants
 
@@ -49,6 +63,10 @@ class Builder(Sums):
     def full(self, number: Any, dtype: str, shape: Shape = ()) -> Value:
         """One number everywhere."""
         number = float(number) if dtype == "f32" else int(number)
+        if dtype == "i32" and not fits((number, number), "i32"):
+            dtype = "i64"
+        if dtype == "i64" and not is_exact(number):
+            return self._halves(self.full(number >> 32, "i64", shape), self.full(number & 0xFFFFFFFF, "i64", shape))
         key = (repr(number), dtype, tuple(map(str, shape)))
         if key not in self._constants:
             self._constants[key] = self.node("constant", [], dtype, shape, value=number)
@@ -62,12 +80,14 @@ class Builder(Sums):
             return self.full(array.flat[0].item(), dtype, array.shape)
         if array.size and dtype == "f32" and (name or array.size > MOST_VALUES):
             return self._weights(array, name)
+        if dtype == "i32" and array.size and not fits((int(array.min()), int(array.max())), "i32"):
+            return self._wide_table(array)
         if dtype == "i32":
-            self._check_integers(array)
             steps = steps_of(array)
             if steps is not None:
                 axis, begin, step = steps
-                return self.add(self.mul(self.iota(array.shape, axis), step), begin)
+                with self.width(False):
+                    return self.add(self.mul(self.iota(array.shape, axis), step), begin)
         key = (array.tobytes(), str(array.dtype), array.shape)
         if key not in self._constants:
             kind = float if dtype == "f32" else int
@@ -75,10 +95,53 @@ class Builder(Sums):
             self._constants[key] = self.node("constant", [], dtype, array.shape, values=numbers)
         return self._constants[key]
 
-    @staticmethod
-    def _check_integers(array: numpy.ndarray) -> None:
-        if array.size and not -(2**31) <= int(array.min()) <= int(array.max()) < 2**31:
-            raise Refusal(f"the constant {int(abs(array).max())}, which 32 bits do not hold")
+    def _wide_table(self, array: numpy.ndarray) -> Value:
+        """Integers of 64 bits; those that a double, which numbers of the text are, does not hold are of two halves."""
+        if int(array.max()) > LIMITS["i64"][1]:
+            raise Refusal(f"the constant {int(array.max())}, which 63 bits and a sign do not hold")
+        array = array.astype(numpy.int64)
+        if all(is_exact(int(number)) for number in array.ravel()):
+            return self.node("constant", [], "i64", array.shape, values=[int(number) for number in array.ravel()])
+        return self._halves(*(self.widened(self.table(half)) for half in (array >> 32, array & 0xFFFFFFFF)))
+
+    def _halves(self, upper: Value, lower: Value) -> Value:
+        scaled = self.node("mul", [upper, self.full(2**32, "i64", upper.shape)], "i64", upper.shape)
+        return self.node("add", [scaled, lower], "i64", upper.shape)
+
+    # ---- integers
+
+    def widened(self, x: Value) -> Value:
+        """An integer of 64 bits."""
+        return x if x.dtype == "i64" else self.node("convert", [x], "i64", x.shape)
+
+    def alike(self, values: Sequence[Value]) -> list[Value]:
+        """Values that differ at most in the width of their integers, in one type."""
+        return [self.widened(x) for x in values] if any(x.dtype == "i64" for x in values) else list(values)
+
+    def known(self, x: Value, numbers: Optional[Range]) -> Value:
+        """x, whose elements are in the range: an integer of 64 bits becomes one of 32 where these hold it."""
+        if not x.name or not fits(numbers, x.dtype):
+            return x
+        self.facts.ranges[x.name] = numbers
+        return self.node("convert", [x], "i32", x.shape) if x.dtype == "i64" and fits(numbers, "i32") else x
+
+    def places(self, x: Value) -> Value:
+        """Integers as indices, of 32 bits: what these do not hold becomes the nearest number that they hold, which no
+        table has a row for."""
+        x = self.cast(x, "i32")
+        if x.dtype != "i64":
+            return x
+        least, most = (self.full(limit, "i64", x.shape) for limit in LIMITS["i32"])
+        inside = self.node("min", [self.node("max", [x, least], "i64", x.shape), most], "i64", x.shape)
+        return self.node("convert", [inside], "i32", x.shape)
+
+    def _whole(self, operation: str, condition: Sequence[Value], numbers: Sequence[Value]) -> Value:
+        """In 32 bits where these hold the result, or where the type has no more, else in 64."""
+        found = result_of(operation, [self.facts.range_of(x) for x in numbers])
+        if self.wide and not fits(found, "i32"):
+            numbers = [self.widened(x) for x in numbers]
+        dtype, shape = numbers[0].dtype, numbers[0].shape
+        return self.known(self.node(operation, [*condition, *numbers], dtype, shape), found)
 
     def _weights(self, array: numpy.ndarray, name: Optional[str]) -> Value:
         name = name or f"constant.{len(self.parameters)}"
@@ -115,14 +178,19 @@ class Builder(Sums):
         return self.reshape(self.concat(parts, 0), array.shape)
 
     def iota(self, shape: Shape, axis: int) -> Value:
-        return self.node("iota", [], "i32", shape, axis=axis)
+        steps = self.node("iota", [], "i32", shape, axis=axis)
+        length = most(shape[axis], self.bounds)
+        return steps if length is None or length < 1 else self.known(steps, (0, length - 1))
 
     def cast(self, x: Value, dtype: str) -> Value:
-        """Integers become truncated floats, and flags of what is not zero."""
-        if x.dtype == dtype:
+        """Floats become truncated integers, and flags of what is not zero. "i32" stands for integers of both widths:
+        those of 64 bits stay as they are, and floats become such where 32 may not hold them."""
+        if x.dtype == dtype or (x.dtype == "i64" and dtype == "i32"):
             return x
         if dtype == "bool":
             return self.point("ne", x, 0)
+        if x.dtype == "f32" and dtype == "i32" and self.wide:
+            dtype = "i64"
         return self.node("convert", [x], dtype, x.shape)
 
     # ---- shapes
@@ -213,10 +281,10 @@ class Builder(Sums):
         for part in parts[1:]:
             total = total + part.shape[axis]
         shape = [total if i == axis else size for i, size in enumerate(parts[0].shape)]
-        full = [self._laid_out(part) for part in parts if part.name]
+        full = self.alike([self._laid_out(part) for part in parts if part.name])
         if len(full) == 1:
             return full[0]
-        return self.node("concat", full, parts[0].dtype, shape, axis=axis)
+        return self.node("concat", full, full[0].dtype if full else parts[0].dtype, shape, axis=axis)
 
     def _laid_out(self, x: Value) -> Value:
         """One number everywhere, as a broadcast: concatenations take no constant of more than one element."""
@@ -241,7 +309,7 @@ class Builder(Sums):
         return self.concat(parts, axis)
 
     def gather(self, table: Value, places: Operand, axis: int) -> Value:
-        places = self.lift(places, "i32")
+        places = self.places(self.lift(places, "i32"))
         axis %= len(table.shape)
         shape = table.shape[:axis] + places.shape + table.shape[axis + 1 :]
         if table.name in self.facts.numbers:
@@ -271,6 +339,10 @@ class Builder(Sums):
         if is_empty(shape):
             return Value("", "bool" if operation in FLAGS else dtype, shape)
         values = [self.spread(value, shape) for value in values]
+        if dtype in INTEGERS:
+            values = values[: len(first)] + self.alike(values[len(first) :])
+            if operation not in FLAGS:
+                return self._whole(operation, values[: len(first)], values[len(first) :])
         return self.node(operation, values, "bool" if operation in FLAGS else dtype, shape)
 
     def spread(self, value: Value, shape: Shape) -> Value:
@@ -312,8 +384,13 @@ class Builder(Sums):
         return self.point("select", condition, then, other)
 
     def floor_div(self, a: Value, b: Operand) -> Value:
-        """Of integers, rounded down."""
+        """Of integers, rounded down. The remainder is exact modulo 2^32, and the quotient fits where the one towards 0
+        does."""
         down = self.div(a, b)
+        with self.width(False):
+            return self._rounded_down(a, b, down)
+
+    def _rounded_down(self, a: Value, b: Operand, down: Value) -> Value:
         rest = self.sub(a, self.mul(down, b))
         wrong = self.point(
             "logical_and",

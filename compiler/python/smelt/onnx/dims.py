@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Iterable, Union
+from typing import Any, Iterable, Mapping, Optional, Union
 
 Size = Union[int, "Dim"]
 Terms = dict[tuple[str, ...], int]
@@ -110,6 +110,16 @@ def least(size: Size) -> float:
     if any(factor < 0 for atoms, factor in terms.items() if atoms):
         return -math.inf
     return sum(terms.values())
+
+
+def most(size: Size, bounds: Mapping[str, int]) -> Optional[int]:
+    """A bound that no run is above, given those of the symbols; None where one has none."""
+    total = 0
+    for atoms, factor in terms_of(size).items():
+        if any(atom not in bounds for atom in atoms):
+            return None
+        total += factor * math.prod(bounds[atom] if factor > 0 else 1 for atom in atoms)
+    return total
 
 
 def quotient(size: Size, divisor: Size) -> Size:

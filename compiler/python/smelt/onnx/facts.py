@@ -6,6 +6,7 @@ from typing import Any, Optional, Sequence
 
 import numpy
 
+from ..ranges import INTEGERS, LIMITS, Range, fits, hull
 from ..text import Value
 from .dims import Size
 
@@ -24,6 +25,8 @@ class Facts:
         """Of iotas."""
         self.natural: set[str] = set()
         """Integers that are never negative."""
+        self.ranges: dict[str, Range] = {}
+        """The least and the largest number that elements of integers can be."""
         self.ports: dict[str, str] = {}
         """The input whose elements these are, all of them."""
 
@@ -35,8 +38,29 @@ class Facts:
             self.axes[name] = fields["axis"]
         if operation in VIEWS and operands[0].name in self.ports:
             self.ports[name] = self.ports[operands[0].name]
+        if result.dtype in INTEGERS and (found := self._range_of_result(operation, operands, fields)) is not None:
+            if fits(found, result.dtype):
+                self.ranges[name] = found
         if result.dtype == "i32" and self._is_natural(operation, operands, fields):
             self.natural.add(name)
+
+    def range_of(self, x: Value) -> Range:
+        """The numbers that elements of an integer can be."""
+        return self.ranges.get(x.name, LIMITS[x.dtype])
+
+    def _range_of_result(
+        self, operation: str, operands: Sequence[Value], fields: dict[str, Any]
+    ) -> Optional[Range]:
+        if operation == "constant":
+            numbers = fields["values"] if "values" in fields else [fields["value"]]
+            return min(numbers), max(numbers)
+        if operation == "iota":
+            return 0, LIMITS["i32"][1] - 1
+        is_view = operation in (*VIEWS, "slice", "gather", "convert", "concat", "reduce max", "reduce min")
+        if not is_view or any(x.dtype not in LIMITS for x in operands):
+            return None
+        sources = operands if operation == "concat" else operands[:1]
+        return hull(*(self.range_of(x) for x in sources)) if sources else None
 
     def _is_natural(self, operation: str, operands: Sequence[Value], fields: dict[str, Any]) -> bool:
         if operation == "constant":

@@ -21,12 +21,21 @@ from .rows import ROWS, SAME, Row, Typed
 from .shapes import is_empty
 from .ports import from_port, leaving, settle, to_port
 from .tensors import array_of
-from .types import ELEMENTS, Element, element
+from .types import ELEMENTS, INT64, Element, element
 
 WORD = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 """Names that the text form takes for symbols."""
 RESERVED = {"dim", "ceil_div", "nan", "inf"}
+PLACES = {f"{__package__}.operators.{name}" for name in ("indexing", "resize", "sequences", "windows")}
+"""Modules whose rows count places of elements, which have 32 bits."""
 CONTROL = {"If", "Loop", "Scan", "SequenceMap", "FlexAttention"}
+
+
+def _has_wide(inputs: Sequence[Optional[Thing]], types: Types) -> bool:
+    """Whether an operand or a result of an operator is INT64."""
+    results = [each.tensor_type.elem_type for each in types.values() if each.WhichOneof("value") == "tensor_type"]
+    operands = [getattr(thing, "element", None) for thing in inputs]
+    return INT64 in operands or onnx.TensorProto.INT64 in results
 
 
 def symbol_names(sizes: Iterable[str]) -> dict[str, str]:
@@ -48,7 +57,7 @@ class Importer:
         self.known = known
         self.doubles = doubles
         self.graph = Graph("main")
-        self.builder = Builder(self.graph)
+        self.builder = Builder(self.graph, self.bounds)
         self.versions = {definitions.canonical(o.domain): o.version for o in model.opset_import}
         definitions.check_versions(self.versions)
         self.functions = {(f.domain, f.name): f for f in model.functions}
@@ -195,9 +204,9 @@ class Importer:
             return self._expand(domain, node, inputs, version, scope)
         self.used.add((domain, node.op_type))
         self.graph.source = node.name or next(filter(None, node.output), node.op_type)
-        found = row.build(
-            call, *(call.x(i) for i in range(min(row.operands, len(inputs)) if row.operands > 100 else row.operands))
-        )
+        operands = [call.x(i) for i in range(min(row.operands, len(inputs)) if row.operands > 100 else row.operands)]
+        with self.builder.width(getattr(row.build, "__module__", "") not in PLACES and _has_wide(inputs, types)):
+            found = row.build(call, *operands)
         found = (
             found
             if isinstance(found, (list, tuple)) and not isinstance(found, (Value, Typed, Known, Traced, Many, Absent))

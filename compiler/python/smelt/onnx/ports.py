@@ -11,6 +11,9 @@ from .types import WRAPPED, Element
 
 
 def from_port(b: Builder, value: Value, kind: Element) -> Value:
+    """Integers of 64 bits are computed in 32, as far as these hold them: `entering` refuses others."""
+    if value.dtype == "i64":
+        return b.node("convert", [value], "i32", value.shape)
     return b.cast(value, kind.held)
 
 
@@ -20,6 +23,8 @@ def to_port(b: Builder, value: Value, kind: Element) -> Value:
 
 def settle(b: Builder, value: Value, kind: Element, exact: bool) -> Value:
     """Rounded or wrapped to what the type holds; `exact`: the numbers are of the type already."""
+    if value.dtype == "i64" and kind.name != "INT64" and kind.computed == "i32":
+        value = b.node("convert", [value], "i32", value.shape)
     if kind.is_float or exact or kind.stored is None:
         return b.cast(value, kind.held)
     value = b.cast(value, kind.computed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from ..ranges import INTEGERS
 from ..text import Value
 from .build import Builder, Operand
 from .shapes import broadcast_shapes
@@ -123,10 +124,10 @@ PRODUCTS = {
 
 def power(b: Builder, x: Value, y: Value) -> Value:
     """x to the y, in the type of x."""
-    if x.dtype == "i32" and y.dtype == "i32":
+    if x.dtype in INTEGERS and y.dtype in INTEGERS:
         return whole_power(b, x, y)
     product = PRODUCTS.get(b.facts.numbers.get(y.name))
-    if product is not None and x.dtype != "i32":
+    if product is not None and x.dtype not in INTEGERS:
         return b.broadcast(product(b, b.cast(x, "f32")), broadcast_shapes([x.shape, y.shape]))
     base, exponent = b.cast(x, "f32"), b.cast(y, "f32")
     size = b.point("exp", b.mul(exponent, b.point("log", b.point("abs", base))))
@@ -136,16 +137,16 @@ def power(b: Builder, x: Value, y: Value) -> Value:
     of_negative = b.select(is_odd, b.point("neg", size), b.select(is_whole, size, math.nan))
     result = b.select(b.point("lt", base, 0.0), of_negative, size)
     result = b.select(b.point("eq", exponent, 0.0), 1.0, result)
-    if x.dtype != "i32":
+    if x.dtype not in INTEGERS:
         return result
     return b.cast(b.select(is_whole, round_half_even(b, result), result), "i32")
 
 
 def whole_power(b: Builder, x: Value, y: Value) -> Value:
-    """By squares; exact up to where 32 bits wrap around."""
+    """By squares; exact up to where the type wraps around. The bits of exponents below 32, or below 64."""
     result: Operand = 1
     left, square = y, x
-    for _ in range(5):
+    for _ in range(6 if b.wide else 5):
         half = b.floor_div(left, 2)
         is_odd = b.point("ne", b.mul(half, 2), left)
         result = b.mul(b.select(is_odd, square, 1), result)

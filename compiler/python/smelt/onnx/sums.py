@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Mapping, Optional, Sequence
 
+from ..ranges import INTEGERS, LIMITS, Range, fits, sum_of
 from ..text import Graph, Value
-from .dims import product
+from .dims import most, product
+from .facts import Facts
 from .shapes import is_empty
 
-RANKS = {"bool": 0, "i32": 1, "f32": 2}
+RANKS = {"bool": 0, "i32": 1, "i64": 2, "f32": 3}
 NARROW = {"f16", "bf16"}
 """Floats as they are stored; whatever computes takes them as f32."""
 
@@ -18,7 +20,12 @@ class Sums:
     """The Builder has the nodes."""
 
     if TYPE_CHECKING:
+        bounds: Mapping[str, int]
+        facts: Facts
         graph: Graph
+        known: Callable[..., Value]
+        wide: bool
+        widened: Callable[..., Value]
         div: Callable[..., Value]
         full: Callable[..., Value]
         lift: Callable[..., Value]
@@ -34,11 +41,19 @@ class Sums:
             return x
         if is_empty(x.shape):
             identity = {"add": 0, "max": -math.inf, "min": math.inf}[kind]
-            if x.dtype == "i32" and kind != "add":
-                identity = -(2**31) if kind == "max" else 2**31 - 1
+            if x.dtype in INTEGERS and kind != "add":
+                identity = LIMITS[x.dtype][0 if kind == "max" else 1]
             return self.full(identity, x.dtype, tuple(kept))
         shape = [size for i, size in enumerate(x.shape) if i not in axes]
-        return self.reshape(self.node(f"reduce {kind}", [x], x.dtype, shape, axes=axes), kept)
+        numbers = None
+        if x.dtype in INTEGERS and kind == "add":
+            x, numbers = self._summable(x, product(x.shape[axis] for axis in axes))
+        return self.reshape(self.known(self.node(f"reduce {kind}", [x], x.dtype, shape, axes=axes), numbers), kept)
+
+    def _summable(self, x: Value, count: Any) -> tuple[Value, Optional[Range]]:
+        """Integers in a type that holds the sum of `count` of them, and what the sum can be."""
+        numbers = sum_of(self.facts.range_of(x), most(count, self.bounds))
+        return (x if fits(numbers, "i32") or not self.wide else self.widened(x)), numbers
 
     def argmax(self, x: Value, axis: int) -> Value:
         """The first index along the axis that holds the largest number."""
@@ -51,6 +66,8 @@ class Sums:
         return self.div(self.reduce("add", x, axes, keep), self.lift(count, "f32"))
 
     def scan(self, x: Value, axis: int, kind: str = "add", exclusive: bool = False) -> Value:
+        if x.dtype in INTEGERS:
+            x = self._summable(x, x.shape[axis])[0] if kind == "add" or not self.wide else self.widened(x)
         return self.node(
             "scan", [x], x.dtype, x.shape, axis=axis % len(x.shape), kind=kind, exclusive=exclusive or None
         )

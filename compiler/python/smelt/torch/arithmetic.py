@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Callable, Union
 
 import sympy
@@ -90,7 +91,7 @@ class Arithmetic:
 
     def _power_alone(self, x: Value, exponent: Number) -> Value:
         """By multiplications and roots where that gives it."""
-        if float(exponent) == int(exponent) and 0 <= exponent <= 16:
+        if float(exponent) == int(exponent) and 0 <= exponent <= (16 if x.dtype == "f32" else math.inf):
             return self._whole_power(x, int(exponent))
         if x.dtype == "f32" and exponent in _ROOTS:
             return self.unary(_ROOTS[exponent], x)

@@ -26,6 +26,13 @@ def checked_inputs(
     }
 
 
+def with_plan_types(inputs: Mapping[str, Any], types: Mapping[str, torch.dtype]) -> Mapping[str, Any]:
+    """Inputs of int16, which plans have no type for, as int32."""
+    short = [name for name, dtype in types.items() if dtype == torch.int16]
+    taken = {n: inputs[n].int() for n in short if getattr(inputs.get(n), "dtype", None) == torch.int16}
+    return {**inputs, **taken} if taken else inputs
+
+
 def _fits(value: Any, dtype: Optional[torch.dtype], device: torch.device) -> bool:
     """Whether nothing is to be said or done, which is the usual case: a small call takes a few microseconds."""
     return (
@@ -134,9 +141,10 @@ def current_stream(device: torch.device) -> int:
 
 
 def for_weights(tensor: Any) -> Any:
-    """A tensor that is copied into a session's memory."""
+    """A tensor that is copied into a session's memory, which has floats of 32 bits."""
     if not isinstance(tensor, torch.Tensor):
         return tensor
     if tensor.is_meta:
         raise Error("a weight is on meta, and has no numbers: give a state_dict of a module that is on a device")
-    return plain("a weight", tensor).detach().cpu().contiguous()
+    tensor = plain("a weight", tensor).detach()
+    return (tensor.float() if tensor.is_floating_point() else tensor).cpu().contiguous()

@@ -18,7 +18,7 @@ import sympy
 import torch
 
 from ..errors import Error, Status
-from .arrays import device_of, for_weights, placed
+from .arrays import device_of, for_weights, placed, with_plan_types
 from .capture import capture
 from .compile import compile_text
 from .dims import expression
@@ -148,7 +148,7 @@ class CompiledGraph:
         session = plan.session(from_scratch=True, device=str(self.device) if self.device.type == "cuda" else None)
         if self.program.parameters:
             session.load_state_dict({n: for_weights(t.float()) for n, t in self.program.parameters.items()})
-        return Runner(session._native, self.device)
+        return Runner(session._native, self.device, self.program.output_types)
 
     # ---- calls
 
@@ -176,7 +176,7 @@ class CompiledGraph:
 
     def _inputs(self, tensors: list[torch.Tensor]) -> dict[str, torch.Tensor]:
         named = {self.inputs[i]: t.detach() for i, t in zip(self.arguments.tensors, tensors)}
-        return {name: t for name, t in named.items() if name in self.program.inputs}
+        return with_plan_types({n: t for n, t in named.items() if n in self.program.inputs}, self.program.inputs)
 
     def run(self, call: int, tensors: list[torch.Tensor]) -> list[torch.Tensor]:
         found = self.forward.run("forward", self._inputs(tensors), call)
@@ -185,7 +185,7 @@ class CompiledGraph:
     def gradients(self, call: int, tensors: list[torch.Tensor], given: Mapping[str, Any]) -> list[Any]:
         """Of all tensors, None where there is none; random numbers are those of the call."""
         inputs = self._inputs(tensors)
-        inputs |= {f"g.{name}": gradient.contiguous() for name, gradient in given.items()}
+        inputs |= {f"g.{name}": gradient.float().contiguous() for name, gradient in given.items()}
         return self._by_argument(self.backward.run("backward", inputs, call))
 
     def with_gradients(self, call: int, tensors: list[torch.Tensor]) -> tuple[list[torch.Tensor], list[Any]]:
@@ -265,8 +265,6 @@ def _scaled(gradients: list[Any], by: torch.Tensor) -> list[Any]:
 
 def _ready(name: str, tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
     """Contiguous, and where the plan reads it: forward and backward share what is copied here."""
-    if tensor.dtype == torch.float64:
-        raise Error(f"{name} is float64, which Smelt computes in float32: call .float()")
     return placed(name, tensor if tensor.is_contiguous() else tensor.contiguous(), device)
 
 

@@ -58,23 +58,6 @@ def certain(operation: str, operands: Sequence[Value]) -> Optional[bool]:
     return operation == "ge" if operands[0].low >= operands[1].splat else None
 
 
-def low_of(operation: str, operands: Sequence[Value]) -> Optional[int]:
-    """What no element of an integer result is below."""
-    lows = [x.low for x in operands]
-    if operation == "max":
-        return max((low for low in lows if low is not None), default=None)
-    if operation == "select":
-        lows = lows[1:]
-        return None if None in lows else min(lows)
-    if None in lows:
-        return None
-    if operation == "add":
-        return lows[0] + lows[1]
-    if operation in ("mul", "div") and min(lows) >= 0:
-        return lows[0] * lows[1] if operation == "mul" else 0
-    return min(lows) if operation == "min" else None
-
-
 def last_place(shape: Shape, axes: Sequence[int]) -> Optional[int]:
     """Of an index along the one axis, where its size is known."""
     size = shape[axes[0]] if len(axes) == 1 else None

@@ -11,9 +11,11 @@ import sympy
 import torch
 
 from ..errors import Error
+from ..ranges import INTEGERS
 from . import aten  # noqa: F401  (fills the table of rows)
 from .complex_values import Complex, has_complex
 from .dims import expression
+from .dtypes import NARROW
 from .flex import flex_attention, without_mask_tables
 from .registry import COMPLEX, COMPLEX_ROWS, ROWS, Refusal, Result, bound_arguments, name_of, result_of
 from .values import Value
@@ -30,6 +32,9 @@ CHECKS = {
     "aten.sym_constrain_range_for_size.default",
 }
 """Operations that only check what export has relied on; a plan checks the sizes of its inputs itself."""
+PLACES = {f"{aten.__name__}.{name}" for name in ("attention", "convolution", "counting_sort", "experts", "indexing",
+                                                 "loss", "matmul", "normalization", "resize", "scatter", "shape")}
+"""Modules whose rows count places of elements, which have 32 bits."""
 
 
 @dataclass
@@ -109,10 +114,26 @@ class Importer:
         rows = COMPLEX_ROWS if has_complex(args, kwargs, out) else ROWS
         if name not in rows:
             raise Refusal("no row" + (" for complex numbers" if rows is COMPLEX_ROWS else ""))
-        for result in out if isinstance(out, tuple) else (out,):
-            if isinstance(result, Result) and result.dtype is None:
+        results = [x for x in (out if isinstance(out, tuple) else (out,)) if isinstance(x, Result)]
+        for result in results:
+            if result.dtype is None:
                 raise Refusal(f"its result is {result.torch_dtype}, which Smelt does not have")
-        return rows[name](self.writer, out, **bound_arguments(node.target, args, kwargs))
+        writer, row = self.writer, rows[name]
+        writer.is_64_bits = not any(x.torch_dtype in NARROW for x in results)
+        writer.wide = writer.is_64_bits and row.__module__ not in PLACES
+        try:
+            return self._in_width(row(writer, out, **bound_arguments(node.target, args, kwargs)), out)
+        finally:
+            writer.is_64_bits = writer.wide = True
+
+    def _in_width(self, values: Any, out: Any) -> Any:
+        """Integers of fewer than 64 bits as PyTorch's type of the result holds them."""
+        if isinstance(out, tuple) and isinstance(values, (tuple, list)):
+            return tuple(self._in_width(x, result) for x, result in zip(values, out))
+        is_narrow = isinstance(values, Value) and isinstance(out, Result) and out.torch_dtype in NARROW
+        if not is_narrow or values.dtype not in INTEGERS:
+            return values
+        return self.writer.in_width(values, NARROW[out.torch_dtype])
 
     def _settled(self, out: Any) -> Any:
         """Shapes are compared, so a size has one form."""

@@ -27,13 +27,22 @@ _KEPT = 1024
 class Runner:
     """Runs one native session; the types and shapes of outputs are asked for once for each shape of the inputs."""
 
-    def __init__(self, native: Any, device: torch.device) -> None:
+    def __init__(self, native: Any, device: torch.device, types: Mapping[str, torch.dtype] = {}) -> None:
         self.native = native
         self.device = device
+        self.types = types
+        """What PyTorch's tensors for the outputs are, where the plan may have none of that type."""
         self._shapes: dict[tuple, dict[str, tuple[str, list[int]]]] = {}
 
     def run(self, entry: str, inputs: Mapping[str, Any], step: Optional[int] = None) -> dict[str, torch.Tensor]:
         """All outputs. `step` is that of random numbers, None: that of the run before."""
+        found = self._run(entry, inputs, step)
+        for name, dtype in self.types.items():
+            if name in found and found[name].dtype != dtype:
+                found[name] = found[name].to(dtype)
+        return found
+
+    def _run(self, entry: str, inputs: Mapping[str, Any], step: Optional[int]) -> dict[str, torch.Tensor]:
         if self.device.type == "cpu":
             return self._run_on_host(entry, exchanged(inputs, 0), step)
         stream = current_stream(self.device)

@@ -11,11 +11,12 @@ from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.value_ranges import ValueRanges
 
 from ..errors import Error
+from ..ranges import INTEGERS, LIMITS
 from .capture import Captured
 from .complex_values import Complex
 from .conditions import ARTIFICIAL, conditions_on, least_of, size_places
 from .dims import Shape, Sizes, shape_of
-from .dtypes import type_in_graph, type_of_input
+from .dtypes import NARROW, refuse_doubles, type_in_graph, type_of_input, type_of_output
 from .dynamic_dims import user_values
 from .importer import Importer, Missing
 from .values import Value
@@ -39,6 +40,8 @@ class Program:
     output_tensors: list[Optional[str]] = field(default_factory=list)
     """The same with None in the place of outputs that are no tensors."""
     float_outputs: list[str] = field(default_factory=list)
+    output_types: dict[str, torch.dtype] = field(default_factory=dict)
+    """What PyTorch's tensors for the outputs are."""
     symbols: dict[Any, Any] = field(default_factory=dict)
     backward_text: str = ""
     """The graph @backward, whose output `total` is the sum of all float outputs, each times an input g.NAME; empty
@@ -155,6 +158,7 @@ class ProgramBuilder:
         if not isinstance(value, torch.Tensor):
             return value
         name, shape = next(names), shape_of(value.shape)
+        refuse_doubles(f"input '{name}'", value.dtype)
         dtype = type_of_input(value.dtype, self.wide_ids)
         if dtype is None:
             raise Error(f"input '{name}' is {value.dtype}, which Smelt does not have")
@@ -164,7 +168,11 @@ class ProgramBuilder:
         self.arguments.append(f"%{identifier}{named}: {dtype}{self.writer.sizes.shape_text(shape)}")
         given = Value(f"%{identifier}", dtype, shape, grad=name in self.trained)
         inner = type_in_graph(value.dtype)
-        return given if dtype == inner else self.writer.one("convert", [given], inner, shape)
+        taken = given if dtype == inner else self.writer.one("convert", [given], inner, shape)
+        taken.grad = given.grad
+        if value.dtype in NARROW:
+            taken.low, taken.high = LIMITS[NARROW[value.dtype]]
+        return taken
 
     def _held_tensor(self, spec: Any) -> Value:
         """A parameter, a buffer or a constant."""
@@ -187,7 +195,10 @@ class ProgramBuilder:
         """Declared where it is first read; one that is not trained is frozen."""
         if tensor.is_complex():
             raise Error(f"the parameter '{name}' is complex, which Smelt does not have: make it of two real ones")
-        trains = isinstance(tensor, torch.nn.Parameter) and tensor.requires_grad and name not in self.unreached
+        is_parameter = isinstance(tensor, torch.nn.Parameter)
+        if is_parameter:
+            refuse_doubles(f"parameter '{name}'", tensor.dtype)
+        trains = is_parameter and tensor.requires_grad and name not in self.unreached
         shape: Shape = tuple(tensor.shape)
         if name not in self.declared:
             fields = [] if trains else ["frozen = true"]
@@ -225,7 +236,22 @@ class ProgramBuilder:
             n if isinstance(r, Value) else None for n, r in zip(self.captured.outputs, results)
         ]
         self.program.float_outputs = [name for name, value in named if value.dtype == "f32"]
-        return named if loss is None else self._loss(named, loss)
+        if loss is not None:
+            return self._loss(named, loss)
+        types = dict(zip(self.captured.outputs, self.captured.values))
+        self.program.output_types = {name: types[name].dtype for name, _ in named}
+        return [(name, self._as_returned(name, value)) for name, value in named]
+
+    def _as_returned(self, name: str, value: Value) -> Value:
+        """In the type that PyTorch returns; integers of 32 bits and floats are what the data of commands are."""
+        dtype = self.program.output_types[name]
+        refuse_doubles(f"output '{name}'", dtype)
+        returned = type_of_output(dtype)
+        if not self.wide_ids or value.dtype == returned or (self.trained and value.dtype == "f32"):
+            return value
+        if returned == "i64" and value.dtype in INTEGERS:
+            return self.writer.widened(value)
+        return self.writer.one("convert", [value], returned, value.shape)
 
     def _loss(self, named: list[tuple[str, Value]], loss: str) -> list[tuple[str, Value]]:
         """Of a mean its sum and its number of targets; of any other loss itself, and 1 target."""

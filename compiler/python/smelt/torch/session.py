@@ -11,7 +11,16 @@ import torch
 from ..errors import Error
 from ..plan import PathLike, Plan
 from ..session import Session, StepResult
-from .arrays import check_outputs, checked_inputs, current_stream, device_for, device_of, exchanged, for_weights
+from .arrays import (
+    check_outputs,
+    checked_inputs,
+    current_stream,
+    device_for,
+    device_of,
+    exchanged,
+    for_weights,
+    with_plan_types,
+)
 from .attach import attach, detach
 from .conditions import check_sizes
 from .dtypes import dtype_of_input
@@ -77,7 +86,7 @@ class ModuleSession(Session):
     def __init__(self, plan: ModulePlan, native: Any, device: torch.device) -> None:
         super().__init__(plan, native)
         self.device = device
-        self._runner = Runner(native, device)
+        self._runner = Runner(native, device, plan.program.output_types)
         self._dtypes = {n: dtype_of_input(dtype, plan.wide_ids) for n, dtype in plan.program.inputs.items()}
         # Sizes that pass are remembered: looking at the conditions takes long.
         self._check_sizes = lru_cache(maxsize=1024)(lambda sizes: check_sizes(plan.program.conditions, dict(sizes)))
@@ -119,7 +128,7 @@ class ModuleSession(Session):
             places = program.places.items()
             given = {n: inputs[i].shape[axis] for n, (i, axis) in places if _has_dim(inputs.get(i), axis)}
             self._check_sizes(tuple(given.items()))
-        return checked_inputs(inputs, self._dtypes, self.device)
+        return checked_inputs(with_plan_types(inputs, program.inputs), self._dtypes, self.device)
 
     # ---- weights
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Callable, Iterable, Optional, Sequence, Union
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Callable, Iterable, Iterator, Optional, Sequence, Union
 
 import sympy
 import torch
 
 from ..errors import Error
+from ..ranges import INTEGERS, LIMITS, Range, fits, is_exact, result_of, sum_of
 from ..text import number_text
 from . import tables
 from .arithmetic import Arithmetic, Operand
@@ -24,7 +26,6 @@ from .facts import (
     is_size,
     kept_axes,
     last_place,
-    low_of,
     moved_place,
 )
 from .values import Number, Value
@@ -59,6 +60,19 @@ class Writer(Arithmetic):
         """Sizes and places that no run may have below 0."""
         self._leaves: dict[tuple, Value] = {}
         self._count = 0
+        self.wide = True
+        """Whether integers are computed in 64 bits where 32 may not hold a result; else results wrap around at 32."""
+        self.is_64_bits = True
+        """Whether the integers of the operation at hand are int64 in PyTorch."""
+
+    @contextmanager
+    def narrow(self) -> Iterator[None]:
+        """Integers are computed in 32 bits for the while: places and sizes, and what is exact modulo 2^32."""
+        before, self.wide = self.wide, False
+        try:
+            yield
+        finally:
+            self.wide = before
 
     # ---- nodes
 
@@ -112,10 +126,85 @@ class Writer(Arithmetic):
             return self.constant(outcome, "bool", operands[0].shape)
         if (smaller := self._without_units(operands)) is not None:
             return self.reshape(self.pointwise(operation, *smaller), operands[0].shape)
+        if operands[-1].dtype in INTEGERS or any(x.dtype == "i64" for x in operands):
+            return self._whole(operation, operands)
+        return self._pointwise(operation, operands)
+
+    def _pointwise(self, operation: str, operands: Sequence[Value]) -> Value:
         dtype = "bool" if operation in FLAGS else operands[-1].dtype
         result = self.one(operation, operands, dtype, operands[0].shape)
-        result.recipe = (operation, operands)
-        result.low = low_of(operation, operands)
+        result.recipe = (operation, tuple(operands))
+        return result
+
+    # ---- integers
+
+    @staticmethod
+    def range_of(x: Value) -> Range:
+        """The numbers that its elements can be."""
+        least, most = LIMITS[x.dtype]
+        return least if x.low is None else x.low, most if x.high is None else x.high
+
+    def _whole(self, operation: str, operands: Sequence[Value]) -> Value:
+        """In 32 bits where these hold the result, or where the type has no more, else in 64."""
+        first = 1 if operation == "select" else 0
+        condition, numbers = list(operands[:first]), self.alike(operands[first:])
+        if operation in FLAGS:
+            return self._pointwise(operation, numbers)
+        found = result_of(operation, [self.range_of(x) for x in numbers])
+        if self.wide and not fits(found, "i32"):
+            numbers = [self.widened(x) for x in numbers]
+        result = self._pointwise(operation, condition + numbers)
+        return self.known(result, found)
+
+    def known(self, x: Value, numbers: Optional[Range]) -> Value:
+        """x, whose elements are in the range: an integer of 64 bits becomes one of 32 where these hold it."""
+        if not fits(numbers, x.dtype):
+            return x
+        least, most = LIMITS[x.dtype]
+        x.low = numbers[0] if numbers[0] > least else None
+        x.high = numbers[1] if numbers[1] < most else None
+        if x.dtype != "i64" or not fits(numbers, "i32"):
+            return x
+        narrowed = self.one("convert", [x], "i32", x.shape)
+        narrowed.recipe = ("convert", (x,))
+        return narrowed
+
+    def widened(self, x: Value) -> Value:
+        """An integer of 64 bits."""
+        if x.dtype == "i64":
+            return x
+        if x.splat is not None:
+            return self.constant(x.splat, "i64", x.shape)
+        low, high = self.range_of(x)
+        return replace(self.one("convert", [x], "i64", x.shape), low=low, high=high, recipe=("convert", (x,)))
+
+    def alike(self, values: Sequence[Value]) -> list[Value]:
+        """Values that differ at most in the width of their integers, in one type."""
+        return [self.widened(x) for x in values] if any(x.dtype == "i64" for x in values) else list(values)
+
+    def places(self, x: Value) -> Value:
+        """Integers as indices, of 32 bits: what these do not hold becomes the nearest number that they hold, which no
+        table has a row for."""
+        x = self.cast(x, "i32")
+        if x.dtype != "i64":
+            return x
+        least, most = (self.constant(limit, "i64", x.shape) for limit in LIMITS["i32"])
+        inside = self._pointwise("min", [self._pointwise("max", [x, least]), most])
+        return self.one("convert", [inside], "i32", x.shape)
+
+    def in_width(self, x: Value, dtype: str) -> Value:
+        """Integers as a type of at most 32 bits holds them: they wrap around at its width."""
+        if x.dtype == "i64":
+            x = replace(self.one("convert", [x], "i32", x.shape), low=None, high=None)
+        if fits(self.range_of(x), dtype):
+            return x
+        stored = self.one("convert", [x], "u16" if dtype == "i16" else dtype, x.shape)
+        result = self.one("convert", [stored], "i32", x.shape)
+        if dtype == "i16":
+            is_negative = self._pointwise("ge", [result, self.constant(2**15, "i32", x.shape)])
+            below = self._pointwise("sub", [result, self.constant(2**16, "i32", x.shape)])
+            result = self._pointwise("select", [is_negative, below, result])
+        result.low, result.high = LIMITS[dtype]
         return result
 
     def _without_units(self, operands: Sequence[Value]) -> Optional[list[Value]]:
@@ -140,15 +229,27 @@ class Writer(Arithmetic):
 
     def constant(self, number: Number, dtype: str, shape: Shape) -> Value:
         """The same number everywhere."""
+        if dtype == "i32" and not fits((int(number), int(number)), "i32"):
+            dtype = "i64"
+        if dtype == "i64" and not is_exact(int(number)):
+            return self._large(int(number), shape)
         key = (repr(number), dtype, self.sizes.shape_text(shape))
         if key not in self._leaves:
             text = self.number_text(number, dtype)
             value = self.one("constant", [], dtype, shape, f"value = {text}")
             value.splat = number
-            if dtype == "i32":
-                value.low = int(number)
+            if dtype in INTEGERS:
+                value.low = value.high = int(number)
             self._leaves[key] = value
         return self._leaves[key]
+
+    def _large(self, number: int, shape: Shape) -> Value:
+        """An integer that a double, which numbers of the text are, does not hold: of its halves."""
+        if not fits((number, number), "i64"):
+            raise Error(f"the integer {number} does not fit 64 bits")
+        upper, lower = self.constant(number >> 32, "i64", shape), self.constant(number & 0xFFFFFFFF, "i64", shape)
+        scaled = self._pointwise("mul", [upper, self.constant(2**32, "i64", shape)])
+        return replace(self._pointwise("add", [scaled, lower]), low=number, high=number)
 
     @staticmethod
     def number_text(number: Number, dtype: str) -> str:
@@ -157,16 +258,19 @@ class Writer(Arithmetic):
             return number_text(float(number))
         if dtype == "bool":
             return "1" if number else "0"
-        if not -(2**31) <= int(number) < 2**31:
-            raise Error(f"the integer {int(number)} does not fit 32 bits, which Smelt's integers have")
         return str(int(number))
 
     def iota(self, shape: Shape, axis: int, step: int = 1, begin: Dim = 0) -> Value:
         """begin + step * (the index along the axis), i32."""
+        with self.narrow():
+            return self._iota(shape, axis, step, begin)
+
+    def _iota(self, shape: Shape, axis: int, step: int, begin: Dim) -> Value:
         key = ("iota", axis, self.sizes.shape_text(shape))
         if key not in self._leaves:
             self._leaves[key] = self.one("iota", [], "i32", shape, f"axis = {axis}")
             self._leaves[key].low = 0
+            self._leaves[key].high = self._last(shape[axis])
             self._leaves[key].place = (axis, 1, 0)
         value = self._leaves[key]
         if step != 1:
@@ -178,15 +282,27 @@ class Writer(Arithmetic):
             value.low = begin
         return value
 
+    def _last(self, size: Dim) -> Optional[int]:
+        """The largest index along a dim of this size."""
+        most = size if isinstance(size, int) else self.sizes.most(size)
+        return None if most is None or most > LIMITS["i32"][1] else max(0, most - 1)
+
     def size(self, size: Dim) -> Value:
         """A size as a number, i32[]."""
+        with self.narrow():
+            return self._size(size)
+
+    def _size(self, size: Dim) -> Value:
         if isinstance(size, int):
             return self.constant(size, "i32", ())
         if type(size).__name__ in ("Min", "Max"):
             return self._extreme(size)
         last = self.node("reduce max", [self.iota((size,), 0)], [("i32", ())], "axes = [0]")[0]
-        if not self.sizes.not_less(size, 1):  # the largest of no places is below all numbers
+        if self.sizes.not_less(size, 1):
+            last.low, last.high = 0, self._last(size)
+        else:  # the largest of no places is below all numbers
             last = self.pointwise("max", last, self.constant(-1, "i32", ()))
+            last.low, last.high = -1, self._last(size)
         result = self.pointwise("add", last, self.constant(1, "i32", ()))
         result.low = 0
         return result
@@ -237,33 +353,41 @@ class Writer(Arithmetic):
         if splat is not None:
             return self.constant(splat, dtype, shape)
         place = tables.place_of(table)
-        if place is not None and all(-(2**31) <= int(x) < 2**31 for x in (place[2], table.max())):
+        numbers = (int(table.min()), int(table.max())) if dtype == "i32" else None
+        if place is not None and fits(numbers, "i32"):
             return self.iota(shape, *place)
+        if numbers is not None and not all(is_exact(int(number)) for number in table.flatten()):
+            return self._large_table(table)
+        if numbers is not None and not fits(numbers, "i32"):
+            dtype = "i64"
         if dtype == "f32" and table.numel() > tables.MOST_IN_TEXT:
             return self._new_table(table)
-        self._check_range(table)
         value = self.one("constant", [], dtype, shape, f"values = {tables.values_text(as_f32(table))}")
-        value.low = int(table.min()) if dtype == "i32" else None
+        value.low, value.high = numbers or (None, None)
         return value
 
-    @staticmethod
-    def _check_range(table: torch.Tensor) -> None:
-        if table.dtype == torch.int64 and (int(table.min()) < -(2**31) or int(table.max()) >= 2**31):
-            raise Error("a constant tensor of int64 holds numbers that do not fit 32 bits, which Smelt's integers have")
+    def _large_table(self, table: torch.Tensor) -> Value:
+        """Of the upper and the lower halves of the integers."""
+        upper, lower = (self.widened(self.table(half)) for half in (table >> 32, table & 0xFFFFFFFF))
+        scaled = self._pointwise("mul", [upper, self.constant(2**32, "i64", upper.shape)])
+        return self._pointwise("add", [scaled, lower])
 
     # ---- types and shapes
 
     def cast(self, x: Value, dtype: str) -> Value:
-        """Floats become integers towards 0, and flags where they are not 0, as in PyTorch."""
-        if x.dtype == dtype:
+        """Floats become integers towards 0, and flags where they are not 0, as in PyTorch. "i32" stands for integers
+        of both widths: those of 64 bits stay as they are, and floats become such where 32 may not hold them."""
+        if x.dtype == dtype or (x.dtype == "i64" and dtype == "i32"):
             return x
         if x.splat is not None:
             return self.constant(converted(x.splat, dtype), dtype, x.shape)
         if dtype == "bool":
             return self.pointwise("ne", x, self.constant(0, x.dtype, x.shape))
+        if x.dtype == "f32" and dtype == "i32" and self.wide:
+            dtype = "i64"
         result = self.one("convert", [x], dtype, x.shape)
-        if x.dtype == "bool":
-            result.low = 0
+        if x.dtype == "bool" and dtype in INTEGERS:
+            result.low, result.high = 0, 1
         result.recipe = ("convert", (x,))
         result.place = x.place if dtype == "i32" else None
         return result
@@ -313,7 +437,7 @@ class Writer(Arithmetic):
         return self.one("slice", [x], x.dtype, shape, f"axis = {axis}, begin = {self.sizes.attribute(begin)}")
 
     def concat(self, parts: Sequence[Value], axis: int) -> Value:
-        parts = [p for p in parts if not same(p.shape[axis], 0)] or list(parts[:1])
+        parts = self.alike([p for p in parts if not same(p.shape[axis], 0)] or list(parts[:1]))
         if len(parts) == 1:
             return parts[0]
         length = expression(sympy.expand(sum((sympy.sympify(p.shape[axis]) for p in parts), sympy.Integer(0))))
@@ -372,13 +496,35 @@ class Writer(Arithmetic):
         """The reduced axes go away; a result of no dtype has the operand's."""
         axes = sorted(axes)
         shape = tuple(d for i, d in enumerate(x.shape) if i not in axes)
+        if kind == "add" and x.dtype in INTEGERS:
+            return [self._whole_sum(x, axes, shape)]
         results = self.node(f"reduce {kind}", [x], [(d or x.dtype, shape) for d in dtypes], f"axes = {axes}")
-        if kind in ("max", "min") or (kind == "add" and x.low is not None and x.low >= 0):
-            results[0].low = x.low
+        if kind in ("max", "min", "argmax") and x.dtype in INTEGERS:
+            results[0].low, results[0].high = x.low, x.high
         if len(results) > 1 and dtypes[1] == "i32":
             results[1].low = 0
             results[1].high = last_place(x.shape, axes)
         return results
+
+    def _whole_sum(self, x: Value, axes: Sequence[int], shape: Shape) -> Value:
+        count = self.sizes.most(product(x.shape[axis] for axis in axes))
+        found = sum_of(self.range_of(x), count)
+        if self.wide and not fits(found, "i32"):
+            x = self.widened(x)
+        (result,) = self.node("reduce add", [x], [(x.dtype, shape)], f"axes = {list(axes)}")
+        return self.known(result, found)
+
+    def scan(self, x: Value, axis: int, kind: str) -> Value:
+        """Running sums or products."""
+        found = None
+        if x.dtype in INTEGERS:
+            found = sum_of(self.range_of(x), self.sizes.most(x.shape[axis]))
+            if kind == "mul":
+                found = (-1, 1) if fits(self.range_of(x), "bool") or self.range_of(x) == (-1, 1) else None
+            if self.wide and not fits(found, "i32"):
+                x = self.widened(x)
+        result = self.one("scan", [x], x.dtype, x.shape, f'axis = {axis}, kind = "{kind}"')
+        return self.known(result, found) if x.dtype in INTEGERS else result
 
     def sum(self, x: Value, axes: Iterable[int]) -> Value:
         axes = list(axes)
@@ -402,6 +548,7 @@ class Writer(Arithmetic):
     # ---- rows of tables
 
     def gather(self, table: Value, indices: Value, axis: int) -> Value:
+        indices = self.places(indices)
         shape = table.shape[:axis] + indices.shape + table.shape[axis + 1 :]
         if table.splat is not None:
             return self.constant(table.splat, table.dtype, shape)
@@ -414,7 +561,8 @@ class Writer(Arithmetic):
         """Indices below 0 count from the end."""
         if indices.low is not None and indices.low >= 0:
             return indices
-        wrapped = self.select(self.binary("lt", indices, 0), self.add(indices, extent), indices)
+        with self.narrow():
+            wrapped = self.select(self.binary("lt", indices, 0), self.add(indices, extent), indices)
         wrapped.low = None
         return wrapped
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy
 
+from ...ranges import LIMITS
 from ..dims import is_known, product
 from ..rows import ML, Typed, row
 from .reductions import product_of
@@ -110,19 +111,20 @@ def scattered(n, x, flat, updates, how):
     flat, updates = b.reshape(flat, (count,)), b.reshape(updates, (count, width))
     if how == "none":
         kept = b.cast(x, "i32") if x.dtype == "bool" else x
-        put = b.node("insert", [kept, b.cast(updates, kept.dtype), flat], kept.dtype, x.shape, axis=0)
+        kept, updates = b.alike([kept, b.cast(updates, kept.dtype)])
+        put = b.node("insert", [kept, updates, b.places(flat)], kept.dtype, x.shape, axis=0)
         return b.cast(put, x.dtype)
     if how == "add" and x.dtype == "f32":
-        return b.node("scatter_add", [x, flat, updates], "f32", x.shape, axis=0)
+        return b.node("scatter_add", [x, b.places(flat), updates], "f32", x.shape, axis=0)
     n.refuse_unless(is_known(rows) and rows * count * width <= 2**20, f"reduction {how} of {rows} x {count} elements")
     hit = b.point("eq", b.iota((rows, count, 1), 0), b.reshape(flat, (1, count, 1)))
     if how == "mul":
         return b.mul(x, product_of(b, b.select(hit, b.unsqueeze(updates, 0), 1), [1], False))
     if how == "add":
         return b.add(x, b.reduce("add", b.select(hit, b.unsqueeze(updates, 0), 0), [1]))
-    none = (
-        (-numpy.inf if how == "max" else numpy.inf) if x.dtype == "f32" else (-(2**31) if how == "max" else 2**31 - 1)
-    )
+    x, updates = b.alike([x, updates])
+    extreme = 0 if how == "max" else 1
+    none = (-numpy.inf, numpy.inf)[extreme] if x.dtype == "f32" else LIMITS[x.dtype][extreme]
     return b.point(how, x, b.reduce(how, b.select(hit, b.unsqueeze(updates, 0), none), [1]))
 
 

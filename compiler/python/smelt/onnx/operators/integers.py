@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from ...ranges import remainder_of
 from ..rows import row
 
 
@@ -16,7 +17,10 @@ def remainder(b, x, y, truncates):
     """With the sign of x where the quotient is truncated, else with that of y."""
     quotient = b.div(x, y)
     if x.dtype != "f32":
-        return b.sub(x, b.mul(quotient if truncates else b.floor_div(x, y), y))
+        numbers = remainder_of(b.facts.range_of(x), b.facts.range_of(y), not truncates)
+        whole = quotient if truncates else b.floor_div(x, y)
+        with b.width(False):  # exact in as many bits as x and y have
+            return b.known(b.sub(x, b.mul(whole, y)), numbers)
     truncated = b.mul(b.point("sign", quotient), b.point("floor", b.point("abs", quotient)))
     rest = b.sub(x, b.mul(truncated if truncates else b.point("floor", quotient), y))
     is_endless = b.point(
@@ -27,9 +31,9 @@ def remainder(b, x, y, truncates):
 
 
 def power_of_two(b, y):
-    """2^y of y from 0 to 31: the square for each bit of y."""
+    """2^y of y from 0 to 31, or to 63: the square for each bit of y."""
     result, left = 1, y
-    for square in (2, 4, 16, 256, 65536):
+    for square in (2, 4, 16, 256, 65536, 2**32)[: 6 if b.wide else 5]:
         half = b.div(left, 2)
         is_odd = b.point("ne", b.mul(half, 2), left)
         result = b.mul(b.select(is_odd, square, 1), result)
@@ -40,12 +44,12 @@ def power_of_two(b, y):
 @row("BitShift")
 def bit_shift(n, x, y):
     b = n.b
-    bits = min(n.element(0).bits, 32)
+    bits = width_of(n)
     is_far = b.point("logical_or", b.point("lt", y, 0), b.point("ge", y, bits))
     near = b.select(is_far, 0, y)
     if n.attribute("direction") == "LEFT":
         return b.select(is_far, 0, b.mul(x, power_of_two(b, near)))
-    # 2^31 does not fit: two halves of the way.
+    # 2^31, or 2^63, does not fit: two halves of the way.
     half = b.div(near, 2)
     once = b.floor_div(x, power_of_two(b, half))
     twice = b.floor_div(once, power_of_two(b, b.sub(near, half)))
@@ -53,9 +57,14 @@ def bit_shift(n, x, y):
     return b.select(is_far, filled, twice)
 
 
-def bit(b, x, place):
-    """0 or 1. Bit 31 is the sign."""
-    if place == 31:
+def width_of(n):
+    """The bits that the integers of an operator have."""
+    return min(n.element(0).bits, 64 if n.b.wide else 32)
+
+
+def bit(b, x, place, sign):
+    """0 or 1. Bit `sign` is the sign."""
+    if place == sign:
         return b.cast(b.point("lt", x, 0), "i32")
     low = b.floor_div(x, 2**place)
     return b.sub(low, b.mul(b.floor_div(low, 2), 2))
@@ -72,9 +81,13 @@ BITS = {
 def bitwise(n, x, y):
     b = n.b
     total = None
-    for place in range(min(n.element(0).bits, 32)):
-        one = BITS[n.node.op_type](b, bit(b, x, place), bit(b, y, place))
-        term = b.mul(one, 2**place if place < 31 else -(2**31))
+    count = width_of(n)
+    if x.dtype != "i64" and y.dtype != "i64":
+        count = min(count, 32)  # the bits above are those of the sign
+    sign = 63 if count == 64 else 31
+    for place in range(count):
+        one = BITS[n.node.op_type](b, bit(b, x, place, sign), bit(b, y, place, sign))
+        term = b.mul(one, 2**place if place < sign else -(2**sign))
         total = term if total is None else b.add(total, term)
     return total
 

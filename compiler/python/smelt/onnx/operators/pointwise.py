@@ -7,6 +7,7 @@ import math
 
 import onnx
 
+from ...ranges import INTEGERS
 from ..call import Known
 from ..folding import fold
 from ..rows import Typed, row
@@ -78,7 +79,7 @@ for _name, _function in COMPOSED.items():
 
 @row("Div")
 def div(n, x, y):
-    n.refuse_unless(n.element(0).is_float or x.dtype == "i32", f"the element type {n.element(0).name}")
+    n.refuse_unless(n.element(0).is_float or x.dtype in INTEGERS, f"the element type {n.element(0).name}")
     return n.b.div(x, y)
 
 

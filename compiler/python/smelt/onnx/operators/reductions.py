@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from ...ranges import INTEGERS
 from ..dims import is_known, product
 from ..rows import Typed, row
 from ..refusal import Refusal
@@ -85,7 +86,7 @@ def arg(n, x):
     b = n.b
     axis = n.attribute("axis", 0) % len(x.shape)
     if n.node.op_type == "ArgMin":  # -1 - x, as there is no -x of the least integer
-        x = b.sub(-1, x) if x.dtype == "i32" else b.point("neg", x)
+        x = b.sub(-1, x) if x.dtype in INTEGERS else b.point("neg", x)
     if n.attribute("select_last_index", 0):
         found = b.sub(x.shape[axis] - 1, b.argmax(b.reverse(x, axis), axis))
     else:
@@ -132,7 +133,7 @@ def top_k(n, x):
     n.refuse_unless(is_known(k) and 1 <= k <= 1024, f"k = {k}, of which 1 to 1024 are sorted")
     moved = b.move(x, axis, -1)
     is_largest = n.attribute("largest", 1)
-    if x.dtype == "i32" and n.element(0).bits > 16:
+    if x.dtype in INTEGERS and n.element(0).bits > 16:
         size = x.shape[axis]
         n.refuse_unless(is_known(size) and size <= MOST_RANKED, f"{size} elements of the type {n.element(0).name}")
         keys = b.point("neg", places_in_order(b, moved, is_largest))
@@ -142,7 +143,7 @@ def top_k(n, x):
             keys = b.point("max", b.point("neg", keys), -3.4028234663852886e38)
             keys = b.select(b.point("eq", keys, keys), keys, -math.inf)
     values, places = largest_first(b, keys, int(k))
-    if x.dtype == "i32" or not is_largest:
+    if x.dtype in INTEGERS or not is_largest:
         values = taken(b, moved, places)
     return [Typed(b.move(values, -1, axis), n.element(0).name), Typed(b.move(places, -1, axis), "INT64")]
 

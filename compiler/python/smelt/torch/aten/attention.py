@@ -69,6 +69,7 @@ class AttentionBody:
         self.w = w
         self.scores = scores
         self.inside = Writer(w.sizes, w.random_id, w.table)
+        self.inside.wide = False  # what is computed again keeps its width
         self.score = Value("%score", "f32", scores, grad=True)
         self.handed = self.score
         self.seen: Optional[Value] = None

@@ -23,7 +23,7 @@ MOST_BLOCKS = 4
 def grouped_mm(w, out, self, mat2, offs=None, bias=None, out_dtype=None):
     if self.rank != 2 or mat2.rank != 3 or offs is None or bias is not None:
         refuse("groups other than of rows, each with a matrix")
-    return _Groups(w, self, mat2, w.cast(offs, "i32")).product()
+    return _Groups(w, self, mat2, w.places(offs)).product()
 
 
 @row("transformers.grouped_mm_fallback.default")

@@ -16,7 +16,7 @@ def embedding(w, out, weight, indices, padding_idx=-1, scale_grad_by_freq=False,
     """The row of the padding has no gradient."""
     if scale_grad_by_freq:
         refuse("gradients scaled by the frequency of ids")
-    ids = w.cast(indices, "i32")
+    ids = w.places(indices)
     rows = w.gather(weight, ids, 0)
     if padding_idx < 0 or not rows.grad:
         return rows
@@ -27,7 +27,7 @@ def embedding(w, out, weight, indices, padding_idx=-1, scale_grad_by_freq=False,
 @row("aten.index_select.default")
 def index_select(w, out, self, dim, index):
     axis = axis_of(self.rank, dim)
-    indices = w.from_front(w.cast(index, "i32"), self.shape[axis])
+    indices = w.from_front(w.places(index), self.shape[axis])
     return w.reshape(w.gather(self, indices, axis), out.shape)
 
 
@@ -36,13 +36,13 @@ def gather(w, out, self, dim, index, sparse_grad=False):
     axis = axis_of(self.rank, dim)
     if self.splat is not None:
         return w.constant(self.splat, self.dtype, out.shape)
-    return pick(w, self, element_places(w, self.shape, axis, w.cast(index, "i32")))
+    return pick(w, self, element_places(w, self.shape, axis, w.places(index)))
 
 
 @row("aten.take_along_dim.default")
 def take_along_dim(w, out, self, indices, dim=None):
     if dim is None:
-        return pick(w, self, w.from_front(w.cast(indices, "i32"), product(self.shape)))
+        return pick(w, self, w.from_front(w.places(indices), product(self.shape)))
     axis = axis_of(self.rank, dim)
     whole = list(spread_shape(self.shape[:axis] + (1,) + self.shape[axis + 1 :], indices.shape))
     table = whole.copy()
@@ -109,7 +109,7 @@ def spread_of(w, out, x: Value, axes: list[int], chosen: list[Value]) -> Optiona
 
 def picked(w, x: Value, axes: list[int], chosen: list[Value]) -> Value:
     """The dims that are indexed come first, as one; what is picked goes where PyTorch has it."""
-    chosen = [w.from_front(w.cast(i, "i32"), x.shape[a]) for i, a in zip(chosen, axes)]
+    chosen = [w.from_front(w.places(i), x.shape[a]) for i, a in zip(chosen, axes)]
     if len(axes) == 1:
         return w.gather(x, chosen[0], axes[0])
     shape = spread_shape(*(i.shape for i in chosen))

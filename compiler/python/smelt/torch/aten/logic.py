@@ -6,7 +6,7 @@ from ..registry import refuse, row
 from ..values import Value
 
 def _compared(w, out, operation, a, b):
-    dtypes = {x.dtype for x in (a, b) if isinstance(x, Value)}
+    dtypes = {"i32" if x.dtype == "i64" else x.dtype for x in (a, b) if isinstance(x, Value)}
     if any(isinstance(x, float) for x in (a, b)):
         dtypes.add("f32")
     if any(type(x) is int for x in (a, b)) and dtypes == {"bool"}:

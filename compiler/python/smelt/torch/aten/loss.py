@@ -55,7 +55,7 @@ def cross_entropy(w, out, self, target, weight=None, reduction=MEAN, ignore_inde
     logits = _classes_last(w, w.cast(self, "f32"))
     if target.dtype == "f32":
         return _against_shares(w, out, logits, _classes_last(w, target), weight, reduction, label_smoothing)
-    target, ignore_index = _with_fixed_index(w, w.cast(target, "i32"), ignore_index)
+    target, ignore_index = _with_fixed_index(w, w.places(target), ignore_index)
     fields = f"ignore_index = {ignore_index}"
     if label_smoothing:
         fields += f", label_smoothing = {float(label_smoothing)!r}"
@@ -90,7 +90,7 @@ def _picked(w, logs: Value, target: Value) -> Value:
 
 def _nll(w, out, self, target, weight, reduction, ignore_index):
     logs = _classes_last(w, w.cast(self, "f32"))
-    target, ignore_index = _with_fixed_index(w, w.cast(target, "i32"), ignore_index)
+    target, ignore_index = _with_fixed_index(w, w.places(target), ignore_index)
     counted = _counted(w, target, ignore_index)
     counts = w.cast(counted, "f32") if weight is None else _class_weights(w, weight, target, counted)
     losses = w.unary("neg", w.mul(_picked(w, logs, target), counts))

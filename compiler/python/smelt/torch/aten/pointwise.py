@@ -58,9 +58,7 @@ def neg(w, out, self):
 
 @row("aten.abs.default")
 def absolute(w, out, self):
-    result = w.unary("abs", self)
-    result.low = 0
-    return result
+    return w.unary("abs", self)
 
 
 @row("aten.sign.default", "aten.sgn.default")
@@ -330,15 +328,36 @@ def pow_scalar(w, out, self, exponent):
 
 @row("aten.pow.Scalar")
 def scalar_pow(w, out, self, exponent):
+    if out.dtype == "i32":
+        return whole_power(w, w.constant(self, "i32", out.shape), w.operand(exponent, "i32", out.shape))
     if self <= 0:
         refuse(f"a power of {self}")
-    power = w.unary("exp", w.mul(w.cast(exponent, "f32"), math.log(self)))
-    return w.cast(_rounded_whole(w, power) if out.dtype == "i32" else power, out.dtype)
+    return w.unary("exp", w.mul(w.cast(exponent, "f32"), math.log(self)))
+
+
+def whole_power(w, base: Value, exponent: Value) -> Value:
+    """Of integers, by the squares that the bits of the exponent name. Below 0 it is 0 but for a base of 1 or -1, whose
+    powers repeat."""
+    least, most = w.range_of(exponent)
+    left, square, result = exponent, base, w.constant(1, "i32", base.shape)
+    if least < 0:
+        left = w.unary("abs", exponent)  # which is odd where the exponent is
+    for _ in range(max(most, 1).bit_length()):
+        half = w.div(left, 2)
+        is_odd = w.binary("ne", w.sub(left, w.mul(half, 2)), 0)
+        result = w.select(is_odd, w.mul(result, square), result)
+        left, square = half, w.mul(square, square)
+    if least >= 0:
+        return result
+    vanishes = w.both(w.binary("lt", exponent, 0), w.binary("gt", w.unary("abs", base), 1))
+    return w.select(vanishes, 0, result)
 
 
 @row("aten.pow.Tensor_Tensor")
 def pow_tensor(w, out, self, exponent):
     """As C's pow: of a base below 0 the sign is that of whole exponents that are even or odd, and NaN of others."""
+    if out.dtype == "i32":
+        return whole_power(w, w.operand(self, "i32", out.shape), w.operand(exponent, "i32", out.shape))
     base, power = w.operand(self, "f32", out.shape), w.operand(exponent, "f32", out.shape)
     size = w.unary("exp", w.mul(power, w.unary("log", w.unary("abs", base))))
     is_one = w.binary("logical_or", w.binary("eq", power, 0.0), w.binary("eq", base, 1.0))
@@ -354,7 +373,7 @@ def pow_tensor(w, out, self, exponent):
     signed = w.select(w.both(is_odd, is_negative), w.unary("neg", size), signed)
     if base.grad or power.grad:
         signed = _with_slopes_of_power(w, signed, base, power)
-    return w.cast(_rounded_whole(w, signed) if out.dtype == "i32" else signed, out.dtype)
+    return signed
 
 
 def _is_infinite(w, x: Value) -> Value:
@@ -369,10 +388,6 @@ def _with_slopes_of_power(w, y: Value, base: Value, power: Value) -> Value:
     nothing = w.both(w.binary("eq", base, 0.0), w.binary("ge", power, 0.0))
     of_power = w.select(nothing, 0.0, w.mul(y, w.unary("log", base)))
     return w.with_slopes(y, (base, of_base), (power, of_power))
-
-
-def _rounded_whole(w, x: Value) -> Value:
-    return w.unary("floor", w.add(x, 0.5))
 
 
 @row("aten.atan2.default")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from ...ranges import INTEGERS
 from ..dims import Dim, product
 from ..facts import last_place
 from ..registry import refuse, row
@@ -14,6 +15,9 @@ from .shape import axes_of, axis_of
 
 LARGEST = 3.4028234663852886e38
 """Of f32."""
+
+EXACT = 2**24
+"""float32 holds all integers up to it."""
 
 
 def _with_ones(w, x: Value, out) -> Value:
@@ -80,11 +84,16 @@ def all_of(w, out, self, dim=None, keepdim=False):
 
 def largest(w, x: Value, axis: int, sign: int = 1) -> tuple[Value, Value]:
     """The largest along an axis (of the negated numbers: the smallest) and the first place that has it."""
-    values = x if sign > 0 else w.unary("neg", x)
-    if x.dtype == "bool":
-        values = w.cast(values, "i32")
+    values = w.cast(x, "i32") if x.dtype == "bool" else x
+    if sign < 0:
+        values = _turned(w, values)
     best, place = w.reduce("argmax", values, [axis], (None, "i32"))
-    return (best if sign > 0 else w.unary("neg", best)), place
+    return (best if sign > 0 else _turned(w, best)), place
+
+
+def _turned(w, x: Value) -> Value:
+    """In the opposite order: of integers -1 - x, which the least of them has, too."""
+    return w.unary("neg", x) if x.dtype == "f32" else w.binary("sub", -1, x)
 
 
 def _with_places(sign: int):
@@ -202,6 +211,12 @@ def ordered(w, x: Value, k: int, largest: bool) -> tuple[Value, Value]:
     """The k largest along the last axis, or the k smallest."""
     if not isinstance(k, int) or not 1 <= k <= 1024:
         refuse(f"the {k} largest; Smelt finds 1 to 1024")
+    if x.dtype in INTEGERS and max(map(abs, w.range_of(x))) > EXACT:
+        types = [(x.dtype, x.shape), ("i32", x.shape)]
+        values, places = w.node("sort", [x], types, "descending = true" if largest else "")
+        values, places = (w.slice(found, x.rank - 1, 0, k) for found in (values, places))
+        places.low, places.high = 0, last_place(x.shape, [x.rank - 1])
+        return values, places
     key = w.stop(w.cast(x, "f32"))
     if not largest:  # NaN comes after infinity, which counts as the largest number
         key = w.binary("max", w.unary("neg", key), -LARGEST)

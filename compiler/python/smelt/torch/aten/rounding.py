@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...ranges import remainder_of
 from ..registry import refuse, row
 from ..values import Value
 from .pointwise import with_size
@@ -17,10 +18,19 @@ def floor_of_quotient(w, a: Value, b: Value) -> Value:
     quotient = w.div(a, b)
     if (a.low or -1) >= 0 and (b.low or -1) >= 0:
         return quotient
-    rest = w.sub(a, w.mul(quotient, b))
-    differs = w.binary("ne", w.binary("lt", rest, 0), w.binary("lt", b, 0))
-    low = w.both(w.binary("ne", rest, 0), differs)
-    return w.sub(quotient, w.cast(low, "i32"))
+    with w.narrow():  # a remainder is exact modulo 2^32, and a quotient fits where the one towards 0 does
+        rest = w.sub(a, w.mul(quotient, b))
+        differs = w.binary("ne", w.binary("lt", rest, 0), w.binary("lt", b, 0))
+        low = w.both(w.binary("ne", rest, 0), differs)
+        return w.sub(quotient, w.cast(low, "i32"))
+
+
+def whole_remainder(w, a: Value, b: Value, floors: bool) -> Value:
+    """Of integers: a - quotient * b, exact in as many bits as a and b have."""
+    numbers = remainder_of(w.range_of(a), w.range_of(b), floors)
+    whole = floor_of_quotient(w, a, b) if floors else w.div(a, b)
+    with w.narrow():
+        return w.known(w.sub(a, w.mul(whole, b)), numbers)
 
 
 @row("aten.floor.default")
@@ -77,15 +87,17 @@ def floor_divide(w, out, self, other):
 @row("aten.remainder.Tensor", "aten.remainder.Scalar", "aten.remainder.Scalar_Tensor")
 def remainder(w, out, self, other):
     a, b = _pair(w, out, self, other)
-    whole = floor_of_quotient(w, a, b) if out.dtype == "i32" else w.unary("floor", w.div(a, b))
-    return w.sub(a, w.mul(whole, b))
+    if out.dtype == "i32":
+        return whole_remainder(w, a, b, floors=True)
+    return w.sub(a, w.mul(w.unary("floor", w.div(a, b)), b))
 
 
 @row("aten.fmod.Tensor", "aten.fmod.Scalar")
 def fmod(w, out, self, other):
     a, b = _pair(w, out, self, other)
-    whole = w.div(a, b) if out.dtype == "i32" else trunc_of(w, w.div(a, b))
-    return w.sub(a, w.mul(whole, b))
+    if out.dtype == "i32":
+        return whole_remainder(w, a, b, floors=False)
+    return w.sub(a, w.mul(trunc_of(w, w.div(a, b)), b))
 
 
 @row("aten.round.decimals")

@@ -9,14 +9,7 @@ from .shape import axis_of
 
 def running_sum(w, x: Value, axis: int) -> Value:
     """Of each element and those before it."""
-    result = _scan(w, x, axis, "add")
-    if x.low is not None and x.low >= 0:
-        result.low = x.low
-    return result
-
-
-def _scan(w, x: Value, axis: int, kind: str) -> Value:
-    return w.one("scan", [x], x.dtype, x.shape, f'axis = {axis}, kind = "{kind}"')
+    return w.scan(x, axis, "add")
 
 
 @row("aten.cumsum.default")
@@ -32,4 +25,4 @@ def cumprod(w, out, self, dim, dtype=None):
     x = w.cast(self, out.dtype)
     if x.grad:
         refuse("the derivative of a running product")
-    return _scan(w, x, axis_of(self.rank, dim), "mul")
+    return w.scan(x, axis_of(self.rank, dim), "mul")

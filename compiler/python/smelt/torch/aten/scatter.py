@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sympy
 
+from ...ranges import INTEGERS, fits, hull, result_of, sum_of
 from ..dims import expression, product, same
 from ..registry import refuse, row
 from ..values import Value
@@ -12,9 +13,20 @@ from .indexing import element_places, flat_places
 from .shape import axis_of, begin_and_end
 
 
+def summable(w, x: Value, updates: Value) -> list[Value]:
+    """Both in a type that holds x and the sum of all updates, where integers have no other width."""
+    if x.dtype not in INTEGERS:
+        return [x, updates]
+    added = sum_of(w.range_of(updates), w.sizes.most(product(updates.shape)))
+    if w.is_64_bits and (added is None or not fits(result_of("add", [w.range_of(x), added]), "i32")):
+        return [w.widened(x), w.widened(updates)]
+    return w.alike([x, updates])
+
+
 def add_at(w, x: Value, places: Value, updates: Value) -> Value:
     """x, flat, plus the updates at places in row-major order."""
     count = product(x.shape)
+    x, updates = summable(w, x, updates)
     flat = w.reshape(x, (count,))
     places = w.reshape(places, (product(places.shape),))
     updates = w.reshape(updates, (product(updates.shape),))
@@ -27,11 +39,12 @@ def put_at(w, x: Value, places: Value, updates: Value, unique: bool = False) -> 
     """x, but the updates at places in row-major order; a place that is written twice has the last one. `unique` says
     that there is none."""
     count = product(x.shape)
+    x, updates = w.alike([x, updates])
     operands = [w.reshape(v, (product(v.shape),)) for v in (places, updates)]
     fields = "axis = 0, unique = true" if unique else "axis = 0"
     result = w.one("scatter", [w.reshape(x, (count,)), *operands], x.dtype, (count,), fields)
-    if x.low is not None and updates.low is not None:
-        result.low = min(x.low, updates.low)
+    if x.dtype in INTEGERS:
+        result.low, result.high = hull(w.range_of(x), w.range_of(updates))
     return w.reshape(result, x.shape)
 
 
@@ -47,14 +60,14 @@ def _cut(w, x: Value, shape) -> Value:
 
 @row("aten.scatter_add.default")
 def scatter_add(w, out, self, dim, index, src):
-    places = element_places(w, self.shape, axis_of(self.rank, dim), w.cast(index, "i32"))
+    places = element_places(w, self.shape, axis_of(self.rank, dim), w.places(index))
     return add_at(w, self, places, _cut(w, w.cast(src, self.dtype), index.shape))
 
 
 @row("aten.scatter.src", "aten.scatter.value")
 def scatter(w, out, self, dim, index, src=None, value=None):
     axis = axis_of(self.rank, dim)
-    index = w.cast(index, "i32")
+    index = w.places(index)
     if value is not None and same(index.shape[axis], 1) and _rest_is_whole(self, index, axis):
         here = w.spread(w.from_front(index, self.shape[axis]), self.shape)
         return w.select(w.binary("eq", w.iota(self.shape, axis), here), w.operand(value, self.dtype, self.shape), self)
@@ -70,8 +83,9 @@ def _rest_is_whole(x: Value, index: Value, axis: int) -> bool:
 def index_add(w, out, self, dim, index, source, alpha=1):
     axis = axis_of(self.rank, dim)
     source = w.mul(source, alpha) if alpha != 1 else source
-    indices = w.from_front(w.cast(index, "i32"), self.shape[axis])
-    result = w.one("scatter_add", [self, indices, source], self.dtype, self.shape, f"axis = {axis}")
+    indices = w.from_front(w.places(index), self.shape[axis])
+    x, source = summable(w, self, source)
+    result = w.one("scatter_add", [x, indices, source], x.dtype, self.shape, f"axis = {axis}")
     result.grad = self.grad or source.grad
     return result
 
@@ -112,7 +126,7 @@ def _element_places(w, x: Value, axes, chosen):
     whole = front + shape + back
     places = {}
     for axis, picked in zip(axes, chosen):
-        picked = w.from_front(w.cast(picked, "i32"), x.shape[axis])
+        picked = w.from_front(w.places(picked), x.shape[axis])
         picked = w.spread(picked, shape)
         places[axis] = w.broadcast(picked, range(len(front), len(front) + len(shape)), whole)
     for i, axis in enumerate(rest):
