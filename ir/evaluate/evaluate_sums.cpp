@@ -45,7 +45,7 @@ Arrays<S> reduce(const Call<S>& call) {
 template <typename S>
 Arrays<S> sum_integers(const Call<S>& call) {
   const Array<S>& x = call.operand(0);
-  const ReductionPlan plan(x.shape, call.node.ints_attr("axes"));
+  const ReductionPlan plan(x.shape, call.node.get(attr::axes));
   Array<S> result = call.zeros();
   const DType type = call.node.result()->dtype() == DType::i64 ? DType::i64 : DType::i32;
   for (size_t i = 0; i < plan.kept.size(); ++i) {
