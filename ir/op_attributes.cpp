@@ -236,7 +236,7 @@ std::string bounds(const AttributeColumn& column) {
   std::vector<std::string> words;
   for (const std::string_view word : column.words) words.push_back(quoted(word));
   if (!words.empty()) return choice(words);
-  if (column.least && column.most) return fmt::format("it in [{}, {}]", *column.least, *column.most);
+  if (column.least && column.most) return fmt::format("{} to {}", *column.least, *column.most);
   if (column.least) return fmt::format("at least {}", *column.least);
   return column.most ? fmt::format("at most {}", *column.most) : "";
 }

@@ -33,7 +33,7 @@ const std::vector<AttributeColumn>& attributes_of(Op op);
 const AttributeColumn& find_attribute(Op op, std::string_view name);
 /// "an integer"
 std::string_view type_name(const AttributeColumn& column);
-/// "at least 1", "it in [0, 1]", "\"add\" or \"max\"": empty where any value of the type will do.
+/// "at least 1", "0 to 1", "\"add\" or \"max\"": empty where any value of the type will do.
 std::string bounds(const AttributeColumn& column);
 /// Throws Error where the value has another type, or is out of bounds.
 void check_attribute(Op op, std::string_view name, const AttributeColumn& column, const Attribute& value);

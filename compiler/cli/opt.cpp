@@ -7,6 +7,7 @@
 #include "codegen/kernel_passes/kernel_pass_registry.h"
 #include "compiler/cli/command.h"
 #include "ir/kernel.h"
+#include "ir/text/operations_page.h"
 #include "ir/text/text.h"
 #include "ir/verifier.h"
 #include "llvm/ADT/STLExtras.h"
@@ -22,7 +23,7 @@ struct OptCommand {
   std::string file, pipeline, output, graph;
   std::vector<std::string> disabled, print_after;
   int64_t bisect_limit = -1;
-  bool verify_each = true, print_after_all = false, timing = false, list = false;
+  bool verify_each = true, print_after_all = false, timing = false, list = false, list_operations = false;
   std::string dump_dir;
 };
 
@@ -105,7 +106,11 @@ std::string run_on_module(const OptCommand& options, const std::string& text) {
 
 void run_opt(const OptCommand& options) {
   if (options.list) return list_passes();
-  if (options.file.empty()) fail("opt: name a graph or a kernel in text form (.ir, .kernel), or give --list");
+  if (options.list_operations) return fmt::print("{}", operations_page());
+  if (options.file.empty())
+    fail(
+        "opt: name a graph or a kernel in text form (.ir, .kernel), or give --list or "
+        "--list-operations");
   const std::string text = read_text_file(options.file);
   write_result(options, is_kernel(text) ? run_on_kernel(options, text) : run_on_module(options, text));
 }
@@ -129,6 +134,8 @@ void add_opt(CLI::App& app) {
   command->add_option("--dump-dir", options->dump_dir, "write the graph after each pass, numbered");
   command->add_flag("--timing", options->timing, "print the time of each pass to stderr");
   command->add_flag("--list", options->list, "list the passes");
+  command->add_flag("--list-operations", options->list_operations,
+                    "list the operations and their attributes, in Markdown");
   on_call(command, options, run_opt);
 }
 
