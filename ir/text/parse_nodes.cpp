@@ -106,7 +106,7 @@ void ModuleParser::node_attributes(Draft& draft, Module::Parameter* parameter, S
     const Token at = lexer.peek();
     if (!node_field(key, draft))
       lexer.fail_at(key.offset, fmt::format("attribute {} is given twice", describe(key)));
-    if (key.text != "id") return;
+    if (key.text != "id" || draft.op == Op::cotangent) return;  // its id is not that of a draw
     if (const auto* id = draft.attributes.find_as(attr::id)) take_random_ids(at, *id + 1);
   });
 }
