@@ -35,17 +35,21 @@ int64_t multiply(int64_t a, int64_t b, const Dim& dim) {
 int64_t quotient_up(int64_t a, int64_t divisor) { return a / divisor + (a % divisor > 0 ? 1 : 0); }
 
 /// The least product of bounds that together cover a multiset of symbols. A bound of a product may cover
-/// more than is left, as every symbol in one is at least 1.
+/// more than is left where every symbol in it is at least 1.
 class Cover {
  public:
-  explicit Cover(const std::vector<Symbols::Bound>& bounds) : bounds_(bounds) {}
+  explicit Cover(const Symbols& symbols) : symbols_(symbols) {}
 
   int64_t least(const std::vector<std::string>& left) {
     if (left.empty()) return 1;
     if (const auto known = known_.find(left); known != known_.end()) return known->second;
     int64_t best = kUnbounded;
-    for (const Symbols::Bound& bound : bounds_) {
+    for (const Symbols::Bound& bound : symbols_.bounds()) {
       if (!std::binary_search(bound.factors.begin(), bound.factors.end(), left[0])) continue;
+      if (bound.factors.size() > 1 && std::ranges::any_of(bound.factors, [&](const std::string& name) {
+            return symbols_.lower(name) == 0;
+          }))
+        continue;
       std::vector<std::string> rest;
       std::set_difference(left.begin(), left.end(), bound.factors.begin(), bound.factors.end(),
                           std::back_inserter(rest));
@@ -58,14 +62,14 @@ class Cover {
   }
 
  private:
-  const std::vector<Symbols::Bound>& bounds_;
+  const Symbols& symbols_;
   std::map<std::vector<std::string>, int64_t> known_;
 };
 
 /// Largest and smallest values of sizes. ceil_div counts as at least 0: its inside is a size.
 class Range {
  public:
-  explicit Range(const Symbols& symbols) : symbols_(symbols), cover_(symbols.bounds()) {}
+  explicit Range(const Symbols& symbols) : symbols_(symbols), cover_(symbols) {}
 
   int64_t upper(const Dim& dim) {
     int64_t sum = 0;

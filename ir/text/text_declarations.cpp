@@ -42,11 +42,10 @@ void TextParser::symbols(Symbols& symbols) {
     do {
       const Token& symbol = lexer.expect(Token::Kind::identifier, "the name of a symbol");
       const bool dotted = symbol.text.find('.') != std::string_view::npos;
-      if (dotted != (least == 0) || symbol.is_special_number())
-        lexer.fail_at(
-            symbol.offset,
-            "a symbol's name is of letters, digits and '_', and it is at least 1; a coordinate of a "
-            "rank is at least 0: 0 <= data.rank");
+      if ((dotted && least != 0) || symbol.is_special_number())
+        lexer.fail_at(symbol.offset,
+                      "a symbol's name is of letters, digits and '_'; a coordinate of a rank is at least 0: "
+                      "0 <= data.rank");
       factors.emplace_back(symbol.text);
     } while (lexer.accept("*"));
     if (!lexer.accept("<=")) lexer.expected("'<=' and the largest value");

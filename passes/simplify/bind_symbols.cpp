@@ -5,15 +5,15 @@ namespace {
 
 using Sizes = std::map<std::string, Dim, std::less<>>;
 
-/// Coordinates of a rank have no largest value that they all have.
-bool is_coordinate(const Symbols& symbols, const std::string& name) { return symbols.lower(name) == 0; }
+/// Coordinates of a rank, as data.rank, have no largest value that they all have.
+bool is_coordinate(const std::string& name) { return name.find('.') != std::string::npos; }
 
 Sizes largest(const Symbols& symbols) {
   SymbolValues values;
   Sizes sizes;
   for (const std::string& name : symbols.names()) {
     values[name] = symbols.upper(Dim::symbol(name));
-    if (!is_coordinate(symbols, name)) sizes.emplace(name, values[name]);
+    if (!is_coordinate(name)) sizes.emplace(name, values[name]);
   }
   symbols.check(values);
   return sizes;
@@ -49,7 +49,7 @@ bool bind_symbols(Module& module, const BindSymbolsOptions&) {
   if (module.partitioned) module.partitioned->clear();
   Symbols coordinates;
   for (const Symbols::Bound& bound : module.symbols.bounds())
-    if (bound.lower == 0) coordinates.bound(bound.factors, bound.upper, bound.lower);
+    if (is_coordinate(bound.factors[0])) coordinates.bound(bound.factors, bound.upper, bound.lower);
   module.symbols = coordinates;
   return true;
 }

@@ -54,7 +54,7 @@ class Validation {
       if (bound.factors.size() > kMostSymbols)
         refuse("a bound on a product of {} symbols: expected at most {}", bound.factors.size(), kMostSymbols);
     for (const Symbols::Bound& bound : plan_.symbols.bounds())
-      if (bound.lower == 0) check_coordinate(bound);
+      if (bound.lower == 0 && bound.factors[0].find('.') != std::string::npos) check_coordinate(bound);
     for (const std::string& name : names) {
       const Dim parsed = Dim::parse(name);
       if (!(parsed == Dim::symbol(name))) refuse("symbol '{}': expected a plain name", name);

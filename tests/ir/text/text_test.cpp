@@ -245,7 +245,7 @@ const TextFaultCase kTextFaults[] = {
      "expected mesh, symbols, parameter, adjacent, state, buffer, description, random_ids or graph, found "
      "'graf'"},
     {"symbols 16 <= T <= 8", "1:9", "the bound T <= 8: expected at least 16"},
-    {"symbols 0 <= T <= 8", "1:14", "a symbol's name is of letters, digits and '_', and it is at least 1"},
+    {"symbols 1 <= data.rank <= 8", "1:14", "a coordinate of a rank is at least 0"},
     {"symbols 2 <= B*T <= 8", "1:9", "B*T is at least 2: expected 1, or from 0 on for one symbol"},
     {"symbols 2 T <= 8", "1:11", "expected '<=' and the name of a symbol"},
     {"graph g() {}", "1:7", "expected '@', found 'g'"},

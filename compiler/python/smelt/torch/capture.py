@@ -87,12 +87,14 @@ def capture(
     dynamic_shapes: Optional[Mapping[str, Any]],
     bounds: Mapping[str, int],
     training: bool,
+    may_be_empty: bool = False,
 ) -> Captured:
-    """The module's forward for these arguments. Their dims that dynamic_shapes names may be any up to the bounds."""
+    """The module's forward for these arguments. Their dims that dynamic_shapes names may be any up to the bounds, and
+    where `may_be_empty` says so, 0 where their Dim has that minimum."""
     require_version()
     with one_at_a_time():
         begin_step("trace")
-        return _captured(module, sample, dynamic_shapes, bounds, training)
+        return _captured(module, sample, dynamic_shapes, bounds, training, may_be_empty)
 
 
 def _captured(
@@ -101,6 +103,7 @@ def _captured(
     dynamic_shapes: Optional[Mapping[str, Any]],
     bounds: Mapping[str, int],
     training: bool,
+    may_be_empty: bool,
 ) -> Captured:
     given = _without_cache(module, by_name(module, sample))
     _check_arguments(given)
@@ -108,11 +111,11 @@ def _captured(
     if training:
         check_trainable(module)
     with same_state(), recorded_modes() if training else nullcontext(), _plain_attention():
-        arguments, dims = _detached(given), DynamicDims(bounds)
+        arguments, dims = _detached(given), DynamicDims(bounds, may_be_empty)
         shapes = dims.specification(arguments, dynamic_shapes or {})
         with unchanged(module), one_block(), _configured_without_cache(module), _mode(module, training):
             with traced.plain_forward(arguments):
-                (program, splits), shapes = _exported(module, arguments, shapes, training)
+                (program, splits), shapes = _exported(module, arguments, shapes, training, defer=may_be_empty)
     names, symbols = _output_names(program), dims.symbols(program, arguments, shapes)
     values = _output_values(program)
     names_of_leaves = _leaf_names(arguments)
@@ -317,11 +320,11 @@ def _plain(output: Any) -> Any:
 
 
 def _exported(
-    module: torch.nn.Module, arguments: dict[str, Any], shapes: Any, training: bool
+    module: torch.nn.Module, arguments: dict[str, Any], shapes: Any, training: bool, defer: bool
 ) -> tuple[tuple[Any, Splits], Any]:
     """The program with its splits, and the sizes with which it was exported: of some PyTorch says in what form it takes
     them. What it would not believe of the others, such as that T // 2 is not 1, is left to a check at run time."""
-    asked, defer = shapes, False
+    asked = shapes
     for attempt in range(MOST_REFINEMENTS + 1):
         try:
             return _export_once(module, arguments, shapes, training, defer), shapes

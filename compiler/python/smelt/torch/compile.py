@@ -17,6 +17,7 @@ from ..text import said_of
 from .arguments import check_names, check_sample, check_shapes, checked_bounds
 from .arrays import device_of
 from .capture import capture
+from .dynamic_dims import asks_for_empty
 from .process import checked_module
 from .program import Program, build_program
 from .session import ModulePlan
@@ -38,9 +39,13 @@ def import_module(
     check_sample(sample)
     check_shapes(dynamic_shapes)
     bounds = checked_bounds(bounds, dynamic_shapes)
-    captured = capture(module, sample, dynamic_shapes, bounds, training)
-    begin_step("import")
-    program = build_program(module, captured, bounds, loss=loss, **options)
+    program = None
+    if asks_for_empty(dynamic_shapes, bounds):
+        program = _with_empty_sizes(module, sample, dynamic_shapes, bounds, training, loss=loss, **options)
+    if program is None:
+        captured = capture(module, sample, dynamic_shapes, bounds, training)
+        begin_step("import")
+        program = build_program(module, captured, bounds, loss=loss, **options)
     if program.missing:
         raise Error(
             f"{type(module).__name__} uses what Smelt cannot do:\n  " + "\n  ".join(str(m) for m in program.missing)
@@ -48,6 +53,18 @@ def import_module(
     if not program.outputs:
         raise Error(f"{type(module).__name__} returns no tensor, so that there is nothing to compile")
     return program
+
+
+def _with_empty_sizes(
+    module: torch.nn.Module, sample: Any, shapes: Any, bounds: Any, training: bool, **options: Any
+) -> Optional[Program]:
+    """None where the module cannot be taken with sizes of 0."""
+    try:
+        captured = capture(module, sample, shapes, bounds, training, may_be_empty=True)
+        program = build_program(module, captured, bounds, **options)
+    except Error:
+        return None
+    return None if program.missing else program
 
 
 def compile_module(
@@ -66,7 +83,7 @@ def compile_module(
 
     sample: inputs that forward takes: a mapping by name, a tuple, or a tensor.
     dynamic_shapes: the dims that may change, by input, such as {"input_ids": {0: "B", 1: "T"}}; max: their bounds.
-    In place of a name, torch.export.Dim("T", min=400) gives the least size, too.
+    In place of a name, torch.export.Dim("T", min=400) gives the least size, too; with min=0 it may be empty.
     mode: "infer": the plan's entry is @forward, with the outputs of the module in evaluation. "train": the module is
     taken as it is (call train() for its dropout) and its output `loss` is trained by `optimizer`.
     time_limit: seconds for all of it, tracing included, after which it ends with a smelt.Error.

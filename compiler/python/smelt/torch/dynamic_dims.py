@@ -15,8 +15,10 @@ from .arguments import checked_name, dims_of
 class DynamicDims:
     """torch.export's Dims, one a name."""
 
-    def __init__(self, bounds: Mapping[str, int]) -> None:
+    def __init__(self, bounds: Mapping[str, int], may_be_empty: bool = False) -> None:
         self.bounds = bounds
+        self.may_be_empty = may_be_empty
+        """Whether a size whose Dim has a minimum of 0 may be 0."""
         self.made: dict[str, Any] = {}
         self.least: dict[str, int] = {}
 
@@ -58,7 +60,7 @@ class DynamicDims:
             raise Error(f"input '{name}': dim {axis} is {value.shape[axis]}, and {dim} is at least {least}")
         if dim not in self.made:
             self.made[dim] = torch.export.Dim(dim, min=least, max=self.bounds[dim])
-            if isinstance(least, int) and least > 1:
+            if isinstance(least, int) and (least > 1 or (least == 0 and self.may_be_empty)):
                 self.least[dim] = least
         return self.made[dim]
 
@@ -74,6 +76,14 @@ class DynamicDims:
                 elif isinstance(size, torch.SymInt):
                     names.update({symbol: f"{_root(dim)}_unit" for symbol in size.node.expr.free_symbols})
         return names
+
+
+def asks_for_empty(shapes: Any, bounds: Mapping[str, int]) -> bool:
+    """Whether a size may be 0: it is a torch.export.Dim with that minimum, and in no bound of a product, which takes
+    its factors to be at least 1."""
+    factors = {factor for name in bounds if "*" in name for factor in name.split("*")}
+    dims = torch.utils._pytree.tree_leaves(dict(shapes or {}))
+    return any(getattr(dim, "min", None) == 0 and dim.__name__ not in factors for dim in dims)
 
 
 def _check_parts(name: str, value: Any, given: Any) -> None:

@@ -87,7 +87,7 @@ class ProgramBuilder:
         if loss is not None:
             self.unreached = self._unreached(loss)
         ranges = self.captured.program.range_constraints
-        ranges = {s: r & ValueRanges(1, int_oo) for s, r in ranges.items()}
+        ranges = {s: r & ValueRanges(self._given_least(s), int_oo) for s, r in ranges.items()}
         products = {name: bound for name, bound in self.bounds.items() if "*" in name}
         sizes = Sizes(dict(self.captured.symbols), ranges, products)
         self.writer = Writer(sizes, self._random_id, self._table)
@@ -293,10 +293,13 @@ class ProgramBuilder:
     def _least(self, name: str) -> str:
         """Given by the caller, or found by PyTorch where convolutions shorten a length."""
         found = int(self._range(name).lower)
-        least = max(found if found > ARTIFICIAL else 1, self.captured.least.get(name, 1))
         symbol = next(s for s, n in self.captured.symbols.items() if n == name)
+        least = max(found if found > ARTIFICIAL else 0, self._given_least(symbol))
         least = least_of(name, symbol, self.writer.natural, least, self._bound(name))
-        return f"{least} <= " if least > 1 else ""
+        return f"{least} <= " if least != 1 else ""
+
+    def _given_least(self, symbol: Any) -> int:
+        return self.captured.least.get(self.captured.symbols.get(symbol), 1)
 
 
 def _check_outputs(names: list[str], results: list[Any]) -> None:
