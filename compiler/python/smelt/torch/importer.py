@@ -22,6 +22,7 @@ from .values import Value
 from .writer import Writer
 
 CHECKS = {
+    "aten._linalg_check_errors.default",
     "aten._assert_async.msg",
     "aten._assert_async.default",
     "aten._assert_scalar.default",
@@ -122,9 +123,11 @@ class Importer:
         writer.is_64_bits = not any(x.torch_dtype in NARROW for x in results)
         writer.wide = writer.is_64_bits and row.__module__ not in PLACES
         try:
-            return self._in_width(row(writer, out, **bound_arguments(node.target, args, kwargs)), out)
+            found = self._in_width(row(writer, out, **bound_arguments(node.target, args, kwargs)), out)
         finally:
             writer.is_64_bits = writer.wide = True
+        _check_shapes(found, out)
+        return found
 
     def _in_width(self, values: Any, out: Any) -> Any:
         """Integers of fewer than 64 bits as PyTorch's type of the result holds them."""
@@ -172,6 +175,18 @@ class Importer:
             if path not in entry.modules:
                 entry.modules.append(path)
             return _stand_in(result_of(node.meta.get("val")))
+
+
+def _check_shapes(found: Any, out: Any) -> None:
+    """A row that gives another shape than PyTorch's does not take these arguments."""
+    if isinstance(out, tuple) and isinstance(found, tuple):
+        for value, result in zip(found, out):
+            _check_shapes(value, result)
+    elif isinstance(out, Result) and isinstance(found, Value):
+        sizes = list(zip(found.shape, out.shape))
+        differs = any(isinstance(a, int) and isinstance(b, int) and a != b for a, b in sizes)
+        if differs or len(found.shape) != len(out.shape):
+            raise Refusal(f"its row gives a result of {list(found.shape)}; expected {list(out.shape)}")
 
 
 def _why(problem: Exception) -> str:

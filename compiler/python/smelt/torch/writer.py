@@ -495,6 +495,8 @@ class Writer(Arithmetic):
     ) -> list[Value]:
         """The reduced axes go away; a result of no dtype has the operand's."""
         axes = sorted(axes)
+        if not axes:
+            return self._of_single(kind, x, dtypes)
         shape = tuple(d for i, d in enumerate(x.shape) if i not in axes)
         if kind == "add" and x.dtype in INTEGERS:
             return [self._whole_sum(x, axes, shape)]
@@ -515,16 +517,24 @@ class Writer(Arithmetic):
         return self.known(result, found)
 
     def scan(self, x: Value, axis: int, kind: str) -> Value:
-        """Running sums or products."""
+        """Running sums, products or maxima."""
         found = None
         if x.dtype in INTEGERS:
             found = sum_of(self.range_of(x), self.sizes.most(x.shape[axis]))
-            if kind == "mul":
+            if kind == "max":
+                found = self.range_of(x)
+            elif kind == "mul":
                 found = (-1, 1) if fits(self.range_of(x), "bool") or self.range_of(x) == (-1, 1) else None
             if self.wide and not fits(found, "i32"):
                 x = self.widened(x)
         result = self.one("scan", [x], x.dtype, x.shape, f'axis = {axis}, kind = "{kind}"')
         return self.known(result, found) if x.dtype in INTEGERS else result
+
+    def _of_single(self, kind: str, x: Value, dtypes: Sequence[Optional[str]]) -> list[Value]:
+        """What a reduction over no axes makes of each element."""
+        second = {"argmax": (0, "i32"), "max_sumexp": (1.0, "f32")}
+        rest = [self.constant(*second[kind], x.shape)] if len(dtypes) > 1 else []
+        return [x, *rest]
 
     def sum(self, x: Value, axes: Iterable[int]) -> Value:
         axes = list(axes)

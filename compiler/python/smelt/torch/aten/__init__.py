@@ -5,13 +5,17 @@ from . import (  # noqa: F401
     complex,
     convolution,
     creation,
+    distances,
     experts,
     indexing,
+    linalg,
     logic,
     loss,
     matmul,
     normalization,
+    ordering,
     pointwise,
+    pooling,
     random,
     reduction,
     resize,
@@ -19,7 +23,9 @@ from . import (  # noqa: F401
     scan,
     scatter,
     shape,
+    special,
     stated,
+    trigonometry,
 )
 
 complex.register_partwise()

@@ -6,7 +6,7 @@ import math
 from typing import Optional
 
 from ..dims import Shape, product, same
-from ..registry import row
+from ..registry import refuse, row
 from ..values import Value
 from ..facts import spread_shape
 from ..writer import Writer
@@ -160,3 +160,18 @@ class AttentionBody:
 def _is_plain_place(x: Value) -> bool:
     """Places that a body computes from its own."""
     return x.place is not None and isinstance(x.place[2], int) and not same(x.shape[x.place[0]], 1)
+
+
+@row("aten._scaled_dot_product_flash_attention_for_cpu.default")
+def flash_attention_for_cpu(w, out, query, key, value, dropout_p=0.0, is_causal=False, attn_mask=None, scale=None):
+    """The second result is the logarithm of each row's sum of exponentials, which has no gradient."""
+    if dropout_p or attn_mask is not None:
+        refuse("a kernel of PyTorch's for attention, with a mask or dropout; call scaled_dot_product_attention")
+    result = scaled_dot_product_attention(w, out[0], query, key, value, None, 0.0, is_causal, scale)
+    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else float(scale)
+    scores = w.mul(w.matmul("bhtd,bhsd->bhts", w.stop(query), w.stop(key)), scale)
+    if is_causal:
+        seen = w.binary("ge", w.iota(scores.shape, 2), w.iota(scores.shape, 3))
+        scores = w.select(seen, scores, -math.inf)
+    most, rest = w.reduce("max_sumexp", scores, [3], (None, None))
+    return result, w.add(most, w.unary("log", rest))

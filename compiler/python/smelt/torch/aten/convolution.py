@@ -73,7 +73,11 @@ def _transposed(w, out, x, weight, bias, stride, padding, dilation, groups) -> V
     """A convolution of the input with zeros between its elements, by the turned kernel."""
     n = weight.rank - 2
     if x.rank != n + 2:
-        refuse("a transposed convolution without a batch")
+        whole = type(out)(out.dtype, (1,) + out.shape, out.torch_dtype)
+        result = _transposed(
+            w, whole, w.reshape(x, (1,) + x.shape), weight, bias, stride, padding, dilation, groups
+        )
+        return w.reshape(result, out.shape)
     sides = []
     for i in range(n):
         x = _apart(w, x, 2 + i, stride[i])
@@ -157,16 +161,24 @@ def _counted(w, out, self, kernel, stride, padding, ceil_mode, count_include_pad
     return w.reshape(w.sum(x, axes), out.shape)
 
 
-@row("aten.adaptive_avg_pool1d.default", "aten._adaptive_avg_pool2d.default", "aten.adaptive_avg_pool2d.default")
+@row(
+    "aten.adaptive_avg_pool1d.default",
+    "aten._adaptive_avg_pool2d.default",
+    "aten.adaptive_avg_pool2d.default",
+    "aten._adaptive_avg_pool3d.default",
+    "aten.adaptive_avg_pool3d.default",
+)
 def adaptive_avg_pool(w, out, self, output_size):
-    """Of windows that are equally long."""
+    """Windows that are equally long are dims of their own."""
     n = len(output_size)
+    if any(not _divides(self.shape[self.rank - n + i], count) for i, count in enumerate(output_size)):
+        from .pooling import mean_of_windows
+
+        return mean_of_windows(w, self, output_size)
     x, axes = self, []
     for i in range(n):
         axis, count = self.rank - n + i, output_size[i]
         size = self.shape[axis]
-        if count != 1 and not (isinstance(size, int) and size % count == 0):
-            refuse("windows of different lengths")
         length = size if count == 1 else size // count
         at = axis + len(axes)
         x = w.reshape(x, x.shape[:at] + (count, length) + x.shape[at + 1 :])
@@ -174,3 +186,7 @@ def adaptive_avg_pool(w, out, self, output_size):
     from .reduction import mean_of
 
     return w.reshape(mean_of(w, x, axes), out.shape)
+
+
+def _divides(size, count) -> bool:
+    return count == 1 or (isinstance(size, int) and isinstance(count, int) and size % count == 0)

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import sympy
+
+from ..dims import expression, product, same
 from ..registry import refuse, row
 from ..values import Value
+from .shape import every, padded
 
 
 @row("aten.full.default", "aten.full_like.default", "aten.new_full.default")
@@ -85,15 +89,69 @@ def triu(w, out, self, diagonal=0):
     return _triangle(w, self, diagonal, "ge")
 
 
-@row("aten.diagonal.default")
+@row("aten.diagonal.default", "aten.diagonal_copy.default")
 def diagonal(w, out, self, offset=0, dim1=0, dim2=1):
-    a, b = dim1 % self.rank, dim2 % self.rank
+    """Takes every (columns + 1)-th element of a matrix whose rows follow each other."""
+    x = _matrices(w, self, dim1, dim2)
+    *front, rows, columns = x.shape
+    if not isinstance(columns, int):
+        return _diagonal_by_choice(w, out, x, offset)
+    begin = offset if offset >= 0 else -offset * columns
+    flat = w.reshape(x, (*front, product((rows, columns))))
+    if same(out.shape[-1], 1):
+        return w.slice(flat, len(front), begin, 1)
+    return every(w, flat, len(front), begin, columns + 1, out.shape[-1])
+
+
+def _matrices(w, x: Value, dim1: int, dim2: int) -> Value:
+    """The tensor with the two dims last."""
+    a, b = dim1 % x.rank, dim2 % x.rank
+    return w.transpose(x, [i for i in range(x.rank) if i not in (a, b)] + [a, b])
+
+
+def on_diagonal(w, shape, offset: int) -> Value:
+    """Whether an element is on the diagonal of the last two dims."""
+    rows, columns = w.iota(shape, len(shape) - 2), w.iota(shape, len(shape) - 1)
+    return w.binary("eq", w.add(rows, offset) if offset else rows, columns)
+
+
+def _diagonal_by_choice(w, out, x: Value, offset: int) -> Value:
+    """The sum of each row of which all but the diagonal is 0."""
     if offset != 0:
-        refuse("a diagonal beside the main one")
-    if self.shape[a] != self.shape[b]:
-        refuse("the diagonal of a matrix that is not square")
-    order = [i for i in range(self.rank) if i not in (a, b)]
-    x = w.transpose(self, order + [a, b])
-    n = x.rank
-    on = w.binary("eq", w.iota(x.shape, n - 2), w.iota(x.shape, n - 1))
-    return w.sum(w.select(on, x, 0), [n - 1])
+        refuse("a diagonal next to the main one, of a matrix whose number of columns changes")
+    on = on_diagonal(w, x.shape, offset)
+    rows = w.sum(w.select(on, x, 0), [x.rank - 1])
+    return w.slice(rows, rows.rank - 1, 0, out.shape[-1])
+
+
+@row("aten.diagonal_scatter.default")
+def diagonal_scatter(w, out, self, src, offset=0, dim1=0, dim2=1):
+    """Row i has element i of src, or element i + offset where the diagonal begins below the first row."""
+    x = _matrices(w, self, dim1, dim2)
+    values = spread_diagonal(w, w.cast(src, self.dtype), x.shape, offset)
+    result = w.select(on_diagonal(w, x.shape, offset), values, x)
+    a, b = dim1 % x.rank, dim2 % x.rank
+    order = [i for i in range(x.rank) if i not in (a, b)] + [a, b]
+    return w.transpose(result, [order.index(i) for i in range(x.rank)])
+
+
+def spread_diagonal(w, diagonal: Value, shape, offset: int) -> Value:
+    """A matrix that has the elements on its diagonal, and others elsewhere."""
+    n = len(shape)
+    rows_lead = offset >= 0
+    axis = n - 2 if rows_lead else n - 1
+    rest = expression(sympy.expand(sympy.sympify(shape[axis]) - diagonal.shape[-1]))
+    line = padded(w, diagonal, n - 2, 0, rest, 0)
+    return w.broadcast(line, [*range(n - 2), axis], shape)
+
+
+@row("aten.diag_embed.default")
+def diag_embed(w, out, self, offset=0, dim1=-2, dim2=-1):
+    """A matrix of zeros but for its diagonal."""
+    n = self.rank + 1
+    a, b = dim1 % n, dim2 % n
+    order = [i for i in range(n) if i not in (a, b)] + [a, b]
+    shape = tuple(out.shape[i] for i in order)
+    on = on_diagonal(w, shape, offset)
+    result = w.select(on, spread_diagonal(w, self, shape, offset), False if self.dtype == "bool" else 0)
+    return w.transpose(result, [order.index(i) for i in range(n)])

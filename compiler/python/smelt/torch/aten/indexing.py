@@ -8,7 +8,7 @@ from ..dims import Dim, Shape, product, same, same_shape
 from ..registry import refuse, row
 from ..values import Value
 from ..facts import spread_shape
-from .shape import axis_of
+from .shape import axis_of, with_a_dim
 
 
 @row("aten.embedding.default")
@@ -25,6 +25,7 @@ def embedding(w, out, weight, indices, padding_idx=-1, scale_grad_by_freq=False,
 
 
 @row("aten.index_select.default")
+@with_a_dim
 def index_select(w, out, self, dim, index):
     axis = axis_of(self.rank, dim)
     indices = w.from_front(w.places(index), self.shape[axis])
@@ -32,7 +33,12 @@ def index_select(w, out, self, dim, index):
 
 
 @row("aten.gather.default")
-def gather(w, out, self, dim, index, sparse_grad=False):
+@with_a_dim
+def gather_row(w, out, self, dim, index, sparse_grad=False):
+    return gather(w, out, self, dim, index)
+
+
+def gather(w, out, self, dim, index):
     axis = axis_of(self.rank, dim)
     if self.splat is not None:
         return w.constant(self.splat, self.dtype, out.shape)
@@ -42,7 +48,7 @@ def gather(w, out, self, dim, index, sparse_grad=False):
 @row("aten.take_along_dim.default")
 def take_along_dim(w, out, self, indices, dim=None):
     if dim is None:
-        return pick(w, self, w.from_front(w.places(indices), product(self.shape)))
+        return w.reshape(pick(w, self, w.from_front(w.places(indices), product(self.shape))), out.shape)
     axis = axis_of(self.rank, dim)
     whole = list(spread_shape(self.shape[:axis] + (1,) + self.shape[axis + 1 :], indices.shape))
     table = whole.copy()
@@ -127,24 +133,30 @@ def picked(w, x: Value, axes: list[int], chosen: list[Value]) -> Value:
 # ---- by strides
 
 
-@row("aten.as_strided.default")
+@row("aten.as_strided.default", "aten.as_strided_copy.default")
 def as_strided(w, out, self, size, stride, storage_offset=None):
     """Of a dense tensor: element i of the result is where the strides say."""
-    places = w.number(storage_offset or 0, "i32", out.shape)
-    for i, step in enumerate(stride):
-        if not same(step, 0) and not same(out.shape[i], 1):
-            step = w.number(step, "i32", out.shape)
-            places = w.add(places, w.mul(w.iota(out.shape, i), step))
     dense = tuple(product(out.shape[i + 1 :]) for i in range(len(out.shape)))
     if same_shape(tuple(stride), dense) and same(storage_offset or 0, 0):
         flat = w.reshape(self, (product(self.shape),))
         return w.reshape(w.slice(flat, 0, 0, product(out.shape)), out.shape)
-    return pick(w, self, places)
+    return pick(w, self, strided_places(w, out.shape, stride, storage_offset))
+
+
+def strided_places(w, shape: Shape, stride, storage_offset) -> Value:
+    """Where the strides say that each element is."""
+    places = w.number(storage_offset or 0, "i32", shape)
+    for i, step in enumerate(stride):
+        if not same(step, 0) and not same(shape[i], 1):
+            places = w.add(places, w.mul(w.iota(shape, i), w.number(step, "i32", shape)))
+    return places
 
 
 @row("aten.unfold.default", "aten.unfold_copy.default")
 def unfold(w, out, self, dimension, size, step):
     """Windows along a dim; the place in a window is the last dim."""
+    if self.rank == 0:
+        return w.reshape(self, out.shape)
     axis = axis_of(self.rank, dimension)
     windows = windows_of(w, self, axis, out.shape[axis], size, step)
     order = [i for i in range(windows.rank) if i != axis + 1] + [axis + 1]

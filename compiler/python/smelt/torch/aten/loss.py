@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..registry import refuse, row
+from ..registry import row
 from ..values import Value
 from .pointwise import soft_maximum
 from .reduction import count_as
@@ -57,16 +57,27 @@ def cross_entropy(w, out, self, target, weight=None, reduction=MEAN, ignore_inde
         return _against_shares(w, out, logits, _classes_last(w, target), weight, reduction, label_smoothing)
     target, ignore_index = _with_fixed_index(w, w.places(target), ignore_index)
     fields = f"ignore_index = {ignore_index}"
-    if label_smoothing:
+    if label_smoothing and weight is None:
         fields += f", label_smoothing = {float(label_smoothing)!r}"
     losses = w.one("cross_entropy", [logits, target], "f32", target.shape, fields)
     counted = _counted(w, target, ignore_index)
     if weight is None:
         return reduced(w, losses, w.cast(counted, "f32"), reduction, out.shape)
-    if label_smoothing:
-        refuse("weights of classes together with label smoothing")
     weights = _class_weights(w, weight, target, counted)
+    if label_smoothing:
+        return _smoothed_with_weights(w, out, logits, target, weight, weights, counted, reduction, label_smoothing)
     return reduced(w, w.mul(losses, weights), weights, reduction, out.shape)
+
+
+def _smoothed_with_weights(w, out, logits, target, weight, weights, counted, reduction, smoothing) -> Value:
+    """Each class has its weight in the smooth part, too; the mean is over the targets' weights."""
+    logs = w.one("log_softmax", [logits], "f32", logits.shape)
+    hard = w.mul(_picked(w, logs, w.select(counted, target, 0)), weights)
+    every = w.mul(logs, w.broadcast(weight, [logits.rank - 1], logits.shape))
+    soft = w.select(counted, w.sum(every, [logits.rank - 1]), 0.0)
+    share = w.number(logits.shape[-1], "f32", ())
+    losses = w.add(w.mul(hard, 1 - smoothing), w.mul(w.div(soft, share), float(smoothing)))
+    return reduced(w, w.unary("neg", losses), weights, reduction, out.shape)
 
 
 def _against_shares(w, out, logits, shares, weight, reduction, label_smoothing) -> Value:

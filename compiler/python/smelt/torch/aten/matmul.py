@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import string
 
-from ..dims import same
+from ..dims import product, same
 from ..registry import refuse, row
 from ..values import Value
 
@@ -89,26 +89,89 @@ def _without_units(w, x: Value, batch: str, matrix: str) -> tuple[Value, str]:
     return x, "".join(letters[i] for i in kept) + matrix
 
 
+@row("aten.addbmm.default")
+def addbmm(w, out, self, batch1, batch2, beta=1, alpha=1):
+    product = w.one("einsum", [batch1, batch2], "f32", out.shape, 'spec = "bmk,bkn->mn"')
+    return w.spread(_with_addend(w, out, self, product, beta, alpha), out.shape)
+
+
+@row("aten.bilinear.default")
+def bilinear(w, out, input1, input2, weight, bias=None):
+    """Each output is the sum of x1[i] weight[o, i, j] x2[j]."""
+    rows = product(out.shape[:-1])
+    a, b = (w.reshape(x, (rows, x.shape[-1])) for x in (input1, input2))
+    half = w.one("einsum", [a, weight], "f32", (rows, weight.shape[0], weight.shape[2]), 'spec = "bi,oij->boj"')
+    result = w.reshape(w.one("einsum", [half, b], "f32", (rows, weight.shape[0]), 'spec = "boj,bj->bo"'), out.shape)
+    return result if bias is None else w.add(result, bias)
+
+
+# ---- einsum
+
+
 @row("aten.einsum.default")
 def einsum(w, out, equation, tensors, path=None):
-    """Of two operands with no letter twice in one; Smelt has those, and what more there is PyTorch takes apart."""
-    spec = equation.replace(" ", "")
-    if "..." in spec:
-        spec = _without_dots(spec, tensors)
-    if "->" not in spec:
-        spec += "->" + "".join(sorted(c for c in set(spec) - {","} if spec.count(c) == 1))
+    """One product of two operands after the other, from the left. Before that a letter that an operand has twice is
+    its diagonal, and a dim of 1 that spreads to another operand's is left out."""
+    spec = _without_dots(equation.replace(" ", ""), tensors)
     inputs, output = spec.split("->")
-    parts = inputs.split(",")
-    if len(parts) > 2 or any(len(set(p)) != len(p) for p in parts):
-        refuse(f"the product {equation} of {len(parts)} operands")
-    operands = [w.cast(x, "f32") for x in tensors]
-    return w.one("einsum", operands, "f32", out.shape, f'spec = "{spec}"')
+    operands = [_without_repeats(w, w.cast(x, "f32"), part) for x, part in zip(tensors, inputs.split(","))]
+    operands = _without_spread_dims(w, operands)
+    found, letters = operands[0]
+    for i, (x, more) in enumerate(operands[1:], 1):
+        later = set(output).union(*(part for _, part in operands[i + 1 :]))
+        kept = "".join(c for c in dict.fromkeys(letters + more) if c in later)
+        kept = output if i == len(operands) - 1 and set(kept) == set(output) else kept
+        found, letters = _pair(w, (found, letters), (x, more), kept), kept
+    if letters != output:
+        found = w.one("einsum", [found], "f32", _sizes(out, output), f'spec = "{letters}->{output}"')
+    return w.reshape(found, out.shape)
+
+
+def _sizes(out, letters: str):
+    return tuple(out.shape[: len(letters)])
+
+
+def _pair(w, a: tuple[Value, str], b: tuple[Value, str], kept: str) -> Value:
+    """The product of two; of one without dims by plain multiplication."""
+    for (number, none), (x, letters) in ((a, b), (b, a)):
+        if not none:
+            x = w.mul(x, number)
+            sizes = dict(zip(letters, x.shape))
+            shape = tuple(sizes[c] for c in kept)
+            return x if letters == kept else w.one("einsum", [x], "f32", shape, f'spec = "{letters}->{kept}"')
+    sizes = {**dict(zip(a[1], a[0].shape)), **dict(zip(b[1], b[0].shape))}
+    shape = tuple(sizes[c] for c in kept)
+    return w.one("einsum", [a[0], b[0]], "f32", shape, f'spec = "{a[1]},{b[1]}->{kept}"')
+
+
+def _without_repeats(w, x: Value, letters: str) -> tuple[Value, str]:
+    while len(set(letters)) < len(letters):
+        second = next(i for i, c in enumerate(letters) if c in letters[:i])
+        first = letters.index(letters[second])
+        on = w.binary("eq", w.iota(x.shape, first), w.iota(x.shape, second))
+        x = w.sum(w.select(on, x, 0.0), [second])
+        letters = letters[:second] + letters[second + 1 :]
+    return x, letters
+
+
+def _without_spread_dims(w, operands: list[tuple[Value, str]]) -> list[tuple[Value, str]]:
+    large = {c for x, letters in operands for c, size in zip(letters, x.shape) if not same(size, 1)}
+    result = []
+    for x, letters in operands:
+        kept = [i for i, c in enumerate(letters) if not (same(x.shape[i], 1) and c in large)]
+        result.append((w.reshape(x, tuple(x.shape[i] for i in kept)), "".join(letters[i] for i in kept)))
+    return result
 
 
 def _without_dots(spec: str, operands) -> str:
-    inputs = spec.split("->")[0].split(",")
-    counts = [x.rank - (len(p) - 3) for p, x in zip(inputs, operands) if "..." in p]
-    free = [c for c in string.ascii_uppercase if c not in spec]
-    if len(set(counts)) > 1:
-        refuse(f"the product {spec}, whose dots stand for different numbers of dims")
-    return spec.replace("...", "".join(free[: counts[0]]))
+    """Letters for the dims of the dots, which line up at the end, and the result that is implied."""
+    inputs, arrow, output = spec.partition("->")
+    parts = inputs.split(",")
+    counts = [x.rank - (len(p) - 3) if "..." in p else 0 for p, x in zip(parts, operands)]
+    free = [c for c in string.ascii_uppercase + string.ascii_lowercase if c not in spec]
+    dots = "".join(free[: max(counts)])
+    parts = [p.replace("...", dots[len(dots) - n :]) for p, n in zip(parts, counts)]
+    if not arrow:
+        joined = inputs.replace("...", "").replace(",", "")
+        output = "..." * ("..." in inputs) + "".join(sorted(c for c in set(joined) if joined.count(c) == 1))
+    return ",".join(parts) + "->" + output.replace("...", dots)

@@ -54,9 +54,21 @@ def _flat_last(w, x: Value, count: int) -> Value:
 def _layer_norm(w, x: Value, shape, weight, bias, eps) -> Value:
     flat = _flat_last(w, x, len(shape))
     width = (flat.shape[-1],)
+    if eps < 0:
+        return _layer_norm_by_moments(w, x, flat, weight, bias, eps)
     weight = w.constant(1.0, "f32", width) if weight is None else w.reshape(weight, width)
     operands = [flat, weight] + ([] if bias is None else [w.reshape(bias, width)])
     return w.reshape(w.one("layer_norm", operands, "f32", flat.shape, f"eps = {float(eps)!r}"), x.shape)
+
+
+def _layer_norm_by_moments(w, x: Value, flat: Value, weight, bias, eps) -> Value:
+    """For an eps below 0, which the operation does not take."""
+    axis = flat.rank - 1
+    center, variance = moments(w, flat, [axis])
+    scale = w.along(w.unary("rsqrt", w.add(variance, eps)), [axis], flat.shape)
+    result = w.reshape(w.mul(w.sub(flat, w.along(center, [axis], flat.shape)), scale), x.shape)
+    result = result if weight is None else w.mul(result, weight)
+    return result if bias is None else w.add(result, bias)
 
 
 @row("aten.layer_norm.default")
@@ -66,9 +78,10 @@ def layer_norm(w, out, input, normalized_shape, weight=None, bias=None, eps=1e-5
 
 @row("aten.native_layer_norm.default")
 def native_layer_norm(w, out, input, normalized_shape, weight, bias, eps):
+    """The statistics have no gradient."""
     result = _layer_norm(w, input, normalized_shape, weight, bias, eps)
     axes = range(input.rank - len(normalized_shape), input.rank)
-    center, variance = moments(w, input, axes)
+    center, variance = moments(w, w.stop(input), axes)
     rstd = w.unary("rsqrt", w.add(variance, eps))
     return result, w.reshape(center, out[1].shape), w.reshape(rstd, out[2].shape)
 
@@ -109,7 +122,7 @@ def group_norm(w, out, input, num_groups, weight=None, bias=None, eps=1e-5, cudn
 @row("aten.native_group_norm.default")
 def native_group_norm(w, out, input, weight, bias, N, C, HxW, group, eps):
     result, center, rstd = _group_norm(w, input, weight, bias, group, eps)
-    return result, w.reshape(center, out[1].shape), w.reshape(rstd, out[2].shape)
+    return result, w.reshape(w.stop(center), out[1].shape), w.reshape(w.stop(rstd), out[2].shape)
 
 
 @row("aten._native_batch_norm_legit_functional.default", "aten._native_batch_norm_legit.default")

@@ -331,7 +331,7 @@ def scalar_pow(w, out, self, exponent):
     if out.dtype == "i32":
         return whole_power(w, w.constant(self, "i32", out.shape), w.operand(exponent, "i32", out.shape))
     if self <= 0:
-        refuse(f"a power of {self}")
+        return pow_tensor(w, out, self, exponent)
     return w.unary("exp", w.mul(w.cast(exponent, "f32"), math.log(self)))
 
 
@@ -390,9 +390,27 @@ def _with_slopes_of_power(w, y: Value, base: Value, power: Value) -> Value:
     return w.with_slopes(y, (base, of_base), (power, of_power))
 
 
-@row("aten.atan2.default")
-def atan2(w, out, self, other):
-    refuse("Smelt has no arctangent")
+@row("aten.ldexp.Tensor")
+def ldexp(w, out, self, other):
+    """self times 2 to the power of other, by two halves: one power alone may be infinite or 0 before the result is."""
+    x, exponent = w.operand(self, "f32", out.shape), w.operand(other, "f32", out.shape)
+    half = w.unary("floor", w.mul(exponent, 0.5))
+    for part in (half, w.sub(exponent, half)):
+        x = w.mul(x, w.unary("exp", w.mul(part, math.log(2))))
+    return x
+
+
+@row("aten.angle.default")
+def angle(w, out, self):
+    """pi of what is below 0, and else 0."""
+    x = w.cast(self, "f32")
+    turned = w.select(w.binary("lt", x, 0), math.pi, w.constant(0.0, "f32", x.shape))
+    return w.select(w.binary("ne", x, x), x, turned)
+
+
+@row("aten.special_zeta.default", "aten.special_zeta.other_scalar", "aten.special_zeta.self_scalar")
+def zeta(w, out, self, other):
+    refuse("Smelt has no zeta function of Hurwitz")
 
 
 # ---- the same number in another type

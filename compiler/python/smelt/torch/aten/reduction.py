@@ -10,7 +10,7 @@ from ..facts import last_place
 from ..registry import refuse, row
 from ..values import Value
 from .counting_sort import counting_sort, has_few_kinds
-from .shape import axes_of, axis_of
+from .shape import axes_of, axis_of, with_a_dim
 
 
 LARGEST = 3.4028234663852886e38
@@ -104,8 +104,8 @@ def _with_places(sign: int):
     return reduce
 
 
-row("aten.max.dim")(_with_places(1))
-row("aten.min.dim")(_with_places(-1))
+row("aten.max.dim")(with_a_dim(_with_places(1)))
+row("aten.min.dim")(with_a_dim(_with_places(-1)))
 
 
 def _places_alone(sign: int):
@@ -116,8 +116,8 @@ def _places_alone(sign: int):
     return reduce
 
 
-row("aten.argmax.default")(_places_alone(1))
-row("aten.argmin.default")(_places_alone(-1))
+row("aten.argmax.default")(with_a_dim(_places_alone(1)))
+row("aten.argmin.default")(with_a_dim(_places_alone(-1)))
 
 
 # ---- moments and norms
@@ -199,6 +199,7 @@ def logsumexp(w, out, self, dim, keepdim=False):
 
 
 @row("aten.topk.default")
+@with_a_dim
 def topk(w, out, self, k, dim=-1, largest=True, sorted=True):
     axis = axis_of(self.rank, dim)
     order = [i for i in range(self.rank) if i != axis] + [axis]
@@ -237,6 +238,11 @@ def _with_gradient(w, x: Value, values: Value | None, places: Value) -> tuple[Va
 
 
 @row("aten.sort.default", "aten.sort.stable")
+@with_a_dim
+def sort_row(w, out, self, dim=-1, descending=False, stable=None):
+    return sort(w, out, self, dim, descending, stable)
+
+
 def sort(w, out, self, dim=-1, descending=False, stable=None):
     """Equal elements stay in their order."""
     if has_few_kinds(self) and not descending:
@@ -253,6 +259,7 @@ def sort(w, out, self, dim=-1, descending=False, stable=None):
 
 
 @row("aten.argsort.default", "aten.argsort.stable")
+@with_a_dim
 def argsort(w, out, self, dim=-1, descending=False, stable=None):
     return sort(w, None, self, dim, descending)[1]
 
@@ -276,7 +283,7 @@ def histc(w, out, self, bins=100, min=0, max=0):
 
 @row("aten.bincount.default", "aten.nonzero.default", "aten.masked_select.default", "aten._unique2.default",
      "aten.unique_consecutive.default", "aten.unique_dim.default", "aten._local_scalar_dense.default",
-     "aten.item.default", "aten.nonzero_static.default", "aten.masked_scatter.default",
+     "aten.item.default", "aten.nonzero_static.default",
      "aten.repeat_interleave.Tensor")
 def depends_on_data(w, out, *_, **__):
     refuse("how many elements it has depends on the data")

@@ -104,4 +104,7 @@ def fmod(w, out, self, other):
 def round_decimals(w, out, self, decimals):
     if decimals == 0:
         return round_half_even(w, out, self)
-    refuse("rounding to decimals")
+    scale = 10.0 ** abs(decimals)
+    x = w.mul(self, scale) if decimals > 0 else w.div(self, scale)
+    x = round_half_even(w, out, x)
+    return w.div(x, scale) if decimals > 0 else w.mul(x, scale)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import sympy
 
 from ...ranges import INTEGERS, fits, hull, result_of, sum_of
@@ -9,8 +11,10 @@ from ..dims import expression, product, same
 from ..registry import refuse, row
 from ..values import Value
 from ..facts import spread_shape
-from .indexing import element_places, flat_places
-from .shape import axis_of, begin_and_end
+from .indexing import element_places, flat_places, pick, strided_places
+from .rounding import floor_of_quotient
+from .scan import product_along, running_sum
+from .shape import axis_of, begin_and_end, with_a_dim
 
 
 def summable(w, x: Value, updates: Value) -> list[Value]:
@@ -59,12 +63,14 @@ def _cut(w, x: Value, shape) -> Value:
 
 
 @row("aten.scatter_add.default")
+@with_a_dim
 def scatter_add(w, out, self, dim, index, src):
     places = element_places(w, self.shape, axis_of(self.rank, dim), w.places(index))
     return add_at(w, self, places, _cut(w, w.cast(src, self.dtype), index.shape))
 
 
 @row("aten.scatter.src", "aten.scatter.value")
+@with_a_dim
 def scatter(w, out, self, dim, index, src=None, value=None):
     axis = axis_of(self.rank, dim)
     index = w.places(index)
@@ -80,6 +86,7 @@ def _rest_is_whole(x: Value, index: Value, axis: int) -> bool:
 
 
 @row("aten.index_add.default")
+@with_a_dim
 def index_add(w, out, self, dim, index, source, alpha=1):
     axis = axis_of(self.rank, dim)
     source = w.mul(source, alpha) if alpha != 1 else source
@@ -158,3 +165,150 @@ def select_scatter(w, out, self, src, dim, index):
     last = isinstance(index, int) and index == -1
     end = None if last else index + 1
     return slice_scatter(w, out, self, src, axis, index, end)
+
+
+@row("aten.as_strided_scatter.default")
+def as_strided_scatter(w, out, self, src, size, stride, storage_offset=None):
+    """A place that several elements of src have keeps the last one."""
+    if self.grad or src.grad:
+        refuse("the derivative of as_strided_scatter, which in PyTorch is not that of what it computes")
+    places = strided_places(w, src.shape, stride, storage_offset)
+    return put_at(w, self, places, w.cast(src, self.dtype))
+
+
+@row("aten.masked_scatter.default")
+def masked_scatter(w, out, self, mask, source):
+    """The elements of source in order, at the places of the mask in order."""
+    x, mask = w.spread(self, out.shape), w.spread(mask, out.shape)
+    count = product(out.shape)
+    before = running_sum(w, w.cast(w.reshape(mask, (count,)), "i32"), 0)
+    places = w.binary("max", w.sub(before, 1), 0)
+    last = product(source.shape)
+    places = w.binary("min", places, w.number(expression(sympy.sympify(last) - 1), "i32", ()))
+    places.low = 0
+    values = pick(w, w.cast(source, x.dtype), places)
+    return w.select(mask, w.reshape(values, out.shape), x)
+
+
+# ---- rows along a dim
+
+
+@row("aten.index_copy.default")
+@with_a_dim
+def index_copy(w, out, self, dim, index, source):
+    axis = axis_of(self.rank, dim)
+    places = _rows_at(w, self, axis, index, source.shape)
+    return put_at(w, self, places, source)
+
+
+def _rows_at(w, x: Value, axis: int, index: Value, shape):
+    """The places of all elements of the rows that an index picks."""
+    index = w.from_front(w.cast(index, "i32"), x.shape[axis])
+    return element_places(w, x.shape, axis, w.broadcast(index, [axis], shape))
+
+
+@row("aten.index_fill.int_Scalar", "aten.index_fill.int_Tensor")
+@with_a_dim
+def index_fill(w, out, self, dim, index, value):
+    """A row is filled where any of the indices is its own."""
+    axis = axis_of(self.rank, dim)
+    index = w.from_front(w.cast(index, "i32"), self.shape[axis])
+    shape = (self.shape[axis], product(index.shape))
+    hit = w.binary("eq", w.iota(shape, 0), w.broadcast(w.reshape(index, shape[1:]), [1], shape))
+    hit = w.cast(w.reduce("max", w.cast(hit, "i32"), [1])[0], "bool")
+    number = w.reshape(w.cast(value, self.dtype), ()) if isinstance(value, Value) else value
+    filled = w.operand(number, self.dtype, self.shape)
+    return w.select(w.broadcast(hit, [axis], self.shape), filled, self)
+
+
+@row("aten.take.default")
+def take(w, out, self, index):
+    places = w.from_front(w.cast(index, "i32"), product(self.shape))
+    return w.reshape(pick(w, self, places), out.shape)
+
+
+@row("aten.put.default")
+def put(w, out, self, index, source, accumulate=False):
+    places = w.from_front(w.cast(index, "i32"), product(self.shape))
+    write = add_at if accumulate else put_at
+    return write(w, self, places, w.reshape(w.cast(source, self.dtype), places.shape))
+
+
+# ---- reductions at places
+
+
+@row("aten.scatter_reduce.two")
+@with_a_dim
+def scatter_reduce(w, out, self, dim, index, src, reduce, include_self=True):
+    """Reduces the elements at each place, with the tensor's own where include_self says so."""
+    axis = axis_of(self.rank, dim)
+    places = element_places(w, self.shape, axis, w.cast(index, "i32"))
+    return _reduced_at(w, self, places, _cut(w, w.cast(src, self.dtype), index.shape), reduce, include_self)
+
+
+@row("aten.scatter.reduce", "aten.scatter.value_reduce")
+@with_a_dim
+def scatter_combine(w, out, self, dim, index, reduce, src=None, value=None):
+    kind = {"add": "sum", "multiply": "prod"}[reduce]
+    source = w.constant(value, self.dtype, index.shape) if src is None else src
+    return scatter_reduce(w, out, self, dim=dim, index=index, src=source, reduce=kind)
+
+
+@row("aten.index_reduce.default")
+@with_a_dim
+def index_reduce(w, out, self, dim, index, source, reduce, include_self=True):
+    places = _rows_at(w, self, axis_of(self.rank, dim), index, source.shape)
+    return _reduced_at(w, self, places, w.cast(source, self.dtype), reduce, include_self)
+
+
+def _reduced_at(w, x: Value, places: Value, updates: Value, kind: str, include_self: bool) -> Value:
+    """Sums and means by scatter_add; products and extremes by a table of places and updates."""
+    counts = add_at(w, w.constant(0, "i32", x.shape), places, w.constant(1, "i32", updates.shape))
+    written = w.binary("gt", counts, 0)
+    if kind in ("sum", "mean"):
+        base = x if include_self else w.select(written, 0, x)
+        total = add_at(w, base, places, updates)
+        if kind == "sum":
+            return total
+        number = w.binary("max", w.add(counts, 1) if include_self else counts, 1)
+        if x.dtype == "i32":
+            return floor_of_quotient(w, total, number)
+        return w.div(total, w.cast(number, x.dtype))
+    combined = _by_table(w, x, places, updates, {"amax": "max", "amin": "min", "prod": "prod"}[kind], include_self)
+    return w.select(written, combined, x)
+
+
+def _by_table(w, x: Value, places: Value, updates: Value, kind: str, include_self: bool) -> Value:
+    """Reduces a row for each place: the updates that are written there, and numbers that change nothing."""
+    shape = (product(x.shape), product(updates.shape))
+    hit = w.binary("eq", w.iota(shape, 0), w.broadcast(w.reshape(places, shape[1:]), [1], shape))
+    values = w.broadcast(w.reshape(updates, shape[1:]), [1], shape)
+    neutral = _NEUTRAL[kind, x.dtype]
+    table = w.select(hit, values, neutral)
+    if include_self:
+        table = w.concat([table, w.reshape(x, (shape[0], 1))], 1)
+    if kind == "prod":
+        return w.reshape(product_along(w, table, 1), x.shape)
+    if x.grad or updates.grad:
+        return w.reshape(shared_extreme(w, table, 1, kind), x.shape)
+    return w.reshape(w.reduce(kind, table, [1])[0], x.shape)
+
+
+_NEUTRAL = {
+    ("max", "f32"): -math.inf,
+    ("min", "f32"): math.inf,
+    ("prod", "f32"): 1.0,
+    ("max", "i32"): -(2**31),
+    ("min", "i32"): 2**31 - 1,
+    ("prod", "i32"): 1,
+}
+
+
+def shared_extreme(w, x: Value, axis: int, kind: str) -> Value:
+    """An extreme whose gradient is shared by all elements that are equal to it."""
+    best = w.reduce(kind, w.stop(x), [axis])[0]
+    spread = w.along(best, [axis], x.shape)
+    hit = w.binary("eq", w.stop(x), spread)
+    count = w.sum(w.cast(hit, "f32"), [axis])
+    total = w.sum(w.select(hit, x, 0.0), [axis])
+    return w.select(w.binary("lt", w.unary("abs", best), math.inf), w.div(total, w.binary("max", count, 1.0)), best)

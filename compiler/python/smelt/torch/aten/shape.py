@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+from dataclasses import replace
+from typing import Callable
+
 import sympy
 
 from ..dims import Dim, expression, floor_div, same
@@ -17,9 +21,32 @@ def axis_of(rank: int, dim: int) -> int:
 
 
 def axes_of(rank: int, dims) -> list[int]:
+    """None and an empty list are all of them; a single number has none."""
+    if rank == 0:
+        return []
     if dims is None or (isinstance(dims, (list, tuple)) and not dims):
         return list(range(rank))
     return sorted({axis_of(rank, d) for d in ([dims] if isinstance(dims, int) else dims)})
+
+
+def with_a_dim(function: Callable) -> Callable:
+    """A row that takes a single number for a vector of one element, as PyTorch does where a dim is given."""
+
+    def vector(w, x):
+        return w.reshape(x, (1,)) if isinstance(x, Value) and x.rank == 0 else x
+
+    def to_one(out):
+        return tuple(map(to_one, out)) if isinstance(out, tuple) else replace(out, shape=(1,))
+
+    @functools.wraps(function)
+    def wrapped(w, out, self, **arguments):
+        if self.rank > 0:
+            return function(w, out, self, **arguments)
+        arguments = {name: vector(w, x) for name, x in arguments.items()}
+        found = function(w, to_one(out), vector(w, self), **arguments)
+        return tuple(w.reshape(x, ()) for x in found) if isinstance(found, tuple) else w.reshape(found, ())
+
+    return wrapped
 
 
 @row("aten.view.default", "aten._unsafe_view.default", "aten.reshape.default", "aten.view_copy.default")
@@ -32,7 +59,16 @@ def reshape_copy(w, out, self, size):
     return w.reshape(self, out.shape)
 
 
-@row("aten.unsqueeze.default", "aten.squeeze.default", "aten.squeeze.dim", "aten.squeeze.dims")
+@row(
+    "aten.unsqueeze.default",
+    "aten.unsqueeze_copy.default",
+    "aten.squeeze.default",
+    "aten.squeeze.dim",
+    "aten.squeeze.dims",
+    "aten.squeeze_copy.default",
+    "aten.squeeze_copy.dim",
+    "aten.squeeze_copy.dims",
+)
 def unit_dims(w, out, self, dim=None):
     return w.reshape(self, out.shape)
 
@@ -47,12 +83,12 @@ def unflatten(w, out, self, dim, sizes):
     return w.reshape(self, out.shape)
 
 
-@row("aten.permute.default")
+@row("aten.permute.default", "aten.permute_copy.default")
 def permute(w, out, self, dims):
     return w.transpose(self, [axis_of(self.rank, d) for d in dims])
 
 
-@row("aten.transpose.int")
+@row("aten.transpose.int", "aten.transpose_copy.int")
 def transpose(w, out, self, dim0, dim1):
     permutation = list(range(self.rank))
     a, b = axis_of(self.rank, dim0), axis_of(self.rank, dim1)
@@ -60,7 +96,7 @@ def transpose(w, out, self, dim0, dim1):
     return w.transpose(self, permutation)
 
 
-@row("aten.t.default", "aten.numpy_T.default", "aten.mT.default")
+@row("aten.t.default", "aten.t_copy.default", "aten.numpy_T.default", "aten.mT.default")
 def matrix_transpose(w, out, self):
     if self.rank < 2:
         return self
@@ -162,7 +198,7 @@ def select(w, out, self, dim, index):
     return w.reshape(w.slice(self, axis, begin, 1), out.shape)
 
 
-@row("aten.narrow.default")
+@row("aten.narrow.default", "aten.narrow_copy.default")
 def narrow(w, out, self, dim, start, length):
     axis = axis_of(self.rank, dim)
     return w.slice(self, axis, _clipped(w, self.shape[axis], start), length)
@@ -191,7 +227,7 @@ def split(w, out, self, dim=0, **_):
     return _parts(w, self, axis, [part.shape[axis] for part in out])
 
 
-@row("aten.unbind.int")
+@row("aten.unbind.int", "aten.unbind_copy.int")
 def unbind(w, out, self, dim=0):
     axis = axis_of(self.rank, dim)
     return tuple(w.reshape(w.slice(self, axis, i, 1), part.shape) for i, part in enumerate(out))
@@ -221,9 +257,43 @@ def constant_pad(w, out, self, pad, value=0):
 
 @row("aten.pad.default")
 def pad(w, out, self, pad, mode="constant", value=None):
-    if mode != "constant":
-        refuse(f"padding of the kind {mode}")
-    return constant_pad(w, out, self, pad, 0 if value is None else value)
+    if mode == "constant":
+        return constant_pad(w, out, self, pad, 0 if value is None else value)
+    for i in range(len(pad) // 2):
+        self = padded_by_itself(w, self, self.rank - 1 - i, pad[2 * i], pad[2 * i + 1], mode)
+    return self
+
+
+for _mode, _word in (("reflect", "reflection"), ("replicate", "replication")):
+    row(*(f"aten.{_word}_pad{n}d.default" for n in (1, 2, 3)))(
+        lambda w, out, self, padding, _mode=_mode: pad(w, out, self, padding, _mode)
+    )
+
+
+def padded_by_itself(w, x: Value, axis: int, before: Dim, after: Dim, mode: str) -> Value:
+    """Sides that are made of the tensor's own elements; below 0 a side is cut afterwards."""
+    cut = [side if isinstance(side, int) and side < 0 else 0 for side in (before, after)]
+    if any(cut) and mode == "circular":
+        refuse("a circular padding below 0")
+    before, after = (0 if c else side for c, side in zip(cut, (before, after)))
+    size = x.shape[axis]
+
+    def part(begin: Dim, length: Dim) -> Value:
+        return w.slice(x, axis, begin, length)
+
+    def less(a: Dim, b: Dim) -> Dim:
+        return expression(sympy.expand(sympy.sympify(a) - b))
+
+    def repeated(one: Value, length: Dim) -> Value:
+        return w.spread(one, x.shape[:axis] + (length,) + x.shape[axis + 1 :])
+
+    if mode == "replicate":
+        sides = repeated(part(0, 1), before), repeated(part(less(size, 1), 1), after)
+    elif mode == "reflect":
+        sides = (flip(w, None, part(1, before), [axis]), flip(w, None, part(less(less(size, 1), after), after), [axis]))
+    else:
+        sides = part(less(size, before), before), part(0, after)
+    return padded(w, w.concat([sides[0], x, sides[1]], axis), axis, *cut, 0)
 
 
 def padded(w, x: Value, axis: int, before: Dim, after: Dim, number) -> Value:
@@ -275,6 +345,13 @@ def roll(w, out, self, shifts, dims=None):
             continue
         self = w.concat([w.slice(self, axis, begin, rest), w.slice(self, axis, 0, begin)], axis)
     return self
+
+
+@row("aten.trace.default")
+def trace(w, out, self):
+    """The sum of the diagonal, by choice: a matrix need not be square."""
+    on = w.binary("eq", w.iota(self.shape, 0), w.iota(self.shape, 1))
+    return w.cast(w.sum(w.select(on, self, 0), [0, 1]), out.dtype)
 
 
 @row("aten.pixel_shuffle.default")
