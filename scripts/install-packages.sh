@@ -54,7 +54,7 @@ install_python() {
   [ -x "$home/bin/python" ] || python3 -m venv "$home" >/dev/null 2>&1 || echo "note: no environment for Python's packages" >&2
   install_wheels "the Python package" nanobind numpy pytest
   install_wheels "the import of ONNX models" onnx ml_dtypes
-  install_wheels "the import of modules of PyTorch" torch transformers
+  install_wheels "the import of modules of PyTorch" torch transformers expecttest
 }
 # install_wheels WHAT PACKAGE...: into the environment `home`.
 install_wheels() {
