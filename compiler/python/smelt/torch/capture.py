@@ -413,6 +413,8 @@ def _first_lines(text: str, most: int = 600) -> str:
 
 
 _TABLE: dict = {}
+TAKEN_APART = ("aten.grid_sampler_2d.default",)
+"""Operations that export keeps whole, though PyTorch has a decomposition of them."""
 
 
 def decompositions() -> dict:
@@ -421,6 +423,8 @@ def decompositions() -> dict:
         for operation, rule in torch.export.default_decompositions().items():
             if str(operation) not in ROWS and str(operation) not in COMPLEX_ROWS:
                 _TABLE[operation] = rule
+        more = torch._decomp.decomposition_table
+        _TABLE.update({operation: rule for operation, rule in more.items() if str(operation) in TAKEN_APART})
     return _TABLE
 
 

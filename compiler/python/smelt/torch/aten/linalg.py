@@ -321,10 +321,14 @@ def slogdet(w, out, A):
 
 
 def cholesky_of(w, a: Value) -> tuple[Value, Value]:
-    """L of A = L L^T, of whose lower triangle alone is read, and the first row, from 1 on, that has no root, or 0."""
+    """L of A = L L^T, whose lower triangle alone is read, and the first row, from 1 on, that has no root, or 0. The
+    gradient is symmetric, as PyTorch has it."""
     n = a.rank - 2
     lower = w.binary("ge", w.iota(a.shape, n), w.iota(a.shape, n + 1))
     x = w.select(lower, a, _turned(w, a))
+    if a.grad:
+        mean = w.mul(w.add(a, _turned(w, a)), 0.5)
+        x = w.add(w.stop(x), w.sub(mean, w.stop(mean)))
     info = w.constant(0, "i32", a.shape[:-2])
     columns = []
     for k in range(_steps(a)):
