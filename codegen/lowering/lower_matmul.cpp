@@ -31,6 +31,7 @@ class MatmulLowering {
   }
 
   void run() {
+    if (is_done_without_products()) return;
     const Layout result = c_;
     gather_sums();
     place_sums();
@@ -155,6 +156,17 @@ class MatmulLowering {
       copy_operand(a_, spec_.a, *node_.operand(0));
     else
       copy_operand(b_, spec_.b, *node_.operand(1));
+  }
+
+  /// There are no results, or they are sums of nothing, whatever the sizes: no matrix has a stride of 1 then.
+  bool is_done_without_products() {
+    const Value& result = *node_.result();
+    const Dim elements = element_count(result.shape());
+    if (elements.is_zero()) return true;
+    const bool sums = std::ranges::any_of(summed_, [&](char letter) { return extent(letter).is_zero(); });
+    if (!sums || epilogue_ || !is_dense(result.shape(), c_.strides)) return false;
+    builder_.fill(c_.buffer, c_.offset, elements, 0);
+    return true;
   }
 
   // ---- letters and runs

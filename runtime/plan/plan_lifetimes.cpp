@@ -41,7 +41,7 @@ class LifetimeCheck {
           require_alive(index, static_cast<int>(used_until(entry_.steps, step, index, reads)));
         }
     for (size_t step = 0; step < entry_.steps.size(); ++step)
-      for (const BufferRef& ref : references(entry_.steps[step])) {
+      for (const BufferRef& ref : first_elements(entry_.steps[step])) {
         require_part(ref, static_cast<int>(step));
         require_part(ref, static_cast<int>(used_until(entry_.steps, step, ref.buffer, true)));
       }
@@ -49,6 +49,23 @@ class LifetimeCheck {
     for (const int index : used)
       for (const LiveRange& range : live_ranges(buffer(index)))
         if (range.begin < range.end) begins_[range.first].push_back({range, index});
+  }
+
+  /// Where each access of a kernel begins, which may be behind its argument's place; else where a step
+  /// points.
+  std::vector<BufferRef> first_elements(const Step& step) const {
+    const auto* launch = std::get_if<KernelStep>(&step.what);
+    if (!launch) return references(step);
+    const KernelCode& kernel = plan_.kernels[static_cast<size_t>(launch->kernel)];
+    std::vector<BufferRef> refs;
+    for (size_t i = 0; i < launch->arguments.size(); ++i) {
+      const BufferRef& argument = launch->arguments[i];
+      const KernelParameter& parameter = kernel.parameters[i % kernel.parameters.size()];
+      if (parameter.accesses.empty() || !parameter.table_elements.is_zero()) refs.push_back(argument);
+      for (const KernelAccess& access : parameter.accesses)
+        refs.push_back({argument.buffer, argument.offset + access.offset});
+    }
+    return refs;
   }
 
   void require_alive(int index, int step) const {
