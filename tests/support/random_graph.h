@@ -256,7 +256,7 @@ class RandomGraph {
     Value* x = any(1, 3);
     if (pool_.size() % 3 == 0) x = rectified(x);
     const Dim last = x->shape().back();
-    if (!last.constant()) return unary();
+    if (!last.constant() || last.is_zero()) return unary();
     const Dim width = one_of<Dim>({8, 3, 33});
     Value* w = parameter({width, last});
     if (options_.composites && chance(50))
@@ -321,6 +321,7 @@ class RandomGraph {
   void windows() {
     Value* x = any(1, 3);
     const int64_t axis = below(x->shape().size());
+    if (x->shape()[axis].is_zero()) return unary();
     const int64_t most = std::min<int64_t>(3, x->shape()[axis].constant().value_or(1));
     Value* padded = options_.composites && chance(30) ? b_.pad(x, axis, below(3), 1, 0.5) : x;
     add(b_.windows(padded, axis, 1 + below(static_cast<size_t>(most)), 1 + below(3)));
