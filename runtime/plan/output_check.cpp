@@ -76,9 +76,8 @@ class OutputCheck {
         if (launch->arguments[i].buffer == buffer && kernel.parameters[i % kernel.parameters.size()].read)
           return true;
     }
-    return std::ranges::any_of(places(step), [&](const StepPlace& place) {
-      return place.ref->buffer == buffer && place.reads();
-    });
+    return std::ranges::any_of(
+        places(step), [&](const StepPlace& place) { return place.ref->buffer == buffer && place.reads(); });
   }
 
   void check(const Port& port, const std::vector<WrittenBox>& earlier,

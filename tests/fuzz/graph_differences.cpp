@@ -4,7 +4,8 @@
 //                     [--plans] [--minimize] [--dump FOLDER]
 //
 //   --seed S       the first seed; graph i has the seed S + i
-//   --target       "native" runs on this machine's GPU: graph_differences --graphs 5000 --seed 1 --target native
+//   --target       "native" runs on this machine's GPU: graph_differences --graphs 5000 --seed 1 --target
+//   native
 //   --specials     inputs also hold NaN, infinities, -0, numbers below the normal ones and large ones
 //   --plans        makes the plan, and checks it, without code and without a run: for targets that are not
 //   here

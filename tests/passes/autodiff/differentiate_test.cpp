@@ -263,9 +263,9 @@ TEST(Differentiate, StopGradient) {
 
 /// Twice the values of `values`, whose gradient is stated: for `x` it is what arrives, times -3.
 Node* reversed(GraphBuilder& b, Value* value, Value* x, int64_t id) {
-  Value* g = b.create(Op::cotangent, {}, {{"id", id}}, x->type)->result();
+  Value* g = b.create(Op::cotangent, {}, {attr::id(id)}, x->type)->result();
   Value* gradient = b.mul(g, b.like(g, -3));
-  return b.create(Op::custom_vjp, {value, g, x, gradient}, {{"results", int64_t{1}}});
+  return b.create(Op::custom_vjp, {value, g, x, gradient}, {attr::results(1)});
 }
 
 TEST(Differentiate, AStatedDerivativeReplacesThatOfTheValue) {
@@ -287,11 +287,11 @@ TEST(Differentiate, AStatedDerivativeReplacesThatOfTheValue) {
 TEST(Differentiate, AStatedDerivativeMayBeOfSeveralResultsAndNotLinear) {
   Case c;
   Value *x = c.parameter("x", {}), *y = c.parameter("y", {});
-  Value* g = c.b.create(Op::cotangent, {}, {{"id", int64_t{1}}}, x->type)->result();
-  Value* h = c.b.create(Op::cotangent, {}, {{"id", int64_t{2}}}, x->type)->result();
+  Value* g = c.b.create(Op::cotangent, {}, {attr::id(1)}, x->type)->result();
+  Value* h = c.b.create(Op::cotangent, {}, {attr::id(2)}, x->type)->result();
   Value *clipped = c.b.min(g, c.b.like(g, 1)), *both = c.b.add(g, h);
-  Node* node = c.b.create(Op::custom_vjp, {c.b.exp(x), c.b.exp(y), g, h, x, y, clipped, both},
-                          {{"results", int64_t{2}}});
+  Node* node =
+      c.b.create(Op::custom_vjp, {c.b.exp(x), c.b.exp(y), g, h, x, y, clipped, both}, {attr::results(2)});
   c.b.output("f",
              c.b.add(c.b.mul(node->result(0), c.b.like(x, 5)), c.b.mul(node->result(1), c.b.like(x, 7))));
   differentiate(*c.graph, {"f", {}, 1});

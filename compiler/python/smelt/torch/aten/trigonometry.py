@@ -193,15 +193,6 @@ def atanh(w, x: Value) -> Value:
     return odd(w, x, half)
 
 
-@_unary("aten.sinc.default")
-def sinc(w, x: Value) -> Value:
-    """sin(pi x) / (pi x), and 1 at 0."""
-    angle = w.mul(x, math.pi)
-    elsewhere = w.binary("ne", x, 0.0)
-    one = w.constant(1.0, "f32", x.shape)
-    return chosen(w, angle, elsewhere, lambda t: w.div(w.unary("sin", t), t), one, 1.0)
-
-
 @row("aten.hypot.default")
 def hypot(w, out, self, other):
     """The larger size times sqrt(1 + ratio^2), which overflows only where the result does."""
