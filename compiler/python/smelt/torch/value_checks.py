@@ -1,0 +1,59 @@
+"""Functions of PyTorch that look at the numbers in a tensor only to raise an error for some of them.
+
+A plan does the same for all numbers, so such a function is taken without the look while a module is exported, and the
+numbers that it would refuse make its result NaN.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Union
+
+import torch
+from torch.nn import functional
+from torch.overrides import TorchFunctionMode
+
+
+class ValueChecks(TorchFunctionMode):
+    """Replaces these functions where they are called."""
+
+    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return _WITHOUT_LOOK.get(function, function)(*args, **(kwargs or {}))
+
+
+def gaussian_nll_loss(
+    input: torch.Tensor,
+    target: torch.Tensor,
+    var: Union[torch.Tensor, float],
+    full: bool = False,
+    eps: float = 1e-6,
+    reduction: str = "mean",
+) -> torch.Tensor:
+    """(log v + (input - target)^2 / v) / 2 with v = max(var, eps), whose derivative by var is that by v, as PyTorch's;
+    NaN where var is below 0."""
+    if not isinstance(var, torch.Tensor):
+        return functional.gaussian_nll_loss(input, target, var, full, eps, reduction)
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"{reduction} is not valid")
+    var = _fitting(var, input)
+    kept = torch.where(var < eps, var + (eps - var).detach(), var)
+    kept = torch.where(var < 0, math.nan, kept)
+    loss = 0.5 * (torch.log(kept) + (input - target) ** 2 / kept)
+    if full:
+        loss = loss + 0.5 * math.log(2 * math.pi)
+    return loss if reduction == "none" else getattr(loss, reduction)()
+
+
+def _fitting(var: torch.Tensor, input: torch.Tensor) -> torch.Tensor:
+    """The variances of all elements, or one for each row of one dim."""
+    if var.shape == input.shape:
+        return var
+    if var.shape == input.shape[:-1]:
+        return var.unsqueeze(-1)
+    other = [b for a, b in zip(input.shape, var.shape) if a != b]
+    if var.dim() != input.dim() or len(other) != 1 or other[0] != 1:
+        raise ValueError(f"var is of shape {list(var.shape)}: expected {list(input.shape)}, or 1 along one dim")
+    return var
+
+
+_WITHOUT_LOOK = {functional.gaussian_nll_loss: gaussian_nll_loss}
