@@ -84,6 +84,16 @@ int64_t most_rows(const std::vector<GenerationCase>& cases) {
   return most;
 }
 
+namespace {
+
+/// How far a score moves where its sum of log-probabilities moves by 1: a penalty below 0 multiplies the sum,
+/// and its error, by a power of the length.
+double of_sum(size_t length, const GenerationOptions& options) {
+  return std::pow(static_cast<double>(std::max<size_t>(1, length)), -options.length_penalty);
+}
+
+}  // namespace
+
 GenerationOutcome compare_case(const GenerationCase& recorded, Session& session, const Json& about) {
   GenerationOptions options = GenerationFlags().options(about, 0);
   options.do_sample = false;
@@ -100,7 +110,8 @@ GenerationOutcome compare_case(const GenerationCase& recorded, Session& session,
     outcome.equal += all == recorded.sequences[i];
     if (!outcome.has_scores) continue;
     const double wanted = recorded.scores.at(i), error = std::abs(found[i].score - wanted);
-    outcome.score_error = std::max(outcome.score_error, error / std::max(1.0, std::abs(wanted)));
+    const double size = std::max({1.0, std::abs(wanted), of_sum(found[i].tokens.size(), options)});
+    outcome.score_error = std::max(outcome.score_error, error / size);
   }
   return outcome;
 }

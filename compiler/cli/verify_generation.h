@@ -21,7 +21,7 @@ struct GenerationCase {
 struct GenerationOutcome {
   size_t rows = 0, equal = 0;
   bool has_scores = false;
-  double score_error = 0;  // the largest, relative to the score
+  double score_error = 0;  // the largest, relative to the score, or to 1 of the sum that it is made of
 };
 
 /// Empty where the directory has no such file. Throws Error where it is not as expected.

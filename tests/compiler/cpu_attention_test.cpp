@@ -139,9 +139,9 @@ void PrintTo(const LayoutCase& c, std::ostream* out) { *out << c.name; }
 
 const LayoutCase kLayouts[] = {
     {"FusedProjection", R"(graph @main(%x: f32[2,37,3,4,6]) {
-  %q0 = slice %x {axis = 2, begin = 0, length = 1} : f32[2,37,1,4,6]
-  %k0 = slice %x {axis = 2, begin = 1, length = 1} : f32[2,37,1,4,6]
-  %v0 = slice %x {axis = 2, begin = 2, length = 1} : f32[2,37,1,4,6]
+  %q0 = slice %x {axis = 2, begin = 0} : f32[2,37,1,4,6]
+  %k0 = slice %x {axis = 2, begin = 1} : f32[2,37,1,4,6]
+  %v0 = slice %x {axis = 2, begin = 2} : f32[2,37,1,4,6]
   %q = reshape %q0 : f32[2,37,4,6]
   %k = reshape %k0 : f32[2,37,4,6]
   %v = reshape %v0 : f32[2,37,4,6]

@@ -23,8 +23,8 @@ inline constexpr const char* kBehind[] = {
     "  %bb = broadcast %b {{axes = [1]}} : f32[M,{n}]\n  %u = add %h, %bb : f32[M,{n}]\n"
     "  %y = gelu %u : f32[M,{n}]\n  return y = %y, s = %s\n",
     "  %y = tanh %h : f32[M,{n}]\n  return y = %y, h = %h, s = %s, a = %a\n",
-    "  %l = slice %h {{axis = 1, begin = 0, length = {half}}} : f32[M,{half}]\n"
-    "  %r = slice %h {{axis = 1, begin = {half}, length = {half}}} : f32[M,{half}]\n"
+    "  %l = slice %h {{axis = 1, begin = 0}} : f32[M,{half}]\n"
+    "  %r = slice %h {{axis = 1, begin = {half}}} : f32[M,{half}]\n"
     "  %t = silu %l : f32[M,{half}]\n  %y = mul %t, %r : f32[M,{half}]\n  return y = %y, s = %s\n",
     "  %y = add %h, %v : f32[M,{n}]\n  return y = %y\n"};
 inline constexpr int64_t kSums[] = {8, 48, 72, 272, 520, 1552}, kColumns[] = {8, 34, 96, 200, 520};
