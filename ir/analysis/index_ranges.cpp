@@ -276,7 +276,7 @@ MaybeRange IndexRanges::of_reduce(const Node& node, unsigned result) const {
   if (node.is(ReduceOp::argmax) && result == 1) {
     const Dim& extent = x.shape()[static_cast<size_t>(node.get(attr::axes).front())];
     const auto most = most_of(extent, graph_.module().symbols);
-    const bool single = node.get(attr::axes).size() == 1 && is_never_zero(extent);
+    const bool single = node.get(attr::axes).size() == 1 && is_never_zero(extent, graph_.module().symbols);
     if (!single || !most || *most < 1 || *most > kMost) return std::nullopt;
     return IndexRange{.least = 0, .most = *most - 1, .below = extent};
   }
@@ -284,7 +284,7 @@ MaybeRange IndexRanges::of_reduce(const Node& node, unsigned result) const {
   const IndexRange range = of_some(hull(at(&x)));
   const Dim elements = elements_of_a_row(node);
   if (info(node.reduce_op).finds && result == 0)
-    return is_never_zero(elements) ? MaybeRange(range) : std::nullopt;
+    return is_never_zero(elements, graph_.module().symbols) ? MaybeRange(range) : std::nullopt;
   if (!node.is(ReduceOp::add)) return std::nullopt;
   const auto count = most_of(elements, graph_.module().symbols);
   if (!count || *count < 0 || *count > kMost) return std::nullopt;

@@ -1,6 +1,8 @@
 #include "ir/analysis/integer_ranges.h"
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 namespace smelt {
 namespace {
@@ -97,6 +99,14 @@ bool is_never_zero(const Dim& dim) {
     least = std::min(kMostInteger, least + std::min(kMostInteger, term.coefficient));
   }
   return least > 0;
+}
+
+bool is_never_zero(const Dim& dim, const Symbols& symbols) {
+  std::vector<std::string> names;
+  dim.collect_symbols(names);
+  return is_never_zero(dim) && std::ranges::all_of(names, [&](const std::string& name) {
+           return !symbols.declared(name) || symbols.lower(name) >= 1;
+         });
 }
 
 MaybeRange in_bits_of(DType type, Bound least, Bound most) {

@@ -15,8 +15,10 @@ __extension__ typedef __int128 Bound;
 std::optional<IndexRange> in_bits_of(DType type, Bound least, Bound most);
 /// With `beside` as a number of the range.
 IndexRange hull(const IndexRange& x);
-/// Whether a size is at least 1 for certain.
+/// Whether a size is at least 1 for certain, of symbols that are.
 bool is_never_zero(const Dim& dim);
+/// The same of these symbols, some of which may be 0.
+bool is_never_zero(const Dim& dim, const Symbols& symbols);
 /// Of what is one or the other.
 IndexRange either(const IndexRange& a, const IndexRange& b);
 /// Of some of the elements in a range, which need not be the least and the most.

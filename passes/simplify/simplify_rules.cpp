@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "ir/analysis/integer_ranges.h"
 #include "ir/evaluate/whole_numbers.h"
 #include "ir/matmul_spec.h"
 #include "llvm/ADT/STLExtras.h"
@@ -127,9 +128,16 @@ const std::optional<double> count_along(const Value* value, llvm::ArrayRef<int64
   return count;
 }
 
+/// Whether some of these dims may be 0: the reduction is then its identity.
+bool may_be_empty(const Value& value, llvm::ArrayRef<int64_t> axes) {
+  const Symbols& symbols = value.node()->graph().module().symbols;
+  return llvm::any_of(
+      axes, [&](int64_t axis) { return !is_never_zero(value.shape()[static_cast<size_t>(axis)], symbols); });
+}
+
 Value* reduce_of_number(GraphBuilder& b, const Node& node) {
   const auto number = number_of(node.operand(0));
-  if (!number) return nullptr;
+  if (!number || may_be_empty(*node.operand(0), node.get(attr::axes))) return nullptr;
   if (info(node.reduce_op).idempotent || info(node.reduce_op).samples)
     return b.constant(*number, node.result()->type);
   const auto count = count_along(node.operand(0), node.get(attr::axes));
@@ -149,7 +157,7 @@ Value* reduce_of_broadcast(GraphBuilder& b, const Node& node) {
   std::vector<int64_t> repeated, inner;
   for (int64_t axis : reduced)
     if (!llvm::is_contained(kept, axis)) repeated.push_back(axis);
-  if (repeated.empty()) return nullptr;
+  if (repeated.empty() || may_be_empty(*node.operand(0), repeated)) return nullptr;
   const auto count = count_along(node.operand(0), repeated);
   if (add && !count) return nullptr;
 

@@ -74,7 +74,7 @@ class _Attribute:
 
     def __get__(self, cls: Any, meta: Any = None) -> Any:
         own = _own_attribute(cls, self.name)
-        if not getattr(_state, "active", False):
+        if not getattr(_state, "active", False) or _is_of_tracing(cls):
             return own
         return _traced_forward(cls) if self.name == "forward" else _SingleLevelFunction.__dict__[self.name].__func__
 
@@ -83,6 +83,15 @@ class _Attribute:
 
     def __delete__(self, cls: Any) -> None:
         type.__delattr__(cls, self.name)
+
+
+_TRACING = "torch._dynamo._trace_wrapped_higher_order_op"
+
+
+def _is_of_tracing(cls: type) -> bool:
+    """Whether PyTorch's tracing itself applies the function, such as the indexing of flex_attention, whose backward is
+    the derivative of its forward."""
+    return cls.__module__ == _TRACING
 
 
 def _own_attribute(cls: type, name: str) -> Any:
