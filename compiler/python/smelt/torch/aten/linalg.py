@@ -270,7 +270,7 @@ def inverse(w, out, A, check_errors=False):
 
 @row("aten.linalg_lu_solve.default")
 def lu_solve(w, out, LU, pivots, B, left=True, adjoint=False):
-    order = _order_of(w, w.cast(pivots, "i32"), LU.shape[-2])
+    order = _order_of(w, w.places(pivots), LU.shape[-2])
     if left and not adjoint:
         return _lu_solve(w, LU, order, B)
     steps = _steps(LU)

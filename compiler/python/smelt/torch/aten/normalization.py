@@ -122,7 +122,7 @@ def group_norm(w, out, input, num_groups, weight=None, bias=None, eps=1e-5, cudn
 @row("aten.native_group_norm.default")
 def native_group_norm(w, out, input, weight, bias, N, C, HxW, group, eps):
     result, center, rstd = _group_norm(w, input, weight, bias, group, eps)
-    return result, w.reshape(w.stop(center), out[1].shape), w.reshape(w.stop(rstd), out[2].shape)
+    return result, w.reshape(center, out[1].shape), w.reshape(rstd, out[2].shape)
 
 
 @row("aten._native_batch_norm_legit_functional.default", "aten._native_batch_norm_legit.default")

@@ -138,7 +138,7 @@ def searchsorted(w, out, sorted_sequence, self, out_int32=False, right=False, si
     those that are smaller, on the right those that are equal, too."""
     numbers = sorted_sequence
     if sorter is not None:
-        numbers = pick(w, numbers, element_places(w, numbers.shape, numbers.rank - 1, w.cast(sorter, "i32")))
+        numbers = pick(w, numbers, element_places(w, numbers.shape, numbers.rank - 1, w.places(sorter)))
     values = self if isinstance(self, Value) else w.number(self, numbers.dtype, ())
     return _count_before(w, out, numbers, values, right or side == "right")
 

@@ -125,7 +125,7 @@ def max_unpool(w, out, self, indices, output_size, stride=None, padding=None):
     front = out.shape[:-n]
     flat = (*front, product(out.shape[-n:]))
     x = w.reshape(self, (*front, product(self.shape[-n:])))
-    at = element_places(w, flat, len(flat) - 1, w.cast(w.reshape(indices, x.shape), "i32"))
+    at = element_places(w, flat, len(flat) - 1, w.places(w.reshape(indices, x.shape)))
     zeros = w.constant(0.0, "f32", flat)
     result = put_at(w, zeros, at, w.stop(x))
     if x.grad:

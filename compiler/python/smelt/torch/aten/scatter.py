@@ -203,7 +203,7 @@ def index_copy(w, out, self, dim, index, source):
 
 def _rows_at(w, x: Value, axis: int, index: Value, shape):
     """The places of all elements of the rows that an index picks."""
-    index = w.from_front(w.cast(index, "i32"), x.shape[axis])
+    index = w.from_front(w.places(index), x.shape[axis])
     return element_places(w, x.shape, axis, w.broadcast(index, [axis], shape))
 
 
@@ -212,7 +212,7 @@ def _rows_at(w, x: Value, axis: int, index: Value, shape):
 def index_fill(w, out, self, dim, index, value):
     """A row is filled where any of the indices is its own."""
     axis = axis_of(self.rank, dim)
-    index = w.from_front(w.cast(index, "i32"), self.shape[axis])
+    index = w.from_front(w.places(index), self.shape[axis])
     shape = (self.shape[axis], product(index.shape))
     hit = w.binary("eq", w.iota(shape, 0), w.broadcast(w.reshape(index, shape[1:]), [1], shape))
     hit = w.cast(w.reduce("max", w.cast(hit, "i32"), [1])[0], "bool")
@@ -223,13 +223,13 @@ def index_fill(w, out, self, dim, index, value):
 
 @row("aten.take.default")
 def take(w, out, self, index):
-    places = w.from_front(w.cast(index, "i32"), product(self.shape))
+    places = w.from_front(w.places(index), product(self.shape))
     return w.reshape(pick(w, self, places), out.shape)
 
 
 @row("aten.put.default")
 def put(w, out, self, index, source, accumulate=False):
-    places = w.from_front(w.cast(index, "i32"), product(self.shape))
+    places = w.from_front(w.places(index), product(self.shape))
     write = add_at if accumulate else put_at
     return write(w, self, places, w.reshape(w.cast(source, self.dtype), places.shape))
 
@@ -242,7 +242,7 @@ def put(w, out, self, index, source, accumulate=False):
 def scatter_reduce(w, out, self, dim, index, src, reduce, include_self=True):
     """Reduces the elements at each place, with the tensor's own where include_self says so."""
     axis = axis_of(self.rank, dim)
-    places = element_places(w, self.shape, axis, w.cast(index, "i32"))
+    places = element_places(w, self.shape, axis, w.places(index))
     return _reduced_at(w, self, places, _cut(w, w.cast(src, self.dtype), index.shape), reduce, include_self)
 
 
