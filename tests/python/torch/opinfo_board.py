@@ -95,7 +95,7 @@ ten times the error of PyTorch's own float32 next to its float64, and NaNs and i
 is right when all of its samples that were examined are right. To repeat it:
 
     pip install expecttest
-    PYTHONPATH=build/python build/python-venv/bin/python tests/python/torch/opinfo_exam.py --gradients --samples 3 --out exam.jsonl
+    PYTHONPATH=build/python build/python-venv/bin/python tests/python/torch/opinfo_exam.py --gradients --samples 2 --out exam.jsonl
     python3 tests/python/torch/opinfo_board.py exam.jsonl"""
 
 
