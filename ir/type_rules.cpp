@@ -77,6 +77,8 @@ Types infer_reduce(const Context& c) {
   if (c.reduce == ReduceOp::pivot && !has_pivot(x.shape, axes))
     fail("reduce pivot: the last reduced axis of {} must be a constant of at least {}", str(x),
          kPivotElements);
+  if (axes.empty() && info(c.reduce).results.size() > 1)
+    fail("reduce {}: 'axes' is empty, expected at least one dim of {}", name(c.reduce), str(x));
   Types results;
   for (ReduceType type : info(c.reduce).results)
     results.push_back({type == ReduceType::index ? DType::i32 : x.dtype, shape});

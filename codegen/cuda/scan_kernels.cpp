@@ -68,7 +68,7 @@ constexpr std::string_view kColumnText =
 }
 )";
 
-/// Of f32, and of i32 and i64, which wrap around. NaN wins a maximum.
+/// Scans f32, i32 and i64; integers wrap around, and NaN wins a maximum.
 std::string combine_text(const std::string& kind, DType dtype) {
   const bool real = dtype == DType::f32;
   if (kind == "max") return real ? "a != a ? a : b != b ? b : a > b ? a : b" : "a > b ? a : b";

@@ -81,7 +81,7 @@ bool is_at_least(const Dim& dim, const Dim& other) {
   return left && *left >= 0;
 }
 
-/// All of one is behind all of the other.
+/// Whether the last element of one is stored before the first of the other.
 bool are_one_after_the_other(const Touched& a, const Touched& b) {
   const auto all = [](size_t) { return true; };
   return is_at_least(b.offset - a.offset, a.span(all)) || is_at_least(a.offset - b.offset, b.span(all));

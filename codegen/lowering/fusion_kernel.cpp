@@ -76,7 +76,7 @@ void FusionKernel::add_params(const ProgramBuilder& builder) {
   }
 }
 
-/// How far computed indices reach in the operand where gathers of the body look into it; 0 where none does.
+/// Elements of the operand that the computed indices of gathers may address; 0 where no gather reads it.
 Dim FusionKernel::table_elements(const Value& input, const Value& operand) {
   const auto looks = [&](const Node* user) { return user->is(Op::gather) && user->operand(0) == &input; };
   return llvm::any_of(input.users(), looks) ? reach(*operand.layout, operand.shape()) : Dim(0);

@@ -396,5 +396,12 @@ TEST_F(Broken, SeveralFaultsAreAllReported) {
   EXPECT_EQ(verify(*module).size(), 3u);
 }
 
+/// A reduction over no axes is its operand; one of several results has no operand to be.
+TEST(Verifier, ReductionsOfSeveralResultsHaveAxes) {
+  EXPECT_THROW(parse_module("graph @main(%x: f32[3]) {\n  %a, %b = reduce max_sumexp %x {axes = []}\n}\n"),
+               Error);
+  EXPECT_NO_THROW(parse_module("graph @main(%x: f32[3]) {\n  %a = reduce add %x {axes = []} : f32[3]\n}\n"));
+}
+
 }  // namespace
 }  // namespace smelt
