@@ -258,8 +258,8 @@ class Verification {
     for (const TensorView& tensor : golden_.tensors.tensors()) require_compared(tensor.name, all);
   }
 
-  /// The error of all gradients as one vector, then that of each; one that is small beside the others is
-  /// compared with a hundredth of their size.
+  /// Returns the error of all gradients as one vector, then that of each. The error of a gradient that is
+  /// small compared with the others is relative to a hundredth of their size.
   static std::vector<double> relative_errors(const std::vector<Gradient>& all) {
     double square = 0, count = 0, off = 0;
     for (const Gradient& g : all) {
@@ -332,14 +332,19 @@ class Verification {
     for (const GenerationCase& recorded : recorded_) {
       const GenerationOutcome outcome = compare_case(recorded, *session_, model_.about);
       const std::string what = fmt::format("generated, {}", recorded.name);
-      if (!trains_ || options_.flags.precision != "fp32") {  // near ties fall either way, scores with them
+      if (!trains_ || (options_.flags.precision != "fp32" && options_.flags.precision != "tf32")) {
         report_.add_note(what, fmt::format("{} of {} rows equal", outcome.equal, outcome.rows));
         continue;
       }
       report_.add_exact(what, fmt::format("{} of {} rows", outcome.equal, outcome.rows),
                         outcome.equal == outcome.rows);
-      if (outcome.has_scores) report_.add(what + ", scores", outcome.score_error, kScoreBound);
+      if (outcome.has_scores) report_.add(what + ", scores", outcome.score_error, score_bound());
     }
+  }
+
+  /// Scores are sums of logarithms of probabilities: in tf32 they are as precise as logits.
+  double score_bound() const {
+    return options_.flags.precision == "tf32" ? golden_.bounds.logits : kScoreBound;
   }
 
   std::vector<Generator::Tokens> rows_of(const std::string& name) const {

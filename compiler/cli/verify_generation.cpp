@@ -86,8 +86,8 @@ int64_t most_rows(const std::vector<GenerationCase>& cases) {
 
 namespace {
 
-/// How far a score moves where its sum of log-probabilities moves by 1: a penalty below 0 multiplies the sum,
-/// and its error, by a power of the length.
+/// Returns the change of a score per change of its sum of log-probabilities: a penalty below 0 multiplies the
+/// sum, and its error, by a power of the length.
 double of_sum(size_t length, const GenerationOptions& options) {
   return std::pow(static_cast<double>(std::max<size_t>(1, length)), -options.length_penalty);
 }
