@@ -4,7 +4,7 @@
 //   node.get(attr::axis)   node.set(attr::tf32, true)   b.create(Op::windows, {x}, {attr::axis(0),
 //   attr::size(3)})
 //
-// Which of them an operation takes is told by its row of ir/ops.def (ir/op_attributes.h).
+// The row of an operation in ir/ops.def lists those it takes (ir/op_attributes.h).
 #pragma once
 
 #include <initializer_list>
@@ -101,7 +101,7 @@ class Attributes {
   void remove(AttributeKey key) {
     if (const auto found = values_.find(key.text); found != values_.end()) values_.erase(found);
   }
-  /// Of any type; the verifier refuses a wrong one.
+  /// Stores a value of any type; the verifier refuses a wrong one.
   Attribute& operator[](AttributeKey key) { return values_[std::string(key.text)]; }
 
   bool empty() const { return values_.empty(); }

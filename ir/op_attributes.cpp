@@ -28,7 +28,7 @@ constexpr size_t kTypeOf = index_in<T>(static_cast<const Attribute*>(nullptr));
 namespace attr {
 namespace {
 
-/// What a row of ir/ops.def says of one attribute.
+/// An attribute column of a row of ir/ops.def.
 struct Column : AttributeColumn {
   Column otherwise(Attribute value) && {
     AttributeColumn::otherwise = std::move(value);
@@ -154,7 +154,7 @@ const AttributeColumn* column_of(Op op, std::string_view name) {
   return nullptr;
 }
 
-/// What numbers the value has that bounds are about.
+/// The numbers of the value, for checks of bounds.
 std::vector<double> numbers_in(const Attribute& value) {
   if (const auto* number = std::get_if<int64_t>(&value)) return {static_cast<double>(*number)};
   if (const auto* number = std::get_if<double>(&value)) return {*number};

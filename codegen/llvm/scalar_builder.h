@@ -29,7 +29,7 @@ class ScalarBuilder {
   /// As many lanes as `width`; one lane is a scalar.
   V widen(V value, int width);
   V constant(V like, double number);
-  /// Of 64 bits where `like` is, else of 32.
+  /// Returns a constant of 64 bits where `like` has 64, else of 32.
   V integer(V like, int64_t number);
   /// value > high ? high : value < low ? low : value; NaN passes.
   V clamp(V value, double low, double high);

@@ -1,4 +1,4 @@
-// How often a value is read. An output of a graph reads its value after all nodes.
+// Uses of values, graph outputs among them: an output reads its value after all nodes.
 #pragma once
 
 #include "ir/graph.h"
