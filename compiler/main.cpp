@@ -5,10 +5,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <new>
+#include <utility>
 
 #include "compiler/cli/command.h"
 #include "compiler/cli/usage.h"
 #include "runtime/cpu/blas_core.h"
+#include "runtime/cpu/thread_waits.h"
 #include "runtime/error.h"
 #include "runtime/smelt.h"
 
@@ -22,12 +24,16 @@ int report(int status, std::string_view message) {
   return status;
 }
 
-/// Begins again with better kernels of OpenBLAS, which it takes as it is loaded; where that cannot be, they
-/// stay.
-void take_better_blas(char** argv) {
-  const std::string core = smelt::better_blas_core();
-  if (core.empty() || ::setenv(smelt::kBlasCoreVariable, core.c_str(), 1) != 0) return;
-  ::execv("/proc/self/exe", argv);
+/// Begins again with what OpenBLAS and OpenMP read from the environment as they are loaded; where that cannot
+/// be, they keep what they have.
+void take_better_settings(char** argv) {
+  const std::pair<const char*, std::string> settings[] = {
+      {smelt::kBlasCoreVariable, smelt::better_blas_core()},
+      {smelt::kSpinVariable, smelt::better_spin_count()}};
+  bool better = false;
+  for (const auto& [variable, value] : settings)
+    if (!value.empty()) better |= ::setenv(variable, value.c_str(), 1) == 0;
+  if (better) ::execv("/proc/self/exe", argv);
 }
 
 void add_commands(CLI::App& app) {
@@ -57,7 +63,7 @@ int run(CLI::App& app, int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  take_better_blas(argv);
+  take_better_settings(argv);
   CLI::App app{"Smelt compiles a description of a transformer into one plan, and trains and runs it."};
   app.require_subcommand(1);
   app.option_defaults()->multi_option_policy(

@@ -30,9 +30,10 @@ struct DoctorCommand {
 };
 
 constexpr const char* kEnvironment[] = {
-    "OPENBLAS_CORETYPE",    "SMELT_CACHE_DIR",   "SMELT_CHECK_STEPS", "SMELT_DEPENDENT_LAUNCHES",
-    "SMELT_DEVICE",         "SMELT_NUM_THREADS", "OMP_NUM_THREADS",   "XDG_CACHE_HOME",
-    "CUDA_VISIBLE_DEVICES", "NO_COLOR",          "LD_LIBRARY_PATH"};
+    "OPENBLAS_CORETYPE", "SMELT_CACHE_DIR",   "SMELT_CHECK_STEPS",    "SMELT_DEPENDENT_LAUNCHES",
+    "SMELT_DEVICE",      "SMELT_NUM_THREADS", "OMP_NUM_THREADS",      "OMP_WAIT_POLICY",
+    "GOMP_SPINCOUNT",    "XDG_CACHE_HOME",    "CUDA_VISIBLE_DEVICES", "NO_COLOR",
+    "LD_LIBRARY_PATH"};
 
 /// What is kept between processes, and whether more can be.
 std::string cache_text() {

@@ -6,9 +6,9 @@
     logits = session.run("logits", input_ids=ids)["logits"]
 """
 
-from .blas import suitable_kernels
+from .library_settings import suitable_settings
 
-with suitable_kernels():  # before all else that imports it
+with suitable_settings():  # before all else that imports it
     from ._native import DeviceTensor, Tensor, version as __version__
 from .arrays import as_ids
 from .errors import Error

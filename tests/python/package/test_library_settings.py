@@ -5,15 +5,20 @@ import sys
 
 import pytest
 
-from smelt import blas
+from smelt import library_settings
 
 
-def test_the_environment_is_as_before():
-    core = blas.core_of_this_processor()
-    before = os.environ.get("OPENBLAS_CORETYPE")
-    with blas.suitable_kernels():
-        assert os.environ.get("OPENBLAS_CORETYPE") == (before or core)
-    assert os.environ.get("OPENBLAS_CORETYPE") == before
+@pytest.mark.parametrize("said, expected", [({}, "1000"), ({"OMP_WAIT_POLICY": "active"}, None), ({"GOMP_SPINCOUNT": "7"}, "7")])
+def test_the_environment_is_as_before(monkeypatch, said, expected):
+    for name in ("OPENBLAS_CORETYPE", "OMP_WAIT_POLICY", "GOMP_SPINCOUNT"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in said.items():
+        monkeypatch.setenv(name, value)
+    before = dict(os.environ)
+    with library_settings.suitable_settings():
+        assert os.environ.get("OPENBLAS_CORETYPE") == library_settings.core_of_this_processor()
+        assert os.environ.get("GOMP_SPINCOUNT") == expected
+    assert dict(os.environ) == before
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="only x86 has kernels to choose from")
@@ -27,8 +32,8 @@ def test_the_environment_is_as_before():
     ],
 )
 def test_cores_by_features(monkeypatch, flags, core):
-    monkeypatch.setattr(blas, "_features", lambda: set(flags.partition(":")[2].split()))
-    assert blas.core_of_this_processor() == core
+    monkeypatch.setattr(library_settings, "_features", lambda: set(flags.partition(":")[2].split()))
+    assert library_settings.core_of_this_processor() == core
 
 
 def test_what_the_user_says_is_left():
