@@ -68,13 +68,17 @@ row("aten.amin.default", "aten.min.default")(_extreme("min"))
 
 @row("aten.any.default", "aten.any.dim", "aten.any.dims")
 def any_of(w, out, self, dim=None, keepdim=False):
-    """The largest flag; of no elements it is below 0."""
+    """The largest flag; of no elements it is below 0. An empty list of dims leaves each element alone, as in `all_of`."""
+    if dim == []:
+        return w.cast(self, "bool")
     flags = w.cast(w.cast(self, "bool"), "i32")
     return _with_ones(w, w.binary("gt", w.reduce("max", flags, _axes(self, dim))[0], 0), out)
 
 
 @row("aten.all.default", "aten.all.dim", "aten.all.dims")
 def all_of(w, out, self, dim=None, keepdim=False):
+    if dim == []:
+        return w.cast(self, "bool")
     flags = w.cast(w.cast(self, "bool"), "i32")
     return _with_ones(w, w.cast(w.reduce("min", flags, _axes(self, dim))[0], "bool"), out)
 

@@ -322,7 +322,7 @@ def _cut(w, x: Value, axis: int, before: Dim, after: Dim) -> Value:
 
 @row("aten.flip.default")
 def flip(w, out, self, dims):
-    for axis in axes_of(self.rank, dims):
+    for axis in (axis_of(self.rank, dim) for dim in dims if self.rank):
         size = self.shape[axis]
         last = expression(sympy.sympify(size) - 1)
         self = w.gather(self, w.sub(w.size(last) if not isinstance(last, int) else last, w.iota((size,), 0)), axis)
