@@ -1,17 +1,16 @@
-// How long a thread of OpenMP that waits for work goes on asking for it before it sleeps. GCC's OpenMP
-// settles that when it is loaded: by default some ten milliseconds, in which another process could have had
-// the core.
+// Spin time of OpenMP threads that wait for work. GCC's OpenMP reads it from the environment when the library
+// is loaded; its default of some ten milliseconds keeps the cores from other processes.
 #pragma once
 
 #include <string>
 
 namespace smelt {
 
-/// OpenMP's environment variable of that time, in rounds of a loop; read when the library is loaded.
+/// Environment variable of the spin count: rounds of a loop before a waiting thread sleeps.
 inline constexpr const char* kSpinVariable = "GOMP_SPINCOUNT";
 
-/// A value for that variable with which threads sleep soon after a kernel has ended, and seldom within a
-/// step; empty where the environment already says how threads wait.
+/// Returns a spin count with which threads still spin between the kernels of a step, but sleep soon after the
+/// step has ended; empty where the environment already says how threads wait.
 std::string better_spin_count();
 
 }  // namespace smelt

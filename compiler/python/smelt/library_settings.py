@@ -1,9 +1,9 @@
-"""What OpenBLAS and OpenMP read from the environment when they are loaded, which is with _native.
+"""Environment variables that OpenBLAS and OpenMP read when they are loaded, which is with _native.
 
 OpenBLAS takes its kernels: releases that are older than a processor, such as Debian 12's, may take some without AVX2, which
-multiply several times more slowly. OpenMP settles how long a thread that waits for work asks for it before it sleeps; its own
-choice of some ten milliseconds keeps the cores from other processes. Where another package has loaded it, such as torch, it
-stays as it is.
+multiply several times more slowly. OpenMP settles how long a thread that waits for work spins before it sleeps; its default of
+some ten milliseconds keeps the cores from other processes. If another package has loaded it before, such as torch, the default
+stays.
 """
 
 import os
