@@ -172,7 +172,7 @@ SM int sm_random(const unsigned* random, unsigned id, unsigned row, unsigned col
 constexpr std::string_view kCombineMaxSumexp = R"(
 template <bool fast>
 SM void sm_combine_max_sumexp(float& m, float& s, float m2, float s2) {
-  const float top = sm_max(m, m2), base = top == -sm_infinity() ? 0.0f : top;
+  const float top = sm_max(m, m2), base = fabsf(top) == sm_infinity() ? 0.0f : top;
   s = __fadd_rn(__fmul_rn(s, sm_exp<fast>(m - base)), __fmul_rn(s2, sm_exp<fast>(m2 - base)));
   m = top;
 }
@@ -184,7 +184,7 @@ SM void sm_combine_lanes_max_sumexp(float& m, float& s, unsigned mask) {
   float top = m;
 #pragma unroll
   for (int d = W / 2; d > 0; d /= 2) top = sm_max(top, __shfl_xor_sync(mask, top, d));
-  const float base = top == -sm_infinity() ? 0.0f : top;
+  const float base = fabsf(top) == sm_infinity() ? 0.0f : top;
   s *= sm_exp<fast>(m - base);
 #pragma unroll
   for (int d = W / 2; d > 0; d /= 2) s += __shfl_xor_sync(mask, s, d);
@@ -198,7 +198,7 @@ SM void sm_combine_vector_max_sumexp(float& m, float& s, const float (&x)[V]) {
   float top = m, sum = 0;
 #pragma unroll
   for (int i = 0; i < V; ++i) top = fmaxf(top, x[i]);
-  const float base = top == -sm_infinity() ? 0.0f : top;
+  const float base = fabsf(top) == sm_infinity() ? 0.0f : top;
 #pragma unroll
   for (int i = 0; i < V; ++i) sum += sm_exp<fast>(x[i] - base);
   s = s * sm_exp<fast>(m - base) + sum;
@@ -212,7 +212,7 @@ SM float sm_sum_exponentials(float& m, float& s, float (&x)[K][V]) {
   m = -sm_infinity(), s = 0;
 #pragma unroll
   for (int i = 0; i < K * V; ++i) m = fmaxf(m, x[i / V][i % V]);
-  const float base = m == -sm_infinity() ? 0.0f : m;
+  const float base = fabsf(m) == sm_infinity() ? 0.0f : m;
 #pragma unroll
   for (int i = 0; i < K * V; ++i) s += x[i / V][i % V] = sm_exp<fast>(x[i / V][i % V] - base);
   return base;

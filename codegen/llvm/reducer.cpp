@@ -38,8 +38,9 @@ V half_of(llvm::IRBuilder<>& b, V x, int from, int count) {
 }  // namespace
 
 llvm::Value* finite_maximum(llvm::IRBuilder<>& b, ScalarMath& math, llvm::Value* m) {
-  V none = b.CreateFCmpOEQ(m, math.constant(m, -std::numeric_limits<double>::infinity()));
-  return b.CreateSelect(none, math.constant(m, 0), m);
+  V size = b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, m);
+  V infinite = b.CreateFCmpOEQ(size, math.constant(m, std::numeric_limits<double>::infinity()));
+  return b.CreateSelect(infinite, math.constant(m, 0), m);
 }
 
 llvm::Type* Reducer::type_of(size_t scalar, llvm::Type* type) const {

@@ -40,7 +40,7 @@ class Reducer {
   const ReduceOpInfo& row_;
 };
 
-/// A value that is zero where m is -inf, else m: what exponents are taken against.
+/// Zero where m is infinite, else m: what exponents are taken against.
 llvm::Value* finite_maximum(llvm::IRBuilder<>& b, ScalarMath& math, llvm::Value* m);
 
 }  // namespace smelt

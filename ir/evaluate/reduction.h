@@ -30,10 +30,11 @@ T select(bool condition, const T& yes, const T& no) {
   return condition ? yes : no;
 }
 
-/// The larger, but 0 where both are -infinity: what exponents are taken against.
+/// The larger, or 0 where that is infinite: what exponents are taken against.
 template <typename T>
 T finite_maximum(const T& a, const T& b) {
-  return select(maximum(a, b) == lowest<T>(), T(0), maximum(a, b));
+  const T larger = maximum(a, b);
+  return select(larger == lowest<T>(), T(0), select(larger == highest<T>(), T(0), larger));
 }
 
 /// Whether the right one of two elements with places comes first; an element with place -1 does not exist.

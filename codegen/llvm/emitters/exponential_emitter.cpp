@@ -75,17 +75,21 @@ Reducer::State ExponentialEmitter::finish(const Accumulator& accumulator) {
   V sums = b.CreateLoad(lanes(), accumulator.state[1]);
   V maximum = b.CreateLoad(b.getFloatTy(), accumulator.exponentials.maximum);
   V sum = Reducer(b, c_.math, ReduceOp::add).across({sums})[0];
-  const Reducer::State state = {b.CreateSelect(b.CreateFCmpUNO(sum, sum), sum, maximum), sum};
+  V most = b.CreateSelect(b.CreateFCmpUNO(sum, sum), sum, maximum);
+  const Reducer::State state = {most, sum};
   if (accumulator.exponentials.scales != nullptr) finish_scales(accumulator.exponentials, state[0]);
   return state;
 }
 
-/// exp(x - m) = exp(x - a tile's maximum) exp(that - m); a NaN in m reaches every element.
+/// exp(x - m) = exp(x - a tile's maximum) exp(that - m); a NaN in m reaches every element. Where m is
+/// +infinity the scale is 0: finite elements become 0, infinite ones NaN.
 void ExponentialEmitter::finish_scales(const Exponentials& exponentials, V maximum) {
+  V is_infinite = b.CreateFCmpOEQ(maximum, llvm::ConstantFP::getInfinity(b.getFloatTy()));
   emit_loop(b, c_.place.row_begin, c_.place.row_end, c_.tile, [&](V first) {
     V place = scale_pointer(exponentials, first);
     V above = b.CreateFSub(b.CreateLoad(b.getFloatTy(), place), maximum);
-    b.CreateStore(c_.math.exp(above), place);
+    V scale = b.CreateSelect(is_infinite, llvm::ConstantFP::get(b.getFloatTy(), 0), c_.math.exp(above));
+    b.CreateStore(scale, place);
   });
 }
 

@@ -28,6 +28,9 @@ ELEMENTS = {
     "softshrink": F.softshrink, "hardshrink": F.hardshrink, "threshold": lambda x: F.threshold(x, 1.0, 5.0),
     "cube": lambda x: x**3, "1.5": lambda x: x.abs() ** 1.5, "-2": lambda x: (x.abs() + 1) ** -2,
     "xlogy": lambda x: torch.xlogy(x, x.detach().abs()), "xlogy's second": lambda x: torch.xlogy(torch.zeros_like(x), x.abs() + 1),
+    "lerp": lambda x: torch.lerp(x, torch.ones_like(x), 0.7), "lerp from near": lambda x: torch.lerp(x, torch.ones_like(x), 0.2),
+    "lerp by a tensor": lambda x: torch.lerp(torch.ones_like(x), x, torch.full_like(x, 0.6)),
+    "hypot": lambda x: torch.hypot(x, torch.full_like(x, 0.5)), "rrelu": F.rrelu,
     "logaddexp": lambda x: torch.logaddexp(x, torch.zeros_like(x)), "nan_to_num": lambda x: x.nan_to_num(),
     "floor": torch.floor, "isnan": lambda x: x.isnan().float(), "prelu": lambda x: F.prelu(x, torch.full((1,), 0.3)),
     "hinge": lambda x: F.hinge_embedding_loss(x, -torch.ones_like(x), margin=0.0, reduction="none"),
@@ -46,6 +49,8 @@ ROWS = {
     "amin": lambda x: x.amin(-1), "topk": lambda x: x.topk(2).values, "least": lambda x: x.topk(2, largest=False).values,
     "sort": lambda x: x.sort(-1).values, "norm": lambda x: x.norm(dim=-1), "norm of 1.5": lambda x: x.norm(p=1.5, dim=-1),
     "norm of 3": lambda x: x.norm(p=3, dim=-1), "norm of 1": lambda x: x.norm(p=1, dim=-1),
+    "norm of 0": lambda x: x.norm(p=0, dim=-1), "norm of -inf": lambda x: x.norm(p=-INF, dim=-1),
+    "norm of -2": lambda x: x.norm(p=-2, dim=-1), "pool": lambda x: F.max_pool1d(x, 3, 1, 1), "median": lambda x: x.median(),
     "norm of inf": lambda x: x.norm(p=INF, dim=-1), "normalize": lambda x: F.normalize(x, dim=-1), "std": lambda x: x.std(-1),
     "var": lambda x: x.var(-1), "softmax": lambda x: x.softmax(-1), "log_softmax": lambda x: x.log_softmax(-1),
     "logsumexp": lambda x: x.logsumexp(-1), "cosine": lambda x: F.cosine_similarity(x, torch.ones_like(x), dim=-1),
@@ -61,7 +66,7 @@ PLACES = {
 }  # fmt: skip
 SPECIAL_ROWS = [
     [1.0, NAN, 2.0, 0.5], [NAN, NAN, 1.0, INF], [-INF, -INF, -INF, -INF], [-INF, 1.0, 2.0, -INF], [0.0, -1.0, NAN, -INF],
-    [2.0, 2.0, 1.0, 2.0], [-1.0, -3.0, -3.0, -1.0], [1e18, -1e17, 1.0, 0.0],
+    [INF, 1.0, 2.0, 0.5], [2.0, 2.0, 1.0, 2.0], [-1.0, -3.0, -3.0, -1.0], [1e18, -1e17, 1.0, 0.0],
 ]  # fmt: skip
 
 

@@ -122,17 +122,6 @@ def _pool(w, out_shape, x, kernel, stride, padding, dilation, ceil_mode, fill) -
     return windows(w, x, sizes, kernel, stride, sides, dilation, fill), [3 + 2 * i for i in range(n)]
 
 
-@row("aten.max_pool1d.default", "aten.max_pool2d.default", "aten.max_pool3d.default")
-def max_pool(w, out, self, kernel_size, stride=(), padding=0, dilation=1, ceil_mode=False):
-    n = self.rank - 1 if len(_each(kernel_size, 1)) == self.rank - 1 else self.rank - 2
-    kernel = _each(kernel_size, n)
-    stride = _each(stride, n) if stride else kernel
-    x, axes = _pool(
-        w, out.shape, self, kernel, stride, _each(padding, n), _each(dilation, n), ceil_mode, -math.inf
-    )
-    return w.reshape(w.reduce("max", x, axes)[0], out.shape)
-
-
 @row("aten.avg_pool1d.default", "aten.avg_pool2d.default", "aten.avg_pool3d.default")
 def avg_pool(
     w, out, self, kernel_size, stride=(), padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None

@@ -73,11 +73,24 @@ def nanmedian(w, out, self, dim, keepdim=False):
 
 
 def _of_all(by_dim):
+    """Elements that equal the result share its gradient."""
+
     def find(w, out, self):
         flat = w.reshape(self, (product(self.shape),))
-        return by_dim(w, (out, replace(out, dtype="i32")), flat, dim=0)[0]
+        alone = w.stop(flat) if flat.grad else flat
+        found = by_dim(w, (out, replace(out, dtype="i32")), alone, dim=0)[0]
+        return _shared_slope(w, found, flat) if flat.grad else found
 
     return find
+
+
+def _shared_slope(w, found: Value, flat: Value) -> Value:
+    x, y = w.stop(flat), w.along(found, [0], flat.shape)
+    broken = w.both(w.binary("ne", x, x), w.binary("ne", y, y))
+    chosen = w.pointwise("logical_or", w.binary("eq", x, y), broken)
+    count = w.sum(w.cast(chosen, "f32"), [0])
+    total = w.sum(w.select(chosen, flat, 0.0), [0])
+    return w.with_slopes(found, (total, w.div(1.0, count)))
 
 
 row("aten.median.default")(_of_all(median))

@@ -131,6 +131,13 @@ def leaky_relu(w, out, self, negative_slope=0.01):
     return w.select(w.binary("gt", self, 0), self, w.mul(self, negative_slope))
 
 
+@row("aten.rrelu_with_noise_functional.default")
+def rrelu(w, out, self, noise, lower=1 / 8, upper=1 / 3, training=False):
+    if training:
+        refuse("slopes that are drawn anew for each element; eval() has the mean slope")
+    return leaky_relu(w, out[0], self, (lower + upper) / 2), noise
+
+
 @row("aten.elu.default")
 def elu(w, out, self, alpha=1, scale=1, input_scale=1):
     below = w.select(w.binary("gt", self, 0), 0, self)
@@ -307,7 +314,17 @@ def _gate(w, x: Value) -> Value:
 
 @row("aten.lerp.Scalar", "aten.lerp.Tensor")
 def lerp(w, out, self, end, weight):
-    return w.add(self, w.mul(w.sub(end, self), w.cast(weight, "f32") if isinstance(weight, Value) else weight))
+    """Begins at the nearer end, so that an infinite other end does no harm, and both ends are exact."""
+    away = w.sub(end, self)
+
+    def from_end(weight):
+        return w.sub(end, w.mul(away, w.binary("sub", 1.0, weight)))
+
+    if not isinstance(weight, Value):
+        return w.add(self, w.mul(away, weight)) if abs(weight) < 0.5 else w.sub(end, w.mul(away, 1.0 - weight))
+    weight = w.cast(weight, "f32")
+    near = w.binary("lt", w.unary("abs", weight), 0.5)
+    return w.select(near, w.add(self, w.mul(away, weight)), from_end(weight))
 
 
 @row("aten.addcmul.default")

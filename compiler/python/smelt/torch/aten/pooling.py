@@ -17,6 +17,19 @@ from .scatter import add_at, put_at
 # ---- the largest and its place
 
 
+@row("aten.max_pool1d.default", "aten.max_pool2d.default", "aten.max_pool3d.default")
+def max_pool(w, out, self, kernel_size, stride=(), padding=0, dilation=1, ceil_mode=False):
+    """Of equal elements the first one has the gradient."""
+    n = self.rank - 1 if len(_each(kernel_size, 1)) == self.rank - 1 else self.rank - 2
+    kernel = _each(kernel_size, n)
+    stride = _each(stride, n) if stride else kernel
+    x, axes = _pool(
+        w, out.shape, self, kernel, stride, _each(padding, n), _each(dilation, n), ceil_mode, -math.inf
+    )
+    best = _first_largest(w, x, axes)[0] if self.grad else w.reduce("max", x, axes)[0]
+    return w.reshape(best, out.shape)
+
+
 @row("aten.max_pool2d_with_indices.default", "aten.max_pool3d_with_indices.default")
 def max_pool_with_indices(w, out, self, kernel_size, stride=(), padding=0, dilation=1, ceil_mode=False):
     """The place is that in the image, in row-major order; of equal elements the first."""

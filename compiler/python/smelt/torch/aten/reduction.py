@@ -176,10 +176,12 @@ def vector_norm(w, out, self, ord=2, dim=None, keepdim=False, dtype=None, p=None
     size = w.unary("abs", x)
     if order == math.inf:
         return _with_ones(w, w.reduce("max", size, axes)[0], out)
+    if order == -math.inf:
+        return _with_ones(w, w.reduce("min", size, axes)[0], out)
     if order == 1:
         return _with_ones(w, w.sum(size, axes), out)
-    if order <= 0:
-        refuse(f"the norm of order {order}")
+    if order == 0:
+        return _with_ones(w, w.sum(w.cast(w.binary("ne", w.stop(x), 0.0), "f32"), axes), out)
     return _with_ones(w, _norm_of_order(w, size, order, axes), out)
 
 
@@ -195,8 +197,10 @@ def _norm_of_order(w, size: Value, order: float, axes) -> Value:
 
 @row("aten.logsumexp.default")
 def logsumexp(w, out, self, dim, keepdim=False):
+    """The sum of exponentials below an infinite maximum is NaN; the result is infinite."""
     most, rest = w.reduce("max_sumexp", w.cast(self, "f32"), axes_of(self.rank, dim), (None, None))
-    return _with_ones(w, w.add(most, w.unary("log", rest)), out)
+    result = w.add(most, w.unary("log", rest))
+    return _with_ones(w, w.select(w.binary("eq", w.stop(most), math.inf), math.inf, result), out)
 
 
 # ---- along an axis
