@@ -53,7 +53,8 @@ ROWS = {
     "norm of -2": lambda x: x.norm(p=-2, dim=-1), "pool": lambda x: F.max_pool1d(x, 3, 1, 1), "median": lambda x: x.median(),
     "norm of inf": lambda x: x.norm(p=INF, dim=-1), "normalize": lambda x: F.normalize(x, dim=-1), "std": lambda x: x.std(-1),
     "var": lambda x: x.var(-1), "softmax": lambda x: x.softmax(-1), "log_softmax": lambda x: x.log_softmax(-1),
-    "logsumexp": lambda x: x.logsumexp(-1), "cosine": lambda x: F.cosine_similarity(x, torch.ones_like(x), dim=-1),
+    "logsumexp": lambda x: x.logsumexp(-1), "logcumsumexp": lambda x: x.logcumsumexp(-1),
+    "below the maximum": lambda x: (x - x.amax(-1, keepdim=True)).exp(), "cosine": lambda x: F.cosine_similarity(x, torch.ones_like(x), dim=-1),
 }  # fmt: skip
 SUMS = {"sum": lambda x: x.sum(-1), "mean": lambda x: x.mean(-1)}
 """By themselves: with a variance of the same rows beside them they are made of it."""
@@ -144,6 +145,23 @@ def test_sums(name):
 def test_gradients(name):
     found, expected = gradients()[name]
     assert bool(((found - expected).abs() <= 3e-6 * (1 + expected.abs())).all()), f"expected {expected}, found {found}"
+
+
+def test_moments_of_a_batch_norm_have_no_gradient():
+    class Moments(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = nn.Parameter(torch.arange(12.0).reshape(2, 2, 3).sin())
+
+        def forward(self, x):
+            y, mean, rstd = torch.native_batch_norm(self.w * x, None, None, None, None, True, 0.1, 1e-5)
+            return {"loss": (y * x).pow(3).sum() + mean.sum() + rstd.sum()}
+
+    module, x = Moments(), torch.randn(2, 2, 3)
+    module(x)["loss"].backward()
+    session = smelt.torch.compile_module(module, x, mode="train", optimizer=smelt.SGD(lr=1.0)).session()
+    session.step(lr=1.0, x=x)
+    assert torch.allclose(module.w.detach() - session.state_dict()["w"], module.w.grad, 1e-4, 1e-5)
 
 
 def log_of_softmax(shift, **kind):

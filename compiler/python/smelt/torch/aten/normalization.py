@@ -132,13 +132,13 @@ def batch_norm_in_training(w, out, *_, **__):
 
 @row("aten._native_batch_norm_legit.no_stats")
 def batch_norm_of_batch(w, out, input, weight, bias, training, momentum, eps):
-    """By the batch's own moments, which are kept nowhere."""
+    """By the batch's own moments, which are kept nowhere. As results they have no gradient, which PyTorch does not compute."""
     axes = [i for i in range(input.rank) if i != 1]
     center, variance = moments(w, input, axes)
     rstd = w.unary("rsqrt", w.add(variance, eps))
     away = w.sub(input, w.broadcast(center, [1], input.shape))
     x = w.mul(away, w.broadcast(rstd, [1], input.shape))
-    return _scaled_by_channel(w, x, weight, bias), center, rstd
+    return _scaled_by_channel(w, x, weight, bias), w.stop(center), w.stop(rstd)
 
 
 @row("aten.batch_norm.default", "aten._native_batch_norm_legit_no_training.default")

@@ -195,12 +195,31 @@ def _norm_of_order(w, size: Value, order: float, axes) -> Value:
     return w.with_slopes(norm, (total, slope))
 
 
+def log_of_sum(w, x: Value, axes) -> Value:
+    """The logarithm of the sum of exponentials: infinite if the maximum is, below which the sum of exponentials is NaN."""
+    most, rest = w.reduce("max_sumexp", x, axes, (None, None))
+    result = w.add(most, w.unary("log", rest))
+    return w.select(w.binary("eq", w.stop(most), math.inf), math.inf, result)
+
+
 @row("aten.logsumexp.default")
 def logsumexp(w, out, self, dim, keepdim=False):
-    """The sum of exponentials below an infinite maximum is NaN; the result is infinite."""
-    most, rest = w.reduce("max_sumexp", w.cast(self, "f32"), axes_of(self.rank, dim), (None, None))
-    result = w.add(most, w.unary("log", rest))
-    return _with_ones(w, w.select(w.binary("eq", w.stop(most), math.inf), math.inf, result), out)
+    return _with_ones(w, log_of_sum(w, w.cast(self, "f32"), axes_of(self.rank, dim)), out)
+
+
+@row("aten.logcumsumexp.default")
+@with_a_dim
+def logcumsumexp(w, out, self, dim):
+    """Reduces a matrix that has each element's predecessors in a row."""
+    axis = axis_of(self.rank, dim)
+    order = [i for i in range(self.rank) if i != axis] + [axis]
+    x = w.transpose(w.cast(self, "f32"), order)
+    n = x.rank - 1
+    shape = (*x.shape, x.shape[n])
+    seen = w.binary("ge", w.iota(shape, n), w.iota(shape, n + 1))
+    spread = w.broadcast(x, [*range(n), n + 1], shape)
+    result = log_of_sum(w, w.select(seen, spread, float("-inf")), [n + 1])
+    return w.transpose(result, [order.index(i) for i in range(self.rank)])
 
 
 # ---- along an axis

@@ -78,22 +78,3 @@ def product_along(w, x: Value, axis: int) -> Value:
         rest = padded(w, w.slice(x, axis, half, size - half), axis, 0, 2 * half - size, 1)
         x, size = w.mul(w.slice(x, axis, 0, half), rest), half
     return x
-
-
-# ---- logarithms of sums of exponentials
-
-
-@row("aten.logcumsumexp.default")
-@with_a_dim
-def logcumsumexp(w, out, self, dim):
-    """Reduces a matrix that has each element's predecessors in a row."""
-    axis = axis_of(self.rank, dim)
-    order = [i for i in range(self.rank) if i != axis] + [axis]
-    x = w.transpose(w.cast(self, "f32"), order)
-    n = x.rank - 1
-    shape = (*x.shape, x.shape[n])
-    seen = w.binary("ge", w.iota(shape, n), w.iota(shape, n + 1))
-    spread = w.broadcast(x, [*range(n), n + 1], shape)
-    most, rest = w.reduce("max_sumexp", w.select(seen, spread, float("-inf")), [n + 1], (None, None))
-    result = w.add(most, w.unary("log", rest))
-    return w.transpose(result, [order.index(i) for i in range(self.rank)])
