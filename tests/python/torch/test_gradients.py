@@ -111,7 +111,9 @@ class Scaled(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, g, h):
-        return (0 if g is None else 10 * g) + (0 if h is None else ctx.factor * h), None
+        if h is None:
+            return 10 * g, None
+        return (ctx.factor if g is None else 7) * h, None
 
 
 class Without(torch.autograd.Function):
@@ -148,6 +150,7 @@ FUNCTIONS = {
     "several": several,
     "spread": lambda w, v, x: (Spread.apply(w) * x * v).sum(),
     "scaled": lambda w, v, x: (Scaled.apply(w)[0] * v * x).sum() + Scaled.apply(v)[1].sum(),
+    "scaled twice": lambda w, v, x: sum((y * x).sum() for y in Scaled.apply(w * v)),
     "without": without,
     "one after another": lambda w, v, x: (reverse(Clipped.apply(reverse(w) * 3, 1.0)) * x * v).pow(2).sum(),
     "inside of checkpointing": lambda w, v, x: checkpoint(

@@ -2,7 +2,9 @@
 
 torch.export keeps only the forward of a function. While `stated_derivatives` is active, the outputs of a function pass
 through the operation smelt::custom_vjp. Its operands are the outputs, one smelt::cotangent for each of them, the inputs
-of the function, and the gradients that its backward computes from these cotangents. The rows of aten/stated.py write
+of the function, and the gradients that its backward computes from these cotangents. A function that asks for None in
+place of the zeros of a result that is not used (set_materialize_grads) has gradients for each choice of used results, and
+the row takes those of the results that the graph uses. The rows of aten/stated.py write
 both as the operations of the same names (ir/custom_vjp.h).
 """
 
@@ -25,7 +27,9 @@ from .process import replaced
 
 _LIBRARY = torch.library.Library("smelt", "DEF")
 _LIBRARY.define("cotangent(Tensor like, int id) -> Tensor")
-_LIBRARY.define("custom_vjp(Tensor[] values, Tensor[] cotangents, Tensor[] inputs, Tensor[] gradients) -> Tensor[]")
+_LIBRARY.define(
+    "custom_vjp(Tensor[] values, Tensor[] cotangents, Tensor[] inputs, Tensor[] gradients, int[] choices) -> Tensor[]"
+)
 _LIBRARY.impl("cotangent", lambda like, id: torch.zeros_like(like), "CompositeExplicitAutograd")
 _LIBRARY.impl("cotangent", lambda like, id: torch.empty_like(like), "Meta")
 _LIBRARY.impl("custom_vjp", lambda values, *_: [x.clone() for x in values], "CompositeExplicitAutograd")
@@ -121,7 +125,8 @@ def _inactive() -> Iterator[None]:
     """Applies functions as PyTorch does, and keeps the tensors that they save."""
     _state.active = False
     try:
-        with replaced(FunctionCtx, "save_for_backward", _save_for_backward):
+        save = replaced(FunctionCtx, "save_for_backward", _save_for_backward)
+        with save, replaced(FunctionCtx, "set_materialize_grads", _set_materialize_grads):
             yield
     finally:
         _state.active = True
@@ -129,6 +134,10 @@ def _inactive() -> Iterator[None]:
 
 def _save_for_backward(context: Any, *tensors: Any) -> None:
     context.to_save = context.smelt_saved = tensors
+
+
+def _set_materialize_grads(context: Any, value: bool) -> None:
+    context.materialize_grads = context.smelt_materializes = value
 
 
 class _Context:
@@ -184,9 +193,9 @@ def _with_derivative(cls: type, outer: Any, args: tuple, results: Any) -> Any:
     if any(x is a for x in differentiable for a in args):
         raise _refusal(cls, "it changes its argument in place (mark_dirty); return a new tensor")
     cotangents = [torch.ops.smelt.cotangent(x, next(_state.ids)) for x in differentiable]
-    inputs, gradients = _gradients(cls, differentiable[0].grad_fn, args, outputs, cotangents)
+    inputs, gradients, choices = _gradients(cls, differentiable[0].grad_fn, args, outputs, cotangents)
     outer.smelt_reaches = inputs
-    made = iter(torch.ops.smelt.custom_vjp(differentiable, cotangents, inputs, gradients))
+    made = iter(torch.ops.smelt.custom_vjp(differentiable, cotangents, inputs, gradients, choices))
     replaced = tuple(next(made) if any(x is d for d in differentiable) else x for x in outputs)
     return replaced if isinstance(results, (tuple, list)) else replaced[0]
 
@@ -198,24 +207,60 @@ def _is_constant(output: Any) -> bool:
 
 def _gradients(
     cls: type, context: Any, args: tuple, outputs: tuple, cotangents: list[torch.Tensor]
-) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
-    """Returns the inputs that have a gradient, and the gradients."""
-    remaining = iter(cotangents)
-    given = [_given(x, remaining) for x in outputs]
-    try:
-        with _grad_mode(False):
-            found = _tuple(BackwardCFunction.apply(_Context(context), *given))
-    except Exception as problem:
+) -> tuple[list[torch.Tensor], list[torch.Tensor], list[int]]:
+    """Returns the inputs that have a gradient, the gradients of each choice of used results, and these choices; none
+    where the gradients serve all of them."""
+    materializes = getattr(context, "smelt_materializes", True)
+    choices = _choices(cls, len(cotangents), materializes)
+    by_choice = _backwards(cls, context, [_given(outputs, cotangents, used, materializes) for used in choices])
+    choices = [used for used, g in zip(choices, by_choice) if g is not None]
+    found = [g for g in by_choice if g is not None]
+    places = [
+        i
+        for i, x in enumerate(args)
+        if isinstance(x, torch.Tensor) and x.requires_grad and any(g[i] is not None for g in found)
+    ]
+    inputs = [args[i] for i in places]
+    zeros = [torch.zeros_like(x) for x in inputs] if len(found) > 1 else inputs
+    of_all = [_fitted(cls, x, z if g[i] is None else g[i]) for g in found for i, x, z in zip(places, inputs, zeros)]
+    return inputs, of_all, [] if materializes or len(cotangents) == 1 else choices
+
+
+def _choices(cls: type, results: int, materializes: bool) -> list[int]:
+    """Returns which results may be used, as bits: for the backward they all are, if it receives zeros for the others."""
+    if materializes or results == 1:
+        return [(1 << results) - 1]
+    if results > 4:
+        raise _refusal(cls, f"set_materialize_grads(False) with {results} results; expected at most 4")
+    return list(range(1, 1 << results))
+
+
+def _given(outputs: tuple, cotangents: list[torch.Tensor], used: int, materializes: bool) -> list[Optional[torch.Tensor]]:
+    """Returns what the backward receives for each result."""
+    remaining = iter([x if used >> i & 1 else None for i, x in enumerate(cotangents)])
+
+    def of(output: Any) -> Optional[torch.Tensor]:
+        if not isinstance(output, torch.Tensor):
+            return None
+        return next(remaining) if output.requires_grad else torch.zeros_like(output) if materializes else None
+
+    return [of(x) for x in outputs]
+
+
+def _backwards(cls: type, context: Any, given: list[list[Optional[torch.Tensor]]]) -> list[Optional[tuple]]:
+    """Returns what the backward returns for each choice; None where it does not take that one, unless it takes none."""
+    found, problem = [], None
+    for gradients in given:
+        try:
+            with _grad_mode(False):
+                found.append(_tuple(BackwardCFunction.apply(_Context(context), *gradients)))
+        except Exception as raised:
+            problem = raised
+            found.append(None)
+    if problem is not None and not any(found):
         said = " ".join(str(problem).split())[:300]
         raise _refusal(cls, f"its backward cannot be traced ({type(problem).__name__}: {said})") from problem
-    pairs = [(x, g) for x, g in zip(args, found) if isinstance(x, torch.Tensor) and x.requires_grad and g is not None]
-    return [x for x, _ in pairs], [_fitted(cls, x, g) for x, g in pairs]
-
-
-def _given(output: Any, cotangents: Iterator[torch.Tensor]) -> Optional[torch.Tensor]:
-    if not isinstance(output, torch.Tensor):
-        return None
-    return next(cotangents) if output.requires_grad else torch.zeros_like(output)
+    return found
 
 
 def _fitted(cls: type, x: torch.Tensor, gradient: Any) -> torch.Tensor:

@@ -123,6 +123,7 @@ class Importer:
         writer, row = self.writer, rows[name]
         writer.is_64_bits = not any(x.torch_dtype in NARROW for x in results)
         writer.wide = writer.is_64_bits and row.__module__ not in PLACES
+        writer.used_results = _used_results(node)
         try:
             found = self._in_width(row(writer, out, **bound_arguments(node.target, args, kwargs)), out)
         finally:
@@ -176,6 +177,12 @@ class Importer:
             if path not in entry.modules:
                 entry.modules.append(path)
             return _stand_in(result_of(node.meta.get("val")))
+
+
+def _used_results(node: torch.fx.Node) -> list[bool]:
+    """Whether each result of an operation with several is used."""
+    users = {user.args[1]: bool(user.users) for user in node.users if user.target is operator.getitem}
+    return [users.get(i, False) for i in range(len(node.meta["val"]))] if isinstance(node.meta.get("val"), (list, tuple)) else []
 
 
 def _check_shapes(found: Any, out: Any) -> None:

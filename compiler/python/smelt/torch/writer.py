@@ -62,6 +62,7 @@ class Writer(Arithmetic):
         self._count = 0
         self.wide = True
         """Whether integers are computed in 64 bits where 32 may not hold a result; else results wrap around at 32."""
+        self.used_results: list[bool] = []
         self.is_64_bits = True
         """Whether the integers of the operation at hand are int64 in PyTorch."""
 
