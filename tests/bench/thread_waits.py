@@ -46,11 +46,11 @@ def served_seconds(command, way):
 
 def works(own, text):
     """What is measured: how, and with which command."""
-    serving = [sys.executable, str(HERE / "serve_bench.py"), "--smelt", own.smelt, "--vocabulary", "250", "--new", "64"]
+    serving = [sys.executable, str(HERE / "serve_bench.py"), "--smelt", own.smelt, "--vocabulary", "250", "--requests", "8", "--new", "100"]
     return {
         "training": (seconds_of, [own.smelt, "train", own.model, "--data", text, "--steps", str(own.steps), "--quiet"]),
-        "generation": (seconds_of, [own.smelt, "generate", own.model, "--from-scratch", "--prompt", "a", "--max-new-tokens",
-                                    str(own.tokens)]),
+        "generation": (seconds_of, [own.smelt, "generate", own.model, "--from-scratch", "--max-new-tokens", "120", "--prompt",
+                                    *map(chr, range(65, 65 + own.prompts))]),
         "serving": (served_seconds, [*serving, own.model, "--from-scratch"]),
     }
 
@@ -85,7 +85,7 @@ def main():
     parser.add_argument("--cores", type=int, default=0, help="the first N of this machine's; 0: all")
     parser.add_argument("--busy", type=int, nargs="*", default=[0, 1], help="other processes")
     parser.add_argument("--steps", type=int, default=60)
-    parser.add_argument("--tokens", type=int, default=100)
+    parser.add_argument("--prompts", type=int, default=50, help="that are continued by 120 tokens")
     parser.add_argument("--ways", nargs="*", default=WAYS)
     parser.add_argument("model", nargs="?", default=str(HERE.parent.parent / "examples/gpt2-small-bytes"))
     own = parser.parse_args()
