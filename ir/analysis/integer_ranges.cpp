@@ -12,15 +12,23 @@ using MaybeRange = std::optional<IndexRange>;
 /// Whether arithmetic on sizes holds the number.
 bool is_small(int64_t x) { return x >= kLeastInteger && x <= kMostInteger; }
 
-/// Of x below a Dim and y of any kind, x + y is below that and the most of y.
+/// A size that all of the range is below: the symbolic one, which no number replaces, or the number after the
+/// most.
+std::optional<Dim> bound_of(const IndexRange& x) {
+  if (x.below && !x.below->constant()) return x.below;
+  return is_small(x.most) ? std::optional(Dim(x.most) + Dim(1)) : x.below;
+}
+
+/// x < m and y < n make x + y < m + n - 1.
 std::optional<Dim> below_sum(const IndexRange& x, const IndexRange& y) {
-  if (!x.below || !is_small(y.most)) return std::nullopt;
-  return *x.below + Dim(y.most);
+  const auto m = bound_of(x), n = bound_of(y);
+  if (!m || !n || (!x.below && !y.below)) return std::nullopt;
+  return *m + *n - Dim(1);
 }
 
 MaybeRange add(DType type, const IndexRange& x, const IndexRange& y) {
   MaybeRange sum = in_bits_of(type, Bound{x.least} + y.least, Bound{x.most} + y.most);
-  if (sum) sum->below = x.below ? below_sum(x, y) : below_sum(y, x);
+  if (sum) sum->below = below_sum(x, y);
   return sum;
 }
 
@@ -30,17 +38,18 @@ MaybeRange subtract(DType type, const IndexRange& x, const IndexRange& y) {
   return difference;
 }
 
-/// Of whole numbers below n, times a number c > 0: at most (n - 1) c.
+/// 0 <= x < m and 0 <= y < n make x y at most (m - 1) (n - 1).
 std::optional<Dim> below_product(const IndexRange& x, const IndexRange& y) {
-  if (!x.below || y.least != y.most || y.least < 1 || !is_small(y.least)) return std::nullopt;
-  return (*x.below - Dim(1)) * Dim(y.least) + Dim(1);
+  const auto m = bound_of(x), n = bound_of(y);
+  if (!m || !n || (!x.below && !y.below) || x.least < 0 || y.least < 0) return std::nullopt;
+  return (*m - Dim(1)) * (*n - Dim(1)) + Dim(1);
 }
 
 MaybeRange multiply(DType type, const IndexRange& x, const IndexRange& y) {
   const auto [least, most] = std::minmax(
       {Bound{x.least} * y.least, Bound{x.least} * y.most, Bound{x.most} * y.least, Bound{x.most} * y.most});
   MaybeRange product = in_bits_of(type, least, most);
-  if (product) product->below = x.below ? below_product(x, y) : below_product(y, x);
+  if (product) product->below = below_product(x, y);
   return product;
 }
 
@@ -80,6 +89,11 @@ MaybeRange without(IndexRange x, const IndexRange& y) {
   if (x.least <= x.most) return x;
   if (!x.beside) return std::nullopt;
   return IndexRange{*x.beside, *x.beside};
+}
+
+/// Whether x is the one number that y holds outside of its range.
+bool is_number_beside(const IndexRange& x, const IndexRange& y) {
+  return y.beside && !x.beside && x.least == x.most && x.least == *y.beside;
 }
 
 /// Whether all of the range is below the size, which zeros are, too.
@@ -122,6 +136,8 @@ IndexRange hull(const IndexRange& x) {
 }
 
 IndexRange either(const IndexRange& a, const IndexRange& b) {
+  if (is_number_beside(a, b)) return of_some(b);
+  if (is_number_beside(b, a)) return of_some(a);
   const bool same = a.beside == b.beside;
   const IndexRange x = same ? a : hull(a), y = same ? b : hull(b);
   IndexRange result{.least = std::min(x.least, y.least), .most = std::max(x.most, y.most)};

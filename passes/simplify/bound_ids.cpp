@@ -2,9 +2,11 @@
 
 #include <algorithm>
 
+#include "ir/analysis/index_ranges.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "passes/analysis.h"
+#include "passes/expressions.h"
 
 namespace smelt {
 namespace {
@@ -99,10 +101,22 @@ class Ranges {
     return range;
   }
 
+  /// select(x < 0, x + k, x), with k rows: negative numbers count from the end.
+  static bool counts_from_end(const Node& select, int64_t rows) {
+    const Node &condition = *select.operand(0)->node(), &sum = *select.operand(1)->node();
+    const Value* x = select.operand(2);
+    if (!condition.is(ScalarOp::lt) || condition.operand(0) != x || !sum.is(ScalarOp::add)) return false;
+    return whole_splat(condition.operand(1)) == 0 && sum.operand(0) == x &&
+           whole_splat(sum.operand(1)) == rows;
+  }
+
   /// select(ne(x, k), x, ...) and select(eq(x, k), ..., x): k does not get through.
   Range of_selected(const Node& select, unsigned operand) const {
     const Node& condition = *select.operand(0)->node();
     Range range = at(select.result());
+    if (range && operand == 2 && !range->ignored && range->least == 0 &&
+        counts_from_end(select, range->below))
+      return IdRange{.below = range->below, .ignored = {}, .least = -range->below};
     if (!range || !condition.is(operand == 1 ? ScalarOp::ne : ScalarOp::eq)) return std::nullopt;
     const auto kept_out = compared_with(condition, select.operand(operand));
     if (!kept_out || (range->ignored && range->ignored != kept_out)) return std::nullopt;
@@ -112,6 +126,37 @@ class Ranges {
 
   llvm::DenseMap<const Value*, Range> ranges_;
 };
+
+/// Whether all targets are classes, or the number that is ignored.
+bool are_classes(const Node& loss, IndexRange targets) {
+  if (loss.has(attr::ignore_index) && targets.beside == loss.get(attr::ignore_index)) targets.beside.reset();
+  return targets.within(loss.operand(0)->shape().back(), loss.graph().module().symbols);
+}
+
+/// The targets, each of which is looked up among the classes unless it is ignored.
+Value* checked_targets(GraphBuilder& b, const Node& loss) {
+  Value* targets = loss.operand(1);
+  Value* classes = b.iota({targets->dtype(), {loss.operand(0)->shape().back()}}, 0);
+  if (!loss.has(attr::ignore_index)) return b.gather(classes, targets, 0);
+  Value* ignored = b.like(targets, static_cast<double>(loss.get(attr::ignore_index)));
+  Value* counted = b.ne(targets, ignored);
+  Value* looked_up = b.gather(classes, b.select(counted, targets, b.like(targets, 0)), 0);
+  return b.select(counted, looked_up, ignored);
+}
+
+bool check_targets(Graph& graph) {
+  const IndexRanges ranges(graph);
+  bool changed = false;
+  for (Node* loss : nodes_of(graph, Op::cross_entropy)) {
+    if (are_classes(*loss, ranges.at(loss->operand(1)))) continue;
+    const InheritMarks marks(graph, loss, *loss);
+    GraphBuilder b(graph, loss);
+    b.set_source(loss->source);
+    loss->set_operand(1, checked_targets(b, *loss));
+    changed = true;
+  }
+  return changed;
+}
 
 }  // namespace
 
@@ -124,7 +169,7 @@ bool bound_ids(Graph& graph, const BoundIdsOptions&) {
     set_id_range(*input, *range);
     changed = true;
   }
-  return changed;
+  return check_targets(graph) || changed;
 }
 
 }  // namespace smelt

@@ -4,6 +4,11 @@
 //   cross_entropy(logits[..., 131], labels)  labels in [0, 131), or its ignore_index
 //   gather(t, select(ne(x, -1), x, 0))       x in the rows of t, or -1
 //   gather(t[66,c], x + 2)                   x in [-2, 64)
+//   gather(t[66,c], select(x < 0, x + 66, x))    x in [-66, 66)
+//
+// The targets of a cross_entropy that no such range bounds are looked up among the classes, so that
+// guard_indices checks them: cross_entropy(logits[..., 131], x) -> cross_entropy(logits, gather(iota[131],
+// x)).
 //
 // Indices are followed back through views, concat, conversions between integers, added constants and such
 // selects, to the inputs, where the attributes {below, ignored, least} are set; lower hands them to the

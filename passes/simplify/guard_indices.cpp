@@ -151,6 +151,21 @@ void note_left_out(Graph& graph, Node& scatter, const IndexRanges& ranges, Guard
   Guard(graph, indexing).note_fault();
 }
 
+/// Row i of 0, 1, 2, ... is i: such a look-up is there for its bounds alone, which are checked by now.
+bool leave_out_identities(Graph& graph) {
+  bool changed = false;
+  for (Node* gather : nodes_of(graph, Op::gather)) {
+    if (!gather->operand(0)->node()->is(Op::iota) || gather->operand(0)->rank() != 1) continue;
+    GraphBuilder b(graph, gather);
+    b.set_source(gather->source);
+    graph.replace_all_uses(gather->result(), b.convert(gather->operand(1), gather->result()->dtype()));
+    graph.erase(gather);
+    changed = true;
+  }
+  if (changed) graph.prune();
+  return changed;
+}
+
 }  // namespace
 
 bool guard_indices(Graph& graph, const GuardIndicesOptions&) {
@@ -171,7 +186,8 @@ bool guard_indices(Graph& graph, const GuardIndicesOptions&) {
   for (const Op op : {Op::scatter_add, Op::scatter})
     for (Node* scatter : nodes_of(graph, op)) note_left_out(graph, *scatter, ranges, guarded);
   for (Node* insert : nodes_of(graph, Op::insert)) guard_insert(graph, *insert, ranges, of_inserts);
-  return !guarded.empty() || !of_inserts.empty();
+  const bool changed = leave_out_identities(graph);
+  return changed || !guarded.empty() || !of_inserts.empty();
 }
 
 }  // namespace smelt

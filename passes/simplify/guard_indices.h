@@ -6,6 +6,7 @@
 //                             otherwise: %y = gather %t, min(max(%i, 0), rows - 1), and
 //                             update "index_fault/@graph gather \"source\"" of three numbers: the lowest
 //                             index below 0 (or 0), the highest from rows on (or 0), and rows - 1
+//   %y = gather iota, %i      one that only checks its indices: %y = %i, guarded as above
 //
 // The state keeps what earlier runs left in it: executors look at it when a run's results are copied out,
 // throw an Error and make it zeros (runtime/index_faults.h). Indices with the same bound share a guard.

@@ -133,6 +133,39 @@ TEST(BoundIds, PartsOfAnInputAllowTheWidestRange) {
             std::nullopt);
 }
 
+/// A select that lets negative numbers count from the end of as many rows.
+std::string from_the_end(const std::string& rows) {
+  return "  %o = constant {value = 0} : i32[B]\n  %n = constant {value = " + rows + "} : i32[B]\n" + R"(
+  %c = lt %ids, %o
+  %s = add %ids, %n
+  %i = select %c, %s, %ids
+  %y = gather %t, %i {axis = 0}
+  return y = %y
+)";
+}
+
+TEST(BoundIds, NegativeNumbersCountFromTheEnd) {
+  EXPECT_EQ(found("%ids: i32[B]", from_the_end("7")), (R{.below = 7, .ignored = {}, .least = -7}));
+  EXPECT_EQ(found("%ids: i32[B]", from_the_end("6")), std::nullopt) << "not the rows of the table";
+}
+
+TEST(BoundIds, TargetsThatAreComputedAreLookedUp) {
+  const auto text = [](const std::string& input, const std::string& body) {
+    const auto module =
+        parse_module("graph @main(%x: f32[4,7], %ids: i32[4]" + input + ") {\n" + body +
+                     "  %l = cross_entropy %x, %t {ignore_index = -100}\n  return y = %l\n}\n");
+    bound_ids(*module->graphs.front(), {});
+    testing::expect_valid(*module->graphs.front());
+    return print(*module);
+  };
+  const std::string one = "  %o = constant {value = 1} : i32[4]\n  %t = add %ids, %o\n";
+  EXPECT_NE(text("", one).find("gather"), std::string::npos);
+  const std::string shifted =
+      "  %a = slice %ids {axis = 0, begin = 1} : i32[3]\n  %b = constant {value = -100} : i32[1]\n"
+      "  %t = concat %a, %b {axis = 0}\n";
+  EXPECT_EQ(text("", shifted).find("gather"), std::string::npos) << "the input is bounded";
+}
+
 TEST(BoundIds, TheVerifierKnowsTheAttributes) {
   const auto fault = [](const std::string& input) -> std::string {
     try {

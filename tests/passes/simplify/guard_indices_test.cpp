@@ -81,6 +81,27 @@ TEST(GuardIndices, NegativeNumbersCountFromBehind) {
   EXPECT_EQ(fate("%x: i32[B] {below = 7}", wrapped), "proven") << "the sum is never chosen";
 }
 
+/// gather x[a, b] of f32[T,3], flat: a T long table of rows of which each is checked.
+std::string place_of_two(const std::string& rows) {
+  return "%r = iota {axis = 0} : i32[T]\n %q = gather %r, %x {axis = 0}\n %c = iota {axis = 0} : i32[" +
+         rows +
+         "]\n %p = gather %c, %z {axis = 0}\n %n = reduce max %c {axes = [0]}\n %o = constant {value = 1} : "
+         "i32[]\n"
+         " %m = add %n, %o\n %w = broadcast %m {axes = []} : i32[B]\n %s = mul %q, %w\n %i = add %s, %p\n";
+}
+
+TEST(GuardIndices, LookUpsInWholeNumbersOnlyCheck) {
+  const auto module =
+      module_of("%x: i32[B], %z: i32[B]",
+                place_of_two("B") +
+                    " %f = reshape %v : f32[3*T]\n"
+                    " %k = iota {axis = 0} : i32[B*T]\n %y = gather %k, %i {axis = 0}\n return y = %y\n");
+  guard_indices(*module->graphs.front(), {});
+  testing::expect_valid(*module->graphs.front());
+  EXPECT_EQ(print(*module).find("gather %"), std::string::npos) << print(*module);
+  EXPECT_EQ(module->states.size(), 2u) << "the places of both are rows, so that their sum is";
+}
+
 TEST(GuardIndices, ConditionsNarrowWhatTheyCompare) {
   const std::string numbers = constant("o", "0") + constant("l", "7");
   const auto chosen = [&](const std::string& condition) {

@@ -11,6 +11,7 @@ from typing import Any, Iterator, Mapping, Optional, Sequence, Union
 
 import numpy
 
+from ..indices import Indices
 from ..ranges import INTEGERS, LIMITS, Range, fits, is_exact, result_of
 from ..text import Graph, Parameter, Symbol, Value
 from .dims import Dim, Size, is_known, most, product
@@ -27,7 +28,7 @@ MOST_VALUES = 4096
 """Larger tables of floats are parameters, whose numbers lie in the file of weights."""
 
 
-class Builder(Sums):
+class Builder(Sums, Indices):
     def __init__(self, graph: Graph, bounds: Mapping[str, int] = {}) -> None:
         self.graph = graph
         self.bounds = bounds
@@ -125,15 +126,16 @@ class Builder(Sums):
         self.facts.ranges[x.name] = numbers
         return self.node("convert", [x], "i32", x.shape) if x.dtype == "i64" and fits(numbers, "i32") else x
 
-    def places(self, x: Value) -> Value:
-        """Integers as indices, of 32 bits: what these do not hold becomes the nearest number that they hold, which no
-        table has a row for."""
-        x = self.cast(x, "i32")
-        if x.dtype != "i64":
-            return x
-        least, most = (self.full(limit, "i64", x.shape) for limit in LIMITS["i32"])
-        inside = self.node("min", [self.node("max", [x, least], "i64", x.shape), most], "i64", x.shape)
-        return self.node("convert", [inside], "i32", x.shape)
+    def exact_node(self, operation: str, operands: Sequence[Value], dtype: str) -> Value:
+        return self.node(operation, operands, dtype, operands[0].shape)
+
+    def everywhere(self, number: int, dtype: str, shape: Shape) -> Value:
+        return self.full(number, dtype, shape)
+
+    def is_inside(self, x: Value, size: Size) -> bool:
+        """Whether all elements are known to be from 0 to size - 1."""
+        least, most = self.facts.range_of(x)
+        return is_known(size) and least >= 0 and most < size
 
     def _whole(self, operation: str, condition: Sequence[Value], numbers: Sequence[Value]) -> Value:
         """In 32 bits where these hold the result, or where the type has no more, else in 64."""

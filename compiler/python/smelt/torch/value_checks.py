@@ -1,7 +1,7 @@
 """Functions of PyTorch that look at the numbers in a tensor only to raise an error for some of them.
 
-A plan does the same for all numbers, so such a function is taken without the look while a module is exported, and the
-numbers that it would refuse make its result NaN.
+A plan does the same for all numbers, so such a function is taken without the look while a module is exported: the
+numbers that it would refuse make its result NaN, or are outside of a table that they are looked up in.
 """
 
 from __future__ import annotations
@@ -56,4 +56,12 @@ def _fitting(var: torch.Tensor, input: torch.Tensor) -> torch.Tensor:
     return var
 
 
-_WITHOUT_LOOK = {functional.gaussian_nll_loss: gaussian_nll_loss}
+def one_hot(tensor: torch.Tensor, num_classes: int = -1) -> torch.Tensor:
+    """Classes outside of `num_classes` are an error of the look-up."""
+    if num_classes < 0:
+        return functional.one_hot(tensor, num_classes)
+    classes = torch.arange(num_classes, device=tensor.device).index_select(0, tensor.reshape(-1))
+    return functional.one_hot(classes.reshape(tensor.shape), num_classes)
+
+
+_WITHOUT_LOOK = {functional.gaussian_nll_loss: gaussian_nll_loss, functional.one_hot: one_hot}

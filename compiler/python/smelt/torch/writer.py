@@ -10,6 +10,7 @@ import sympy
 import torch
 
 from ..errors import Error
+from ..indices import Indices
 from ..ranges import INTEGERS, LIMITS, Range, fits, is_exact, result_of, sum_of
 from ..text import number_text
 from . import tables
@@ -44,7 +45,7 @@ class Node:
     text: str
 
 
-class Writer(Arithmetic):
+class Writer(Arithmetic, Indices):
     """The nodes of a graph. Methods take values and numbers, write what is needed and return the result."""
 
     def __init__(
@@ -183,15 +184,11 @@ class Writer(Arithmetic):
         """Values that differ at most in the width of their integers, in one type."""
         return [self.widened(x) for x in values] if any(x.dtype == "i64" for x in values) else list(values)
 
-    def places(self, x: Value) -> Value:
-        """Integers as indices, of 32 bits: what these do not hold becomes the nearest number that they hold, which no
-        table has a row for."""
-        x = self.cast(x, "i32")
-        if x.dtype != "i64":
-            return x
-        least, most = (self.constant(limit, "i64", x.shape) for limit in LIMITS["i32"])
-        inside = self._pointwise("min", [self._pointwise("max", [x, least]), most])
-        return self.one("convert", [inside], "i32", x.shape)
+    def exact_node(self, operation: str, operands: Sequence[Value], dtype: str) -> Value:
+        return self.one(operation, operands, dtype, operands[0].shape)
+
+    def everywhere(self, number: int, dtype: str, shape: Shape) -> Value:
+        return self.constant(number, dtype, shape)
 
     def in_width(self, x: Value, dtype: str) -> Value:
         """Integers as a type of at most 32 bits holds them: they wrap around at its width."""
@@ -567,6 +564,13 @@ class Writer(Arithmetic):
         result.low, result.high = table.low, table.high
         result.grad = table.grad
         return result
+
+    @staticmethod
+    def is_inside(x: Value, size: Dim) -> bool:
+        """Whether all elements are known to be from 0 to size - 1."""
+        if isinstance(size, int):
+            return x.low is not None and x.low >= 0 and x.high is not None and x.high < size
+        return x.place is not None and x.place[1:] == (1, 0) and same(x.shape[x.place[0]], size)
 
     def from_front(self, indices: Value, extent: Dim) -> Value:
         """Indices below 0 count from the end."""

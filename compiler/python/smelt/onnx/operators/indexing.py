@@ -11,10 +11,10 @@ from .reductions import product_of
 
 
 def from_the_front(b, places, size):
-    """-1 is the last one. Both sides are in range for certain where the places are in [-size, size)."""
+    """-1 is the last one."""
     if places.name in b.facts.natural:
         return places
-    return b.select(b.point("lt", places, 0), b.add(b.point("min", places, -1), size), b.point("max", places, 0))
+    return b.select(b.point("lt", places, 0), b.add(places, size), places)
 
 
 def expect_rows(n, places, size):
@@ -47,27 +47,21 @@ def strides_of(shape):
     return [product(shape[i + 1 :]) for i in range(len(shape))]
 
 
-NOWHERE = -1
-"""No row of any table: a look-up tells of it, and writing leaves it out."""
-
-
-def unless_outside(b, flat, along, size):
-    """A place outside of its axis is none of a neighbour's among all elements."""
-    if along.name in b.facts.natural:
-        return b.select(b.point("lt", along, size), flat, NOWHERE)
-    return b.select(b.point("logical_and", b.point("ge", along, 0), b.point("lt", along, size)), flat, NOWHERE)
+def row_of(b, places, size):
+    """The row that an index means: -1 is the last one, and any that there is not is an error."""
+    return b.inside(from_the_front(b, b.places(places), size), size)
 
 
 def flat_places(b, shape, axis, places):
     """Where each element lies among all of `shape`, when along `axis` it lies at `places`."""
-    own = from_the_front(b, places, shape[axis])
+    own = row_of(b, places, shape[axis])
     total = None
     for i, stride in enumerate(strides_of(shape)):
         if places.shape[i] == 1 and i != axis:
             continue
         term = b.mul(own if i == axis else b.iota(places.shape, i), stride)
         total = term if total is None else b.add(total, term)
-    return unless_outside(b, total, own, shape[axis])
+    return total
 
 
 @row("GatherElements", exact=True)
@@ -79,13 +73,10 @@ def gather_elements(n, x, places):
 
 def flat_tuples(b, places, shape):
     """Of tuples of indices along the last axis, one number each."""
-    own = [from_the_front(b, b.squeeze(b.slice(places, -1, i, 1), -1), size) for i, size in enumerate(shape)]
     total = None
-    for each, stride in zip(own, strides_of(shape)):
-        term = b.mul(each, stride)
+    for i, (size, stride) in enumerate(zip(shape, strides_of(shape))):
+        term = b.mul(row_of(b, b.squeeze(b.slice(places, -1, i, 1), -1), size), stride)
         total = term if total is None else b.add(total, term)
-    for each, size in zip(own, shape):
-        total = unless_outside(b, total, each, size)
     return total
 
 
@@ -97,8 +88,7 @@ def gather_nd(n, x, places):
     inner = x.shape[batch : batch + depth]
     flat = flat_tuples(b, places, inner)
     for i in range(batch):
-        first = b.mul(b.iota(flat.shape, i), product(x.shape[i + 1 : batch + depth]))
-        flat = b.select(b.point("lt", flat, 0), NOWHERE, b.add(flat, first))
+        flat = b.add(flat, b.mul(b.iota(flat.shape, i), product(x.shape[i + 1 : batch + depth])))
     rest = x.shape[batch + depth :]
     return b.gather(b.reshape(x, (product(x.shape[: batch + depth]),) + rest), flat, 0)
 

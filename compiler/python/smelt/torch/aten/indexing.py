@@ -28,8 +28,7 @@ def embedding(w, out, weight, indices, padding_idx=-1, scale_grad_by_freq=False,
 @with_a_dim
 def index_select(w, out, self, dim, index):
     axis = axis_of(self.rank, dim)
-    indices = w.from_front(w.places(index), self.shape[axis])
-    return w.reshape(w.gather(self, indices, axis), out.shape)
+    return w.reshape(w.gather(self, w.places(index), axis), out.shape)
 
 
 @row("aten.gather.default")
@@ -53,20 +52,19 @@ def take_along_dim(w, out, self, indices, dim=None):
     whole = list(spread_shape(self.shape[:axis] + (1,) + self.shape[axis + 1 :], indices.shape))
     table = whole.copy()
     table[axis] = self.shape[axis]
+    indices = w.from_front(w.places(indices), self.shape[axis])
     return gather(w, out, w.spread(self, tuple(table)), axis, w.spread(indices, tuple(whole)))
 
 
 def element_places(w, shape: Shape, axis: int, indices: Value) -> Value:
     """Where, among all elements of `shape` in order, the one is whose place along the axis an index says and whose
-    other places are the index's own."""
-    places = [
-        w.from_front(indices, shape[axis]) if i == axis else w.iota(indices.shape, i) for i in range(len(shape))
-    ]
+    other places are the index's own. An index outside of the axis is an error."""
+    places = [w.inside(indices, shape[axis]) if i == axis else w.iota(indices.shape, i) for i in range(len(shape))]
     return flat_places(w, places, shape)
 
 
 def flat_places(w, places: list[Value], sizes: Shape) -> Value:
-    """The place in row-major order."""
+    """The place in row-major order. Requires: each place is inside its size, else it is another element's."""
     total = None
     for i, place in enumerate(places):
         stride = product(sizes[i + 1 :])
@@ -120,6 +118,7 @@ def picked(w, x: Value, axes: list[int], chosen: list[Value]) -> Value:
         return w.gather(x, chosen[0], axes[0])
     shape = spread_shape(*(i.shape for i in chosen))
     sizes = tuple(x.shape[a] for a in axes)
+    chosen = [w.inside(i, size) for i, size in zip(chosen, sizes)]
     places = flat_places(w, [w.spread(i, shape) for i in chosen], sizes)
     if axes == list(range(axes[0], axes[0] + len(axes))):
         first, last = axes[0], axes[-1] + 1

@@ -45,6 +45,11 @@ def _counted(w, target: Value, ignore_index: int) -> Value:
     return w.binary("ne", target, ignore_index)
 
 
+def _classes(w, logits: Value, target: Value, counted: Value) -> Value:
+    """The targets, of which one that is no class is an error; 0 for those that are ignored."""
+    return w.inside(w.select(counted, target, 0), logits.shape[-1])
+
+
 def _class_weights(w, weight: Value, target: Value, counted: Value) -> Value:
     safe = w.select(counted, target, 0)
     return w.mul(w.gather(weight, safe, 0), w.cast(counted, "f32"))
@@ -104,7 +109,7 @@ def _nll(w, out, self, target, weight, reduction, ignore_index):
     target, ignore_index = _with_fixed_index(w, w.places(target), ignore_index)
     counted = _counted(w, target, ignore_index)
     counts = w.cast(counted, "f32") if weight is None else _class_weights(w, weight, target, counted)
-    losses = w.unary("neg", w.mul(_picked(w, logs, target), counts))
+    losses = w.unary("neg", w.mul(_picked(w, logs, _classes(w, logs, target, counted)), counts))
     return reduced(w, losses, counts, reduction, out.shape), w.sum(counts, range(counts.rank))
 
 

@@ -75,7 +75,7 @@ def scatter(w, out, self, dim, index, src=None, value=None):
     axis = axis_of(self.rank, dim)
     index = w.places(index)
     if value is not None and same(index.shape[axis], 1) and _rest_is_whole(self, index, axis):
-        here = w.spread(w.from_front(index, self.shape[axis]), self.shape)
+        here = w.spread(w.inside(index, self.shape[axis]), self.shape)
         return w.select(w.binary("eq", w.iota(self.shape, axis), here), w.operand(value, self.dtype, self.shape), self)
     updates = w.constant(value, self.dtype, index.shape) if src is None else _cut(w, src, index.shape)
     return put_at(w, self, element_places(w, self.shape, axis, index), w.cast(updates, self.dtype))
@@ -90,9 +90,8 @@ def _rest_is_whole(x: Value, index: Value, axis: int) -> bool:
 def index_add(w, out, self, dim, index, source, alpha=1):
     axis = axis_of(self.rank, dim)
     source = w.mul(source, alpha) if alpha != 1 else source
-    indices = w.from_front(w.places(index), self.shape[axis])
     x, source = summable(w, self, source)
-    result = w.one("scatter_add", [x, indices, source], x.dtype, self.shape, f"axis = {axis}")
+    result = w.one("scatter_add", [x, w.places(index), source], x.dtype, self.shape, f"axis = {axis}")
     result.grad = self.grad or source.grad
     return result
 
@@ -134,7 +133,7 @@ def _element_places(w, x: Value, axes, chosen):
     places = {}
     for axis, picked in zip(axes, chosen):
         picked = w.from_front(w.places(picked), x.shape[axis])
-        picked = w.spread(picked, shape)
+        picked = w.spread(w.inside(picked, x.shape[axis]), shape)
         places[axis] = w.broadcast(picked, range(len(front), len(front) + len(shape)), whole)
     for i, axis in enumerate(rest):
         places[axis] = w.iota(whole, i if i < before else i + len(shape))
@@ -178,16 +177,12 @@ def as_strided_scatter(w, out, self, src, size, stride, storage_offset=None):
 
 @row("aten.masked_scatter.default")
 def masked_scatter(w, out, self, mask, source):
-    """The elements of source in order, at the places of the mask in order."""
+    """The elements of source in order, at the places of the mask in order. More places than elements are an error."""
     x, mask = w.spread(self, out.shape), w.spread(mask, out.shape)
     count = product(out.shape)
     before = running_sum(w, w.cast(w.reshape(mask, (count,)), "i32"), 0)
-    places = w.binary("max", w.sub(before, 1), 0)
-    last = product(source.shape)
-    places = w.binary("min", places, w.number(expression(sympy.sympify(last) - 1), "i32", ()))
-    places.low = 0
-    values = pick(w, w.cast(source, x.dtype), places)
-    return w.select(mask, w.reshape(values, out.shape), x)
+    places = w.select(mask, w.reshape(w.sub(before, 1), out.shape), 0)
+    return w.select(mask, pick(w, w.cast(source, x.dtype), places), x)
 
 
 # ---- rows along a dim
@@ -203,8 +198,8 @@ def index_copy(w, out, self, dim, index, source):
 
 def _rows_at(w, x: Value, axis: int, index: Value, shape):
     """The places of all elements of the rows that an index picks."""
-    index = w.from_front(w.places(index), x.shape[axis])
-    return element_places(w, x.shape, axis, w.broadcast(index, [axis], shape))
+    index = w.reshape(w.places(index), (product(index.shape),))
+    return element_places(w, x.shape, axis, w.broadcast(w.inside(index, x.shape[axis]), [axis], shape))
 
 
 @row("aten.index_fill.int_Scalar", "aten.index_fill.int_Tensor")
@@ -212,7 +207,7 @@ def _rows_at(w, x: Value, axis: int, index: Value, shape):
 def index_fill(w, out, self, dim, index, value):
     """A row is filled where any of the indices is its own."""
     axis = axis_of(self.rank, dim)
-    index = w.from_front(w.places(index), self.shape[axis])
+    index = w.inside(w.from_front(w.places(index), self.shape[axis]), self.shape[axis])
     shape = (self.shape[axis], product(index.shape))
     hit = w.binary("eq", w.iota(shape, 0), w.broadcast(w.reshape(index, shape[1:]), [1], shape))
     hit = w.cast(w.reduce("max", w.cast(hit, "i32"), [1])[0], "bool")
