@@ -170,7 +170,7 @@ def test_integers_wrap_as_theirs_do(kind, operator):
 
 
 @pytest.mark.parametrize(
-    "kind, low, high", [("INT64", -(2**31) - 1, 2**31), ("UINT32", None, 2**31), ("UINT64", None, 2**31)]
+    "kind, low, high", [("INT64", -(2**31) - 1, 2**31), ("UINT64", None, 2**32)]
 )
 def test_integers_beyond_32_bits_are_errors(kind, low, high):
     model = one_operator("Add", TensorProto.DataType.Value(kind))
@@ -182,11 +182,31 @@ def test_integers_beyond_32_bits_are_errors(kind, low, high):
                 session.run({"x": numpy.array([0, 1, bad], dtype), "y": numpy.zeros(3, dtype)})
 
 
-def test_a_negative_result_of_unsigned_integers_is_an_error():
-    model = one_operator("Sub", TensorProto.UINT32)
-    session = smelt.onnx.compile_model(model, no_plan_cache=True).session()
-    with pytest.raises(smelt.Error, match="UINT32"):
-        session.run({"x": numpy.zeros(3, numpy.uint32), "y": numpy.ones(3, numpy.uint32)})
+UNSIGNED = {
+    "arithmetic": "a = Sub (x, y) b = Mul (a, x) r = Add (b, y)",
+    "quotients": "a = Div (x, y) b = Mod (x, y) r = Max (a, b)",
+    "bits": "a = BitwiseXor (x, y) b = BitwiseNot (a) r = BitwiseAnd (b, x)",
+    "sums": "r = ReduceSum <keepdims = 1> (x)",
+    "order": "a = Less (x, y) r = Where (a, x, y)",
+    "floats": "a = Cast <to = 1> (x) b = Max (a) c = Cast <to = 7> (x) r = Cast <to = 12> (c)",
+}
+
+
+@pytest.mark.parametrize("kind", ["uint32", "uint64"])
+@pytest.mark.parametrize("body", UNSIGNED)
+def test_unsigned_integers_have_all_their_bits(kind, body):
+    text = UNSIGNED[body].replace("to = 12", f"to = {helper.np_dtype_to_tensor_dtype(numpy.dtype(kind))}")
+    text = f"""<ir_version: 10, opset_import: ["" : 20]> m ({kind}[N] x, {kind}[N] y) => ({kind}[M] r) {{ {text} }}"""
+    x = numpy.array([0, 1, 7, 2**31 - 1, 2**31, 2**32 - 1, 3000000000, 12], kind)
+    with numpy.errstate(over="ignore"):
+        compared(parser.parse_model(text), {"x": x, "y": x[::-1].copy() | 1}, max={"N": 8})
+
+
+def test_the_sign_of_an_unsigned_integer_of_64_bits_is_refused():
+    text = """<ir_version: 10, opset_import: ["" : 20]> m (uint64[3] x, uint64[3] y) => (bool[3] r)
+    { a = Sub (x, y) r = Less (a, x) }"""
+    with pytest.raises(smelt.onnx.Refusal, match="operator Less: a UINT64 that may be below 0 or from 2.63 on"):
+        smelt.onnx.compile_model(parser.parse_model(text))
 
 
 def test_doubles_are_refused_unless_asked_for():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import pytest
 import torch
 
@@ -257,3 +259,39 @@ def test_the_backend_leaves_float64_to_pytorch():
     torch._dynamo.reset()
     found = torch.compile(module, backend=smelt_backend, options={"fallback": True})(x)
     torch.testing.assert_close(found, module(x))
+
+
+# ---- float64 inside
+
+
+class Rotated(torch.nn.Module):
+    """Angles whose frequencies are computed in float64, and the angles too where `doubles` says so."""
+
+    def __init__(self, doubles):
+        super().__init__()
+        self.doubles = doubles
+        self.register_buffer("base", torch.tensor(1e4), persistent=False)
+
+    def forward(self, x, places):
+        frequencies = 1 / self.base.double() ** (torch.arange(0, 8, 2, dtype=torch.float64) / 8)
+        places = places.double() if self.doubles else places.float()
+        return x * torch.cos(places[:, None] * (frequencies if self.doubles else frequencies.float())).float()
+
+
+def test_constants_are_computed_in_float64():
+    x, places = torch.randn(5, 4), torch.arange(5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        plan = smelt.torch.compile_module(Rotated(False), (x, places))
+    assert "pow" not in plan.program.text and "log" not in plan.program.text
+    assert torch.allclose(torch.as_tensor(plan.session().run(x=x, places=places)["output"]), Rotated(False)(x, places))
+
+
+def test_what_follows_from_inputs_in_float64_is_said_once():
+    module = torch.nn.ModuleDict({"rope": Rotated(True)})
+    module.forward = lambda x, places: module["rope"](x, places)
+    with pytest.warns(UserWarning, match="float64") as said:
+        smelt.torch.compile_module(module, {"x": torch.randn(5, 4), "places": torch.arange(5)})
+    text = next(str(w.message) for w in said if "float64" in str(w.message))
+    assert "aten.mul.Tensor in 'rope'" in text and "aten.cos.default" in text and "test_types.py" in text
+    assert "aten.pow" not in text

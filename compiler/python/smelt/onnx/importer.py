@@ -21,21 +21,30 @@ from .rows import ROWS, SAME, Row, Typed
 from .shapes import is_empty
 from .ports import from_port, leaving, settle, to_port
 from .tensors import array_of
-from .types import ELEMENTS, INT64, Element, element
+from .types import ELEMENTS, WIDE, Element, element
 
 WORD = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 """Names that the text form takes for symbols."""
 RESERVED = {"dim", "ceil_div", "nan", "inf"}
 PLACES = {f"{__package__}.operators.{name}" for name in ("indexing", "resize", "sequences", "windows")}
 """Modules whose rows count places of elements, which have 32 bits."""
+FLOAT_CODES = {onnx.TensorProto.DataType.Value(name) for name, kind in ELEMENTS.items() if kind.is_float}
 CONTROL = {"If", "Loop", "Scan", "SequenceMap", "FlexAttention"}
 
 
+MODULAR = frozenset(
+    "Add BitCast BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Cast CastLike Compress Concat CumSum DepthToSpace Equal Expand "
+    "Flatten Gather GatherElements GatherND Identity Mul Pad ReduceSum Reshape ScatterElements ScatterND Shape Size Slice "
+    "SpaceToDepth Split Squeeze Sub Sum Tile Transpose Trilu Unsqueeze Where".split()
+)
+"""Operators that do the same with a sign and without: modulo 2^64."""
+
+
 def _has_wide(inputs: Sequence[Optional[Thing]], types: Types) -> bool:
-    """Whether an operand or a result of an operator is INT64."""
+    """Whether an operand or a result of an operator is of integers that 32 bits may not hold."""
     results = [each.tensor_type.elem_type for each in types.values() if each.WhichOneof("value") == "tensor_type"]
-    operands = [getattr(thing, "element", None) for thing in inputs]
-    return INT64 in operands or onnx.TensorProto.INT64 in results
+    wide = [onnx.TensorProto.DataType.Value(kind.name) for kind in WIDE]
+    return any(getattr(thing, "element", None) in WIDE for thing in inputs) or any(code in wide for code in results)
 
 
 def symbol_names(sizes: Iterable[str]) -> dict[str, str]:
@@ -203,6 +212,7 @@ class Importer:
         if row is None or row.otherwise and row.otherwise(call):
             return self._expand(domain, node, inputs, version, scope)
         self.used.add((domain, node.op_type))
+        self._check_signs(node, inputs, types)
         self.graph.source = node.name or next(filter(None, node.output), node.op_type)
         operands = [call.x(i) for i in range(min(row.operands, len(inputs)) if row.operands > 100 else row.operands)]
         with self.builder.width(getattr(row.build, "__module__", "") not in PLACES and _has_wide(inputs, types)):
@@ -213,6 +223,21 @@ class Importer:
             else [found]
         )
         return [self.finish(each, row, call, depends) for each in found]
+
+    def _check_signs(self, node: onnx.NodeProto, inputs: Sequence[Optional[Thing]], types: Types) -> None:
+        """Refuses what would take a UINT64 from 2^63 on for a number below 0."""
+        codes = [each.tensor_type.elem_type for each in types.values() if each.WhichOneof("value") == "tensor_type"]
+        to_float = any(code in FLOAT_CODES for code in codes)
+        if node.op_type in MODULAR and not to_float:
+            return
+        for thing in inputs:
+            if isinstance(thing, Traced) and thing.element is ELEMENTS["UINT64"]:
+                if thing.value.name and self.builder.facts.range_of(thing.value)[0] < 0:
+                    raise Refusal(
+                        f"operator {node.op_type}: a UINT64 that may be below 0 or from 2^63 on; cast it to INT64 if it "
+                        "is neither",
+                        place_of(node),
+                    )
 
     def finish(self, found: Any, row: Row, call: Call, depends: frozenset) -> Optional[Thing]:
         if found is None or isinstance(found, (Known, Traced, Many, Absent)):

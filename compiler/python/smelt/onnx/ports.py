@@ -7,13 +7,16 @@ import numpy
 from ..errors import Error
 from ..text import Value
 from .build import Builder
-from .types import WRAPPED, Element
+from .types import WIDE, WRAPPED, Element
 
 
 def from_port(b: Builder, value: Value, kind: Element) -> Value:
-    """Integers of 64 bits are computed in 32, as far as these hold them: `entering` refuses others."""
+    """Integers of 64 bits are computed in 32, as far as these hold them: `entering` refuses others. Those of UINT32 and
+    UINT64 come as 32 bits."""
     if value.dtype == "i64":
         return b.node("convert", [value], "i32", value.shape)
+    if kind.stored in ("u32", "u64"):
+        return _unsigned(b, value)
     return b.cast(value, kind.held)
 
 
@@ -23,14 +26,28 @@ def to_port(b: Builder, value: Value, kind: Element) -> Value:
 
 def settle(b: Builder, value: Value, kind: Element, exact: bool) -> Value:
     """Rounded or wrapped to what the type holds; `exact`: the numbers are of the type already."""
-    if value.dtype == "i64" and kind.name != "INT64" and kind.computed == "i32":
+    if kind.stored == "u32":
+        return value if exact else _unsigned(b, value)
+    if value.dtype == "i64" and kind not in WIDE and kind.computed == "i32":
         value = b.node("convert", [value], "i32", value.shape)
-    if kind.is_float or exact or kind.stored is None:
+    if kind.is_float or exact or kind.stored in (None, "u64"):
         return b.cast(value, kind.held)
     value = b.cast(value, kind.computed)
     if kind.stored in WRAPPED:
         return _wrapped(b, value, *WRAPPED[kind.stored])
     return _through(b, value, kind.stored)
+
+
+def _unsigned(b: Builder, value: Value) -> Value:
+    """The lower 32 bits, without a sign."""
+    value = b.cast(value, "i32")
+    least, most = b.facts.range_of(value)
+    if 0 <= least and most < 2**32:
+        return value
+    signed = value if value.dtype == "i32" else b.node("convert", [value], "i32", value.shape)
+    with b.width(True):
+        found = b.select(b.point("lt", signed, 0), b.add(b.widened(signed), 2**32), b.widened(signed))
+    return b.known(found, (0, 2**32 - 1))
 
 
 def _wrapped(b: Builder, value: Value, bits: int, is_signed: bool) -> Value:
@@ -53,7 +70,5 @@ def entering(array: numpy.ndarray, kind: Element, name: str) -> numpy.ndarray:
 
 
 def leaving(array: numpy.ndarray, kind: Element, name: str) -> numpy.ndarray:
-    """In ONNX's type."""
-    if kind.is_unsigned and kind.host is not None and array.size and array.min() < 0:
-        raise Error(f"output '{name}': a {kind.name} outside of [0, 2^31), in which it is computed")
+    """In ONNX's type, to which integers wrap around."""
     return array.astype(kind.numpy, copy=False)

@@ -63,8 +63,8 @@ ELEMENTS = {
         _row("INT64", numpy.int64, "i64", "i32", **_INT32),
         _row("UINT8", numpy.uint8, "u8", "i32", "u8"),
         _row("UINT16", numpy.uint16, "u16", "i32", "u16"),
-        _row("UINT32", numpy.uint32, "i32", "i32", None, numpy.dtype(numpy.int32), 0, 2**31 - 1),
-        _row("UINT64", numpy.uint64, "i32", "i32", None, numpy.dtype(numpy.int32), 0, 2**31 - 1),
+        _row("UINT32", numpy.uint32, "i32", "i32", "u32", numpy.dtype(numpy.int32)),
+        _row("UINT64", numpy.uint64, "i32", "i32", "u64", numpy.dtype(numpy.int32), 0, 2**32 - 1),
         _row("INT4", ml_dtypes.int4, "i8", "i32", "i4", numpy.dtype(numpy.int8)),
         _row("UINT4", ml_dtypes.uint4, "i8", "i32", "u4", numpy.dtype(numpy.int8)),
         _row("INT2", ml_dtypes.int2, "i8", "i32", "i2", numpy.dtype(numpy.int8)),
@@ -74,6 +74,9 @@ ELEMENTS = {
 }
 
 FLOAT, INT32, INT64, BOOL = (ELEMENTS[name] for name in ("FLOAT", "INT32", "INT64", "BOOL"))
+WIDE = (INT64, ELEMENTS["UINT32"], ELEMENTS["UINT64"])
+"""Integers that 32 bits and a sign may not hold. Those of UINT64 have 64 bits without one: a number below 0 stands for
+one from 2^63 on."""
 
 
 def element(code: int, doubles: bool = True) -> Element:

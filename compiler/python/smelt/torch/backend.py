@@ -22,6 +22,7 @@ from .arrays import device_of, for_weights, placed, with_plan_types
 from .capture import capture
 from .compile import compile_text
 from .dims import expression
+from .doubles import warn_of_doubles
 from .flex import without_block_masks
 from .graphs import argument_names, transformed, uses_transforms, without_wrappers
 from .outputs import Runner
@@ -134,6 +135,7 @@ class CompiledGraph:
         program = build_program(module, captured, self.bounds, trained={self.inputs[i] for i in self.trained})
         if program.missing:
             raise Error("Smelt cannot do:\n  " + "\n  ".join(str(m) for m in program.missing))
+        warn_of_doubles("the module", program.doubles)
         return program, captured.values
 
     def _differentiable(self, graph: torch.fx.GraphModule) -> list[bool]:

@@ -17,6 +17,7 @@ from ..text import said_of
 from .arguments import check_names, check_sample, check_shapes, checked_bounds
 from .arrays import device_of
 from .capture import capture
+from .doubles import warn_of_doubles
 from .dynamic_dims import asks_for_empty
 from .process import checked_module
 from .program import Program, build_program
@@ -52,6 +53,7 @@ def import_module(
         )
     if not program.outputs:
         raise Error(f"{type(module).__name__} returns no tensor, so that there is nothing to compile")
+    warn_of_doubles(type(module).__name__, program.doubles)
     return program
 
 

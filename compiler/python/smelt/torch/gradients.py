@@ -13,6 +13,7 @@ from typing import Any, Iterator, Mapping, Optional
 import torch
 
 from ..errors import Error
+from .doubles import line_of
 from .process import replaced
 
 _DETACH = torch.ops.aten.detach.default
@@ -171,17 +172,12 @@ def _check_changes(module: torch.fx.GraphModule, needing: set[torch.fx.Node]) ->
         for argument, value in zip(schema.arguments, node.args):
             if argument.alias_info is not None and argument.alias_info.is_write and value in aliases:
                 raise Error(
-                    f"{node.target} under torch.no_grad() changes a tensor in place{_line(node)}; PyTorch's gradient "
+                    f"{node.target} under torch.no_grad() changes a tensor in place{line_of(node)}; PyTorch's gradient "
                     "ignores such a change, which a plan cannot do: make a new tensor"
                 )
         is_view = any(r.alias_info is not None for r in schema.returns)
         if is_view and aliases.intersection(node.all_input_nodes):
             aliases.add(node)
-
-
-def _line(node: torch.fx.Node) -> str:
-    lines = [line.strip() for line in str(node.meta.get("stack_trace") or "").splitlines() if "File" in line]
-    return f" ({lines[-1]})" if lines else ""
 
 
 # ---- dependences, by autograd's graph

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import operator
 from dataclasses import dataclass, field
-from typing import Any, Callable
+from typing import Any, Callable, Mapping
 
 import sympy
 import torch
@@ -15,6 +15,7 @@ from ..ranges import INTEGERS
 from . import aten  # noqa: F401  (fills the table of rows)
 from .complex_values import Complex, has_complex
 from .dims import expression
+from .doubles import folded, is_computed_in_doubles
 from .dtypes import NARROW
 from .flex import flex_attention, without_mask_tables
 from .registry import COMPLEX, COMPLEX_ROWS, ROWS, Refusal, Result, bound_arguments, name_of, result_of
@@ -61,14 +62,25 @@ class Importer:
         self.operations: dict[str, int] = {}
         self.conditions: list[Any] = []
         """Of the sizes, as expressions: what export has relied on."""
+        self.doubles: list[tuple[torch.fx.Node, str]] = []
+        """Nodes that PyTorch computes in float64 from inputs, and the paths of their modules."""
 
-    def run(self, module: torch.fx.GraphModule, arguments: list[Any]) -> Any:
-        """The outputs of the graph of `module` for these values of its placeholders."""
+    def run(
+        self,
+        module: torch.fx.GraphModule,
+        arguments: list[Any],
+        constants: Mapping[torch.fx.Node, torch.Tensor] = {},
+    ) -> Any:
+        """The outputs of the graph of `module` for these values of its placeholders, some of which are constants."""
         without_mask_tables(module)
         given = iter(arguments)
         found: dict[torch.fx.Node, Any] = {}
+        known = {**constants, **_attributes(module)}
+        folds = folded(module.graph, known)
         for node in module.graph.nodes:
-            if node.op == "placeholder":
+            if node in folds:
+                found[node] = self._constant(node, folds[node])
+            elif node.op == "placeholder":
                 found[node] = next(given)
             elif node.op == "get_attr":
                 found[node] = self._attribute(module, node)
@@ -76,13 +88,17 @@ class Importer:
                 return torch.fx.node.map_arg(node.args[0], found.__getitem__)
             else:
                 found[node] = self._call(node, found)
+                if is_computed_in_doubles(node, {*known, *folds}):
+                    self.doubles.append((node, module_path(node)))
         return None
 
     def _attribute(self, module: torch.fx.GraphModule, node: torch.fx.Node) -> Any:
         value = operator.attrgetter(node.target)(module)
-        if not isinstance(value, torch.Tensor):
-            return value  # the graph of a higher-order operation
-        return self._guarded(node, "constant", lambda: self.writer.table(value.detach()))
+        # Another one is the graph of a higher-order operation.
+        return self._constant(node, value.detach()) if isinstance(value, torch.Tensor) else value
+
+    def _constant(self, node: torch.fx.Node, value: torch.Tensor) -> Any:
+        return self._guarded(node, "constant", lambda: self.writer.table(value))
 
     def _call(self, node: torch.fx.Node, found: dict[torch.fx.Node, Any]) -> Any:
         args = torch.fx.node.map_arg(node.args, found.__getitem__)
@@ -183,6 +199,13 @@ def _used_results(node: torch.fx.Node) -> list[bool]:
     """Whether each result of an operation with several is used."""
     users = {user.args[1]: bool(user.users) for user in node.users if user.target is operator.getitem}
     return [users.get(i, False) for i in range(len(node.meta["val"]))] if isinstance(node.meta.get("val"), (list, tuple)) else []
+
+
+def _attributes(module: torch.fx.GraphModule) -> dict[torch.fx.Node, torch.Tensor]:
+    """The constants that are attributes of the module."""
+    nodes = [node for node in module.graph.nodes if node.op == "get_attr"]
+    values = {node: operator.attrgetter(node.target)(module) for node in nodes}
+    return {node: value.detach() for node, value in values.items() if isinstance(value, torch.Tensor)}
 
 
 def _check_shapes(found: Any, out: Any) -> None:

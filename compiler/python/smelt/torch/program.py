@@ -54,6 +54,8 @@ class Program:
     """The torch.export.ExportedProgram."""
     missing: list[Missing] = field(default_factory=list)
     operations: dict[str, int] = field(default_factory=dict)
+    doubles: list[tuple[Any, str]] = field(default_factory=list)
+    """Nodes that PyTorch computes in float64, with the paths of their modules."""
 
 
 class ProgramBuilder:
@@ -81,6 +83,8 @@ class ProgramBuilder:
         self.arguments: list[str] = []
         self.owners = _first_names(module)
         self.unreached: set[str] = set()
+        self.constants: dict[Any, torch.Tensor] = {}
+        """Placeholders that are constants of the text."""
 
     def build(self, loss: Optional[str]) -> Program:
         """Of a loss the text has a graph @loss for training; else it has one graph, @forward."""
@@ -94,7 +98,8 @@ class ProgramBuilder:
         importer = Importer(self.writer)
         inputs = self._inputs()
         self.writer.source = ""
-        results = importer.run(self.captured.program.graph_module, inputs)
+        results = importer.run(self.captured.program.graph_module, inputs, self.constants)
+        self.program.doubles = importer.doubles
         self.program.missing = list(importer.missing.values())
         self.program.operations = importer.operations
         if self.program.missing:
@@ -151,7 +156,7 @@ class ProgramBuilder:
             elif spec.kind == InputKind.TOKEN or not node.users:
                 values.append(None)
             else:
-                values.append(self._held_tensor(spec))
+                values.append(self._held_tensor(spec, node))
         return values
 
     def _user_input(self, value: Any, names: Any) -> Any:
@@ -174,7 +179,7 @@ class ProgramBuilder:
             taken.low, taken.high = LIMITS[NARROW[value.dtype]]
         return taken
 
-    def _held_tensor(self, spec: Any) -> Value:
+    def _held_tensor(self, spec: Any, node: torch.fx.Node) -> Value:
         """A parameter, a buffer or a constant."""
         name = spec.target
         if spec.kind == InputKind.PARAMETER:
@@ -182,10 +187,14 @@ class ProgramBuilder:
         if spec.kind == InputKind.BUFFER:
             buffer = self._buffer(name)
             is_kept = spec.persistent and buffer.is_floating_point() and buffer.numel() > 1
-            return self._parameter(name, buffer) if is_kept else self.writer.table(buffer)
+            return self._parameter(name, buffer) if is_kept else self._constant(node, buffer)
         if spec.kind == InputKind.CONSTANT_TENSOR:
-            return self.writer.table(self.captured.program.constants[name].detach())
+            return self._constant(node, self.captured.program.constants[name].detach())
         raise Error(f"the exported program has an input of the kind {spec.kind.name}, which is not supported")
+
+    def _constant(self, node: torch.fx.Node, tensor: torch.Tensor) -> Value:
+        self.constants[node] = tensor
+        return self.writer.table(tensor)
 
     def _buffer(self, name: str) -> torch.Tensor:
         held = dict(self.module.named_buffers(remove_duplicate=False))

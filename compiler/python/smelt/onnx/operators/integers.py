@@ -63,7 +63,7 @@ def width_of(n):
 
 
 def bit(b, x, place, sign):
-    """0 or 1. Bit `sign` is the sign."""
+    """0 or 1. Bit `sign` is the sign, if there is one."""
     if place == sign:
         return b.cast(b.point("lt", x, 0), "i32")
     low = b.floor_div(x, 2**place)
@@ -84,15 +84,14 @@ def bitwise(n, x, y):
     count = width_of(n)
     if x.dtype != "i64" and y.dtype != "i64":
         count = min(count, 32)  # the bits above are those of the sign
-    sign = 63 if count == 64 else 31
+    sign = None if n.element(0).name == "UINT32" else 63 if count == 64 else 31
     for place in range(count):
         one = BITS[n.node.op_type](b, bit(b, x, place, sign), bit(b, y, place, sign))
-        term = b.mul(one, 2**place if place < sign else -(2**sign))
+        term = b.mul(one, -(2**place) if place == sign else 2**place)
         total = term if total is None else b.add(total, term)
     return total
 
 
 @row("BitwiseNot")
 def bitwise_not(n, x):
-    n.refuse_unless(n.element(0).name not in ("UINT32", "UINT64"), f"the element type {n.element(0).name}")
     return n.b.sub(-1, x)

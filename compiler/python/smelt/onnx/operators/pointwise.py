@@ -236,8 +236,8 @@ def dropout(n, x, ratio):
 def bit_cast(n, x):
     """Integers of as many bits wrap to each other."""
     own, kind = n.element(0), element(n.attribute("to"))
-    narrow = own.computed != "f32" and kind.computed == "i32" and own.bits == kind.bits <= 16
-    n.refuse_unless(narrow, f"bits of {own.name} that are read as {kind.name}")
+    whole = own.computed != "f32" and kind.computed == "i32" and own.bits == kind.bits
+    n.refuse_unless(whole, f"bits of {own.name} that are read as {kind.name}")
     return Typed(n.b.cast(x, "i32"), kind.name)
 
 
