@@ -44,24 +44,37 @@ def check_trainable(module: torch.nn.Module) -> None:
     for name, parameter in module.named_parameters():
         if parameter.is_inference():
             raise Error(f"parameter '{name}' was made under torch.inference_mode(), so that it cannot be trained")
-        if parameter._backward_hooks or getattr(parameter, "_post_accumulate_grad_hooks", None):
-            raise Error(f"parameter '{name}' has a hook on its gradient, {_NOT_CALLED}")
+        for hooks in (parameter._backward_hooks, getattr(parameter, "_post_accumulate_grad_hooks", None)):
+            _refuse(f"parameter '{name}' has a hook on its gradient", hooks)
     for name, part in module.named_modules():
-        if part._backward_hooks or part._backward_pre_hooks:
-            raise Error(f"module '{name or type(part).__name__}' has a hook on its backward, {_NOT_CALLED}")
+        for hooks in (part._backward_hooks, part._backward_pre_hooks):
+            _refuse(f"module '{name or type(part).__name__}' has a hook on its backward", hooks)
+
+
+def _refuse(what: str, hooks: Optional[Mapping[Any, Any]]) -> None:
+    """Throws Error where there is a hook, also for one that only looks: neither can be told before it is called."""
+    for hook in (hooks or {}).values():
+        raise Error(f"{what}{_written(hook)}, {_NOT_CALLED}")
+
+
+def _written(hook: Any) -> str:
+    """ ', log_norm (train.py:12)'."""
+    code = getattr(getattr(hook, "__func__", hook), "__code__", None)
+    name = getattr(hook, "__qualname__", type(hook).__qualname__)
+    return f", {name}" + (f" ({code.co_filename}:{code.co_firstlineno})" if code else "")
 
 
 _NOT_CALLED = (
-    "which a plan for training does not call: remove the hook, or write what it does as a torch.autograd.Function in "
-    "forward"
+    "which a compiled step does not call: remove the hook, train through torch.compile(module, backend=\"smelt\"), which "
+    "calls it, or write what it does to the gradient as a torch.autograd.Function in forward"
 )
 
 
 def no_hooks() -> Any:
     """Returns a context in which registering a hook on a tensor is an Error."""
 
-    def refused(*_: Any) -> None:
-        raise Error(f"Tensor.register_hook in forward makes a hook on a gradient, {_NOT_CALLED}")
+    def refused(_: Any, hook: Any = None) -> None:
+        raise Error(f"Tensor.register_hook in forward makes a hook on a gradient{_written(hook)}, {_NOT_CALLED}")
 
     return replaced(torch.Tensor, "register_hook", refused)
 
