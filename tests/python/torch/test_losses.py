@@ -53,3 +53,70 @@ def test_a_variance_that_pytorch_refuses_gives_nan():
     x, v = torch.ones(3), torch.tensor([1.0, -1.0, 4.0])
     found = smelt.torch.compile_module(Loss(), (x, v.abs())).session().run(x=x, v=v)["output"]
     assert found.isnan().tolist() == [False, True, False]
+
+
+# ---- alignments
+
+
+def _tail(y, lengths):
+    return torch.cat([row[:n] for row, n in zip(y, lengths)])
+
+
+ALIGNED = {
+    "mean": lambda z, y, i, t: F.ctc_loss(z.log_softmax(-1), y, i, t),
+    "sum": lambda z, y, i, t: F.ctc_loss(z.log_softmax(-1), y, i, t, reduction="sum"),
+    "each": lambda z, y, i, t: F.ctc_loss(z.log_softmax(-1), y, i, t, reduction="none") @ torch.tensor([1.0, 2.0, 3.0]),
+    "another blank": lambda z, y, i, t: F.ctc_loss(z.log_softmax(-1), y * (y != 3), i, t, blank=3),
+    "no probabilities": lambda z, y, i, t: F.ctc_loss(z * 0.3 - 2, y, i, t),
+    "lengths that are numbers": lambda z, y, i, t: F.ctc_loss(z.log_softmax(-1), y, (9, 9, 5), (4, 2, 0)),
+    "targets in a row": lambda z, y, i, t: F.ctc_loss(z.log_softmax(-1), _tail(y, (4, 2, 0)), (9, 9, 5), (4, 2, 0)),
+    "too short, infinite as 0": lambda z, y, i, t: F.ctc_loss(z.log_softmax(-1), y, i - 5, t, zero_infinity=True),
+    "a single row": lambda z, y, i, t: F.ctc_loss(z[:, 0].log_softmax(-1), y[0], i[0], t[0]),
+}
+
+
+class Aligned(nn.Module):
+    def __init__(self, loss):
+        super().__init__()
+        self.logits, self.loss = nn.Parameter(torch.randn(9, 3, 6)), loss
+
+    def forward(self, z, y, i, t):
+        return {"loss": self.loss(self.logits + z, y, i, t)}
+
+
+def _alignment():
+    torch.manual_seed(0)
+    y = torch.randint(1, 6, (3, 4))
+    y[0, 1] = y[0, 0]
+    return dict(z=torch.randn(9, 3, 6), y=y, i=torch.tensor([9, 9, 7]), t=torch.tensor([4, 2, 1]))
+
+
+@pytest.mark.parametrize("name", ALIGNED)
+def test_losses_of_alignments_and_their_gradients(name):
+    batch = _alignment()
+    model = Aligned(ALIGNED[name])
+    expected = model(**batch)["loss"]
+    expected.backward()
+    before = model.logits.detach().clone()
+    session = smelt.torch.compile_module(model, batch, mode="train", optimizer=smelt.SGD(lr=1.0)).session()
+    found = session.step(**batch).loss
+    assert found == pytest.approx(expected.item(), rel=1e-5)
+    gradient = before - torch.as_tensor(session.state_dict()["logits"])
+    assert (gradient - model.logits.grad).abs().max() <= 1e-5 * max(1, model.logits.grad.abs().max())
+
+
+def test_alignments_of_lengths_that_change():
+    class Each(nn.Module):
+        def forward(self, z, y, i, t):
+            return F.ctc_loss(z.log_softmax(-1), y, i, t, reduction="none")
+
+    dims = {"z": {0: "T", 1: "B"}, "y": {0: "B"}, "i": {0: "B"}, "t": {0: "B"}}
+    session = smelt.torch.compile_module(Each(), _alignment(), dynamic_shapes=dims, max={"T": 12, "B": 4}).session()
+    for steps, rows in ((1, 2), (7, 1), (12, 4)):
+        z, y = torch.randn(steps, rows, 6), torch.randint(1, 6, (rows, 4))
+        i, t = torch.randint(1, steps + 1, (rows,)), torch.randint(0, 5, (rows,))
+        found = torch.as_tensor(session.run(z=z, y=y, i=i, t=t)["output"])
+        assert torch.allclose(found, Each()(z, y, i, t), rtol=1e-5)
+    for wrong in (dict(i=i + 12), dict(t=t * 0 + 5), dict(t=t * 0 - 1)):
+        with pytest.raises(smelt.Error, match="out of bounds|expected an id from 0 to 4"):
+            session.run(**{**dict(z=z, y=y, i=i, t=t), **wrong})

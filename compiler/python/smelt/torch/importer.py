@@ -34,7 +34,7 @@ CHECKS = {
     "aten.sym_constrain_range_for_size.default",
 }
 """Operations that only check what export has relied on; a plan checks the sizes of its inputs itself."""
-PLACES = {f"{aten.__name__}.{name}" for name in ("attention", "convolution", "counting_sort", "experts", "indexing",
+PLACES = {f"{aten.__name__}.{name}" for name in ("attention", "convolution", "counting_sort", "ctc", "experts", "indexing",
                                                  "linalg", "loss", "matmul", "normalization", "pooling", "resize",
                                                  "scatter", "shape")}
 """Modules whose rows count places of elements, which have 32 bits."""

@@ -1,4 +1,4 @@
-"""Functions of PyTorch that look at the numbers in a tensor only to raise an error for some of them.
+"""Functions of PyTorch that look at the numbers in a tensor: for the shapes of results, or to raise an error for some.
 
 A plan does the same for all numbers, so such a function is taken without the look while a module is exported: the
 numbers that it would refuse make its result NaN, or are outside of a table that they are looked up in.
@@ -64,4 +64,42 @@ def one_hot(tensor: torch.Tensor, num_classes: int = -1) -> torch.Tensor:
     return functional.one_hot(classes.reshape(tensor.shape), num_classes)
 
 
-_WITHOUT_LOOK = {functional.gaussian_nll_loss: gaussian_nll_loss, functional.one_hot: one_hot}
+_LIBRARY = torch.library.Library("smelt", "FRAGMENT")
+_LIBRARY.define(
+    "ctc_loss(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank, int reduction, "
+    "bool zero_infinity) -> Tensor"
+)
+_LIBRARY.impl("ctc_loss", torch.ctc_loss, "CompositeExplicitAutograd")
+
+
+def _shape_of_ctc_loss(log_probs: torch.Tensor, *options: Any) -> torch.Tensor:
+    is_one = options[4] != 0 or log_probs.dim() == 2
+    return log_probs.new_empty(() if is_one else (log_probs.shape[1],))
+
+
+_LIBRARY.impl("ctc_loss", _shape_of_ctc_loss, "Meta")
+
+
+def ctc_loss(
+    log_probs: torch.Tensor,
+    targets: torch.Tensor,
+    input_lengths: Any,
+    target_lengths: Any,
+    blank: int = 0,
+    reduction: Union[str, int] = "mean",
+    zero_infinity: bool = False,
+) -> torch.Tensor:
+    """One operation, because PyTorch's own looks at the lengths to know its shapes. The empty sum links the result with
+    log_probs in autograd's graph."""
+    lengths = [x if isinstance(x, torch.Tensor) else torch.tensor(x) for x in (input_lengths, target_lengths)]
+    number = {"none": 0, "mean": 1, "sum": 2}.get(reduction, reduction)
+    loss = torch.ops.smelt.ctc_loss(log_probs, targets, *lengths, blank, number, zero_infinity)
+    return loss + log_probs[:0].sum() if log_probs.requires_grad else loss
+
+
+_WITHOUT_LOOK = {
+    functional.gaussian_nll_loss: gaussian_nll_loss,
+    functional.one_hot: one_hot,
+    functional.ctc_loss: ctc_loss,
+    torch.ctc_loss: ctc_loss,
+}

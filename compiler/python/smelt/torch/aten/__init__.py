@@ -5,6 +5,7 @@ from . import (  # noqa: F401
     complex,
     convolution,
     creation,
+    ctc,
     distances,
     experts,
     indexing,
