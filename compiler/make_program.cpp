@@ -20,6 +20,7 @@
 #include "passes/sharding/bucket_collectives.h"
 #include "passes/sharding/fill_waits.h"
 #include "passes/sharding/overlap_collectives.h"
+#include "runtime/interrupt.h"
 
 namespace smelt {
 namespace {
@@ -83,10 +84,12 @@ void fuse_and_place(Module& module, const MakeProgram& make) {
 void make_program(const MakeProgram& make) {
   Program& program = make.result.program;
   program = lower(*make.result.fused, make.target);
+  poll_interrupt();
   offload_states(program, make.options.offload);
   fuse_few_rows(program, make.target);
   offer_gemm_bodies(program, make.target);
   schedule_kernels(program, make.target);
+  poll_interrupt();
   bucket_collectives(program, make.options.buckets);
   order_steps(program, {});
   place_collectives(program);
@@ -95,6 +98,7 @@ void make_program(const MakeProgram& make) {
   if (make.target.is_cuda()) fill_waits(program);
   if (make.target.is_cuda()) mark_dependent_launches(program);
   if (make.target.is_cuda()) overlap_collectives(program, {});
+  poll_interrupt();
   stream_states(program, {});
   plan_memory(program, {.report = &make.result.memory});
 }

@@ -1,13 +1,10 @@
 #include "codegen/llvm/emit_llvm.h"
 
 #include <algorithm>
-#include <atomic>
-#include <exception>
-#include <thread>
 
 #include "codegen/llvm/link.h"
 #include "codegen/llvm/object_code.h"
-#include "runtime/error.h"
+#include "runtime/in_parallel.h"
 
 namespace smelt {
 namespace {
@@ -25,29 +22,6 @@ Bytes compile_group(Kernels kernels, const CpuTarget& target) {
   const std::unique_ptr<llvm::Module> module = emit_module(kernels, target, *machine, context);
   optimize(*module, *machine);
   return generate_code(*module, *machine, llvm::CodeGenFileType::ObjectFile);
-}
-
-/// Runs job(0..count) on the machine's threads; the first failure is thrown after all have stopped.
-template <typename Job>
-void in_parallel(size_t count, const Job& job) {
-  std::atomic<size_t> next = 0;
-  std::vector<std::exception_ptr> failures(count);
-  const auto work = [&] {
-    for (size_t i = next++; i < count; i = next++) {
-      try {
-        job(i);
-      } catch (...) {
-        failures[i] = std::current_exception();
-      }
-    }
-  };
-  std::vector<std::thread> threads;
-  const size_t wanted = std::min<size_t>(count, std::max(1u, std::thread::hardware_concurrency()));
-  for (size_t i = 1; i < wanted; ++i) threads.emplace_back(work);
-  work();
-  for (std::thread& thread : threads) thread.join();
-  for (const std::exception_ptr& failure : failures)
-    if (failure) std::rethrow_exception(failure);
 }
 
 /// Large kernels first, dealt out round-robin, so that groups weigh about the same.

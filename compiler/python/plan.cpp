@@ -8,6 +8,7 @@
 #include "compiler/cli/dump_files.h"
 #include "compiler/python/calls.h"
 #include "compiler/python/compile_options.h"
+#include "runtime/interrupt.h"
 #include "runtime/plan/plan_file.h"
 #include "runtime/plan/plan_model.h"
 
@@ -16,14 +17,27 @@ namespace {
 
 namespace nb = nanobind;
 
-/// Python's on_step between the steps of a compilation, and its handlers of signals: Ctrl-C ends it.
-std::function<void(std::string_view)> step_watch(const nb::object& on_step) {
-  return [&on_step](std::string_view step) {
+/// Calls Python's on_step and its handlers of signals at the steps of a compilation and within long ones.
+/// Either ends it: Ctrl-C, or a limit of time.
+class StepWatch {
+ public:
+  explicit StepWatch(const nb::object& on_step) : on_step_(on_step), scope_([this] { call(); }) {}
+  void begin(std::string_view step) {
+    step_ = step;
+    call();
+  }
+
+ private:
+  void call() const {
     const nb::gil_scoped_acquire acquire;
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
-    if (!on_step.is_none()) on_step(nb::str(step.data(), step.size()));
-  };
-}
+    if (!on_step_.is_none() && !step_.empty()) on_step_(nb::str(step_.data(), step_.size()));
+  }
+
+  const nb::object& on_step_;
+  std::string step_;
+  InterruptScope scope_;
+};
 
 std::shared_ptr<const CompiledPlan> compile_path(const std::string& path, const nb::dict& options,
                                                  const nb::object& on_step) {
@@ -31,7 +45,8 @@ std::shared_ptr<const CompiledPlan> compile_path(const std::string& path, const 
   return released([&] {
     CompileOptions compile_options = arguments.flags.options();
     compile_options.entries = arguments.entries;
-    compile_options.passes.on_step = step_watch(on_step);
+    StepWatch watch(on_step);
+    compile_options.passes.on_step = [&](std::string_view step) { watch.begin(step); };
     cli::Model model = cli::open_model(path, {});
     if (!model.description) fail("'{}' is a plan already: give it to smelt.load", path);
     cli::compile_model(model, compile_options, arguments.flags);

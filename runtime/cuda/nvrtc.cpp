@@ -1,14 +1,11 @@
 #include "runtime/cuda/nvrtc.h"
 
 #include <algorithm>
-#include <atomic>
 #include <charconv>
-#include <exception>
-#include <system_error>
-#include <thread>
 
 #include "runtime/cuda/cubin_cache.h"
 #include "runtime/error.h"
+#include "runtime/in_parallel.h"
 #include "runtime/system/dynamic_library.h"
 
 namespace smelt {
@@ -182,26 +179,9 @@ std::vector<Cubin> compile_cuda(const std::vector<CudaSource>& sources, int comp
   if (!nvrtc().info.available) fail("{}", nvrtc().info.problem);
   const CubinCache cache(CubinCache::default_directory());
   std::vector<Cubin> cubins(sources.size());
-  std::vector<std::exception_ptr> failures(sources.size());
-  std::atomic<size_t> next = 0;
-  const auto work = [&] {
-    for (size_t i = next++; i < sources.size(); i = next++) try {
-        cubins[i] = compile_one(sources[i], compile_options(sources[i], compute_capability), cache);
-      } catch (...) {
-        failures[i] = std::current_exception();
-      }
-  };
-  std::vector<std::jthread> threads;
-  const size_t wanted = std::min<size_t>(sources.size(), std::max(1u, std::thread::hardware_concurrency()));
-  try {
-    for (size_t i = 1; i < wanted; ++i) threads.emplace_back(work);
-  } catch (const std::system_error&) {
-    // No more threads are to be had: those that there are share the work.
-  }
-  work();
-  threads.clear();
-  for (const std::exception_ptr& failure : failures)
-    if (failure) std::rethrow_exception(failure);
+  in_parallel(sources.size(), [&](size_t i) {
+    cubins[i] = compile_one(sources[i], compile_options(sources[i], compute_capability), cache);
+  });
   return cubins;
 }
 

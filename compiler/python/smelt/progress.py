@@ -151,6 +151,13 @@ def current_compilation() -> Optional[Compilation]:
     return _current.get()
 
 
+def check_limit() -> None:
+    """Throws Error where this thread's compilation has taken longer than it may."""
+    running = _current.get()
+    if running is not None and running.limit is not None:
+        running.check()
+
+
 def begin_step(step: str) -> None:
     running = _current.get()
     if running is not None:

@@ -198,6 +198,36 @@ def test_a_limit_of_time_names_the_phase():
     smelt.torch.compile_module(nn.Linear(4, 3), torch.ones(2, 4), time_limit=600)
 
 
+class Slow(nn.Module):
+    """Functions alone, no parts."""
+
+    def forward(self, x):
+        for _ in range(200):
+            x = torch.sin(x)
+            time.sleep(0.05)
+        return x
+
+
+def test_a_limit_of_time_holds_within_a_forward():
+    begin = time.monotonic()
+    with pytest.raises(smelt.Error, match="time_limit=0.2 seconds while tracing the module"):
+        smelt.torch.compile_module(Slow(), torch.ones(2, 4), time_limit=0.2)
+    assert time.monotonic() - begin < 9
+
+
+def test_a_limit_of_time_holds_while_operations_are_taken_apart(monkeypatch):
+    begin, now = progress.Compilation.begin, [0.0]
+
+    def late(self, name):
+        begin(self, name)
+        now[0] = 100.0 if name == "take apart" else 0.0
+
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(progress.Compilation, "begin", late)
+    with pytest.raises(smelt.Error, match="time_limit=50 seconds while taking its operations apart"):
+        smelt.torch.compile_module(nn.Linear(4, 3), torch.ones(2, 4), time_limit=50)
+
+
 @pytest.mark.parametrize("step", ("trace", "take apart", "import", "entries", "simplify", "fuse", "lower", "emit"))
 def test_any_step_can_be_interrupted(step, monkeypatch):
     begin = progress.Compilation.begin

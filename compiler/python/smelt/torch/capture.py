@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
-import threading
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Iterable, Iterator, Mapping, Optional
@@ -15,7 +14,7 @@ from torch.export.graph_signature import InputKind
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from ..errors import Error
-from ..progress import begin_step, current_compilation
+from ..progress import begin_step, check_limit
 from . import aten  # noqa: F401  (fills the table of rows)
 from .autograd_functions import stated_derivatives
 from .dynamic_dims import DynamicDims, refined, rounds, with_bounds
@@ -28,7 +27,7 @@ from .gradients import (
     recorded_modes,
     stop_without_grad,
 )
-from .process import named_parts, one_at_a_time, same_state, unchanged
+from .process import named_parts, one_at_a_time, replaced, same_state, unchanged
 from .registry import COMPLEX_ROWS, ROWS
 from .splits import Splits
 from .value_checks import ValueChecks
@@ -251,7 +250,7 @@ class _Traced:
 
         @functools.wraps(forward)
         def plain(*args: Any, **kwargs: Any) -> Any:
-            with _limited(), self._derivatives():
+            with self._derivatives():
                 outputs = _plain(forward(*args, **kwargs))
             self._note_gradients(outputs)
             return outputs
@@ -281,23 +280,15 @@ class _Traced:
             self.reached = [reached_by(x, parameters) if isinstance(x, torch.Tensor) else set() for x in leaves]
 
 
-@contextmanager
-def _limited() -> Iterator[None]:
-    """Checks the limit of time whenever a part of the module is called."""
-    running, thread = current_compilation(), threading.get_ident()
-    if running is None or running.limit is None:
-        yield
-        return
+def _limited_interpreters() -> Any:
+    """Checks the limit of time at every node that PyTorch traces anew."""
+    own = torch.fx.Interpreter.run_node
 
-    def check(*_: Any) -> None:
-        if threading.get_ident() == thread:
-            running.check()
+    def run_node(interpreter: torch.fx.Interpreter, node: torch.fx.Node) -> Any:
+        check_limit()
+        return own(interpreter, node)
 
-    handle = torch.nn.modules.module.register_module_forward_pre_hook(check)
-    try:
-        yield
-    finally:
-        handle.remove()
+    return replaced(torch.fx.Interpreter, "run_node", run_node)
 
 
 def _signature(names: Iterable[str]) -> inspect.Signature:
@@ -330,6 +321,7 @@ def _exported(
         try:
             return _export_once(module, arguments, shapes, training, defer), shapes
         except torch._dynamo.exc.UserError as problem:
+            _raise_own(problem)
             other = refined(str(problem), shapes)
             if (other is None and defer) or attempt == MOST_REFINEMENTS:
                 raise _cannot(module, problem) from problem
@@ -337,9 +329,8 @@ def _exported(
                 defer = True
             else:
                 shapes = with_bounds(shapes, str(problem)) or other
-        except Error:
-            raise
         except Exception as problem:
+            _raise_own(problem)
             if defer or not isinstance(problem, AssertionError):
                 raise _cannot(module, problem) from problem
             shapes, defer = asked, True  # PyTorch does not take a form of sizes that it has suggested
@@ -356,7 +347,8 @@ def _export_once(
         if training:
             stop_without_grad(program, _with_gradient(program))
         begin_step("take apart")
-        return _taken_apart(module, program), splits
+        with _limited_interpreters():
+            return _taken_apart(module, program), splits
 
 
 def _oblivious() -> Any:
@@ -372,12 +364,22 @@ def _taken_apart(module: torch.nn.Module, program: torch.export.ExportedProgram)
     except (torch._dynamo.exc.UserError, AssertionError):
         raise  # about sizes: the caller tries others
     except Exception as problem:
+        _raise_own(problem)
         if "_functorch" in program.graph_module.code:
             raise Error(
                 f"{type(module).__name__} uses transforms of torch.func (grad, vmap, ...), which torch.export does not "
                 "trace; torch.compile(model, backend=\"smelt\") takes them"
             ) from problem
         raise _cannot(module, problem) from problem
+
+
+def _raise_own(problem: BaseException) -> None:
+    """Raises an Error, such as that of the limit of time, or Ctrl-C, where PyTorch has put another exception around it."""
+    at: Optional[BaseException] = problem
+    while at is not None:
+        if isinstance(at, (Error, KeyboardInterrupt)):
+            raise at
+        at = at.__cause__ or at.__context__
 
 
 def _cannot(module: torch.nn.Module, problem: Exception) -> Error:

@@ -13,11 +13,14 @@ import torch
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
+from ..progress import check_limit
+
 
 class ValueChecks(TorchFunctionMode):
-    """Replaces these functions where they are called."""
+    """Replaces these functions where they are called. At each call of a function of PyTorch it looks at the limit of time."""
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        check_limit()
         return _WITHOUT_LOOK.get(function, function)(*args, **(kwargs or {}))
 
 
