@@ -129,9 +129,11 @@ class Compilation:
         self._step = ""
 
     def begin(self, step: str) -> None:
-        """Begins a step; throws Error where the limit of time has passed."""
-        self.check()
+        """Begins a step; throws Error where the limit of time has passed, with the step that took it."""
+        if self._step:
+            self.check()
         self._step = self._progress.step = STEPS.get(step, f"pass {step}")
+        self.check()
 
     def check(self) -> None:
         if self.limit is not None and time.monotonic() - self._begin > self.limit:
