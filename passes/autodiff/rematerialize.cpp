@@ -117,7 +117,7 @@ class Rematerializer {
       if (used_otherwise(softmax)) continue;
       for (Node* probability : softmax.probabilities)
         if (!is_late(probability))
-          stand_ins_[probability->result()] = probability_from_statistic(emit_, softmax, *place);
+          stand_ins_[probability->result()] = probability_from_statistics(emit_, softmax, *place);
     }
     mark_new_nodes();
   }

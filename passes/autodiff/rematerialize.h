@@ -7,7 +7,7 @@
 // again; parameters, inputs and states cost nothing. A value that forward itself reads again behind further
 // matmuls, such as a residual stream, is not computed again, since that would take the whole stream before
 // it. Of equally cheap cuts the one that computes least again is taken, and one that keeps what is in memory
-// anyway. Probabilities come from the stored statistic of their row (softmax_statistic.h).
+// anyway. Probabilities come from the stored statistics of their row (softmax_statistic.h).
 //
 // A policy with a price (recompute_policy.h) also lets the rest be computed again, for as many bytes as the
 // time is worth that it takes (ir/analysis/node_seconds.h): the cut is then the cheapest sum of both. The

@@ -112,13 +112,12 @@ bool pair_max_sumexp(ReductionContext& context, Node& node) {
   return true;
 }
 
-// ---- exp(x - m) / s from one statistic
+// ---- exp(x - m) / s from two statistics
 
 namespace {
 
-/// sum(q y) becomes sum(q y) / sum(q). The second sum is 1 but for what rounding took from the stored
-/// statistic, and that is common to a row: without it the gradients of scores would not add up to zero along
-/// a row.
+/// sum(q y) becomes sum(q y) / sum(q). The second sum is 1 but for the rounding of the stored log, which is
+/// common to a row: without it the gradients of scores would not add up to zero along a row.
 void normalise_means(ReductionContext& context, Value* q, const RowSpace& space) {
   std::vector<Node*> means;
   for (Node* product : q->users())
@@ -145,7 +144,7 @@ bool read_log_sum_exp(ReductionContext& context, Node& node) {
     for (Node* user : probability->result()->users())
       if (backward(*user)) place = in_backward(*probability) ? probability : user;
     if (!place || is_matched(probability->result(), in_backward)) continue;
-    Value* q = probability_from_statistic(context.emit, softmax, *place);
+    Value* q = probability_from_statistics(context.emit, softmax, *place);
     context.graph.replace_uses_if(probability->result(), q, backward);
     normalise_means(context, q, softmax.space);
     context.record(ReductionRule::log_sum_exp, *probability);

@@ -13,7 +13,7 @@ constexpr std::string_view kNames[] = {"share", "hoist",  "constant_row",    "ze
 
 using Rule = bool (*)(ReductionContext&, Node&);
 // In this order, again from the start until nothing changes: sums that vanish go before their kernels are
-// touched, and probabilities change to the stored statistic last.
+// touched, and probabilities change to the stored statistics last.
 constexpr Rule kRules[] = {share_statistic, hoist_broadcast, sum_constant_row,
                            drop_zero_sum,   pair_max_sumexp, shift_mean,
                            split_linear,    collect_terms,   read_log_sum_exp};

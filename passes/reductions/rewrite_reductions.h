@@ -11,8 +11,8 @@
 //   linear           sum (s f + g) = s sum f + sum g where s waits for another sum over the row
 //   centred_squares  sum (u - s)^2 = max(sum u^2 - (sum u)^2 / n, 0) + n (s - sum u / n)^2, u shifted
 //   collect          s f + t f = (s + t) f for row values s, t
-//   log_sum_exp      exp(x - m) / s in backward reads one statistic, (m - c) + log s, c a shift that x itself
-//   gives
+//   log_sum_exp      exp(x - m) / s in backward is exp((x - m) - log s), which reads two stored values per
+//   row
 //
 // No rule knows a norm or a criterion. Contract: values stay the same but for rounding, which does not grow:
 // a varying factor x - s is taken apart only after both parts are shifted by the row's sample. Every

@@ -52,20 +52,14 @@ Softmax find_softmax(Node& pair) {
   return softmax;
 }
 
-/// The shift of scores is their first one: of a few, one is sooner a mask, and a row of masks has no level.
-Value* probability_from_statistic(RowEmitter& emit, const Softmax& softmax, Node& place) {
-  const RowSpace& space = softmax.space;
+Value* probability_from_statistics(RowEmitter& emit, const Softmax& softmax, Node& place) {
   Value *x = softmax.pair->operand(0), *most = softmax.pair->result(0);
-  const bool shifted = emit.is_shifted(x, space);
-  const auto level = [&] { return emit.shift(emit.reduce(ReduceOp::first, x, space)->result()); };
   emit.at(softmax.pair);
   Value* log = emit.pointwise(ScalarOp::log, {softmax.pair->result(1)});
-  Value* statistic = emit.add(shifted ? most : emit.sub(most, level()), log);
   emit.at(&place);
   emit.anchor(true);
-  Value* scores = shifted ? x : emit.sub(x, emit.along(level(), space));
-  Value* exponent = emit.sub(scores, emit.along(statistic, space));
-  Value* q = emit.pointwise(ScalarOp::exp, {exponent});
+  Value* below = emit.sub(x, emit.along(most, softmax.space));
+  Value* q = emit.pointwise(ScalarOp::exp, {emit.sub(below, emit.along(log, softmax.space))});
   emit.anchor(false);
   return q;
 }

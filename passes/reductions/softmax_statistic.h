@@ -1,5 +1,5 @@
 // A softmax as max_sumexp leaves it: m, s = max_sumexp x, then exp(x - m) / s; and how backward computes it
-// from one stored statistic per row.
+// from the two stored statistics of each row.
 #pragma once
 
 #include <vector>
@@ -19,9 +19,9 @@ Softmax find_softmax(Node& pair);
 /// Whether backward uses the pieces for anything but probabilities.
 bool used_otherwise(const Softmax& softmax);
 
-/// exp((x - c) - ((m - c) + log s)) for use at `place`, in its phase and anchored there. The statistic is
-/// computed in the forward phase; c, the row's shift, comes from x again: without it a common offset of the
-/// row would cost digits.
-Value* probability_from_statistic(RowEmitter& emit, const Softmax& softmax, Node& place);
+/// Returns exp((x - m) - log s) for use at `place`, in its phase and anchored there. m and log s are values
+/// of the forward phase. They stay two numbers because the exact difference x - m has all digits of a
+/// probability, while their sum rounds to those of m.
+Value* probability_from_statistics(RowEmitter& emit, const Softmax& softmax, Node& place);
 
 }  // namespace smelt

@@ -156,7 +156,7 @@ TEST_F(TrainingProgram, DropoutIsDrawnTwiceAndNeverStored) {
 }
 
 /// Of the values between two gemms of attention only the scores live on into backward: the probabilities,
-/// with dropout or without, are computed again from one statistic a row.
+/// with dropout or without, are computed again from two statistics per row.
 TEST_F(TrainingProgram, AttentionKeepsScoresOnly) {
   const Dim row = round_up(Dim::symbol("T"), 4);
   const Dim scores = row * spec().decoder.heads * Dim::symbol("B") * Dim::symbol("T");

@@ -87,8 +87,8 @@ graph @g(%x: f32[B,33], %w: f32[33,33]) {
   EXPECT_FALSE(rewrite_reductions(*module->graphs[0], {})) << print(*module);
 }
 
-/// Backward reads `largest` and `sum` of a softmax's rows through one statistic.
-TEST(RewriteReductionsDetail, BackwardOfSoftmaxReadsOneStatistic) {
+/// The largest score of a row, and the log of its sum: their sum would round to the digits of the former.
+TEST(RewriteReductionsDetail, BackwardOfSoftmaxReadsTwoStatistics) {
   const Case softmax{"softmax", "%y = softmax %x : f32[B,T,C]\n"};
   const auto module = primitives_of(softmax, 31);
   Graph& graph = *module->graphs[0];
@@ -98,10 +98,24 @@ TEST(RewriteReductionsDetail, BackwardOfSoftmaxReadsOneStatistic) {
     for (const Value* operand : node->operands())
       if (in_backward(*node) && !in_backward(*operand->node()) && operand->rank() == 2)
         statistics.insert(operand);
-  EXPECT_EQ(statistics.size(), 1u) << print(graph);
+  EXPECT_EQ(statistics.size(), 2u) << print(graph);
 }
 
-/// A row of masked scores first: the shift must not take the mask for the row's level.
+/// Two equal largest scores far above the others have the probability 1/2 each, in backward as in forward.
+TEST(RewriteReductionsDetail, EqualLargestScoresShareTheProbability) {
+  const auto before = primitives_of({"softmax", "%y = softmax %x : f32[B,T,C]\n"}, 33);
+  const auto after = before->clone();
+  rewrite_reductions(*after->graphs[0], {});
+  for (double largest : {300.0, 1e4, 1e7, 1e10, 1e30}) {
+    const EvaluateOptions options = sizes(2, 3, true);
+    Tensors inputs = data_of(*before->graphs[0], 33, options, 0, 3);
+    std::vector<double>& x = inputs.at("x").data;
+    for (size_t i = 0; i + 7 < x.size(); i += 33) x[i + 2] = x[i + 7] = largest;
+    expect_as_exact(*before->graphs[0], *after->graphs[0], inputs, options);
+  }
+}
+
+/// A row of masked scores first: they must not become the level of the row.
 TEST(RewriteReductionsDetail, MaskedFirstElementsKeepDigits) {
   for (double mask : {-1e30, -std::numeric_limits<double>::infinity(), -10000.0}) {
     const auto before = primitives_of({"softmax", "%y = softmax %x : f32[B,T,C]\n"}, 33);
