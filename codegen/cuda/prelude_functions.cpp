@@ -173,7 +173,7 @@ constexpr std::string_view kCombineMaxSumexp = R"(
 template <bool fast>
 SM void sm_combine_max_sumexp(float& m, float& s, float m2, float s2) {
   const float top = sm_max(m, m2), base = fabsf(top) == sm_infinity() ? 0.0f : top;
-  s = __fadd_rn(__fmul_rn(s, sm_exp<fast>(m - base)), __fmul_rn(s2, sm_exp<fast>(m2 - base)));
+  s = __fadd_rn(__fmul_rn(s, sm_exp<fast>(m - base)), __fmul_rn(s2, sm_exp<fast>(__fsub_rn(m2, base))));
   m = top;
 }
 )";
@@ -200,7 +200,7 @@ SM void sm_combine_vector_max_sumexp(float& m, float& s, const float (&x)[V]) {
   for (int i = 0; i < V; ++i) top = fmaxf(top, x[i]);
   const float base = fabsf(top) == sm_infinity() ? 0.0f : top;
 #pragma unroll
-  for (int i = 0; i < V; ++i) sum += sm_exp<fast>(x[i] - base);
+  for (int i = 0; i < V; ++i) sum += sm_exp<fast>(__fsub_rn(x[i], base));
   s = s * sm_exp<fast>(m - base) + sum;
   m = top;
 }
@@ -214,7 +214,7 @@ SM float sm_sum_exponentials(float& m, float& s, float (&x)[K][V]) {
   for (int i = 0; i < K * V; ++i) m = fmaxf(m, x[i / V][i % V]);
   const float base = fabsf(m) == sm_infinity() ? 0.0f : m;
 #pragma unroll
-  for (int i = 0; i < K * V; ++i) s += x[i / V][i % V] = sm_exp<fast>(x[i / V][i % V] - base);
+  for (int i = 0; i < K * V; ++i) s += x[i / V][i % V] = sm_exp<fast>(__fsub_rn(x[i / V][i % V], base));
   return base;
 }
 )";

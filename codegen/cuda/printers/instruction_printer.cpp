@@ -1,6 +1,7 @@
 #include "codegen/cuda/printers/instruction_printer.h"
 
 #include "codegen/cuda/prelude.h"
+#include "codegen/kernel_passes/exact_differences.h"
 #include "codegen/kernel_passes/keep_exponentials.h"
 
 namespace smelt {
@@ -66,6 +67,8 @@ void InstructionPrinter::print_scalar(int id) {
   if (x.form == Form::inverse) return define_real(fmt::format("{} * inverse{}", text(0), x.operands[1]));
   if (x.form == Form::scaled_inverse)
     return define_real(fmt::format("{0} * inverse{1} * unit_of_inverse{1}", text(0), x.operands[1]));
+  if (subtracts_statistic(c_.kernel, c_.shape, id))
+    return define_real(fmt::format("__fsub_rn({}, {})", text(0), text(1)));
   std::vector<CudaValue> operands;
   for (int operand : x.operands) operands.push_back(c_.value_of(operand));
   const CudaValue value = cuda_apply(x.scalar_op, operands, x.form != Form::plain);

@@ -32,6 +32,10 @@ void ExponentialEmitter::begin_tile(const Accumulator& accumulator) {
   b.CreateStore(llvm::ConstantFP::getInfinity(lanes(), true), accumulator.state[0]);
 }
 
+V ExponentialEmitter::is_infinity(V maximum) {
+  return b.CreateFCmpOEQ(maximum, llvm::ConstantFP::getInfinity(maximum->getType()));
+}
+
 /// A NaN is no maximum yet: it reaches the sum, and by that the result.
 void ExponentialEmitter::add(const Accumulator& accumulator, V x) {
   V place = element_pointer(accumulator.exponentials, c_.place.lanes.first);
@@ -51,7 +55,9 @@ void ExponentialEmitter::finish_tile(const BlockNest& nest, const Accumulator& a
   if (exponentials.scales != nullptr) b.CreateStore(maximum, scale_pointer(exponentials, first));
   prefetches_.find(nest);
   V tile_sum = sum_of_tile(exponentials, against, first, limit);
-  V scale = c_.math.widen(c_.math.exp(b.CreateFSub(old, against)), c_.width);
+  V factor =
+      b.CreateSelect(is_infinity(maximum), c_.math.constant(old, 1), c_.math.exp(b.CreateFSub(old, against)));
+  V scale = c_.math.widen(factor, c_.width);
   V scaled = b.CreateFMul(b.CreateLoad(lanes(), accumulator.state[1]), scale);
   b.CreateStore(b.CreateFAdd(scaled, b.CreateLoad(lanes(), tile_sum)), accumulator.state[1]);
 }
@@ -71,12 +77,12 @@ V ExponentialEmitter::sum_of_tile(const Exponentials& exponentials, V against, V
   return sum;
 }
 
+/// The sum of a row with +infinity is infinite here, and NaN only where an element is.
 Reducer::State ExponentialEmitter::finish(const Accumulator& accumulator) {
   V sums = b.CreateLoad(lanes(), accumulator.state[1]);
   V maximum = b.CreateLoad(b.getFloatTy(), accumulator.exponentials.maximum);
   V sum = Reducer(b, c_.math, ReduceOp::add).across({sums})[0];
-  V most = b.CreateSelect(b.CreateFCmpUNO(sum, sum), sum, maximum);
-  const Reducer::State state = {most, sum};
+  const Reducer::State state = {b.CreateSelect(b.CreateFCmpUNO(sum, sum), sum, maximum), sum};
   if (accumulator.exponentials.scales != nullptr) finish_scales(accumulator.exponentials, state[0]);
   return state;
 }
@@ -84,12 +90,11 @@ Reducer::State ExponentialEmitter::finish(const Accumulator& accumulator) {
 /// exp(x - m) = exp(x - a tile's maximum) exp(that - m); a NaN in m reaches every element. Where m is
 /// +infinity the scale is 0: finite elements become 0, infinite ones NaN.
 void ExponentialEmitter::finish_scales(const Exponentials& exponentials, V maximum) {
-  V is_infinite = b.CreateFCmpOEQ(maximum, llvm::ConstantFP::getInfinity(b.getFloatTy()));
   emit_loop(b, c_.place.row_begin, c_.place.row_end, c_.tile, [&](V first) {
     V place = scale_pointer(exponentials, first);
     V above = b.CreateFSub(b.CreateLoad(b.getFloatTy(), place), maximum);
-    V scale = b.CreateSelect(is_infinite, llvm::ConstantFP::get(b.getFloatTy(), 0), c_.math.exp(above));
-    b.CreateStore(scale, place);
+    b.CreateStore(b.CreateSelect(is_infinity(maximum), c_.math.constant(maximum, 0), c_.math.exp(above)),
+                  place);
   });
 }
 

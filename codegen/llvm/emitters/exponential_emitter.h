@@ -35,6 +35,7 @@ class ExponentialEmitter {
   V element_pointer(const Exponentials& exponentials, V column);
   V scale_pointer(const Exponentials& exponentials, V column);
   bool is_kept(int reduction) const;
+  V is_infinity(V maximum);
   llvm::Type* lanes() { return lanes_of(b.getFloatTy(), c_.width); }
 
   KernelContext& c_;

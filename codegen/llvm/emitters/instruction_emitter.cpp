@@ -1,5 +1,6 @@
 #include "codegen/llvm/emitters/instruction_emitter.h"
 
+#include "codegen/kernel_passes/exact_differences.h"
 #include "codegen/llvm/emitters/value_naming.h"
 #include "runtime/error.h"
 
@@ -67,6 +68,8 @@ V InstructionEmitter::scalar(int id) {
   const Instruction& x = c_.instruction(id);
   llvm::SmallVector<V, 3> operands;
   for (int operand : x.operands) operands.push_back(values_.value_of(operand));
+  const llvm::IRBuilderBase::FastMathFlagGuard guard(c_.b);
+  if (subtracts_statistic(c_.kernel, c_.shape, id)) c_.b.setFastMathFlags({});
   return c_.math.apply(x.scalar_op, operands);
 }
 
