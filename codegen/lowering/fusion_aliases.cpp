@@ -38,9 +38,26 @@ bool is_of_row(const Kernel& kernel, const Access& access) {
   return columns;
 }
 
+/// Whether a loop of the block that stores an output writes each element again and again, as that over the
+/// reduced axes does to a value that does not move along them: from the second time on it would read what it
+/// has written.
+bool is_written_again(const Kernel& kernel, const Access& place, int output) {
+  const auto stores = [&](int number) { return is_store_to(kernel.instructions[number], output); };
+  const auto block = llvm::find_if(
+      kernel.blocks, [&](const KernelBlock& b) { return llvm::any_of(b.instructions, stores); });
+  if (block == kernel.blocks.end() || block->scope == KernelBlock::Scope::row) return false;
+  const bool reduced = block->scope == KernelBlock::Scope::reduced;
+  for (size_t i = 0; i < kernel.axes.size(); ++i) {
+    const KernelAxis& axis = kernel.axes[i];
+    const bool loops = axis.kind == AxisKind::column || (reduced && axis.kind == AxisKind::reduced);
+    if (loops && place.strides[i].is_zero() && !axis.extent.is_one()) return true;
+  }
+  return false;
+}
+
 bool reads_before_it_writes(const Kernel& kernel, int input, int output) {
   const Access place = place_of(kernel, output);
-  if (place.computed >= 0) return false;
+  if (place.computed >= 0 || is_written_again(kernel, place, output)) return false;
   const bool of_row = is_of_row(kernel, place);
   bool written = false, others_may_read = false;
   for (const KernelBlock& block : kernel.blocks)
