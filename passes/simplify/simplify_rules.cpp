@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "ir/analysis/integer_ranges.h"
+#include "ir/evaluate/rounding.h"
 #include "ir/evaluate/whole_numbers.h"
 #include "ir/matmul_spec.h"
 #include "llvm/ADT/STLExtras.h"
@@ -35,11 +36,14 @@ Value* convert_of_convert(GraphBuilder& b, const Node& node) {
   return b.convert(inner->operand(0), node.result()->dtype());
 }
 
-/// Numbers are kept in double and rounded where they are used; only conversions that may truncate stay.
+/// Numbers are kept in double and rounded where they are used, but for those of 16 bits, which another
+/// conversion may read. Conversions that may truncate stay.
 Value* converted_number(GraphBuilder& b, const Node& node) {
   const auto number = number_of(node.operand(0));
   const DType from = node.operand(0)->dtype(), to = node.result()->dtype();
   if (!number || (!is_float(to) && *number != std::trunc(*number))) return nullptr;
+  const bool narrows = is_float(to) && size_of(to) < size_of(DType::f32);
+  if (narrows && round_to(to, *number) != *number) return nullptr;
   if (is_float(to) || to == DType::boolean) return b.constant(*number, node.result()->type);
   const int64_t whole = converted_to_integer(from, to, *number);
   return is_double(whole) ? b.constant(static_cast<double>(whole), node.result()->type) : nullptr;
