@@ -66,17 +66,38 @@ std::vector<MeanUse> mean_uses(ReductionContext& context, Node& sum, const RowSp
   return uses;
 }
 
+/// Whether every reader of the value is one of `readers`.
+bool is_read_by(const Graph& graph, const Value& value, llvm::ArrayRef<Node*> readers) {
+  return !graph.is_output(&value) &&
+         llvm::all_of(value.users(), [&](Node* user) { return llvm::is_contained(readers, user); });
+}
+
+/// Whether the sum, or the mean, is read by anything but the differences.
+bool is_read_otherwise(const Graph& graph, const Node& sum, llvm::ArrayRef<MeanUse> uses) {
+  std::vector<Node*> means;
+  for (const MeanUse& use : uses) {
+    means.push_back(use.scaled);
+    for (Node* row : use.scaled->result()->users())
+      if (!is_read_by(graph, *row->result(), use.differences)) return true;
+    if (graph.is_output(use.scaled->result())) return true;
+  }
+  return !is_read_by(graph, *sum.result(), means);
+}
+
 }  // namespace
 
+/// Deviations in a row with an infinity are NaN with any shift, but its sum is not: where that is read, an
+/// infinite sample is no shift.
 bool shift_mean(ReductionContext& context, Node& node) {
   if (!node.is(ReduceOp::add) || !is_float(node.result()->dtype())) return false;
   const RowSpace space = row_space(node);
   Value* x = node.operand(0);
   if (context.emit.is_shifted(x, space)) return false;
   const std::vector<MeanUse> uses = mean_uses(context, node, space);
-  if (uses.empty()) return false;
+  if (uses.empty() || context.may_be_empty(space)) return false;
   RowEmitter& emit = context.emit;
   Value* first = emit.sample(x, space);
+  if (is_read_otherwise(context.graph, node, uses)) first = emit.if_finite(first);
   Value* shifted = emit.sub(x, emit.along(first, space));
   Value* sum = emit.sum(shifted, space);
   for (const MeanUse& use : uses) {
@@ -156,6 +177,7 @@ class SumOfForm {
 bool split_linear(ReductionContext& context, Node& node) {
   if (!node.is(ReduceOp::add) || !is_float(node.result()->dtype())) return false;
   const RowSpace space = row_space(node);
+  if (context.may_be_empty(space)) return false;
   SweepLevels& levels = context.levels(space);
   const SweepLevels::Key place = levels.of(node.operand(0));
   const auto depends = [&](Value* value) { return levels.depends(value, place); };

@@ -74,6 +74,7 @@ bool hoist_broadcast(ReductionContext& context, Node& node) {
 bool sum_constant_row(ReductionContext& context, Node& node) {
   if (!node.is(ReduceOp::add) || splat(node.operand(0))) return false;
   const RowSpace space = row_space(node);
+  if (context.may_be_empty(space)) return false;
   Node* row = row_broadcast(node.operand(0), space);
   if (!row) return false;
   Value* sum = context.emit.times_count(context.emit.row_value(row, space), space);

@@ -17,6 +17,9 @@ class ReductionContext {
 
   SweepLevels& levels(const RowSpace& space);
   RowAlgebra& algebra(const RowSpace& space) { return analyses(space).algebra; }
+  /// Whether rows may have no elements at some sizes: there is nothing to sample, and 0 times infinity is
+  /// NaN.
+  bool may_be_empty(const RowSpace& space) const;
   void record(ReductionRule rule, const Node& node);
   /// Replaces the value everywhere; zeros spread to its users.
   void replace(Value* from, Value* to);

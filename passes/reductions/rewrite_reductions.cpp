@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "ir/analysis/integer_ranges.h"
 #include "llvm/ADT/STLExtras.h"
 #include "passes/reductions/reduction_rules.h"
 
@@ -68,6 +69,12 @@ bool rewrite_reductions(Graph& graph, const RewriteReductionsOptions& options) {
 }
 
 // ---- ReductionContext
+
+bool ReductionContext::may_be_empty(const RowSpace& space) const {
+  return llvm::any_of(space.axes, [&](int64_t axis) {
+    return !is_never_zero(space.shape[static_cast<size_t>(axis)], graph.module().symbols);
+  });
+}
 
 void ReductionContext::record(ReductionRule rule, const Node& node) {
   if (log_) log_->push_back({rule, node.describe()});

@@ -126,6 +126,12 @@ Value* RowEmitter::shift(Value* sample) {
   return pointwise(ScalarOp::select, {usable, sample, splat(0, sample->type)});
 }
 
+Value* RowEmitter::if_finite(Value* sample) {
+  Value* infinity = splat(std::numeric_limits<double>::infinity(), sample->type);
+  Value* usable = pointwise(ScalarOp::lt, {pointwise(ScalarOp::abs, {sample}), infinity});
+  return pointwise(ScalarOp::select, {usable, sample, splat(0, sample->type)});
+}
+
 bool RowEmitter::is_shifted(Value* value, const RowSpace& space) {
   const Node* node = value->node();
   if (!node->is(ScalarOp::sub)) return false;

@@ -46,6 +46,8 @@ class RowEmitter {
   /// it from a row and from the row's statistics keeps the digits that a common offset would cost.
   Value* shift(Value* value, const RowSpace& space) { return shift(sample(value, space)); }
   Value* shift(Value* sample);
+  /// The sample, or 0 where it is infinite or NaN.
+  Value* if_finite(Value* sample);
   /// value - shift(value).
   Value* shifted(Value* value, const RowSpace& space) {
     return is_shifted(value, space) ? value : sub(value, along(shift(value, space), space));
