@@ -146,7 +146,10 @@ void check_slice(const Node& node) {
   const Module& module = node.graph().module();
   const Dim begin = node.get(attr::begin);
   const auto axis = static_cast<size_t>(node.get(attr::axis));
-  const Dim left = node.operand(0)->shape()[axis] - begin - node.result()->shape()[axis];
+  const Dim length = node.result()->shape()[axis], left = node.operand(0)->shape()[axis] - begin - length;
+  if (const std::string sizes = sizes_below_zero(module.symbols, length); !sizes.empty())
+    fail("its length {} along axis {} is below 0 at {}: expected one of 0 or more at all sizes", length.str(),
+         axis, sizes);
   for (const Dim& side : {begin, left})
     if (!coordinates_in(module.mesh(), side).empty() && !is_never_negative(module, side))
       fail("[{}, {} + {}) may be outside dim {} of {} at some rank of the mesh {{{}}}", begin.str(),

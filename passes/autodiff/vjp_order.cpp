@@ -2,6 +2,7 @@
 // and sort.
 #include <algorithm>
 
+#include "ir/analysis/integer_ranges.h"
 #include "ir/windows.h"
 #include "llvm/ADT/STLExtras.h"
 #include "passes/autodiff/vjp.h"
@@ -51,7 +52,13 @@ Forward::Tangents forward_scatter(const Forward& f) {
 
 namespace {
 
-/// The windows' elements [from, from + count) one window after the other, with zeros up to the next one's.
+/// Whether there is a window at all sizes.
+bool is_never_empty(const Value& windows, int64_t axis) {
+  return is_never_zero(windows.shape()[static_cast<size_t>(axis)], windows.node()->graph().module().symbols);
+}
+
+/// The windows' elements [from, from + count) one window after the other, with zeros up to the next one's;
+/// behind the last window too where there may be none.
 Value* side_by_side(GraphBuilder& b, Value* g, const Windows& w, int64_t from, int64_t count) {
   Value* part = b.slice(g, w.axis + 1, from, count);
   if (count < w.step) {
@@ -64,11 +71,13 @@ Value* side_by_side(GraphBuilder& b, Value* g, const Windows& w, int64_t from, i
   shape[static_cast<size_t>(w.axis)] = windows * w.step;
   shape.erase(shape.begin() + w.axis + 1);
   part = b.reshape(part, shape);
-  return count == w.step ? part : b.slice(part, w.axis, 0, (windows - 1) * w.step + count);
+  if (count == w.step || !is_never_empty(*g, w.axis)) return part;
+  return b.slice(part, w.axis, 0, (windows - 1) * w.step + count);
 }
 
-/// `part` from `begin` on of so many elements along the axis, zeros elsewhere.
-Value* placed(GraphBuilder& b, Value* part, int64_t axis, const Dim& begin, const Dim& elements) {
+/// `part` from `begin` on of so many elements along the axis, zeros elsewhere. What is beyond them is cut
+/// where the part may reach there.
+Value* placed(GraphBuilder& b, Value* part, int64_t axis, const Dim& begin, const Dim& elements, bool fits) {
   llvm::SmallVector<Value*, 3> pieces;
   const auto fill = [&](const Dim& length) {
     Type type = part->type;
@@ -78,8 +87,9 @@ Value* placed(GraphBuilder& b, Value* part, int64_t axis, const Dim& begin, cons
   const Dim length = part->shape()[static_cast<size_t>(axis)];
   fill(begin);
   pieces.push_back(part);
-  fill(elements - begin - length);
-  return b.concat(pieces, axis);
+  fill(fits ? elements - begin - length : elements);
+  Value* whole = b.concat(pieces, axis);
+  return fits ? whole : b.slice(whole, axis, 0, elements);
 }
 
 /// As many elements of each window as there are steps from one to the next lie apart, and are one addend. Of
@@ -89,7 +99,7 @@ Value* sum_of_parts(GraphBuilder& b, Value* g, const Windows& w, const Dim& elem
   Value* sum = nullptr;
   for (int64_t from = 0; from < w.size; from += apart) {
     Value* part = side_by_side(b, g, w, from, std::min(apart, w.size - from));
-    part = placed(b, part, w.axis, from * w.dilation, elements);
+    part = placed(b, part, w.axis, from * w.dilation, elements, is_never_empty(*g, w.axis));
     sum = sum ? b.add(sum, part) : part;
   }
   return sum;
