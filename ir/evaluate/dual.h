@@ -1,10 +1,12 @@
 // The functions that the `reference` column of scalar_ops.def is written in, over float, double and dual
-// numbers.
+// numbers; bounded numbers have those that reductions are written in.
 #pragma once
 
 #include <cmath>
 #include <concepts>
 #include <limits>
+
+#include "ir/evaluate/bounded.h"
 
 namespace smelt {
 

@@ -1,4 +1,4 @@
-// The inside of the evaluator: one function per primitive, over float, double or dual numbers.
+// The inside of the evaluator: one function per primitive, over float, double, dual or bounded numbers.
 #pragma once
 
 #include <functional>
@@ -110,9 +110,10 @@ S number_of_integer(const Node& node, int64_t x) {
 }
 
 /// Instantiates a template for every scalar that the evaluator runs over.
-#define SMELT_EVALUATE_ALL(function)                     \
-  template Arrays<float> function(const Call<float>&);   \
-  template Arrays<double> function(const Call<double>&); \
-  template Arrays<Dual<double>> function(const Call<Dual<double>>&);
+#define SMELT_EVALUATE_ALL(function)                                 \
+  template Arrays<float> function(const Call<float>&);               \
+  template Arrays<double> function(const Call<double>&);             \
+  template Arrays<Dual<double>> function(const Call<Dual<double>>&); \
+  template Arrays<Bounded> function(const Call<Bounded>&);
 
 }  // namespace smelt::evaluation

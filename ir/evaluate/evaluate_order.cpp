@@ -35,6 +35,22 @@ bool is_larger(const S& a, const S& b) {
   return x > y || (std::isnan(x) && !std::isnan(y));
 }
 
+/// Where float32 may have anything in a row, or may order it in another way.
+void bound_order(const Bounded* row, int64_t columns, const std::vector<int64_t>& order, Bounded* values,
+                 Bounded* indices, int64_t k) {
+  const bool wild = std::any_of(row, row + columns, [](const Bounded& x) { return x.is_wild(); });
+  const auto may_tie = [&](int64_t a, int64_t b) {
+    const double errors = row[a].error + row[b].error;
+    return errors > 0 && !(std::fabs(row[a].value - row[b].value) > errors);
+  };
+  for (int64_t i = 0; i < std::min(k, columns); ++i) {
+    if (wild) values[i].error = bounding::kWild;
+    const bool before = i > 0 && may_tie(order[i - 1], order[i]);
+    if (wild || before || (i + 1 < columns && may_tie(order[i], order[i + 1])))
+      indices[i].error = bounding::kWild;
+  }
+}
+
 }  // namespace
 
 template <typename S>
@@ -76,6 +92,8 @@ Arrays<S> evaluate_top_k(const Call<S>& call) {
       results[0].data[row * k + i] = inside ? from[order[i]] : math::lowest<S>();
       results[1].data[row * k + i] = S(static_cast<decltype(math::primal(S(0)))>(inside ? order[i] : -1));
     }
+    if constexpr (std::is_same_v<S, Bounded>)
+      bound_order(from, columns, order, &results[0].data[row * k], &results[1].data[row * k], k);
   }
   return results;
 }

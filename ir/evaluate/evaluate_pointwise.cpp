@@ -1,4 +1,5 @@
 // Leaves, pointwise operations, conversions and random numbers.
+#include "ir/evaluate/bounded_functions.h"
 #include "ir/evaluate/evaluate_ops.h"
 #include "ir/evaluate/rounding.h"
 #include "ir/evaluate/scalar_reference.h"
@@ -96,6 +97,13 @@ Array<S> map_reference(const Call<S>& call) {
   return call.zeros();
 }
 
+template <>
+Array<Bounded> map_reference(const Call<Bounded>& call) {
+  return map(call, [op = call.node.scalar_op](const Bounded& a, const Bounded& b, const Bounded& c) {
+    return apply_bounded(op, a, b, c);
+  });
+}
+
 template <typename S>
 S converted(DType type, bool round, const S& x) {
   return round ? S(static_cast<decltype(math::primal(x))>(round_to(type, math::primal(x)))) : x;
@@ -107,14 +115,31 @@ Dual<double> converted(DType type, bool round, const Dual<double>& x) {
   return {converted(type, round, x.value), x.tangent};
 }
 
+/// Rounded alike at both ends of the bound, or not.
+template <>
+Bounded converted(DType type, bool round, const Bounded& x) {
+  if (!round || size_of(type) >= size_of(DType::f32)) return x;
+  return bounding::unary([type](double value) { return round_to(type, value); }, x, 0);
+}
+
+/// The result of what knows values alone, such as arithmetic on integers.
+template <typename S>
+S of_values(const S& result, std::initializer_list<S> operands) {
+  if constexpr (std::is_same_v<S, Bounded>)
+    if (std::ranges::any_of(operands, [](const S& x) { return x.error > 0; }))
+      return {result.value, bounding::kWild};
+  return result;
+}
+
 /// An operand's elements as elements of an integer type or as flags.
 template <typename S>
 void convert_to_whole(const Node& node, Array<S>& array) {
   const DType from = node.operand(0)->dtype(), to = node.result()->dtype();
   for (S& x : array.data) {
     const double value = math::primal(x);
-    x = to == DType::boolean ? S(math::truth(x) ? 1.0 : 0.0)
-                             : number_of_integer<S>(node, converted_to_integer(from, to, value));
+    x = of_values(to == DType::boolean ? S(math::truth(x) ? 1.0 : 0.0)
+                                       : number_of_integer<S>(node, converted_to_integer(from, to, value)),
+                  {x});
   }
 }
 
@@ -125,7 +150,7 @@ Array<S> map_whole(const Call<S>& call) {
   const DType type = node.result()->dtype();
   return map(call, [&](const S& a, const S& b, const S&) {
     const std::array<double, 3> operands{math::primal(a), math::primal(b), 0};
-    return number_of_integer<S>(node, *whole_result(node.scalar_op, type, operands));
+    return of_values(number_of_integer<S>(node, *whole_result(node.scalar_op, type, operands)), {a, b});
   });
 }
 
@@ -152,6 +177,7 @@ Array<S> stored(const Call<S>& call, Array<S> result) {
 template Array<float> stored(const Call<float>&, Array<float>);
 template Array<double> stored(const Call<double>&, Array<double>);
 template Array<Dual<double>> stored(const Call<Dual<double>>&, Array<Dual<double>>);
+template Array<Bounded> stored(const Call<Bounded>&, Array<Bounded>);
 
 template <typename S>
 static Array<S> stochastic(const Call<S>& call) {
@@ -159,7 +185,8 @@ static Array<S> stochastic(const Call<S>& call) {
   for (size_t i = 0; i < result.data.size(); ++i) {
     const auto bits = static_cast<uint32_t>(math::primal(call.operand(1).data[i]));
     const double rounded = round_stochastically(static_cast<float>(math::primal(result.data[i])), bits);
-    if (call.options.round) result.data[i] = S(static_cast<decltype(math::primal(S(0)))>(rounded));
+    if (call.options.round)
+      result.data[i] = of_values(S(static_cast<decltype(math::primal(S(0)))>(rounded)), {result.data[i]});
   }
   return result;
 }

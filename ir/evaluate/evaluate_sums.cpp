@@ -1,6 +1,7 @@
 // Reductions and matmul.
 #include <algorithm>
 
+#include "ir/evaluate/bounded_functions.h"
 #include "ir/evaluate/evaluate_ops.h"
 #include "ir/evaluate/reduction.h"
 #include "ir/matmul_spec.h"
@@ -23,6 +24,27 @@ struct ReductionPlan {
     reduced = offsets(sizes[1], steps[1]);
   }
 };
+
+/// The elements of a row, from `row` on.
+std::vector<Bounded> elements(const Bounded* row, const std::vector<int64_t>& places) {
+  std::vector<Bounded> values;
+  for (const int64_t at : places) values.push_back(row[at]);
+  return values;
+}
+
+/// What reduce() does, with bounds for every order of the elements.
+Arrays<Bounded> reduce_bounded(const Call<Bounded>& call) {
+  const Array<Bounded>& x = call.operand(0);
+  const ReductionPlan plan(x.shape, call.node.get(attr::axes));
+  Arrays<Bounded> results;
+  for (size_t i = 0; i < call.shapes.size(); ++i) results.push_back(call.zeros(i));
+  for (size_t i = 0; i < plan.kept.size(); ++i) {
+    const auto row =
+        reduce_bounded(call.node.reduce_op, elements(x.data.data() + plan.kept[i], plan.reduced));
+    for (size_t r = 0; r < results.size(); ++r) results[r].data[i] = row[r];
+  }
+  return results;
+}
 
 template <ReduceOp op, typename S>
 Arrays<S> reduce(const Call<S>& call) {
@@ -60,9 +82,7 @@ Arrays<S> sum_integers(const Call<S>& call) {
 }  // namespace
 
 template <typename S>
-Arrays<S> evaluate_reduce(const Call<S>& call) {
-  const DType type = call.node.result()->dtype();
-  if (call.node.is(ReduceOp::add) && !is_float(type) && type != DType::boolean) return sum_integers(call);
+static Arrays<S> reduce_elements(const Call<S>& call) {
   switch (call.node.reduce_op) {
 #define SMELT_REDUCE(name) \
   case ReduceOp::name:     \
@@ -71,6 +91,14 @@ Arrays<S> evaluate_reduce(const Call<S>& call) {
 #undef SMELT_REDUCE
   }
   return {};
+}
+static Arrays<Bounded> reduce_elements(const Call<Bounded>& call) { return reduce_bounded(call); }
+
+template <typename S>
+Arrays<S> evaluate_reduce(const Call<S>& call) {
+  const DType type = call.node.result()->dtype();
+  const bool is_whole = !is_float(type) && type != DType::boolean;
+  return call.node.is(ReduceOp::add) && is_whole ? sum_integers(call) : reduce_elements(call);
 }
 
 namespace {
@@ -140,6 +168,7 @@ struct Matmul {
 
   static void sum_row(const S* from, const std::vector<int64_t>& summed, const std::vector<S>& packed,
                       std::vector<S>& row) {
+    if constexpr (std::is_same_v<S, Bounded>) return sum_bounded(from, summed, packed, row);
     std::fill(row.begin(), row.end(), S(0));
     S* y = row.data();
     const size_t columns = row.size();
@@ -148,6 +177,14 @@ struct Matmul {
       const S* b_row = packed.data() + k * columns;
       for (size_t n = 0; n < columns; ++n) y[n] += factor * b_row[n];
     }
+  }
+
+  static void sum_bounded(const Bounded* from, const std::vector<int64_t>& summed,
+                          const std::vector<Bounded>& packed, std::vector<Bounded>& row) {
+    std::vector<bounding::Sum> sums(row.size());
+    for (size_t k = 0; k < summed.size(); ++k)
+      for (size_t n = 0; n < row.size(); ++n) sums[n].add(from[summed[k]] * packed[k * row.size() + n]);
+    std::ranges::transform(sums, row.begin(), &bounding::Sum::result);
   }
 };
 

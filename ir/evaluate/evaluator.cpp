@@ -17,12 +17,14 @@ Evaluation values(const Graph& graph, const Run<S>& run) {
   return result;
 }
 
-Evaluation tangents(const Graph& graph, const Run<Dual<double>>& run) {
+/// A field of each element, such as its tangent.
+template <typename S>
+Evaluation fields(const Graph& graph, const Run<S>& run, double S::* field) {
   Evaluation result;
   for (const Graph::Output& output : graph.outputs)
-    result.outputs[output.name] = tangents_of(run[output.value], output.value->dtype());
+    result.outputs[output.name] = field_of(run[output.value], output.value->dtype(), field);
   for (const auto& [name, written] : run.states())
-    result.states[name] = tangents_of(written.array, written.dtype);
+    result.states[name] = field_of(written.array, written.dtype, field);
   return result;
 }
 
@@ -46,7 +48,15 @@ DualEvaluation evaluate_dual(const Graph& graph, const Tensors& inputs, const Te
   const Arguments arguments{inputs, states, &tangent, options};
   Run<Dual<double>> run(graph, arguments);
   run.run();
-  return {values(graph, run), tangents(graph, run)};
+  return {values(graph, run), fields(graph, run, &Dual<double>::tangent)};
+}
+
+BoundedEvaluation evaluate_bounded(const Graph& graph, const Tensors& inputs, const Tensors& states,
+                                   const EvaluateOptions& options) {
+  const Arguments arguments{inputs, states, nullptr, options};
+  Run<Bounded> run(graph, arguments);
+  run.run();
+  return {values(graph, run), fields(graph, run, &Bounded::error)};
 }
 
 }  // namespace smelt

@@ -45,4 +45,12 @@ struct DualEvaluation {
 DualEvaluation evaluate_dual(const Graph& graph, const Tensors& inputs, const Tensors& states,
                              const Tensors& tangents, const EvaluateOptions& options);
 
+/// The values in float64, and for every element how far float32 may be from it, in whatever order it sums;
+/// infinite where it may give anything. Inputs and states are exact.
+struct BoundedEvaluation {
+  Evaluation value, error;
+};
+BoundedEvaluation evaluate_bounded(const Graph& graph, const Tensors& inputs, const Tensors& states,
+                                   const EvaluateOptions& options);
+
 }  // namespace smelt

@@ -45,9 +45,10 @@ Tensor values_of(const Array<S>& array, DType dtype) {
   return tensor;
 }
 
-inline Tensor tangents_of(const Array<Dual<double>>& array, DType dtype) {
+template <typename S>
+Tensor field_of(const Array<S>& array, DType dtype, double S::* field) {
   Tensor tensor{dtype, array.shape, {}};
-  for (const auto& x : array.data) tensor.data.push_back(x.tangent);
+  for (const S& x : array.data) tensor.data.push_back(x.*field);
   return tensor;
 }
 
@@ -88,6 +89,10 @@ class Run {
     Call<S> call{node, {}, {}, arguments_.options};
     for (const Value* operand : operands) call.operands.push_back(values_.at(operand));
     for (const Value* result : results) call.shapes.push_back(sizes(result->type));
+    for (size_t i = 0; i < call.shapes.size(); ++i)
+      if (std::ranges::any_of(call.shapes[i], [](int64_t size) { return size < 0; }))
+        fail("{}: {} has a size below 0, [{}]: expected symbols at which all are 0 or more", node.describe(),
+             str(results[i]->type), fmt::join(call.shapes[i], ","));
     Arrays<S> arrays = compute(call);
     for (size_t i = 0; i < arrays.size(); ++i) {
       if (arrays[i].shape != call.shapes[i])

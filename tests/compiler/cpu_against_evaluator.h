@@ -9,6 +9,7 @@
 #include <random>
 
 #include "compiler/compile.h"
+#include "ir/evaluate/bounded.h"
 #include "ir/evaluate/evaluator.h"
 #include "ir/text/text.h"
 #include "passes/simplify/decompose.h"
@@ -28,6 +29,8 @@ struct CpuCase {
   uint64_t seed = 1;
   Philox philox{.seed = 7, .step = 3, .micro_step = 0};
   Plan (*plan)(const Module&, const CompileOptions&) = compiled;
+  double relative =
+      0;  // of an output's root mean square: where a kernel keeps in f32 what the graph rounds to 16 bits
   bool specials = false;  // some elements are NaN, infinite, -0, below the normal numbers, or large
 };
 
@@ -147,82 +150,81 @@ inline bool rounds_to_half(const Graph& graph) {
   });
 }
 
-/// The same tensors, every number a rounding of float32 away.
-inline Tensors neighbours(const Tensors& tensors, std::mt19937_64& random) {
-  Tensors moved = tensors;
-  for (auto& [name, tensor] : moved)
-    if (tensor.dtype == DType::f32)
-      for (double& x : tensor.data) x = static_cast<float>(x * (1 + (random() % 3 - 1.0) * 0x1p-23));
-  return moved;
-}
-
-/// How far float32 is off at worst around these inputs. A sum that cancels may come out exact by chance.
-inline std::map<std::string, double> errors_nearby(const Graph& graph, const Tensors& inputs,
-                                                   const Tensors& states, EvaluateOptions evaluation) {
-  constexpr double kMostError = 1e-4;  // beyond, a number near an edge has been rounded over it
-  std::mt19937_64 random(1);
-  std::map<std::string, double> worst;
-  for (int round = 0; round < 8; ++round) {
-    const Tensors near = neighbours(inputs, random), near_states = neighbours(states, random);
-    evaluation.single = false;
-    const Tensors expected = evaluate(graph, near, near_states, evaluation).outputs;
-    evaluation.single = true;
-    const Tensors single = evaluate(graph, near, near_states, evaluation).outputs;
-    for (const auto& [name, reference] : expected)
-      if (const double error = relative_error(single.at(name), reference); error <= kMostError)
-        worst[name] = std::max(worst[name], error);
-  }
-  return worst;
-}
-
-/// An output or a state whose error is larger than that of float32 explains.
+/// An element of an output or a state that is further from float64 than the bound of its error allows.
 struct Difference {
   std::string name;
-  double error = 0, bound = 0;
+  double found = 0, expected = 0, bound = 0;
 };
 
-/// Compares every output with float64: within 1e-6, or within 4 times the evaluator's own error in float32,
-/// at these inputs or at others as near as roundings are; and states by the first two.
-inline std::vector<Difference> differences(const Module& module, const CpuCase& c,
-                                           CompileOptions options = {}) {
-  std::unique_ptr<Module> primitive = module.clone();
-  Graph& graph = *primitive->graphs.front();
-  Tensors inputs = random_inputs(graph, c.seed, c.symbols);  // composites say which ids are valid
-  decompose(graph, {});
-  Tensors states = random_states(graph, c.seed, c.symbols);
-  if (c.specials) put_specials(inputs, c.seed);
+/// Bounds are of first order, and count one rounding for each operation of the graph as it was written.
+inline constexpr double kSlack = 2;
+
+inline double root_mean_square(const Tensor& tensor) {
+  double squares = 0;
+  for (double x : tensor.data) squares += x * x;
+  return std::sqrt(squares / std::max<double>(1, static_cast<double>(tensor.data.size())));
+}
+
+/// The element that is furthest beyond its bound, if any is.
+inline void add_difference(std::vector<Difference>& found, const std::string& name, const Tensor& actual,
+                           const Tensor& expected, const Tensor& errors, double relative) {
+  if (actual.shape != expected.shape) return found.push_back({name + "'s shape", NAN, 0, 0});
+  const double more = relative > 0 ? relative * root_mean_square(expected) : 0;
+  Difference worst{name};
+  double most = 1;
+  for (size_t i = 0; i < expected.data.size(); ++i) {
+    const double bound = kSlack * errors.data[i] + more;
+    const double distance = bounding::distance(actual.data[i], expected.data[i]);
+    if (distance <= bound) continue;
+    const double times = bound > 0 ? distance / bound : std::numeric_limits<double>::infinity();
+    if (times <= most) continue;
+    most = times;
+    worst = {name, actual.data[i], expected.data[i], bound};
+  }
+  if (most > 1) found.push_back(worst);
+}
+
+/// Compares every element of outputs and states with float64, within the bound that is derived of it.
+/// `inputs` and `states` are rounded to float32 first.
+inline std::vector<Difference> differences_at(const Module& module, const CpuCase& c, Tensors inputs,
+                                              Tensors states, CompileOptions options = {}) {
+  const std::unique_ptr<Module> primitive = module.clone();
+  decompose(*primitive->graphs.front(), {});
   round_to_single(inputs);
   round_to_single(states);
-  EvaluateOptions evaluation{.symbols = c.symbols, .philox = c.philox, .round = true};
-  const double least = rounds_to_half(graph) ? 4e-3 : 1e-6;
-  const Evaluation expected = evaluate(graph, inputs, states, evaluation);
-  evaluation.single = true;
-  const Evaluation single = evaluate(graph, inputs, states, evaluation);
+  const BoundedEvaluation expected = evaluate_bounded(
+      *primitive->graphs.front(), inputs, states, {.symbols = c.symbols, .philox = c.philox, .round = true});
   options.mode = Mode::infer;
   Session session = cpu_session(c.plan(module, options));
   write_states(session, states);
   const Tensors actual = run_entry(session, session.plan().entries.front().name, c.philox, inputs);
   std::vector<Difference> found;
-  for (const auto& [name, reference] : expected.outputs) {
-    const double error = relative_error(actual.at(name), reference);
-    double bound = std::max(least, 4 * relative_error(single.outputs.at(name), reference));
-    if (!(error <= bound))
-      bound = std::max(bound, 4 * errors_nearby(graph, inputs, states, evaluation)[name]);
-    if (!(error <= bound)) found.push_back({name, error, bound});
-  }
-  for (const auto& [name, reference] : expected.states) {
-    const double error = relative_error(state_of(session, name), reference);
-    const double bound = std::max(least, 16 * relative_error(single.states.at(name), reference));
-    if (!(error <= bound)) found.push_back({"state " + name, error, bound});
-  }
+  for (const auto& [name, value] : expected.value.outputs)
+    add_difference(found, name, actual.at(name), value, expected.error.outputs.at(name), c.relative);
+  for (const auto& [name, value] : expected.value.states)
+    add_difference(found, "state " + name, state_of(session, name), value, expected.error.states.at(name),
+                   c.relative);
   return found;
 }
 
-inline void expect_cpu_matches(const Module& module, const CpuCase& c, const CompileOptions& options = {}) {
-  for (const Difference& found : differences(module, c, options))
-    ADD_FAILURE() << found.name << " is off by " << found.error << ", expected at most " << found.bound
-                  << "\n"
+/// The same at random inputs and states.
+inline std::vector<Difference> differences(const Module& module, const CpuCase& c,
+                                           const CompileOptions& options = {}) {
+  const Graph& graph = *module.graphs.front();
+  Tensors inputs = random_inputs(graph, c.seed, c.symbols);  // composites say which ids are valid
+  if (c.specials) put_specials(inputs, c.seed);
+  return differences_at(module, c, std::move(inputs), random_states(graph, c.seed, c.symbols), options);
+}
+
+inline void expect_none(const std::vector<Difference>& differences, const Module& module) {
+  for (const Difference& found : differences)
+    ADD_FAILURE() << found.name << " has " << found.found << ", expected " << found.expected << " within "
+                  << found.bound << "\n"
                   << print(module);
+}
+
+inline void expect_cpu_matches(const Module& module, const CpuCase& c, const CompileOptions& options = {}) {
+  expect_none(differences(module, c, options), module);
 }
 
 }  // namespace smelt::testing

@@ -1,0 +1,154 @@
+// Numbers with a bound on the error of float32: the evaluator over them derives, for every element, how far a
+// kernel may be from it. Errors are propagated through every operation from the values at the ends of the
+// operands' intervals, and each operation adds its own rounding. Sums are bounded for every order of their
+// terms.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+namespace smelt {
+
+/// A number of float64, and a bound on the distance of a number that float32 computes in its place. 0: they
+/// are equal. Infinity: float32 may give anything, as where a sum may overflow or an argument of a logarithm
+/// may be negative.
+struct Bounded {
+  double value = 0, error = 0;
+
+  Bounded() = default;
+  Bounded(double value, double error = 0) : value(value), error(error) {}  // NOLINT: numbers are constants
+
+  bool is_wild() const { return !(error < std::numeric_limits<double>::infinity()); }
+  bool is_nan() const { return std::isnan(value) && !is_wild(); }
+  /// Whether zero is within the bound, and other numbers are, too.
+  bool may_be_zero() const { return error > 0 && std::fabs(value) <= error; }
+
+  // Comparisons look at the values alone.
+  friend bool operator<(const Bounded& a, const Bounded& b) { return a.value < b.value; }
+  friend bool operator<=(const Bounded& a, const Bounded& b) { return a.value <= b.value; }
+  friend bool operator>(const Bounded& a, const Bounded& b) { return a.value > b.value; }
+  friend bool operator>=(const Bounded& a, const Bounded& b) { return a.value >= b.value; }
+  friend bool operator==(const Bounded& a, const Bounded& b) { return a.value == b.value; }
+  friend bool operator!=(const Bounded& a, const Bounded& b) { return a.value != b.value; }
+};
+
+namespace bounding {
+
+inline constexpr double kRounding = 0x1p-24;        // relative, of one operation
+inline constexpr double kLargest = 0x1.fffffep127;  // of float32
+inline constexpr double kLeastNormal = 0x1p-126;    // below, a kernel may give 0
+inline constexpr double kWild = std::numeric_limits<double>::infinity();
+inline constexpr double kFunctionRoundings = 4;  // of exp, tanh, ...: units of the last place
+
+/// How far apart two results are: 0 for equal infinities and for NaN twice.
+inline double distance(double a, double b) {
+  if (a == b || (std::isnan(a) && std::isnan(b))) return 0;
+  const double difference = std::fabs(a - b);
+  return std::isnan(difference) ? kWild : difference;
+}
+
+/// The result `value` of operands with errors that move it by `error`, after its own rounding.
+inline Bounded rounded(double value, double error, double roundings) {
+  if (!std::isfinite(value)) return {value, error > 0 ? kWild : 0};
+  error += roundings * kRounding * std::fabs(value);
+  if (std::fabs(value) < kLeastNormal && (value != 0 || error > 0) && roundings > 0) error += kLeastNormal;
+  return {value, std::fabs(value) + error > kLargest ? kWild : error};
+}
+
+/// f of operands, of which f is monotone in each within the bounds.
+template <typename F, size_t N>
+Bounded at_corners(F f, const std::array<Bounded, N>& operands, double roundings) {
+  std::array<double, N> numbers;
+  std::ranges::transform(operands, numbers.begin(), &Bounded::value);
+  const double value = f(numbers);
+  for (const Bounded& x : operands)
+    if (x.is_nan()) return std::isnan(value) ? Bounded{value} : rounded(value, 0, roundings);
+  for (const Bounded& x : operands)
+    if (x.is_wild()) return {value, kWild};
+  double error = 0;
+  for (unsigned corner = 0; corner < 1U << N; ++corner) {
+    for (size_t i = 0; i < N; ++i)
+      numbers[i] = operands[i].value + ((corner >> i & 1U) != 0 ? operands[i].error : -operands[i].error);
+    error = std::max(error, distance(f(numbers), value));
+  }
+  return rounded(value, error, roundings);
+}
+
+template <typename F>
+Bounded unary(F f, const Bounded& a, double roundings) {
+  return at_corners([&](const std::array<double, 1>& x) { return f(x[0]); }, std::array{a}, roundings);
+}
+template <typename F>
+Bounded binary(F f, const Bounded& a, const Bounded& b, double roundings) {
+  return at_corners([&](const std::array<double, 2>& x) { return f(x[0], x[1]); }, std::array{a, b},
+                    roundings);
+}
+
+/// A sum of any number of terms, for every order of adding them. Its error grows with the root of their
+/// number (Higham, Mary: A new approach to probabilistic rounding error analysis).
+class Sum {
+ public:
+  void add(const Bounded& x) {
+    if (x.value == 0 && x.error == 0) return;
+    value_ += x.value;
+    is_nan_ |= x.is_nan();
+    if (std::isinf(x.value) && !x.is_wild()) return;
+    error_ += x.error;
+    mass_ += std::fabs(x.value);
+    ++count_;
+  }
+  Bounded result() const {
+    if (is_nan_) return {std::numeric_limits<double>::quiet_NaN()};
+    if (!(mass_ + error_ < kLargest)) return {value_, kWild};
+    const double roundings = count_ > 1 ? 2 + std::sqrt(static_cast<double>(count_)) : 0;
+    return std::isfinite(value_) ? Bounded{value_, error_ + roundings * kRounding * mass_} : Bounded{value_};
+  }
+
+ private:
+  double value_ = 0, error_ = 0, mass_ = 0;
+  int64_t count_ = 0;
+  bool is_nan_ = false;
+};
+
+}  // namespace bounding
+
+inline Bounded operator-(const Bounded& a) { return {-a.value, a.error}; }
+/// One step of a sum, whose terms may come in another order: it rounds the terms, not only their sum.
+inline Bounded operator+(const Bounded& a, const Bounded& b) {
+  bounding::Sum sum;
+  sum.add(a);
+  sum.add(b);
+  return sum.result();
+}
+inline Bounded& operator+=(Bounded& a, const Bounded& b) { return a = a + b; }
+inline Bounded operator-(const Bounded& a, const Bounded& b) {
+  return bounding::binary([](double x, double y) { return x - y; }, a, b, 1);
+}
+inline Bounded operator*(const Bounded& a, const Bounded& b) {
+  return bounding::binary([](double x, double y) { return x * y; }, a, b, 1);
+}
+inline Bounded operator/(const Bounded& a, const Bounded& b) {
+  const Bounded quotient = bounding::binary([](double x, double y) { return x / y; }, a, b, 2);
+  return b.may_be_zero() && !quotient.is_nan() ? Bounded{quotient.value, bounding::kWild} : quotient;
+}
+
+namespace math {
+
+inline double primal(const Bounded& a) { return a.value; }
+inline Bounded maximum(const Bounded& a, const Bounded& b) {
+  return bounding::binary([](double x, double y) { return std::isnan(x) || x > y ? x : y; }, a, b, 0);
+}
+inline Bounded minimum(const Bounded& a, const Bounded& b) {
+  return bounding::binary([](double x, double y) { return std::isnan(x) || x < y ? x : y; }, a, b, 0);
+}
+inline Bounded exp(const Bounded& a) {
+  return bounding::unary([](double x) { return std::exp(x); }, a, bounding::kFunctionRoundings);
+}
+inline Bounded log(const Bounded& a) {
+  return bounding::unary([](double x) { return std::log(x); }, a, bounding::kFunctionRoundings);
+}
+
+}  // namespace math
+}  // namespace smelt

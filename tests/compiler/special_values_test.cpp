@@ -1,0 +1,116 @@
+// Special values and large numbers through whole plans on the CPU: every element is within the derived bound.
+#include "passes/autodiff/differentiate.h"
+#include "tests/compiler/cpu_against_evaluator.h"
+
+namespace smelt {
+namespace {
+
+using testing::differences_at, testing::expect_none;
+
+/// Rows whose largest elements are far above the others, some of them equal.
+const std::vector<double> kScores = {
+    1e10,  1.2345678e10, 1.2345678e10, 3,     1e7,   1.0000001e7, 1.0000003e7, 2,
+    1.7e8, 1.7e8,        1e3,          2,     3.3e9, 3.3e9,       3.3e9,       3.3e9,
+    -1e10, -1e10,        -2e10,        -1e10, 300,   301,         299.5,       0.25};
+
+/// A softmax of products, whose backward computes the products again, in a kernel of its own.
+std::unique_ptr<Module> softmax_of_products(const std::string& function) {
+  auto module = parse_module(R"(symbols B <= 8
+graph @g(%x: f32[B,4], %t: f32[B,4], %k: i32[B]) {
+  %c = constant {value = 0.3} : f32[B,4]
+  %y = mul %x, %c : f32[B,4]
+)" + function + R"(
+  %z = mul %p, %t : f32[B,4]
+  %loss = reduce add %z {axes = [0, 1]} : f32[]
+  return loss = %loss, p = %p
+})");
+  differentiate(*module->graphs[0], {"loss", {"x"}, 1});
+  return module;
+}
+
+TEST(SpecialValues, TheLargestScoreIsSubtractedExactly) {
+  for (const char* function : {"  %p = softmax %y : f32[B,4]", "  %p = log_softmax %y : f32[B,4]",
+                               "  %l = cross_entropy %y, %k {label_smoothing = 0.1} : f32[B]\n  %p = "
+                               "broadcast %l {axes = [0]} : f32[B,4]"}) {
+    const auto module = softmax_of_products(function);
+    const testing::CpuCase c{.symbols = {{"B", 6}}};
+    Tensors inputs = testing::random_inputs(*module->graphs[0], 5, c.symbols, 4);
+    inputs.at("x").data = kScores;
+    expect_none(differences_at(*module, c, inputs, {}), *module);
+  }
+}
+
+/// The deviation of a row with an infinity is NaN, its sum and its mean are not.
+TEST(SpecialValues, SumsBesideDeviationsKeepInfinities) {
+  const auto module = parse_module(R"(symbols B <= 8
+graph @g(%x: f32[B,9]) {
+  %sum = reduce add %x {axes = [1]} : f32[B]
+  %n = constant {value = 9.0} : f32[B]
+  %mean = div %sum, %n : f32[B]
+  %means = broadcast %mean {axes = [0]} : f32[B,9]
+  %d = sub %x, %means : f32[B,9]
+  %q = mul %d, %d : f32[B,9]
+  %square = reduce add %q {axes = [1]} : f32[B]
+  %deviation = sqrt %square : f32[B]
+  return sum = %sum, mean = %mean, deviation = %deviation
+})");
+  const testing::CpuCase c{.symbols = {{"B", 5}}};
+  Tensors inputs = testing::random_inputs(*module->graphs[0], 5, c.symbols, 4);
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  inputs.at("x").data[0] = -kInfinity;
+  inputs.at("x").data[9 + 5] = kInfinity;
+  inputs.at("x").data[18 + 2] = kInfinity, inputs.at("x").data[18 + 3] = -kInfinity;
+  expect_none(differences_at(*module, c, inputs, {}), *module);
+}
+
+/// The maximum that a softmax shares with another reader is an infinity where there is one, and NaN where
+/// there is NaN.
+TEST(SpecialValues, MaximaBesideASoftmaxKeepInfinities) {
+  const auto module = parse_module(R"(symbols B <= 8, T <= 800
+graph @g(%x: f32[B,T]) {
+  %m = reduce max %x {axes = [1]} : f32[B]
+  %p = softmax %x : f32[B,T]
+  return m = %m, p = %p
+})");
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  for (int64_t length : {3, 64, 700}) {
+    const testing::CpuCase c{.symbols = {{"B", 6}, {"T", length}}};
+    Tensors inputs = testing::random_inputs(*module->graphs[0], 5, c.symbols, 4);
+    const auto row = [&](int64_t i) { return inputs.at("x").data.data() + i * length; };
+    row(1)[1] = kInfinity;
+    row(2)[0] = NAN;
+    row(3)[0] = kInfinity, row(3)[length - 1] = NAN;
+    row(4)[length - 1] = -kInfinity;
+    std::fill_n(row(5), length, -kInfinity);
+    expect_none(differences_at(*module, c, inputs, {}), *module);
+  }
+}
+
+/// A row without elements has nothing that it could be shifted by.
+TEST(SpecialValues, RowsMayBeEmpty) {
+  const auto module = parse_module(R"(symbols T <= 8
+graph @g(%x: f32[T]) {
+  %y = slice %x {axis = 0, begin = 1} : f32[T - 1]
+  %p = log_softmax %y : f32[T - 1]
+  %s = reduce add %p {axes = [0]} : f32[]
+  return s = %s
+})");
+  for (int64_t length : {1, 2, 8}) testing::expect_cpu_matches(*module, {.symbols = {{"T", length}}});
+}
+
+/// There is no window where there is no element, and its gradient has no elements.
+TEST(SpecialValues, WindowsMayBeNone) {
+  const auto module = parse_module(R"(symbols T <= 8
+graph @g(%x: f32[T,2]) {
+  %y = slice %x {axis = 0, begin = 1} : f32[T - 1,2]
+  %z = mul %y, %y : f32[T - 1,2]
+  %w = windows %z {axis = 0, size = 2, step = 3} : f32[ceil_div(T - 2, 3),2,2]
+  %loss = reduce add %w {axes = [0, 1, 2]} : f32[]
+  return loss = %loss
+})");
+  differentiate(*module->graphs[0], {"loss", {"x"}, 1});
+  for (int64_t length : {1, 2, 3, 4, 8}) testing::expect_cpu_matches(*module, {.symbols = {{"T", length}}});
+}
+
+}  // namespace
+}  // namespace smelt

@@ -1,0 +1,93 @@
+// Bounds on the error of float32, derived with the values of float64.
+#include "ir/evaluate/bounded.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "ir/evaluate/bounded_functions.h"
+#include "tests/ir/evaluate/support.h"
+
+namespace smelt {
+namespace {
+
+using testing::Numbers, testing::vector;
+
+constexpr double kUnbounded = std::numeric_limits<double>::infinity(), kUnit = 0x1p-24;
+
+BoundedEvaluation with_bounds(std::string_view text, const Tensors& inputs) {
+  const auto module = parse_module(text);
+  EvaluateOptions options;
+  options.round = true;
+  return evaluate_bounded(*module->graphs.front(), inputs, {}, options);
+}
+Numbers errors_of(std::string_view text, const Tensors& inputs) {
+  return with_bounds(text, inputs).error.outputs.at("r").data;
+}
+
+TEST(Bounded, RoundsOncePerOperation) {
+  const Numbers errors =
+      errors_of("graph @g(%x: f32[2], %y: f32[2]) { %0 = add %x, %y : f32[2] return r = %0 }",
+                {{"x", vector({1, 1e10})}, {"y", vector({2, -1e10})}});
+  EXPECT_EQ(errors, (Numbers{3 * kUnit, 0}));  // exact inputs that cancel leave no error
+}
+
+TEST(Bounded, PropagatesErrorsByTheSlope) {
+  const Numbers errors = errors_of(R"(graph @g(%x: f32[1], %y: f32[1]) {
+  %0 = mul %x, %x : f32[1]
+  %1 = sub %0, %y : f32[1]
+  %2 = exp %1 : f32[1]
+  return r = %2
+})",
+                                   {{"x", vector({100})}, {"y", vector({10000})}});
+  EXPECT_NEAR(errors[0], 1e4 * kUnit + 4 * kUnit, 10 * kUnit);
+}
+
+TEST(Bounded, SumsHoldForEveryOrder) {
+  const Tensors inputs{{"x", vector({1e30, 5, -1e30})}};
+  const BoundedEvaluation sum =
+      with_bounds("graph @g(%x: f32[3]) { %0 = reduce add %x {axes = [0]} return r = %0 }", inputs);
+  EXPECT_GE(sum.error.outputs.at("r").data[0], 2e30 * kUnit);
+  const auto of_matmul =
+      errors_of("graph @g(%x: f32[3]) { %0 = matmul %x, %x {spec = \"a,a->\"} return r = %0 }",
+                {{"x", vector({1, 2, 3})}});
+  EXPECT_GE(of_matmul[0], 14 * kUnit);
+  EXPECT_LE(of_matmul[0], 14 * 5 * kUnit);
+}
+
+TEST(Bounded, SpecialValuesAreExactUntilSomethingMayOverflow) {
+  const auto of_exp = [](double x) { return apply_bounded(ScalarOp::exp, Bounded(x), {}, {}); };
+  EXPECT_EQ(of_exp(-kUnbounded).error, 0);
+  EXPECT_EQ(of_exp(kUnbounded).error, 0);
+  EXPECT_EQ(of_exp(NAN).error, 0);
+  EXPECT_TRUE(of_exp(100).is_wild());
+  EXPECT_TRUE(apply_bounded(ScalarOp::log, Bounded(1e-9, 1e-8), {}, {}).is_wild());
+  EXPECT_TRUE(apply_bounded(ScalarOp::div, Bounded(1), Bounded(1e-9, 1e-8), {}).is_wild());
+  EXPECT_TRUE((Bounded(NAN) + Bounded(1, kUnbounded)).is_nan());
+}
+
+TEST(Bounded, ComparisonsMayGoEitherWay) {
+  const Bounded flag = apply_bounded(ScalarOp::lt, Bounded(1, 0.1), Bounded(1.05), {});
+  EXPECT_EQ(flag.error, 1);
+  const Bounded chosen = apply_bounded(ScalarOp::select, flag, Bounded(3, 0.5), Bounded(7, 0.25));
+  EXPECT_EQ(chosen.value, 3);
+  EXPECT_EQ(chosen.error, 4.25);
+  EXPECT_EQ(apply_bounded(ScalarOp::lt, Bounded(1, 0.01), Bounded(1.05), {}).error, 0);
+  EXPECT_TRUE(reduce_bounded(ReduceOp::argmax, {Bounded(1, 0.1), Bounded(1.05)})[1].is_wild());
+  EXPECT_EQ(reduce_bounded(ReduceOp::argmax, {Bounded(1), Bounded(1)})[1].error, 0);
+}
+
+TEST(Bounded, NumbersOfSixteenBitsRoundAlikeOrNot) {
+  constexpr std::string_view text = R"(graph @g(%x: f32[2], %y: f32[2]) {
+  %0 = mul %x, %y : f32[2]
+  %1 = convert %0 : bf16[2]
+  return r = %1
+})";
+  const Numbers errors = errors_of(text, {{"x", vector({1.001953125, 1.00390625})}, {"y", vector({1, 1})}});
+  EXPECT_EQ(errors[0], 0);
+  EXPECT_EQ(errors[1], 0x1p-7);  // between two numbers of bf16
+}
+
+}  // namespace
+}  // namespace smelt
