@@ -12,6 +12,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "passes/fusion/cheap_nodes.h"
 #include "passes/fusion/fusion_body.h"
+#include "runtime/interrupt.h"
 
 namespace smelt {
 namespace {
@@ -37,8 +38,10 @@ class Fuser {
     number_nodes();
     for (Node* node : order_)
       if (is_root(*node)) start_group(*node);
-    for (Node* node : order_)
+    for (Node* node : order_) {
+      poll_interrupt();
       if (is_root(*node)) grow(*node);
+    }
     for (Node* node : order_)
       if (is_root(*node) && node->is(Op::constant)) join_last_reader(*node);
     if (options_.report) report();

@@ -168,7 +168,7 @@ class IndexFlow {
     const KernelCode& code = kernel(launch);
     for (size_t i = 0; i < launch.arguments.size(); ++i)
       if (const KernelParameter& p = parameter(code, i); p.stage == stage && p.read && p.indices)
-        require(launch, i, extents);
+        require_apart(launch, i, extents), require(launch, i, extents);
     for (size_t i = 0; i < launch.arguments.size(); ++i)
       if (const KernelParameter& p = parameter(code, i); p.stage == stage && p.written)
         write(launch.arguments[i], p, extents);
@@ -202,6 +202,29 @@ class IndexFlow {
         last = here;
       }
     });
+  }
+
+  /// What the stage writes to the same buffer is next to the indices, such as another part of a concat.
+  void require_apart(const KernelStep& launch, size_t argument, const std::vector<int64_t>& extents) const {
+    const KernelCode& code = kernel(launch);
+    const BufferRef& ref = launch.arguments[argument];
+    for (size_t i = 0; i < launch.arguments.size(); ++i) {
+      const KernelParameter& p = parameter(code, i);
+      const bool is_beside = i != argument && launch.arguments[i].buffer == ref.buffer;
+      if (!is_beside || !p.written || p.stage != parameter(code, argument).stage) continue;
+      std::vector<bool> written(known_.at(ref.buffer).size());
+      visit_elements(launch.arguments[i], p, extents, [&](int64_t begin, int64_t count) {
+        std::fill_n(written.begin() + begin, count, true);
+      });
+      visit_elements(ref, parameter(code, argument), extents, [&](int64_t begin, int64_t count) {
+        const auto from = written.begin() + begin;
+        if (std::find(from, from + count, true) == from + count) return;
+        fail_with(Status::invalid_file,
+                  "{}: kernel '{}' writes buffer '{}' where the indices of its argument {} lie: expected "
+                  "them apart",
+                  describe_step(entry_, step_), code.name, buffer(ref.buffer).name, argument);
+      });
+    }
   }
 
   void write(const BufferRef& argument, const KernelParameter& p, const std::vector<int64_t>& extents) {

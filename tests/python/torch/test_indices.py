@@ -88,3 +88,24 @@ def test_more_places_than_elements_are_an_error():
     assert torch.equal(torch.as_tensor(session.run(x=x, source=source)["output"]), Filled()(x, source))
     with pytest.raises(smelt.Error, match="out of bounds"):
         session.run(x=torch.ones(3, 4), source=source)
+
+
+class Joined(nn.Module):
+    """Indices that are made in one tensor with those that they are made from, and looked up by others."""
+
+    def __init__(self, width):
+        super().__init__()
+        self.rows, self.width = nn.Parameter(torch.randn(40, 4)), width
+
+    def forward(self, x, i):
+        order = x.argsort(1)
+        return self.rows[torch.cat([order, order + 1], 1)[:, : self.width][i]]
+
+
+@pytest.mark.parametrize("width", [5, 6, 8])
+@pytest.mark.parametrize("dims", [{}, {"x": {0: "N"}, "i": {0: "K"}}])
+def test_indices_next_to_those_that_they_are_made_from(width, dims):
+    module, x, i = Joined(width), torch.randn(6, 4), torch.tensor([0, 3, 2])
+    plan = smelt.torch.compile_module(module, (x, i), dynamic_shapes=dims, max={"N": 9, "K": 5} if dims else None)
+    found = plan.session().run(x=x, i=i)["output"]
+    assert torch.equal(torch.as_tensor(found), module(x, i))

@@ -115,6 +115,25 @@ TEST(IndexFlow, IdsOfInputsStayInTheirTables) {
   EXPECT_EQ(fault([](Plan&, PlanEntry& e, std::vector<Step>&) { e.inputs[0].ids->below = 3; }), "accepted");
 }
 
+/// The ids at the front of a buffer to which the kernel writes from `offset` on.
+void shift_within(Plan& p, std::vector<Step>& s, const Dim& offset) {
+  const Dim n = Dim::symbol("N");
+  p.buffers[kShifted] = example::arena("shifted", DType::i32, n * 2, 12, 0, 0, 4);
+  s[0] = step(KernelStep{0, {{kShifted, 0}, {kShifted, offset}}, {}}, {kShifted}, {kShifted}, "shift");
+  std::get<CopyStep>(s[1].what).from.offset = offset;
+  s.insert(s.begin(),
+           step(CopyStep{{kIds, 0}, {kShifted, 0}, {n}, {1}, {1}, DType::i32}, {kIds}, {kShifted}, "ids"));
+  for (Buffer& buffer : p.buffers)
+    if (buffer.last_step == 4) buffer.last_step = 5;
+}
+
+TEST(IndexFlow, AKernelMayWriteNextToItsIndices) {
+  EXPECT_EQ(fault([](Plan& p, PlanEntry&, std::vector<Step>& s) { shift_within(p, s, Dim::symbol("N")); }),
+            "accepted");
+  EXPECT_FAULT_OF("writes buffer 'shifted' where the indices of its argument 0 lie: expected them apart",
+                  shift_within(p, s, Dim::symbol("N") - 1));
+}
+
 TEST(IndexFlow, IndicesAreWrittenBeforeTheyAreReliedOn) {
   EXPECT_FAULT_OF(
       "buffer 'copied', where element 0 is any number: expected 0 to 8",

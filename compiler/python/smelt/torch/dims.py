@@ -179,7 +179,11 @@ class Sizes:
         if (chosen := self._chosen(size)) is not None:
             return self.text(expression(chosen))
         kind = "larger" if type(size).__name__ == "Max" else "smaller"
-        raise Error(f"the size {size}: which is {kind} depends on the sizes")
+        names = {s: sympy.Symbol(n) for s, n in self.names.items() if isinstance(n, str) and isinstance(s, sympy.Symbol)}
+        raise Error(
+            f"the size {size.xreplace(names)}: which is {kind} depends on the sizes, and a plan's shapes do not: bound them "
+            "such that it is always the same one, above by max= or below by torch.export.Dim(name, min=...)"
+        )
 
     def _inner(self, size: sympy.Expr) -> str:
         return self.text(expression(size.args[0]))
