@@ -25,10 +25,10 @@ add_library(smelt_text INTERFACE)
 target_link_libraries(smelt_text INTERFACE ${PCRE2_LIBRARY} ${UTF8PROC_LIBRARY})
 target_include_directories(smelt_text INTERFACE $<BUILD_INTERFACE:${PCRE2_INCLUDE}> $<BUILD_INTERFACE:${UTF8PROC_INCLUDE}>)
 
-# HTTP, for `smelt serve`: a shared library, whose headers are to be read with the options that it was built with.
+# HTTP, for `smelt serve`: Boost.Asio and Boost.Beast, which are headers alone.
 if(SMELT_SERVER)
-  find_package(PkgConfig REQUIRED)
-  pkg_check_modules(HTTPLIB REQUIRED IMPORTED_TARGET cpp-httplib)
+  find_package(Boost 1.74 REQUIRED)
+  find_package(Threads REQUIRED)
 endif()
 
 # Headers alone, for ranges in profilers; a build without them has none.

@@ -5,7 +5,7 @@
 set -euo pipefail
 
 build=(g++ cmake ninja-build pkg-config llvm-19-dev liblld-19-dev libfmt-dev nlohmann-json3-dev libcli11-dev
-       libcpp-httplib-dev libopenblas-openmp-dev libpcre2-dev libutf8proc-dev libbenchmark-dev zlib1g-dev libzstd-dev git)
+       libboost-dev libopenblas-openmp-dev libpcre2-dev libutf8proc-dev libbenchmark-dev zlib1g-dev libzstd-dev git)
 tests=(libgtest-dev clang-19 clang-format-19 clang-tidy-19 clang-tools-19 libclang-rt-19-dev
        libclang-common-19-dev python3 chromium)
 optional=(graphviz ccache python3-venv python3-dev libpolly-19-dev)  # the last two: for the Python package

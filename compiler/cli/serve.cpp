@@ -20,7 +20,7 @@ namespace smelt::cli {
 namespace {
 
 constexpr int64_t kDefaultSlots = 8;
-constexpr size_t kMoreConnections = 16;  // beside those that run or wait
+constexpr size_t kMoreConnections = 256;  // beside those that run or wait
 
 struct ServeCommand {
   std::string model, host = "127.0.0.1", name;
@@ -28,6 +28,7 @@ struct ServeCommand {
   int64_t slots = 0;
   size_t queue = 64, chunk = 64;
   bool no_special_tokens = false, no_shared_prefixes = false;
+  std::vector<std::string> allowed_hosts;
   CacheFlags caches;
   CompileFlags flags;
   WeightFlags weights;
@@ -69,8 +70,8 @@ void announce(const ServeCommand& options, int port, const ContinuousBatchCounts
 }
 
 /// Until a signal, or, where there are other ranks, a fault: answers that are open are then ended as failed.
-void listen(server::HttpServer& http, server::BatchThread& batch, bool has_ranks) {
-  const server::EndSignal signal;
+void listen(server::HttpServer& http, server::BatchThread& batch, const server::EndSignal& signal,
+            bool has_ranks) {
   const std::jthread ender([&] {
     signal.wait();
     batch.close();
@@ -122,9 +123,11 @@ void answer_clients(const ServeCommand& options, const Served& served, bool has_
   const PromptText texts(served.model, batch.vocabulary(), !options.no_special_tokens);
   const server::RequestMaker maker(texts, description_of(served.model));
   server::CompletionService completions(batch, texts, maker, name_of(options));
-  server::HttpServer http(batch, completions, batch.counts().slots + options.queue + kMoreConnections);
+  const size_t connections = batch.counts().slots + options.queue + kMoreConnections;
+  server::HttpServer http(batch, completions, connections, options.allowed_hosts);
+  const server::EndSignal signal;  // before anyone knows that there is a server to be ended
   announce(options, http.bind(options.host, options.port), batch.counts());
-  listen(http, batch, has_ranks);
+  listen(http, batch, signal, has_ranks);
   if (has_ranks && !batch.fault().empty()) fail("{}", batch.fault());
 }
 
@@ -179,6 +182,13 @@ void add_serve(CLI::App& app) {
   command->add_option("--port", options->port, "port; 0: any free one")
       ->check(CLI::Range(0, 65535))
       ->capture_default_str();
+  command
+      ->add_option(
+          "--allow-host", options->allowed_hosts,
+          "host that clients and pages may reach the server by, HOST or HOST:PORT, beside localhost or "
+          "the address; may be given several times")
+      ->allow_extra_args(false)
+      ->type_name("HOST");
   command->add_option("--name", options->name,
                       "what clients know the model by (default: the name of its file)");
   command->add_flag("--no-special-tokens", options->no_special_tokens, "add none around any prompt");

@@ -27,14 +27,17 @@ BatchThread::~BatchThread() {
   thread_.join();
 }
 
-std::shared_ptr<Mailbox> BatchThread::submit(std::vector<Request> requests, AskedCompletion asked) {
+std::shared_ptr<Mailbox> BatchThread::hand_over(std::vector<Request> requests, AskedCompletion asked) {
   const auto mailbox = std::make_shared<Mailbox>(requests.size());
-  {
-    const std::lock_guard lock(mutex_);
-    if (closed_) std::rethrow_exception(refusal());
-    pending_.push_back({std::move(requests), mailbox, std::move(asked)});
-    changed_.notify_all();
-  }
+  const std::lock_guard lock(mutex_);
+  if (closed_) std::rethrow_exception(refusal());
+  pending_.push_back({std::move(requests), mailbox, std::move(asked)});
+  changed_.notify_all();
+  return mailbox;
+}
+
+std::shared_ptr<Mailbox> BatchThread::submit(std::vector<Request> requests, AskedCompletion asked) {
+  const auto mailbox = hand_over(std::move(requests), std::move(asked));
   try {
     mailbox->wait_accepted();
   } catch (...) {

@@ -31,9 +31,11 @@ class BatchThread {
   size_t most_requests() const { return batch_.most_requests(); }
   void check(const Request& request) const { batch_.check(request); }
 
-  /// Hands over all choices of one answer. Returns when they are accepted; throws what refused one, and then
-  /// none of them runs. Throws ApiError where the service has ended: "shutting_down" where it was closed.
-  /// `asked`: what other ranks make the requests from.
+  /// Hands over all choices of one answer, and does not wait: the mailbox tells when they are accepted or
+  /// what refused one, and then none of them runs. Throws ApiError where the service has ended:
+  /// "shutting_down" where it was closed. `asked`: what other ranks make the requests from.
+  std::shared_ptr<Mailbox> hand_over(std::vector<Request> requests, AskedCompletion asked = {});
+  /// The same; returns when they are accepted, and throws what refused one.
   std::shared_ptr<Mailbox> submit(std::vector<Request> requests, AskedCompletion asked = {});
   ContinuousBatchCounts counts() const;
   /// Why it no longer runs; empty while it does.

@@ -13,8 +13,12 @@ constexpr std::chrono::milliseconds kPatience{1000};
 
 std::string event(const std::string& data) { return "data: " + data + "\n\n"; }
 
+std::string json_text(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+/// A request whose own options leave nothing to choose is its client's fault.
 void refuse_failed(const Progress& progress) {
-  if (progress.finish == Finish::failed) throw ApiError(http::kServerError, progress.error);
+  if (progress.finish != Finish::failed) return;
+  throw ApiError(progress.is_requests_fault ? http::kBadRequest : http::kServerError, progress.error);
 }
 
 }  // namespace
@@ -43,6 +47,11 @@ void CompletionAnswer::receive(std::vector<Progress> fresh) {
     usage_.new_tokens += fresh[i].tokens.size();
     append(all_[i], std::move(fresh[i]));
   }
+}
+
+bool CompletionAnswer::collect() {
+  receive(mailbox_->wait(std::chrono::milliseconds(0)));
+  return ended();
 }
 
 std::string CompletionAnswer::whole() {
@@ -97,10 +106,10 @@ CompletionService::CompletionService(BatchThread& batch, const cli::PromptText& 
                                      const RequestMaker& maker, std::string name)
     : batch_(batch), texts_(texts), maker_(maker), name_(std::move(name)), created_(std::time(nullptr)) {}
 
-void CompletionService::require_name(const CompletionRequest& request) const {
-  if (!request.model || *request.model == name_) return;
-  throw ApiError(http::kNotFound, fmt::format("there is no model '{}': this is '{}'", *request.model, name_),
-                 "model", "model_not_found");
+void CompletionService::require_name(std::string_view name) const {
+  if (name == name_) return;
+  throw ApiError(http::kNotFound, fmt::format("there is no model '{}': this is '{}'", name, name_), "model",
+                 "model_not_found");
 }
 
 /// More choices than may ever run and wait together.
@@ -126,19 +135,26 @@ CompletionHead CompletionService::head() {
 
 std::shared_ptr<CompletionAnswer> CompletionService::answer(std::string_view body) {
   const CompletionRequest request = maker_.read(body);
-  require_name(request);
+  if (request.model) require_name(*request.model);
   require_room(request);
   RequestMaker::Made made = maker_.make(request, [&](const Request& one) { batch_.check(one); });
   auto mailbox =
-      batch_.submit(std::move(made.requests), {.body = std::string(body), .seed = request.options.seed});
+      batch_.hand_over(std::move(made.requests), {.body = std::string(body), .seed = request.options.seed});
   return std::make_shared<CompletionAnswer>(head(), request, made.prompt_tokens, std::move(made.echoes),
                                             std::move(mailbox));
 }
 
+Json CompletionService::about() const {
+  return {{"id", name_}, {"object", "model"}, {"created", created_}, {"owned_by", "smelt"}};
+}
+
 std::string CompletionService::models() const {
-  const Json model = {{"id", name_}, {"object", "model"}, {"created", created_}, {"owned_by", "smelt"}};
-  return Json{{"object", "list"}, {"data", Json::array({model})}}.dump(-1, ' ', false,
-                                                                       Json::error_handler_t::replace);
+  return json_text({{"object", "list"}, {"data", Json::array({about()})}});
+}
+
+std::string CompletionService::model(std::string_view name) const {
+  require_name(name);
+  return json_text(about());
 }
 
 }  // namespace smelt::server

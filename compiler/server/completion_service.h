@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,6 +29,13 @@ class CompletionAnswer {
   CompletionAnswer& operator=(const CompletionAnswer&) = delete;
 
   bool streams() const { return streams_; }
+  /// Called, until abandon(), for each change that the functions below may see; see Mailbox.
+  void on_change(std::function<void()> listener) { mailbox_->on_change(std::move(listener)); }
+  /// Returns whether its choices run or wait, without waiting; throws what refused them.
+  bool accepted() { return mailbox_->accepted(); }
+  /// Takes what has come of an answer that does not stream, without waiting. Returns whether whole() need not
+  /// wait. Throws ApiError where a choice has failed.
+  bool collect();
   /// Waits for all choices. Throws ApiError where one has failed.
   std::string whole();
   /// What comes within that time as server-sent events, the last one among them when done() is true. A fault
@@ -58,13 +66,17 @@ class CompletionService {
                     std::string name);
 
   const std::string& name() const { return name_; }
-  /// Throws ApiError, or the Error that refused it.
+  /// Hands it over; the batch accepts or refuses it later. Throws ApiError, or the Error that refused it at
+  /// once.
   std::shared_ptr<CompletionAnswer> answer(std::string_view body);
   /// GET /v1/models
   std::string models() const;
+  /// GET /v1/models/NAME. Throws ApiError where there is no such model.
+  std::string model(std::string_view name) const;
 
  private:
-  void require_name(const CompletionRequest& request) const;
+  void require_name(std::string_view name) const;
+  Json about() const;
   void require_room(const CompletionRequest& request) const;
   CompletionHead head();
 

@@ -19,12 +19,15 @@ void write_a_byte() {
   while (::write(write_end, &byte, 1) < 0 && errno == EINTR) continue;
 }
 
+/// SIGHUP stays ignored where it is, as under nohup.
 void handle(void (*handler)(int)) {
-  struct sigaction action = {};
+  struct sigaction action = {}, hangup = {};
   action.sa_handler = handler;
   action.sa_flags = SA_RESTART;
   ::sigaction(SIGINT, &action, nullptr);
   ::sigaction(SIGTERM, &action, nullptr);
+  if (::sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
+    ::sigaction(SIGHUP, &action, nullptr);
 }
 
 extern "C" void take_signal(int) {

@@ -1,4 +1,4 @@
-// SIGINT and SIGTERM as something that a thread waits for.
+// SIGINT, SIGTERM and SIGHUP as something that a thread waits for.
 #pragma once
 
 namespace smelt::server {

@@ -1,211 +1,213 @@
 #include "compiler/server/http_server.h"
 
-#include <httplib.h>
-
-#include <cerrno>
-#include <chrono>
-#include <cstring>
+#include <algorithm>
 #include <map>
-#include <mutex>
-#include <thread>
+#include <new>
+#include <utility>
 
-#include "compiler/server/metrics_text.h"
-#include "compiler/server/page.h"
-#include "runtime/serving/api_error.h"
+#include "compiler/server/asio.h"
+#include "compiler/server/http_connection.h"
 
 namespace smelt::server {
 namespace {
 
-constexpr size_t kMostBytes = size_t{4} << 20;     // of a body
-constexpr size_t kMostSkipped = size_t{64} << 20;  // of one that is too large, so that its client reads why
-constexpr std::chrono::seconds kMostSeconds{30};   // until a body has come
-constexpr int kPause = 5, kKeepAlive = 2;          // seconds without a byte, and between two requests
-constexpr std::chrono::milliseconds kLook{200};    // how often a stream looks whether its client is there
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using boost::system::error_code;
 
-constexpr const char *kJson = "application/json", *kEvents = "text/event-stream";
+constexpr int kBacklog = 1024;
+constexpr size_t kWorkers = 4;
+constexpr size_t kRefused = 64;                     // connections that are only told that there are too many
+constexpr std::chrono::milliseconds kNoMeans{100};  // until another connection is tried to be taken
 
-void answer_error(httplib::Response& response, const ApiError& error) {
-  response.status = error.http_status();
-  if (error.code() == "overloaded") response.set_header("Retry-After", "1");
-  response.set_content(error_body(error), kJson);
-}
-
-ApiError too_large() { return {http::kTooLarge, fmt::format("the body has more than {} bytes", kMostBytes)}; }
-
-/// What can be told before a byte of the body is read.
-void check_head(const httplib::Request& request) {
-  if (request.is_multipart_form_data())
-    throw ApiError(http::kUnsupported, "the body: a multipart form; expected a JSON object");
-  const bool chunked = request.has_header("Transfer-Encoding");
-  if (!chunked && !request.has_header("Content-Length"))
-    throw ApiError(http::kNoLength, "there is no Content-Length: expected a body");
-  if (!chunked && request.get_header_value<uint64_t>("Content-Length") > kMostSkipped) throw too_large();
-}
-
-std::string read_body(const httplib::Request& request, const httplib::Response& response,
-                      const httplib::ContentReader& reader) {
-  check_head(request);
-  const auto end = std::chrono::steady_clock::now() + kMostSeconds;
-  std::string body;
-  bool fits = true, in_time = true;
-  const bool whole = reader([&](const char* data, size_t size) {
-    fits = body.size() + size <= kMostBytes;
-    in_time = std::chrono::steady_clock::now() < end;
-    if (fits) body.append(data, size);
-    return fits && in_time;
-  });
-  if (!fits || response.status == http::kTooLarge) throw too_large();
-  if (!in_time)
-    throw ApiError(http::kTimeout, fmt::format("the body took more than {} seconds", kMostSeconds.count()));
-  if (!whole)
-    throw ApiError(http::kBadRequest,
-                   fmt::format("the body ended after {} bytes, before its end", body.size()));
-  return body;
-}
-
-/// The client may go away at any time: then what runs for it is cancelled.
-void stream(httplib::Response& response, const std::shared_ptr<CompletionAnswer>& answer) {
-  response.set_header("Cache-Control", "no-cache");
-  response.set_chunked_content_provider(
-      kEvents,
-      [answer](size_t, httplib::DataSink& sink) {
-        if (!sink.is_writable()) return false;
-        const std::string events = answer->events(kLook);
-        if (!events.empty() && !sink.write(events.data(), events.size())) return false;
-        if (answer->done()) sink.done();
-        return true;
-      },
-      [answer](bool) { answer->abandon(); });
-}
-
-[[noreturn]] void refuse_chat() {
-  throw ApiError(http::kBadRequest,
-                 "chat templates are not rendered here: render the messages by the model's template and send "
-                 "the text to /v1/completions, with \"add_special_tokens\": false where the template has "
-                 "written them",
-                 "messages", "unsupported_endpoint");
+bool is_lack(const error_code& fault) {
+  namespace errors = boost::system::errc;
+  return fault == errors::too_many_files_open || fault == errors::too_many_files_open_in_system ||
+         fault == errors::no_buffer_space || fault == errors::not_enough_memory;
 }
 
 }  // namespace
 
-class HttpServer::Routes {
+/// Everything but bind() runs on the thread that listens.
+class HttpServer::Listener {
  public:
-  /// The library lets five connections wait to be taken, and a burst of more is reset.
-  class Listener : public httplib::Server {
-   public:
-    void let_more_wait() {
-      constexpr int kWaiting = 1024;
-      ::listen(svr_sock_, kWaiting);
-    }
-  };
+  Listener(BatchThread& batch, CompletionService& completions, size_t connections,
+           const std::vector<std::string>& allowed_hosts)
+      : hosts_(allowed_hosts), routes_(batch, completions, hosts_), most_(std::max<size_t>(connections, 1)) {}
+  ~Listener() { end_workers(); }
 
-  Routes(BatchThread& batch, CompletionService& completions, size_t threads)
-      : batch_(batch), completions_(completions) {
-    server.new_task_queue = [threads] { return new httplib::ThreadPool(threads); };
-    server.set_read_timeout(kPause).set_write_timeout(kPause).set_keep_alive_timeout(kKeepAlive);
-    server.set_payload_max_length(kMostBytes).set_tcp_nodelay(true);  // a token is a small packet
-    add_posts();
-    add_gets();
-    add_errors();
+  int bind(const std::string& host, int port) {
+    error_code fault;
+    const auto found =
+        tcp::resolver(context_).resolve(host, std::to_string(port), tcp::resolver::passive, fault);
+    for (auto each = found.begin(); each != found.end(); ++each)
+      if (!(fault = open(each->endpoint()))) break;
+    if (fault)
+      fail_with(Status::unavailable,
+                "{}:{}: cannot be listened at ({}); give another --host or --port, or 0 for any free one",
+                host, port, fault.message());
+    const tcp::endpoint bound = acceptor_.local_endpoint();
+    hosts_.listen({host, bound.address().to_string(), bound.address().is_loopback(), bound.port()});
+    return bound.port();
   }
 
-  Listener server;
+  /// Returns why it no longer listens.
+  std::string run() {
+    asio::co_spawn(context_, accept_all(), [](const std::exception_ptr& thrown) {
+      if (thrown) std::rethrow_exception(thrown);
+    });
+    while (!run_context()) continue;
+    end_workers();
+    for (const auto& [id, connection] : connections_) connection->abandon();
+    return fault_ ? fault_.message() : "it listens at no address";
+  }
+
+  void stop() {
+    asio::post(context_, [this] { end(); });
+  }
 
  private:
-  void add_posts() {
-    server.Post("/v1/completions", [this](const httplib::Request& request, httplib::Response& response,
-                                          const httplib::ContentReader& reader) {
-      const auto answer = completions_.answer(read_body(request, response, reader));
-      if (answer->streams()) return stream(response, answer);
-      response.set_content(answer->whole(), kJson);
-    });
-    server.Post("/v1/chat/completions", [](const httplib::Request& request, httplib::Response& response,
-                                           const httplib::ContentReader& reader) {
-      read_body(request, response, reader);
-      refuse_chat();
-    });
+  using Connections = std::map<uint64_t, std::shared_ptr<HttpConnection>>;
+
+  error_code open(const tcp::endpoint& endpoint) {
+    error_code fault, ignored;
+    acceptor_.close(ignored);
+    acceptor_.open(endpoint.protocol(), fault);
+    if (!fault) acceptor_.set_option(tcp::acceptor::reuse_address(true), fault);
+    if (!fault) acceptor_.bind(endpoint, fault);
+    if (!fault) acceptor_.listen(kBacklog, fault);
+    return fault;
   }
 
-  void add_gets() {
-    const auto add = [this](const char* path, const char* type, const auto& text) {
-      server.Get(path, [type, text](const httplib::Request&, httplib::Response& response) {
-        response.set_content(text(), type);
-      });
+  /// False where a handler lacked memory: what it was for has ended, and the others go on.
+  bool run_context() {
+    try {
+      context_.run();
+      return true;
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
+  }
+
+  asio::awaitable<void> accept_all() {
+    while (acceptor_.is_open()) {
+      const error_code fault = co_await accept_one();
+      if (!fault || !acceptor_.is_open()) continue;
+      if (!is_lack(fault)) {
+        fault_ = fault;
+        end();
+        co_return;
+      }
+      make_room();
+      error_code ignored;
+      pause_.expires_after(kNoMeans);
+      co_await pause_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+    }
+  }
+
+  asio::awaitable<error_code> accept_one() {
+    error_code fault;
+    try {
+      tcp::socket socket = co_await acceptor_.async_accept(asio::redirect_error(asio::use_awaitable, fault));
+      if (!fault) admit(std::move(socket));
+    } catch (const std::bad_alloc&) {
+      fault = make_error_code(boost::system::errc::not_enough_memory);
+    }
+    co_return fault;
+  }
+
+  void admit(tcp::socket socket) {
+    if (connections_.size() >= most_) make_room();
+    const bool is_full = connections_.size() >= most_;
+    if (connections_.size() >= most_ + kRefused) return;
+    const uint64_t id = ++taken_;
+    const auto connection = std::make_shared<HttpConnection>(std::move(socket), service_);
+    connections_.emplace(id, connection);
+    try {
+      start(id, connection, is_full);
+    } catch (const std::bad_alloc&) {
+      connections_.erase(id);
+    }
+  }
+
+  void start(uint64_t id, const std::shared_ptr<HttpConnection>& connection, bool is_full) {
+    asio::co_spawn(
+        context_,
+        [connection, is_full] { return is_full ? connection->refuse(full_reply()) : connection->run(); },
+        [this, id](const std::exception_ptr&) { forget(id); });
+  }
+
+  static HttpReply full_reply() {
+    return error_reply(ApiError(http::kUnavailable, "there are too many connections", "", "overloaded"));
+  }
+
+  /// Closes the connection that has waited for its client for the longest time: clients that send nothing, or
+  /// send slowly, keep others out for no longer than it takes these to come.
+  void make_room() {
+    const auto since = [](const auto& each) {
+      return each.second->waits_since().value_or(HttpConnection::Clock::time_point::max());
     };
-    add("/", "text/html; charset=utf-8", [] { return std::string(kPage); });
-    add("/v1/models", kJson, [this] { return completions_.models(); });
-    add("/metrics", "text/plain; version=0.0.4", [this] {
-      const std::lock_guard lock(mutex_);
-      return metrics_text(batch_.counts(), responses_);
-    });
-    add("/health", kJson, [this] {
-      if (const std::string fault = batch_.fault(); !fault.empty()) throw ApiError(http::kServerError, fault);
-      return std::string(R"({"status":"ok"})");
+    const auto oldest = std::ranges::min_element(connections_, {}, since);
+    if (oldest == connections_.end() || !oldest->second->waits_since()) return;
+    const std::shared_ptr<HttpConnection> connection = oldest->second;
+    connections_.erase(oldest);
+    connection->close();
+  }
+
+  void forget(uint64_t id) {
+    connections_.erase(id);
+    if (service_.ends && connections_.empty()) end_.cancel();
+  }
+
+  /// Whoever has asked gets an answer, at least that the server ends, if it comes in time.
+  void end() {
+    error_code ignored;
+    service_.ends = true;
+    acceptor_.close(ignored);
+    pause_.cancel();
+    for (const auto& [id, connection] : connections_)
+      if (connection->waits_since()) connection->close();
+    if (connections_.empty()) return;
+    end_.expires_after(kMostEndTime);
+    end_.async_wait([this](const error_code& fault) {
+      if (!fault) context_.stop();
     });
   }
 
-  /// Whatever a handler throws, and what the library refuses by itself, has the API's shape.
-  void add_errors() {
-    server.set_exception_handler(
-        [](const httplib::Request&, httplib::Response& response, const std::exception_ptr& thrown) {
-          try {
-            std::rethrow_exception(thrown);
-          } catch (const Error& error) {
-            answer_error(response, api_error(error));
-          } catch (const std::exception& error) {
-            answer_error(response, {http::kServerError, error.what()});
-          }
-        });
-    server.set_error_handler([](const httplib::Request& request, httplib::Response& response) {
-      if (!response.body.empty()) return;
-      const bool unknown = response.status == http::kNotFound;
-      answer_error(response,
-                   {response.status, unknown ? fmt::format("there is no {} {}", request.method, request.path)
-                                             : "the request cannot be read as HTTP"});
-    });
-    server.set_logger([this](const httplib::Request&, const httplib::Response& response) {
-      const std::lock_guard lock(mutex_);
-      ++responses_[response.status];
-    });
+  void end_workers() {
+    workers_.stop();
+    workers_.join();
   }
 
-  BatchThread& batch_;
-  CompletionService& completions_;
-  std::mutex mutex_;
-  std::map<int, uint64_t> responses_;
+  AllowedHosts hosts_;
+  HttpRoutes routes_;
+  const size_t most_;
+  error_code fault_;
+  uint64_t taken_ = 0;
+  HttpService service_{routes_, workers_};
+  asio::io_context context_{1};
+  asio::thread_pool workers_{kWorkers};
+  Connections connections_;
+  tcp::acceptor acceptor_{context_};
+  asio::steady_timer pause_{context_}, end_{context_};
 };
 
-HttpServer::HttpServer(BatchThread& batch, CompletionService& completions, size_t threads)
-    : routes_(std::make_unique<Routes>(batch, completions, threads)) {}
+HttpServer::HttpServer(BatchThread& batch, CompletionService& completions, size_t connections,
+                       const std::vector<std::string>& allowed_hosts)
+    : listener_(std::make_unique<Listener>(batch, completions, connections, allowed_hosts)) {}
 
 HttpServer::~HttpServer() = default;
 
-int HttpServer::bind(const std::string& host, int port) {
-  Routes::Listener& server = routes_->server;
-  const int bound = port == 0 ? server.bind_to_any_port(host) : server.bind_to_port(host, port) ? port : -1;
-  if (bound <= 0)
-    fail_with(Status::unavailable,
-              "{}:{}: cannot be listened at ({}); give another --host or --port, or 0 for any free one", host,
-              port, std::strerror(errno));
-  server.let_more_wait();
-  return bound;
-}
+int HttpServer::bind(const std::string& host, int port) { return listener_->bind(host, port); }
 
 void HttpServer::listen() {
-  struct End {
-    std::atomic<bool>& ended;
-    ~End() { ended = true; }
-  } const end{ended_};
-  routes_->server.listen_after_bind();
-  if (!stopped_) fail_with(Status::io, "the server no longer listens: {}", std::strerror(errno));
+  const std::string fault = listener_->run();
+  if (!stopped_) fail_with(Status::io, "the server no longer listens: {}", fault);
 }
 
-/// The library passes over a stop before it listens.
 void HttpServer::stop() {
-  constexpr std::chrono::milliseconds kShort{5};
   stopped_ = true;
-  while (!routes_->server.is_running() && !ended_) std::this_thread::sleep_for(kShort);
-  routes_->server.stop();
+  listener_->stop();
 }
 
 }  // namespace smelt::server

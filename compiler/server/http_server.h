@@ -1,9 +1,10 @@
-// The routes of `smelt serve` on Debian's cpp-httplib.
+// The HTTP server of `smelt serve` on Boost.Asio: it takes connections, bounds their number and ends them.
 #pragma once
 
 #include <atomic>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "compiler/server/batch_thread.h"
 #include "compiler/server/completion_service.h"
@@ -12,21 +13,24 @@ namespace smelt::server {
 
 class HttpServer {
  public:
-  /// `threads`: connections that are answered at the same time.
-  HttpServer(BatchThread& batch, CompletionService& completions, size_t threads);
+  /// `connections`: the most that there may be. `allowed_hosts`: hosts that clients may name beside those of
+  /// the address (AllowedHosts). Throws Error where one is no host.
+  HttpServer(BatchThread& batch, CompletionService& completions, size_t connections,
+             const std::vector<std::string>& allowed_hosts = {});
   ~HttpServer();
 
   /// Returns the port, which the system chooses where it is 0. Throws Error where it cannot be had.
   int bind(const std::string& host, int port);
-  /// Answers until stop() is called, from any thread. Throws Error where it ends before.
+  /// Answers until stop() is called, from any thread, and then ends open answers within seconds. Throws Error
+  /// where it ends before.
   void listen();
   /// Also where it has ended, or listens a little later.
   void stop();
 
  private:
-  class Routes;
-  std::unique_ptr<Routes> routes_;
-  std::atomic<bool> stopped_ = false, ended_ = false;
+  class Listener;
+  std::unique_ptr<Listener> listener_;
+  std::atomic<bool> stopped_ = false;
 };
 
 }  // namespace smelt::server

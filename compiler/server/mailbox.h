@@ -4,6 +4,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <exception>
+#include <functional>
 #include <mutex>
 #include <vector>
 
@@ -23,16 +24,25 @@ class Mailbox {
 
   /// Waits until the choices are accepted; throws what refused them.
   void wait_accepted();
+  /// Returns whether they are, without waiting; throws what refused them.
+  bool accepted();
+  /// Called for what is new since the last wait(), until abandon(): by the thread of the batch, or at once
+  /// where something is. It must neither throw nor call the mailbox.
+  void on_change(std::function<void()> listener);
   /// What is new of each choice: at once where something is, else what comes within that time.
   std::vector<Progress> wait(std::chrono::milliseconds most);
   /// Nobody waits any more: what still runs is to be cancelled.
   void abandon();
 
  private:
+  void changed();
+
   mutable std::mutex mutex_;
   std::condition_variable changed_;
+  std::function<void()> listener_;
   std::vector<Progress> fresh_;
   bool answered_ = false;  // accepted or refused
+  bool has_told_ = false;  // the listener, of what is new
   std::exception_ptr refusal_;
   bool abandoned_ = false;
 };

@@ -14,8 +14,9 @@ inline constexpr std::string_view kPage = R"html(<!doctype html>
   textarea, pre { width: 100%; box-sizing: border-box; font: 14px/1.5 monospace }
   pre { white-space: pre-wrap; border: 1px solid #999; padding: .5rem; min-height: 6rem }
   input { width: 5rem }
+  #model { overflow-wrap: anywhere }
 </style>
-<h1>smelt serve</h1>
+<h1 id="model">smelt serve</h1>
 <p>This page sends what stands below to <code>POST /v1/completions</code>. See also
 <a href="/v1/models">models</a>, <a href="/metrics">metrics</a> and <a href="/health">health</a>.</p>
 <textarea id="prompt" rows="6">Once upon a time</textarea>
@@ -27,11 +28,16 @@ inline constexpr std::string_view kPage = R"html(<!doctype html>
   <button id="run">Continue</button> <button id="stop" disabled>Stop</button>
 </p>
 <pre id="text"></pre>
+<p id="counts" role="status">&nbsp;</p>
 <script>
   const at = id => document.getElementById(id);
-  let control = null;
+  let control = null, begin = 0, first = 0, tokens = 0;
+  fetch('/v1/models').then(reply => reply.json()).then(list => {
+    at('model').textContent = list.data[0].id;
+    document.title = list.data[0].id + ' - smelt serve';
+  });
   function body() {
-    const result = { prompt: at('prompt').value, stream: true };
+    const result = { prompt: at('prompt').value, stream: true, stream_options: { include_usage: true } };
     for (const name of ['max_tokens', 'temperature', 'top_p', 'seed'])
       if (at(name).value !== '') result[name] = Number(at(name).value);
     return JSON.stringify(result);
@@ -39,7 +45,21 @@ inline constexpr std::string_view kPage = R"html(<!doctype html>
   function show(line) {
     if (!line.startsWith('data: ') || line === 'data: [DONE]') return;
     const data = JSON.parse(line.slice(6));
-    at('text').textContent += data.error ? '\n' + data.error.message : data.choices[0].text;
+    if (data.error) return at('text').textContent += '\n' + data.error.message;
+    for (const choice of data.choices) {
+      first ||= performance.now();
+      tokens += choice.token_ids.length;
+      at('text').textContent += choice.text;
+    }
+    count(data.usage);
+  }
+  // The rate is that of the tokens behind the first one, which waits for the prompt to be read.
+  function count(usage) {
+    const seconds = (performance.now() - first) / 1000;
+    const rate = tokens > 1 && seconds > 0 ? ', ' + ((tokens - 1) / seconds).toFixed(1) + ' tokens/s' : '';
+    const prompt = usage ? usage.prompt_tokens + ' tokens of the prompt, ' : '';
+    const wait = first ? ', the first after ' + ((first - begin) / 1000).toFixed(2) + ' s' : '';
+    at('counts').textContent = prompt + tokens + ' new tokens' + wait + rate;
   }
   async function read(response) {
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
@@ -54,10 +74,11 @@ inline constexpr std::string_view kPage = R"html(<!doctype html>
   at('run').onclick = async () => {
     control = new AbortController();
     at('run').disabled = true, at('stop').disabled = false, at('text').textContent = at('prompt').value;
+    begin = performance.now(), first = 0, tokens = 0, at('counts').textContent = 'reading the prompt';
     try {
       const response = await fetch('/v1/completions', { method: 'POST', body: body(), signal: control.signal });
       if (response.ok) await read(response);
-      else at('text').textContent = (await response.json()).error.message;
+      else at('text').textContent = (await response.json()).error.message, at('counts').textContent = '';
     } catch (error) {
       if (error.name !== 'AbortError') at('text').textContent += '\n' + error;
     }

@@ -7,6 +7,12 @@ namespace {
 
 using Json = nlohmann::json;
 
+std::string cut(const std::string& text) {
+  constexpr size_t kMost = 2000, kEnd = 200;
+  if (text.size() <= kMost) return text;
+  return text.substr(0, kMost - kEnd) + " [...] " + text.substr(text.size() - kEnd);
+}
+
 Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
 }  // namespace
@@ -21,9 +27,9 @@ ApiError api_error(const Error& error) {
 std::string error_body(const ApiError& error) {
   const char* type = error.http_status() < http::kServerError ? "invalid_request_error" : "server_error";
   const Json body = {{"error",
-                      {{"message", error.what()},
+                      {{"message", cut(error.what())},
                        {"type", type},
-                       {"param", text_or_null(error.param())},
+                       {"param", text_or_null(cut(error.param()))},
                        {"code", text_or_null(error.code())}}}};
   return body.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

@@ -9,8 +9,9 @@
 namespace smelt {
 
 namespace http {
-inline constexpr int kBadRequest = 400, kNotFound = 404, kTimeout = 408, kNoLength = 411, kTooLarge = 413,
-                     kUnsupported = 415, kServerError = 500, kUnavailable = 503;
+inline constexpr int kBadRequest = 400, kForbidden = 403, kNotFound = 404, kNotAllowed = 405, kTimeout = 408,
+                     kNoLength = 411, kTooLarge = 413, kUnsupported = 415, kExpectation = 417,
+                     kHeadTooLarge = 431, kServerError = 500, kNotImplemented = 501, kUnavailable = 503;
 }  // namespace http
 
 /// An Error with what OpenAI's clients look at beside its message.
@@ -30,7 +31,7 @@ class ApiError : public Error {
 
 /// The same of any other error: what a request asks for is the client's fault, all else the server's.
 ApiError api_error(const Error& error);
-/// {"error": {"message", "type", "param", "code"}}
+/// {"error": {"message", "type", "param", "code"}}; long texts, which may be the client's, are cut.
 std::string error_body(const ApiError& error);
 
 }  // namespace smelt

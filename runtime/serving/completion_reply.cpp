@@ -67,7 +67,9 @@ void append(Progress& all, Progress fresh) {
   all.tokens.insert(all.tokens.end(), std::make_move_iterator(fresh.tokens.begin()),
                     std::make_move_iterator(fresh.tokens.end()));
   all.text += fresh.text;
-  if (fresh.finish != Finish::none) all.finish = fresh.finish, all.error = std::move(fresh.error);
+  if (fresh.finish == Finish::none) return;
+  all.finish = fresh.finish, all.error = std::move(fresh.error);
+  all.is_requests_fault = fresh.is_requests_fault;
 }
 
 }  // namespace smelt

@@ -42,7 +42,8 @@ struct Progress {
   std::vector<NewToken> tokens;  // the end token, and those of a stop text, among them
   std::string text;
   Finish finish = Finish::none;
-  std::string error;  // of Finish::failed
+  std::string error;               // of Finish::failed
+  bool is_requests_fault = false;  // the error is of the request's own options
 
   bool is_news() const { return !tokens.empty() || !text.empty() || finish != Finish::none; }
 };

@@ -1,6 +1,7 @@
 #include "runtime/serving/running_sequence.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "runtime/error.h"
@@ -9,6 +10,10 @@
 
 namespace smelt {
 namespace {
+
+constexpr auto all_impossible = [](const auto& scores) {
+  return std::ranges::all_of(scores, [](auto score) { return std::isinf(score) && score < 0; });
+};
 
 /// Of UTF-8.
 bool begins_character(char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U; }
@@ -24,6 +29,8 @@ RunningSequence::RunningSequence(Request request)
 int32_t RunningSequence::choose(std::span<const float> logits) const {
   std::vector<double> scores(logits.begin(), logits.end());
   process_scores(request_.options, {tokens_, request_.prompt.size(), 0, request_.prompt}, scores);
+  if (all_impossible(scores) && !all_impossible(logits))
+    fail("the options of the request suppress all {} tokens: none can be chosen", scores.size());
   return draw(candidates(scores, request_.options),
               uniform_number(request_.options.seed, tokens_.size(), request_.index));
 }
@@ -43,7 +50,7 @@ void RunningSequence::take(std::span<const float> logits) {
     news_.tokens.push_back(describe(token, logits));
     add(token);
   } catch (const Error& error) {
-    end(Finish::failed, error.what());
+    end_failed(error);
   }
 }
 
@@ -79,6 +86,11 @@ void RunningSequence::end(Finish finish, std::string error) {
   news_.text += stops_.finish();
   finish_ = news_.finish = finish;
   news_.error = std::move(error);
+}
+
+void RunningSequence::end_failed(const Error& error) {
+  end(Finish::failed, error.what());
+  news_.is_requests_fault = error.status() == Status::invalid_argument;
 }
 
 Progress RunningSequence::progress() { return std::exchange(news_, {}); }

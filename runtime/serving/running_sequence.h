@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/error.h"
 #include "runtime/generation/chosen_tokens.h"
 #include "runtime/serving/request.h"
 #include "runtime/serving/stop_strings.h"
@@ -43,6 +44,7 @@ class RunningSequence {
   /// The same of one that the plan has chosen.
   void take(const ChosenTokens::Token& token);
   void end(Finish finish, std::string error = "");
+  void end_failed(const Error& error);
   Finish finish() const { return finish_; }
   bool ended() const { return finish_ != Finish::none; }
 

@@ -59,7 +59,7 @@ TEST_P(PagedServer, TwoHundredAtOnceGetWhatEachGetsAlone) {
 TEST_P(PagedServer, ClientsThatGoAwayLeaveNoPageAndNoSlotTaken) {
   start_paged({"--slots", "3"});
   leave_streams(12);
-  EXPECT_TRUE(comes_to("requests_total{end=\"cancelled\"}", 12)) << client().Get("/metrics")->body;
+  EXPECT_TRUE(comes_to("requests_total{end=\"cancelled\"}", 12)) << client().get("/metrics")->body;
   expect_nothing_held();
   EXPECT_EQ(completion({{"prompt", "a"}, {"max_tokens", 2}})["choices"].size(), 1U);
 }

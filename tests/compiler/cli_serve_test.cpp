@@ -15,9 +15,9 @@ TEST_F(Server, GivesWhatGenerateGives) {
   EXPECT_TRUE(has(generated.out, ids)) << generated.out << ids;
   EXPECT_EQ(found["choices"][0]["finish_reason"], "length");
   EXPECT_EQ(found["usage"], (Json{{"prompt_tokens", 5}, {"completion_tokens", 8}, {"total_tokens", 13}}));
-  EXPECT_EQ(Json::parse(client().Get("/v1/models")->body)["data"][0]["id"], "gpt2");
-  EXPECT_TRUE(has(client().Get("/")->body, "/v1/completions"));
-  EXPECT_EQ(client().Get("/health")->body, R"({"status":"ok"})");
+  EXPECT_EQ(Json::parse(client().get("/v1/models")->body)["data"][0]["id"], "gpt2");
+  EXPECT_TRUE(has(client().get("/")->body, "/v1/completions"));
+  EXPECT_EQ(client().get("/health")->body, R"({"status":"ok"})");
   EXPECT_EQ(end(SIGINT), 0) << slurp(path("err.txt"));
 }
 
@@ -79,7 +79,7 @@ TEST_F(Server, ErrorsHaveTheApisShape) {
   EXPECT_EQ(fault(std::string(5 << 20, ' ')), "413 ");
   EXPECT_EQ(fault(R"({"messages": []})", "/v1/chat/completions"), "400 messages");
   EXPECT_EQ(fault("{}", "/v1/embeddings"), "404 ");
-  const std::string head = "POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n\r\n";
+  const std::string head = this->head("POST", "/v1/completions") + "Content-Length: 99\r\n\r\n";
   raw(head + "{\"prompt\":", true);  // cut off
   EXPECT_TRUE(
       raw(head + "{\"prompt\":", false).starts_with("HTTP/1.1 400"));  // and then nothing, for seconds
@@ -112,7 +112,7 @@ TEST_F(Server, FiftyAtOnceGetWhatEachGetsAlone) {
 TEST_F(Server, ClientsThatGoAwayLeaveNoSlotTaken) {
   start_slow({"--slots", "3", "--cache-pages", "0"});
   leave_streams(12);
-  EXPECT_TRUE(comes_to("requests_total{end=\"cancelled\"}", 12)) << client().Get("/metrics")->body;
+  EXPECT_TRUE(comes_to("requests_total{end=\"cancelled\"}", 12)) << client().get("/metrics")->body;
   EXPECT_EQ(metric("requests_running"), 0);
   EXPECT_EQ(metric("requests_waiting"), 0);
   EXPECT_EQ(completion({{"prompt", "a"}, {"max_tokens", 2}})["choices"].size(), 1U);
@@ -131,7 +131,7 @@ TEST_F(Server, RefusesWhatTheQueueCannotHoldAndEndsWhileItStreams) {
   const auto refused = post({{"prompt", "a"}});
   ASSERT_TRUE(refused);
   EXPECT_EQ(refused->status, 503);
-  EXPECT_EQ(refused->get_header_value("Retry-After"), "1");
+  EXPECT_EQ(refused->field("retry-after"), "1");
   EXPECT_TRUE(has(refused->body, "1 requests run and 1 wait")) << refused->body;
   EXPECT_EQ(end(SIGTERM), 0) << slurp(path("err.txt"));
   for (auto& each : streams) each.get();

@@ -2,19 +2,19 @@
 #pragma once
 
 #ifdef SMELT_SERVER
-#include <arpa/inet.h>
 #include <fcntl.h>
-#include <httplib.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <future>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <thread>
 
 #include "tests/compiler/cli.h"
+#include "tests/compiler/http_client.h"
+#include "tests/runtime/temporary_directory.h"
 
 namespace smelt::test {
 
@@ -75,24 +75,21 @@ class Server : public CommandLine {
     return status();
   }
 
+  pid_t process() const { return child_; }
   std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
-  httplib::Client client() const {
-    httplib::Client result("127.0.0.1", port_);
-    result.set_read_timeout(Seconds(60));
-    return result;
-  }
-  httplib::Result post(const Json& body, const char* path = "/v1/completions") const {
-    return client().Post(path, body.dump(), "application/json");
+  Client client() const { return Client(port_); }
+  std::optional<HttpReply> post(const Json& body, const char* path = "/v1/completions") const {
+    return client().post(path, body.dump());
   }
   Json completion(const Json& body) const {
     const auto result = post(body);
     if (result && result->status == 200) return Json::parse(result->body);
-    ADD_FAILURE() << body << ": " << (result ? result->body : httplib::to_string(result.error()));
+    ADD_FAILURE() << body << ": " << (result ? result->body : "no answer");
     return {{"choices", Json::array()}};
   }
   /// "status param", and that the body has the API's shape.
   std::string fault(const std::string& body, const char* path = "/v1/completions") const {
-    const auto result = client().Post(path, body, "application/json");
+    const auto result = client().post(path, body);
     if (!result) return "no answer";
     const Json error = Json::parse(result->body)["error"];
     for (const char* member : {"message", "type", "param", "code"}) EXPECT_TRUE(error.contains(member));
@@ -111,10 +108,9 @@ class Server : public CommandLine {
 
   /// Sends a request whose stream is left after its first event.
   void leave_stream(const Json& body) const {
-    httplib::Request request;
-    request.method = "POST", request.path = "/v1/completions", request.body = body.dump();
-    request.content_receiver = [](const char*, size_t, uint64_t, uint64_t) { return false; };
-    EXPECT_FALSE(client().send(request));
+    const Connection connection(port_);
+    connection.send(client().post_text("/v1/completions", body.dump()));
+    EXPECT_HAS(connection.until("data: "), "data: ");
   }
 
   /// So many of such requests at once, which would go on for long.
@@ -127,7 +123,7 @@ class Server : public CommandLine {
   }
 
   double metric(const std::string& name) const {
-    const std::string text = client().Get("/metrics")->body;
+    const std::string text = client().get("/metrics")->body;
     const size_t at = text.find("\nsmelt_" + name + " ");
     return at == std::string::npos ? -1 : std::stod(text.substr(at + name.size() + 8));
   }
@@ -137,20 +133,15 @@ class Server : public CommandLine {
     return false;
   }
 
-  /// A connection of its own, on which bytes are sent as they are; returns what comes back until it closes.
+  /// A connection of its own, on which bytes are sent as they are; returns what comes back first.
   std::string raw(const std::string& bytes, bool leave) const {
-    const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET, address.sin_port = htons(static_cast<uint16_t>(port_));
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    const timeval patience{.tv_sec = 20, .tv_usec = 0};
-    ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    EXPECT_EQ(::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
-    EXPECT_EQ(::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL), std::ssize(bytes));
-    std::string answer(1024, '\0');
-    const ssize_t size = leave ? 0 : ::recv(socket, answer.data(), answer.size(), 0);
-    ::close(socket);
-    return answer.substr(0, static_cast<size_t>(std::max<ssize_t>(size, 0)));
+    const Connection connection(port_);
+    EXPECT_TRUE(connection.send(bytes));
+    return leave ? "" : connection.some();
+  }
+  /// The first lines of a request to this server.
+  std::string head(const std::string& method, const std::string& path) const {
+    return client().head(method, path);
   }
 
  private:

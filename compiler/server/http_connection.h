@@ -1,0 +1,101 @@
+// One connection of the HTTP server: its requests one after the other, within the limits of http_limits.h.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/empty_body.hpp>
+#include <boost/beast/http/parser.hpp>
+#include "compiler/server/asio.h"
+#include "compiler/server/http_limits.h"
+#include "compiler/server/http_routes.h"
+
+namespace smelt::server {
+
+/// Shared by the connections of a server, and used by the thread that runs them alone.
+struct HttpService {
+  HttpRoutes& routes;
+  boost::asio::thread_pool& workers;  // for what takes long: reading prompts, writing large answers
+  size_t body_bytes = 0;              // claimed by the bodies of all connections
+  bool ends = false;                  // no request follows the open ones
+};
+
+/// Everything runs on the thread of the socket's context.
+class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
+ public:
+  using Socket = boost::asio::ip::tcp::socket;
+  using Clock = std::chrono::steady_clock;
+  template <typename T>
+  using Awaitable = boost::asio::awaitable<T>;
+
+  HttpConnection(Socket socket, HttpService& service);
+  ~HttpConnection();
+
+  /// Answers requests until the client or the server ends.
+  Awaitable<void> run();
+  /// Answers with this reply alone.
+  Awaitable<void> refuse(HttpReply reply);
+
+  /// Since when it waits for its client to send something; nothing while it answers.
+  std::optional<Clock::time_point> waits_since() const { return waits_since_; }
+  void close();
+  /// Takes back what runs for it; no other thread calls it afterwards.
+  void abandon();
+
+ private:
+  /// Of a worker.
+  struct Outcome {
+    std::exception_ptr fault;
+    std::atomic<bool> done = false;  // also where memory does not suffice to say so
+  };
+  using HeadParser = boost::beast::http::request_parser<boost::beast::http::empty_body>;
+
+  Awaitable<bool> serve_one();
+  Awaitable<bool> read_head();
+  Awaitable<void> respond();
+  Awaitable<std::string> read_body();
+  Awaitable<void> complete(const std::string& path, std::string body);
+  Awaitable<void> answer_whole();
+  Awaitable<void> stream();
+  Awaitable<void> write_reply(const HttpReply& reply);
+  Awaitable<void> write(std::string_view text);
+  Awaitable<void> skip_rest();
+
+  Awaitable<void> on_worker(std::function<void()> work);
+  Awaitable<void> news();
+  static void wake_later(std::shared_ptr<HttpConnection> connection) noexcept;
+  void wake();
+  void watch_client();
+  void look_at_client(bool has_failed);
+  void require_client() const;
+
+  void claim_body();
+  void release_body();
+  void within(Clock::duration time);
+  void without_limit();
+  HttpHead head() const;
+  std::string status_and_fields(const HttpReply& reply, const std::string& framing);
+
+  Socket socket_;
+  HttpService& service_;
+  boost::asio::steady_timer deadline_, event_;
+  boost::beast::flat_buffer buffer_{kMostBufferBytes};
+  std::optional<HeadParser> parser_;
+  std::shared_ptr<CompletionAnswer> answer_;
+  std::optional<Clock::time_point> waits_since_;
+  uint64_t limit_ = 0;  // counts time limits, of which the last one holds
+  size_t claimed_ = 0;
+  bool timed_out_ = false, woken_ = false, watches_ = false, is_gone_ = false;
+  bool is_head_request_ = false, is_http_1_1_ = true;
+  bool keep_ = false;     // another request may follow
+  bool replied_ = false;  // a status was sent
+};
+
+}  // namespace smelt::server
