@@ -6,7 +6,8 @@
 #   --long   checks the includes of all files, adds clang-tidy file by file, builds with all checks of the sanitizers and
 #            runs all tests with them, fuzzes each of the seven parsers a minute, edits plans 12,000 times, and compares
 #            2,000 random graphs with the evaluator
-#   --only   runs one stage: format, floors, tests, goldens, embed, python, quickstart, asan, tidy, includes, fuzz, edits, graphs
+#   --only   runs one stage: format, floors, tests, goldens, embed, python, quickstart, asan, tsan, tidy, includes, fuzz, edits,
+#            graphs
 # At the end stands a table of stages with their seconds. The last line counts: "N passed, N failed".
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -17,7 +18,7 @@ while [ $# -gt 0 ]; do
     --long) long=1 ;;
     --fast) fast=1 ;;
     --only) only+=("$2"); shift ;;
-    -h | --help) sed -n '2,10s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    -h | --help) sed -n '2,11s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
     *) echo "usage: $0 [--long] [--fast] [--only STAGE]..." >&2; exit 2 ;;
   esac
   shift
@@ -228,6 +229,17 @@ asan_tests() {
   local sampled=$((1 - long))  # all cases run without the sanitizers, four times as fast
   suite asan "$PWD/build-asan"
 }
+# What threads do at the same time: sessions, the continuous batch, the server. OpenMP's library is not built for
+# ThreadSanitizer, which would call its threads' work a race: hence one thread of it. The test that is left out measures the
+# memory of the process, most of which is ThreadSanitizer's.
+tsan() {
+  local placed=()  # GCC 12's library does not know the addresses that some systems draw
+  setarch -R true 2>/dev/null && placed=(setarch -R)
+  check "configure tsan" cmake --preset tsan
+  check "build tsan" ninja -C build-tsan thread_tests
+  check "threads" env OMP_THREAD_LIMIT=1 TSAN_OPTIONS=second_deadlock_stack=1 timeout 600 \
+    ${placed[@]+"${placed[@]}"} build-tsan/thread_tests --gtest_filter='-*HoldThemOnce'
+}
 fuzz() {
   cmake --preset fuzz -DSMELT_SANITIZE=ON && ninja -C build-fuzz fuzzers || return 1
   local source name corpus
@@ -274,6 +286,7 @@ wanted_slow quickstart && stage quickstart quickstart
 wanted_slow tidy && stage tidy check "clang-tidy" tidy_check
 wanted_slow includes && stage includes check "includes" includes_check
 wanted_slow asan && stage asan-build asan_build && stage asan-tests asan_tests
+wanted_slow tsan && stage tsan tsan
 if [ $long -eq 1 ]; then
   wanted_slow tidy && stage tidy-files check "clang-tidy, file by file" tidy_files_check
   wanted_slow fuzz && stage fuzz check "fuzz, a minute each" fuzz 60

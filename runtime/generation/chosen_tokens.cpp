@@ -1,6 +1,7 @@
 #include "runtime/generation/chosen_tokens.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "runtime/error.h"
 #include "runtime/generation/loop_inputs.h"
@@ -12,6 +13,16 @@ namespace {
 
 constexpr int32_t kNoToken = -1;
 constexpr float kNoLogarithm = 1;  // of no probability
+
+/// A device writes these numbers while the host looks at them; the log-probability before the token.
+template <typename T>
+T look(volatile T& number) {
+  return std::atomic_ref<T>(const_cast<T&>(number)).load(std::memory_order_acquire);
+}
+template <typename T>
+void put(volatile T& number, T value) {
+  std::atomic_ref<T>(const_cast<T&>(number)).store(value, std::memory_order_release);
+}
 
 ChosenTokens::Token checked(const ChosenTokens::Token& token) {
   if (token.id == kNoToken)
@@ -32,11 +43,12 @@ ChosenTokens::ChosenTokens(Session& session)
       log_probabilities_(reinterpret_cast<volatile float*>(session.peek(kNewLogProbabilities).data())) {}
 
 bool ChosenTokens::is_there(size_t row, size_t place) const {
-  return tokens_[index(row, place)] != kNotYet && log_probabilities_[index(row, place)] != kNoLogarithm;
+  return look(tokens_[index(row, place)]) != kNotYet &&
+         look(log_probabilities_[index(row, place)]) != kNoLogarithm;
 }
 
 ChosenTokens::Token ChosenTokens::left_at(size_t row, size_t place) const {
-  return {tokens_[index(row, place)], log_probabilities_[index(row, place)]};
+  return {look(tokens_[index(row, place)]), look(log_probabilities_[index(row, place)])};
 }
 
 ChosenTokens::Token ChosenTokens::at(size_t row, size_t place) const { return checked(left_at(row, place)); }
@@ -48,8 +60,8 @@ ChosenTokens::Token ChosenTokens::take(size_t row, size_t place) {
 }
 
 void ChosenTokens::forget(size_t row, size_t place) {
-  tokens_[index(row, place)] = kNotYet;
-  log_probabilities_[index(row, place)] = kNoLogarithm;
+  put(tokens_[index(row, place)], kNotYet);
+  put(log_probabilities_[index(row, place)], kNoLogarithm);
 }
 
 void ChosenTokens::forget_all() {

@@ -7,8 +7,9 @@
 #include <cmath>
 #include <numbers>
 
-// One body for several generations of processors; the loader takes the best.
-#if defined(__x86_64__) && defined(__gnu_linux__) && defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__)
+// One body for several generations of processors; the loader takes the best, before a sanitizer could begin.
+#if defined(__x86_64__) && defined(__gnu_linux__) && defined(__OPTIMIZE__) && \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define SMELT_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
 #define SMELT_CLONES
