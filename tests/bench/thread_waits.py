@@ -31,9 +31,9 @@ def environment(way):
 
 def seconds_of(command, way):
     begin = time.perf_counter()
-    done = subprocess.run(command, env=environment(way), capture_output=True, text=True)
+    done = subprocess.run(command, env=environment(way), capture_output=True)
     if done.returncode:
-        sys.exit(f"{' '.join(command)}: {done.stderr[-500:]}")
+        sys.exit(f"{' '.join(command)}: {done.stderr[-500:].decode(errors='replace')}")
     return time.perf_counter() - begin
 
 
