@@ -22,6 +22,7 @@ class FusionBlocks {
   using Reduction = IterationSpace::Reduction;
 
   void emit_level(int level);
+  bool stands_behind_loop(const FusionStore& store, int level) const;
   int add_block(Scope scope);
   void append_behind(Scope scope, Instruction instruction);
   void store_last();

@@ -22,10 +22,23 @@ void FusionBlocks::emit_level(int level) {
   values_.begin_level(row_, column_);
   for (const auto& node : fusion_.body().nodes())
     if (node->is(Op::reduce) && space.level.lookup(node.get()) == level) reduce(*node);
-  for (const FusionStore& store : fusion_.stores)
-    if (space.level.lookup(store.value->node()) == level) emit_store(store, level);
+  std::vector<const FusionStore*> behind;
+  for (const FusionStore& store : fusion_.stores) {
+    if (space.level.lookup(store.value->node()) != level) continue;
+    stands_behind_loop(store, level) ? behind.push_back(&store) : emit_store(store, level);
+  }
+  if (!behind.empty()) values_.begin_level(row_, column_ = add_block(Scope::column));
+  for (const FusionStore* store : behind) emit_store(*store, level);
   store_last();
   drop_empty_blocks();
+}
+
+/// Columns that do not move along the reduced axes: their loop would store them once per index, or never
+/// where it is empty.
+bool FusionBlocks::stands_behind_loop(const FusionStore& store, int level) const {
+  return fusion_.kernel.blocks[column_].scope == Scope::reduced && fusion_.is_column(*store.value) &&
+         ready_level(*store.value) == level &&
+         !fusion_.space().follows(fusion_.axes_of(*store.value), AxisKind::reduced);
 }
 
 int FusionBlocks::add_block(Scope scope) {
