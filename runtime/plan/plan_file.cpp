@@ -61,9 +61,11 @@ Header read_header(Bytes file, std::string_view name) {
     fail_with(Status::invalid_file, "'{}' is no plan: expected a file made by smelt compile", name);
   std::memcpy(&header, file.data(), sizeof(Header));
   if (header.format != kPlanFormat)
-    fail_with(Status::invalid_file,
-              "'{}' has plan format {}, this Smelt reads format {}: compile it again with this version", name,
-              header.format, kPlanFormat);
+    fail_with(
+        Status::invalid_file,
+        "'{}' has plan format {}, this Smelt reads format {}: compile its model again with this version, as "
+        "with smelt compile MODEL --mode=infer -o '{}'",
+        name, header.format, kPlanFormat, name);
   if (header.header_checksum != own_checksum(header)) damaged(name, "the header's checksum is wrong");
   if (header.file_bytes != file.size())
     damaged(name, fmt::format("it has {} bytes: expected {}", file.size(), header.file_bytes));

@@ -29,12 +29,19 @@ class MappedFile {
   size_t size_ = 0;
 };
 
-/// Writes a temporary beside `path`; commit() flushes it to the disk and renames it over `path`, so that a
-/// reader always sees either the old file or the new one, even after a full disk or a kill. Without commit
-/// the temporary is removed.
+/// A file that is written as a whole or not at all. Until commit() it has no name, or, on file systems
+/// without such files, the name of a temporary next to `path`; commit() flushes it to the disk and renames it
+/// over `path`, so that a reader always sees either the old file or the new one, even after a full disk or a
+/// kill.
+///
+/// Symbolic links are followed: the file that they lead to is replaced. A FIFO, a character device and a
+/// descriptor of this process (/dev/stdout, /dev/fd/3) have no contents to replace: these are written to as
+/// the bytes come.
 class AtomicFile {
  public:
-  explicit AtomicFile(std::filesystem::path path);
+  /// Throws Error (io) where nothing can be written there. Removes temporaries of the same file that killed
+  /// processes have left.
+  explicit AtomicFile(const std::filesystem::path& path);
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
   ~AtomicFile();
@@ -43,13 +50,20 @@ class AtomicFile {
   void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
   void commit();
 
-  /// How the temporary of `path` is named; a killed process leaves one behind.
-  static bool is_temporary(const std::filesystem::path& path);
-
  private:
+  void open_unnamed();
+  void open_named();
+  /// Gives the unnamed file the temporary's name.
+  void name_temporary();
+
   std::filesystem::path path_, temporary_;
   int descriptor_ = -1;
+  bool is_stream_ = false;  // written to as the bytes come
+  bool has_name_ = false;   // the temporary exists
 };
+
+/// Removes temporaries in `directory` that killed processes have left; those that are being written stay.
+void remove_stale_temporaries(const std::filesystem::path& directory);
 
 /// One AtomicFile with this text.
 void write_file(const std::filesystem::path& path, std::string_view text);

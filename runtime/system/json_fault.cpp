@@ -1,9 +1,12 @@
 // fail_broken_json: the first place at which a text is no JSON, by the grammar of RFC 8259.
 #include <algorithm>
 #include <cctype>
+#include <charconv>
+#include <span>
 #include <string>
 
 #include "runtime/error.h"
+#include "runtime/system/file_kind.h"
 #include "runtime/system/json_text.h"
 
 namespace smelt {
@@ -152,19 +155,57 @@ std::string found_at(std::string_view text, size_t at) {
   return std::isprint(c) ? fmt::format("'{}'", static_cast<char>(c)) : fmt::format("the byte 0x{:02X}", c);
 }
 
+/// "byte 12 (line 2, column 3)"
+std::string place_of(std::string_view text, size_t at) {
+  const std::string_view before = text.substr(0, at);
+  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+  const size_t column = before.size() - (before.rfind('\n') + 1) + 1;  // npos + 1 is 0
+  return fmt::format("byte {} (line {}, column {})", at + 1, line, column);
+}
+
+/// The four digits of \u at `at`; -1 where there is none.
+int unit_at(std::string_view text, size_t at) {
+  if (text.substr(at, 2) != "\\u") return -1;
+  int unit = -1;
+  const std::string_view digits = text.substr(at + 2, 4);
+  std::from_chars(digits.data(), digits.data() + digits.size(), unit, 16);
+  return unit;
+}
+
+bool is_half(int unit, int first) { return unit >= first && unit < first + 0x400; }
+
+/// Where a text that meets the grammar has half a surrogate pair; npos: nowhere.
+size_t find_half_pair(std::string_view text) {
+  constexpr int kHigh = 0xD800, kLow = 0xDC00;
+  constexpr size_t kUnit = 6;  // characters
+  for (size_t at = text.find('\\'); at != text.npos; at = text.find('\\', at)) {
+    const int unit = unit_at(text, at);
+    const bool pair = is_half(unit, kHigh) && is_half(unit_at(text, at + kUnit), kLow);
+    if (!pair && (is_half(unit, kHigh) || is_half(unit, kLow))) return at;
+    at += pair ? 2 * kUnit : unit >= 0 ? kUnit : 2;
+  }
+  return text.npos;
+}
+
+/// The grammar is met: what is left is half a pair, or a number that no double holds.
+[[noreturn]] void fail_on_value(std::string_view text, std::string_view file) {
+  const size_t half = find_half_pair(text);
+  if (half != text.npos)
+    fail_with(Status::invalid_file,
+              "'{}': JSON with half a surrogate pair at {}: found {}, expected two of them", file,
+              place_of(text, half), text.substr(half, 6));
+  fail_with(Status::invalid_file, "'{}': JSON with a number beyond 1.8e308, which no double holds", file);
+}
+
 }  // namespace
 
 void fail_broken_json(std::string_view text, std::string_view file) {
   Grammar grammar(text);
-  if (grammar
-          .document())  // the grammar is met: what is left is a number that no double holds, or half a pair
-    fail_with(Status::invalid_file,
-              "'{}': JSON with a number beyond 1.8e308 or half a surrogate pair (\\ud800 to \\udfff)", file);
-  const std::string_view before = text.substr(0, grammar.at());
-  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
-  const size_t column = before.size() - (before.rfind('\n') + 1) + 1;  // npos + 1 is 0
-  fail_with(Status::invalid_file, "'{}': broken JSON at byte {} (line {}, column {}): found {}, expected {}",
-            file, grammar.at() + 1, line, column, found_at(text, grammar.at()), grammar.expected());
+  if (grammar.document()) fail_on_value(text, file);
+  if (const auto kind = file_kind(std::as_bytes(std::span(text)), file))
+    fail_with(Status::invalid_file, "{}", wrong_kind(file, *kind, "JSON"));
+  fail_with(Status::invalid_file, "'{}': broken JSON at {}: found {}, expected {}", file,
+            place_of(text, grammar.at()), found_at(text, grammar.at()), grammar.expected());
 }
 
 }  // namespace smelt

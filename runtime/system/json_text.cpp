@@ -10,6 +10,7 @@ namespace {
 
 // Far above any description.
 constexpr size_t kDeepest = 64;
+constexpr size_t kLongestKey = 60;  // in messages
 constexpr std::uintmax_t kLargestFile = 64u << 20;
 
 /// Builds a document from the events of a parse and refuses what nlohmann's own reader takes silently.
@@ -33,7 +34,8 @@ class Builder : public nlohmann::json_sax<T> {
   bool key(std::string& name) override {
     const auto [member, is_new] = open_.back()->emplace(name, nullptr);
     if (!is_new)
-      fail_with(Status::invalid_file, "'{}': the key '{}' appears twice in one object", file_, name);
+      fail_with(Status::invalid_file, "'{}': the key '{}' appears twice in one object", file_,
+                name.size() <= kLongestKey ? name : name.substr(0, kLongestKey) + "...");
     member_ = &member.value();
     return true;
   }

@@ -52,7 +52,7 @@ void remove_checkpoint(const fs::path& index) {
 
 bool is_left_over(const fs::path& path) {
   const fs::path index = index_of_part(path);
-  return AtomicFile::is_temporary(path) || (!index.empty() && !fs::exists(index));
+  return !index.empty() && !fs::exists(index);
 }
 
 struct Damaged {
@@ -101,6 +101,7 @@ std::vector<fs::path> list_checkpoints(const fs::path& directory) {
 CheckpointDirectory::CheckpointDirectory(fs::path directory, int64_t keep)
     : directory_(std::move(directory)), keep_(keep) {
   make_directories(directory_);
+  remove_stale_temporaries(directory_);
   std::vector<fs::path> left_over;
   for (const auto& entry : fs::directory_iterator(directory_))
     if (is_left_over(entry.path())) left_over.push_back(entry.path());

@@ -40,9 +40,12 @@ Checkpoint open_index(const fs::path& path) {
   Checkpoint file = Checkpoint::open(path);
   for (const char* key : {"step", "trainer"}) metadata_of(file, key);
   const std::string format = metadata_of(file, "format");
-  if (format != kWholeFormat && format != kIndexFormat)
-    fail_with(Status::invalid_file, "'{}': checkpoint format '{}', this Smelt reads '{}' and '{}'",
-              path.string(), format, kWholeFormat, kIndexFormat);
+  if (format != kWholeFormat && format != kIndexFormat)  // no damage: an older one must not take its place
+    fail(
+        "'{}': checkpoint format '{}', this Smelt reads '{}' and '{}': go on with the version that wrote it, "
+        "or "
+        "convert its model/ with that version (smelt export RUN -o DIR) and train from there",
+        path.string(), format, kWholeFormat, kIndexFormat);
   require_checksum(file, metadata_of(file, "checksum"));
   return file;
 }

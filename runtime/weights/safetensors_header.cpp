@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include "runtime/system/file_kind.h"
 #include "runtime/system/json_sax.h"
 #include "runtime/weights/safetensors.h"
 #include "runtime/weights/safetensors_types.h"
@@ -164,6 +165,8 @@ class HeaderReader : public StrictSax {
   std::optional<std::vector<uint64_t>> numbers_;
 };
 
+constexpr std::string_view kSafetensors = "a safetensors file";
+
 /// The header's text; the bytes after it are data.
 std::string_view header_text(std::span<const std::byte> file, std::string_view name) {
   if (file.size() < kLengthBytes)
@@ -172,6 +175,9 @@ std::string_view header_text(std::span<const std::byte> file, std::string_view n
               file.size());
   uint64_t length = 0;
   for (size_t i = 0; i < kLengthBytes; ++i) length |= static_cast<uint64_t>(file[i]) << (8 * i);
+  const auto kind = file_kind(file, name);
+  if (kind && kind->name != kSafetensors)
+    fail_with(Status::invalid_file, "{}", wrong_kind(name, *kind, kSafetensors));
   if (length > kLongestHeader)
     fail_with(Status::invalid_file,
               "'{}': a header of {} bytes: expected at most {} (is it a safetensors file?)", name, length,

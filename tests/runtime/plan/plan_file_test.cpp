@@ -154,11 +154,10 @@ TEST(PlanFile, EditedManifestsAreErrorsOrValid) {
 TEST(PlanFile, NamesBothVersions) {
   std::string file = serialize_plan(small_plan());
   file[8] = 99;
-  EXPECT_EQ(
-      fault_of([&] { parse_text(file); }),
-      fmt::format(
-          "'test.plan' has plan format 99, this Smelt reads format {}: compile it again with this version",
-          kPlanFormat));
+  EXPECT_EQ(fault_of([&] { parse_text(file); }),
+            fmt::format("'test.plan' has plan format 99, this Smelt reads format {}: compile its model again "
+                        "with this version, as with smelt compile MODEL --mode=infer -o 'test.plan'",
+                        kPlanFormat));
   EXPECT_EQ(
       fault_of([&] { parse_text("once upon a time there was a file that was no plan at all, and long"); }),
       "'test.plan' is no plan: expected a file made by smelt compile");

@@ -53,9 +53,15 @@ TEST(JsonText, SaysWhereItIsBrokenAndWhatWasExpected) {
   EXPECT_EQ(fault("\"\\u12g4\""), at(6, 1, 6, "'g'", "four hexadecimal digits behind \\u"));
   EXPECT_EQ(fault("\"\xC3\x28\""), at(3, 1, 3, "'('", "UTF-8"));
   EXPECT_EQ(fault("\"\xC0\xAF\""), at(2, 1, 2, "the byte 0xC0", "UTF-8"));
-  EXPECT_EQ(fault("1e999"),
-            "'a.json': JSON with a number beyond 1.8e308 or half a surrogate pair (\\ud800 to \\udfff)");
-  EXPECT_EQ(fault("\"\\ud800\""), fault("1e999"));
+  EXPECT_EQ(fault("1e999"), "'a.json': JSON with a number beyond 1.8e308, which no double holds");
+  const auto half = [](int byte, const char* unit) {
+    return fmt::format(
+        "'a.json': JSON with half a surrogate pair at byte {} (line 1, column {}): found {}, expected two of "
+        "them",
+        byte, byte, unit);
+  };
+  EXPECT_EQ(fault("\"\\ud800\""), half(2, "\\ud800"));
+  EXPECT_EQ(fault("\"a\\\\\\ud83d\\ude00\\uDE00\""), half(17, "\\uDE00"));
 }
 
 /// Whatever nlohmann's parser refuses has a message of ours, without the library's own words.

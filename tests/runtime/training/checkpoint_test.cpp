@@ -115,9 +115,11 @@ TEST(Checkpoint, FullDiskAtAnyByteLeavesThePreviousOne) {
   EXPECT_GT(failures, 20);
 }
 
+bool is_temporary(const std::filesystem::path& path) { return path.extension() == ".smelt-partial"; }
+
 ptrdiff_t whole_files(const std::filesystem::path& directory) {
   return std::ranges::count_if(std::filesystem::directory_iterator(directory),
-                               [](const auto& entry) { return !AtomicFile::is_temporary(entry.path()); });
+                               [](const auto& entry) { return !is_temporary(entry.path()); });
 }
 
 TEST(Checkpoint, KillAtAnyMomentLeavesAWholeOne) {
@@ -143,7 +145,7 @@ TEST(Checkpoint, KillAtAnyMomentLeavesAWholeOne) {
     EXPECT_GE(now, newest);
     newest = now;
     for (const auto& entry : std::filesystem::directory_iterator(d.path()))
-      EXPECT_FALSE(AtomicFile::is_temporary(entry.path()));
+      EXPECT_FALSE(is_temporary(entry.path()));
   }
   EXPECT_GT(newest, 0);
 }
@@ -215,6 +217,24 @@ TEST(Checkpoint, AnotherPlansIsAnErrorNotDamage) {
   EXPECT_HAS(message, "state 'parameters' is F32 [4001], the plan has F32 [7]");
   EXPECT_HAS(message, "state 'momentum'");
   EXPECT_EQ(checkpoints.list().size(), 1u);
+}
+
+/// The run would go on from an older one, and the newer file would be gone.
+TEST(Checkpoint, AnotherVersionsIsAnErrorNotDamage) {
+  const TemporaryDirectory d;
+  Unigram model(kVocabulary);
+  CheckpointDirectory checkpoints(d.path(), 0);
+  for (const int64_t step : {1, 2}) checkpoints.save(*model.session, info_of(step));
+  const auto newest = checkpoints.list().back();
+  std::string bytes = read_text_file(newest);
+  const std::string format = "smelt-checkpoint-1";
+  bytes[bytes.find(format) + format.size() - 1] = '9';
+  write_file(newest, bytes);
+  const std::string message =
+      message_of([&] { checkpoints.restore(*model.session, [](std::string_view) {}); });
+  EXPECT_HAS(message, "checkpoint format 'smelt-checkpoint-9', this Smelt reads 'smelt-checkpoint-1'");
+  EXPECT_HAS(message, "smelt export");
+  EXPECT_EQ(checkpoints.list().size(), 2u);
 }
 
 /// What a GPU's executor would record.
