@@ -65,24 +65,48 @@ void require_batch(int64_t batch) {
   if (batch < 1) fail("batch of {} records: expected at least 1", batch);
 }
 
+/// The records of one batch: a part of an epoch's order.
+struct EpochPart {
+  int64_t epoch, begin, count;
+};
+
+/// Batch `number` from a place on; the last one of an epoch may be smaller.
+EpochPart part_of_epoch(int64_t number, int64_t records, int64_t batch, const StreamPlace& from) {
+  const auto batches_from = [&](int64_t record) { return (records - record + batch - 1) / batch; };
+  const int64_t first = batches_from(from.record), each = batches_from(0);
+  const bool is_first = number < first;
+  const int64_t begin = is_first ? from.record + number * batch : (number - first) % each * batch;
+  const int64_t epoch = is_first ? from.epoch : from.epoch + 1 + (number - first) / each;
+  return {epoch, begin, std::min(batch, records - begin)};
+}
+
+/// Of data with fewer records than the place was of: their next epoch.
+StreamPlace within(StreamPlace place, int64_t records) {
+  if (place.record >= records) place = {place.step, place.epoch + 1, 0};
+  return place;
+}
+
 /// Data: RecordData or PackedData.
 template <typename Data>
 class ItemStream : public BatchStream {
  public:
   ItemStream(Part<Data> range, const BatchOptions& o)
-      : range_(std::move(range)), batch_(o.batch), micro_steps_(o.micro_steps), seed_(o.seed) {
+      : range_(std::move(range)),
+        batch_(o.batch),
+        micro_steps_(o.micro_steps),
+        seed_(o.seed),
+        from_(within(o.from, range_.size())) {
     require_batch(batch_);
     if (range_.size() == 0) fail("{}: there are no {} to train on", range_.data->description(), Data::kItems);
     order_.resize(static_cast<size_t>(range_.size()));
   }
 
   void fill(int64_t step, int64_t micro_step, Batch& batch) override {
-    const int64_t size = range_.size(), an_epoch = (size + batch_ - 1) / batch_;
-    const int64_t number = step * micro_steps_ + micro_step, begin = number % an_epoch * batch_;
-    if (number / an_epoch != epoch_) shuffle(number / an_epoch);
-    const int64_t count = std::min(batch_, size - begin);
-    range_.data->read(std::span(order_).subspan(static_cast<size_t>(begin), static_cast<size_t>(count)),
-                      batch);
+    const int64_t number = (step - from_.step) * micro_steps_ + micro_step;
+    const EpochPart part = part_of_epoch(number, range_.size(), batch_, from_);
+    if (part.epoch != epoch_) shuffle(part.epoch);
+    range_.data->read(
+        std::span(order_).subspan(static_cast<size_t>(part.begin), static_cast<size_t>(part.count)), batch);
   }
   std::vector<InputTensor> largest() const override {
     return range_.data->largest(std::min(batch_, range_.size()));
@@ -104,6 +128,7 @@ class ItemStream : public BatchStream {
   Part<Data> range_;
   int64_t batch_, micro_steps_;
   uint32_t seed_;
+  StreamPlace from_;
   std::vector<int64_t> order_;
   int64_t epoch_ = -1;  // that order_ is of
 };
@@ -138,6 +163,14 @@ class ItemList : public BatchList {
 };
 
 }  // namespace
+
+StreamPlace place_at(int64_t step, int64_t records, const BatchOptions& options) {
+  const StreamPlace from = within(options.from, records);
+  const int64_t batches = (step - from.step) * options.micro_steps;
+  if (batches == 0) return {step, from.epoch, from.record};
+  const EpochPart last = part_of_epoch(batches - 1, records, options.batch, from);
+  return within({step, last.epoch, last.begin + last.count}, records);
+}
 
 std::unique_ptr<BatchStream> make_stream(const DataPart& part, const BatchOptions& options) {
   if (const auto* tokens = std::get_if<TokenRange>(&part))

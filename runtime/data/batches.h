@@ -38,12 +38,22 @@ struct DataSplit {
   DataSplit(RecordSplit split) : train(split.train), held_back(split.held_back) {}  // NOLINT
 };
 
+/// Where in the epochs of a stream a run goes on: before update `step` it has seen `epoch` whole epochs and
+/// the first `record` records of the next one, in its order.
+struct StreamPlace {
+  int64_t step = 0, epoch = 0, record = 0;
+};
+
 struct BatchOptions {
   int64_t batch = 8;        // windows, records or packed rows
   int64_t length = 128;     // tokens a window
   int64_t micro_steps = 1;  // batches a step
   uint32_t seed = 0;
+  StreamPlace from = {};  // of records and packed rows: their steps are those from `from.step` on
 };
+
+/// The place before update `step` of a stream of `records` records with these options.
+StreamPlace place_at(int64_t step, int64_t records, const BatchOptions& options);
 
 /// Windows at random places; records and packed rows in an order that is shuffled anew each epoch, whose last
 /// batch may be smaller. Throws Error where the part holds too little.

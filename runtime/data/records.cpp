@@ -221,6 +221,13 @@ std::vector<InputTensor> RecordData::largest(int64_t rows) const {
   return inputs;
 }
 
+std::string RecordData::fingerprint() const {
+  Checksum sum;
+  for (const Piece& piece : pieces_)
+    for (const TensorView* tensor : piece.tensors) sum.add(tensor->bytes);
+  return sum.hex();
+}
+
 void RecordData::read(std::span<const int64_t> rows, Batch& batch) const {
   batch.clear();
   const auto count = static_cast<int64_t>(rows.size());

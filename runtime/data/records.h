@@ -27,6 +27,8 @@ class RecordData {
   int64_t size() const { return size_; }
   /// "digits.safetensors" or "a.safetensors and 3 more": for messages.
   const std::string& description() const { return description_; }
+  /// A checksum of all values as the files have them.
+  std::string fingerprint() const;
   /// Fills the batch with these records, as long as the longest of them, or as the next length that the plan
   /// takes.
   void read(std::span<const int64_t> rows, Batch& batch) const;

@@ -7,6 +7,7 @@
 
 #include "runtime/error.h"
 #include "runtime/philox.h"
+#include "runtime/system/file_kind.h"
 
 namespace smelt {
 namespace {
@@ -78,8 +79,28 @@ uint32_t load(const std::byte* data, int64_t width) {
   return value;
 }
 
+/// Lines of JSON are texts, but those that are meant are their members.
+bool holds_json_lines(const MappedFile& file) {
+  const std::string extension = file.path().extension().string();
+  const bool named = extension == ".jsonl" || extension == ".ndjson";
+  return named && !file.bytes().empty() && file.bytes()[0] == std::byte{'{'};
+}
+
+/// What is no text, though it has bytes that could be taken for one.
+void require_text(const MappedFile& file) {
+  const std::string path = file.path().string();
+  constexpr std::string_view kTexts = "a text in UTF-8 or a token file (--data-format=bytes takes any bytes)";
+  if (const auto kind = file_kind(file.bytes(), path))
+    fail_with(Status::invalid_file, "{}", wrong_kind(path, *kind, kTexts));
+  if (holds_json_lines(file))
+    fail_with(Status::invalid_file, "{}",
+              wrong_kind(path, {"a list of JSON objects", fmt::format("jq -r .text '{}' > data.txt", path)},
+                         kTexts));
+}
+
 TokenFormat format_of(const MappedFile& file) {
   if (find_magic(file.bytes())) return TokenFormat::llmc;
+  require_text(file);
   if (file.path().extension() == ".bin")
     fail_with(
         Status::invalid_file,
@@ -167,6 +188,13 @@ void TokenData::read(int64_t begin, std::span<int32_t> tokens) const {
     while (begin - piece->begin >= piece->count) ++piece;
     token = piece->at(begin++ - piece->begin);
   }
+}
+
+std::string TokenData::fingerprint() const {
+  Checksum sum;
+  for (const Piece& piece : pieces_)
+    sum.add(piece.file.bytes().subspan(piece.header_bytes, static_cast<size_t>(piece.count * piece.width)));
+  return sum.hex();
 }
 
 std::vector<int64_t> TokenData::file_begins() const {

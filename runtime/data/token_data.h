@@ -16,8 +16,9 @@
 
 namespace smelt {
 
-/// automatic: llm.c's header where a file begins with one, otherwise text as bytes; a name ending in ".bin"
-/// without that header is refused, because raw numbers read as text train on nonsense.
+/// automatic: llm.c's header where a file begins with one, otherwise text as bytes; archives, tables, arrays,
+/// texts in UTF-16 and other files whose first bytes are no text's are refused with what converts them, as is
+/// a name ending in ".bin" without that header, because raw numbers read as text train on nonsense.
 enum class TokenFormat : uint8_t { automatic, bytes, llmc, u16 };
 std::string_view name(TokenFormat format);
 std::optional<TokenFormat> parse_token_format(std::string_view name);
@@ -28,10 +29,13 @@ TokenFormat format_of(const std::filesystem::path& path);
 /// with an Error that names file, position, id and vocabulary.
 class TokenData {
  public:
+  static constexpr const char* kItems = "tokens";
   TokenData(const std::vector<std::filesystem::path>& files, TokenFormat format, int64_t vocabulary);
 
   int64_t size() const { return size_; }
   void read(int64_t begin, std::span<int32_t> tokens) const;
+  /// A checksum of all tokens as the files have them.
+  std::string fingerprint() const;
   /// Where each file that holds tokens begins.
   std::vector<int64_t> file_begins() const;
   /// "shakespeare.txt" or "a.txt and 3 more": for messages.

@@ -29,10 +29,11 @@ struct StepRecord {
   int64_t peak_bytes = 0;                     // of the process
   std::optional<double> loss_scale = {};      // of this update, where the plan scales the loss
   std::optional<int64_t> skipped_steps = {};  // updates left out so far because a gradient overflowed
-  /// Model FLOP utilisation: the share of the machine's peak that went into the model. NaN: no peak is known.
+  /// Model FLOP utilisation: the share of the machine's peak that went into the model. NaN: no peak is known,
+  /// or one that this step refutes, as of a machine that was busy when it was measured.
   double mfu() const {
-    return peak_gflops_per_second > 0 ? gflops_per_second / peak_gflops_per_second
-                                      : std::numeric_limits<double>::quiet_NaN();
+    const bool known = peak_gflops_per_second >= gflops_per_second && peak_gflops_per_second > 0;
+    return known ? gflops_per_second / peak_gflops_per_second : std::numeric_limits<double>::quiet_NaN();
   }
 };
 

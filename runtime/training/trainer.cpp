@@ -56,30 +56,6 @@ void require_fresh(const CheckpointDirectory& checkpoints, const TrainerOptions&
          options.run_directory.string());
 }
 
-/// Fields whose change makes the resumed run another one than the uninterrupted.
-std::string changed_options(std::string_view before, TrainerOptions now) {
-  TrainerOptions then;
-  read_json(before, then);
-  std::string changed;
-  const auto compare = [&](const char* name, auto member) {
-    if (then.*member != now.*member) changed += fmt::format("{}{}", changed.empty() ? "" : ", ", name);
-  };
-  compare("seed", &TrainerOptions::seed);
-  compare("steps", &TrainerOptions::steps);
-  compare("batch", &TrainerOptions::batch);
-  compare("length", &TrainerOptions::length);
-  compare("pack", &TrainerOptions::pack);
-  compare("document_end", &TrainerOptions::document_end);
-  compare("learning_rate", &TrainerOptions::learning_rate);
-  compare("min_learning_rate", &TrainerOptions::min_learning_rate);
-  compare("schedule", &TrainerOptions::schedule);
-  compare("warmup_steps", &TrainerOptions::warmup_steps);
-  then.gradient_accumulation *= then.data_ranks, now.gradient_accumulation *= now.data_ranks;
-  compare("gradient_accumulation (times ranks)", &TrainerOptions::gradient_accumulation);
-  compare("overfit_one_batch", &TrainerOptions::overfit_one_batch);
-  return changed;
-}
-
 /// Of train_step or apply: both give the mean loss of the whole update.
 Trainer::Update figures(std::span<const HostTensor> outputs) {
   return {scalar_output(outputs, "loss").value_or(kNotANumber), scalar_output(outputs, "gradient_norm"),
@@ -109,12 +85,17 @@ Trainer::Trainer(Session& session, TrainerOptions options, DataSplit data)
   schedule_ = options_.rate();
   require_entries(session_.plan(), options_);
   make_pipeline();
+  const bool writes = !options_.run_directory.empty() && ranks_.is_first();
+  std::string looks = writes ? fingerprint() : std::string();
   if (options_.pack) pack_data();
   stream_ = make_stream(data_.train, batch_options());
   require_bounds(session_, options_, *stream_);
   if (options_.eval_every > 0)
     held_back_ = make_list(data_.held_back, batch_options(), options_.eval_batches);
-  if (options_.run_directory.empty() || !ranks_.is_first()) return;
+  if (!writes) return;
+  make_directories(options_.run_directory);
+  lock_ = shared_process_lock(options_.run_directory / "run.lock");
+  options_.data = std::move(looks);
   checkpoints_.emplace(options_.run_directory / "checkpoints", options_.keep_checkpoints);
   require_fresh(*checkpoints_, options_);
 }
@@ -166,16 +147,16 @@ TrainingResult Trainer::run_steps() {
 
 int64_t Trainer::restore() {
   result_ = {};
-  const auto log = [&](std::string_view text) { tell([&](TrainerObserver& o) { o.message(text); }); };
   const std::optional<CheckpointInfo> info =
       options_.resume ? restore_at_all_ranks() : std::optional<CheckpointInfo>();
   restored_ = true;
   if (!info) return 0;
   result_.step = info->step;
   result_.checkpoint = info->path;
-  if (const std::string changed = changed_options(info->trainer, options_); !changed.empty())
-    log(fmt::format("resumed at step {} with other values of: {}; the run goes on with the new ones",
-                    info->step, changed));
+  TrainerOptions before;
+  read_json(info->trainer, before);
+  go_on_in_data(before, info->step);
+  tell_changes(before, info->step);
   return result_.step;
 }
 
@@ -204,7 +185,8 @@ void Trainer::begin() {
   history_ = truncate_metrics(options_.run_directory / "metrics.jsonl", result_.step);
   if (!history_.train.empty()) result_.loss = history_.train.back().second;
   tokens_ = history_.tokens;
-  if (!history_.held_back.empty()) result_.held_back_loss = history_.held_back.back().second;
+  if (!history_.held_back.empty() && history_.held_back.back().first == result_.step)
+    result_.held_back_loss = history_.held_back.back().second;
   write_file(options_.run_directory / "options.json", to_json(options_));
 }
 

@@ -21,6 +21,7 @@
 
 #include "runtime/data/batches.h"
 #include "runtime/session.h"
+#include "runtime/system/process_lock.h"
 #include "runtime/training/checkpoint.h"
 #include "runtime/training/evaluation.h"
 #include "runtime/training/learning_rate.h"
@@ -45,6 +46,10 @@ struct TrainerOptions {
   /// In which order the stages of a pipeline work on them.
   PipelineOrder pipeline_order = PipelineOrder::one_f_one_b;
   int64_t data_ranks = 1;  // that see different batches; set by the trainer
+  /// A description of the data with checksums, and where in it the run went on with another batch
+  /// (StreamPlace); set by the trainer.
+  std::string data = {};
+  int64_t data_step = 0, data_epoch = 0, data_record = 0;
   int64_t eval_every = 0;  // 0: never; also before the first and after the last step
   int64_t eval_batches = 8;
   int64_t sample_every = 0;      // 0: never
@@ -78,11 +83,12 @@ struct TrainingResult {
 };
 
 /// What the run directory holds: options.json (the options), metrics.jsonl, loss.svg,
-/// checkpoints/step-N.safetensors.
+/// checkpoints/step-N.safetensors, and run.lock, which the process of a trainer has locked for as long as
+/// that exists: two processes never write to one directory.
 class Trainer {
  public:
   /// The session needs weights (loaded or initialised), unless it is going to resume. Checks options, plan
-  /// and data.
+  /// and data. Throws Error naming the process where another trains in the run directory.
   Trainer(Session& session, TrainerOptions options, DataSplit data);
 
   /// Gets the events of the run, in order of addition; must outlive it.
@@ -125,6 +131,11 @@ class Trainer {
  private:
   TrainingResult run_steps();
   std::optional<CheckpointInfo> restore_at_all_ranks();
+  /// What the data are, for a run that goes on to compare.
+  std::string fingerprint() const;
+  /// The next unseen record, where the run before had other batches.
+  void go_on_in_data(const TrainerOptions& before, int64_t step);
+  void tell_changes(const TrainerOptions& before, int64_t step) const;
   void begin();
   void train(int64_t step);
   Update update(int64_t step);
@@ -153,6 +164,7 @@ class Trainer {
   DataSplit data_;
   std::unique_ptr<BatchStream> stream_;
   std::unique_ptr<BatchList> held_back_;
+  std::shared_ptr<const ProcessLock> lock_;  // of the run directory, up to the end of the trainer
   std::optional<CheckpointDirectory> checkpoints_;
   std::vector<TrainerObserver*> observers_;
   Batch batch_;

@@ -31,6 +31,10 @@ constexpr auto kFields = std::tuple{
     std::pair{"gradient_accumulation", &TrainerOptions::gradient_accumulation},
     std::pair{"pipeline_order", &TrainerOptions::pipeline_order},
     std::pair{"data_ranks", &TrainerOptions::data_ranks},
+    std::pair{"data", &TrainerOptions::data},
+    std::pair{"data_step", &TrainerOptions::data_step},
+    std::pair{"data_epoch", &TrainerOptions::data_epoch},
+    std::pair{"data_record", &TrainerOptions::data_record},
     std::pair{"eval_every", &TrainerOptions::eval_every},
     std::pair{"eval_batches", &TrainerOptions::eval_batches},
     std::pair{"sample_every", &TrainerOptions::sample_every},
@@ -74,6 +78,11 @@ const char* read_value(const OrderedJson& json, std::vector<int32_t>& value) {
   const auto is_id = [](const OrderedJson& id) { return id.is_number_integer(); };
   if (!json.is_array() || !std::ranges::all_of(json, is_id)) return "a list of whole numbers";
   value = json.get<std::vector<int32_t>>();
+  return nullptr;
+}
+const char* read_value(const OrderedJson& json, std::string& value) {
+  if (!json.is_string()) return "a text";
+  value = json.get<std::string>();
   return nullptr;
 }
 const char* read_value(const OrderedJson& json, std::filesystem::path& value) {
@@ -142,6 +151,9 @@ void TrainerOptions::validate() const {
                       {"length", length, 2, any},
                       {"gradient_accumulation", gradient_accumulation, 1, kMostMicroSteps},
                       {"data_ranks", data_ranks, 1, kMostRanksOfMesh},
+                      {"data_step", data_step, 0, any},
+                      {"data_epoch", data_epoch, 0, INT64_MAX},
+                      {"data_record", data_record, 0, INT64_MAX},
                       {"eval_every", eval_every, 0, any},
                       {"eval_batches", eval_batches, 1, any},
                       {"sample_every", sample_every, 0, any},

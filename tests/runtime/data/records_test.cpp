@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <tuple>
 
 #include "runtime/data/batches.h"
 #include "runtime/error.h"
@@ -243,6 +244,42 @@ TEST(RecordStream, EveryEpochSeesEachRecordOnceInAnOrderOfItsOwn) {
   }
   make_stream(range, {.batch = 10, .seed = 6})->fill(0, 0, batch);
   EXPECT_NE(first_ids(batch), batches[0]);
+}
+
+/// Ids of the batches before update `steps`, from the place's on.
+std::vector<int32_t> ids_up_to(const RecordRange& range, const BatchOptions& options, int64_t steps) {
+  std::vector<int32_t> ids;
+  Batch batch;
+  const auto stream = make_stream(range, options);
+  for (int64_t step = options.from.step; step < steps; ++step)
+    for (int64_t micro = 0; micro < options.micro_steps; ++micro) {
+      stream->fill(step, micro, batch);
+      const std::vector<int32_t> next = first_ids(batch);
+      ids.insert(ids.end(), next.begin(), next.end());
+    }
+  return ids;
+}
+
+/// Whatever the batches, the order of the records is that of the epochs.
+TEST(RecordStream, GoesOnWithTheNextUnseenRecord) {
+  const TemporaryDirectory d;
+  const RecordRange range = many(d, 33);
+  const std::vector<int32_t> all = ids_up_to(range, {.batch = 1, .seed = 5}, 200);
+  BatchOptions options{.batch = 4, .micro_steps = 1, .seed = 5};
+  std::vector<int32_t> seen;
+  int64_t step = 0;
+  for (const auto& [batch, micro_steps, steps] :
+       {std::tuple{4, 1, 5}, {3, 2, 7}, {1, 1, 1}, {10, 1, 4}, {40, 1, 2}}) {
+    options.from = place_at(step, range.size(), options);
+    EXPECT_EQ(options.from.epoch * range.size() + options.from.record, std::ssize(seen));
+    options.batch = batch, options.micro_steps = micro_steps;
+    step += steps;
+    const std::vector<int32_t> next = ids_up_to(range, options, step);
+    seen.insert(seen.end(), next.begin(), next.end());
+  }
+  EXPECT_TRUE(std::ranges::equal(seen, std::span(all).first(seen.size())));
+  EXPECT_EQ(place_at(step, range.size(), options).step, step);
+  EXPECT_EQ(place_at(9, 20, {.batch = 1, .from = {9, 2, 30}}).epoch, 3) << "of data that have become fewer";
 }
 
 TEST(RecordList, CoversOrSpreads) {

@@ -87,6 +87,8 @@ TEST(Trainer, LeavesARunDirectory) {
   run.trainer.run();
   TrainerOptions read;
   read_json(read_text_file(d / "run/options.json"), read);
+  EXPECT_EQ(read.data.substr(0, 21), "3000 tokens, checksum");
+  read.data.clear();
   EXPECT_EQ(to_json(read), to_json(options_for(d)));
   const std::string metrics = read_text_file(d / "run/metrics.jsonl");
   EXPECT_EQ(std::ranges::count(metrics, '\n'), 40 + 5 + 4);
@@ -157,6 +159,33 @@ TEST(Trainer, ResumeWithoutACheckpointStartsAndWithOtherOptionsSaysSo) {
   second.trainer.run();
   ASSERT_EQ(second.recorder.messages.size(), 1u);
   EXPECT_HAS(second.recorder.messages[0], "resumed at step 12 with other values of: batch, learning_rate");
+}
+
+/// The same data of another name are no change.
+TEST(Trainer, ResumeNamesOtherData) {
+  const TemporaryDirectory d;
+  TrainerOptions options = options_for(d);
+  options.resume = true;
+  TrainingRun(d, options, 12).trainer.run();
+  const auto resumed = [&](std::string text, int stop_after) {
+    Unigram model(kByteVocabulary);
+    Recorder recorder;
+    Trainer trainer(*model.session, options,
+                    split<TokenData>(std::make_shared<const TokenData>(std::vector{d.write("other", text)},
+                                                                       TokenFormat::bytes, kByteVocabulary),
+                                     nullptr, 0.1));
+    trainer.add_observer(recorder);
+    trainer.should_stop = [&] { return recorder.steps.back().step >= stop_after; };
+    trainer.run();
+    return recorder.messages;
+  };
+  std::string text = read_text_file(d / "text");
+  EXPECT_TRUE(resumed(text, 14).empty());
+  text[1000] ^= 1;
+  const auto messages = resumed(text, 16);
+  ASSERT_EQ(messages.size(), 1u);
+  EXPECT_HAS(messages[0], "resumed at step 14 with other data: 3000 tokens, checksum ");
+  EXPECT_TRUE(resumed(text, 18).empty());
 }
 
 TEST(Trainer, ARunThatIsRefusedWritesNothing) {
