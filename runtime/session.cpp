@@ -247,7 +247,8 @@ SymbolValues Session::unify(const PlanEntry& entry, std::span<const InputTensor>
   try {
     plan_->symbols.check(values);
   } catch (const Error& error) {
-    fail("entry '{}': {}; give other sizes, or compile with larger bounds (--max)", entry.name, error.what());
+    fail("entry '{}': {}; give other sizes, or compile with larger bounds (--max, or max= in Python)",
+         entry.name, error.what());
   }
   return values;
 }
@@ -303,7 +304,7 @@ void Session::require_memory_of_outputs(const Run& run) const {
     fail_with(
         Status::out_of_memory,
         "entry '{}': its outputs need {} bytes and the arena {} more, but {} are free: give less at once, "
-        "or compile with lower bounds (--max)",
+        "or compile with lower bounds (--max, or max= in Python)",
         run.entry.name, outputs, arena, available);
 }
 

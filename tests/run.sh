@@ -192,6 +192,7 @@ python_suite() {
 python_tests() {
   [ -n "$python" ] || { echo "skipped: no Python with its headers, nanobind, numpy and pytest"; return; }
   python_suite "python package" package
+  python_suite "the command line against transformers" commands torch transformers
   python_suite "ONNX models" onnx onnx ml_dtypes
   python_suite "modules of PyTorch" torch torch transformers
 }

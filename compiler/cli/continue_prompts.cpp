@@ -31,14 +31,20 @@ class InOrder {
 /// The sequences of each prompt as they grow, token by token.
 class Growing {
  public:
-  Growing(size_t prompts, const GenerationOptions& options, InOrder& order)
-      : options_(options), order_(order), sequences_(prompts, none(options)), open_(prompts, each(options)) {}
+  Growing(const Generator& generator, std::span<const Generator::Tokens> prompts,
+          const GenerationOptions& options, InOrder& order)
+      : options_(options),
+        order_(order),
+        sequences_(prompts.size(), none(options)),
+        open_(prompts.size(), each(options)) {
+    for (const Generator::Tokens& prompt : prompts) most_.push_back(generator.new_tokens(prompt, options));
+  }
 
   void add(size_t sequence, int32_t token) {
     const size_t prompt = sequence / each(options_);
     std::vector<int32_t>& tokens = sequences_[prompt][sequence % each(options_)].tokens;
     tokens.push_back(token);
-    const bool ended = options_.ends(token) || std::ssize(tokens) == options_.max_new_tokens;
+    const bool ended = options_.ends(token) || std::ssize(tokens) == most_[prompt];
     if (ended && --open_[prompt] == 0) order_.add(prompt, std::move(sequences_[prompt]));
   }
   static Results none(const GenerationOptions& options) {
@@ -53,12 +59,13 @@ class Growing {
   const GenerationOptions& options_;
   InOrder& order_;
   std::vector<Results> sequences_;
-  std::vector<size_t> open_;  // sequences of each prompt that have not ended
+  std::vector<size_t> open_;   // sequences of each prompt that have not ended
+  std::vector<int64_t> most_;  // new tokens of each prompt
 };
 
 void draw(Generator& generator, std::span<const Generator::Tokens> prompts, const GenerationOptions& options,
           GenerationClock& clock, InOrder& order) {
-  Growing growing(prompts.size(), options, order);
+  Growing growing(generator, prompts, options, order);
   generator.generate(prompts, options, [&](size_t sequence, int32_t token) {
     clock.token();
     growing.add(sequence, token);

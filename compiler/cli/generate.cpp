@@ -8,6 +8,7 @@
 #include <iostream>
 #include <iterator>
 #include <optional>
+#include <utility>
 
 #include "compiler/cli/command.h"
 #include "compiler/cli/config_file.h"
@@ -173,13 +174,18 @@ CompileOptions compile_options(const GenerateCommand& options, const Model& mode
 /// One prompt is continued as it is printed.
 GenerationClock stream_one(const Work& work) {
   const Stream stream(work.as_text(0), work.texts, is_first(work.ranks));
-  stream.show(work.written_before(0));
   GenerationClock clock;
+  bool has_begun = false;
+  const auto begin = [&] {  // nothing is printed of what is refused
+    if (!std::exchange(has_begun, true)) stream.show(work.written_before(0));
+  };
   work.generator.generate(work.prompts, work.generation, [&](size_t, int32_t token) {
+    begin();
     clock.token();
     stream.show({token});
     return true;
   });
+  begin();
   stream.finish();
   return clock;
 }
@@ -198,7 +204,8 @@ GenerationClock print_all(const Work& work, ResultLines& lines) {
 void run_shortly(const Work& work) {
   constexpr int64_t kFewTokens = 3;
   GenerationOptions few = work.generation;
-  few.max_new_tokens = std::min(few.max_new_tokens, kFewTokens);
+  few.max_new_tokens = std::min(few.new_tokens(0), kFewTokens);
+  few.max_length.reset();
   few.min_new_tokens = few.min_length = 0;
   GenerationClock clock;
   continue_prompts(work.generator, work.prompts, few, clock, [](size_t, std::span<const Hypothesis>) {});
@@ -259,6 +266,7 @@ void run_generate(const GenerateCommand& options, const Json& all, InferenceRank
   const GenerationOptions generation = options.generation.options(model.about, options.weights.seed);
   if (const std::string remark = options.generation.remark(generation); !remark.empty() && is_first(ranks))
     fmt::print(stderr, "{}\n", remark);
+  if (is_first(ranks)) tell_unknown_fields(model);
   generate(options, given, generation, model, lines, ranks);
 }
 

@@ -27,6 +27,8 @@ struct Flag {
 
 constexpr Flag kFlags[] = {
     {"max_new_tokens", Text::value, Needs::nothing, "tokens to add"},
+    {"max_length", Text::value, Needs::nothing,
+     "of a prompt and its new tokens together, where max_new_tokens is not given"},
     {"min_new_tokens", Text::value, Needs::nothing, "no end before so many new ones"},
     {"min_length", Text::value, Needs::nothing, "the same, the prompt counted in"},
     {"temperature", Text::value, Needs::sampling, "0 = greedy"},
@@ -83,7 +85,9 @@ Json value_of(const Flag& flag, const std::string& text) {
 }  // namespace
 
 void GenerationFlags::add_to(CLI::App& app) {
-  app.add_flag("--do-sample,--do_sample", do_sample, "draw from the distribution instead of its maximum");
+  app.add_flag(
+      "--do-sample,--do_sample,!--no-do-sample", do_sample,
+      "draw from the distribution instead of its maximum; --do-sample=false, too, overrides the model's");
   for (const Flag& flag : kFlags)
     app.add_option_function<std::string>(
         spellings(flag.name), [this, name = flag.name](const std::string& text) { given[name] = text; },
@@ -98,11 +102,18 @@ GenerationOptions GenerationFlags::options(const Json& about, uint32_t seed) con
   for (const Flag& flag : kFlags)
     if (const auto text = given.find(flag.name); text != given.end())
       overrides[flag.name] = value_of(flag, text->second);
-  if (do_sample) overrides["do_sample"] = true;
+  if (do_sample) overrides["do_sample"] = *do_sample;
   read_generation_config(overrides.dump(), options);
   options.sliding_window = sliding_window;
   options.seed = seed;
   return options;
+}
+
+void tell_unknown_fields(const Model& model) {
+  const auto unknown = unknown_generation_fields(model.plan->model);
+  if (!unknown.empty())
+    fmt::print(stderr, "note: generation_config.json: {} {} not read\n", fmt::join(unknown, ", "),
+               unknown.size() == 1 ? "is" : "are");
 }
 
 std::string GenerationFlags::remark(const GenerationOptions& resolved) const {

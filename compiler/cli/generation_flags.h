@@ -3,8 +3,10 @@
 
 #include <CLI/CLI.hpp>
 #include <map>
+#include <optional>
 #include <string>
 
+#include "compiler/cli/model.h"
 #include "runtime/generation/generator.h"
 #include "runtime/system/json_text.h"
 
@@ -12,7 +14,8 @@ namespace smelt::cli {
 
 struct GenerationFlags {
   std::map<std::string, std::string> given;  // by Hugging Face's name: the text on the command line
-  bool do_sample = false, sliding_window = false;
+  std::optional<bool> do_sample;
+  bool sliding_window = false;
 
   void add_to(CLI::App& app);
   /// The options of the model's generation_config.json, overridden by the flags.
@@ -20,5 +23,8 @@ struct GenerationFlags {
   /// Notes on flags that have no effect, one per line; empty where there are none.
   std::string remark(const GenerationOptions& resolved) const;
 };
+
+/// Prints a note that names the fields of the model's generation_config.json that are not known.
+void tell_unknown_fields(const Model& model);
 
 }  // namespace smelt::cli

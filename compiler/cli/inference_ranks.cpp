@@ -42,7 +42,7 @@ void InferenceRanks::add_to(SessionOptions& options, const Plan& plan) {
 
 /// Ranks of a host have a GPU each; those of a CPU plan need none.
 int InferenceRanks::device(const std::string& target) const {
-  const int visible = target == "cpu" ? 0 : cuda::device_count();
+  const int visible = target.starts_with("cpu") ? 0 : cuda::device_count();
   return visible == 0 ? -1 : device_of(launch_, visible);
 }
 

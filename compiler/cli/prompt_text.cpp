@@ -39,7 +39,9 @@ PromptText::PromptText(const Model& model, int64_t vocabulary, bool add_special_
     : vocabulary_(vocabulary),
       bytes_(model.reads_bytes() && vocabulary == 256),
       add_special_tokens_(add_special_tokens) {
-  if (!Tokenizer::files_in(model.path).empty()) tokenizer_ = Tokenizer::load(model.path);
+  if (Tokenizer::files_in(model.path).empty()) return;
+  tokenizer_ = Tokenizer::load(model.path);
+  tokenizer_->set_truncation(std::nullopt), tokenizer_->set_padding(std::nullopt);
 }
 
 Generator::Tokens PromptText::encode(const std::string& text) const {

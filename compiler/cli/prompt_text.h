@@ -10,6 +10,7 @@
 
 namespace smelt::cli {
 
+/// A prompt is taken as a whole: what a tokenizer's file says of cutting and padding is of its training.
 class PromptText {
  public:
   PromptText(const Model& model, int64_t vocabulary, bool add_special_tokens);

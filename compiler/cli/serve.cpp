@@ -4,6 +4,7 @@
 
 #include "compiler/cli/command.h"
 #include "compiler/cli/config_file.h"
+#include "compiler/cli/generation_flags.h"
 #include "compiler/cli/inference_ranks.h"
 #include "compiler/cli/model.h"
 #include "compiler/cli/prompt_text.h"
@@ -103,6 +104,8 @@ Served open_served(const ServeCommand& options, const Json& all, InferenceRanks*
   flags.timing &= is_first, flags.says_memory &= is_first;
   compile_model(served.model, compile_options(options, served.model, ranks, bounds), flags);
   served.model.bounds = bounds;
+  require_text_writer(served.model.plan->model);
+  if (is_first) tell_unknown_fields(served.model);
   SessionOptions session = options.weights.session_options();
   if (ranks)
     ranks->add_to(session, *served.model.plan), ranks->agree("the server", served.model, all);

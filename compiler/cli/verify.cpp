@@ -321,6 +321,7 @@ class Verification {
     options.do_sample = false;
     const size_t begin = seq2seq_ ? 1 : prompts[0].size();
     options.max_new_tokens = static_cast<int64_t>(references[0].size() - begin);
+    options.max_length.reset();
     const auto results = Generator(*session_).generate(prompts, options, {}, masks);
     for (size_t row = 0; row < results.size(); ++row)
       compare_row(row, seq2seq_ ? Generator::Tokens{options.decoder_start_token_id} : prompts[row],

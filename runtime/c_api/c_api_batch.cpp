@@ -52,11 +52,23 @@ TextOfTokens text_behind(const smelt_tokenizer* tokenizer, std::span<const int32
       [decoder](std::optional<int32_t> token) { return token ? decoder->push(*token) : decoder->finish(); };
 }
 
+/// A batch counts new tokens alone.
+void take_max_length(Request& request) {
+  GenerationOptions& options = request.options;
+  if (!options.max_length) return;
+  options.max_new_tokens = options.new_tokens(request.prompt.size());
+  if (options.max_new_tokens < 1)
+    fail("max_length {}: a prompt of {} tokens leaves no room for new ones; give max_new_tokens",
+         *options.max_length, request.prompt.size());
+  options.max_length.reset();
+}
+
 Request request_of(const smelt_batch& batch, const smelt_request& given) {
   if (given.count > 0) required(given.ids, "the list of the prompt's ids");
   if (given.stop_count > 0) required(given.stop, "the list of stop texts");
   Request request{.prompt = {given.ids, given.ids + given.count}, .options = batch.defaults};
   if (given.json) read_generation_options(given.json, request.options);
+  take_max_length(request);
   for (size_t i = 0; i < given.stop_count; ++i)
     request.stop.emplace_back(required(given.stop[i], "a stop text"));
   if (given.log_probabilities != 0) request.log_probabilities = 0;

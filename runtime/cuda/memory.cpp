@@ -29,7 +29,7 @@ DeviceBlock device_block(const Device& device, int64_t bytes,
   fail_with(Status::out_of_memory,
             "the GPU is out of memory: {} bytes are wanted, {} of {} are free; something else has taken what "
             "the plan "
-            "counted on, or the plan needs lower bounds (--max)",
+            "counted on, or the plan needs lower bounds (--max, or max= in Python)",
             bytes, free, total);
 }
 

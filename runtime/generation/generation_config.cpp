@@ -52,9 +52,51 @@ struct Neutral {
 };
 constexpr Neutral kUnsupported[] = {{"penalty_alpha", 0}, {"typical_p", 1},      {"epsilon_cutoff", 0},
                                     {"eta_cutoff", 0},    {"guidance_scale", 1}, {"renormalize_logits", 0},
-                                    {"top_h", 0}};
-constexpr const char* kUnsupportedLists[] = {"force_words_ids", "constraints", "watermarking_config",
-                                             "stop_strings"};
+                                    {"top_h", 0},         {"token_healing", 0}};
+/// Fields that change the result unless they are empty.
+constexpr const char* kUnsupportedLists[] = {"force_words_ids", "constraints",       "watermarking_config",
+                                             "stop_strings",    "dola_layers",       "max_time",
+                                             "custom_generate", "forced_decoder_ids"};
+
+/// Fields that change no token: of caches, of what else is returned, of drafts that are checked, of versions.
+constexpr std::string_view kHarmless[] = {"bos_token_id",
+                                          "decoder_start_token_id",
+                                          "transformers_version",
+                                          "_from_model_config",
+                                          "_commit_hash",
+                                          "use_cache",
+                                          "cache_config",
+                                          "cache_implementation",
+                                          "max_cache_len",
+                                          "return_legacy_cache",
+                                          "low_memory",
+                                          "prefill_chunk_size",
+                                          "compile_config",
+                                          "disable_compile",
+                                          "continuous_batching_config",
+                                          "output_attentions",
+                                          "output_hidden_states",
+                                          "output_scores",
+                                          "output_logits",
+                                          "return_dict_in_generate",
+                                          "is_assistant",
+                                          "use_mtp",
+                                          "speculation_type",
+                                          "num_assistant_tokens",
+                                          "num_assistant_tokens_schedule",
+                                          "assistant_confidence_threshold",
+                                          "assistant_early_exit",
+                                          "assistant_ensemble_weight",
+                                          "assistant_lookbehind",
+                                          "target_lookbehind",
+                                          "prompt_lookup_num_tokens",
+                                          "max_matching_ngram_size"};
+
+/// A name of a request may have any length.
+std::string short_name(const std::string& name) {
+  constexpr size_t kLongest = 60;
+  return name.size() <= kLongest ? name : name.substr(0, kLongest) + "...";
+}
 
 bool is_token_id(const Json& id) {
   return id.is_number_integer() && id.get<int64_t>() >= 0 && id.get<int64_t>() <= INT32_MAX;
@@ -68,9 +110,16 @@ class ConfigReader {
   ConfigReader(const Json& json, const char* what, GenerationOptions& options)
       : json_(json), what_(what), options_(options) {}
 
-  /// Fields of other programs are none of ours.
+  /// What no reader knows is told by unknown_generation_fields.
   void read_config() {
     read_fields();
+    refuse_problems();
+  }
+
+  /// Special tokens of a config.json are read with the model (model_generation_options).
+  void read_of_model() {
+    read_fields();
+    read_old_first();
     refuse_problems();
   }
 
@@ -88,6 +137,7 @@ class ConfigReader {
     for (const auto& field : kCounts) read_field(field, &Json::is_number_integer, "a whole number");
     for (const auto& field : kFlags) read_field(field, &Json::is_boolean, "true or false");
     for (const auto& field : kIds) read_ids(field);
+    read_max_length();
     read_first();
     read_words();
     read_biases();
@@ -95,6 +145,14 @@ class ConfigReader {
     read_length_score();
     read_padding();
     read_decay();
+  }
+
+  /// BART's files of 2020.
+  void read_old_first() {
+    const Json* forced = given("force_bos_token_to_be_generated");
+    const Json* first = given("bos_token_id");
+    if (forced && *forced == true && first && is_token_id(*first))
+      options_.forced_bos_token_id = first->get<int32_t>();
   }
 
   void refuse_problems() const {
@@ -120,8 +178,8 @@ class ConfigReader {
       problems_.push_back(fmt::format("{} = {} (only {} is supported)", row.name, value->dump(), row.value));
     }
     for (const char* name : kUnsupportedLists)
-      if (const Json* value = given(name); value && !value->empty())
-        problems_.push_back(fmt::format("{} (not supported)", name));
+      if (const Json* value = given(name); value && !value->empty() && *value != 0)
+        problems_.push_back(fmt::format("{} = {} (not supported)", name, brief(*value)));
   }
 
   template <typename T>
@@ -142,6 +200,16 @@ class ConfigReader {
       options_.*field.member = list.get<std::vector<int32_t>>();
     else
       wrong(field.name, "a token id or a list of them");
+  }
+
+  /// max_new_tokens counts where both are given.
+  void read_max_length() {
+    const Json* value = given("max_length");
+    if (value && value->is_number_integer() && *value >= 1)
+      options_.max_length = value->get<int64_t>();
+    else if (value)
+      wrong("max_length", "a whole number from 1");
+    if (given("max_new_tokens")) options_.max_length.reset();
   }
 
   void read_first() {
@@ -235,7 +303,8 @@ class ConfigReader {
   /// What no reader has asked for.
   void find_unknown() {
     for (const auto& [name, value] : json_.items())
-      if (!known_.contains(name)) problems_.push_back(fmt::format("{} (there is no such option)", name));
+      if (!known_.contains(name))
+        problems_.push_back(fmt::format("{} (there is no such option)", short_name(name)));
   }
 
   const Json& json_;
@@ -258,6 +327,24 @@ void read(std::string_view text, const char* what, GenerationOptions& options,
 
 void read_generation_config(std::string_view text, GenerationOptions& options) {
   read(text, "generation config", options, &ConfigReader::read_config);
+}
+
+void read_model_config(std::string_view text, GenerationOptions& options) {
+  read(text, "config.json", options, &ConfigReader::read_of_model);
+}
+
+bool is_generation_field(std::string_view name) {
+  const auto in_list = [&](const auto& list) {
+    return std::ranges::any_of(list, [&](const auto& row) { return std::string_view(row) == name; });
+  };
+  const auto in_table = [&](const auto& table) {
+    return std::ranges::any_of(table, [&](const auto& row) { return std::string_view(row.name) == name; });
+  };
+  constexpr std::string_view kOthers[] = {
+      "max_length",     "forced_bos_token_id", "bad_words_ids", "sequence_bias",
+      "early_stopping", "length_score",        "pad_token_id",  "exponential_decay_length_penalty"};
+  return in_table(kNumbers) || in_table(kCounts) || in_table(kFlags) || in_table(kIds) ||
+         in_table(kUnsupported) || in_list(kUnsupportedLists) || in_list(kHarmless) || in_list(kOthers);
 }
 
 void read_generation_options(std::string_view text, GenerationOptions& options) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "runtime/error.h"
 
@@ -54,6 +55,20 @@ void check_beams(const GenerationOptions& options) {
     fail("num_return_sequences {}: greedy decoding has one result; give do_sample or num_beams", wanted);
 }
 
+/// Tokens that never come, whatever stands before them.
+void check_any_is_left(const GenerationOptions& options, int64_t vocabulary) {
+  std::set<int32_t> never(options.suppress_tokens.begin(), options.suppress_tokens.end());
+  for (const std::vector<int32_t>& word : options.bad_words_ids)
+    if (word.size() == 1) never.insert(word.front());
+  for (const SequenceBias& row : options.sequence_bias)
+    if (row.tokens.size() == 1 && std::isinf(row.bias)) never.insert(row.tokens.front());
+  if (std::ssize(never) == vocabulary)
+    fail(
+        "suppress_tokens, bad_words_ids and sequence_bias leave none of the {} tokens: expected one that may "
+        "come",
+        vocabulary);
+}
+
 }  // namespace
 
 void SamplingOptions::validate() const {
@@ -79,6 +94,7 @@ std::optional<int32_t> GenerationOptions::padding() const {
 void GenerationOptions::validate() const {
   SamplingOptions::validate();
   for (const auto& [name, count] : {std::pair("max_new_tokens", max_new_tokens),
+                                    {"max_length", max_length.value_or(1)},
                                     {"min_new_tokens", min_new_tokens},
                                     {"min_length", min_length},
                                     {"no_repeat_ngram_size", no_repeat_ngram_size},
@@ -121,6 +137,7 @@ void GenerationOptions::validate(int64_t vocabulary) const {
     const bool is_number = std::isfinite(static_cast<float>(row.bias)) || row.bias < 0;
     check(is_number, "sequence_bias", row.bias, "a number in the range of f32, or -infinity");
   }
+  check_any_is_left(*this, vocabulary);
 }
 
 }  // namespace smelt

@@ -43,6 +43,7 @@ constexpr int64_t kMostBeams = 64, kMostSequences = 65536;
 
 struct GenerationOptions : SamplingOptions {
   int64_t max_new_tokens = 20;
+  std::optional<int64_t> max_length;  // in place of max_new_tokens: the prompt of the decoder and new tokens
   int64_t min_new_tokens = 0;
   int64_t min_length = 0;             // prompt and new tokens together, where min_new_tokens says nothing
   std::vector<int32_t> eos_token_id;  // any of them ends a sequence
@@ -84,6 +85,10 @@ struct GenerationOptions : SamplingOptions {
   /// Leaves out what only a search of several beams and results has: one sequence is wanted.
   void want_one_sequence();
   bool ends(int32_t token) const;
+  /// How many tokens may follow a prompt of the decoder; below 1 where max_length leaves no room.
+  int64_t new_tokens(size_t prompt_length) const {
+    return max_length ? *max_length - static_cast<int64_t>(prompt_length) : max_new_tokens;
+  }
   std::optional<int32_t> padding() const;
   /// Throws Error naming the option, its value and its range.
   void validate() const;
@@ -91,13 +96,21 @@ struct GenerationOptions : SamplingOptions {
   void validate(int64_t vocabulary) const;
 };
 
-/// What a model's own description (Plan::model) asks for: its generation_config.json, and special tokens that
-/// this does not name. End tokens that are none of the model's, which some files name, end nothing and are
-/// left out. The defaults for an empty text.
+/// What a model's own description (Plan::model) asks for: its generation_config.json or, without one, the
+/// same fields of its config.json; and special tokens that this does not name. End tokens that are none of
+/// the model's, which some files name, end nothing and are left out. The defaults for an empty text.
 GenerationOptions model_generation_options(std::string_view model);
-/// Reads a generation_config.json (or an old config.json that holds the same fields). Fields that would
-/// change the result and are not supported are named in one Error.
+/// Throws Error where a model writes no text from left to right, such as a masked language model.
+void require_text_writer(std::string_view model);
+/// Fields of the model's generation_config.json of which nothing is known here.
+std::vector<std::string> unknown_generation_fields(std::string_view model);
+/// Reads a generation_config.json. Fields that would change the result and are not supported are named in one
+/// Error; what else a file may hold is in the table of harmless ones.
 void read_generation_config(std::string_view json, GenerationOptions& options);
+/// Reads the same fields of a config.json, among those of the model.
+void read_model_config(std::string_view json, GenerationOptions& options);
+/// Whether the fields of a generation config have this one.
+bool is_generation_field(std::string_view name);
 /// The same of what an application asks for, with the members decoder_start_token_id, seed and sliding_window
 /// in addition. Fields that are none of them are named in the Error.
 void read_generation_options(std::string_view json, GenerationOptions& options);

@@ -14,11 +14,25 @@ namespace {
 
 constexpr int64_t kByteVocabulary = 256;
 
-/// Calls `advance` with those of `all` that are not done until all are or it returns false; prompts that
-/// differ in what `kind` says of them are not mixed.
+GenerationOptions with_new_tokens(GenerationOptions options, int64_t count) {
+  options.max_new_tokens = count;
+  options.max_length.reset();
+  return options;
+}
+
+/// What prompts that run together have in common: how many tokens are read, and how many may be new.
+struct PromptKind {
+  size_t length;
+  int64_t new_tokens;
+  auto operator<=>(const PromptKind&) const = default;
+};
+
+/// Calls `advance` with those of `all` that are not done, and the options of their prompts, until all are
+/// done or it returns false; prompts that differ in what `kind` says of them are not mixed.
 template <typename T, typename Kind, typename Advance>
-void run_by_kind(std::vector<T>& all, size_t most, const Kind& kind, const Advance& advance) {
-  std::map<size_t, std::vector<T*>> by_kind;
+void run_by_kind(std::vector<T>& all, const GenerationOptions& options, size_t most, const Kind& kind,
+                 const Advance& advance) {
+  std::map<PromptKind, std::vector<T*>> by_kind;
   for (T& each : all) by_kind[kind(each.prompt)].push_back(&each);
   for (auto& [what, group] : by_kind)
     for (size_t begin = 0; begin < group.size(); begin += most) {
@@ -26,7 +40,7 @@ void run_by_kind(std::vector<T>& all, size_t most, const Kind& kind, const Advan
       std::vector<T*> live(first, first + static_cast<ptrdiff_t>(std::min(most, group.size() - begin)));
       for (std::erase_if(live, [](const T* each) { return each->done(); }); !live.empty();
            std::erase_if(live, [](const T* each) { return each->done(); }))
-        if (!advance(std::span<T*>(live))) return;
+        if (!advance(std::span<T*>(live), with_new_tokens(options, what.new_tokens))) return;
     }
 }
 
@@ -35,8 +49,8 @@ template <typename Prompt>
 LongestText longest_of(std::span<const Prompt> prompts, const GenerationOptions& options) {
   LongestText longest;
   for (const Prompt& prompt : prompts) {
-    longest.tokens =
-        std::max(longest.tokens, prompt.tokens.size() + static_cast<size_t>(options.max_new_tokens));
+    longest.tokens = std::max(
+        longest.tokens, prompt.tokens.size() + static_cast<size_t>(options.new_tokens(prompt.tokens.size())));
     longest.source = std::max(longest.source, prompt.source.size());
   }
   return longest;
@@ -89,6 +103,7 @@ struct Generator::Sentence {
 
 Generator::Generator(Session& session, std::string entry)
     : session_(session), model_(session, std::move(entry)) {
+  require_text_writer(session.plan().model);
   if (model_.cached() && TokenLoop::has_entry(session)) loop_.emplace(session);
   if (model_.cached() && BeamLoop::has_entry(session)) beam_loop_.emplace(session);
 }
@@ -128,12 +143,20 @@ Generator::Prompt Generator::read_prompt(const Tokens& prompt, const std::string
 void Generator::check_length(const Prompt& prompt, const std::string& name,
                              const GenerationOptions& options) const {
   const int64_t before = reads_source() ? 1 : static_cast<int64_t>(prompt.read.size());
-  if (options.sliding_window || options.max_new_tokens - 1 <= max_length() - before) return;
+  const int64_t fresh = options.new_tokens(prompt.tokens.size());
+  if (options.max_length && fresh < 1)
+    fail(
+        "{}: its {} tokens leave no room for new ones in a max_length of {}; give max_new_tokens, which "
+        "counts "
+        "new ones alone",
+        name, prompt.tokens.size(), *options.max_length);
+  if (options.sliding_window || fresh - 1 <= max_length() - before) return;
   fail(
-      "{}: its {} tokens and {} new ones exceed the plan's length of {}; ask for fewer, compile with "
-      "a "
-      "larger --max T=, or allow a sliding window",
-      name, before, options.max_new_tokens, max_length());
+      "{}: its {} tokens and {} new ones{} exceed the plan's length of {}; ask for fewer, compile with a "
+      "larger "
+      "bound of T (--max T=, or max= in Python), or allow a sliding window",
+      name, before, fresh,
+      options.max_length ? fmt::format(" of a max_length of {}", *options.max_length) : "", max_length());
 }
 
 void Generator::check(const Tokens& prompt, const std::string& name, const GenerationOptions& options) const {
@@ -153,6 +176,10 @@ std::vector<Generator::Prompt> Generator::read_prompts(std::span<const Tokens> p
     check_length(result.back(), name, options);
   }
   return result;
+}
+
+int64_t Generator::new_tokens(const Tokens& prompt, const GenerationOptions& options) const {
+  return options.new_tokens(reads_source() ? 1 : prompt.size());
 }
 
 /// Of prompts that must be read in one run; 0 where any may be.
@@ -192,15 +219,19 @@ std::vector<Generator::Tokens> Generator::draw_all(std::span<const Prompt> promp
   std::vector<Sequence> sequences;
   for (const Prompt& prompt : prompts)
     for (int64_t copy = 0; copy < options.num_return_sequences; ++copy)
-      sequences.push_back({sequences.size(), prompt, prompt.tokens, options.max_new_tokens == 0});
+      sequences.push_back(
+          {sequences.size(), prompt, prompt.tokens, options.new_tokens(prompt.tokens.size()) == 0});
   if (listener.log_probabilities) listener.log_probabilities->assign(sequences.size(), {});
   const Chooser chooser =
       loop_ ? chooser_of_tokens(session_, options, longest_of(prompts, options)) : Chooser::host;
   run_by_kind(
-      sequences, static_cast<size_t>(max_batch()), [&](const Prompt& prompt) { return length_of(prompt); },
-      [&](std::span<Sequence*> live) {
-        return chooser == Chooser::host ? advance(live, options, listener)
-                                        : advance_ahead(live, options, chooser == Chooser::guided, listener);
+      sequences, options, static_cast<size_t>(max_batch()),
+      [&](const Prompt& prompt) {
+        return PromptKind{length_of(prompt), options.new_tokens(prompt.tokens.size())};
+      },
+      [&](std::span<Sequence*> live, const GenerationOptions& now) {
+        return chooser == Chooser::host ? advance(live, now, listener)
+                                        : advance_ahead(live, now, chooser == Chooser::guided, listener);
       });
   std::vector<Tokens> results;
   for (const Sequence& s : sequences)
@@ -259,9 +290,10 @@ std::vector<std::vector<Hypothesis>> Generator::search(std::span<const Tokens> p
                                                        const OnFound& on_found) {
   const std::vector<Prompt> all = read_prompts(prompts, options, masks);
   std::vector<Sentence> sentences;
+  const auto new_tokens = [&](const Prompt& prompt) { return options.new_tokens(prompt.tokens.size()); };
   for (const Prompt& prompt : all)
-    sentences.push_back(
-        {prompt, BeamGroups(options, prompt.tokens, prompt.padding, prompt.source, sentences.size())});
+    sentences.push_back({prompt, BeamGroups(with_new_tokens(options, new_tokens(prompt)), prompt.tokens,
+                                            prompt.padding, prompt.source, sentences.size())});
   const auto most = static_cast<size_t>(std::max<int64_t>(1, max_batch() / options.num_beams));
   const Chooser chooser =
       beam_loop_ ? chooser_of_beams(session_, options, longest_of<Prompt>(all, options), max_batch())
@@ -271,10 +303,13 @@ std::vector<std::vector<Hypothesis>> Generator::search(std::span<const Tokens> p
     return sentence.beams.best(static_cast<size_t>(options.num_return_sequences));
   };
   run_by_kind(
-      sentences, most, [&](const Prompt& prompt) { return ahead ? tokens_of(prompt) : length_of(prompt); },
-      [&](std::span<Sentence*> live) {
+      sentences, options, most,
+      [&](const Prompt& prompt) {
+        return PromptKind{ahead ? tokens_of(prompt) : length_of(prompt), new_tokens(prompt)};
+      },
+      [&](std::span<Sentence*> live, const GenerationOptions& now) {
         if (ahead)
-          finish_ahead(live, options, chooser == Chooser::guided);
+          finish_ahead(live, now, chooser == Chooser::guided);
         else
           advance(live);
         for (const Sentence* sentence : live)

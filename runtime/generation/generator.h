@@ -58,6 +58,8 @@ class Generator {
                                               std::span<const Tokens> masks = {},
                                               const OnFound& on_found = {});
 
+  /// How many tokens may follow this prompt.
+  int64_t new_tokens(const Tokens& prompt, const GenerationOptions& options) const;
   /// Throws the Error that generate and search would throw of this prompt, which it calls `name`.
   void check(const Tokens& prompt, const std::string& name, const GenerationOptions& options) const;
 

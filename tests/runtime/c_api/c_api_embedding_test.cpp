@@ -91,6 +91,17 @@ TEST_F(CApiEmbedding, DamagedPlansInMemoryAreNamed) {
   EXPECT_EQ(made, nullptr);
 }
 
+TEST_F(CApiEmbedding, APlanForCpusRunsOnNoGpu) {
+  auto options = sized<smelt_session_options>();
+  options.device = 99;
+  smelt_session* session = nullptr;
+  smelt_plan* plan = large_plan();
+  EXPECT_EQ(smelt_session_create(plan, &options, &session), SMELT_INVALID_ARGUMENT);
+  smelt_plan_free(plan);
+  EXPECT_NE(std::string(smelt_last_error()).find("device 98: the plan is for"), std::string::npos)
+      << smelt_last_error();
+}
+
 TEST_F(CApiEmbedding, EightSessionsInEightThreadsShareWeights) {
   smelt_plan* large = large_plan();
   Counts counts;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <map>
 
 #include "tests/runtime/temporary_directory.h"
@@ -347,6 +348,49 @@ TEST(GenerationConfig, AModelsDescriptionNamesWhatItsConfigDoesNot) {
              "penalty_alpha");
 }
 
+TEST(GenerationConfig, MaxLengthCountsThePromptAndGivesWay) {
+  GenerationOptions options;
+  read_generation_config(R"({"max_length": 12})", options);
+  EXPECT_EQ(options.new_tokens(5), 7);
+  EXPECT_LT(options.new_tokens(12), 1);
+  read_generation_options(R"({"max_new_tokens": 3})", options);
+  EXPECT_EQ(options.new_tokens(5), 3);
+  read_generation_config(R"({"max_length": 12, "max_new_tokens": 4})", options);
+  EXPECT_EQ(options.new_tokens(5), 4);
+  EXPECT_HAS(message_of([&] { read_generation_config(R"({"max_length": 0})", options); }), "max_length = 0");
+}
+
+/// An empty file is one: config.json counts where there is none.
+TEST(GenerationConfig, AModelsOldConfigIsReadByTheSameTable) {
+  const GenerationOptions options = model_generation_options(
+      R"({"config": {"num_beams": 4, "hidden_size": 8, "eos_token_id": 7, "max_length": 30,
+                     "force_bos_token_to_be_generated": true, "bos_token_id": 3}, "generation": {}})");
+  EXPECT_EQ(options.num_beams, 4);
+  EXPECT_EQ(options.max_length, 30);
+  EXPECT_EQ(options.forced_bos_token_id, 3);
+  EXPECT_EQ(model_generation_options(R"({"config": {"num_beams": 4}, "generation": {"top_k": 3}})").num_beams,
+            1);
+  EXPECT_HAS(message_of([] { model_generation_options(R"({"config": {"penalty_alpha": 0.5}})"); }),
+             "config.json: penalty_alpha = 0.5");
+}
+
+TEST(GenerationConfig, NamesTheFieldsThatAreNotKnown) {
+  EXPECT_EQ(unknown_generation_fields(
+                R"({"generation": {"use_cache": false, "a_field": 1, "top_k": 3, "b": null}})"),
+            std::vector<std::string>{"a_field"});
+}
+
+TEST(GenerationConfig, AMaskedLanguageModelWritesNoText) {
+  require_text_writer("");
+  require_text_writer(R"({"spec": {"head": {"kind": "lm"}}})");
+  EXPECT_HAS(
+      message_of([] {
+        require_text_writer(
+            R"({"spec": {"head": {"kind": "mlm"}}, "config": {"architectures": ["BertForMaskedLM"]}})");
+      }),
+      "BertForMaskedLM writes no text");
+}
+
 TEST(GenerationOptions, ValuesOutOfRangeAreNamed) {
   const auto fault = [](auto set) {
     GenerationOptions options;
@@ -363,6 +407,11 @@ TEST(GenerationOptions, ValuesOutOfRangeAreNamed) {
   EXPECT_HAS(fault([](auto& o) { o.num_beams = 2, o.num_return_sequences = 3; }), "at most num_beams");
   EXPECT_HAS(fault([](auto& o) { o.min_new_tokens = -1; }), "min_new_tokens -1");
   EXPECT_HAS(fault([](auto& o) { o.suppress_tokens = {10}; }), "suppress_tokens 10: outside");
+  EXPECT_HAS(fault([](auto& o) {
+               o.suppress_tokens = {0, 1, 2, 3, 4, 5, 6, 7}, o.bad_words_ids = {{8}};
+               o.sequence_bias = {{{9}, -std::numeric_limits<double>::infinity()}};
+             }),
+             "leave none of the 10 tokens");
   EXPECT_HAS(fault([](auto& o) { o.eos_token_id = {3, 10}; }), "eos_token_id 10: outside");
   EXPECT_HAS(fault([](auto& o) { o.eos_token_id = {-1}; }), "eos_token_id -1: outside");
   EXPECT_HAS(fault([](auto& o) { o.bad_words_ids = {{}}; }), "bad_words_ids: an empty list");

@@ -1,0 +1,60 @@
+"""What the tests of the command line against transformers share: tiny random models, and what `smelt` makes of them."""
+
+import importlib.util
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+SMELT = os.environ.get("SMELT", str(pathlib.Path(__file__).resolve().parents[3] / "build" / "smelt"))
+if all(importlib.util.find_spec(name) for name in ("torch", "transformers")):
+    import torch
+    import transformers
+
+    transformers.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+    torch.set_num_threads(1)
+else:
+    print("tests/python/commands: skipped, as torch or transformers is not installed", file=sys.stderr)
+    collect_ignore_glob = ["test_*.py"]
+
+
+class Smelt:
+    def __call__(self, *arguments):
+        """(status, standard output, standard error)"""
+        done = subprocess.run([SMELT, *map(str, arguments)], capture_output=True, text=True)
+        return done.returncode, done.stdout.strip(), done.stderr.strip()
+
+    def good(self, *arguments):
+        status, out, err = self(*arguments)
+        assert status == 0, err
+        return out
+
+    def generated(self, directory, ids, *options):
+        line = self.good("generate", directory, "--ids", " ".join(map(str, ids)), "--json", *options)
+        return json.loads(line)["new_ids"]
+
+
+@pytest.fixture
+def smelt():
+    return Smelt()
+
+
+@pytest.fixture
+def saved(tmp_path):
+    """Saves a model of this class and config, with parameters that differ, and returns its directory and itself."""
+
+    def save(model_class, config):
+        torch.manual_seed(0)
+        model = model_class(config).eval()
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter.add_(torch.randn_like(parameter) * 0.15)
+        directory = tmp_path / "model"
+        model.save_pretrained(directory)
+        return directory, model
+
+    return save
