@@ -1,10 +1,15 @@
 // The command line `smelt`: compiler/cli has a file for each command.
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <iostream>
 #include <new>
+#include <string>
 #include <utility>
 
 #include "compiler/cli/command.h"
@@ -47,6 +52,41 @@ void add_commands(CLI::App& app) {
     add(app);
 }
 
+/// Ends the process where it has less than `least` bytes of a resource.
+void require_limit(int resource, rlim_t least, const char* message) {
+  rlimit limit{};
+  if (::getrlimit(static_cast<__rlimit_resource_t>(resource), &limit) != 0 || limit.rlim_cur >= least) return;
+  [[maybe_unused]] const ssize_t written =
+      ::write(STDERR_FILENO, message, std::char_traits<char>::length(message));
+  ::_exit(kFailed);
+}
+
+/// Runs before the libraries start: OpenBLAS never ends to ask for memory that a limit does not give, and a
+/// stack that is too small cannot be reported by what needs it.
+void check_limits(int, char**, char**) {
+  constexpr rlim_t kLeastStack = rlim_t{128} << 10, kLeastAddresses = rlim_t{512} << 20;
+  require_limit(
+      RLIMIT_STACK, kLeastStack,
+      "error: the stack is limited to less than 128 KiB: raise the limit, as with ulimit -s 8192\n");
+  require_limit(
+      RLIMIT_AS, kLeastAddresses,
+      "error: the address space is limited to less than 512 MiB: raise the limit, as with ulimit -v "
+      "unlimited\n");
+}
+
+[[gnu::section(".preinit_array"), gnu::used]] void (*const check_limits_first)(int, char**,
+                                                                               char**) = check_limits;
+
+/// What was printed may still be in a buffer: a full disk behind standard output shows when it is written.
+int finish(int status) {
+  std::cout.flush();
+  errno = 0;
+  const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good();
+  if (written || errno == EPIPE) return status;
+  return report(kFailed,
+                fmt::format("standard output: {}", errno == 0 ? "cannot be written" : std::strerror(errno)));
+}
+
 int run(CLI::App& app, int argc, char** argv) {
   try {
     app.parse(argc, argv);
@@ -71,7 +111,7 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", std::string("smelt ") + SMELT_VERSION);
   try {
     add_commands(app);
-    return run(app, argc, argv);
+    return finish(run(app, argc, argv));
   } catch (const smelt::Error& error) {
     return report(kFailed, error.what());
   } catch (const std::bad_alloc&) {

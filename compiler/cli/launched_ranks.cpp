@@ -173,7 +173,7 @@ int LaunchedRanks::wait() {
     end_others();
   }
   tell_cause();
-  return cause_ ? code_of(cause_->status) : 0;
+  return cause_ ? code_of(cause_->status) : stopped_;
 }
 
 bool LaunchedRanks::are_all_ended() const {
@@ -217,7 +217,7 @@ void LaunchedRanks::print(size_t rank, int& pipe, std::string& line) {
 void LaunchedRanks::take_signals() {
   signalfd_siginfo info;
   while (::read(signals_, &info, sizeof info) == sizeof info)
-    if (info.ssi_signo != SIGCHLD) send(static_cast<int>(info.ssi_signo));
+    if (info.ssi_signo != SIGCHLD) send(passed_on_ = static_cast<int>(info.ssi_signo));
 }
 
 void LaunchedRanks::take_ended() {
@@ -245,9 +245,16 @@ void LaunchedRanks::print_rest(size_t rank) {
 /// before it. So one that was killed is the cause, where it ends soon after the first.
 void LaunchedRanks::note_end(size_t rank, int status) {
   if (code_of(status) == 0) return;
+  if (is_answer(status)) stopped_ = code_of(status);
+  if (is_answer(status)) return;
   if (!failed_at_) failed_at_ = steady_clock::now();
   const bool is_killed = WIFSIGNALED(status) && !has_sent_;
   if (!cause_ || (!is_told_ && is_killed && !WIFSIGNALED(cause_->status))) cause_ = {rank, status};
+}
+
+/// A rank that a signal made end its work in order says so by its status: that is no failure.
+bool LaunchedRanks::is_answer(int status) const {
+  return passed_on_ != 0 && WIFEXITED(status) && WEXITSTATUS(status) == 128 + passed_on_;
 }
 
 void LaunchedRanks::tell_cause() {

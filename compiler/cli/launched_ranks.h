@@ -32,7 +32,8 @@ class LaunchedRanks {
   /// Until all have ended. SIGINT, SIGTERM and SIGHUP go to all ranks. When one ends with an error, the
   /// others have `grace` to hear of it and end; then they are told to, and at 1.75 times that killed. Returns
   /// the status of the first that failed, or of one that was killed within a second of it (128 + n of signal
-  /// n), after a line on standard error that names it; 0 if none.
+  /// n), after a line on standard error that names it; without such, the status 128 + n of a rank that
+  /// ended its work in order when signal n was passed on; 0 if none.
   int wait();
 
  private:
@@ -49,6 +50,7 @@ class LaunchedRanks {
   void note_end(size_t rank, int status);
   void print(size_t rank, int& pipe, std::string& line);
   void print_rest(size_t rank);
+  bool is_answer(int status) const;
   void tell_cause();
   void end_others();
   void send(int signal);
@@ -64,6 +66,8 @@ class LaunchedRanks {
   std::optional<Cause> cause_;
   bool is_told_ = false, has_sent_ = false;  // has_sent_: a signal, to any
   int last_sent_ = 0;                        // to the others, after one has failed
+  int passed_on_ = 0;                        // the signal that came to the launcher last
+  int stopped_ = 0;                          // the status of a rank that this ended in order
   std::optional<std::chrono::steady_clock::time_point> failed_at_;
 };
 

@@ -46,15 +46,20 @@ struct TrainCommand {
   SearchFlags search;
 };
 
-volatile std::sig_atomic_t interrupted = 0;
+constexpr int kSignalStatus = 128;  // of a process that a signal ended, plus its number, as in a shell
 
-/// The first interrupt ends the run with a checkpoint, the second at once.
-void stop_on_interrupt() {
-  struct sigaction action{};
-  action.sa_handler = [](int) { interrupted = 1; };
+volatile std::sig_atomic_t end_signal = 0;
+
+/// The first signal ends the run with a checkpoint, the second at once. A SIGHUP that is ignored, as under
+/// nohup, stays so.
+void stop_on_signals() {
+  struct sigaction action{}, hangup{};
+  action.sa_handler = [](int signal) { end_signal = signal; };
   action.sa_flags = static_cast<int>(SA_RESETHAND);
   ::sigaction(SIGINT, &action, nullptr);
   ::sigaction(SIGTERM, &action, nullptr);
+  ::sigaction(SIGHUP, nullptr, &hangup);
+  if (hangup.sa_handler != SIG_IGN) ::sigaction(SIGHUP, &action, nullptr);
 }
 
 class Run {
@@ -77,7 +82,8 @@ class Run {
             no_stages()};
   }
 
-  void run() {
+  /// Returns the status to end with: that of a signal where one cut the run short, at rank 0.
+  int run() {
     compile_model();
     const DataSplit data = options_.data.open(model_, fed_entry(*model_.plan, options_.trainer));
     make_session();
@@ -88,7 +94,7 @@ class Run {
     if (!is_quiet()) trainer.add_observer(progress);
     begin(trainer);
     describe_run();
-    train(trainer);
+    return train(trainer);
   }
 
  private:
@@ -129,6 +135,8 @@ class Run {
     return options_.detect_anomaly ? "--detect-anomaly looks at whole training steps" : "";
   }
 
+  bool on_gpu() const { return model_.plan->target.starts_with("sm_"); }
+
   /// Ranks of a host have a GPU each; those of a CPU plan need none.
   int device() const { return options_.flags.target == "cpu" ? -1 : ranks_->device(); }
 
@@ -152,7 +160,7 @@ class Run {
 
   void make_session() {
     SessionOptions session_options = options_.weights.session_options();
-    if (ranks_) session_options.ranks = &ranks_->groups(), session_options.device = device();
+    if (ranks_) session_options.ranks = &ranks_->groups(), session_options.device = on_gpu() ? device() : -1;
     if (options_.detect_anomaly)
       session_options.after_step = anomaly_detector(model_.plan, *model_.compilation->fused);
     session_ = smelt::cli::make_session(model_, session_options);
@@ -275,18 +283,21 @@ class Run {
     return known ? model_.about["bos_token_id"].get<int32_t>() : 0;
   }
 
-  void train(Trainer& trainer) {
+  int train(Trainer& trainer) {
     Figures figures;
     trainer.add_observer(figures);
     if (!ranks_ || ranks_->samples(*model_.plan)) trainer.sampler = [this](int64_t) { return sample(); };
-    trainer.should_stop = [] { return interrupted != 0; };
+    trainer.should_stop = [] { return end_signal != 0; };
     if (!options_.detect_anomaly)
       trainer.explain_anomaly = [](auto) {
         return std::string("--detect-anomaly names the first operation");
       };
     if (is_first()) trainer.peak_flops = peak_flops();
-    stop_on_interrupt();
-    report(trainer.run(), figures, trainer.peak_flops);
+    stop_on_signals();
+    const TrainingResult result = trainer.run();
+    report(result, figures, trainer.peak_flops);
+    if (!result.stopped_early || !is_first()) return 0;
+    return kSignalStatus + (end_signal != 0 ? end_signal : SIGTERM);  // or another rank had the signal
   }
 
   /// Of the machine that trains, in the type that the plan multiplies; 0: not known.
@@ -296,8 +307,7 @@ class Run {
       for (const Step& step : entry.steps)
         if (const auto* gemm = std::get_if<GemmStep>(&step.what)) dtype = gemm->dtype;
     const double device = session_->executor().matrix_flops_per_second(dtype);
-    const bool on_gpu = model_.plan->target.starts_with("sm_");
-    return on_gpu ? device : peak_matrix_flops(options_.weights.threads);
+    return on_gpu() ? device : peak_matrix_flops(options_.weights.threads);
   }
 
   void report(const TrainingResult& result, const Figures& figures, double peak_flops) {
@@ -312,6 +322,7 @@ class Run {
     if (graph_files_.valid()) graph_files_.get();
     fmt::print("{}: metrics.jsonl, loss.svg, graph.ir, {}, {}\n", directory.string(),
                model_.adapter ? "adapter" : "model", fs::relative(result.checkpoint, directory).string());
+    if (result.stopped_early) note("cut short by a signal: the same command with --resume goes on");
   }
 
   bool is_first() const { return !ranks_ || ranks_->groups().rank() == 0; }
@@ -343,12 +354,14 @@ TrainCommand with_choice(TrainCommand options, const ChosenPlan& chosen) {
 }
 
 void train_as_asked(const TrainCommand& options, const CLI::App& command) {
+  int status = 0;
   train_over_ranks(
       options.search, options.flags.mesh,
       [&](int device) { return Run(options, command, nullptr).searched(device); },
       [&](TrainRanks* ranks, const ChosenPlan* chosen) {
-        Run(chosen ? with_choice(options, *chosen) : options, command, ranks, chosen).run();
+        status = Run(chosen ? with_choice(options, *chosen) : options, command, ranks, chosen).run();
       });
+  if (status != 0) exit_with(status);
 }
 
 }  // namespace

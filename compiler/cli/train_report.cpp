@@ -26,7 +26,8 @@ void print_result(const TrainingResult& result, const Figures& figures, double p
   if (result.accuracy) fmt::print(", accuracy {:.2f}%", 100 * *result.accuracy);
   if (!figures.tokens_per_second.empty()) {
     const double gflops = median(figures.gflops_per_second);
-    const std::string mfu = peak_flops > 0 ? fmt::format(" (MFU {:.1f}%)", 100e9 * gflops / peak_flops) : "";
+    const bool known = peak_flops >= 1e9 * gflops && peak_flops > 0;  // not one that the run refutes
+    const std::string mfu = known ? fmt::format(" (MFU {:.1f}%)", 100e9 * gflops / peak_flops) : "";
     fmt::print(", {:.0f} tokens/s, {:.1f} GFLOP/s{}, peak memory {}", median(figures.tokens_per_second),
                gflops, mfu, bytes_text(figures.peak_bytes));
   }

@@ -2,11 +2,63 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string_view>
+
 #include "ir/text/nearest_names.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace smelt::cli {
 namespace {
+
+/// What other programs call an option.
+struct Synonym {
+  std::string_view word, option;
+};
+constexpr Synonym kSynonyms[] = {{"--epochs", "--steps"},
+                                 {"--num-epochs", "--steps"},
+                                 {"--num-train-epochs", "--steps"},
+                                 {"--max-steps", "--steps"},
+                                 {"--max-iters", "--steps"},
+                                 {"--iterations", "--steps"},
+                                 {"--gradient-accumulation-steps", "--accumulate"},
+                                 {"--gradient-accumulation", "--accumulate"},
+                                 {"--grad-accum", "--accumulate"},
+                                 {"--batch-size", "--batch"},
+                                 {"--train-batch-size", "--batch"},
+                                 {"--per-device-train-batch-size", "--batch"},
+                                 {"--micro-batch-size", "--batch"},
+                                 {"--warmup-steps", "--warmup"},
+                                 {"--max-grad-norm", "--clip"},
+                                 {"--grad-clip", "--clip"},
+                                 {"--lr-scheduler-type", "--schedule"},
+                                 {"--lr-scheduler", "--schedule"},
+                                 {"--output-dir", "--run-dir"},
+                                 {"--out-dir", "--run-dir"},
+                                 {"--save-steps", "--checkpoint-every"},
+                                 {"--save-every", "--checkpoint-every"},
+                                 {"--save-total-limit", "--keep"},
+                                 {"--eval-steps", "--eval-every"},
+                                 {"--resume-from-checkpoint", "--resume"},
+                                 {"--train-file", "--data"},
+                                 {"--dataset", "--data"},
+                                 {"--validation-file", "--validation-data"},
+                                 {"--max-seq-length", "--length"},
+                                 {"--max-seq-len", "--length"},
+                                 {"--seq-len", "--length"},
+                                 {"--sequence-length", "--length"},
+                                 {"--block-size", "--length"},
+                                 {"--context-length", "--length"},
+                                 {"--dtype", "--precision"},
+                                 {"--fp16", "--precision"},
+                                 {"--bf16", "--precision"},
+                                 {"--device", "--target"},
+                                 {"--max-tokens", "--max-new-tokens"},
+                                 {"--new-tokens", "--max-new-tokens"},
+                                 {"--beam-size", "--num-beams"},
+                                 {"--beams", "--num-beams"},
+                                 {"--output-file", "--output"},
+                                 {"--num-threads", "--threads"}};
 
 bool is_option(const std::string& word) { return word.starts_with("-"); }
 
@@ -23,12 +75,21 @@ std::vector<std::string> names_of_options(const CLI::App& command) {
   return names;
 }
 
+/// What is near by its letters, or called so by others: those that the command has.
+std::string suggestion(std::string option, const std::vector<std::string>& names) {
+  std::ranges::replace(option, '_', '-');
+  const auto synonym = llvm::find_if(kSynonyms, [&](const Synonym& s) { return s.word == option; });
+  if (synonym != std::end(kSynonyms) && llvm::is_contained(names, synonym->option))
+    return fmt::format("; did you mean {}?", synonym->option);
+  return did_you_mean(option, names);
+}
+
 /// `command` is null where none was called.
 std::string unknown_word(const CLI::App& app, const CLI::App* command, const std::string& word) {
   if (is_option(word)) {
     const std::string option = word.substr(0, word.find('='));
     return fmt::format("{} has no option {}{}", command ? command->get_name() : "smelt", option,
-                       did_you_mean(option, names_of_options(command ? *command : app)));
+                       suggestion(option, names_of_options(command ? *command : app)));
   }
   if (command) return fmt::format("{} takes no further word '{}'", command->get_name(), word);
   return fmt::format("there is no command '{}'{}", word, did_you_mean(word, names_of_commands(app)));

@@ -143,6 +143,62 @@ TEST_F(Errors, FullDisk) {
   expect_error(outcome, "/dev/full");
 }
 
+/// What was printed is not there: a status of 0 would say that it is.
+TEST_F(Errors, AFullDiskBehindStandardOutput) {
+  for (const char* command : {"generate $GOLDEN --ids '5 6'", "--help", "dump $GOLDEN --summary",
+                              "generate $GOLDEN --ids '5 6' -o /dev/full"}) {
+    const Outcome outcome = smelt(std::string(command) + " > /dev/full");
+    EXPECT_EQ(outcome.status, 1) << command;
+    EXPECT_TRUE(has(outcome.err, "error: ")) << outcome.err;
+  }
+}
+
+TEST_F(Errors, NothingIsPrintedBeforeAnError) {
+  for (const char* ids : {"5 99999", "5 -1"})
+    EXPECT_EQ(smelt("generate $GOLDEN --ids '" + std::string(ids) + "'").out, "");
+  EXPECT_EQ(smelt("generate $GOLDEN --ids '5' --max T=4 --max-new-tokens 9").out, "");
+  EXPECT_EQ(smelt("generate $GOLDEN --ids '5' --eos-token-id 999").out, "");
+}
+
+TEST_F(Errors, DataThatAreNoText) {
+  const std::string model =
+      R"({"family":"gpt2","vocab_size":256,"hidden":16,"max_positions":16,"decoder":{"layers":1,"heads":2}})";
+  spill(path("bytes.json"), model);
+  write_text("t.txt", 300);
+  expect_good(
+      shell("gzip -k t.txt; xz -k t.txt; bzip2 -k t.txt; iconv -f utf-8 -t utf-16 t.txt > u.txt; true"));
+  spill(path("t.jsonl"), "{\"text\": \"hello\"}\n");
+  spill(path("t.parquet"), "PAR1" + std::string(500, 'x'));
+  spill(path("t.npy"), "\x93NUMPY" + std::string(500, 'x'));
+  const std::string train = "train bytes.json --steps 1 --batch 2 --length 16 --data ";
+  for (const auto& [file, name] : {std::pair{"t.txt.gz", "a gzip archive"},
+                                   {"t.txt.xz", "an xz archive"},
+                                   {"t.txt.bz2", "a bzip2 archive"},
+                                   {"u.txt", "a text in UTF-16"},
+                                   {"t.jsonl", "a list of JSON objects"},
+                                   {"t.parquet", "a Parquet table"},
+                                   {"t.npy", "a NumPy array"}}) {
+    if (!fs::exists(path(file))) continue;
+    expect_error(smelt(train + file), name);
+    expect_error(smelt(train + "t.txt --validation " + file), name);
+    expect_error(smelt("evaluate bytes.json --from-scratch --length 16 --data " + std::string(file)), name);
+  }
+  expect_good(smelt(train + "t.txt.gz --data-format bytes"));
+  expect_good(smelt(train + "t.txt"));
+}
+
+TEST_F(Errors, WeightsThatAreNotThereYet) {
+  fs::copy(kGolden, path("model"));
+  spill(path("model/model.safetensors"),
+        "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 548105171\n");
+  expect_error(smelt("generate model --ids 5"), "a pointer of Git LFS to a file that is not here");
+}
+
+TEST_F(Errors, LimitsThatAreTooSmall) {
+  expect_error(shell("ulimit -s 64; " + binary() + " --version"), "the stack is limited");
+  expect_error(shell("ulimit -v 400000; " + binary() + " --version"), "the address space is limited");
+}
+
 TEST_F(Errors, PassesThatAreNotThere) {
   expect_error(smelt("compile $GOLDEN --disable-pass=juggle"), "juggle");
   expect_error(smelt("compile $GOLDEN --disable-pass=fuse"), "fuse");

@@ -15,6 +15,7 @@ std::string problem_with(std::vector<std::string> words) {
   add_compile(app);
   add_generate(app);
   add_evaluate(app);
+  add_train(app);
   std::ranges::reverse(words);  // as the library wants them
   try {
     app.parse(words);
@@ -32,6 +33,17 @@ TEST(Usage, UnknownCommandsNameTheirNeighbours) {
   expect_start(problem_with({"complie", "x"}), "there is no command 'complie'; did you mean compile?\n");
   expect_start(problem_with({"frobnicate"}),
                "there is no command 'frobnicate'\n`smelt --help` lists the comm");
+}
+
+TEST(Usage, OptionsOfOtherProgramsNameTheirOwn) {
+  expect_start(problem_with({"evaluate", "m", "--batch-size", "3"}),
+               "evaluate has no option --batch-size; did you mean --batch?\n");
+  expect_start(problem_with({"generate", "m", "--max_tokens=3"}),
+               "generate has no option --max_tokens; did you mean --max-new-tokens?\n");
+  expect_start(problem_with({"train", "m", "--epochs", "3"}),
+               "train has no option --epochs; did you mean --steps?\n");
+  expect_start(problem_with({"train", "m", "--gradient-accumulation-steps", "3"}),
+               "train has no option --gradient-accumulation-steps; did you mean --accumulate?\n");
 }
 
 TEST(Usage, UnknownOptionsNameTheirNeighbours) {
