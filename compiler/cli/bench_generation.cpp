@@ -61,7 +61,7 @@ class Workload {
     prompts_ = prompts_of(bench, generator_->vocabulary());
   }
 
-  Seconds measure() { return {timed("first token", 1), timed("call", bench_.new_tokens)}; }
+  Seconds measure() { return {timed(1), timed(bench_.new_tokens)}; }
   const Compilation& compilation() const { return compilation_; }
   Session& session() { return session_; }
 
@@ -79,9 +79,9 @@ class Workload {
   }
 
   /// Every call reads its prompts anew: nothing of the caches is taken over from the call before.
-  double timed(const char* what, int64_t new_tokens) {
+  double timed(int64_t new_tokens) {
     const GenerationOptions options = options_of(bench_, session_, new_tokens);
-    return middle(time_runs(what, bench_.warm_up, bench_.steps, [&] {
+    return middle(time_runs(bench_.warm_up, bench_.steps, [&] {
       for (Generator::Tokens& prompt : prompts_) std::ranges::rotate(prompt, prompt.begin() + 1);
       if (bench_.beams > 1)
         generator_->search(prompts_, options);

@@ -39,7 +39,7 @@ class InferenceWorkload {
   InferenceTime measure() {
     for (int i = 0; i < 2; ++i) run(1);  // the second one is captured
     const int together = bench_.together ? *bench_.together : runs_of_a_look();
-    std::vector<double> seconds = time_runs("run", bench_.warm_up, bench_.steps, [&] { run(together); });
+    std::vector<double> seconds = time_runs(bench_.warm_up, bench_.steps, [&] { run(together); });
     std::ranges::sort(seconds);
     const double median = seconds[seconds.size() / 2];
     return {.seconds = median / together,

@@ -149,8 +149,7 @@ class Operator {
   OperatorTime time(const PlanEntry& entry, const std::string& label, std::string_view phase) {
     for (int i = 0; i < 2; ++i) run(entry, 1);  // the second one is captured
     const int together = options_.together ? *options_.together : runs_together([&] { run(entry, 1); });
-    std::vector<double> seconds =
-        time_runs(name_, options_.warm_up, options_.steps, [&] { run(entry, together); });
+    std::vector<double> seconds = time_runs(options_.warm_up, options_.steps, [&] { run(entry, together); });
     std::ranges::sort(seconds);
     const double median = seconds[seconds.size() / 2];
     return {name_,

@@ -132,8 +132,7 @@ double BenchWorkload::own_flops() const {
 }
 
 std::vector<double> timed_updates(BenchWorkload& work, const UpdateClock& clock) {
-  std::vector<double> seconds =
-      time_runs("update", clock.warm_up, clock.steps, [&] { work.steps(clock.together); });
+  std::vector<double> seconds = time_runs(clock.warm_up, clock.steps, [&] { work.steps(clock.together); });
   for (double& s : seconds) s /= clock.together;
   work.step(true);
   return seconds;

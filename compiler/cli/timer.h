@@ -1,15 +1,13 @@
-// Google Benchmark as a clock: the seconds of single runs of one function.
+// A clock for single runs of one function.
 #pragma once
 
 #include <functional>
-#include <string>
 #include <vector>
 
 namespace smelt::cli {
 
-/// Runs it `warm_up` times, then `count` times with a clock. Passes on what it throws.
-std::vector<double> time_runs(const std::string& name, int warm_up, int count,
-                              const std::function<void()>& run);
+/// Runs it `warm_up` times, then `count` times with a clock: returns the seconds of each of these.
+std::vector<double> time_runs(int warm_up, int count, const std::function<void()>& run);
 
 /// How many runs take about 20 ms, 1 to 500; it runs once to see.
 int runs_together(const std::function<void()>& run);

@@ -349,7 +349,6 @@ TEST_F(Commands, APlanThatIsTooLargeForTheGpu) {
   expect_error(outcome, "but 1000000 (0.00 GiB) are free");
 }
 
-#ifdef SMELT_BENCH
 TEST_F(Commands, BenchReportsAsJson) {
   const Outcome outcome = smelt(
       "bench --layers 1 --width 16 --heads 2 --vocabulary 50 --length 12 --batch 2 --steps 2 --json "
@@ -406,7 +405,6 @@ TEST_F(Commands, BenchSaysWhatItDoesNotTakeWithOperators) {
   expect_error(smelt("bench g.ir --profile"), "--profile");
   expect_error(smelt("bench g.ir --infer"), "--infer");
 }
-#endif
 
 TEST(Npy, RoundTripsAndRefusesDamage) {
   const fs::path file = fs::temp_directory_path() / "smelt-npy-test.npy";

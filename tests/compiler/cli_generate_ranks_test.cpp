@@ -105,7 +105,6 @@ TEST_F(InferenceProcesses, RunAPlanOfTheirMesh) {
   expect_error(launched(4, "generate two.plan" + more), "there are 4");
 }
 
-#ifdef SMELT_BENCH  // the sanitizers' build has no `smelt bench`
 TEST_F(InferenceProcesses, Measure) {
   const std::string bench = "bench spec.json --threads 1 --batch 2 --length 6 --warm-up 1 --steps 2 --json ";
   for (const char* what : {"--generate --new-tokens 4", "--infer"}) {
@@ -115,7 +114,6 @@ TEST_F(InferenceProcesses, Measure) {
     EXPECT_EQ(two.err.find("\"planned_mib\""), std::string::npos) << two.err;
   }
 }
-#endif
 
 TEST_F(InferenceProcesses, RefuseWhatDoesNotFit) {
   expect_error(smelt(kContinue + "--prompt a --mesh model=2"), "smelt launch -n 2 -- smelt generate");

@@ -162,7 +162,6 @@ TEST_F(RankProcesses, RefuseAPlanOfAnotherMesh) {
   EXPECT_TRUE(has(profiled.err, "stages of a pipeline are for training")) << profiled.err;
 }
 
-#ifdef SMELT_BENCH  // the sanitizers' build has no `smelt bench`
 TEST_F(RankProcesses, MeasureAPipeline) {
   const Outcome two = launch(2,
                              "smelt bench spec.json --threads 1 --max B=1,T=6 --warm-up 1 --steps 2 "
@@ -171,7 +170,6 @@ TEST_F(RankProcesses, MeasureAPipeline) {
   EXPECT_TRUE(has(two.out, "\"ranks\":2")) << two.out;
   EXPECT_TRUE(has(two.out, "\"bubble\":{\"formula\":0.25,\"measured\":")) << two.out;
 }
-#endif
 
 /// Each stage has a plan of its own, compiled with other flags.
 TEST_F(RankProcesses, RefuseStagesThatDiffer) {

@@ -46,7 +46,6 @@ TEST_F(PlanSearchCommands, AllRanksTrainWhatWasChosen) {
   EXPECT_TRUE(has(run.out, "measured ")) << run.out;
 }
 
-#ifdef SMELT_BENCH
 TEST_F(PlanSearchCommands, OneRankHasAChoiceToo) {
   const Outcome run = smelt(
       "bench --layers 1 --width 32 --heads 2 --length 16 --batch 2 --steps 2 --warm-up 1 --plan-search "
@@ -55,7 +54,6 @@ TEST_F(PlanSearchCommands, OneRankHasAChoiceToo) {
   EXPECT_TRUE(has(run.err, "2 records an update")) << run.err;
   EXPECT_TRUE(has(run.err, "predicted ")) << run.err;
 }
-#endif
 
 TEST_F(PlanSearchCommands, MeasuredRatesAreKeptAndUsed) {
   expect_error(smelt("doctor --ranks"), "smelt launch -n 2 -- smelt doctor --ranks");
