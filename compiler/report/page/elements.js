@@ -54,6 +54,7 @@ function secondsText(seconds) {
   if (seconds >= 1) return `${seconds.toFixed(2)} s`;
   return seconds >= 1e-3 ? `${(seconds * 1e3).toFixed(2)} ms` : `${(seconds * 1e6).toFixed(1)} us`;
 }
+const counted = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
 const percentText = part => `${(100 * part).toFixed(1)}%`;
 
 // ---- steps
@@ -69,7 +70,8 @@ const leastSeconds = step => step.estimated - report.data.rates.launch_seconds;
 function chooseEntry(name) {
   report.entry = report.data.entries.find(entry => entry.name === name);
   Object.assign(report, { step: -1, kernel: 0, buffer: -1 });
-  const first = report.entry.steps[0];
+  const has_name = step => !text(step.layer).startsWith("(");
+  const first = report.entry.steps.find(has_name) || report.entry.steps[0];
   report.layer = first ? text(first.layer) : "";
   report.phase = first ? first.phase : "";
   for (const draw of [drawHead, drawSteps, drawGraph, drawRoofline, drawMemory, drawCode, drawDecisions, drawDifference]) draw();

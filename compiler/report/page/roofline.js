@@ -3,11 +3,19 @@
 const kindColours = { kernel: "#3c8d40", gemm: "#d1802f", copy: "#777", fill: "#777", collective: "#8250c4" };
 const colourOf = kind => kindColours[kind] || "#3f6fb5";
 
+/// The rates of the target, or what a step has reached where that is more, as with caches: no dot is above a roof.
+function roofs(steps, rate) {
+  const { bytes_per_second: bytes, wide_flops: wide, narrow_flops: narrow } = report.data.rates;
+  const reached = Math.max(0, ...steps.map(rate));
+  const bandwidth = Math.max(bytes, ...steps.map(({ step }) => step.bytes / secondsOf(step)));
+  return { bandwidth, wide: narrow > wide ? wide : Math.max(wide, reached), narrow: Math.max(narrow, reached) };
+}
+
 function drawRoofline() {
   const width = 860, height = 360, left = 70, bottom = 40;
-  const steps = report.entry.steps.map((step, number) => ({ step, number })).filter(({ step }) => step.flops > 0 && step.bytes > 0);
+  const steps = report.entry.steps.map((step, number) => ({ step, number })).filter(({ step }) => step.flops > 0 && step.bytes > 0 && secondsOf(step) > 0);
   const intensity = ({ step }) => step.flops / step.bytes, rate = ({ step }) => step.flops / secondsOf(step);
-  const { bytes_per_second: bandwidth, wide_flops: wide, narrow_flops: narrow } = report.data.rates;
+  const { bandwidth, wide, narrow } = roofs(steps, rate);
   if (steps.length === 0) return void content("roofline", note("No step of this entry computes anything."));
   const peak = Math.max(wide, narrow);
   const [x0, x1] = [Math.log10(Math.min(0.05, ...steps.map(intensity))), Math.log10(Math.max(2 * peak / bandwidth, ...steps.map(intensity))) + 0.2];
@@ -34,5 +42,5 @@ function drawRoofline() {
   const chosen = report.entry.steps[report.step];
   content("roofline", chosen ? note(`Chosen: #${report.step} ${text(chosen.name)}, ${secondsText(secondsOf(chosen))}; its bytes alone take ` +
     `${secondsText(chosen.bytes / bandwidth)}, bytes and products ${secondsText(leastSeconds(chosen))}, a launch ${secondsText(report.data.rates.launch_seconds)}.`) : null, chart,
-    note("On the slope memory is what a step waits for, under the flat part arithmetic. Times: " + timesText().slice(1, -1) + ". A click on a dot shows its code."));
+    note("On the slope memory is what a step waits for, under the flat part arithmetic. Roofs: the rates of the target, or of a step that was faster, as from caches. Times: " + timesText().slice(1, -1) + ". A click on a dot shows its code."));
 }

@@ -33,10 +33,17 @@ function stepGroups() {
 
 const sums = ["bytes", "flops", "seconds", "share"];
 
+/// What the steps of a layer have in common, or the first of what they have.
+function wordsOf(values) {
+  const words = [...new Set(values)], most = 3;
+  return words.slice(0, most).join(", ") + (words.length > most ? ", ..." : "");
+}
+
 function groupValue(group, column) {
   const values = group.steps.map(number => column.of(report.entry.steps[number], number));
   if (sums.includes(column.key)) return values.reduce((sum, value) => sum + value, 0);
-  if (column.key !== "roof") return column.key === "source" ? group.name : values[0];
+  if (column.key === "number") return Math.min(...values);
+  if (column.key !== "roof") return column.key === "source" ? group.name : wordsOf(values);
   const steps = group.steps.map(number => report.entry.steps[number]);
   const least = steps.reduce((sum, step) => sum + ofRoof(step) * secondsOf(step), 0);
   return least / (steps.reduce((sum, step) => sum + secondsOf(step), 0) || 1);
@@ -75,7 +82,7 @@ function fillSteps() {
   }
   document.getElementById("step-table").replaceChildren(headRow(), body);
   const count = groups.reduce((sum, group) => sum + group.steps.length, 0);
-  document.getElementById("found").textContent = `${count} of ${report.entry.steps.length} steps`;
+  document.getElementById("found").textContent = `${count} of ${counted(report.entry.steps.length, "step")}`;
   markSteps();
 }
 
@@ -93,10 +100,9 @@ function cell(column, value) {
 
 function groupRow(group) {
   const toggle = () => { if (!stepTable.open.delete(group.name)) stepTable.open.add(group.name); fillSteps(); };
-  const isSummed = column => sums.includes(column.key) || column.key === "roof";
   return element("tr", { "data-group": group.name, onclick: toggle }, ...stepColumns.map(column =>
-    column.key === "source" ? element("td", { class: "wide" }, `${group.name}: ${group.steps.length} steps`)
-      : isSummed(column) ? cell(column, groupValue(group, column)) : element("td", {})));
+    column.key === "source" ? element("td", { class: "wide" }, `${group.name}: ${counted(group.steps.length, "step")}`)
+      : cell(column, groupValue(group, column))));
 }
 
 function stepRow(number) {
