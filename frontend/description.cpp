@@ -20,7 +20,9 @@ Description from_hugging_face(const std::filesystem::path& path) {
   ModelDirectory model = read_model_directory(path);
   for (const char* name : {"model.safetensors", "model.safetensors.index.json"})
     if (std::filesystem::exists(path / name)) {
-      untie_stored_head(model.spec, Checkpoint::open(path / name));
+      const Checkpoint weights = Checkpoint::open(path / name);
+      untie_stored_head(model.spec, weights);
+      require_computed_positions(model.spec, weights);
       break;
     }
   return {Description::Kind::directory, path, std::move(model.spec), std::move(model.config),

@@ -105,15 +105,26 @@ class ConfigReader {
     for (const FixedRow& row : rows) {
       const Json* value = find_path(config_, row.config);
       const bool told = llvm::any_of(problems, [&](const SpecProblem& p) { return p.field == row.config; });
-      if (!value || told || understood(row.config) || inactive(*value, row)) continue;
+      if (!value || told || understood(row.config) || inactive(*value, row) || !counts(row)) continue;
       const Json* other = row.same_as.empty() ? nullptr : find_path(fields, row.same_as);
       if (other && *value == *other) continue;
       problems.push_back(
           {std::string(row.config),
            fmt::format(
-               "{} changes the maths and is not supported; expected {}{}", brief(*value), row.value,
+               "{} {}; expected {}{}", shown(*value, row), row.reason, row.value,
                other ? fmt::format(" or {}, the value of {}", brief(*other), called(row.same_as)) : "")});
     }
+  }
+
+  bool counts(const FixedRow& row) const {
+    if (row.only_with.empty()) return true;
+    const Json* other = find_path(config_, row.only_with);
+    return other && other->is_number() && *other > 1;
+  }
+
+  static std::string shown(const Json& value, const FixedRow& row) {
+    const Json* member = row.shown.empty() ? nullptr : find_path(value, row.shown);
+    return member ? fmt::format("{} {}", row.shown, brief(*member)) : brief(value);
   }
 
   static bool inactive(const Json& value, const FixedRow& row) {
@@ -228,10 +239,13 @@ ModelDirectory read_model_directory(const std::filesystem::path& directory) {
   model.config = read_json_file(directory / "config.json");
   model.spec = spec_from_config(model.config, (directory / "config.json").string());
   const auto generation = directory / "generation_config.json";
-  if (std::filesystem::exists(generation)) model.generation = read_json_file(generation);
+  if (!std::filesystem::exists(generation)) return model;
+  model.generation = read_json_file(generation);
   if (!model.generation.is_object())
     fail_with(Status::invalid_file, "{}: {}, expected an object", generation.string(),
               kind_of(model.generation));
+  if (model.generation.empty())
+    model.generation["_from_model_config"] = false;  // config.json is not asked where there is a file
   return model;
 }
 

@@ -3,9 +3,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "frontend/blocks/adapters.h"
+#include "frontend/blocks/position_tables.h"
 #include "frontend/parameter_names.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
@@ -42,6 +44,23 @@ void add_used(const Module::Parameter& parameter, const Checkpoint& weights,
   for (const std::string& name : names) used.insert(weights.find(name));
 }
 
+constexpr std::string_view kBaseLayer = ".base_layer";
+
+bool is_base_layer(std::string_view name) {
+  return name.starts_with(kAdapterPrefix) && name.find(kBaseLayer) != name.npos;
+}
+
+bool have_same_values(const TensorView& a, const TensorView& b) {
+  if (a.shape != b.shape || !is_float(a.dtype) || !is_float(b.dtype)) return false;
+  if (a.dtype == b.dtype) return std::ranges::equal(a.bytes, b.bytes);
+  return read_floats(a) == read_floats(b);
+}
+
+/// How far a stored sine may be from a computed one: rounded to the type, and of an angle in f32.
+double sine_tolerance(DType dtype) {
+  return dtype == DType::bf16 ? 0x1p-8 : dtype == DType::f16 ? 0x1p-10 : 0x1p-12;
+}
+
 /// The description's "ignored_tensors"; a graph in text form may have no description.
 std::vector<std::string> ignored_patterns(const Module& module) {
   if (module.description.empty()) return {};
@@ -57,7 +76,11 @@ std::vector<std::string> unexpected(const Module& module, const Checkpoint& weig
   for (const TensorView& tensor : weights.tensors()) {
     const bool ignored = llvm::any_of(
         patterns, [&](const std::string& pattern) { return matches_pattern(tensor.name, pattern); });
-    if (!used.contains(&tensor) && !ignored)
+    if (used.contains(&tensor) || ignored || repeats_base(tensor, weights)) continue;
+    if (is_base_layer(tensor.name))
+      problems.push_back(fmt::format("{}: {}, of other values than the base model has: it is of another one",
+                                     tensor.name, describe(tensor)));
+    else
       problems.push_back(
           fmt::format("{}: {}, which the model has no place for", tensor.name, describe(tensor)));
   }
@@ -103,6 +126,37 @@ void untie_stored_head(TransformerSpec& spec, const Checkpoint& weights) {
   const TensorView *table = stored("embedding.tokens"), *head = stored(masked ? "mlm.decoder" : "head");
   if (!table || !head || table->shape != head->shape) return;
   spec.head.tied = table->dtype == head->dtype && std::ranges::equal(table->bytes, head->bytes);
+}
+
+bool repeats_base(const TensorView& tensor, const Checkpoint& weights) {
+  if (!is_base_layer(tensor.name)) return false;
+  std::string name = tensor.name.substr(kAdapterPrefix.size());
+  name.erase(name.find(kBaseLayer), kBaseLayer.size());
+  const TensorView* base = weights.find(name);
+  if (base) return have_same_values(tensor, *base);
+  return llvm::any_of(weights.tensors(), [&](const TensorView& other) {  // a head that is the embeddings
+    return &other != &tensor && !is_base_layer(other.name) && have_same_values(tensor, other);
+  });
+}
+
+void require_computed_positions(const TransformerSpec& spec, const Checkpoint& weights) {
+  if (spec.positions.kind != PositionKind::sinusoidal) return;
+  for (const TensorView& tensor : weights.tensors()) {
+    if (!tensor.name.ends_with("embed_positions.weight") || !is_float(tensor.dtype)) continue;
+    const bool is_table = tensor.shape.size() == 2 && tensor.shape[1] == spec.hidden;
+    const std::vector<float> stored = read_floats(tensor);
+    const std::vector<double> computed =
+        sinusoids(is_table ? tensor.shape[0] : 0, spec.hidden, spec.positions.interleaved);
+    const auto near = [&](float a, double b) {
+      return std::abs(a - b) <= sine_tolerance(tensor.dtype) + 1e-4;
+    };
+    if (!is_table || !std::ranges::equal(stored, computed, near))
+      fail_with(
+          Status::invalid_file,
+          "{}: {}: {} with other values than the sines and cosines that the model computes: positions of "
+          "its own are not supported in this family",
+          weights.path().string(), tensor.name, describe(tensor));
+  }
 }
 
 std::vector<float> read_parameter(const Module::Parameter& parameter, const Checkpoint& weights) {

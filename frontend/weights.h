@@ -19,6 +19,14 @@ void check_weights(const Module& module, const Checkpoint& weights, bool new_ada
 /// as transformers does. T5 1.1 is stored in that way.
 void untie_stored_head(TransformerSpec& spec, const Checkpoint& weights);
 
+/// Throws Error where the weights hold a table of positions that the model computes, with other values: they
+/// would be left out.
+void require_computed_positions(const TransformerSpec& spec, const Checkpoint& weights);
+
+/// Whether a tensor of an adapter's file is the base model's own weight under an adapter, which PEFT stores
+/// beside adapters of embeddings and heads: the base model has it with the same values.
+bool repeats_base(const TensorView& tensor, const Checkpoint& weights);
+
 /// The shape in files: that of a weight which they hold the other way round, or one below the other.
 std::vector<int64_t> checkpoint_shape(const Module::Parameter& parameter);
 /// The values of one parameter in our own layout ([out,in] for weights), whatever the checkpoint's spelling,

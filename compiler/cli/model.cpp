@@ -34,6 +34,8 @@ std::unique_ptr<Module> build_for_weights(Model& model, const CompileOptions& op
   Description& description = *model.description;
   if (description.kind == Description::Kind::directory)
     untie_stored_head(description.spec, *model.weights->tensors);
+  if (description.kind != Description::Kind::graph)
+    require_computed_positions(description.spec, *model.weights->tensors);
   std::unique_ptr<Module> module = description.build(build_options(options));
   check_weights(*module, *model.weights->tensors, model.adapter && !model.adapter->tensors);
   return module;
@@ -61,6 +63,39 @@ bool has_parameters(const Plan& plan) {
   return std::ranges::any_of(plan.states, [](const State& state) { return state.role == Role::parameter; });
 }
 
+/// What turns texts, chats and pictures into inputs, for any of the programs that read the directory.
+constexpr const char* kTextFiles[] = {"tokenizer.json",
+                                      "tokenizer_config.json",
+                                      "special_tokens_map.json",
+                                      "added_tokens.json",
+                                      "chat_template.jinja",
+                                      "chat_template.json",
+                                      "vocab.json",
+                                      "merges.txt",
+                                      "vocab.txt",
+                                      "spiece.model",
+                                      "sentencepiece.bpe.model",
+                                      "tokenizer.model",
+                                      "source.spm",
+                                      "target.spm",
+                                      "target_vocab.json",
+                                      "tekken.json",
+                                      "bpe.codes",
+                                      "dict.txt",
+                                      "preprocessor_config.json",
+                                      "processor_config.json"};
+constexpr const char* kMoreTemplates = "additional_chat_templates";
+
+void copy_text_files(const fs::path& from, const fs::path& to) {
+  for (const char* name : kTextFiles)
+    if (fs::is_regular_file(from / name)) write_file(to / name, read_text_file(from / name));
+  if (!fs::is_directory(from / kMoreTemplates)) return;
+  make_directories(to / kMoreTemplates);
+  for (const auto& entry : fs::directory_iterator(from / kMoreTemplates))
+    if (entry.path().extension() == ".jinja")
+      write_file(to / kMoreTemplates / entry.path().filename(), read_text_file(entry.path()));
+}
+
 /// Names that the family lists as buffers of its checkpoints.
 bool is_ignored(const Json& about, const std::string& name) {
   if (!about.is_object() || !about.contains("ignored_tensors")) return false;
@@ -71,7 +106,9 @@ bool is_ignored(const Json& about, const std::string& name) {
 
 void refuse_unexpected(const Model& model, std::vector<std::string> names) {
   std::erase_if(names, [&](const std::string& name) {
-    return is_ignored(model.about, name) || is_replaced(*model.plan, name);
+    const TensorView* tensor = model.weights->tensors->find(name);
+    return is_ignored(model.about, name) || is_replaced(*model.plan, name) ||
+           (tensor && repeats_base(*tensor, *model.weights->tensors));
   });
   if (!names.empty())
     fail_with(Status::invalid_file, "weights '{}' hold tensors that the model has no use for: {}",
@@ -165,8 +202,7 @@ std::unique_ptr<Session> open_session(const Model& model, const WeightFlags& fla
 
 void save_description(const Model& model, const fs::path& directory) {
   make_directories(directory);
-  for (const fs::path& file : Tokenizer::files_in(model.path))
-    write_file(directory / file.filename(), read_text_file(file));
+  copy_text_files(model.path, directory);
   if (model.about.is_object() && model.about["config"].is_object())
     export_description(*model.plan, directory);
   else if (model.about.is_object())

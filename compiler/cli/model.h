@@ -67,7 +67,8 @@ std::unique_ptr<Session> open_session(const Model& model, const WeightFlags& fla
                                       const SessionOptions& options);
 
 /// Writes the description: config.json where the family is one of transformers', otherwise spec.json or
-/// model.ir, nothing for a plan that was made from a graph; and the tokenizer that is beside the model.
+/// model.ir, nothing for a plan that was made from a graph; and the files of the tokenizer, the chat
+/// templates among them, that are beside the model.
 void save_description(const Model& model, const std::filesystem::path& directory);
 /// Writes the description and the weights, whose metadata says after how many updates they were saved. Where
 /// ranks have parts of weights they are those of `checkpoint`, which was saved after as many.

@@ -31,8 +31,14 @@ const Family& bloom_family() {
                  {.config = "bos_token_id", .spec = "tokens.bos"},
                  {.config = "eos_token_id", .spec = "tokens.eos"},
                  {.config = "pad_token_id", .spec = "tokens.pad"}},
-      .fixed = {{"apply_residual_connection_post_layernorm", "false"}},
-      .harmless = {"pretraining_tp"},  // the order in which slow_but_exact adds
+      .fixed = {{"apply_residual_connection_post_layernorm", "false"},
+                {.config = "slow_but_exact",
+                 .value = "false",
+                 .reason =
+                     "leaves out two biases of every block where pretraining_tp is above 1, which is not "
+                     "supported",
+                 .only_with = "pretraining_tp"}},
+      .harmless = {"pretraining_tp"},  // into how many parts slow_but_exact cuts sums
       .prefixes = {"transformer.", ""},
       .names = {{"embedding.tokens", "word_embeddings"},
                 {"decoder.embedding_norm", "word_embeddings_layernorm"},

@@ -63,6 +63,11 @@ const std::vector<Spelling> kProblems = {
     {R"("multi_label_classification")", R"("several_classes")"},
 };
 
+constexpr std::string_view kQuantised =
+    "says that the weights are quantised, and such weights are not read; take the model that they were made "
+    "from, or write them out in Python: "
+    "AutoModelForCausalLM.from_pretrained(DIR).dequantize().save_pretrained(NEW_DIR)";
+
 const std::vector<FixedRow> kMathsFields = {
     // attention
     {"sliding_window", "null"},
@@ -118,7 +123,8 @@ const std::vector<FixedRow> kMathsFields = {
     {"logits_scaling", "1"},
     {"final_logit_softcapping", "null"},
     {"pretraining_tp", "1"},
-    {"quantization_config", "null"},
+    {.config = "quantization_config", .value = "null", .reason = kQuantised, .shown = "quant_method"},
+    {.config = "compression_config", .value = "null", .reason = kQuantised, .shown = "quant_method"},
     {"auto_map", "null"},
 };
 

@@ -44,6 +44,9 @@ struct FixedRow {
   std::string_view config;
   std::string_view value;         // JSON text
   std::string_view same_as = {};  // a field of the spec whose value changes nothing here either
+  std::string_view reason = "changes the maths and is not supported";
+  std::string_view shown = {};      // the member of the value that a message shows, if not all of it
+  std::string_view only_with = {};  // a numeric field that has to be above 1 for this one to count
 };
 
 /// Parameters "<name>.weight" and "<name>.bias" of one module of the model; {} is the number of the block.

@@ -346,6 +346,14 @@ TEST(Families, OneClassIsARegression) {
             (Type{DType::f32, {Dim::symbol("B")}}));
 }
 
+/// Without the names of TensorFlow's norms.
+std::vector<std::string> present_names(std::vector<std::string> names) {
+  std::erase_if(names, [](const std::string& name) {
+    return name.ends_with("LayerNorm.gamma") || name.ends_with("LayerNorm.beta");
+  });
+  return names;
+}
+
 TEST(Families, EveryParameterGoesByEachPrefixOfItsFamily) {
   for (const char* family : kAll) {
     SCOPED_TRACE(family);
@@ -353,8 +361,9 @@ TEST(Families, EveryParameterGoesByEachPrefixOfItsFamily) {
     const auto module = build_transformer(read(config_of(family)), {});
     for (const Module::Parameter& parameter : module->parameters) {
       EXPECT_EQ(parameter.name, parameter.checkpoint_names.front());
-      const bool bare = parameter.checkpoint_names.size() == 1;
-      ASSERT_TRUE(bare || parameter.checkpoint_names.size() == table.prefixes.size()) << parameter.name;
+      const bool bare = present_names(parameter.checkpoint_names).size() == 1;
+      ASSERT_TRUE(bare || present_names(parameter.checkpoint_names).size() == table.prefixes.size())
+          << parameter.name;
       for (size_t i = 0; !bare && i < table.prefixes.size(); ++i)
         EXPECT_TRUE(parameter.checkpoint_names[i].starts_with(table.prefixes[i])) << parameter.name;
     }

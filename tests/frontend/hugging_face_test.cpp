@@ -55,6 +55,30 @@ TEST(HuggingFace, AFieldMayRepeatAnother) {
             {"word_embed_proj_dim: 40 changes the maths", "expected null or 48, the value of n_embd"});
 }
 
+TEST(HuggingFace, QuantisedWeightsAreCalledSo) {
+  const Json quantised = {{"quant_method", "gptq"}, {"bits", 4}};
+  expect_in(
+      message_of([&] { with({{"quantization_config", quantised}}); }),
+      {"quantization_config: quant_method \"gptq\" says that the weights are quantised", "dequantize()"});
+}
+
+TEST(HuggingFace, AFieldMayCountOnlyWithAnother) {
+  Json config = read_json_file(kGolden.parent_path() / "bloom/config.json");
+  const auto read = [&] { spec_from_config(config, "config.json"); };
+  config["slow_but_exact"] = true, config["pretraining_tp"] = 1;
+  read();
+  config["pretraining_tp"] = 4;
+  expect_in(message_of(read), {"slow_but_exact: true leaves out two biases"});
+}
+
+TEST(HuggingFace, NormsHaveTheirOldNames) {
+  const TransformerSpec spec =
+      spec_from_config(read_json_file(kGolden.parent_path() / "bert-multi/config.json"), "config.json");
+  const auto names = ParameterNames(spec).parameter({"encoder.embedding_norm"}, "weight").checkpoint_names;
+  EXPECT_EQ(names.front(), "bert.embeddings.LayerNorm.weight") << "the one to write";
+  EXPECT_EQ(std::ranges::count(names, "bert.embeddings.LayerNorm.gamma"), 1);
+}
+
 TEST(HuggingFace, AFieldGoesByItsOtherNames) {
   Json config = golden_config();
   for (const auto& [from, to] : {std::pair{"n_embd", "hidden_size"},
