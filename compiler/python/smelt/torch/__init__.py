@@ -5,9 +5,19 @@
     logits = plan.session().run(input_ids=ids)["logits"]
 """
 
+from . import exporter
 from .compile import compile_module, export
 from .coverage import Coverage, coverage
 from .replace import replace_layers
 from .session import ModulePlan, ModuleSession
 
-__all__ = ["Coverage", "ModulePlan", "ModuleSession", "compile_module", "coverage", "export", "replace_layers"]
+__all__ = [
+    "Coverage",
+    "ModulePlan",
+    "ModuleSession",
+    "compile_module",
+    "coverage",
+    "export",
+    "exporter",
+    "replace_layers",
+]
