@@ -85,8 +85,8 @@ Json value_of(const Flag& flag, const std::string& text) {
 }  // namespace
 
 void GenerationFlags::add_to(CLI::App& app) {
-  app.add_flag(
-      "--do-sample,--do_sample,!--no-do-sample", do_sample,
+  app.add_flag_function(
+      "--do-sample,--do_sample,!--no-do-sample", [this](int64_t count) { do_sample = count > 0; },
       "draw from the distribution instead of its maximum; --do-sample=false, too, overrides the model's");
   for (const Flag& flag : kFlags)
     app.add_option_function<std::string>(
