@@ -6,6 +6,16 @@
 
 namespace smelt::evaluation {
 
+namespace {
+
+/// Kernels hold a constant's nearest number of its type; folded ones may lie between.
+void bound_constants(Array<Bounded>& constants, DType type) {
+  if (!is_float(type)) return;
+  for (Bounded& x : constants.data) x.error = bounding::distance(round_to(type, x.value), x.value);
+}
+
+}  // namespace
+
 template <typename S>
 Arrays<S> evaluate_constant(const Call<S>& call) {
   Array<S> result = call.zeros();
@@ -15,6 +25,7 @@ Arrays<S> evaluate_constant(const Call<S>& call) {
   } else {
     result.data.assign(result.data.size(), S(call.node.get(attr::value)));
   }
+  if constexpr (std::is_same_v<S, Bounded>) bound_constants(result, call.node.result()->dtype());
   return {std::move(result)};
 }
 

@@ -49,7 +49,7 @@ Path path_to(const Value* value) {
   }
 }
 
-/// A value that is positive where x is and all `kept` hold, and else zero.
+/// A value that is positive, or NaN, where x is and all `kept` hold, and else zero.
 struct Rectified {
   Value* result;
   llvm::SmallVector<const Value*, 2> kept;
@@ -97,11 +97,8 @@ class MaskFinder {
     GraphBuilder b(graph_, &node);
     b.set_source(node.source);
     const InheritMarks marks(graph_, &node, node);
-    Value* mask = b.gt(fitting->result, b.like(fitting->result, 0));
-    Value* zero = node.operand(1);
-    node.set_operand(1, without_guards(b, node.operand(2), *fitting));
-    node.set_operand(2, zero);
-    node.set_operand(0, mask);
+    node.set_operand(2, without_guards(b, node.operand(2), *fitting));
+    node.set_operand(0, b.le(fitting->result, b.like(fitting->result, 0)));
     return true;
   }
 

@@ -54,7 +54,7 @@ std::vector<MeanUse> mean_uses(ReductionContext& context, Node& sum, const RowSp
     if (scaled->operand(0) == scaled->operand(1) || !is_mean(context, sum, *scaled, space)) continue;
     MeanUse use{scaled, {}};
     for (Node* row : scaled->result()->users()) {
-      if (!row_broadcast(row->result(), space)) continue;
+      if (!row->is(Op::broadcast) || !row_broadcast(row->result(), space)) continue;
       for (Node* difference : row->result()->users())
         if (difference->is(ScalarOp::sub) && difference->operand(1) == row->result() &&
             context.numbers.same(difference->operand(0), sum.operand(0)) &&
@@ -78,7 +78,7 @@ bool is_read_otherwise(const Graph& graph, const Node& sum, llvm::ArrayRef<MeanU
   for (const MeanUse& use : uses) {
     means.push_back(use.scaled);
     for (Node* row : use.scaled->result()->users())
-      if (!is_read_by(graph, *row->result(), use.differences)) return true;
+      if (row->result_count() == 0 || !is_read_by(graph, *row->result(), use.differences)) return true;
     if (graph.is_output(use.scaled->result())) return true;
   }
   return !is_read_by(graph, *sum.result(), means);

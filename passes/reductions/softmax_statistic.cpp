@@ -5,9 +5,11 @@
 namespace smelt {
 namespace {
 
+/// Calls `visit` for all users but those without a result, such as the update of a state.
 void visit_users(Value* value, llvm::function_ref<void(Node&)> visit) {
   const llvm::SmallVector<Node*, 8> users(value->users().begin(), value->users().end());
-  for (Node* user : users) visit(*user);
+  for (Node* user : users)
+    if (user->result_count() > 0) visit(*user);
 }
 
 /// Is it a broadcast of s, or of 1 / s?

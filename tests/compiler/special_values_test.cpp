@@ -86,6 +86,28 @@ graph @g(%x: f32[B,T]) {
   }
 }
 
+/// NaN passes a rectifier, and so does its gradient, which backward reads off the result.
+TEST(SpecialValues, GradientsOfRectifiersPassNaN) {
+  const auto module = parse_module(R"(symbols B <= 8
+parameter "w" {init = normal(0.5)} : f32[8,3]
+graph @g(%x: f32[B,3], %t: f32[B,8]) {
+  %w = parameter "w" : f32[8,3]
+  %zero = constant {value = 0.0} : f32[B,3]
+  %cut = le %x, %zero : bool[B,3]
+  %r = select %cut, %zero, %x : f32[B,3]
+  %y = matmul %r, %w {spec = "bc,oc->bo"} : f32[B,8]
+  %z = mul %y, %t : f32[B,8]
+  %loss = reduce add %z {axes = [0, 1]} : f32[]
+  return loss = %loss, y = %y
+})");
+  differentiate(*module->graphs[0], {"loss", {"x"}, 1});
+  const testing::CpuCase c{.symbols = {{"B", 2}}};
+  Tensors inputs = testing::random_inputs(*module->graphs[0], 5, c.symbols, 4);
+  inputs.at("x").data = {NAN, 1, -1, INFINITY, -INFINITY, 0};
+  expect_none(differences_at(*module, c, inputs, testing::random_states(*module->graphs[0], 5, c.symbols)),
+              *module);
+}
+
 /// A row without elements has nothing that it could be shifted by.
 TEST(SpecialValues, RowsMayBeEmpty) {
   const auto module = parse_module(R"(symbols T <= 8

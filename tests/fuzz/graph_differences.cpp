@@ -88,8 +88,9 @@ class Runner {
                             : testing::fault_of(module, made.run, made.options);
   }
 
-  /// A fault of the same kind: wrong numbers, or the same message up to its first number.
+  /// A fault of the same kind: shapes, wrong numbers, or the same message up to its first number.
   static std::string kind_of(const std::string& fault) {
+    if (fault.find("'s shape") != std::string::npos) return "shape";
     return fault.starts_with("wrong") ? "wrong" : fault.substr(0, fault.find_first_of("0123456789%"));
   }
 

@@ -33,6 +33,12 @@ TEST(Bounded, RoundsOncePerOperation) {
   EXPECT_EQ(errors, (Numbers{3 * kUnit, 0}));  // exact inputs that cancel leave no error
 }
 
+TEST(Bounded, ConstantsAreTheNearestNumbers) {
+  const Numbers errors =
+      errors_of("graph @g() { %0 = constant {values = [0.4, 0.5, 1e39]} : f32[3] return r = %0 }", {});
+  EXPECT_EQ(errors, (Numbers{static_cast<double>(0.4F) - 0.4, 0, kUnbounded}));
+}
+
 TEST(Bounded, PropagatesErrorsByTheSlope) {
   const Numbers errors = errors_of(R"(graph @g(%x: f32[1], %y: f32[1]) {
   %0 = mul %x, %x : f32[1]
