@@ -25,7 +25,8 @@ struct Numbers {
 
   bool holds(int64_t number) const { return (number >= least && number <= most) || number == ignored; }
   bool within(const Numbers& other) const {
-    const bool range = least > most || (least >= other.least && most <= other.most);
+    const bool one = least == most && other.holds(least);
+    const bool range = one || least > most || (least >= other.least && most <= other.most);
     return range && (!ignored || other.holds(*ignored));
   }
   std::string str() const {

@@ -11,6 +11,7 @@
 #include "compiler/compile.h"
 #include "ir/evaluate/bounded.h"
 #include "ir/evaluate/evaluator.h"
+#include "ir/evaluate/rounding.h"
 #include "ir/text/text.h"
 #include "passes/simplify/decompose.h"
 #include "runtime/half.h"
@@ -78,11 +79,11 @@ inline Tensor to_tensor(const HostTensor& host) {
   return tensor;
 }
 
-/// f32 has no more digits than these; the evaluator reads what the session reads.
-inline void round_to_single(Tensors& tensors) {
+/// Rounds numbers to the type of their tensor: the evaluator reads what the session reads.
+inline void round_to_type(Tensors& tensors) {
   for (auto& [name, tensor] : tensors)
     if (is_float(tensor.dtype))
-      for (double& x : tensor.data) x = static_cast<float>(x);
+      for (double& x : tensor.data) x = round_to(tensor.dtype, x);
 }
 
 /// Gives every state of the plan that `states` has its value; parameters by segment, the others whole.
@@ -190,8 +191,8 @@ inline std::vector<Difference> differences_at(const Module& module, const CpuCas
                                               Tensors states, CompileOptions options = {}) {
   const std::unique_ptr<Module> primitive = module.clone();
   decompose(*primitive->graphs.front(), {});
-  round_to_single(inputs);
-  round_to_single(states);
+  round_to_type(inputs);
+  round_to_type(states);
   const BoundedEvaluation expected = evaluate_bounded(
       *primitive->graphs.front(), inputs, states, {.symbols = c.symbols, .philox = c.philox, .round = true});
   options.mode = Mode::infer;

@@ -71,8 +71,8 @@ void expect_graph_on_cpu(const Graph& graph, const Graph& written, const Plan& p
   Tensors inputs = testing::random_inputs(written, exec.seed, exec.options.symbols);
   Tensors states = testing::random_states(graph, exec.seed, exec.options.symbols);
   clear_padding(graph.module(), states);
-  testing::round_to_single(inputs);
-  testing::round_to_single(states);
+  testing::round_to_type(inputs);
+  testing::round_to_type(states);
   EvaluateOptions evaluation = exec.options;
   evaluation.round = true;
   const Evaluation expected = testing::run(graph, inputs, states, evaluation);

@@ -76,7 +76,7 @@ void expect_matches(const Module& module, Plan (*plan)(const Module&), const Sym
       x = is_float(state.dtype) ? static_cast<double>(random() % 64) / 8 - 4
                                 : static_cast<double>(random() % 64);
   }
-  testing::round_to_single(inputs);
+  testing::round_to_type(inputs);
   const Evaluation expected =
       evaluate(graph, inputs, states, {.symbols = symbols, .philox = {}, .round = true});
   Session session = testing::cpu_session(plan(module));

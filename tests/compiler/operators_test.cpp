@@ -27,7 +27,7 @@ Tensors states_for(const Graph& graph) {
   for (auto& [name, tensor] : states)
     if (name == "adam.v")
       for (double& x : tensor.data) x *= x;
-  testing::round_to_single(states);
+  testing::round_to_type(states);
   return states;
 }
 
@@ -42,7 +42,7 @@ void expect_states_hold_results(const Module& module, const Graph& graph, DType 
   auto primitive = module.clone();
   Graph& reference = *primitive->find_graph(graph.name);
   Tensors inputs = testing::random_inputs(reference, 1, {});
-  testing::round_to_single(inputs);
+  testing::round_to_type(inputs);
   decompose(reference, {});
   const Tensors states = states_for(reference);
   const Evaluation expected = evaluate(reference, inputs, states, {.symbols = {}, .philox = kPhilox});

@@ -30,7 +30,7 @@ void expect_narrow_matches(std::unique_ptr<Module> module, DType storage, uint64
   const auto primitive = module->clone();
   decompose(*primitive->graphs.front(), {});
   Tensors states = testing::random_states(*primitive->graphs.front(), seed, sizes);
-  testing::round_to_single(inputs);
+  testing::round_to_type(inputs);
   for (auto& [name, tensor] : states)
     for (double& x : tensor.data)
       if (is_float(tensor.dtype)) x = round_to(storage, x);

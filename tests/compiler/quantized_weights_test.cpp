@@ -61,7 +61,7 @@ Ran run_quantized(const Module& module, int64_t rows, DType storage) {
   const Graph& graph = *module.graphs.front();
   const SymbolValues symbols{{"B", rows}};
   ran.inputs = random_inputs(graph, 1, symbols), ran.states = random_states(graph, 1, symbols);
-  round_to_single(ran.inputs), round_to_single(ran.states);
+  round_to_type(ran.inputs), round_to_type(ran.states);
   CompileOptions options;
   options.mode = Mode::infer, options.storage = storage, options.int8_weights = true;
   Session session = cpu_session(compile(module.clone(), options).plan);

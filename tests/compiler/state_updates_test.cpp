@@ -138,7 +138,7 @@ class StateUpdates : public ::testing::TestWithParam<uint64_t> {
     const Graph& graph = *module->graphs.front();
     Tensors inputs = testing::random_inputs(graph, seed, {}),
             states = testing::random_states(graph, seed, {});
-    testing::round_to_single(inputs), testing::round_to_single(states);
+    testing::round_to_type(inputs), testing::round_to_type(states);
     clear_gaps(*module->find_state("s"), states.at("s"));
     const Evaluation expected = evaluate(graph, inputs, states, {});
     Session session = testing::cpu_session(plan(*module));

@@ -190,7 +190,7 @@ graph @g(%x: f32[T]) {
     validate(testing::compiled(*module, options));
     FAIL() << "expected an error";
   } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("the size T - 10 can be below 0"), std::string::npos)
+    EXPECT_NE(std::string(error.what()).find("its length T - 10 along axis 0 is below 0"), std::string::npos)
         << error.what();
   }
 }
