@@ -309,17 +309,34 @@ LinearForm LinearSplitter::shift(LinearForm form) {
 
 // ---- back to values
 
+namespace {
+
+/// The values that the factors multiply by (sign 1) or divide by (sign -1), each as often as its power says.
+llvm::SmallVector<Value*, 4> powers(llvm::ArrayRef<Term::Factor> factors, int sign) {
+  llvm::SmallVector<Value*, 4> values;
+  for (const Term::Factor& f : factors)
+    if (f.kind == Kind::power && sign * f.power > 0) values.append(sign * f.power, f.value);
+  return values;
+}
+
+}  // namespace
+
+/// Multiplies and divides by turns, so that x^2 / y^2 does not overflow where x / y is small.
+Value* LinearSplitter::quotient(llvm::ArrayRef<Value*> above, llvm::ArrayRef<Value*> below,
+                                const Type& type) {
+  Value* result = above.empty() ? emit_.splat(1, type) : above.front();
+  for (size_t i = 0; i < std::max(above.size(), below.size()); ++i) {
+    if (i > 0 && i < above.size()) result = emit_.mul(result, above[i]);
+    if (i < below.size()) result = emit_.div(result, below[i]);
+  }
+  return result;
+}
+
 Value* LinearSplitter::product(llvm::ArrayRef<Term::Factor> factors, DType dtype) {
   for (const Term::Factor& f : factors)
     if (f.kind == Kind::power && is_float(f.value->dtype())) dtype = f.value->dtype();
   const Type type{dtype, space_.shape};
-  Value* result = nullptr;
-  const auto multiply = [&](Value* value) { result = result ? emit_.mul(result, value) : value; };
-  for (const Term::Factor& f : factors)
-    for (int i = 0; f.kind == Kind::power && i < f.power; ++i) multiply(f.value);
-  if (!result) result = emit_.splat(1, type);
-  for (const Term::Factor& f : factors)
-    for (int i = 0; f.kind == Kind::power && i < -f.power; ++i) result = emit_.div(result, f.value);
+  Value* result = quotient(powers(factors, 1), powers(factors, -1), type);
   Value* zero = nullptr;
   for (const Term::Factor& f : factors) {
     if (f.kind != Kind::when && f.kind != Kind::unless) continue;

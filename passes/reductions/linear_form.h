@@ -70,6 +70,7 @@ class LinearSplitter {
   std::optional<LinearForm> cross_varying(const LinearForm& a, const LinearForm& b);
   LinearForm with_joined_samples(LinearForm form);
   bool stands_alone(const LinearTerm& term);
+  Value* quotient(llvm::ArrayRef<Value*> above, llvm::ArrayRef<Value*> below, const Type& type);
   Value* monomial(const LinearTerm& term, DType dtype);
 
   RowEmitter& emit_;

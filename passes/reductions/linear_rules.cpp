@@ -1,5 +1,6 @@
 // Rules that take sums over a row apart: what waits for another sum becomes a multiple of sums that do not.
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include "llvm/ADT/STLExtras.h"
@@ -151,16 +152,21 @@ class SumOfForm {
     return context_.emit.sum(product, space_);
   }
 
-  /// sum (u + o)^2 = (sum u^2 - (sum u)^2 / n) + n (o + mean u)^2, no part of which is negative.
+  /// sum (u + o)^2 = (sum u^2 - (sum u)^2 / n) + n (o + mean u)^2, no part of which is negative. An infinite
+  /// u has an infinite square where o is not made of u.
   Value* sum_of_squares(const LinearTerm::Factor& square) {
     squares_ = true;
     RowEmitter& emit = context_.emit;
     Value* sum = emit.sum(square.value, space_);
     Value* mean = emit.over_count(sum, space_);
-    Value* spread = emit.sub(emit.sum(emit.mul(square.value, square.value), space_), emit.mul(sum, mean));
+    Value* squares = emit.sum(emit.mul(square.value, square.value), space_);
+    Value* spread = emit.sub(squares, emit.mul(sum, mean));
     spread = emit.pointwise(ScalarOp::max, {spread, emit.splat(0, spread->type)});
     Value* rest = emit.add(square.offset, mean);
     if (context_.algebra(space_).equal(rest, emit.splat(0, rest->type))) return spread;
+    Value* infinity = emit.splat(std::numeric_limits<double>::infinity(), spread->type);
+    spread = emit.pointwise(ScalarOp::select,
+                            {emit.pointwise(ScalarOp::eq, {squares, infinity}), squares, spread});
     return emit.add(spread, emit.times_count(emit.mul(rest, rest), space_));
   }
 

@@ -108,6 +108,30 @@ graph @g(%x: f32[B,3], %t: f32[B,8]) {
               *module);
 }
 
+/// A sum of squares that is made of the row's sum, and the sum of its squares, keeps infinities; quotients
+/// are squared, not their parts, which may overflow.
+TEST(SpecialValues, SumsOfSquaresBesideASoftmaxKeepInfinities) {
+  const auto module = parse_module(R"(symbols B <= 8, T <= 800
+graph @g(%x: f32[B,T], %z: f32[B,T]) {
+  %l = log_softmax %x : f32[B,T]
+  %q = mul %l, %l : f32[B,T]
+  %squares = reduce add %q {axes = [1]} : f32[B]
+  %w = div %l, %z : f32[B,T]
+  %r = mul %w, %w : f32[B,T]
+  %weighted = reduce add %r {axes = [1]} : f32[B]
+  return squares = %squares, weighted = %weighted
+})");
+  for (int64_t length : {3, 64, 700}) {
+    const testing::CpuCase c{.symbols = {{"B", 4}, {"T", length}}};
+    Tensors inputs = testing::random_inputs(*module->graphs[0], 5, c.symbols, 4);
+    std::vector<double>&x = inputs.at("x").data, &z = inputs.at("z").data;
+    x[0] = -INFINITY;
+    x[length + 1] = -1e30, z[length + 1] = 1e30;
+    x[2 * length] = NAN;
+    expect_none(differences_at(*module, c, inputs, {}), *module);
+  }
+}
+
 /// A row without elements has nothing that it could be shifted by.
 TEST(SpecialValues, RowsMayBeEmpty) {
   const auto module = parse_module(R"(symbols T <= 8
