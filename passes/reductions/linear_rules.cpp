@@ -148,7 +148,7 @@ class SumOfForm {
   Value* sum_of_factors(llvm::ArrayRef<LinearTerm::Factor> factors) {
     if (factors[0].kind == Kind::square) return sum_of_squares(factors[0]);
     Value* product = splitter_.product(factors, dtype_);
-    if (context_.algebra(space_).sum_is_zero(product)) return nullptr;
+    if (context_.algebra(space_).sum_is_zero(product)) return context_.cancelled(node_, product, space_);
     return context_.emit.sum(product, space_);
   }
 

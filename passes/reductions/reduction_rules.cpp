@@ -85,9 +85,11 @@ bool sum_constant_row(ReductionContext& context, Node& node) {
 
 bool drop_zero_sum(ReductionContext& context, Node& node) {
   if (!node.is(ReduceOp::add) || !is_float(node.result()->dtype()) || splat(node.operand(0))) return false;
-  if (!context.algebra(row_space(node)).sum_is_zero(node.operand(0))) return false;
+  const RowSpace space = row_space(node);
+  if (!context.algebra(space).sum_is_zero(node.operand(0))) return false;
   context.record(ReductionRule::zero_sum, node);
-  context.replace(node.result(), context.emit.splat(0, node.result()->type));
+  Value* zero = context.cancelled(node, node.operand(0), space);
+  context.replace(node.result(), zero ? zero : context.emit.splat(0, node.result()->type));
   return true;
 }
 

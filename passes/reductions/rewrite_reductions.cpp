@@ -4,6 +4,7 @@
 
 #include "ir/analysis/integer_ranges.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "passes/reductions/reduction_rules.h"
 
 namespace smelt {
@@ -78,6 +79,36 @@ bool ReductionContext::may_be_empty(const RowSpace& space) const {
 
 void ReductionContext::record(ReductionRule rule, const Node& node) {
   if (log_) log_->push_back({rule, node.describe()});
+}
+
+namespace {
+
+/// The row values that the value is made of within its kernel.
+std::vector<Value*> rows_below(RowEmitter& emit, Value* value, const RowSpace& space) {
+  std::vector<Value*> found, work = {value};
+  llvm::SmallPtrSet<const Node*, 16> seen;
+  while (!work.empty()) {
+    Node* node = work.back()->node();
+    work.pop_back();
+    if (!seen.insert(node).second || is_barrier(*node) || node->is(Op::reduce)) continue;
+    if (!row_broadcast(node->result(), space))
+      llvm::append_range(work, node->operands());
+    else if (node->result()->dtype() == value->dtype())
+      found.push_back(emit.row_value(node, space));
+  }
+  return found;
+}
+
+}  // namespace
+
+Value* ReductionContext::cancelled(const Node& node, Value* summed, const RowSpace& space) {
+  if (!in_forward(node)) return nullptr;
+  Value* total = nullptr;
+  for (Value* row : rows_below(emit, summed, space)) {
+    Value* zero = emit.mul(row, emit.splat(0, row->type));
+    total = total ? emit.add(total, zero) : zero;
+  }
+  return total;
 }
 
 ReductionContext::Analyses& ReductionContext::analyses(const RowSpace& space) {

@@ -132,6 +132,28 @@ graph @g(%x: f32[B,T], %z: f32[B,T]) {
   }
 }
 
+/// What cancels by algebra is 0 for finite numbers alone.
+TEST(SpecialValues, SumsOfDeviationsAreNaNWhereTheRowIs) {
+  const auto module = parse_module(R"(symbols B <= 8, T <= 800
+graph @g(%x: f32[B,T]) {
+  %sum = reduce add %x {axes = [1]} : f32[B]
+  %ones = constant {value = 1.0} : f32[B,T]
+  %count = reduce add %ones {axes = [1]} : f32[B]
+  %mean = div %sum, %count : f32[B]
+  %means = broadcast %mean {axes = [0]} : f32[B,T]
+  %d = sub %x, %means : f32[B,T]
+  %s = reduce add %d {axes = [1]} : f32[B]
+  return s = %s
+})");
+  for (int64_t length : {3, 64, 700}) {
+    const testing::CpuCase c{.symbols = {{"B", 4}, {"T", length}}};
+    Tensors inputs = testing::random_inputs(*module->graphs[0], 5, c.symbols, 4);
+    std::vector<double>& x = inputs.at("x").data;
+    x[0] = -INFINITY, x[length + 1] = NAN, x[2 * length + 2] = INFINITY;
+    expect_none(differences_at(*module, c, inputs, {}), *module);
+  }
+}
+
 /// A row without elements has nothing that it could be shifted by.
 TEST(SpecialValues, RowsMayBeEmpty) {
   const auto module = parse_module(R"(symbols T <= 8
