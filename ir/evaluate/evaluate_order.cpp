@@ -35,20 +35,40 @@ bool is_larger(const S& a, const S& b) {
   return x > y || (std::isnan(x) && !std::isnan(y));
 }
 
+/// The ends of the intervals of a row's elements, the largest first.
+std::vector<double> ordered_ends(const Bounded* row, int64_t columns, double sign) {
+  std::vector<double> ends(static_cast<size_t>(columns));
+  std::transform(row, row + columns, ends.begin(),
+                 [&](const Bounded& x) { return x.value + sign * x.error; });
+  std::ranges::sort(ends, is_larger<double>);
+  return ends;
+}
+
+/// The i-th largest element lies between the i-th largest ends of the intervals.
+void bound_values(const Bounded* row, int64_t columns, Bounded* values, int64_t k) {
+  const std::vector<double> low = ordered_ends(row, columns, -1), high = ordered_ends(row, columns, 1);
+  for (int64_t i = 0; i < std::min(k, columns); ++i) {
+    const auto at = static_cast<size_t>(i);
+    values[i].error =
+        std::max(bounding::distance(low[at], values[i].value), bounding::distance(high[at], values[i].value));
+  }
+}
+
 /// Where float32 may have anything in a row, or may order it in another way.
 void bound_order(const Bounded* row, int64_t columns, const std::vector<int64_t>& order, Bounded* values,
                  Bounded* indices, int64_t k) {
   const bool wild = std::any_of(row, row + columns, [](const Bounded& x) { return x.is_wild(); });
-  const auto may_tie = [&](int64_t a, int64_t b) {
-    const double errors = row[a].error + row[b].error;
-    return errors > 0 && !(std::fabs(row[a].value - row[b].value) > errors);
+  const auto may_swap = [&](const Bounded& a, const Bounded& b) {
+    const double errors = a.error + b.error;
+    return errors > 0 && !(std::fabs(a.value - b.value) > errors) && !a.is_nan() && !b.is_nan();
   };
   for (int64_t i = 0; i < std::min(k, columns); ++i) {
+    const Bounded& taken = row[order[i]];
+    const auto swaps = [&](const Bounded& x) { return &x != &taken && may_swap(x, taken); };
     if (wild) values[i].error = bounding::kWild;
-    const bool before = i > 0 && may_tie(order[i - 1], order[i]);
-    if (wild || before || (i + 1 < columns && may_tie(order[i], order[i + 1])))
-      indices[i].error = bounding::kWild;
+    if (wild || std::any_of(row, row + columns, swaps)) indices[i].error = bounding::kWild;
   }
+  if (!wild) bound_values(row, columns, values, k);
 }
 
 }  // namespace

@@ -84,6 +84,23 @@ TEST(Bounded, ComparisonsMayGoEitherWay) {
   EXPECT_EQ(reduce_bounded(ReduceOp::argmax, {Bounded(1), Bounded(1)})[1].error, 0);
 }
 
+/// y - (y + i) at y = 2^24 is off by 1 at most: the largest element may be another, and as large as that.
+TEST(Bounded, OrderedValuesMayBeOtherElements) {
+  const BoundedEvaluation found = with_bounds(R"(graph @g(%x: f32[3], %y: f32[3]) {
+  %0 = add %x, %y : f32[3]
+  %1 = sub %0, %x : f32[3]
+  %2, %3 = top_k %1 {k = 3} : f32[3], i32[3]
+  return r = %2, i = %3
+})",
+                                              {{"x", vector({0, 0, 1e9})}, {"y", vector({5, 4.5, 3})}});
+  const Numbers &values = found.error.outputs.at("r").data, &places = found.error.outputs.at("i").data;
+  EXPECT_EQ(found.value.outputs.at("r").data, (Numbers{5, 4.5, 3}));
+  EXPECT_GE(values[0], 50);  // the last element may come first
+  EXPECT_GE(values[2], 50);
+  EXPECT_LT(values[1], 1);
+  EXPECT_EQ(places, (Numbers{kUnbounded, kUnbounded, kUnbounded}));
+}
+
 TEST(Bounded, NumbersOfSixteenBitsRoundAlikeOrNot) {
   constexpr std::string_view text = R"(graph @g(%x: f32[2], %y: f32[2]) {
   %0 = mul %x, %y : f32[2]
