@@ -99,10 +99,35 @@ std::vector<Value*> rows_below(RowEmitter& emit, Value* value, const RowSpace& s
   return found;
 }
 
+bool is_sum(const Node& node) { return node.is(ScalarOp::add) || node.is(ScalarOp::sub); }
+
+/// Nodes whose result is zero where an operand is, but for the other terms of a sum.
+bool passes_zero(const Node& node) {
+  return is_sum(node) || node.is(Op::broadcast) || node.is(ScalarOp::mul) || node.is(ScalarOp::div) ||
+         node.is(ScalarOp::neg);
+}
+
+/// Whether the value reaches, through factors, anything but a sum with elements of its row.
+bool is_read_alone(const Graph& graph, Value* value, const RowSpace& space) {
+  std::vector<Value*> work = {value};
+  llvm::SmallPtrSet<const Node*, 16> seen;
+  while (!work.empty()) {
+    Value* next = work.back();
+    work.pop_back();
+    if (graph.is_output(next)) return true;
+    for (Node* user : next->users()) {
+      if (!passes_zero(*user)) return true;
+      const bool joins_row = is_sum(*user) && user->result()->shape() == space.shape;
+      if (!joins_row && seen.insert(user).second) work.push_back(user->result());
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 Value* ReductionContext::cancelled(const Node& node, Value* summed, const RowSpace& space) {
-  if (!in_forward(node)) return nullptr;
+  if (!in_forward(node) && !is_read_alone(graph, node.result(), space)) return nullptr;
   Value* total = nullptr;
   for (Value* row : rows_below(emit, summed, space)) {
     Value* zero = emit.mul(row, emit.splat(0, row->type));

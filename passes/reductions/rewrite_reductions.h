@@ -4,8 +4,8 @@
 //   share            a statistic that backward computes again is the forward's
 //   hoist            f(broadcast a, broadcast b) = broadcast f(a, b)
 //   constant_row     the sum of a row of equal values is their number times the value
-//   zero_sum         sum (x - mean x) = 0 and whatever else vanishes by algebra; in forward 0 sum x, which is
-//                    NaN where x is
+//   zero_sum         sum (x - mean x) = 0 and whatever else vanishes by algebra; 0 mean x, which is NaN where
+//                    x is, but for terms of a gradient that are added to others of the row
 //   max_sumexp       max x, then sum exp(x - max x): one reduction with two results
 //   shift            x - mean x = u - mean u with u = x - (sample x): rows with a common offset keep their
 //                    digits; the sample is the mean of a few elements, since one may be far from all others

@@ -134,8 +134,8 @@ graph @g(%x: f32[B,T], %z: f32[B,T]) {
 
 /// What cancels by algebra is 0 for finite numbers alone.
 TEST(SpecialValues, SumsOfDeviationsAreNaNWhereTheRowIs) {
-  const auto module = parse_module(R"(symbols B <= 8, T <= 800
-graph @g(%x: f32[B,T]) {
+  auto module = parse_module(R"(symbols B <= 8, T <= 800
+graph @g(%x: f32[B,T], %r: f32[B]) {
   %sum = reduce add %x {axes = [1]} : f32[B]
   %ones = constant {value = 1.0} : f32[B,T]
   %count = reduce add %ones {axes = [1]} : f32[B]
@@ -143,8 +143,12 @@ graph @g(%x: f32[B,T]) {
   %means = broadcast %mean {axes = [0]} : f32[B,T]
   %d = sub %x, %means : f32[B,T]
   %s = reduce add %d {axes = [1]} : f32[B]
-  return s = %s
+  %rs = broadcast %r {axes = [0]} : f32[B,T]
+  %z = mul %d, %rs : f32[B,T]
+  %loss = reduce add %z {axes = [0, 1]} : f32[]
+  return s = %s, loss = %loss
 })");
+  differentiate(*module->graphs[0], {"loss", {"r"}, 1});
   for (int64_t length : {3, 64, 700}) {
     const testing::CpuCase c{.symbols = {{"B", 4}, {"T", length}}};
     Tensors inputs = testing::random_inputs(*module->graphs[0], 5, c.symbols, 4);
