@@ -52,11 +52,12 @@ class ParametersOf {
     return made;
   }
 
-  /// One a chunk, all of which are written.
+  /// One a chunk, all of which are written, and the f64 sums behind them.
   KernelAccess slices(const KernelParam& param) {
     KernelAccess access;
     access.strides.resize(code_.axes.size());
-    code_.axes.push_back(kernel_.schedule.splits), access.strides.push_back(param.partial_elements);
+    code_.axes.push_back(partial_slices(kernel_.schedule.splits, kernel_.schedule.sum_rows)),
+        access.strides.push_back(param.partial_elements);
     code_.axes.push_back(param.partial_elements), access.strides.push_back(1);
     return access;
   }

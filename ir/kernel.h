@@ -136,6 +136,14 @@ struct KernelBlock {
   bool operator==(const KernelBlock&) const = default;
 };
 
+/// Terms of a long sum that are summed in f32 before they become one term of an f64 sum.
+constexpr int64_t kShortSumTerms = 32;
+
+/// Slices whose room a buffer of partial sums has: with `sum_rows` each has an f64 sum per element, too.
+constexpr int64_t partial_slices(int64_t splits, int64_t sum_rows) {
+  return sum_rows > 0 ? 3 * splits : splits;
+}
+
 /// How an emitter runs a kernel; plain data made by `schedule`.
 struct Schedule {
   bool flat = false;        // the parallel range is the single column axis itself
@@ -143,6 +151,7 @@ struct Schedule {
   int64_t tile = 512;       // columns worked on at a time (random bits, column accumulators), a multiple of 8
   int64_t grain = 1;        // parallel indices a chunk
   int64_t splits = 0;       // chunks of a kernel with partial results
+  int64_t sum_rows = 0;     // on a CPU: rows whose partial results become a term of f64 sums; 0: no f64 sums
   std::vector<int> cached;  // column values kept in a scratch row between blocks instead of computed again
   int64_t cached_elements = 0;  // the most columns a row with cached values can have
   // On a GPU a chunk is a block of threads; these stand there alone.
@@ -153,6 +162,7 @@ struct Schedule {
   int prefetch_distance = 0;  // rows whose vectors are being loaded while the loop works on one
   bool interleaved = false;   // blocks take rows alternately; else each has a range of neighbouring rows
   bool index32 = false;       // every index fits 32 bits
+  int64_t short_sum = 0;      // terms of a thread's sum that become a term of an f64 sum; 0: no f64 sums
   bool operator==(const Schedule&) const = default;
 };
 

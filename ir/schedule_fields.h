@@ -14,6 +14,7 @@ void visit_schedule_fields(const Visit& visit) {
   visit("tile", &Schedule::tile);
   visit("grain", &Schedule::grain);
   visit("splits", &Schedule::splits);
+  visit("sum_rows", &Schedule::sum_rows);
   visit("cached", &Schedule::cached);
   visit("cached_elements", &Schedule::cached_elements);
   visit("threads", &Schedule::threads);
@@ -23,6 +24,7 @@ void visit_schedule_fields(const Visit& visit) {
   visit("prefetch_distance", &Schedule::prefetch_distance);
   visit("interleaved", &Schedule::interleaved);
   visit("index32", &Schedule::index32);
+  visit("short_sum", &Schedule::short_sum);
 }
 
 }  // namespace smelt

@@ -49,11 +49,12 @@ bool sum_columns_at_once(FusionKernel& fusion) {
 
 /// What finishes the sums whose parts lie in buffers made here.
 std::vector<PartialSum> add_partial_buffers(ProgramBuilder& builder, FusionKernel& fusion, int64_t splits) {
+  const int64_t slices = partial_slices(splits, fusion.kernel.schedule.sum_rows);
   std::vector<PartialSum> sums;
   for (const FusionSum& sum : fusion.sums) {
     const Shape& columns = sum.value->shape();
     const int buffer = builder.add_buffer(fusion.fusion().source + " (partial sums)", Role::workspace,
-                                          sum.value->dtype(), element_count(columns) * splits);
+                                          sum.value->dtype(), element_count(columns) * slices);
     fusion.arguments[sum.param] = {buffer, 0};
     sums.push_back({buffer, columns, sum.value->dtype(), *sum.result->layout, sum.result->dtype()});
   }
@@ -94,6 +95,8 @@ void lower_fusion(ProgramBuilder& builder, const Node& node) {
   const bool cuda = builder.target().is_cuda();
   if (cuda && sum_columns_at_once(fusion)) return add_kernel_step(builder, fusion, blocks.draws());
   if (!cuda) keep_expensive_columns(fusion, builder.symbols());
+  if (!cuda && !fusion.sums.empty())
+    fusion.kernel.schedule.sum_rows = partial_sum_rows(fusion.kernel, builder.symbols());
   const int64_t splits = partial_splits(builder.target());
   const std::vector<PartialSum> sums = add_partial_buffers(builder, fusion, splits);
   add_kernel_step(builder, fusion, blocks.draws());

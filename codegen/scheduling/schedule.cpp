@@ -63,6 +63,13 @@ int64_t partial_splits(const Target& target) {
   return target.is_cuda() ? kSplitsPerMultiprocessor * target.device.multiprocessors : kCpuSplits;
 }
 
+int64_t partial_sum_rows(const Kernel& kernel, const Symbols& symbols) {
+  Dim rows = 1;
+  for (const KernelAxis& axis : kernel.axes)
+    if (axis.kind == AxisKind::parallel) rows *= axis.extent;
+  return symbols.upper(rows) > kShortSumTerms * kCpuSplits ? kShortSumTerms : 0;
+}
+
 void schedule(Kernel& kernel, const Symbols& symbols, const Target& target) {
   if (kernel.attention && target.is_cuda()) return schedule_attention(kernel, symbols, target);
   if (kernel.gemm) return schedule_gemm(kernel, symbols, target);

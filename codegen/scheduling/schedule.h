@@ -13,6 +13,9 @@ namespace smelt {
 /// depend on how many threads or multiprocessors the machine has that runs it.
 int64_t partial_splits(const Target& target);
 
+/// Returns Schedule::sum_rows of a CPU's kernel with partial sums.
+int64_t partial_sum_rows(const Kernel& kernel, const Symbols& symbols);
+
 /// Fills kernel.schedule from its axes and instructions, and spells out in the kernel what follows from it;
 /// bounds come from `symbols`.
 void schedule(Kernel& kernel, const Symbols& symbols, const Target& target = {});

@@ -15,9 +15,9 @@ struct Exponentials {
 struct Accumulator {
   int id = -1;  // of the reduction
   ReduceOp op{};
-  llvm::Type* type = nullptr;       // of one element
-  Reducer::State state = {};        // where the scalars of the state are
-  llvm::Value* tile_sum = nullptr;  // of add a tile at a time
+  llvm::Type* type = nullptr;   // of one element
+  Reducer::State state = {};    // where the scalars of the state are
+  llvm::Value* wide = nullptr;  // of long sums: f64, to which the state is added again and again
   Exponentials exponentials = {};
 
   bool has_exponentials() const { return exponentials.array != nullptr; }

@@ -23,7 +23,10 @@ void BlockEmitter::emit(const KernelBlock& block) {
 void BlockEmitter::emit_loops(const BlockNest& nest, int depth) {
   c_.place.lanes = {};
   instructions_.emit_depth(nest, depth);
-  if (depth == static_cast<int>(nest.outer.size())) return emit_innermost(nest);
+  if (depth == static_cast<int>(nest.outer.size())) {
+    emit_innermost(nest);
+    return reductions_.finish_run(nest);
+  }
   const int axis = nest.outer[depth];
   const KernelAxis& extent = c_.kernel.axes[axis];
   V begin = extent.begin < 0 ? b.getInt64(0) : values_.index_of(extent.begin);

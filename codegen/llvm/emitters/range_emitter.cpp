@@ -25,6 +25,7 @@ void RangeEmitter::emit_items() {
     llvm::BasicBlock* next = c_.frame.create_block("next");
     set_indices(item);
     emit_row(next);
+    sums_.finish_row(item);
     advance_counters();
   });
 }

@@ -7,6 +7,7 @@
 #include "codegen/llvm/emitters/block_emitter.h"
 #include "codegen/llvm/emitters/kernel_context.h"
 #include "codegen/llvm/emitters/kernel_values.h"
+#include "codegen/llvm/emitters/partial_sums.h"
 
 namespace smelt {
 
@@ -14,8 +15,8 @@ class RangeEmitter {
  public:
   using V = llvm::Value*;
 
-  RangeEmitter(KernelContext& context, KernelValues& values, BlockEmitter& blocks)
-      : c_(context), b(context.b), values_(values), blocks_(blocks) {}
+  RangeEmitter(KernelContext& context, KernelValues& values, BlockEmitter& blocks, PartialSums& sums)
+      : c_(context), b(context.b), values_(values), blocks_(blocks), sums_(sums) {}
 
   void emit() { c_.schedule.flat ? emit_flat() : emit_items(); }
 
@@ -38,6 +39,7 @@ class RangeEmitter {
   llvm::IRBuilder<>& b;
   KernelValues& values_;
   BlockEmitter& blocks_;
+  PartialSums& sums_;
   std::vector<V> counters_;   // the current indices of the range's axes, on the stack
   V tile_counter_ = nullptr;  // and of the tile, null where the range has no tiles
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "codegen/llvm/emitters/value_naming.h"
+#include "codegen/llvm/emitters/wide_sums.h"
 #include "codegen/llvm/loops.h"
 
 namespace smelt {
@@ -21,11 +22,32 @@ llvm::Type* operand_type(llvm::IRBuilder<>& b, llvm::Type* type, ReduceOp op) {
 }  // namespace
 
 /// Along the columns max_sumexp takes a tile's maximum first: one exponential an element. Long sums add up
-/// tiles, so that small terms are not lost beside a large sum.
+/// tiles.
 bool ReductionEmitter::is_tiled(const BlockNest& nest, int id) const {
   if (c_.instruction(id).kind != Kind::reduce || nest.is_reduced() || c_.shape.inner < 0) return false;
   const ReduceOp op = c_.instruction(id).reduce_op;
-  return op == ReduceOp::max_sumexp || (op == ReduceOp::add && !c_.has_one_tile());
+  return op == ReduceOp::max_sumexp || (is_real_sum(id) && !c_.has_one_tile());
+}
+
+bool ReductionEmitter::is_real_sum(int id) const {
+  const Instruction& x = c_.instruction(id);
+  return x.reduce_op == ReduceOp::add && c_.memory.computed(x.dtype)->isFloatTy();
+}
+
+/// Runs of the innermost loop that a short sum consists of; 0: the block has short sums alone, or its tiles
+/// are the short sums.
+int64_t ReductionEmitter::runs_of_short_sum(const BlockNest& nest) const {
+  const bool along_columns = !nest.is_reduced() && c_.shape.inner >= 0;
+  if (along_columns && !c_.has_one_tile()) return 0;
+  const int64_t terms =
+      along_columns ? (*c_.kernel.axes[c_.shape.inner].extent.constant() - 1) / c_.width + 1 : 1;
+  const int64_t runs = std::max<int64_t>(1, kShortSumTerms / std::max<int64_t>(1, terms));
+  Dim all = 1;
+  for (const int axis : nest.outer) {
+    if (c_.kernel.axes[axis].begin >= 0) return runs;
+    all *= c_.kernel.axes[axis].extent;
+  }
+  return all.constant().value_or(runs + 1) <= runs ? 0 : runs;
 }
 
 bool ReductionEmitter::has_tiled(const BlockNest& nest) const {
@@ -36,8 +58,14 @@ bool ReductionEmitter::has_tiled(const BlockNest& nest) const {
 
 void ReductionEmitter::begin(const BlockNest& nest) {
   accumulators_.clear();
+  runs_of_short_sum_ = runs_of_short_sum(nest);
   for (int id : nest.block->instructions)
     if (c_.instruction(id).kind == Kind::reduce) begin_accumulator(nest, id);
+  if (llvm::none_of(accumulators_, [](const Accumulator& a) { return a.wide != nullptr; }))
+    runs_of_short_sum_ = 0;
+  if (runs_of_short_sum_ == 0) return;
+  run_counter_ = c_.frame.alloca_array(b.getInt64Ty(), 1);
+  b.CreateStore(b.getInt64(0), run_counter_);
 }
 
 void ReductionEmitter::begin_accumulator(const BlockNest& nest, int id) {
@@ -51,8 +79,8 @@ void ReductionEmitter::begin_accumulator(const BlockNest& nest, int id) {
     accumulator.state.push_back(
         columns ? c_.frame.alloca_array(reducer.type_of(i, accumulator.type), c_.tile + c_.width)
                 : c_.frame.alloca_array(reducer.type_of(i, vector_of(accumulator)), 1));
-  if (is_tiled(nest, id) && x.reduce_op == ReduceOp::add)
-    accumulator.tile_sum = c_.frame.alloca_array(vector_of(accumulator), 1);
+  if (is_real_sum(id) && (is_tiled(nest, id) || runs_of_short_sum_ > 0))
+    accumulator.wide = c_.frame.alloca_array(b.getDoubleTy(), columns ? c_.tile + c_.width : c_.width);
   if (is_tiled(nest, id) && x.reduce_op == ReduceOp::max_sumexp) exponentials_.begin(accumulator);
   columns ? store_column_identities(accumulator) : store_identity(accumulator);
   accumulators_.push_back(accumulator);
@@ -61,6 +89,7 @@ void ReductionEmitter::begin_accumulator(const BlockNest& nest, int id) {
 void ReductionEmitter::store_identity(const Accumulator& accumulator) {
   const Reducer::State identity = reducer_of(accumulator).identity(vector_of(accumulator));
   for (const auto& [scalar, place] : llvm::zip(identity, accumulator.state)) b.CreateStore(scalar, place);
+  if (accumulator.wide != nullptr) zero_wide_sums(b, accumulator.wide, c_.width);
 }
 
 void ReductionEmitter::store_column_identities(const Accumulator& accumulator) {
@@ -68,6 +97,8 @@ void ReductionEmitter::store_column_identities(const Accumulator& accumulator) {
   emit_loop(b, b.getInt64(0), c_.row_length(), c_.width, [&](V at) {
     for (const auto& [i, scalar] : llvm::enumerate(identity))
       b.CreateAlignedStore(scalar, state_pointer(accumulator, i, at), llvm::Align(4));
+    if (accumulator.wide != nullptr)
+      zero_wide_sums(b, b.CreateGEP(b.getDoubleTy(), accumulator.wide, at), c_.width);
   });
 }
 
@@ -131,31 +162,48 @@ Reducer::State ReductionEmitter::masked(const BlockNest& nest, const Accumulator
 
 Reducer::State ReductionEmitter::state_pointers(const BlockNest& nest, const Accumulator& accumulator) {
   Reducer::State places = accumulator.state;
-  if (accumulator.tile_sum != nullptr) places[0] = accumulator.tile_sum;
   if (!has_column_states(nest)) return places;
   V at = b.CreateSub(c_.place.lanes.first, c_.place.row_begin);
   for (size_t i = 0; i < places.size(); ++i) places[i] = state_pointer(accumulator, i, at);
   return places;
 }
 
+// ---- short sums become parts of wide ones
+
+void ReductionEmitter::finish_run(const BlockNest& nest) {
+  if (runs_of_short_sum_ == 0) return;
+  V runs = b.CreateAdd(b.CreateLoad(b.getInt64Ty(), run_counter_), b.getInt64(1));
+  b.CreateStore(runs, run_counter_);
+  emit_if(b, b.CreateICmpEQ(runs, b.getInt64(runs_of_short_sum_)), [&] {
+    for (const Accumulator& accumulator : accumulators_)
+      if (accumulator.wide != nullptr) for_each_sum(nest, accumulator, add_to_wide_sums);
+    b.CreateStore(b.getInt64(0), run_counter_);
+  });
+}
+
+/// Calls `change` with the sums and the wide sums of every vector.
+void ReductionEmitter::for_each_sum(const BlockNest& nest, const Accumulator& accumulator,
+                                    llvm::function_ref<ChangeSums> change) {
+  if (!has_column_states(nest)) return change(b, accumulator.state[0], accumulator.wide, c_.width);
+  emit_loop(b, b.getInt64(0), c_.row_length(), c_.width, [&](V at) {
+    change(b, state_pointer(accumulator, 0, at), b.CreateGEP(b.getDoubleTy(), accumulator.wide, at),
+           c_.width);
+  });
+}
+
 // ---- a tile at a time
 
 void ReductionEmitter::begin_tile() {
-  for (const Accumulator& accumulator : accumulators_) {
+  for (const Accumulator& accumulator : accumulators_)
     if (accumulator.has_exponentials()) exponentials_.begin_tile(accumulator);
-    if (accumulator.tile_sum != nullptr)
-      b.CreateStore(llvm::Constant::getNullValue(vector_of(accumulator)), accumulator.tile_sum);
-  }
 }
 
 void ReductionEmitter::finish_tile(const BlockNest& nest, V first, V limit) {
   for (const Accumulator& accumulator : accumulators_) {
     const NameAfter names(b, accumulator.id);
     if (accumulator.has_exponentials()) exponentials_.finish_tile(nest, accumulator, first, limit);
-    if (accumulator.tile_sum == nullptr) continue;
-    V before = b.CreateLoad(vector_of(accumulator), accumulator.state[0]);
-    V sum = b.CreateLoad(vector_of(accumulator), accumulator.tile_sum);
-    b.CreateStore(c_.math.add(before, sum), accumulator.state[0]);
+    if (accumulator.wide != nullptr && runs_of_short_sum_ == 0)
+      for_each_sum(nest, accumulator, add_to_wide_sums);
   }
 }
 
@@ -164,6 +212,7 @@ void ReductionEmitter::finish_tile(const BlockNest& nest, V first, V limit) {
 void ReductionEmitter::finish(const BlockNest& nest) {
   for (const Accumulator& accumulator : accumulators_) {
     const NameAfter names(b, accumulator.id);
+    if (accumulator.wide != nullptr) for_each_sum(nest, accumulator, round_wide_sums);
     has_column_states(nest) ? finish_columns(accumulator) : finish_row(accumulator);
   }
 }

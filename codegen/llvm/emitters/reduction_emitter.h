@@ -27,11 +27,18 @@ class ReductionEmitter {
   void begin_tile();
   void finish_tile(const BlockNest& nest, V first, V limit);
 
+  /// Follows each run of a block's innermost loop.
+  void finish_run(const BlockNest& nest);
+
   /// The elements at hand.
   void add(const BlockNest& nest, int id);
 
  private:
+  using ChangeSums = void(llvm::IRBuilder<>&, V sums, V wide, int width);
+
   bool is_tiled(const BlockNest& nest, int id) const;
+  bool is_real_sum(int id) const;
+  int64_t runs_of_short_sum(const BlockNest& nest) const;
   bool has_column_states(const BlockNest& nest) const { return nest.is_reduced() && c_.shape.inner >= 0; }
   Accumulator& accumulator_of(int id);
   Reducer reducer_of(const Accumulator& accumulator) { return Reducer(b, c_.math, accumulator.op); }
@@ -46,6 +53,9 @@ class ReductionEmitter {
   Reducer::State masked(const BlockNest& nest, const Accumulator& accumulator, Reducer::State lifted, V mask);
   Reducer::State state_pointers(const BlockNest& nest, const Accumulator& accumulator);
 
+  void for_each_sum(const BlockNest& nest, const Accumulator& accumulator,
+                    llvm::function_ref<ChangeSums> change);
+
   llvm::SmallVector<int, 4> result_ids(int reduce) const;
   void finish_row(const Accumulator& accumulator);
   Reducer::State row_state(const Accumulator& accumulator);
@@ -58,6 +68,8 @@ class ReductionEmitter {
   KernelValues& values_;
   ExponentialEmitter& exponentials_;
   std::vector<Accumulator> accumulators_;  // of the block at hand
+  int64_t runs_of_short_sum_ = 0;          // of the block at hand
+  V run_counter_ = nullptr;                // runs since the last short sum ended, on the stack
 };
 
 }  // namespace smelt

@@ -9,6 +9,11 @@
 namespace smelt::test {
 namespace {
 
+#ifdef SMELT_CUDA_ON_HOST
+constexpr double kManyRowsError = 1e-4;  // a thread sums its share of the rows in f32
+#else
+constexpr double kManyRowsError = 1e-6;
+#endif
 constexpr float kReducedNaN = std::numeric_limits<float>::quiet_NaN();
 
 class ReducedTest : public testing::TestWithParam<int64_t> {};
@@ -81,6 +86,33 @@ TEST_P(ReducedTest, ColumnPartialsAndTheirFinish) {
                                    .symbols = {{"M", 3}},
                                    .splits = splits});
   for (int64_t i = 3 * n; i < splits * n; ++i) ASSERT_EQ(slices[i], 0);
+}
+
+/// Chunks of more rows than a short sum has: the slices have the digits of f64 sums, which lie behind them.
+TEST_P(ReducedTest, PartialsOfManyRows) {
+  const int64_t n = GetParam(), splits = 3;
+  KernelBuilder b("many_rows");
+  const int r = b.parallel(Dim::symbol("M")), c = b.column(n);
+  const int x = b.input(), sums = b.partial(n), total = b.partial(1);
+  b.column_block();
+  const int v = b.load(x, {{r, n}, {c, 1}});
+  b.accumulate(sums, {{c, 1}}, v);
+  const int row_sum = b.reduce(ReduceOp::add, v);
+  b.row_block();
+  b.accumulate(total, {}, row_sum);
+  b.kernel.schedule.splits = splits, b.kernel.schedule.sum_rows = 32;
+  const CompiledKernel kernel(b.kernel);
+  for (const int64_t rows : {1, 96, 97, 1000}) {
+    std::vector<float> xs(rows * n, 0.1f), slices(3 * splits * n, kReducedNaN),
+        totals(3 * splits, kReducedNaN);
+    kernel.launch(
+        {.buffers = {xs.data(), slices.data(), totals.data()}, .symbols = {{"M", rows}}, .splits = splits});
+    const double expected = double{0.1f} * static_cast<double>(rows);
+    for (int64_t j = 0; j < n; ++j)
+      EXPECT_NEAR(double{slices[j]} + slices[n + j] + slices[2 * n + j], expected, kManyRowsError * expected);
+    EXPECT_NEAR(double{totals[0]} + totals[1] + totals[2], expected * static_cast<double>(n),
+                kManyRowsError * expected * static_cast<double>(n));
+  }
 }
 
 /// Every lane of a vector adds to the same element, or to one that an index picks.
