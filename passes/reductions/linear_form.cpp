@@ -222,10 +222,28 @@ std::optional<LinearForm> LinearSplitter::cross(const LinearForm& a, const Linea
   return form;
 }
 
+namespace {
+
+/// Whether the form has a largest or smallest element as a row value: it is finite where other elements are
+/// infinite, as a mean is not.
+bool has_extreme(const LinearForm& form) {
+  return llvm::any_of(form, [](const Term& term) {
+    return llvm::any_of(term.rows, [](const Term::Row& row) {
+      const Node& node = *row.value->node();
+      return is_element(row.value) && node.is(Op::reduce) && !info(node.reduce_op).samples;
+    });
+  });
+}
+
+}  // namespace
+
+/// (x - m) (z - n) with an infinite x and finite m has the sign of z - n, but x z - x n is NaN where z and n
+/// have one sign.
 std::optional<LinearForm> LinearSplitter::cross_varying(const LinearForm& a, const LinearForm& b) {
   if (mode_ == Mode::plain) return cross(a, b);
   // Weighted squares have no form that stays as precise.
   if (llvm::any_of(a, has_square) || llvm::any_of(b, has_square)) return std::nullopt;
+  if (has_extreme(a) && has_extreme(b)) return std::nullopt;
   return cross(with_joined_samples(shift(a)), with_joined_samples(shift(b)));
 }
 

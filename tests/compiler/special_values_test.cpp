@@ -119,7 +119,10 @@ graph @g(%x: f32[B,T], %z: f32[B,T]) {
   %w = div %l, %z : f32[B,T]
   %r = mul %w, %w : f32[B,T]
   %weighted = reduce add %r {axes = [1]} : f32[B]
-  return squares = %squares, weighted = %weighted
+  %k = log_softmax %z : f32[B,T]
+  %lk = mul %l, %k : f32[B,T]
+  %products = reduce add %lk {axes = [1]} : f32[B]
+  return squares = %squares, weighted = %weighted, products = %products
 })");
   for (int64_t length : {3, 64, 700}) {
     const testing::CpuCase c{.symbols = {{"B", 4}, {"T", length}}};
