@@ -85,7 +85,7 @@ class RandomGraph {
       if (other->type == value->type) fitting.push_back(other);
     if (chance(70)) return one_of(fitting);
     if (value->rank() == 0 || chance(30)) return b_.broadcast(b_.scalar(0.5 + below(3)), {}, value->shape());
-    if (const Dim last = value->shape().back(); last.constant() && chance(60))
+    if (const Dim last = value->shape().back(); last.constant() && !last.is_zero() && chance(60))
       return b_.broadcast_leading(parameter({last}), value->shape());
     Value* sum = b_.sum(value, {value->rank() - 1});
     return b_.broadcast_over(scaled(sum, 0.2), {value->rank() - 1}, value->shape());
@@ -531,11 +531,11 @@ class RandomGraph {
         return add(
             b_.create(Op::dropout, {x}, {attr::p(0.25), attr::id(module_->next_random_id())})->result());
       case 6:
-        if (!last.constant()) return unary();
+        if (!last.constant() || last.is_zero()) return unary();
         return add(b_.create(Op::layer_norm, {x, parameter({last}), parameter({last})}, {attr::eps(1e-3)})
                        ->result());
       case 7:
-        if (!last.constant()) return unary();
+        if (!last.constant() || last.is_zero()) return unary();
         return add(b_.create(Op::rms_norm, {x, parameter({last})}, {attr::eps(1e-3)})->result());
       case 8:
         return attention();
