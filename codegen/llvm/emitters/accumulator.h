@@ -17,7 +17,8 @@ struct Accumulator {
   ReduceOp op{};
   llvm::Type* type = nullptr;   // of one element
   Reducer::State state = {};    // where the scalars of the state are
-  llvm::Value* wide = nullptr;  // of long sums: f64, to which the state is added again and again
+  llvm::Value* wide = nullptr;  // of long sums: their wide sums, to which the state is added again and again
+  llvm::Type* wide_type = nullptr;  // of one of these
   Exponentials exponentials = {};
 
   bool has_exponentials() const { return exponentials.array != nullptr; }

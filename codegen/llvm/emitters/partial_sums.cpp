@@ -1,6 +1,5 @@
 #include "codegen/llvm/emitters/partial_sums.h"
 
-#include "codegen/llvm/emitters/wide_sums.h"
 #include "codegen/llvm/loops.h"
 #include "runtime/plan/plan.h"
 
@@ -37,7 +36,7 @@ PartialSums::Slice PartialSums::slice_of(size_t param) {
 void PartialSums::zero(const Slice& slice, V at, int width) {
   V none = llvm::Constant::getNullValue(lanes_of(b.getFloatTy(), width));
   b.CreateAlignedStore(none, sums_at(slice, at), alignment_of(DType::f32));
-  if (slice.wide != nullptr) zero_wide_sums(b, wide_at(slice, at), width);
+  if (slice.wide != nullptr) zero_wide_sums(b, wide_at(slice, at, width));
 }
 
 /// Whole vectors, then one element at a time.
@@ -53,18 +52,14 @@ void PartialSums::finish_row(V item) {
   V rest = b.CreateURem(rows, b.getInt64(c_.schedule.sum_rows));
   emit_if(b, b.CreateICmpEQ(rest, b.getInt64(0)), [&] {
     for (const Slice& slice : slices_)
-      for_each(slice, [&](const Slice& of, V at, int width) {
-        add_to_wide_sums(b, sums_at(of, at), wide_at(of, at), width);
-      });
+      for_each(slice, [&](const Slice& of, V at, int width) { add_to_wide_sums(b, wide_at(of, at, width)); });
   });
 }
 
 void PartialSums::finish() {
   if (c_.schedule.sum_rows == 0) return;
   for (const Slice& slice : slices_)
-    for_each(slice, [&](const Slice& of, V at, int width) {
-      round_wide_sums(b, sums_at(of, at), wide_at(of, at), width);
-    });
+    for_each(slice, [&](const Slice& of, V at, int width) { round_wide_sums(b, wide_at(of, at, width)); });
 }
 
 }  // namespace smelt

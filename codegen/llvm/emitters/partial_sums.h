@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "codegen/llvm/emitters/kernel_context.h"
+#include "codegen/llvm/emitters/wide_sums.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace smelt {
@@ -35,7 +36,9 @@ class PartialSums {
   void zero(const Slice& slice, V at, int width);
   void for_each(const Slice& slice, llvm::function_ref<Change> change);
   V sums_at(const Slice& slice, V at) { return b.CreateGEP(b.getFloatTy(), slice.sums, at); }
-  V wide_at(const Slice& slice, V at) { return b.CreateGEP(b.getDoubleTy(), slice.wide, at); }
+  WideSums wide_at(const Slice& slice, V at, int width) {
+    return {sums_at(slice, at), b.CreateGEP(b.getDoubleTy(), slice.wide, at), b.getDoubleTy(), width};
+  }
 
   KernelContext& c_;
   llvm::IRBuilder<>& b;

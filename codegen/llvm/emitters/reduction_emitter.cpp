@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "codegen/llvm/emitters/value_naming.h"
-#include "codegen/llvm/emitters/wide_sums.h"
 #include "codegen/llvm/loops.h"
 
 namespace smelt {
@@ -34,20 +33,38 @@ bool ReductionEmitter::is_real_sum(int id) const {
   return x.reduce_op == ReduceOp::add && c_.memory.computed(x.dtype)->isFloatTy();
 }
 
+/// Vectors of a row's columns (1 where they are no part of the sum); none where only the launch tells.
+std::optional<int64_t> ReductionEmitter::terms_of_run(const BlockNest& nest) const {
+  if (nest.is_reduced() || c_.shape.inner < 0) return 1;
+  const std::optional<int64_t> columns = c_.kernel.axes[c_.shape.inner].extent.constant();
+  if (!columns || c_.schedule.flat) return std::nullopt;
+  return std::max<int64_t>(1, (*columns + c_.width - 1) / c_.width);
+}
+
+/// Runs of the innermost loop, if it is not the launch that tells.
+std::optional<int64_t> ReductionEmitter::runs_of(const BlockNest& nest) const {
+  Dim runs = 1;
+  for (const int axis : nest.outer) {
+    if (c_.kernel.axes[axis].begin >= 0) return std::nullopt;
+    runs *= c_.kernel.axes[axis].extent;
+  }
+  return runs.constant();
+}
+
 /// Runs of the innermost loop that a short sum consists of; 0: the block has short sums alone, or its tiles
 /// are the short sums.
 int64_t ReductionEmitter::runs_of_short_sum(const BlockNest& nest) const {
   const bool along_columns = !nest.is_reduced() && c_.shape.inner >= 0;
   if (along_columns && !c_.has_one_tile()) return 0;
-  const int64_t terms =
-      along_columns ? (*c_.kernel.axes[c_.shape.inner].extent.constant() - 1) / c_.width + 1 : 1;
-  const int64_t runs = std::max<int64_t>(1, kShortSumTerms / std::max<int64_t>(1, terms));
-  Dim all = 1;
-  for (const int axis : nest.outer) {
-    if (c_.kernel.axes[axis].begin >= 0) return runs;
-    all *= c_.kernel.axes[axis].extent;
-  }
-  return all.constant().value_or(runs + 1) <= runs ? 0 : runs;
+  const int64_t runs = std::max<int64_t>(1, kShortSumTerms / terms_of_run(nest).value_or(1));
+  return runs_of(nest).value_or(runs + 1) <= runs ? 0 : runs;
+}
+
+/// Few short sums are added in f32, which is faster.
+llvm::Type* ReductionEmitter::type_of_wide_sums(const BlockNest& nest) {
+  const std::optional<int64_t> terms = terms_of_run(nest), runs = runs_of(nest);
+  const bool few = terms && runs && *runs <= kShortSumTerms * kShortSumTerms / *terms;
+  return few ? b.getFloatTy() : b.getDoubleTy();
 }
 
 bool ReductionEmitter::has_tiled(const BlockNest& nest) const {
@@ -79,8 +96,10 @@ void ReductionEmitter::begin_accumulator(const BlockNest& nest, int id) {
     accumulator.state.push_back(
         columns ? c_.frame.alloca_array(reducer.type_of(i, accumulator.type), c_.tile + c_.width)
                 : c_.frame.alloca_array(reducer.type_of(i, vector_of(accumulator)), 1));
-  if (is_real_sum(id) && (is_tiled(nest, id) || runs_of_short_sum_ > 0))
-    accumulator.wide = c_.frame.alloca_array(b.getDoubleTy(), columns ? c_.tile + c_.width : c_.width);
+  if (is_real_sum(id) && (is_tiled(nest, id) || runs_of_short_sum_ > 0)) {
+    accumulator.wide_type = type_of_wide_sums(nest);
+    accumulator.wide = c_.frame.alloca_array(accumulator.wide_type, columns ? c_.tile + c_.width : c_.width);
+  }
   if (is_tiled(nest, id) && x.reduce_op == ReduceOp::max_sumexp) exponentials_.begin(accumulator);
   columns ? store_column_identities(accumulator) : store_identity(accumulator);
   accumulators_.push_back(accumulator);
@@ -89,7 +108,7 @@ void ReductionEmitter::begin_accumulator(const BlockNest& nest, int id) {
 void ReductionEmitter::store_identity(const Accumulator& accumulator) {
   const Reducer::State identity = reducer_of(accumulator).identity(vector_of(accumulator));
   for (const auto& [scalar, place] : llvm::zip(identity, accumulator.state)) b.CreateStore(scalar, place);
-  if (accumulator.wide != nullptr) zero_wide_sums(b, accumulator.wide, c_.width);
+  if (accumulator.wide != nullptr) zero_wide_sums(b, wide_sums_at(accumulator, nullptr));
 }
 
 void ReductionEmitter::store_column_identities(const Accumulator& accumulator) {
@@ -97,8 +116,7 @@ void ReductionEmitter::store_column_identities(const Accumulator& accumulator) {
   emit_loop(b, b.getInt64(0), c_.row_length(), c_.width, [&](V at) {
     for (const auto& [i, scalar] : llvm::enumerate(identity))
       b.CreateAlignedStore(scalar, state_pointer(accumulator, i, at), llvm::Align(4));
-    if (accumulator.wide != nullptr)
-      zero_wide_sums(b, b.CreateGEP(b.getDoubleTy(), accumulator.wide, at), c_.width);
+    if (accumulator.wide != nullptr) zero_wide_sums(b, wide_sums_at(accumulator, at));
   });
 }
 
@@ -181,14 +199,20 @@ void ReductionEmitter::finish_run(const BlockNest& nest) {
   });
 }
 
-/// Calls `change` with the sums and the wide sums of every vector.
+/// Those of a vector: from the column that is `at` columns behind the first, or of a row where there is no
+/// `at`.
+WideSums ReductionEmitter::wide_sums_at(const Accumulator& accumulator, V at) {
+  if (at == nullptr) return {accumulator.state[0], accumulator.wide, accumulator.wide_type, c_.width};
+  V wide = b.CreateGEP(accumulator.wide_type, accumulator.wide, at);
+  return {state_pointer(accumulator, 0, at), wide, accumulator.wide_type, c_.width};
+}
+
+/// Calls `change` with the sums of every vector.
 void ReductionEmitter::for_each_sum(const BlockNest& nest, const Accumulator& accumulator,
                                     llvm::function_ref<ChangeSums> change) {
-  if (!has_column_states(nest)) return change(b, accumulator.state[0], accumulator.wide, c_.width);
-  emit_loop(b, b.getInt64(0), c_.row_length(), c_.width, [&](V at) {
-    change(b, state_pointer(accumulator, 0, at), b.CreateGEP(b.getDoubleTy(), accumulator.wide, at),
-           c_.width);
-  });
+  if (!has_column_states(nest)) return change(b, wide_sums_at(accumulator, nullptr));
+  emit_loop(b, b.getInt64(0), c_.row_length(), c_.width,
+            [&](V at) { change(b, wide_sums_at(accumulator, at)); });
 }
 
 // ---- a tile at a time

@@ -2,12 +2,14 @@
 // reduced block reduces along other axes: its state is an array, with an element for each column of a tile.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "codegen/llvm/emitters/accumulator.h"
 #include "codegen/llvm/emitters/exponential_emitter.h"
 #include "codegen/llvm/emitters/kernel_context.h"
 #include "codegen/llvm/emitters/kernel_values.h"
+#include "codegen/llvm/emitters/wide_sums.h"
 
 namespace smelt {
 
@@ -34,11 +36,14 @@ class ReductionEmitter {
   void add(const BlockNest& nest, int id);
 
  private:
-  using ChangeSums = void(llvm::IRBuilder<>&, V sums, V wide, int width);
+  using ChangeSums = void(llvm::IRBuilder<>&, const WideSums& at);
 
   bool is_tiled(const BlockNest& nest, int id) const;
   bool is_real_sum(int id) const;
+  std::optional<int64_t> terms_of_run(const BlockNest& nest) const;
+  std::optional<int64_t> runs_of(const BlockNest& nest) const;
   int64_t runs_of_short_sum(const BlockNest& nest) const;
+  llvm::Type* type_of_wide_sums(const BlockNest& nest);
   bool has_column_states(const BlockNest& nest) const { return nest.is_reduced() && c_.shape.inner >= 0; }
   Accumulator& accumulator_of(int id);
   Reducer reducer_of(const Accumulator& accumulator) { return Reducer(b, c_.math, accumulator.op); }
@@ -53,6 +58,7 @@ class ReductionEmitter {
   Reducer::State masked(const BlockNest& nest, const Accumulator& accumulator, Reducer::State lifted, V mask);
   Reducer::State state_pointers(const BlockNest& nest, const Accumulator& accumulator);
 
+  WideSums wide_sums_at(const Accumulator& accumulator, V at);
   void for_each_sum(const BlockNest& nest, const Accumulator& accumulator,
                     llvm::function_ref<ChangeSums> change);
 

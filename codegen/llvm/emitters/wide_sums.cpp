@@ -11,26 +11,28 @@ namespace {
 /// The f64 sums of a chunk lie behind f32 numbers.
 const llvm::Align kSumAlignment(4);
 
-V total(llvm::IRBuilder<>& b, V sums, V wide, int width) {
-  llvm::Type* type = lanes_of(b.getDoubleTy(), width);
-  V part = b.CreateAlignedLoad(lanes_of(b.getFloatTy(), width), sums, kSumAlignment);
-  return b.CreateFAdd(b.CreateAlignedLoad(type, wide, kSumAlignment), b.CreateFPExt(part, type));
+V total(llvm::IRBuilder<>& b, const WideSums& at) {
+  llvm::Type* type = lanes_of(at.type, at.width);
+  V part = b.CreateAlignedLoad(lanes_of(b.getFloatTy(), at.width), at.sums, kSumAlignment);
+  return b.CreateFAdd(b.CreateAlignedLoad(type, at.wide, kSumAlignment), b.CreateFPExt(part, type));
+}
+
+void zero(llvm::IRBuilder<>& b, V place, llvm::Type* type, int width) {
+  b.CreateAlignedStore(llvm::Constant::getNullValue(lanes_of(type, width)), place, kSumAlignment);
 }
 
 }  // namespace
 
-void zero_wide_sums(llvm::IRBuilder<>& b, V wide, int width) {
-  b.CreateAlignedStore(llvm::Constant::getNullValue(lanes_of(b.getDoubleTy(), width)), wide, kSumAlignment);
+void zero_wide_sums(llvm::IRBuilder<>& b, const WideSums& at) { zero(b, at.wide, at.type, at.width); }
+
+void add_to_wide_sums(llvm::IRBuilder<>& b, const WideSums& at) {
+  b.CreateAlignedStore(total(b, at), at.wide, kSumAlignment);
+  zero(b, at.sums, b.getFloatTy(), at.width);
 }
 
-void add_to_wide_sums(llvm::IRBuilder<>& b, V sums, V wide, int width) {
-  b.CreateAlignedStore(total(b, sums, wide, width), wide, kSumAlignment);
-  b.CreateAlignedStore(llvm::Constant::getNullValue(lanes_of(b.getFloatTy(), width)), sums, kSumAlignment);
-}
-
-void round_wide_sums(llvm::IRBuilder<>& b, V sums, V wide, int width) {
-  V rounded = b.CreateFPTrunc(total(b, sums, wide, width), lanes_of(b.getFloatTy(), width));
-  b.CreateAlignedStore(rounded, sums, kSumAlignment);
+void round_wide_sums(llvm::IRBuilder<>& b, const WideSums& at) {
+  V rounded = b.CreateFPTrunc(total(b, at), lanes_of(b.getFloatTy(), at.width));
+  b.CreateAlignedStore(rounded, at.sums, kSumAlignment);
 }
 
 }  // namespace smelt

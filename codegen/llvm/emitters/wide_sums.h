@@ -6,11 +6,19 @@
 
 namespace smelt {
 
-/// Sets the f64 sums of `width` elements at a pointer to zero.
-void zero_wide_sums(llvm::IRBuilder<>& b, llvm::Value* wide, int width);
+/// The short sums and the wide sums of `width` neighbouring elements.
+struct WideSums {
+  llvm::Value* sums = nullptr;
+  llvm::Value* wide = nullptr;
+  llvm::Type* type = nullptr;  // of a wide sum
+  int width = 1;
+};
+
+/// wide = 0.
+void zero_wide_sums(llvm::IRBuilder<>& b, const WideSums& at);
 /// wide += sums; sums = 0.
-void add_to_wide_sums(llvm::IRBuilder<>& b, llvm::Value* sums, llvm::Value* wide, int width);
+void add_to_wide_sums(llvm::IRBuilder<>& b, const WideSums& at);
 /// sums = wide + sums, rounded once.
-void round_wide_sums(llvm::IRBuilder<>& b, llvm::Value* sums, llvm::Value* wide, int width);
+void round_wide_sums(llvm::IRBuilder<>& b, const WideSums& at);
 
 }  // namespace smelt
