@@ -18,6 +18,28 @@ constexpr int64_t kAccessBytes = 16, kRandomNumbers = 8;
 /// nothing, and fewer beside a reduction.
 constexpr int64_t kInFlight = 32, kFlatInFlight = 64;
 
+/// Terms in a thread's share of a sum, at the symbols' bounds, from which on it is a sum of short ones.
+constexpr int64_t kLongShare = 1024;
+
+bool sums_real_numbers(const GpuKernel& gpu) {
+  return llvm::any_of(gpu.shape.all_of(Kind::reduce), [&](int id) {
+    const Instruction& x = gpu.kernel.instructions[id];
+    return x.reduce_op == ReduceOp::add && is_float(x.dtype);
+  });
+}
+
+/// Terms that a thread has of a sum.
+int64_t share_of_sum(const GpuKernel& gpu) {
+  const KernelShape& shape = gpu.shape;
+  Dim terms = 1;
+  for (const int axis : shape.is_reduced() ? shape.reduced : shape.columns)
+    terms *= gpu.kernel.axes[axis].extent;
+  const Schedule& s = gpu.schedule;
+  int64_t threads = shape.is_reduced() ? s.threads / s.team : s.team;
+  if (s.flat) threads = s.team * std::max<int64_t>(1, s.splits);
+  return bound_or_large(terms, gpu.symbols) / std::max<int64_t>(1, threads);
+}
+
 /// False where the values that the kernel keeps of its rows do not fit registers.
 bool choose_schedule(Kernel& kernel, const Symbols& symbols, const DeviceModel& device) {
   GpuKernel gpu(kernel, symbols, device);
@@ -26,6 +48,7 @@ bool choose_schedule(Kernel& kernel, const Symbols& symbols, const DeviceModel& 
     schedule_tiles(gpu);
   else
     fits = schedule_rows(gpu);
+  if (sums_real_numbers(gpu) && share_of_sum(gpu) > kLongShare) kernel.schedule.short_sum = kShortSumTerms;
   kernel.schedule.index32 = has_32_bit_indices(kernel, symbols);
   return fits;
 }

@@ -8,14 +8,20 @@ void ColumnPrinter::print(const KernelBlock& block) {
   const BlockNest nest = c_.shape.nest_of(block);
   vectors_.declare_kept(block);
   reductions_.declare_states(nest);
+  reductions_.declare_long_sums();
   print_loops(nest, 0);
+  reductions_.round_long_sums();
   reductions_.finish_in_team();
 }
 
 /// The column axes but the last.
 void ColumnPrinter::print_loops(const BlockNest& nest, size_t depth) {
   instructions_.print_depth(nest, static_cast<int>(depth));
-  if (depth == nest.outer.size()) return print_vectors(nest);
+  if (depth == nest.outer.size()) {
+    print_vectors(nest);
+    if (depth > 0) reductions_.add_short_sums();
+    return;
+  }
   const int axis = nest.outer[depth];
   c_.place.indices[axis] = fmt::format("o{}", axis);
   c_.out.open("for (Index o{0} = 0; o{0} < {1}; ++o{0})", axis, c_.extent(axis));
@@ -73,6 +79,7 @@ void ColumnPrinter::print_row_in_loop(const BlockNest& nest, const std::string& 
                      .position = fmt::format("c0 + u * {}", step),
                      .slot = "u",
                      .exists = fmt::format("c < {}", c_.columns_end())});
+  reductions_.add_short_sums();
   c_.out.close();
 }
 

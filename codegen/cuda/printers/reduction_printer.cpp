@@ -134,6 +134,42 @@ void ReductionPrinter::print_vector(int id) {
   c_.out.line("{}", state.reduction.combine_vector(state.names, fmt::format("e{}", id)));
 }
 
+// ---- long sums
+
+std::vector<const CudaReductionState*> ReductionPrinter::long_sums() const {
+  std::vector<const CudaReductionState*> sums;
+  if (c_.schedule.short_sum == 0) return sums;
+  for (const CudaReductionState& state : states_)
+    if (c_.instruction(state.id).reduce_op == ReduceOp::add && state.reduction.kind(0) == CudaKind::real)
+      sums.push_back(&state);
+  return sums;
+}
+
+void ReductionPrinter::declare_long_sums() {
+  for (const CudaReductionState* sum : long_sums())
+    c_.out.line("double wide{}[{}] = {{}};", sum->id, c_.shape.is_reduced() ? c_.width : 1);
+}
+
+void ReductionPrinter::add_short_sums() {
+  for (const CudaReductionState* sum : long_sums()) {
+    if (c_.shape.is_reduced())
+      c_.out.line("for (int j = 0; j < {0}; ++j) wide{1}[j] += {2}[j], {2}[j] = 0;", c_.width, sum->id,
+                  sum->names[0]);
+    else
+      c_.out.line("wide{0}[0] += {1}, {1} = 0;", sum->id, sum->names[0]);
+  }
+}
+
+void ReductionPrinter::round_long_sums() {
+  for (const CudaReductionState* sum : long_sums()) {
+    if (c_.shape.is_reduced())
+      c_.out.line("for (int j = 0; j < {0}; ++j) {2}[j] = (float)(wide{1}[j] + {2}[j]);", c_.width, sum->id,
+                  sum->names[0]);
+    else
+      c_.out.line("{1} = (float)(wide{0}[0] + {1});", sum->id, sum->names[0]);
+  }
+}
+
 // ---- across a team
 
 void ReductionPrinter::finish_in_team() {

@@ -34,6 +34,10 @@ class ReductionPrinter {
   /// The elements of a vector that print_vector takes at once: their array, and their joining the state.
   void declare_vector(int id);
   void print_vector(int id);
+  /// The states that are long sums: their f64 sums; adds the short sums to these; rounds them in the end.
+  void declare_long_sums();
+  void add_short_sums();
+  void round_long_sums();
   /// Joins what the threads of a team have and binds the results.
   void finish_in_team();
   /// The names that later code reads; in reduced kernels those of one column.
@@ -44,6 +48,7 @@ class ReductionPrinter {
   bool takes_vectors(int id) const;
 
  private:
+  std::vector<const CudaReductionState*> long_sums() const;
   void find_states(const BlockNest& nest);
   void declare_row_state(const CudaReductionState& state);
   void declare_column_states(const CudaReductionState& state);

@@ -63,7 +63,9 @@ void TilePrinter::print_reduced_block(const KernelBlock& block) {
   const BlockNest nest = c_.shape.nest_of(block);
   printers_.reductions.declare_states(nest);
   printers_.instructions.print_depth(nest, 0);
+  printers_.reductions.declare_long_sums();
   print_reduced_loops(nest);
+  printers_.reductions.round_long_sums();
   exchange_.print(is_last_reduced(block));
   printers_.reductions.bind_results();
 }
@@ -84,18 +86,37 @@ void TilePrinter::print_reduced_loops(const BlockNest& nest) {
   printers_.vectors.begin_block();
   const Range range = reduced_range();
   c_.out.line("Index i0 = {} + team;", range.begin);
+  if (c_.schedule.short_sum > 0)
+    print_short_sums(nest, range.end);
+  else
+    print_share(nest, range.end);
+  c_.out.close();
+}
+
+/// Some of a team's indices at a time, whose sums become terms of the long sums.
+void TilePrinter::print_short_sums(const BlockNest& nest, const std::string& end) {
+  const int64_t step = c_.schedule.short_sum * c_.teams;
+  c_.out.line("#pragma unroll 1");
+  c_.out.open("while (i0 < {})", end);
+  c_.out.line("const Index stop = ({0}) - i0 > {1} ? i0 + {1} : {0};", end, step);
+  print_share(nest, "stop");
+  printers_.reductions.add_short_sums();
+  c_.out.close();
+}
+
+/// A team's indices up to an end.
+void TilePrinter::print_share(const BlockNest& nest, const std::string& end) {
   const bool rounds = nest.block->loads_first;
   for (int64_t count = c_.unroll; rounds && count > 1; count /= 4)
-    print_rounds(nest, static_cast<int>(count), range.end);
+    print_rounds(nest, static_cast<int>(count), end);
   c_.out.line("#pragma unroll {}", rounds ? 1 : c_.unroll);
-  c_.out.open("for (; i0 < {}; i0 += {})", range.end, c_.teams);
+  c_.out.open("for (; i0 < {}; i0 += {})", end, c_.teams);
   c_.out.line("const Index i = i0;");
   print_reduced_index(nest, [&] {
     printers_.vectors.declare_loads(nest, "");
     printers_.vectors.print_loads(nest, "");
     printers_.vectors.print_vector(nest, "");
   });
-  c_.out.close();
   c_.out.close();
 }
 

@@ -28,6 +28,8 @@ class TilePrinter {
   void print_block(const KernelBlock& block);
   void print_reduced_block(const KernelBlock& block);
   void print_reduced_loops(const BlockNest& nest);
+  void print_short_sums(const BlockNest& nest, const std::string& end);
+  void print_share(const BlockNest& nest, const std::string& end);
   Range reduced_range() const;
   void print_rounds(const BlockNest& nest, int count, const std::string& end);
   void print_reduced_index(const BlockNest& nest, const std::function<void()>& print_work);
