@@ -123,6 +123,32 @@ Arrays<S> evaluate_pack(const Call<S>& call) {
   return {std::move(result)};
 }
 
+namespace {
+
+template <typename S>
+bool is_undecided(const S& index) {
+  if constexpr (std::is_same_v<S, Bounded>) return index.error > 0;
+  return false;
+}
+
+/// An index that float32 may compute otherwise decides what the elements are that it reaches.
+template <typename S>
+void make_wild(S* elements, int64_t count) {
+  if constexpr (std::is_same_v<S, Bounded>)
+    for (int64_t i = 0; i < count; ++i) elements[i].error = bounding::kWild;
+}
+
+/// Writes by undecided indices may have reached any element.
+template <typename S>
+Array<S> written_by(const Call<S>& call, size_t first_index, size_t last_index, Array<S> result) {
+  for (size_t i = first_index; i < last_index; ++i)
+    if (std::ranges::any_of(call.operand(i).data, is_undecided<S>))
+      make_wild(result.data.data(), static_cast<int64_t>(result.data.size()));
+  return result;
+}
+
+}  // namespace
+
 template <typename S>
 Arrays<S> evaluate_gather(const Call<S>& call) {
   const Array<S>&table = call.operand(0), &indices = call.operand(1);
@@ -133,7 +159,11 @@ Arrays<S> evaluate_gather(const Call<S>& call) {
     for (size_t i = 0; i < indices.data.size(); ++i) {
       const int64_t row = index_at(indices, i);
       check_index(call.node, row, view.size);
-      to = std::copy_n(table.data.begin() + (outer * view.size + row) * view.inner, view.inner, to);
+      const auto end =
+          std::copy_n(table.data.begin() + (outer * view.size + row) * view.inner, view.inner, to);
+      if (is_undecided(indices.data[i]))
+        make_wild(result.data.data() + (to - result.data.begin()), view.inner);
+      to = end;
     }
   return {std::move(result)};
 }
@@ -152,7 +182,7 @@ Arrays<S> evaluate_scatter_add(const Call<S>& call) {
       S* to = result.data.data() + (outer * view.size + row) * view.inner;
       for (int64_t j = 0; j < view.inner; ++j) to[j] += from[j];
     }
-  return {stored(call, std::move(result))};
+  return {written_by(call, 1, 2, stored(call, std::move(result)))};
 }
 
 /// The last update of a row stays. Indices outside the table are left out, as sort_index does.
@@ -168,7 +198,7 @@ Arrays<S> evaluate_scatter(const Call<S>& call) {
       if (row < 0 || row >= view.size) continue;
       std::copy_n(from, view.inner, result.data.begin() + (outer * view.size + row) * view.inner);
     }
-  return {stored(call, std::move(result))};
+  return {written_by(call, 1, 2, stored(call, std::move(result)))};
 }
 
 namespace {
@@ -231,7 +261,7 @@ template <typename S>
 Arrays<S> evaluate_insert(const Call<S>& call) {
   Array<S> result = call.operand(0);
   insert_at(call, 1, result);
-  return {std::move(result)};
+  return {written_by(call, 2, call.operands.size(), std::move(result))};
 }
 
 template void apply_update(const Call<float>&, Array<float>&);

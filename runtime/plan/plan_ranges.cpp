@@ -48,7 +48,8 @@ class RangeCheck {
       const KernelParameter& parameter = kernel.parameters[i % kernel.parameters.size()];
       const ElementSpan touched = span_of(parameter, extents, values_);
       // An empty part of a buffer may begin anywhere, for nothing is read or written there.
-      const bool is_empty_part = !runs || (!parameter.accesses.empty() && touched.is_empty());
+      const bool has_reach = !parameter.accesses.empty() || parameter.table_elements != Dim(0);
+      const bool is_empty_part = !runs || (has_reach && touched.is_empty());
       if (begin < least || (begin > most && !is_empty_part))
         refuse(fmt::format("argument {} begins at element {} of {}", i, begin, buffer_text(argument)));
       if (!runs || touched.is_empty()) continue;

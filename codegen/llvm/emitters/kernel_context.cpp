@@ -72,8 +72,9 @@ int64_t KernelContext::row_elements() const {
     fail_with(Status::internal, "kernel {}: a flat kernel has no rows to cache values of", kernel.name);
   Dim columns = 1;
   for (int axis : shape.columns) columns *= kernel.axes[axis].extent;
-  const int64_t elements = columns.constant().value_or(schedule.cached_elements);
-  if (elements <= 0)
+  const std::optional<int64_t> known = columns.constant();
+  const int64_t elements = known.value_or(schedule.cached_elements);
+  if (elements <= 0 && known != 0)
     fail_with(Status::internal, "kernel {}: no bound for the rows of cached values", kernel.name);
   return elements;
 }
