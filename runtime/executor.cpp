@@ -48,9 +48,8 @@ std::unique_ptr<Executor> make_executor(std::shared_ptr<const Plan> plan, const 
       "in pinned memory of the host",
       memory.states, weight_bytes(*plan), memory.constants, memory.arena, memory.host);
   if (plan->target.starts_with("sm_")) return std::make_unique<cuda::CudaExecutor>(std::move(plan), options);
-  if (options.device >= 0)
-    fail("device {}: the plan is for {}, and runs on no GPU; leave the device out", options.device,
-         plan->target);
+  if (options.device > 0)
+    fail("device {}: the plan is for {}, whose only device is the host, 0", options.device, plan->target);
   return std::make_unique<CpuExecutor>(std::move(plan), options);
 }
 
