@@ -18,11 +18,12 @@ known = pathlib.Path(os.environ.get("SMELT_TIDY_CACHE") or pathlib.Path.home() /
 
 
 def preprocessed():
-    """The text that clang-tidy reads, with the names of its files but not the folder of this checkout."""
+    """The text that clang-tidy reads, with the names of its files but not the folder of this checkout. Comments within macros are
+    left out: headers of Boost make names of files of them."""
     entry = next(e for e in json.load(open(os.path.join(directory, "compile_commands.json"))) if e["file"] == source)
     command = shlex.split(entry["command"])
     output = command.index("-o")
-    text = subprocess.run(command[:output] + command[output + 2:] + ["-E", "-CC"], cwd=entry["directory"],
+    text = subprocess.run(command[:output] + command[output + 2:] + ["-E", "-C"], cwd=entry["directory"],
                           stdout=subprocess.PIPE, check=True).stdout
     return text.replace(str(root).encode(), b"")
 
