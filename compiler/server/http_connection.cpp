@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <exception>
 #include <new>
+#include <tuple>
 #include <utility>
 
 namespace smelt::server {
@@ -90,7 +91,7 @@ HttpConnection::HttpConnection(Socket socket, HttpService& service)
       deadline_(socket_.get_executor()),
       event_(socket_.get_executor()) {
   error_code ignored;
-  socket_.set_option(asio::ip::tcp::no_delay(true), ignored);  // a token is a small packet
+  std::ignore = socket_.set_option(asio::ip::tcp::no_delay(true), ignored);  // a token is a small packet
 }
 
 HttpConnection::~HttpConnection() { release_body(); }
@@ -115,7 +116,7 @@ Awaitable<void> HttpConnection::refuse(HttpReply reply) {
 
 void HttpConnection::close() {
   error_code ignored;
-  socket_.close(ignored);
+  std::ignore = socket_.close(ignored);
   without_limit();
 }
 
@@ -323,7 +324,7 @@ Awaitable<void> HttpConnection::write(std::string_view text) {
 /// Reads what a client still sends: closing before would take the reply from it.
 Awaitable<void> HttpConnection::skip_rest() {
   error_code fault;
-  socket_.shutdown(Socket::shutdown_send, fault);
+  std::ignore = socket_.shutdown(Socket::shutdown_send, fault);
   waits_since_ = Clock::now();
   buffer_.consume(buffer_.size());
   within(service_.ends ? kMostEndTime / 4 : Clock::duration(kMostSkipTime));
@@ -409,7 +410,7 @@ void HttpConnection::within(Clock::duration time) {
     if (fault || !connection || connection->limit_ != limit) return;
     connection->timed_out_ = true;
     error_code ignored;
-    connection->socket_.cancel(ignored);
+    std::ignore = connection->socket_.cancel(ignored);
   });
 }
 

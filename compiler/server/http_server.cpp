@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <new>
+#include <tuple>
 #include <utility>
 
 #include "compiler/server/asio.h"
@@ -40,8 +41,10 @@ class HttpServer::Listener {
     error_code fault;
     const auto found =
         tcp::resolver(context_).resolve(host, std::to_string(port), tcp::resolver::passive, fault);
-    for (auto each = found.begin(); each != found.end(); ++each)
-      if (!(fault = open(each->endpoint()))) break;
+    for (auto each = found.begin(); each != found.end(); ++each) {
+      fault = open(each->endpoint());
+      if (!fault) break;
+    }
     if (fault)
       fail_with(Status::unavailable,
                 "{}:{}: cannot be listened at ({}); give another --host or --port, or 0 for any free one",
@@ -71,11 +74,11 @@ class HttpServer::Listener {
 
   error_code open(const tcp::endpoint& endpoint) {
     error_code fault, ignored;
-    acceptor_.close(ignored);
-    acceptor_.open(endpoint.protocol(), fault);
-    if (!fault) acceptor_.set_option(tcp::acceptor::reuse_address(true), fault);
-    if (!fault) acceptor_.bind(endpoint, fault);
-    if (!fault) acceptor_.listen(kBacklog, fault);
+    std::ignore = acceptor_.close(ignored);
+    std::ignore = acceptor_.open(endpoint.protocol(), fault);
+    if (!fault) std::ignore = acceptor_.set_option(tcp::acceptor::reuse_address(true), fault);
+    if (!fault) std::ignore = acceptor_.bind(endpoint, fault);
+    if (!fault) std::ignore = acceptor_.listen(kBacklog, fault);
     return fault;
   }
 
@@ -163,7 +166,7 @@ class HttpServer::Listener {
   void end() {
     error_code ignored;
     service_.ends = true;
-    acceptor_.close(ignored);
+    std::ignore = acceptor_.close(ignored);
     pause_.cancel();
     for (const auto& [id, connection] : connections_)
       if (connection->waits_since()) connection->close();
