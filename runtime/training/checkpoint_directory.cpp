@@ -1,5 +1,6 @@
 #include "runtime/training/checkpoint.h"
 
+#include <algorithm>
 #include <charconv>
 #include <set>
 
