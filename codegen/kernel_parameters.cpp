@@ -52,7 +52,7 @@ class ParametersOf {
     return made;
   }
 
-  /// One a chunk, all of which are written, and the f64 sums behind them.
+  /// One slice per chunk, all of which are written, followed by their f64 sums.
   KernelAccess slices(const KernelParam& param) {
     KernelAccess access;
     access.strides.resize(code_.axes.size());

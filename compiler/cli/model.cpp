@@ -63,7 +63,7 @@ bool has_parameters(const Plan& plan) {
   return std::ranges::any_of(plan.states, [](const State& state) { return state.role == Role::parameter; });
 }
 
-/// What turns texts, chats and pictures into inputs, for any of the programs that read the directory.
+/// Files that turn texts, chats and pictures into inputs, for any program that reads the directory.
 constexpr const char* kTextFiles[] = {"tokenizer.json",
                                       "tokenizer_config.json",
                                       "special_tokens_map.json",

@@ -1,4 +1,4 @@
-// What an open model says of itself, without anything of the compiler.
+// Facts about an open model; nothing here needs the compiler.
 #include <algorithm>
 #include <cstdint>
 

@@ -21,7 +21,7 @@ namespace smelt::cli {
 namespace {
 
 constexpr int64_t kDefaultSlots = 8;
-constexpr size_t kMoreConnections = 256;  // beside those that run or wait
+constexpr size_t kMoreConnections = 256;  // in addition to those whose requests run or wait
 
 struct ServeCommand {
   std::string model, host = "127.0.0.1", name;

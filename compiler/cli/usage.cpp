@@ -11,7 +11,7 @@
 namespace smelt::cli {
 namespace {
 
-/// What other programs call an option.
+/// Names of options in other programs.
 struct Synonym {
   std::string_view word, option;
 };
@@ -75,7 +75,7 @@ std::vector<std::string> names_of_options(const CLI::App& command) {
   return names;
 }
 
-/// What is near by its letters, or called so by others: those that the command has.
+/// Options of the command that are spelled alike, or that other programs call so.
 std::string suggestion(std::string option, const std::vector<std::string>& names) {
   std::ranges::replace(option, '_', '-');
   const auto synonym = llvm::find_if(kSynonyms, [&](const Synonym& s) { return s.word == option; });

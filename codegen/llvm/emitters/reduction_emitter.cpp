@@ -199,8 +199,8 @@ void ReductionEmitter::finish_run(const BlockNest& nest) {
   });
 }
 
-/// Those of a vector: from the column that is `at` columns behind the first, or of a row where there is no
-/// `at`.
+/// Sums of one vector: those of the columns from `at` on, counted from the first, or of the row where there
+/// is no `at`.
 WideSums ReductionEmitter::wide_sums_at(const Accumulator& accumulator, V at) {
   if (at == nullptr) return {accumulator.state[0], accumulator.wide, accumulator.wide_type, c_.width};
   V wide = b.CreateGEP(accumulator.wide_type, accumulator.wide, at);

@@ -8,7 +8,7 @@ using V = llvm::Value*;
 
 namespace {
 
-/// The f64 sums of a chunk lie behind f32 numbers.
+/// Alignment of the f64 sums of a chunk, which are stored after f32 numbers.
 const llvm::Align kSumAlignment(4);
 
 V total(llvm::IRBuilder<>& b, const WideSums& at) {
