@@ -27,6 +27,13 @@ inline void spill(const fs::path& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
 }
 
+/// Whether AddressSanitizer watches: it keeps memory that was freed, and reserves address space of its own.
+#ifdef __SANITIZE_ADDRESS__
+inline constexpr bool kAddressSanitizer = true;
+#else
+inline constexpr bool kAddressSanitizer = false;
+#endif
+
 struct Outcome {
   int status = -1;  // 128 + n for signal n, as in a shell
   std::string out, err;
