@@ -9,6 +9,8 @@ import smelt
 import smelt.torch
 
 WEIGHTS = torch.tensor([0.3, 1.0, 0.6, 0.9])
+LABELS = torch.tensor([[0, 2, -1, 1], [3, -1, -1, -1], [-1, 0, 1, 2], [1, 1, 0, -1], [0, 1, 2, 3]])
+"""Of several classes a row: those before the first -1."""
 
 LOSSES = {
     "gaussian": lambda z, y: F.gaussian_nll_loss(z[:, 0], y.float(), z[:, 1].exp()),
@@ -17,6 +19,11 @@ LOSSES = {
     "gaussian, variances below eps": lambda z, y: F.gaussian_nll_loss(z[:, 0], y.float(), z[:, 1].abs() * 0.01, eps=0.01),
     "gaussian, a number": lambda z, y: F.gaussian_nll_loss(z[:, 0], y.float(), 2.0),
     "cross entropy, weights and smoothing": lambda z, y: F.cross_entropy(z, y, weight=WEIGHTS, label_smoothing=0.1),
+    "margins": lambda z, y: F.multi_margin_loss(z, y, weight=WEIGHTS, margin=0.5),
+    "squared margins": lambda z, y: F.multi_margin_loss(z, y, p=2, reduction="sum"),
+    "margins of a vector": lambda z, y: F.multi_margin_loss(z[0], y[1]),
+    "margins of several": lambda z, y: F.multilabel_margin_loss(z, LABELS),
+    "margins of several, of each row": lambda z, y: F.multilabel_margin_loss(z, LABELS, reduction="none").square().sum(),
     "product": lambda z, y: z.sigmoid().prod(-1).mean(),
 }
 
@@ -43,6 +50,17 @@ def test_losses_and_their_gradients(name):
     after = session.state_dict()
     for key, parameter in model.named_parameters():
         torch.testing.assert_close(before[key] - after[key], parameter.grad, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("loss", [F.multi_margin_loss, F.multilabel_margin_loss])
+def test_a_shape_that_pytorch_traces_wrong_is_refused(loss):
+    class Loss(nn.Module):
+        def forward(self, x, y):
+            return loss(x, y, reduction="none")
+
+    y = torch.tensor(1) if loss is F.multi_margin_loss else torch.tensor([1, 0, -1, 2])
+    with pytest.raises(smelt.Error, match="without a batch"):
+        smelt.torch.compile_module(Loss(), (torch.ones(4), y))
 
 
 def test_a_variance_that_pytorch_refuses_gives_nan():

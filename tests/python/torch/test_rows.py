@@ -114,6 +114,8 @@ FLOATS = {
     "most frequent": lambda x, p, i, image: i.mode(-1).values.float()[:, None, None] + x,
     "places in sorted numbers": lambda x, p, i, image: torch.searchsorted(TABLE[:, 0].sort().values, x) + torch.isin(i, i[:, :1])[..., None],
     "padded by itself": lambda x, p, i, image: F.pad(x.mT, (2, 1), "replicate") + F.pad(x.mT, (2, 1), "reflect") + F.pad(x.mT, (2, 1), "circular"),
+    "cut and padded by itself": lambda x, p, i, image: F.pad(x.mT, (-1, 2), "circular") + F.pad(x.mT, (2, -1), "circular"),
+    "numbers": lambda x, p, i, image: F.prelu(x.sum(), p.new_full((1,), 0.3)) + x.mean().transpose(0, -1),
     "diagonals": lambda x, p, i, image: image.diagonal(1, -2, -1) + image[:, :, :7].diagonal(0, 2, 3) + torch.diag_embed(x.sum(1), 1)[:, :4, :7],
     "pools of windows that differ": lambda x, p, i, image: F.adaptive_avg_pool2d(image, (3, 5)) + F.adaptive_max_pool2d(image, (3, 5)),
     "pools with places": lambda x, p, i, image: sum(F.max_pool2d(image, 3, 2, 1, return_indices=True)),

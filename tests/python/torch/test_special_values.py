@@ -43,6 +43,7 @@ VALUES_ALONE = {
     "log": torch.log, "log1p": torch.log1p, "sqrt": torch.sqrt, "rsqrt": torch.rsqrt, "reciprocal": torch.reciprocal,
     "power": lambda x: torch.pow(x, x.flip(-1)), "whole powers": lambda x: torch.pow(x, x.flip(-1).round()),
     "half": lambda x: x**0.5, "-1": lambda x: x**-1,
+    "hypot with NaN": lambda x: torch.hypot(x, torch.full_like(x, NAN)), "entr": torch.special.entr,
 }  # fmt: skip
 ROWS = {
     "max": lambda x: x.max(-1).values, "min": lambda x: x.min(-1).values, "amax": lambda x: x.amax(-1),
@@ -220,6 +221,41 @@ def test_a_query_that_sees_no_key(shape):
     found = smelt.torch.compile_module(Written(), dict(x=x, m=m)).session().run(x=x, m=m)
     for one, expected in zip(found.values(), Written()(x, m)):
         assert torch.allclose(one, expected, 1e-5, 1e-6, equal_nan=True)
+
+
+def test_the_tails_of_ndtri():
+    class Tails(nn.Module):
+        def forward(self, x):
+            return torch.special.ndtri(x)
+
+    x = torch.cat([torch.logspace(-44, -0.3, 200), 1 - torch.logspace(-7, -0.3, 50)])
+    found, exact = smelt.torch.compile_module(Tails(), x).session().run(x=x)["output"], Tails()(x.double())
+    torch.testing.assert_close(found.double(), exact, rtol=1e-6, atol=1e-7)
+
+
+SLOPES = {
+    "erfcx": torch.special.erfcx, "ndtri": torch.special.ndtri, "digamma": torch.digamma, "entr": torch.special.entr,
+    "log_ndtr": torch.special.log_ndtr, "erfinv": torch.erfinv, "lgamma": torch.lgamma,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SLOPES)
+def test_slopes_at_special_values(name):
+    """A parameter of -0.0 is added, which keeps all numbers, and a step of 1 moves it by its gradient with all digits."""
+
+    class Moved(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.shift = nn.Parameter(torch.full((9,), -0.0))
+
+        def forward(self, x):
+            return {"loss": SLOPES[name](x + self.shift).sum()}
+
+    x, module = torch.tensor([INF, -INF, NAN, 0.0, 1e-4, 0.3, 1.0, 2.5, -0.4]), Moved()
+    module(x)["loss"].backward()
+    session = smelt.torch.compile_module(module, x, mode="train", optimizer=smelt.SGD(lr=1.0)).session()
+    session.step(lr=1.0, x=x)
+    check(-session.state_dict()["shift"], module.shift.grad, 1e-5)
 
 
 def test_the_tail_of_erfc():

@@ -31,6 +31,7 @@ from .process import named_parts, one_at_a_time, replaced, same_state, unchanged
 from .registry import COMPLEX_ROWS, ROWS
 from .splits import Splits
 from .value_checks import ValueChecks
+from .whole_operations import kept_whole
 
 OLDEST = (2, 6)
 """The first version of PyTorch whose export has what is needed."""
@@ -342,7 +343,7 @@ def _export_once(
     """`defer`: what PyTorch would not believe of sizes becomes a check at run time, and that a size which follows from
     others is neither 0 nor 1 is not taken for granted."""
     splits = Splits()
-    with _oblivious() if defer else nullcontext(), splits, ValueChecks():
+    with _oblivious() if defer else nullcontext(), splits, ValueChecks(), kept_whole():
         program = torch.export.export(module, (), arguments, dynamic_shapes=shapes, strict=False, **DEFER[defer])
         if training:
             stop_without_grad(program, _with_gradient(program))

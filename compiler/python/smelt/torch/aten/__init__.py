@@ -12,6 +12,7 @@ from . import (  # noqa: F401
     linalg,
     logic,
     loss,
+    margins,
     matmul,
     normalization,
     ordering,

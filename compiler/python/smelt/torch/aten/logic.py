@@ -119,5 +119,7 @@ def relu6(w, out, self):
 
 @row("aten.prelu.default", "aten._prelu_kernel.default")
 def prelu(w, out, self, weight):
-    shape = (weight.shape[0],) + (1,) * (self.rank - 2) if weight.rank == 1 and self.rank > 1 else weight.shape
+    shape = weight.shape
+    if weight.rank == 1 and self.rank != 1:  # by channels, of which a number has one
+        shape = (weight.shape[0],) + (1,) * (self.rank - 2) if self.rank else ()
     return w.select(w.binary("gt", self, 0), self, w.mul(self, w.reshape(weight, shape)))

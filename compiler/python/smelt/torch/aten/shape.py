@@ -9,7 +9,7 @@ from typing import Callable
 import sympy
 
 from ..dims import Dim, expression, floor_div, same
-from ..registry import refuse, row
+from ..registry import row
 from ..values import Value
 
 END = 2**62
@@ -90,6 +90,8 @@ def permute(w, out, self, dims):
 
 @row("aten.transpose.int", "aten.transpose_copy.int")
 def transpose(w, out, self, dim0, dim1):
+    if self.rank == 0:
+        return self
     permutation = list(range(self.rank))
     a, b = axis_of(self.rank, dim0), axis_of(self.rank, dim1)
     permutation[a], permutation[b] = b, a
@@ -271,11 +273,11 @@ for _mode, _word in (("reflect", "reflection"), ("replicate", "replication")):
 
 
 def padded_by_itself(w, x: Value, axis: int, before: Dim, after: Dim, mode: str) -> Value:
-    """Sides that are made of the tensor's own elements; below 0 a side is cut afterwards."""
+    """Sides that are made of the tensor's own elements; below 0 a side is cut afterwards, or before it goes around."""
     cut = [side if isinstance(side, int) and side < 0 else 0 for side in (before, after)]
     if any(cut) and mode == "circular":
-        refuse("a circular padding below 0")
-    before, after = (0 if c else side for c, side in zip(cut, (before, after)))
+        x, cut = _cut(w, x, axis, *cut), [0, 0]
+    before, after = (0 if isinstance(side, int) and side < 0 else side for side in (before, after))
     size = x.shape[axis]
 
     def part(begin: Dim, length: Dim) -> Value:

@@ -45,6 +45,13 @@ ERFINV_FAR = (
     -0.000200214257,
 )  # fmt: skip
 """M. Giles, Approximating the erfinv function (2010): for w = -log(1 - x^2) below 5 in w - 2.5, else in sqrt(w) - 3."""
+NDTRI_TAIL = (
+    0.465420563, 0.198543036, -0.0154174341, 0.00195612139, -0.000335859523, 6.85829568e-05, -1.5508944e-05,
+    3.75327259e-06, -9.54385372e-07, 2.51984655e-07, -6.85064948e-08,
+)  # fmt: skip
+NDTRI_CENTRE, NDTRI_REACH = 0.17733990, 0.10837438
+"""z + ndtri(p) of a small p = exp(-z^2 / 2), z in [3.5, 14.5], as a series in (1 / z - centre) / reach, from values with 40
+digits (mpmath)."""
 
 
 def _unary(*names: str):
@@ -58,19 +65,8 @@ def _unary(*names: str):
 
 
 def with_slope(w, x: Value, value: Value, slope: Value) -> Value:
-    """The value, whose derivative by x is `slope`."""
-    if not x.grad:
-        return value
-    finite = w.binary("lt", w.unary("abs", w.stop(x)), math.inf)
-    moved = w.sub(w.select(finite, x, 0.0), w.stop(w.select(finite, x, 0.0)))
-    certain = w.binary("lt", w.unary("abs", value), math.inf)
-    linear = w.add(w.stop(value), w.mul(moved, w.stop(slope)))
-    return w.select(w.stop(certain), linear, w.mul(w.stop(value), _one(w, x)))
-
-
-def _one(w, x: Value) -> Value:
-    """The number 1 with the derivative of x, for values that are infinite."""
-    return w.add(w.sub(x, w.stop(x)), 1.0)
+    """The value, whose derivative by x is `slope`, whatever its parts' are."""
+    return w.with_slopes(w.stop(value), (x, w.stop(slope))) if x.grad else value
 
 
 def chebyshev(w, t: Value, coefficients: Sequence[float]) -> Value:
@@ -188,8 +184,9 @@ def digamma(w, x: Value) -> Value:
 
 
 def polygamma_of(w, x: Value, n: int) -> Value:
-    """The n-th derivative of digamma, infinite at 0 and the whole numbers below."""
-    pole = w.both(w.binary("eq", x, w.unary("floor", x)), w.binary("le", x, 0.0))
+    """The n-th derivative of digamma, infinite at 0 and the whole numbers below; of -inf there is none."""
+    whole = w.both(w.binary("eq", x, w.unary("floor", x)), w.binary("gt", x, -math.inf))
+    pole = w.both(whole, w.binary("le", x, 0.0))
     return w.select(pole, math.inf if n % 2 else -math.inf, psi_of(w, w.select(pole, 0.25, x), n))
 
 
@@ -202,6 +199,15 @@ def polygamma(w, out, self, n):
         refuse(f"polygamma of order {n}; Smelt has orders up to 10")
     x0 = w.stop(x)
     return with_slope(w, x, polygamma_of(w, x0, n), polygamma_of(w, x0, n + 1) if x.grad else x0)
+
+
+@_unary("aten.special_entr.default")
+def entr(w, x: Value) -> Value:
+    """-x log x; 0 at 0 and -inf below. The slope is that of the formula everywhere."""
+    log = w.unary("log", w.stop(x))
+    zero, below = w.binary("eq", x, 0.0), w.binary("lt", x, 0.0)
+    value = w.select(zero, 0.0, w.select(below, -math.inf, w.unary("neg", w.mul(w.stop(x), log))))
+    return with_slope(w, x, value, w.binary("sub", -1.0, log))
 
 
 # ---- error functions
@@ -229,8 +235,26 @@ def erfinv_of(w, x: Value) -> Value:
 
 @_unary("aten.special_ndtri.default")
 def ndtri(w, x: Value) -> Value:
-    """sqrt(2) erfinv(2 x - 1)."""
-    return w.mul(erfinv(w, w.sub(w.mul(x, 2.0), 1.0)), math.sqrt(2))
+    value = ndtri_of(w, w.stop(x))
+    slope = w.mul(w.unary("exp", w.mul(w.mul(value, value), 0.5)), math.sqrt(2 * math.pi))
+    return with_slope(w, x, value, slope)
+
+
+def ndtri_of(w, p: Value) -> Value:
+    """Of the smaller of p and 1 - p, which has all its digits: 2 p - 1 would have lost those of a small p."""
+    inside = w.both(w.binary("gt", p, 0.0), w.binary("lt", p, 1.0))
+    safe = w.select(inside, p, 0.5)
+    small = w.binary("min", safe, w.binary("sub", 1.0, safe))
+    log = w.unary("neg", w.unary("log", w.mul(w.mul(small, w.binary("sub", 1.0, small)), 4.0)))
+    near = w.mul(horner(w, w.sub(log, 2.5), ERFINV_NEAR), w.mul(w.sub(w.mul(safe, 2.0), 1.0), math.sqrt(2)))
+    z = w.unary("sqrt", w.binary("max", w.mul(w.unary("log", small), -2.0), 12.25))
+    t = w.mul(w.sub(w.unary("reciprocal", z), NDTRI_CENTRE), 1 / NDTRI_REACH)
+    tail = w.sub(chebyshev(w, t, NDTRI_TAIL), z)
+    far = w.select(w.binary("lt", safe, 0.5), tail, w.unary("neg", tail))
+    value = w.select(w.binary("lt", log, 5.0), near, far)
+    edge = w.select(w.binary("eq", p, 0.0), -math.inf, w.mul(p, math.nan))
+    edge = w.select(w.binary("eq", p, 1.0), math.inf, edge)
+    return w.select(inside, value, edge)
 
 
 def erfcx_above_zero(w, x: Value) -> Value:
@@ -265,6 +289,7 @@ def log_ndtr(w, x: Value) -> Value:
     value = w.select(low, left, right)
     density = w.unary("exp", w.sub(w.mul(w.mul(y, y), -0.5), right))
     slope_low = w.div(w.constant(2.0, "f32", x.shape), scaled)
+    slope_low = w.select(w.binary("eq", x, -math.inf), math.nan, slope_low)  # as PyTorch has it
     slope = w.mul(w.select(low, slope_low, density), 1 / math.sqrt(2 * math.pi))
     return with_slope(w, x, value, slope)
 

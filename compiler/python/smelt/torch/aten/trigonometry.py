@@ -195,12 +195,14 @@ def atanh(w, x: Value) -> Value:
 
 @row("aten.hypot.default")
 def hypot(w, out, self, other):
-    """The larger size times sqrt(1 + ratio^2), which overflows only where the result does. Slopes are quotients with the
-    result, as PyTorch's: NaN at the origin."""
+    """The larger size times sqrt(1 + ratio^2), which overflows only where the result does; infinite where either is, even
+    beside a NaN. Slopes are quotients with the result, as PyTorch's: NaN at the origin."""
     x, y = (w.operand(v, "f32", out.shape) for v in (self, other))
     a, b = (w.unary("abs", w.stop(v)) for v in (x, y))
     high, low = w.binary("max", a, b), w.binary("min", a, b)
+    infinite = w.binary("logical_or", *(w.binary("eq", v, math.inf) for v in (a, b)))
     some = w.both(w.binary("gt", high, 0.0), w.binary("lt", high, math.inf))
     ratio = w.div(low, w.select(some, high, 1.0))
     size = w.select(some, w.mul(high, w.unary("sqrt", w.add(w.mul(ratio, ratio), 1.0))), high)
+    size = w.select(infinite, math.inf, size)
     return w.with_slopes(size, (x, w.div(w.stop(x), size)), (y, w.div(w.stop(y), size)))
