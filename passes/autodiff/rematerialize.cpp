@@ -26,9 +26,24 @@ bool is_free(const Value* value) {
          (node->is(Op::constant) && !node->has(attr::value));
 }
 
-/// Comes from nothing: costs no memory wherever it is.
+/// A parameter or state of which ranks have parts, put together: backward puts it together again.
+bool is_gathered(const Node& node) {
+  if (!node.is(Op::collective) || node.get(attr::kind) != "all_gather") return false;
+  const Node& source = *viewed(node.operand(0))->node();
+  return source.is(Op::parameter) || source.is(Op::state) || is_gathered(source);
+}
+
+/// Whether both put together the same parts in the same way.
+bool is_same_gather(const Node& a, const Node& b) {
+  if (a.op() != b.op() || !(a.attributes == b.attributes)) return false;
+  return llvm::equal(a.operands(), b.operands(), [](const Value* x, const Value* y) {
+    return x == y || (x->type == y->type && is_same_gather(*x->node(), *y->node()));
+  });
+}
+
+/// Comes from nothing, or from what is in memory anyway: costs none wherever it is.
 bool is_generated(const Node& node) {
-  return node.is(Op::constant) || node.is(Op::iota) || node.is(Op::random);
+  return node.is(Op::constant) || node.is(Op::iota) || node.is(Op::random) || is_gathered(node);
 }
 
 bool is_cheap_op(const Node& node) {
@@ -54,6 +69,7 @@ class Rematerializer {
     if (needs_.empty()) return false;
     for (const auto& node : graph_.nodes()) order_.push_back(node.get());
     known_.insert(order_.begin(), order_.end());
+    find_gathers();
     find_statistics();
     find_stored();
     if (options_.policy.has_price()) find_segments();
@@ -101,6 +117,17 @@ class Rematerializer {
       total += bytes(kept);
     }
     return total;
+  }
+
+  /// What backward gathers anyway stands in for what forward gathers.
+  void find_gathers() {
+    std::vector<Node*> early, late;
+    for (const auto& node : graph_.nodes())
+      if (is_gathered(*node)) (is_late(node.get()) ? late : early).push_back(node.get());
+    for (Node* gather : early)
+      for (Node* again : late)
+        if (in_backward(*again) && is_same_gather(*gather, *again))
+          clones_[{gather, Phase::backward}] = again;
   }
 
   /// What probabilities of forward softmaxes would be in backward.
