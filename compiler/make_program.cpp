@@ -14,8 +14,10 @@
 #include "passes/fusion/fuse_gemm_epilogues.h"
 #include "passes/fusion/split_bodies.h"
 #include "passes/memory/assign_layout.h"
+#include "passes/memory/join_gathers.h"
 #include "passes/memory/order_steps.h"
 #include "passes/memory/place_collectives.h"
+#include "passes/memory/split_buffers.h"
 #include "passes/offload/stream_states.h"
 #include "passes/sharding/bucket_collectives.h"
 #include "passes/sharding/fill_waits.h"
@@ -91,8 +93,10 @@ void make_program(const MakeProgram& make) {
   schedule_kernels(program, make.target);
   poll_interrupt();
   bucket_collectives(program, make.options.buckets);
+  split_buffers(program);
   order_steps(program, {});
   place_collectives(program);
+  join_gathers(program);
   if (make.target.is_cuda()) attach_tails(program), merge_launches(program);
   if (make.target.is_cuda()) run_side_by_side(program);
   if (make.target.is_cuda()) fill_waits(program);

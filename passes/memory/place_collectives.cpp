@@ -18,7 +18,7 @@ const CollectiveStep* collective(const Step& step, CollectiveKind kind) {
 
 class Placement {
  public:
-  Placement(const Program& program, PlanEntry& entry) : program_(program), steps_(entry.steps) {
+  Placement(Program& program, PlanEntry& entry) : program_(program), steps_(entry.steps) {
     for (const Step& step : steps_) {
       touches_.push_back(footprint(program, step));
       // That collectives keep their order is of no matter here: ranks have one list of steps.
@@ -71,8 +71,13 @@ class Placement {
 
   void erase(size_t step) {
     changed_ = true;
+    const int made = std::get<CollectiveStep>(steps_[step].what).to.buffer;
     steps_.erase(steps_.begin() + static_cast<ptrdiff_t>(step));
     touches_.erase(touches_.begin() + static_cast<ptrdiff_t>(step));
+    const auto touches = [made](const Step& other) {
+      return std::ranges::count(other.reads, made) > 0 || std::ranges::count(other.writes, made) > 0;
+    };
+    if (std::ranges::none_of(steps_, touches)) program_.buffers[static_cast<size_t>(made)].elements = 0;
   }
 
   /// The fills that it reads come along; they stand behind all that they wait for.
@@ -115,7 +120,7 @@ class Placement {
     rotate(steps_), rotate(touches_);
   }
 
-  const Program& program_;
+  Program& program_;
   std::vector<Step>& steps_;
   std::vector<Footprint> touches_;
   std::set<int> scattered_;  // buffers in the arena

@@ -1,58 +1,13 @@
 #include "passes/sharding/bucket_collectives.h"
 
 #include <algorithm>
-#include <optional>
-#include <variant>
 
 #include "ir/analysis/step_footprint.h"
-#include "runtime/plan/plan_fields.h"
+#include "ir/analysis/step_refs.h"
 #include "runtime/plan/plan_validate.h"
 
 namespace smelt {
 namespace {
-
-/// Puts one buffer in another's place in everything that a step names.
-class BufferReplacement {
- public:
-  BufferReplacement(int from, int to) : from_(from), to_(to) {}
-
-  void in(Step& step) const {
-    for (auto* list : {&step.reads, &step.writes}) {
-      for (int& buffer : *list) replace(buffer);
-      std::ranges::sort(*list);
-      list->erase(std::ranges::unique(*list).begin(), list->end());
-    }
-    for (auto& [written, read] : step.may_alias) replace(written), replace(read);
-    std::erase_if(step.may_alias, [](const auto& pair) { return pair.first == pair.second; });
-    visit(step.what);
-  }
-
- private:
-  void replace(int& buffer) const {
-    if (buffer == from_) buffer = to_;
-  }
-  void visit(BufferRef& ref) const { replace(ref.buffer); }
-  template <typename T>
-  void visit(std::vector<T>& items) const {
-    if constexpr (std::is_class_v<T>)
-      for (T& item : items) visit(item);
-  }
-  template <typename T>
-  void visit(std::optional<T>& item) const {
-    if (item) visit(*item);
-  }
-  template <typename... Kinds>
-  void visit(std::variant<Kinds...>& what) const {
-    std::visit([this](auto& kind) { this->visit(kind); }, what);
-  }
-  template <typename T>
-  void visit(T& item) const {
-    const auto field = [this](const char*, auto& member) { this->visit(member); };
-    if constexpr (requires { visit_fields(field, item); }) visit_fields(field, item);
-  }
-
-  int from_, to_;
-};
 
 class Bucketing {
  public:
@@ -100,7 +55,7 @@ class Bucketing {
         is_used(sum.to.buffer, 0, index))
       return false;
     const int from = sum.from.buffer, to = sum.to.buffer;
-    for (Step& step : entry_.steps) BufferReplacement(to, from).in(step);
+    for (Step& step : entry_.steps) replace_buffer(step, to, from);
     for (Port& port : entry_.outputs)
       if (port.buffer == to) port.buffer = from;
     buffer(sum.to).elements = 0;  // nothing uses it any more

@@ -1,17 +1,24 @@
 #include "passes/sharding/overlap_collectives.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "passes/memory/lifetimes.h"
 #include "passes/sharding/step_units.h"
 
 namespace smelt {
 namespace {
 
+/// Of all that is put together, one part in so many is ahead of its readers.
+constexpr int64_t kShareAhead = 16;
+
 class Overlap {
  public:
-  Overlap(const Program& program, PlanEntry& entry) : entry_(entry), units_(take_units(program, entry)) {}
+  Overlap(const Program& program, PlanEntry& entry, const OverlapCollectivesOptions& options)
+      : program_(program), entry_(entry), options_(options), units_(take_units(program, entry)) {}
 
   void run() {
+    ahead_ = std::min(options_.bytes_ahead, bytes_put_together() / kShareAhead);
     for (size_t i = 0; i < units_.size(); ++i)
       if (units_[i].collective()) move(i, earliest(i));
     note_waits();
@@ -28,15 +35,34 @@ class Overlap {
     return to;
   }
 
-  /// Of one that puts parts together: where what the last one before it that is needed earlier made is first
-  /// read. Those that one step needs begin together.
+  /// Of one that puts parts together: where the first is read of what was put together before it, for an
+  /// earlier step, and is so much that no more should be ahead of its readers. Those that one step needs
+  /// begin together.
   size_t earliest_gather(size_t index) {
     const size_t needed_at = needed(index);
-    for (size_t before = index; before-- > 0;)
-      if (CollectiveStep* other = units_[before].collective(); other && other->writes_parts())
-        if (const size_t first_read = needed(before); first_read < needed_at)
-          return std::min(index, first_read);
+    int64_t ahead = 0;
+    for (size_t before = index; before-- > 0;) {
+      const CollectiveStep* other = units_[before].collective();
+      if (!other || !other->writes_parts()) continue;
+      const size_t first_read = needed(before);
+      if (first_read >= needed_at) continue;
+      ahead += bytes(*other, other->to_elements());
+      if (ahead > ahead_) return std::min(index, first_read);
+    }
     return 0;
+  }
+
+  int64_t bytes_put_together() {
+    int64_t all = 0;
+    for (StepUnit& unit : units_)
+      if (const CollectiveStep* step = unit.collective(); step && step->writes_parts())
+        all += bytes(*step, step->to_elements());
+    return all;
+  }
+
+  /// At the bounds.
+  int64_t bytes(const CollectiveStep& step, const Dim& elements) const {
+    return bytes_at_bounds(program_.symbols, step.rows * elements, step.dtype);
   }
 
   void move(size_t from, size_t to) {
@@ -60,23 +86,52 @@ class Overlap {
       steps += static_cast<int>(unit.steps.size());
     }
     first_steps.push_back(steps);
+    const std::vector<size_t> freed = frees();
     for (size_t i = 0; i < units_.size(); ++i)
       if (CollectiveStep* collective = units_[i].collective()) {
-        const size_t until = needed(i);
+        const size_t until = std::min(needed(i), freed[i]);
         collective->waited_at = until == i + 1 ? -1 : first_steps[until];
       }
   }
 
+  /// By unit, where at the latest it is waited for so that what it reads has no memory any more: of what
+  /// takes parts from temporary memory, in groups of as many bytes, where the next but one group begins.
+  std::vector<size_t> frees() {
+    std::vector<size_t> result(units_.size(), units_.size()), group, group_before;
+    int64_t bytes = 0;
+    for (size_t i = 0; i < units_.size(); ++i) {
+      const int64_t own = bytes_taken(units_[i]);
+      if (own == 0) continue;
+      if (bytes >= options_.bytes_taken) {
+        for (const size_t before : group_before) result[before] = i;
+        group_before = std::exchange(group, {}), bytes = 0;
+      }
+      group.push_back(i), bytes += own;
+    }
+    return result;
+  }
+
+  /// 0 where that frees no memory of the arena.
+  int64_t bytes_taken(StepUnit& unit) const {
+    const CollectiveStep* step = unit.collective();
+    const bool frees = step && step->kind == CollectiveKind::reduce_scatter &&
+                       in_arena(program_.buffers[static_cast<size_t>(step->from.buffer)]);
+    return frees ? bytes(*step, step->from_elements()) : 0;
+  }
+
+  const Program& program_;
   PlanEntry& entry_;
+  const OverlapCollectivesOptions& options_;
   std::vector<StepUnit> units_;
+  int64_t ahead_ = 0;  // bytes of what is put together before it is read
 };
 
 }  // namespace
 
-bool overlap_collectives(Program& program, const OverlapCollectivesOptions&) {
+bool overlap_collectives(Program& program, const OverlapCollectivesOptions& options) {
   bool changed = false;
   for (PlanEntry& entry : program.entries)
-    if (has_collectives(entry)) Overlap(program, entry).run(), changed = true;
+    if (has_collectives(entry)) Overlap(program, entry, options).run(), changed = true;
   return changed;
 }
 

@@ -2,34 +2,21 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <set>
 
 #include "llvm/ADT/STLExtras.h"
 #include "passes/expressions.h"
+#include "passes/training/bucket_layout.h"
 #include "runtime/error.h"
 
 namespace smelt {
 namespace {
 
 constexpr int64_t alignment = 16;  // elements: 64 bytes of f32
-/// Elements of a row of a bucket: rows of long temporaries have such a pitch, and kernels over a long part
-/// want many rows, each of them long enough for a block.
-constexpr int64_t kShortRow = 64, kLongRow = 4096, kLongPart = 1 << 20;
-
-int64_t round_up_to(int64_t number, int64_t multiple) {
-  return (number + multiple - 1) / multiple * multiple;
-}
-int64_t aligned(int64_t offset) { return round_up_to(offset, alignment); }
-
-/// Buckets of as many rows, which every rank has equally many of.
-Shape flat_shape(int64_t elements, const FlattenParametersOptions& options) {
-  if (options.ranks == 0) return {aligned(elements)};
-  const int64_t buckets = std::max<int64_t>(1, (elements + options.bucket - 1) / options.bucket);
-  const int64_t least = (elements + buckets - 1) / buckets;
-  const int64_t row = least / options.ranks < kLongPart ? kShortRow : kLongRow;
-  return {buckets, round_up_to(least, row * options.ranks) / row, row};
-}
+int64_t aligned(int64_t offset) { return (offset + alignment - 1) / alignment * alignment; }
 
 std::vector<int64_t> constant_shape(const Module::Parameter& parameter) {
   std::vector<int64_t> shape;
@@ -114,17 +101,36 @@ std::vector<Run> runs_of(Module& module) {
   return runs;
 }
 
-int64_t append(State& flat, int64_t end, const Run& run, const Mesh& mesh) {
-  end = aligned(end);
+std::vector<Segment> segments_of(const Run& run, const Mesh& mesh) {
+  std::vector<Segment> segments;
   for (const Module::Parameter* parameter : run) {
     if (parameter->type.dtype != DType::f32)
       fail("parameter \"{}\" is {}; flat parameters are f32", parameter->name, str(parameter->type));
-    Segment segment = segment_of(*parameter, mesh);
-    segment.offset = end;
-    end += segment.elements();
-    flat.segments.push_back(std::move(segment));
+    segments.push_back(segment_of(*parameter, mesh));
   }
-  return end;
+  return segments;
+}
+
+using Runs = std::vector<std::vector<Segment>>;
+
+/// One behind the other; the elements up to their end.
+int64_t place(std::vector<Segment>& run, int64_t begin) {
+  for (Segment& segment : run) segment.offset = std::exchange(begin, begin + segment.elements());
+  return begin;
+}
+
+Shape place_dense(Runs& runs) {
+  int64_t end = 0;
+  for (std::vector<Segment>& run : runs) end = place(run, aligned(end));
+  return {aligned(end)};
+}
+
+Shape place_in_buckets(Runs& runs, const FlattenParametersOptions& options) {
+  std::vector<int64_t> sizes;
+  for (std::vector<Segment>& run : runs) sizes.push_back(place(run, 0));
+  const BucketLayout layout = layout_in_buckets(sizes, options.bucket, options.ranks, alignment);
+  for (size_t i = 0; i < runs.size(); ++i) place(runs[i], layout.begins[i]);
+  return {layout.buckets, layout.rows, layout.row};
 }
 
 /// The parameters of these parts, [first, end); no segments where there are none.
@@ -133,12 +139,13 @@ State flat_state(Module& module, std::string_view name, int first, int end,
   State flat;
   flat.name = name;
   flat.role = Role::parameter;
+  Runs placed;
   const std::vector<Run> runs = runs_of(module);
-  int64_t elements = 0;
   for (int part = first; part < end; ++part)
     for (const Run& run : runs)
-      if (part_in(module.mesh(), *run.front()) == part) elements = append(flat, elements, run, module.mesh());
-  flat.shape = flat_shape(elements, options);
+      if (part_in(module.mesh(), *run.front()) == part) placed.push_back(segments_of(run, module.mesh()));
+  flat.shape = options.ranks == 0 ? place_dense(placed) : place_in_buckets(placed, options);
+  for (std::vector<Segment>& run : placed) std::ranges::move(run, std::back_inserter(flat.segments));
   return flat;
 }
 

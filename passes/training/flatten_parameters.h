@@ -10,7 +10,8 @@
 //
 // Where ranks are to have parts of the flat states, these are [buckets, rows, row]: every rank takes as many
 // rows of each bucket, so that one bucket can be summed or gathered while others are still computed.
-// Segments count elements row after row, and may cross from one bucket to the next.
+// Segments count elements row after row, and may cross from one bucket to the next; where little padding does
+// it, layers begin where buckets do (bucket_layout.h).
 #pragma once
 
 #include "ir/builder.h"

@@ -297,6 +297,36 @@ std::string order_of_gathers(int64_t pieces) {
   return order;
 }
 
+/// Layers that add to their sum over ranks what they leave in memory of their own: how many later layers may
+/// have begun before it is waited for, at the most.
+int layers_before_wait(int layers, int64_t bytes_taken) {
+  Program program;
+  program.mesh = {{{"data", kRanks}}};
+  program.buffers.push_back({.name = "sum", .elements = 8 * layers});
+  PlanEntry entry{.name = "g"};
+  for (int layer = 0; layer < layers; ++layer) {
+    const int own = layer + 1;
+    program.buffers.push_back({.name = "own", .elements = 16});
+    entry.steps.push_back(step_of(FillStep{{own, 0}, 16, 1}, {}, {own}));
+    entry.steps.push_back(
+        step_of(CollectiveStep{CollectiveKind::reduce_scatter, "data", {own, 0}, {0, 8 * layer}, 8, kRanks},
+                {own}, {0}));
+  }
+  program.entries.push_back(std::move(entry));
+  overlap_collectives(program, {.bytes_taken = bytes_taken});
+  int most = 0;
+  for (size_t i = 0; i < program.entries[0].steps.size(); ++i)
+    if (const auto* sum = std::get_if<CollectiveStep>(&program.entries[0].steps[i].what))
+      most = std::max(most, (sum->waited_at - static_cast<int>(i)) / 2);
+  return most;
+}
+
+TEST(ProgramCollectives, OperandsOfSumsAreFreedGroupByGroup) {
+  EXPECT_EQ(layers_before_wait(12, 64), 2);
+  EXPECT_EQ(layers_before_wait(12, 2 * 64), 4);
+  EXPECT_EQ(layers_before_wait(12, int64_t{1} << 30), 11) << "all of them are one group";
+}
+
 TEST(ProgramCollectives, GathersAreOneAhead) { EXPECT_EQ(order_of_gathers(1), "gguguguu"); }
 
 /// All that a layer needs is under way while the layer before it works.

@@ -1,0 +1,52 @@
+// All places in buffers that a step names, of whatever kind it is, to be changed.
+#pragma once
+
+#include <optional>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+#include "ir/program.h"
+#include "runtime/plan/plan_fields.h"
+
+namespace smelt {
+
+template <typename Change>
+class StepRefs {
+ public:
+  explicit StepRefs(Change change) : change_(std::move(change)) {}
+
+  void visit(BufferRef& ref) const { change_(ref); }
+  template <typename T>
+  void visit(std::vector<T>& items) const {
+    if constexpr (std::is_class_v<T>)
+      for (T& item : items) visit(item);
+  }
+  template <typename T>
+  void visit(std::optional<T>& item) const {
+    if (item) visit(*item);
+  }
+  template <typename... Kinds>
+  void visit(std::variant<Kinds...>& what) const {
+    std::visit([this](auto& kind) { this->visit(kind); }, what);
+  }
+  template <typename T>
+  void visit(T& item) const {
+    const auto field = [this](const char*, auto& member) { this->visit(member); };
+    if constexpr (requires { visit_fields(field, item); }) visit_fields(field, item);
+  }
+
+ private:
+  Change change_;
+};
+
+/// Calls `change` with every BufferRef of what the step does. Its lists of reads, writes and aliases stay.
+template <typename Change>
+void for_each_ref(Step& step, Change change) {
+  StepRefs<Change>(std::move(change)).visit(step.what);
+}
+
+/// Puts one buffer in another's place in everything that a step names.
+void replace_buffer(Step& step, int from, int to);
+
+}  // namespace smelt
