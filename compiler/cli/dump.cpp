@@ -127,6 +127,7 @@ void run_dump(DumpCommand options) {
     return write_text(options, schedule_text(options.flags, options.schedule));
   CompileOptions compile_options = options.flags.options();
   compile_options.entries = options.entries;
+  compile_options.training.optimizer.keep_gradients = false;  // as training does
   if (options.search.is_on)
     return print_search({read_description(model_path(options.model)), compile_options}, options.search.ranks);
   compile_options.explain_fusion = options.explain;
