@@ -1,9 +1,8 @@
-// Places every temporary of every entry in one arena by its lifetime: buffers in order of decreasing size,
-// each at the lowest 256-byte-aligned offset where nothing that lives at the same time lies. An output takes
-// the memory of an input that dies in the same step where the step may alias the two. A buffer that is
-// written piece by piece, as all gradients are, has a lifetime for every piece
-// (passes/memory/buffer_parts.h): what is saved for backward lies where gradients will. A checker then proves
-// that what is live does not overlap.
+// Places every temporary of every entry in one arena by its lifetime. Buffers share memory in place where a
+// step may alias them (passes/memory/allocation.h), a buffer that is written piece by piece, as all gradients
+// are, has a lifetime for every piece (passes/memory/buffer_parts.h): what is saved for backward is placed
+// where gradients will be. A search then finds offsets at which nothing overlaps that lives at the same time
+// (passes/memory/place_allocations.h), and a checker proves it (passes/memory/check_memory.h).
 #pragma once
 
 #include <map>
@@ -28,8 +27,5 @@ struct PlanMemoryOptions {
 
 /// Sets Buffer::offset_bytes, bytes, first_step, last_step, parts and PlanEntry::arena_bytes.
 bool plan_memory(Program& program, const PlanMemoryOptions& options);
-
-/// Throws Error naming two buffers that overlap while both are live and that no step may alias.
-void check_memory(const Program& program);
 
 }  // namespace smelt

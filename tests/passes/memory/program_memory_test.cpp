@@ -7,6 +7,7 @@
 #include <random>
 
 #include "passes/memory/buffer_parts.h"
+#include "passes/memory/check_memory.h"
 #include "passes/memory/order_steps.h"
 #include "passes/memory/plan_memory.h"
 #include "runtime/error.h"
