@@ -24,7 +24,10 @@ class InPlaceMerger {
     if (target.life.last != step || source.life.first != step || source.life.bytes > target.life.bytes)
       return;
     target.life.last = source.life.last;
-    for (BufferPart& part : target.life.parts) part.last_step = source.life.last;
+    for (BufferPart& part : target.life.parts) {
+      if (part.first_step < 0) part.first_step = step;
+      part.last_step = source.life.last;
+    }
     for (const int buffer : std::exchange(source.buffers, {})) {
       target.buffers.push_back(buffer);
       index_of_[buffer] = in->second;

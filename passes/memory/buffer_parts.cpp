@@ -63,10 +63,7 @@ void find_parts(const Program& program, const std::vector<Step>& steps, std::map
     Lifetime& life = lifetimes.at(number);
     const Buffer& buffer = program.buffers[static_cast<size_t>(number)];
     std::vector<BufferPart> parts = parts_between(borders(uses, *buffer.elements.constant()), uses);
-    for (BufferPart& part : parts) {
-      part.begin *= size_of(buffer.dtype);
-      if (part.first_step < 0) part.first_step = part.last_step = life.last;
-    }
+    for (BufferPart& part : parts) part.begin *= size_of(buffer.dtype);
     parts.erase(std::ranges::unique(parts, alive_alike).begin(), parts.end());
     if (parts.size() > 1) life.parts = std::move(parts);
   }

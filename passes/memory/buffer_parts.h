@@ -7,7 +7,8 @@
 namespace smelt {
 
 /// Fills Lifetime::parts of the buffers of one size whose steps touch parts of them only. A part lives from
-/// the first step that touches any of it to the last; what no step touches gets the buffer's last step.
+/// the first step that touches any of it to the last. What no step touches, such as padding or parameters
+/// that an entry does not gather, lives at none (-1) and takes no memory.
 void find_parts(const Program& program, const std::vector<Step>& steps, std::map<int, Lifetime>& lifetimes);
 
 }  // namespace smelt

@@ -19,7 +19,7 @@ int64_t FirstFit::place(const std::vector<int>& order) {
   int64_t arena = 0;
   for (const int number : order) {
     const Allocation& allocation = allocations_[static_cast<size_t>(number)];
-    const bool simple = allocation.ranges.size() == 1;
+    const bool simple = allocation.life.parts.empty();
     const int64_t offset = simple ? lowest_offset(allocation.ranges.front()) : lowest_offset(allocation);
     offsets_[static_cast<size_t>(number)] = offset;
     take(allocation, offset);

@@ -97,7 +97,7 @@ struct State {
 };
 
 /// Bytes of a buffer that are used at some steps only, such as one weight's of a flat gradient. Before and
-/// after them other buffers may have that memory.
+/// after them other buffers may have that memory, and all the time where no step uses the bytes (-1 to -1).
 struct BufferPart {
   int64_t begin = 0;                    // bytes from the buffer's; it ends where the next part begins
   int first_step = -1, last_step = -1;  // both ends included

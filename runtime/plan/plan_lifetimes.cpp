@@ -12,6 +12,18 @@
 namespace smelt {
 namespace {
 
+/// Also of parts that no step uses.
+std::vector<LiveRange> ranges_of_parts(const Buffer& b) {
+  const int64_t begin = b.offset_bytes, end = begin + b.bytes;
+  std::vector<LiveRange> ranges;
+  for (size_t i = 0; i < b.parts.size(); ++i) {
+    const BufferPart& part = b.parts[i];
+    const int64_t next = i + 1 < b.parts.size() ? begin + b.parts[i + 1].begin : end;
+    ranges.push_back({begin + part.begin, next, part.first_step, part.last_step});
+  }
+  return ranges;
+}
+
 class LifetimeCheck {
  public:
   LifetimeCheck(const Plan& plan, const PlanEntry& entry) : plan_(plan), entry_(entry) {}
@@ -82,7 +94,7 @@ class LifetimeCheck {
     if (b.parts.empty()) return;
     const auto offset = ref.offset.constant();
     const int64_t at = b.offset_bytes + offset.value_or(0) * size_of(b.dtype);
-    for (const LiveRange& part : live_ranges(b)) {
+    for (const LiveRange& part : ranges_of_parts(b)) {
       const bool meant = !offset || (part.begin <= at && at < part.end);
       if (meant && (step < part.first || step > part.last))
         refuse(fmt::format("{} uses a part of buffer '{}', which lives from step {} to {}",
@@ -173,14 +185,9 @@ class LifetimeCheck {
 }  // namespace
 
 std::vector<LiveRange> live_ranges(const Buffer& b) {
-  const int64_t begin = b.offset_bytes, end = begin + b.bytes;
-  if (b.parts.empty()) return {{begin, end, b.first_step, b.last_step}};
-  std::vector<LiveRange> ranges;
-  for (size_t i = 0; i < b.parts.size(); ++i) {
-    const BufferPart& part = b.parts[i];
-    const int64_t next = i + 1 < b.parts.size() ? begin + b.parts[i + 1].begin : end;
-    ranges.push_back({begin + part.begin, next, part.first_step, part.last_step});
-  }
+  if (b.parts.empty()) return {{b.offset_bytes, b.offset_bytes + b.bytes, b.first_step, b.last_step}};
+  std::vector<LiveRange> ranges = ranges_of_parts(b);
+  std::erase_if(ranges, [](const LiveRange& range) { return range.first < 0; });
   return ranges;
 }
 

@@ -101,7 +101,8 @@ class Validation {
       const bool first = &part == &buffer.parts.front();
       if (first ? part.begin != 0 : part.begin <= from || part.begin >= buffer.bytes)
         refuse("{}: a part begins at byte {} of {} behind one at {}", what, part.begin, buffer.bytes, from);
-      if (part.first_step < buffer.first_step || part.last_step > buffer.last_step)
+      const bool unused = part.first_step == -1 && part.last_step == -1;
+      if (!unused && (part.first_step < buffer.first_step || part.last_step > buffer.last_step))
         refuse("{}, which lives from step {} to {}, has a part that does from {} to {}", what,
                buffer.first_step, buffer.last_step, part.first_step, part.last_step);
       from = part.begin;

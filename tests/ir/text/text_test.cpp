@@ -126,7 +126,7 @@ TEST(Text, LayoutsAndBuffersRoundTrip) {
       "state \"s\" : f32[3]\n"
       "buffer 0 \"s\" {role = state, state = 0, bytes = 12} : f32[3]\n"
       "buffer 1 \"t\" {role = temporary, offset = 256, bytes = 1024, live = [0, 4], parts = [0: "
-      "[0, 2], 512: [1, 4]], data = \"00ff10\"} : f32[8*B]\n"
+      "[0, 2], 512: [1, 4], 768: [-1, -1]], data = \"00ff10\"} : f32[8*B]\n"
       "\n"
       "graph @g(%x: f32[B,8] @1[2; 8,1]) {\n"
       "  %0 = neg %x : f32[B,8] @1[B + 2; 8,1]\n"
@@ -137,7 +137,7 @@ TEST(Text, LayoutsAndBuffersRoundTrip) {
   EXPECT_EQ(print(*module), text);
   EXPECT_TRUE(verify(*module).empty());
   EXPECT_EQ(module->buffers[1].data[1], std::byte{0xff});
-  EXPECT_EQ(module->buffers[1].parts, (std::vector<BufferPart>{{0, 0, 2}, {512, 1, 4}}));
+  EXPECT_EQ(module->buffers[1].parts, (std::vector<BufferPart>{{0, 0, 2}, {512, 1, 4}, {768, -1, -1}}));
   EXPECT_EQ(module->graphs[0]->outputs[0].value->layout->buffer, 0);
 }
 

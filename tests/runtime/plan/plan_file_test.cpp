@@ -403,6 +403,29 @@ TEST(PlanValidate, PartsOfABufferShareMemoryInTheirTurn) {
   expect("has parts", [](Plan& p) { p.buffers[2].parts = {{0, 0, 3}}; });
 }
 
+/// Nothing keeps others from the memory of a part that no step uses.
+TEST(PlanValidate, PartsThatNoStepUsesTakeNoMemory) {
+  const auto with_unused_end = [] {
+    Plan p =
+        plan_of({example::arena("flat", DType::f32, 128, 128, 0, 0, 1),
+                 example::arena("other", DType::f32, 64, 64, 256, 0, 1)},
+                {example::step(FillStep{{0, 0}, 64, 1}, {}, {0}, "flat"),
+                 example::step(CopyStep{{0, 0}, {1, 0}, {64}, {1}, {1}, DType::f32}, {0}, {1}, "other")});
+    p.buffers[0].parts = {{0, 0, 1}, {256, -1, -1}};
+    p.entries[0].outputs.clear();
+    return p;
+  };
+  EXPECT_NO_THROW(validate(with_unused_end()));
+  Plan used = with_unused_end();
+  std::get<FillStep>(used.entries[0].steps[0].what).to.offset = 64;
+  EXPECT_PRED_FORMAT2(::testing::IsSubstring, "uses a part of buffer 'flat', which lives from step -1 to -1",
+                      fault_of([&] { validate(used); }));
+  Plan half = with_unused_end();
+  half.buffers[0].parts[1].last_step = 1;
+  EXPECT_PRED_FORMAT2(::testing::IsSubstring, "has a part that does from -1 to 1",
+                      fault_of([&] { validate(half); }));
+}
+
 TEST(PlanManifest, NamesThePlaceOfAFault) {
   const Plan plan = small_plan();
   Manifest manifest = write_manifest(plan);
