@@ -2,11 +2,22 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "compiler/cli/step_text.h"
 #include "compiler/cli/text_table.h"
+#include "compiler/report/memory_peak.h"
 #include "compiler/summary.h"
 
 namespace smelt::cli {
 namespace {
+
+constexpr size_t kMostGroups = 10;  // of what is in use at a peak
+constexpr size_t kMostSource = 80;  // characters
+
+std::string shortened(const std::string& text) {
+  return text.size() <= kMostSource ? text : text.substr(0, kMostSource - 3) + "...";
+}
 
 std::string entries_table(const Compilation& compilation) {
   std::vector<std::string> heads = {"entry", "launches before", "after",      "bytes before",
@@ -44,6 +55,43 @@ std::string memory_table(const Compilation& compilation) {
   return table.text();
 }
 
+/// The moment of the peak: of which step, and what that step is of.
+std::string peak_line(const Program& program, const PlanEntry& entry, const MemoryPeak& peak) {
+  const Step& step = entry.steps[static_cast<size_t>(peak.step)];
+  std::string line =
+      fmt::format("peak of {}: {} bytes in use at step {} of {}, {}", entry.name, count_text(peak.bytes),
+                  peak.step, entry.steps.size(), step_name(program, step));
+  if (!step.phase.empty()) line += fmt::format(", {}", step.phase);
+  if (!step.sources.empty()) line += fmt::format(", of {}", step_sources(step, kMostSource));
+  return line + "\n";
+}
+
+/// The largest groups of what is in use at the peak, then all others together.
+std::string peak_table(const MemoryPeak& peak) {
+  TextTable table({"role", "bytes", "buffers", "of"});
+  for (size_t i = 0; i < std::min(peak.groups.size(), kMostGroups); ++i) {
+    const PeakGroup& group = peak.groups[i];
+    table.add({std::string(name(group.role)), count_text(group.bytes), count_text(group.buffers),
+               shortened(group.source)});
+  }
+  int64_t bytes = 0, buffers = 0;
+  for (size_t i = kMostGroups; i < peak.groups.size(); ++i)
+    bytes += peak.groups[i].bytes, buffers += peak.groups[i].buffers;
+  if (buffers > 0)
+    table.add({"", count_text(bytes), count_text(buffers),
+               fmt::format("({} others)", peak.groups.size() - kMostGroups)});
+  return table.text();
+}
+
+std::string peaks_text(const Program& program) {
+  std::string text;
+  for (const PlanEntry& entry : program.entries) {
+    const MemoryPeak peak = memory_peak(program.buffers, entry);
+    if (peak.step >= 0) text += peak_line(program, entry, peak) + peak_table(peak) + "\n";
+  }
+  return text;
+}
+
 /// What each rank keeps of the states, and all of them together once.
 std::string states_table(const Compilation& compilation) {
   if (compilation.program.mesh.empty()) return "";
@@ -79,8 +127,8 @@ std::string host_table(const Compilation& compilation) {
 }  // namespace
 
 std::string summary_tables(const Compilation& compilation) {
-  return entries_table(compilation) + "\n" + memory_table(compilation) + "\n" + states_table(compilation) +
-         host_table(compilation);
+  return entries_table(compilation) + "\n" + memory_table(compilation) + "\n" +
+         peaks_text(compilation.program) + states_table(compilation) + host_table(compilation);
 }
 
 }  // namespace smelt::cli

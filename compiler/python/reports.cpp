@@ -10,6 +10,7 @@
 #include "compiler/cli/dump_levels.h"
 #include "compiler/cli/text_table.h"
 #include "compiler/python/calls.h"
+#include "compiler/report/memory_peak.h"
 #include "runtime/executor.h"
 
 namespace smelt::python {
@@ -39,19 +40,41 @@ std::string explain_fusion(const CompiledPlan& compiled, const std::string& filt
   return released([&] { return cli::explanation(compile_again(compiled, Stage::program, true), filter); });
 }
 
+/// What is in use at the step of the entry's peak; None where the arena holds nothing.
+nb::object peak_of(const Plan& plan, const PlanEntry& entry) {
+  const MemoryPeak peak = memory_peak(plan.buffers, entry);
+  if (peak.step < 0) return nb::none();
+  nb::list alive;
+  for (const PeakGroup& group : peak.groups) {
+    nb::dict row;
+    row["role"] = std::string(name(group.role)), row["source"] = group.source;
+    row["buffers"] = group.buffers, row["bytes"] = group.bytes;
+    alive.append(row);
+  }
+  const Step& step = entry.steps[static_cast<size_t>(peak.step)];
+  nb::dict all;
+  all["step"] = peak.step, all["steps"] = entry.steps.size(), all["phase"] = step.phase;
+  all["sources"] = step.sources, all["bytes"] = peak.bytes, all["alive"] = alive;
+  return all;
+}
+
 /// Bytes as planned, before any of them is allocated.
 nb::dict memory(const CompiledPlan& compiled) {
   const Plan& plan = *compiled.plan;
   std::map<std::string, int64_t> roles;
   for (const State& state : plan.states) roles[std::string(name(state.role))] += resident_bytes(plan, state);
   const ExecutorMemory need = executor_memory(plan);
-  nb::dict states, entries, all;
+  nb::dict states, entries, peaks, all;
   for (const auto& [role, bytes] : roles) states[role.c_str()] = bytes;
-  for (const PlanEntry& entry : plan.entries) entries[entry.name.c_str()] = entry.arena_bytes;
+  for (const PlanEntry& entry : plan.entries) {
+    entries[entry.name.c_str()] = entry.arena_bytes;
+    peaks[entry.name.c_str()] = peak_of(plan, entry);
+  }
   all["total"] = need.total();
   all["states"] = states;
   all["arena"] = need.arena;
   all["arena_of_entry"] = entries;
+  all["peak_of_entry"] = peaks;
   all["constants"] = need.constants;
   all["host"] = need.host;
   return all;

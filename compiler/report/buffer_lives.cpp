@@ -16,10 +16,10 @@ std::vector<int> buffers_of(const PlanEntry& entry) {
   return {used.begin(), used.end()};
 }
 
-std::vector<BufferLife> buffer_lives(const Program& program, const PlanEntry& entry) {
+std::vector<BufferLife> buffer_lives(const std::vector<Buffer>& buffers, const PlanEntry& entry) {
   std::vector<BufferLife> lives;
   for (const int number : buffers_of(entry)) {
-    const Buffer& buffer = program.buffers[static_cast<size_t>(number)];
+    const Buffer& buffer = buffers[static_cast<size_t>(number)];
     if (in_arena(buffer.role) && buffer.bytes > 0) lives.push_back({number, live_ranges(buffer)});
   }
   return lives;

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "ir/program.h"
 #include "runtime/plan/plan_validate.h"
 
 namespace smelt {
@@ -16,7 +15,7 @@ struct BufferLife {
 };
 
 /// Of every buffer in the arena that the entry's steps use, by number. Memory has been planned.
-std::vector<BufferLife> buffer_lives(const Program& program, const PlanEntry& entry);
+std::vector<BufferLife> buffer_lives(const std::vector<Buffer>& buffers, const PlanEntry& entry);
 
 /// Bytes of the arena in use at every step; what two buffers share counts once.
 std::vector<int64_t> used_bytes(const std::vector<BufferLife>& lives, size_t steps);

@@ -7,6 +7,7 @@
 #include "compiler/cli/step_text.h"
 #include "compiler/report/buffer_lives.h"
 #include "compiler/report/graph_data.h"
+#include "compiler/report/memory_peak.h"
 #include "compiler/report/source_layer.h"
 #include "compiler/step_cost.h"
 #include "runtime/plan/choices.h"
@@ -88,17 +89,24 @@ Json buffers_data(const Program& program, const PlanEntry& entry, const std::vec
   return buffers;
 }
 
+Json groups_data(const MemoryPeak& peak, TextPool& texts) {
+  Json groups = Json::array();
+  for (const PeakGroup& group : peak.groups)
+    groups.push_back({{"role", name(group.role)},
+                      {"source", texts.add(group.source)},
+                      {"buffers", group.buffers},
+                      {"bytes", group.bytes}});
+  return groups;
+}
+
 Json memory_data(const Program& program, const PlanEntry& entry, const std::vector<BufferLife>& lives,
-                 const std::vector<int64_t>& used) {
+                 const std::vector<int64_t>& used, TextPool& texts) {
   int64_t without_reuse = 0;
   for (const BufferLife& life : lives)
     without_reuse += program.buffers[static_cast<size_t>(life.buffer)].bytes;
-  const auto peak = std::ranges::max_element(used);
-  return {{"arena", entry.arena_bytes},
-          {"without_reuse", without_reuse},
-          {"least", peak == used.end() ? 0 : *peak},
-          {"peak_step", peak == used.end() ? -1 : peak - used.begin()},
-          {"used", used}};
+  const MemoryPeak peak = memory_peak(program.buffers, entry);
+  return {{"arena", entry.arena_bytes}, {"without_reuse", without_reuse},   {"least", peak.bytes},
+          {"peak_step", peak.step},     {"peak", groups_data(peak, texts)}, {"used", used}};
 }
 
 Json summary_data(const ReportedPlan& plan, const std::string& entry) {
@@ -166,13 +174,14 @@ void add_graph(const ReportedPlan& plan, const PlanEntry& entry, Json& data, Tex
 }  // namespace
 
 Json entry_data(const ReportedPlan& plan, const PlanEntry& entry, const StepTimes& times, TextPool& texts) {
-  const std::vector<BufferLife> lives = buffer_lives(plan.program, entry);
-  Json data = {{"name", entry.name},
-               {"summary", summary_data(plan, entry.name)},
-               {"steps", steps_data(plan, entry, times, texts)},
-               {"choices", choices_data(entry)},
-               {"memory", memory_data(plan.program, entry, lives, used_bytes(lives, entry.steps.size()))},
-               {"buffers", buffers_data(plan.program, entry, lives, texts)}};
+  const std::vector<BufferLife> lives = buffer_lives(plan.program.buffers, entry);
+  Json data = {
+      {"name", entry.name},
+      {"summary", summary_data(plan, entry.name)},
+      {"steps", steps_data(plan, entry, times, texts)},
+      {"choices", choices_data(entry)},
+      {"memory", memory_data(plan.program, entry, lives, used_bytes(lives, entry.steps.size()), texts)},
+      {"buffers", buffers_data(plan.program, entry, lives, texts)}};
   add_graph(plan, entry, data, texts);
   return data;
 }

@@ -60,6 +60,14 @@ TEST_F(MemoryCommands, StatesInTheHostsMemoryAreATable) {
                "'lamb.m'");
 }
 
+TEST_F(MemoryCommands, SummaryNamesThePeakAndWhatIsAliveThere) {
+  const Outcome summary = smelt("dump $GOLDEN --max B=8,T=32 --target sm_90 --precision bf16 --summary");
+  expect_good(summary);
+  for (const char* part :
+       {"peak of train_step: ", " bytes in use at step ", "peak of evaluate: ", "others)", "h.*."})
+    EXPECT_TRUE(has(summary.out, part)) << part << " in\n" << summary.out;
+}
+
 TEST_F(MemoryCommands, TrainingSaysWhatItTakes) {
   write_text("text.txt", 40);
   const Outcome run = smelt(

@@ -40,7 +40,11 @@ def table_html(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 class Memory(dict):
     """Bytes: "total" on the device, of which "states" (by role), "arena" and "constants"; "arena_of_entry", whose
-    largest the arena is; and "host", of states that a GPU leaves in the memory of the host."""
+    largest the arena is; "peak_of_entry"; and "host", of states that a GPU leaves in the memory of the host.
+
+    A peak is the step ("step" of "steps", its "phase" and "sources") at which the entry uses the most "bytes" of the
+    arena. "alive" lists what does, largest first: "bytes" of so many "buffers" of one "role" and one "source", in
+    which "*" is the number of any layer. It is None for an entry that keeps nothing there."""
 
     def _rows(self) -> list[tuple[str, str]]:
         rows = [(role, bytes_text(count)) for role, count in self["states"].items()]

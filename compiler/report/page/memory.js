@@ -54,7 +54,8 @@ function drawMemory() {
     drawn("text", { class: "soft", x: left, y: height - 8 }, "step 0"), drawn("text", { class: "soft", x: width - 60, y: height - 8 }, `step ${steps.length - 1}`));
   const legend = Object.entries(roleColours).map(([role, colour]) => element("span", {}, element("span", { class: "bar", style: `width:12px;background:${colour}` }), ` ${role}`));
   content("memory", element("div", { class: "controls" }, ...legend, element("span", {}, "line: bytes in use; dashed: the peak")), chart,
-    chosenBuffer(), element("h3", {}, `What lives at the peak: step ${peak}, ${bytesText(memory.least)} of ${bytesText(memory.arena)}`), peakTable(peak),
+    chosenBuffer(), element("h3", {}, `What lives at the peak: ${peakMoment(peak)}, ${bytesText(memory.least)} of ${bytesText(memory.arena)}`),
+    peakGroups(memory.peak), peakTable(peak),
     note("A click on a rectangle, or on a row, shows the steps that write and read the buffer."));
 }
 
@@ -63,6 +64,21 @@ function chosenBuffer() {
   if (!buffer) return null;
   return note(`Chosen: ${text(buffer.name)} (${buffer.role}), ${bytesText(buffer.bytes)}, written by steps ${stepsOf(buffer.id, "writes").join(", ") || "none"}, ` +
     `read by ${stepsOf(buffer.id, "reads").join(", ") || "none"}.`);
+}
+
+function peakMoment(peak) {
+  const step = report.entry.steps[peak];
+  return [`step ${peak}`, text(step.name), step.phase, step.sources.slice(0, 3).map(text).join(", ")].filter(part => part).join(", ");
+}
+
+/// The largest groups of buffers of one role whose sources differ in the layer's number alone.
+function peakGroups(groups) {
+  const body = element("tbody", {});
+  for (const group of groups.slice(0, 10))
+    body.append(element("tr", {}, element("td", { class: "number" }, bytesText(group.bytes)), element("td", {}, group.role),
+      element("td", { class: "number" }, String(group.buffers)), element("td", { class: "wide" }, text(group.source))));
+  const heads = ["Bytes", "Role", "Buffers", "Of (* is any layer)"].map(title => element("th", {}, title));
+  return element("table", { id: "peak-groups" }, element("thead", {}, element("tr", {}, ...heads)), body);
 }
 
 function peakTable(peak) {

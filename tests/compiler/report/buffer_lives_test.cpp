@@ -30,7 +30,7 @@ TEST(BufferLives, AreThoseOfThePlan) {
               Stage::program);
   const Program& program = compilation.program;
   const PlanEntry& entry = program.entries[0];
-  const std::vector<BufferLife> lives = buffer_lives(program, entry);
+  const std::vector<BufferLife> lives = buffer_lives(program.buffers, entry);
   ASSERT_FALSE(lives.empty());
   for (const BufferLife& life : lives) {
     int first = static_cast<int>(entry.steps.size()), last = -1;

@@ -115,6 +115,10 @@ function whyDidThisNotFuse() {
 function whereDidTheMemoryGo() {
   const peak = report.entry.memory.peak_step;
   check(one("#memory h3").textContent.includes(`step ${peak}`), "the peak is named");
+  check(one("#memory h3").textContent.includes(text(report.entry.steps[peak].name)), "with the step's name");
+  const groups = report.entry.memory.peak;
+  check(groups.reduce((sum, group) => sum + group.bytes, 0) === report.entry.memory.least, "groups make the peak");
+  check(all("#peak-groups tbody tr").length === Math.min(10, groups.length), "and the largest ten are listed");
   check(all("#peak-table tr[data-buffer]").length === aliveAt(peak).length, "what lives there is listed");
   check(aliveAt(peak).reduce((sum, life) => sum + life.bytes, 0) >= report.entry.memory.least, "and makes the peak");
   click(one("#fold-all"), "fold all");

@@ -123,6 +123,14 @@ def test_memory_is_the_sum_of_its_parts(plan):
     assert "arena" in str(memory) and "parameter" in str(memory)
 
 
+def test_memory_names_what_is_alive_at_the_peak(plan):
+    for entry, peak in plan.memory()["peak_of_entry"].items():
+        assert 0 <= peak["step"] < peak["steps"], entry
+        assert sum(group["bytes"] for group in peak["alive"]) == peak["bytes"] <= plan.memory()["arena_of_entry"][entry]
+        assert peak["alive"] == sorted(peak["alive"], key=lambda group: -group["bytes"])
+        assert all(group["buffers"] > 0 and group["source"] and group["role"] for group in peak["alive"])
+
+
 class Tags(HTMLParser):
     def __init__(self, text):
         super().__init__()
