@@ -48,6 +48,16 @@ bool is_undecided(ScalarOp op, const Bounded& a, const Bounded& b) {
   return compares && a.error + b.error > 0 && !(std::fabs(a.value - b.value) > a.error + b.error);
 }
 
+/// A connective of flags: a flag that may be either is tried as both.
+Bounded connective(ScalarOp op, const Bounded& a, const Bounded& b) {
+  const double value = apply(op, a.value, b.value);
+  for (const double x : {0.0, 1.0})
+    for (const double y : {0.0, 1.0})
+      if ((a.error > 0 || x == a.value) && (b.error > 0 || y == b.value) && apply(op, x, y) != value)
+        return {value, 1};
+  return value;
+}
+
 /// A sine moves by as much as its argument at most, and turns back within an interval.
 double wave_error(const Bounded& a, const Bounded& y) {
   if (!std::isfinite(a.value) || a.is_wild()) return y.error;
@@ -58,6 +68,7 @@ double wave_error(const Bounded& a, const Bounded& y) {
 
 Bounded apply_bounded(ScalarOp op, const Bounded& a, const Bounded& b, const Bounded& c) {
   if (op == ScalarOp::select) return select_bounded(a, b, c);
+  if (info(op).domain == Domain::flags) return connective(op, a, b);
   const double roundings = roundings_of(op);
   Bounded y = info(op).arity == 1
                   ? bounding::unary([op](double x) { return apply(op, x); }, a, roundings)

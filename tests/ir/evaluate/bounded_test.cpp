@@ -84,6 +84,21 @@ TEST(Bounded, ComparisonsMayGoEitherWay) {
   EXPECT_EQ(reduce_bounded(ReduceOp::argmax, {Bounded(1), Bounded(1)})[1].error, 0);
 }
 
+/// A flag that may be either is 0 or 1, and no other number of its interval.
+TEST(Bounded, ConnectivesOfUndecidedFlags) {
+  const Bounded maybe(1, 1), maybe_not(0, 1), yes(1), no(0);
+  const auto error_of = [](ScalarOp op, const Bounded& a, const Bounded& b) {
+    return apply_bounded(op, a, b, {}).error;
+  };
+  EXPECT_EQ(error_of(ScalarOp::logical_or, maybe_not, maybe), 1);
+  EXPECT_EQ(error_of(ScalarOp::logical_or, no, maybe), 1);
+  EXPECT_EQ(error_of(ScalarOp::logical_or, yes, maybe_not), 0);
+  EXPECT_EQ(error_of(ScalarOp::logical_and, maybe_not, yes), 1);
+  EXPECT_EQ(error_of(ScalarOp::logical_and, maybe, no), 0);
+  EXPECT_EQ(error_of(ScalarOp::logical_not, maybe_not, {}), 1);
+  EXPECT_EQ(error_of(ScalarOp::logical_not, no, {}), 0);
+}
+
 /// y - (y + i) at y = 2^24 is off by 1 at most: the largest element may be another, and as large as that.
 TEST(Bounded, OrderedValuesMayBeOtherElements) {
   const BoundedEvaluation found = with_bounds(R"(graph @g(%x: f32[3], %y: f32[3]) {
