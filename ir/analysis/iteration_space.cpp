@@ -293,6 +293,11 @@ class Analysis {
     return llvm::all_of(dims, [&](int axis) { return space_.axes[axis].kind == kind; });
   }
 
+  bool has_columns(const Axes& dims) const {
+    return llvm::count_if(dims, [&](int axis) { return space_.axes[axis].kind == AxisKind::column; }) ==
+           space_.count(AxisKind::column);
+  }
+
   ReductionKind classify(const Node& node) const {
     const Axes over = reduced(node);
     const Axes& operand = space_.operands.find(&node)->second[0];
@@ -301,6 +306,7 @@ class Analysis {
       if (count(AxisKind::reduced) != over.size()) throw Refusal{"reductions over different axes"};
       if (!info(node.reduce_op).over_rows)
         throw Refusal{fmt::format("no column reduction by {}", name(node.reduce_op))};
+      if (!has_columns(operand)) throw Refusal{"a column reduction of a value without columns"};
       return ReductionKind::segment;
     }
     if (count(AxisKind::reduced) != 0) throw Refusal{"a row and a segment reduction in one kernel"};
