@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "llvm/ADT/STLExtras.h"
+#include "passes/reductions/row_ranges.h"
 
 namespace smelt {
 namespace {
@@ -15,6 +16,7 @@ using Kind = LinearTerm::Kind;
 // Larger forms cost more than a second sweep.
 constexpr size_t kMostTerms = 32;
 constexpr int kMostDepth = 48;
+constexpr int kDeepestRow = 8;  // row values are looked through so far
 
 bool is_row_term(const Term& term) { return term.factors.empty(); }
 
@@ -57,11 +59,11 @@ bool is_element(const Value* value) {
   return node->is(Op::reduce) && info(node->reduce_op).finds && value->index() == 0;
 }
 
-bool is_element(const Term& term) {
-  return term.rows.size() == 1 && term.rows[0].power == 1 && is_element(term.rows[0].value);
-}
-
 }  // namespace
+
+bool LinearSplitter::is_element(const Term& term) {
+  return term.rows.size() == 1 && term.rows[0].power == 1 && smelt::is_element(term.rows[0].value);
+}
 
 // ---- splitting
 
@@ -79,6 +81,17 @@ std::optional<LinearForm> LinearSplitter::split(Value* value) {
   return form;
 }
 
+namespace {
+
+/// Whether the sum of products with the factor (of quotients by it) is the product (the quotient) of the sum.
+bool leaves_sum(const Value* factor, bool divides) {
+  const auto number = splat(factor);
+  if (divides) return number ? *number != 0 : is_never_small(factor);
+  return is_never_infinite(factor);
+}
+
+}  // namespace
+
 /// A value that stays whole but for factors that are constant along the row: they need not be inside a sum.
 LinearForm LinearSplitter::without_row_factors(Value* value) {
   Term taken;
@@ -95,6 +108,7 @@ LinearForm LinearSplitter::without_row_factors(Value* value) {
     };
     const unsigned row = constant(1) ? 1 : 0;
     if (!constant(row) || constant(1 - row) || (node.is(ScalarOp::div) && row == 0)) break;
+    if (!leaves_sum(node.operand(row), node.is(ScalarOp::div))) break;
     const int power = node.is(ScalarOp::div) ? -1 : 1;
     if (auto number = splat(node.operand(row)))
       taken.coefficient *= power < 0 ? 1 / *number : *number;
@@ -209,9 +223,13 @@ std::optional<LinearForm> LinearSplitter::split_square(Value* value) {
   return cross(*result, {square});
 }
 
+bool LinearSplitter::is_multiple(const Term& term) {
+  return term.rows.empty() && term.factors.size() == 1 && term.factors[0].kind == Kind::power &&
+         term.factors[0].power == 1;
+}
+
 bool LinearSplitter::stands_alone(const Term& term) {
-  return term.rows.empty() && (term.coefficient == 1 || term.coefficient == -1) && term.factors.size() == 1 &&
-         term.factors[0].kind == Kind::power && term.factors[0].power == 1;
+  return is_multiple(term) && (term.coefficient == 1 || term.coefficient == -1);
 }
 
 std::optional<LinearForm> LinearSplitter::cross(const LinearForm& a, const LinearForm& b) {
@@ -224,26 +242,51 @@ std::optional<LinearForm> LinearSplitter::cross(const LinearForm& a, const Linea
 
 namespace {
 
-/// Whether the form has a largest or smallest element as a row value: it is finite where other elements are
-/// infinite, as a mean is not.
+/// The largest or smallest element, or the sum of exponentials, that the row value is made of; null for
+/// others.
+const Node* extreme_below(const Value* row, int depth) {
+  const Node& node = *row->node();
+  if (node.is(Op::reduce))
+    return info(node.reduce_op).finds && !info(node.reduce_op).samples ? &node : nullptr;
+  if (depth == 0 || (!node.is(Op::pointwise) && !node.is(Op::broadcast))) return nullptr;
+  for (const Value* operand : node.operands())
+    if (const Node* found = extreme_below(operand, depth - 1)) return found;
+  return nullptr;
+}
+
+/// Whether the form is x - m with such a row value m: it is near some elements, and others may be infinite
+/// or masks such as -1e9. A mean is not.
 bool has_extreme(const LinearForm& form) {
   return llvm::any_of(form, [](const Term& term) {
-    return llvm::any_of(term.rows, [](const Term::Row& row) {
-      const Node& node = *row.value->node();
-      return is_element(row.value) && node.is(Op::reduce) && !info(node.reduce_op).samples;
-    });
+    return is_row_term(term) && llvm::any_of(term.rows, [](const Term::Row& row) {
+             return extreme_below(row.value, kDeepestRow) != nullptr;
+           });
   });
 }
 
 }  // namespace
 
+/// Whether the form is 1 at one element of the row at most, and 0 elsewhere: iota = k for a row value k.
+bool is_one_hot(const LinearForm& form, const RowSpace& space) {
+  if (form.size() != 1 || form[0].factors.size() != 1 || form[0].factors[0].kind != Kind::when) return false;
+  const Node& condition = *form[0].factors[0].value->node();
+  if (!condition.is(ScalarOp::eq) || space.axes.size() != 1) return false;
+  const auto counts = [&](const Value* value) {
+    return value->node()->is(Op::iota) && value->node()->get(attr::axis) == space.axes[0];
+  };
+  const Value *a = condition.operand(0), *b = condition.operand(1);
+  return (counts(a) && row_broadcast(b, space)) || (counts(b) && row_broadcast(a, space));
+}
+
 /// (x - m) (z - n) with an infinite x and finite m has the sign of z - n, but x z - x n is NaN where z and n
-/// have one sign.
+/// have one sign. And no sample of x keeps the digits of (x - m) z where z is 0 at masks, which the sample
+/// may be one of.
 std::optional<LinearForm> LinearSplitter::cross_varying(const LinearForm& a, const LinearForm& b) {
   if (mode_ == Mode::plain) return cross(a, b);
   // Weighted squares have no form that stays as precise.
   if (llvm::any_of(a, has_square) || llvm::any_of(b, has_square)) return std::nullopt;
-  if (has_extreme(a) && has_extreme(b)) return std::nullopt;
+  if (is_one_hot(b, space_)) return cross(a, b);  // of one x, which needs no shift
+  if (has_extreme(a) || has_extreme(b)) return std::nullopt;
   return cross(with_joined_samples(shift(a)), with_joined_samples(shift(b)));
 }
 
@@ -301,6 +344,19 @@ LinearForm LinearSplitter::with_joined_samples(LinearForm form) {
       return with_joined_samples(std::move(form));
     }
   return form;
+}
+
+std::optional<LinearSplitter::Extreme> LinearSplitter::extreme_of(const LinearForm& form) {
+  for (const Term& term : form) {
+    if (!is_row_term(term) || term.rows.size() != 1 || term.rows[0].power != 1) continue;
+    const Node* extreme = extreme_below(term.rows[0].value, kDeepestRow);
+    if (!extreme) continue;
+    const Term of = without_row_factors(extreme->operand(0))[0];
+    for (const Term& other : form)
+      if (of.rows.empty() && is_multiple(other) && numbers_.same(of.factors[0].value, other.factors[0].value))
+        return Extreme{term.rows[0].value, other.factors[0].value, of.coefficient};
+  }
+  return std::nullopt;
 }
 
 LinearForm LinearSplitter::shift(LinearForm form) {
@@ -374,6 +430,13 @@ Value* LinearSplitter::monomial(const Term& term, DType dtype) {
   for (const Term::Row& row : term.rows)
     for (int i = 0; i < -row.power; ++i) result = emit_.div(result, row.value);
   return emit_.scale(result, coefficient);
+}
+
+Value* LinearSplitter::times_rows(Value* sum, const Term& term) {
+  llvm::SmallVector<Value*, 4> above = {sum}, below;
+  for (const Term::Row& row : term.rows)
+    (row.power > 0 ? above : below).append(std::abs(row.power), row.value);
+  return emit_.scale(quotient(above, below, sum->type), term.coefficient);
 }
 
 Value* LinearSplitter::rows(llvm::ArrayRef<Term> terms, DType dtype) {

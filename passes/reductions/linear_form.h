@@ -51,8 +51,20 @@ class LinearSplitter {
   /// (x - x0) - (s - x0), whose parts are as small as their difference.
   LinearForm shift(LinearForm form);
 
+  /// A row value that is made of the largest or smallest `factor` * `element`, where multiples of both are
+  /// terms of the form.
+  struct Extreme {
+    Value *row, *element;
+    double factor;
+  };
+  std::optional<Extreme> extreme_of(const LinearForm& form);
+
   // ---- back to values
   Value* product(llvm::ArrayRef<LinearTerm::Factor> factors, DType dtype);
+  /// sum * coefficient * rows. Multiplies and divides by turns: 1 / s^2 may be 0 where sum / s^2 is not.
+  Value* times_rows(Value* sum, const LinearTerm& term);
+  /// Whether the term is a number times one row value that is an element of the row, or a sample of it.
+  static bool is_element(const LinearTerm& term);
   /// The sum of coefficient * rows over the terms, those that are exact elements first; nothing when it is
   /// plain 1.
   Value* rows(llvm::ArrayRef<LinearTerm> terms, DType dtype);
@@ -69,7 +81,9 @@ class LinearSplitter {
   std::optional<LinearForm> cross(const LinearForm& a, const LinearForm& b);
   std::optional<LinearForm> cross_varying(const LinearForm& a, const LinearForm& b);
   LinearForm with_joined_samples(LinearForm form);
-  bool stands_alone(const LinearTerm& term);
+  /// A number times one value, which varies.
+  static bool is_multiple(const LinearTerm& term);
+  static bool stands_alone(const LinearTerm& term);
   Value* quotient(llvm::ArrayRef<Value*> above, llvm::ArrayRef<Value*> below, const Type& type);
   Value* monomial(const LinearTerm& term, DType dtype);
 

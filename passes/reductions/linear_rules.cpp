@@ -1,4 +1,5 @@
 // Rules that take sums over a row apart: what waits for another sum becomes a multiple of sums that do not.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <set>
@@ -6,6 +7,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "passes/reductions/reduction_rules.h"
+#include "passes/reductions/row_ranges.h"
 
 namespace smelt {
 namespace {
@@ -125,23 +127,103 @@ class SumOfForm {
         space_(row_space(node)),
         dtype_(node.result()->dtype()) {}
 
-  Value* build(const LinearForm& form) {
-    Value* total = nullptr;
-    for (const auto& group : group_by_factors(form, context_.numbers))
-      if (Value* part = sum_of_group(group)) total = total ? context_.emit.add(total, part) : part;
-    return total ? total : context_.emit.splat(0, node_.result()->type);
+  /// The sum of the form. In x - m, where m is made of the largest or smallest x, x is summed with a shift
+  /// and without, and the sum of the one that is nearer to m is taken: the sample is far from m where it
+  /// holds masks such as -1e9, and 0 is where the row has a common offset.
+  Value* of(const LinearForm& form) {
+    Value* shifted = build(splitter_.shift(form));
+    const auto extreme = splitter_.extreme_of(form);
+    if (!extreme) return shifted;
+    RowEmitter& emit = context_.emit;
+    Value* sample = emit.scale(emit.shift(extreme->element, space_), extreme->factor);
+    const auto size = [&](Value* value) { return emit.pointwise(ScalarOp::abs, {value}); };
+    Value* nearer = emit.pointwise(ScalarOp::lt, {size(emit.sub(extreme->row, sample)), size(extreme->row)});
+    return emit.pointwise(ScalarOp::select, {nearer, shifted, build(form)});
   }
+
   bool squares() const { return squares_; }
 
  private:
+  Value* build(const LinearForm& form) {
+    auto groups = group_by_factors(form, context_.numbers);
+    is_alone_ = groups.size() == 1;
+    std::ranges::stable_partition(groups,
+                                  [](const auto& group) { return !counts_elements(group[0].factors); });
+    Value* total = nullptr;
+    for (const auto& group : groups)
+      if (counts_elements(group[0].factors))
+        total = with_counted(total, group);
+      else if (Value* part = sum_of_group(group))
+        total = total ? context_.emit.add(total, part) : part;
+    return total ? total : context_.emit.splat(0, node_.result()->type);
+  }
   Value* sum_of_group(llvm::ArrayRef<LinearTerm> group) {
+    RowEmitter& emit = context_.emit;
     const auto& factors = group[0].factors;
-    Value* rows = splitter_.rows(group, dtype_);
-    if (factors.empty()) return context_.emit.times_count(rows, space_);
+    if (factors.empty()) return emit.times_count(splitter_.rows(group, dtype_), space_);
     Value* sum = sum_of_factors(factors);
     if (!sum) return nullptr;
-    if (auto coefficient = splat(rows)) return context_.emit.scale(sum, *coefficient);
-    return context_.emit.mul(sum, rows);
+    Value* rows = splitter_.rows(group, dtype_);
+    if (auto coefficient = splat(rows)) return emit.scale(sum, *coefficient);
+    const bool by_turns = group.size() == 1 && group[0].rows.size() > 1;
+    Value* product = by_turns ? splitter_.times_rows(sum, group[0]) : emit.mul(sum, rows);
+    if (is_never_infinite(rows)) return product;
+    const auto conditions = conditions_of(factors);
+    if (!conditions.empty())
+      return unless_none(emit.sum(splitter_.product(conditions, dtype_), space_), product);
+    return is_alone_ && factors[0].kind != Kind::square ? with_infinite(rows, factors, product) : product;
+  }
+
+  /// The sum of elements times an infinite row value is NaN where the elements have both signs, or one is 0.
+  Value* with_infinite(Value* rows, llvm::ArrayRef<LinearTerm::Factor> factors, Value* product) {
+    RowEmitter& emit = context_.emit;
+    Value* elements = splitter_.product(factors, dtype_);
+    Value* least = emit.reduce(ReduceOp::min, elements, space_)->result();
+    Value* most = emit.reduce(ReduceOp::max, elements, space_)->result();
+    Value* ends = emit.add(emit.mul(least, rows), emit.mul(most, rows));
+    Value* infinity = emit.splat(std::numeric_limits<double>::infinity(), rows->type);
+    Value* infinite = emit.pointwise(ScalarOp::eq, {emit.pointwise(ScalarOp::abs, {rows}), infinity});
+    return emit.pointwise(ScalarOp::select, {infinite, ends, product});
+  }
+
+  static bool is_condition(const LinearTerm::Factor& factor) {
+    return factor.kind == Kind::when || factor.kind == Kind::unless;
+  }
+
+  static llvm::SmallVector<LinearTerm::Factor, 2> conditions_of(llvm::ArrayRef<LinearTerm::Factor> factors) {
+    llvm::SmallVector<LinearTerm::Factor, 2> conditions;
+    llvm::copy_if(factors, std::back_inserter(conditions), is_condition);
+    return conditions;
+  }
+
+  /// The product, or 0 where no element of the row meets the conditions: a row value may be infinite there.
+  Value* unless_none(Value* count, Value* product) {
+    RowEmitter& emit = context_.emit;
+    Value* zero = emit.splat(0, count->type);
+    return emit.pointwise(ScalarOp::select, {emit.pointwise(ScalarOp::eq, {count, zero}), zero, product});
+  }
+
+  /// total + count * row for each term's row value, those that are elements first: of one element x - m - log
+  /// s, x - m is exact.
+  Value* with_counted(Value* total, std::vector<LinearTerm> group) {
+    std::ranges::stable_partition(group,
+                                  [](const LinearTerm& term) { return LinearSplitter::is_element(term); });
+    for (const LinearTerm& term : group) {
+      Value* part = counted(sum_of_factors(term.factors), term);
+      total = total ? context_.emit.add(total, part) : part;
+    }
+    return total;
+  }
+
+  Value* counted(Value* count, const LinearTerm& term) {
+    Value* row = splitter_.rows({term}, dtype_);
+    if (auto coefficient = splat(row)) return context_.emit.scale(count, *coefficient);
+    return unless_none(count, context_.emit.mul(count, row));
+  }
+
+  /// Whether the sum of the factors is the number of elements that meet conditions.
+  static bool counts_elements(llvm::ArrayRef<LinearTerm::Factor> factors) {
+    return !factors.empty() && llvm::all_of(factors, is_condition);
   }
 
   /// Null: zero.
@@ -176,6 +258,7 @@ class SumOfForm {
   RowSpace space_;
   DType dtype_;
   bool squares_ = false;
+  bool is_alone_ = false;  // whether the form is one product: other terms may be infinite along with it
 };
 
 }  // namespace
@@ -192,7 +275,7 @@ bool split_linear(ReductionContext& context, Node& node) {
   // A sum that waits for nothing gives up its row factors at most.
   if (!form || (place.level == 0 && (form->size() != 1 || form->front().rows.empty()))) return false;
   SumOfForm sum(context, splitter, node);
-  Value* total = sum.build(splitter.shift(*form));
+  Value* total = sum.of(*form);
   if (non_negative(node.operand(0)) && !non_negative(total))
     total = context.emit.pointwise(ScalarOp::max, {total, context.emit.splat(0, total->type)});
   context.record(sum.squares() ? ReductionRule::centred_squares : ReductionRule::linear, node);

@@ -83,23 +83,49 @@ void ReductionContext::record(ReductionRule rule, const Node& node) {
 
 namespace {
 
-/// The row values that the value is made of within its kernel.
-std::vector<Value*> rows_below(RowEmitter& emit, Value* value, const RowSpace& space) {
-  std::vector<Value*> found, work = {value};
-  llvm::SmallPtrSet<const Node*, 16> seen;
+bool is_sum(const Node& node) { return node.is(ScalarOp::add) || node.is(ScalarOp::sub); }
+
+bool is_linear(const Node& node) {
+  return is_sum(node) || node.is(ScalarOp::neg) || node.is(ScalarOp::mul) || node.is(ScalarOp::div);
+}
+
+/// The values that a sum of products is made of within its kernel.
+struct Factors {
+  std::vector<Value*> rows;    // of the row's shape
+  std::vector<Value*> varied;  // along the row
+};
+
+Factors factors_below(RowEmitter& emit, Value* value, const RowSpace& space) {
+  Factors found;
+  std::vector<Value*> work = {value};
+  llvm::SmallPtrSet<const Value*, 16> seen;
   while (!work.empty()) {
-    Node* node = work.back()->node();
+    Value* next = skip_identity(work.back());
     work.pop_back();
-    if (!seen.insert(node).second || is_barrier(*node) || node->is(Op::reduce)) continue;
-    if (!row_broadcast(node->result(), space))
-      llvm::append_range(work, node->operands());
-    else if (node->result()->dtype() == value->dtype())
-      found.push_back(emit.row_value(node, space));
+    if (!seen.insert(next).second || splat(next) || next->dtype() != value->dtype()) continue;
+    if (Node* row = row_broadcast(next, space))
+      found.rows.push_back(emit.row_value(row, space));
+    else if (is_linear(*next->node()))
+      llvm::append_range(work, next->node()->operands());
+    else
+      found.varied.push_back(next);
   }
   return found;
 }
 
-bool is_sum(const Node& node) { return node.is(ScalarOp::add) || node.is(ScalarOp::sub); }
+/// Whether the row value is not finite where an element of `varied` is not: a sum of such elements and of
+/// other terms, times numbers. The sum of exponentials stands for each of them.
+bool covers(ValueNumbers& numbers, Value* row, Value* varied, int depth) {
+  const Node& node = *row->node();
+  if (depth == 0) return false;
+  if (node.is(ReduceOp::add)) return numbers.same(node.operand(0), varied);
+  if (node.is(ReduceOp::max_sumexp)) return row->index() == 1 && varied->node()->is(ScalarOp::exp);
+  if (is_sum(node) || node.is(ScalarOp::neg))
+    return llvm::any_of(node.operands(),
+                        [&](Value* operand) { return covers(numbers, operand, varied, depth - 1); });
+  const bool scales = (node.is(ScalarOp::mul) || node.is(ScalarOp::div)) && splat(node.operand(1));
+  return scales && covers(numbers, node.operand(0), varied, depth - 1);
+}
 
 /// Nodes whose result is zero where an operand is, but for the other terms of a sum.
 bool passes_zero(const Node& node) {
@@ -128,12 +154,19 @@ bool is_read_alone(const Graph& graph, Value* value, const RowSpace& space) {
 
 Value* ReductionContext::cancelled(const Node& node, Value* summed, const RowSpace& space) {
   if (!in_forward(node) && !is_read_alone(graph, node.result(), space)) return nullptr;
-  Value* total = nullptr;
-  for (Value* row : rows_below(emit, summed, space)) {
-    Value* zero = emit.mul(row, emit.splat(0, row->type));
-    total = total ? emit.add(total, zero) : zero;
-  }
-  return total;
+  const Factors factors = factors_below(emit, summed, space);
+  Value *total = nullptr, *elements = nullptr;
+  const auto add_zero_of = [&](Value* value, Value*& to) {
+    Value* zero = emit.mul(value, emit.splat(0, value->type));
+    to = to ? emit.add(to, zero) : zero;
+  };
+  for (Value* row : factors.rows) add_zero_of(row, total);
+  for (Value* varied : factors.varied)
+    if (llvm::none_of(factors.rows, [&](Value* row) { return covers(numbers, row, varied, 8); }))
+      add_zero_of(varied, elements);
+  if (!elements) return total;
+  Value* sum = emit.sum(elements, space);
+  return total ? emit.add(total, sum) : sum;
 }
 
 ReductionContext::Analyses& ReductionContext::analyses(const RowSpace& space) {

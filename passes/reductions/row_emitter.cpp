@@ -7,10 +7,6 @@
 namespace smelt {
 namespace {
 
-// Below it an element is taken for a mask (-1e4, -1e9, -inf), whose subtraction would cost the other
-// elements' digits.
-constexpr double kLowestShift = -4096;
-
 Type pointwise_type(ScalarOp op, llvm::ArrayRef<Value*> operands) {
   if (info(op).flag) return {DType::boolean, operands[0]->shape()};
   return operands.back()->type;
@@ -119,11 +115,6 @@ Value* RowEmitter::over_count(Value* row, const RowSpace& space) {
 Value* RowEmitter::sample(Value* value, const RowSpace& space) {
   const bool long_enough = has_pivot(value->shape(), space.axes);
   return reduce(long_enough ? ReduceOp::pivot : ReduceOp::first, value, space)->result();
-}
-
-Value* RowEmitter::shift(Value* sample) {
-  Value* usable = pointwise(ScalarOp::ge, {sample, splat(kLowestShift, sample->type)});
-  return pointwise(ScalarOp::select, {usable, sample, splat(0, sample->type)});
 }
 
 Value* RowEmitter::if_finite(Value* sample) {

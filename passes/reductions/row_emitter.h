@@ -42,10 +42,10 @@ class RowEmitter {
   /// An estimate of the row that is known before the loop over it: the mean of a few elements, since a single
   /// one may be far from the mean of all, or the first alone where rows may be shorter.
   Value* sample(Value* value, const RowSpace& space);
-  /// The shift of a row: its sample, or 0 where the sample is so low that it can only be a mask. Subtracting
-  /// it from a row and from the row's statistics keeps the digits that a common offset would cost.
-  Value* shift(Value* value, const RowSpace& space) { return shift(sample(value, space)); }
-  Value* shift(Value* sample);
+  /// The shift of a row: its sample, or 0 where that is infinite or NaN. Subtracting it from a row and from
+  /// the row's statistics keeps the digits that a common offset would cost. The sample is between the row's
+  /// smallest and largest elements, and so the rounding is below that of the row's largest difference.
+  Value* shift(Value* value, const RowSpace& space) { return if_finite(sample(value, space)); }
   /// The sample, or 0 where it is infinite or NaN.
   Value* if_finite(Value* sample);
   /// value - shift(value).

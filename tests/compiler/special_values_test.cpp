@@ -161,6 +161,140 @@ graph @g(%x: f32[B,T], %r: f32[B]) {
   }
 }
 
+/// Elements are infinite where the row's mean square, whose root they are divided by, is: 0 times them is
+/// NaN.
+TEST(SpecialValues, DifferencesThatCancelAreNaNWhereElementsAre) {
+  auto module = parse_module(R"(symbols B <= 8, T <= 800
+graph @g(%x: f32[B,T], %w: f32[T]) {
+  %y = rms_norm %x, %w {eps = 0.001} : f32[B,T]
+  %d = sub %y, %y : f32[B,T]
+  %z = rms_norm %d, %w {eps = 0.001} : f32[B,T]
+  %s = reduce add %d {axes = [1]} : f32[B]
+  return z = %z, s = %s
+})");
+  for (int64_t length : {3, 64, 700}) {
+    const testing::CpuCase c{.symbols = {{"B", 4}, {"T", length}}};
+    Tensors inputs = testing::random_inputs(*module->graphs[0], 5, c.symbols, 4);
+    std::vector<double>& x = inputs.at("x").data;
+    x[0] = -INFINITY, x[length + 1] = NAN, x[2 * length + 2] = 1e18;
+    expect_none(differences_at(*module, c, inputs, {}), *module);
+  }
+}
+
+/// A factor that is constant along the row leaves a sum only where infinities of both signs cannot come of
+/// it.
+TEST(SpecialValues, FactorsOfSumsMayBeZeroOrInfinite) {
+  const auto module = parse_module(R"(symbols B <= 8, T <= 800
+graph @g(%x: f32[B,T], %y: f32[B,T], %r: f32[B]) {
+  %rs = broadcast %r {axes = [0]} : f32[B,T]
+  %q = div %x, %rs : f32[B,T]
+  %quotients = reduce add %q {axes = [1]} : f32[B]
+  %p = mul %x, %rs : f32[B,T]
+  %products = reduce add %p {axes = [1]} : f32[B]
+  %s = reduce add %y {axes = [1]} : f32[B]
+  %ss = broadcast %s {axes = [0]} : f32[B,T]
+  %u = mul %x, %ss : f32[B,T]
+  %scaled = reduce add %u {axes = [1]} : f32[B]
+  %v = div %x, %ss : f32[B,T]
+  %shares = reduce add %v {axes = [1]} : f32[B]
+  return quotients = %quotients, products = %products, scaled = %scaled, shares = %shares
+})");
+  for (int64_t length : {3, 64, 700}) {
+    const testing::CpuCase c{.symbols = {{"B", 5}, {"T", length}}};
+    Tensors inputs = testing::random_inputs(*module->graphs[0], 5, c.symbols, 4);
+    inputs.at("r").data = {0, INFINITY, -0.0, 2, NAN};
+    std::fill_n(inputs.at("x").data.begin(), length, 1);
+    std::vector<double>& y = inputs.at("y").data;
+    y[0] = INFINITY, y[length] = -INFINITY, y[2 * length] = NAN;
+    std::fill_n(y.begin() + 3 * length, length, 0);
+    expect_none(differences_at(*module, c, inputs, {}), *module);
+  }
+}
+
+/// 1 / s^2 is 0 in float32 where x / s^2 is not.
+TEST(SpecialValues, LargeSumsDivideTwice) {
+  const auto module = parse_module(R"(symbols B <= 8, T <= 800
+graph @g(%x: f32[B,T]) {
+  %s = reduce add %x {axes = [1]} : f32[B]
+  %ss = broadcast %s {axes = [0]} : f32[B,T]
+  %p = div %x, %ss : f32[B,T]
+  %q = div %p, %ss : f32[B,T]
+  %t = reduce add %q {axes = [1]} : f32[B]
+  return t = %t
+})");
+  for (int64_t length : {3, 64, 700}) {
+    const testing::CpuCase c{.symbols = {{"B", 2}, {"T", length}}};
+    Tensors inputs = testing::random_inputs(*module->graphs[0], 5, c.symbols, 4);
+    std::vector<double>& x = inputs.at("x").data;
+    std::fill_n(x.begin(), length, 1), x[0] = 1e30;
+    std::fill_n(x.begin() + length, length, 0.5);
+    expect_none(differences_at(*module, c, inputs, {}), *module);
+  }
+}
+
+/// A row value that no element of the row is multiplied by may be infinite.
+TEST(SpecialValues, UnselectedRowValuesMayBeInfinite) {
+  const auto module = parse_module(R"(symbols B <= 8, T <= 800
+graph @g(%x: f32[B,T], %y: f32[B,T], %k: i32[B]) {
+  %s = reduce add %x {axes = [1]} : f32[B]
+  %ss = broadcast %s {axes = [0]} : f32[B,T]
+  %zero = constant {value = 0.0} : f32[B,T]
+  %some = gt %y, %zero : bool[B,T]
+  %c = select %some, %ss, %y : f32[B,T]
+  %products = mul %ss, %y : f32[B,T]
+  %d = select %some, %products, %zero : f32[B,T]
+  %place = iota {axis = 1} : i32[B,T]
+  %ks = broadcast %k {axes = [0]} : i32[B,T]
+  %hit = eq %place, %ks : bool[B,T]
+  %e = select %hit, %c, %zero : f32[B,T]
+  %f = select %hit, %d, %zero : f32[B,T]
+  %first = reduce add %c {axes = [1]} : f32[B]
+  %second = reduce add %d {axes = [1]} : f32[B]
+  %third = reduce add %e {axes = [1]} : f32[B]
+  %fourth = reduce add %f {axes = [1]} : f32[B]
+  return first = %first, second = %second, third = %third, fourth = %fourth
+})");
+  for (int64_t length : {3, 64, 700}) {
+    const testing::CpuCase c{.symbols = {{"B", 4}, {"T", length}}};
+    Tensors inputs = testing::random_inputs(*module->graphs[0], 5, c.symbols, 4);
+    inputs.at("k").data = {1, 0, -100, 1};
+    std::vector<double>&x = inputs.at("x").data, &y = inputs.at("y").data;
+    for (int64_t row : {0, 1, 2}) x[row * length] = INFINITY;
+    std::fill_n(y.begin(), length, -1);
+    y[length] = -2, y[length + 1] = 3;
+    std::fill_n(y.begin() + 2 * length, length, -1);
+    expect_none(differences_at(*module, c, inputs, {}), *module);
+  }
+}
+
+/// Losses of smoothed labels, and sums of log-probabilities, at rows with common offsets, masks and
+/// infinities.
+TEST(SpecialValues, SumsBelowTheLargestScore) {
+  const auto module = parse_module(R"(symbols B <= 16
+graph @g(%x: f32[B,200], %t: f32[B,200], %k: i32[B]) {
+  %n = neg %x : f32[B,200]
+  %up = cross_entropy %x, %k {label_smoothing = 0.1, ignore_index = -100} : f32[B]
+  %down = cross_entropy %n, %k {label_smoothing = 0.1, ignore_index = -100} : f32[B]
+  %l = log_softmax %x : f32[B,200]
+  %sum = reduce add %l {axes = [1]} : f32[B]
+  %w = mul %l, %t : f32[B,200]
+  %weighted = reduce add %w {axes = [1]} : f32[B]
+  return up = %up, down = %down, sum = %sum, weighted = %weighted
+})");
+  const std::vector<double> offsets = {0, 1e4, -1e4, 1e7, -1e7, 0, 0, 0, 0, 0, 0};
+  const std::vector<double> masks = {1, 1, 1, 1, 1, -1e9, 1e9, -1e4, INFINITY, -INFINITY, NAN};
+  const testing::CpuCase c{.symbols = {{"B", static_cast<int64_t>(masks.size())}}};
+  Tensors inputs = testing::random_inputs(*module->graphs[0], 5, c.symbols, 4);
+  std::vector<double>&x = inputs.at("x").data, &t = inputs.at("t").data;
+  for (size_t row = 0; row < masks.size(); ++row) {
+    for (size_t i = 0; i < 200; ++i) x[200 * row + i] += offsets[row];
+    if (masks[row] == 1) continue;
+    std::fill_n(x.begin() + static_cast<std::ptrdiff_t>(200 * row), 4, masks[row]);
+    std::fill_n(t.begin() + static_cast<std::ptrdiff_t>(200 * row), 4, 0);
+  }
+  expect_none(differences_at(*module, c, inputs, {}), *module);
+}
+
 /// A row without elements has nothing that it could be shifted by.
 TEST(SpecialValues, RowsMayBeEmpty) {
   const auto module = parse_module(R"(symbols T <= 8

@@ -8,6 +8,7 @@ import smelt
 import smelt.torch
 import torch
 import torch.nn.functional as F
+from smelt.torch.backend import smelt_backend
 from torch import nn
 
 INF, NAN = math.inf, math.nan
@@ -186,6 +187,48 @@ SHIFTS = [(shift, {}) for shift in (0.0, 300.0, 3000.0, 1e7, -1e7)] + [(3000.0, 
 def test_logits_with_a_common_part_keep_their_digits(shift, kind):
     for found, expected in zip(*log_of_softmax(shift, **kind)):
         assert float((found - expected).abs().max()) <= 1e-5 + 3e-7 * float(expected.abs().max())
+
+
+def masked(masks):
+    """Rows of eight logits whose first four elements are a mask, or that have one at a place of its own."""
+    torch.manual_seed(0)
+    rows = torch.randn(9 * len(masks), 8)
+    for i, mask in enumerate(masks):
+        rows[9 * i, :4] = mask
+        for place in range(8):
+            rows[9 * i + 1 + place, place] = mask
+    return rows
+
+
+LOGITS = {
+    "offsets": torch.cat([torch.arange(8.0).cos() * 3 + shift for shift in (1e4, -1e4, 1e5, -1e5, 1e7, -1e7)]).reshape(6, 8),
+    "masks": masked((-1e4, 1e4, -1e9, 1e9, -1e30, 1e30)),
+    "infinities": torch.cat([masked((INF, -INF, float("nan"))), torch.full((1, 8), -INF), torch.full((1, 8), INF)]),
+}
+
+
+@pytest.mark.parametrize("smoothing", (0.0, 0.1, 1.0))
+@pytest.mark.parametrize("logits", LOGITS.values(), ids=LOGITS)
+def test_cross_entropy_of_large_logits(logits, smoothing):
+    """The loss and the gradient have PyTorch's digits and special values, for targets that count and for ignored ones."""
+
+    def losses(x, y):
+        return F.cross_entropy(x, y, label_smoothing=smoothing, reduction="none")
+
+    def with_gradient(function, x):
+        x = x.clone().requires_grad_()
+        loss = function(x, targets)
+        loss.sum().backward()
+        return loss.detach().double(), x.grad.double()
+
+    logits, targets = logits.repeat_interleave(3, 0), torch.tensor([0, 5, -100]).repeat(len(logits))
+    exact, eager = with_gradient(losses, logits.double()), with_gradient(losses, logits)
+    found = with_gradient(torch.compile(losses, backend=smelt_backend, dynamic=False), logits)
+    for ours, theirs, value in zip(found, eager, exact):
+        assert torch.equal(ours.isfinite(), theirs.isfinite()) and torch.equal(ours.isnan(), theirs.isnan())
+        usual = value.isfinite()
+        error, error_of_eager = (ours - value)[usual].abs(), (theirs - value)[usual].abs()
+        assert (error <= 2 * error_of_eager + 4e-7 * (1 + value[usual].abs())).all()
 
 
 def test_logits_with_a_common_part_have_the_same_gradient():
