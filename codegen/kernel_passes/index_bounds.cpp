@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "llvm/ADT/STLExtras.h"
 #include "runtime/error.h"
@@ -27,6 +28,30 @@ bool has_small_indices(const Kernel& kernel, const Access& access, const Symbols
   return !table.is_zero() && bound_or_large(table, symbols) < kLargestIndex;
 }
 
+std::optional<int64_t> lower_bound(const Dim& dim, const Symbols& symbols);
+
+std::optional<int64_t> lower_bound(const Atom& atom, const Symbols& symbols) {
+  if (!atom.inner) return symbols.lower(atom.name);
+  const std::optional<int64_t> inner = lower_bound(*atom.inner, symbols);
+  if (!inner || *inner < 0) return std::nullopt;
+  return (*inner + atom.divisor - 1) / atom.divisor;
+}
+
+/// A number that the sum of terms is never below; nothing where sizes are subtracted or may be negative.
+std::optional<int64_t> lower_bound(const Dim& dim, const Symbols& symbols) {
+  int64_t sum = 0;
+  for (const Dim::Term& term : dim.terms()) {
+    int64_t product = term.coefficient;
+    for (const Atom& atom : term.atoms) {
+      const std::optional<int64_t> least = lower_bound(atom, symbols);
+      if (!least || *least < 0 || term.coefficient < 0) return std::nullopt;
+      product *= *least;
+    }
+    sum += product;
+  }
+  return sum;
+}
+
 }  // namespace
 
 int64_t bound_or_large(const Dim& dim, const Symbols& symbols) {
@@ -37,9 +62,9 @@ int64_t bound_or_large(const Dim& dim, const Symbols& symbols) {
   }
 }
 
-bool is_at_least_one(const Dim& dim) {
-  if (const auto constant = dim.constant()) return *constant >= 1;
-  return llvm::all_of(dim.terms(), [](const Dim::Term& term) { return term.coefficient > 0; });
+bool is_at_least_one(const Dim& dim, const Symbols& symbols) {
+  const std::optional<int64_t> least = lower_bound(dim, symbols);
+  return least && *least >= 1;
 }
 
 bool has_32_bit_indices(const Kernel& kernel, const Symbols& symbols) {

@@ -9,8 +9,8 @@ namespace smelt {
 /// The largest value at the symbols' bounds, or 2^40 where there is none.
 int64_t bound_or_large(const Dim& dim, const Symbols& symbols);
 
-/// Never 0: symbols are at least 1. False where that is not plain to see.
-bool is_at_least_one(const Dim& dim);
+/// Never 0, at any sizes that the symbols' bounds allow. False where that is not plain to see.
+bool is_at_least_one(const Dim& dim, const Symbols& symbols);
 
 /// All numbers that indices are made of stay below 2^30, computed ones by their table's elements.
 bool has_32_bit_indices(const Kernel& kernel, const Symbols& symbols);

@@ -117,7 +117,7 @@ class TailAttacher {
       for (const TailPart& part : both->tail) pointers += part.kernel.params.size();
     const auto threads = static_cast<unsigned>(kernel.schedule.threads);
     return !kernel.has_template() && kernel.copies == 1 && kernel.tail.empty() &&
-           (kernel.schedule.splits > 0 || is_at_least_one(kernel.range())) &&
+           (kernel.schedule.splits > 0 || is_at_least_one(kernel.range(), program_.symbols)) &&
            (threads % 32 == 0 || (threads < 32 && std::has_single_bit(threads))) &&
            host.tail.size() + guest.tail.size() < kLongestTail && pointers <= kMostPointersOfTails;
   }

@@ -1,6 +1,7 @@
 #include "codegen/launches/gemm_body_kernel.h"
 
 #include <algorithm>
+#include <array>
 
 #include "codegen/kernel_passes/index_bounds.h"
 #include "codegen/launches/result_reader.h"
@@ -47,8 +48,9 @@ std::optional<GemmKernel::Operand> operand_of(const BufferRef& base, const Dim& 
 }
 
 /// The copy engine takes no matrix without elements, and consumers wait for at least one of its copies.
-bool has_extents(const Product& product) {
-  return is_at_least_one(product.m) && is_at_least_one(product.n) && is_at_least_one(product.k);
+bool has_extents(const Product& product, const Symbols& symbols) {
+  return llvm::all_of(std::array{product.m, product.n, product.k},
+                      [&](const Dim& extent) { return is_at_least_one(extent, symbols); });
 }
 
 /// A row of partial sums for each row of tiles.
@@ -74,8 +76,8 @@ bool takes_sums(const Program& program, const Kernel& kernel, const Product& pro
 std::optional<GemmBody> body_of(const Program& program, const Product& product, const GemmStep& gemm,
                                 const KernelStep& reader, const GemmTiles& tiles, bool kept, int64_t splits) {
   ResultReader body(program, reader, {gemm.c.base, product.m, product.n, product.pitch, gemm.dtype});
-  if (!body.has_form(false) || !has_extents(product) || !body.walks_result() || !body.hand_result() ||
-      !takes_sums(program, body.kernel, product, tiles, splits))
+  if (!body.has_form(false) || !has_extents(product, program.symbols) || !body.walks_result() ||
+      !body.hand_result() || !takes_sums(program, body.kernel, product, tiles, splits))
     return std::nullopt;
   if (kept) body.store_result();
   body.drop_result();

@@ -129,9 +129,9 @@ TEST(AttachTails, PhasesStayApart) {
 
 /// A kernel that may have no blocks at all cannot go on with anything.
 TEST(AttachTails, AHostHasABlock) {
-  for (const char* extent : {"64 - T", "T"}) {
+  for (const char* extent : {"64 - T", "ceil_div(T - 1, 64)", "L", "T"}) {
     Program program = scalars(4);
-    program.symbols.bound({"T"}, 64);
+    program.symbols.bound({"T"}, 64), program.symbols.bound({"L"}, 64, 0);
     program.kernels[4].axes[0] = {AxisKind::parallel, "r0", Dim::parse(extent)};
     launch(program, 4, {0}, 1), launch(program, 2, {1}, 2);
     EXPECT_EQ(attach_tails(program), extent == std::string("T"));
