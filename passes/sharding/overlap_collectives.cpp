@@ -9,8 +9,9 @@
 namespace smelt {
 namespace {
 
-/// Of all that is put together, one part in so many is ahead of its readers.
-constexpr int64_t kShareAhead = 16;
+/// Of all that is put together, one part in so many at most is ahead of its readers; of all operands of sums,
+/// one in so many is a group.
+constexpr int64_t kShare = 16;
 
 class Overlap {
  public:
@@ -18,7 +19,7 @@ class Overlap {
       : program_(program), entry_(entry), options_(options), units_(take_units(program, entry)) {}
 
   void run() {
-    ahead_ = std::min(options_.bytes_ahead, bytes_put_together() / kShareAhead);
+    limit();
     for (size_t i = 0; i < units_.size(); ++i)
       if (units_[i].collective()) move(i, earliest(i));
     note_waits();
@@ -52,12 +53,15 @@ class Overlap {
     return 0;
   }
 
-  int64_t bytes_put_together() {
-    int64_t all = 0;
-    for (StepUnit& unit : units_)
-      if (const CollectiveStep* step = unit.collective(); step && step->writes_parts())
-        all += bytes(*step, step->to_elements());
-    return all;
+  void limit() {
+    int64_t together = 0, taken = 0;
+    for (StepUnit& unit : units_) {
+      const CollectiveStep* step = unit.collective();
+      if (step && step->writes_parts()) together += bytes(*step, step->to_elements());
+      taken += bytes_taken(unit);
+    }
+    ahead_ = std::min(options_.bytes_ahead, together / kShare);
+    group_ = std::min(options_.bytes_taken, taken / kShare);
   }
 
   /// At the bounds.
@@ -102,7 +106,7 @@ class Overlap {
     for (size_t i = 0; i < units_.size(); ++i) {
       const int64_t own = bytes_taken(units_[i]);
       if (own == 0) continue;
-      if (bytes >= options_.bytes_taken) {
+      if (bytes >= group_) {
         for (const size_t before : group_before) result[before] = i;
         group_before = std::exchange(group, {}), bytes = 0;
       }
@@ -123,7 +127,7 @@ class Overlap {
   PlanEntry& entry_;
   const OverlapCollectivesOptions& options_;
   std::vector<StepUnit> units_;
-  int64_t ahead_ = 0;  // bytes of what is put together before it is read
+  int64_t ahead_ = 0, group_ = 0;  // bytes, of what is put together before it is read and of operands of sums
 };
 
 }  // namespace

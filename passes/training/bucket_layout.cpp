@@ -13,7 +13,7 @@ constexpr int64_t kShortRow = 64, kLongRow = 4096, kLongPart = 1 << 20;
 constexpr int64_t kPadding = 32;
 /// What an element of padding weighs, which each state has, and one of the largest size for each bucket,
 /// which is a collective more, where one of a stretch weighs 1.
-constexpr double kPaddingWeight = 4, kBucketWeight = 0.5;
+constexpr double kPaddingWeight = 16, kBucketWeight = 0.5;
 /// Sizes that are tried, at most, and the smallest beside the largest.
 constexpr int64_t kSizes = 1024;
 constexpr double kSmallest = 0.75;

@@ -322,9 +322,9 @@ int layers_before_wait(int layers, int64_t bytes_taken) {
 }
 
 TEST(ProgramCollectives, OperandsOfSumsAreFreedGroupByGroup) {
-  EXPECT_EQ(layers_before_wait(12, 64), 2);
-  EXPECT_EQ(layers_before_wait(12, 2 * 64), 4);
-  EXPECT_EQ(layers_before_wait(12, int64_t{1} << 30), 11) << "all of them are one group";
+  EXPECT_EQ(layers_before_wait(64, 64), 2);
+  EXPECT_EQ(layers_before_wait(64, 2 * 64), 4);
+  EXPECT_EQ(layers_before_wait(64, int64_t{1} << 30), 8) << "a sixteenth of all are a group";
 }
 
 TEST(ProgramCollectives, GathersAreOneAhead) { EXPECT_EQ(order_of_gathers(1), "gguguguu"); }
