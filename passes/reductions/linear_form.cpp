@@ -191,6 +191,31 @@ std::optional<LinearForm> LinearSplitter::split_select(const Node& node) {
   return form;
 }
 
+namespace {
+
+/// Whether the row value is the root of a sum of squares, which overflows where the squares do, or a sum of
+/// exponentials, which are 1 at most.
+bool is_size_of_squares(const Value* row, int depth) {
+  const Node& node = *row->node();
+  if (node.is(ScalarOp::sqrt) || splat(row)) return true;
+  if (node.is(ReduceOp::max_sumexp)) return row->index() == 1;
+  if (depth == 0 || (!node.is(ScalarOp::max) && !node.is(ScalarOp::add) && !node.is(Op::broadcast)))
+    return false;
+  return llvm::all_of(node.operands(), [&](const Value* x) { return is_size_of_squares(x, depth - 1); });
+}
+
+/// Whether varying factors of the form are divided by a row value that may be as large as they are: (x / s)^2
+/// is a number where x^2 is infinite.
+bool is_divided_by_size(const LinearForm& form) {
+  const auto is_size = [](const Term::Row& row) {
+    return row.power < 0 && !is_size_of_squares(row.value, kDeepestRow);
+  };
+  return llvm::any_of(
+      form, [&](const Term& term) { return !term.factors.empty() && llvm::any_of(term.rows, is_size); });
+}
+
+}  // namespace
+
 // (r (u + o))^2 = r^2 (u + o)^2: kept together, because the sum of squares has a form that cannot turn
 // negative.
 std::optional<LinearForm> LinearSplitter::split_square(Value* value) {
@@ -214,6 +239,7 @@ std::optional<LinearForm> LinearSplitter::split_square(Value* value) {
   if (it == centred.end() || centred.size() < 2 || llvm::count_if(centred, varies) != 1) return std::nullopt;
   if (!stands_alone(*it) || !emit_.is_shifted(it->factors[0].value, space_)) return std::nullopt;
   Value* shifted = it->factors[0].value;
+  if (is_divided_by_size(*cross(scale, {*it}))) return std::nullopt;
   const double sign = it->coefficient;
   centred.erase(it);
   for (Term& term : centred) term.coefficient *= sign;
@@ -278,6 +304,12 @@ bool is_one_hot(const LinearForm& form, const RowSpace& space) {
   return (counts(a) && row_broadcast(b, space)) || (counts(b) && row_broadcast(a, space));
 }
 
+bool multiplies(const LinearForm& form) {
+  return llvm::any_of(form, [](const Term& term) {
+    return llvm::any_of(term.factors, [](const Term::Factor& f) { return f.kind == Kind::power; });
+  });
+}
+
 /// (x - m) (z - n) with an infinite x and finite m has the sign of z - n, but x z - x n is NaN where z and n
 /// have one sign. And no sample of x keeps the digits of (x - m) z where z is 0 at masks, which the sample
 /// may be one of.
@@ -285,6 +317,7 @@ std::optional<LinearForm> LinearSplitter::cross_varying(const LinearForm& a, con
   if (mode_ == Mode::plain) return cross(a, b);
   // Weighted squares have no form that stays as precise.
   if (llvm::any_of(a, has_square) || llvm::any_of(b, has_square)) return std::nullopt;
+  if (multiplies(a) && multiplies(b) && (is_divided_by_size(a) || is_divided_by_size(b))) return std::nullopt;
   if (is_one_hot(b, space_)) return cross(a, b);  // of one x, which needs no shift
   if (has_extreme(a) || has_extreme(b)) return std::nullopt;
   return cross(with_joined_samples(shift(a)), with_joined_samples(shift(b)));

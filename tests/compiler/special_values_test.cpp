@@ -232,6 +232,29 @@ graph @g(%x: f32[B,T]) {
   }
 }
 
+/// A norm of x / s has the squares of quotients, where those of x overflow.
+TEST(SpecialValues, QuotientsOfLargeNumbersHaveNorms) {
+  const auto module = parse_module(R"(symbols B <= 8, T <= 800
+graph @g(%x: f32[B,T], %w: f32[T], %v: f32[T]) {
+  %s = reduce add %x {axes = [1]} : f32[B]
+  %half = constant {value = 0.5} : f32[B]
+  %size = abs %s : f32[B]
+  %above = add %size, %half : f32[B]
+  %ss = broadcast %above {axes = [0]} : f32[B,T]
+  %p = div %x, %ss : f32[B,T]
+  %y = layer_norm %p, %w, %v {eps = 0.001} : f32[B,T]
+  %q = mul %p, %p : f32[B,T]
+  %t = reduce add %q {axes = [1]} : f32[B]
+  return y = %y, t = %t
+})");
+  for (int64_t length : {3, 64, 700}) {
+    const testing::CpuCase c{.symbols = {{"B", 2}, {"T", length}}};
+    Tensors inputs = testing::random_inputs(*module->graphs[0], 5, c.symbols, 4);
+    inputs.at("x").data[1] = 1e30;
+    expect_none(differences_at(*module, c, inputs, {}), *module);
+  }
+}
+
 /// A row value that no element of the row is multiplied by may be infinite.
 TEST(SpecialValues, UnselectedRowValuesMayBeInfinite) {
   const auto module = parse_module(R"(symbols B <= 8, T <= 800
