@@ -123,7 +123,7 @@ const Value* FusionKernel::chunked_sum(const Value& value) const {
 void FusionKernel::add_sum(const Value& value, const Value& result) {
   const auto param = static_cast<int>(arguments.size());
   kernel.params.push_back({.name = fmt::format("p{}", param),
-                           .dtype = value.dtype(),
+                           .dtype = partial_type(value),
                            .output = true,
                            .input = false,
                            .partial = true,

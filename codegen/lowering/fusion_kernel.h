@@ -18,6 +18,11 @@ struct FusionStore {
   int param;
 };
 
+/// The type of a sum's parts, which are f32 where the sum is of 16 bits.
+inline DType partial_type(const Value& sum) {
+  return is_float(sum.dtype()) && size_of(sum.dtype()) < size_of(DType::f32) ? DType::f32 : sum.dtype();
+}
+
 /// An output that is a sum over rows, of which the kernel makes one part a chunk.
 struct FusionSum {
   const Value* value;   // the reduce's result in the body; its shape is what a chunk's slice holds

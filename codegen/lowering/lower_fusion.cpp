@@ -54,9 +54,9 @@ std::vector<PartialSum> add_partial_buffers(ProgramBuilder& builder, FusionKerne
   for (const FusionSum& sum : fusion.sums) {
     const Shape& columns = sum.value->shape();
     const int buffer = builder.add_buffer(fusion.fusion().source + " (partial sums)", Role::workspace,
-                                          sum.value->dtype(), element_count(columns) * slices);
+                                          partial_type(*sum.value), element_count(columns) * slices);
     fusion.arguments[sum.param] = {buffer, 0};
-    sums.push_back({buffer, columns, sum.value->dtype(), *sum.result->layout, sum.result->dtype()});
+    sums.push_back({buffer, columns, partial_type(*sum.value), *sum.result->layout, sum.result->dtype()});
   }
   return sums;
 }
