@@ -75,6 +75,7 @@ Bounded apply_bounded(ScalarOp op, const Bounded& a, const Bounded& b, const Bou
                   : bounding::binary([op](double x, double z) { return apply(op, x, z); }, a, b, roundings);
   if (!y.is_nan() && is_undecided(op, a, b)) y.error = kWild;
   if (op == ScalarOp::sin || op == ScalarOp::cos) y.error = wave_error(a, y);
+  if (info(op).flag) y.error = std::min(y.error, 1.0);  // it is 0 or 1
   return y;
 }
 

@@ -63,6 +63,18 @@ Arrays<S> reduce(const Call<S>& call) {
   return results;
 }
 
+/// The sum of integers, which is exact but for the errors of its terms.
+template <typename S>
+S with_errors_of(const S& sum, [[maybe_unused]] const S* row,
+                 [[maybe_unused]] const std::vector<int64_t>& places) {
+  if constexpr (std::is_same_v<S, Bounded>) {
+    double error = 0;
+    for (const int64_t at : places) error += row[at].error;
+    return {sum.value, error};
+  }
+  return sum;
+}
+
 /// Sums of integers wrap around as they do in kernels.
 template <typename S>
 Arrays<S> sum_integers(const Call<S>& call) {
@@ -74,7 +86,8 @@ Arrays<S> sum_integers(const Call<S>& call) {
     uint64_t sum = 0;
     for (const int64_t at : plan.reduced)
       sum += static_cast<uint64_t>(static_cast<int64_t>(math::primal(x.data[plan.kept[i] + at])));
-    result.data[i] = number_of_integer<S>(call.node, wrapped(type, static_cast<int64_t>(sum)));
+    result.data[i] = with_errors_of(number_of_integer<S>(call.node, wrapped(type, static_cast<int64_t>(sum))),
+                                    x.data.data() + plan.kept[i], plan.reduced);
   }
   return {std::move(result)};
 }

@@ -54,6 +54,10 @@ inline std::vector<std::byte> to_bytes(const Tensor& tensor) {
       put(static_cast<float>(tensor.data[i]));
     else if (tensor.dtype == DType::i32)
       put(static_cast<int32_t>(tensor.data[i]));
+    else if (tensor.dtype == DType::i64)
+      put(static_cast<int64_t>(tensor.data[i]));
+    else if (tensor.dtype == DType::i8)
+      put(static_cast<int8_t>(tensor.data[i]));
     else if (tensor.dtype == DType::bf16)
       put(to_bf16(static_cast<float>(tensor.data[i])));
     else if (tensor.dtype == DType::f16)
@@ -74,6 +78,10 @@ inline Tensor to_tensor(const HostTensor& host) {
     std::ranges::transform(host.as<uint16_t>(), std::back_inserter(tensor.data), from_f16);
   else if (host.dtype == DType::i32)
     tensor.data.assign(host.as<int32_t>().begin(), host.as<int32_t>().end());
+  else if (host.dtype == DType::i64)
+    tensor.data.assign(host.as<int64_t>().begin(), host.as<int64_t>().end());
+  else if (host.dtype == DType::i8)
+    tensor.data.assign(host.as<int8_t>().begin(), host.as<int8_t>().end());
   else
     tensor.data.assign(host.as<uint8_t>().begin(), host.as<uint8_t>().end());
   return tensor;

@@ -1,12 +1,13 @@
 // Random graphs (tests/support/edge_graphs.h) compiled and run against the evaluator, many at a time.
 //
 //   graph_differences [--graphs N] [--seed S] [--seconds N] [--target cpu|native|sm_90] [--specials]
-//                     [--plans] [--minimize] [--dump FOLDER]
+//                     [--wide] [--plans] [--minimize] [--dump FOLDER]
 //
 //   --seed S       the first seed; graph i has the seed S + i
 //   --target       "native" runs on this machine's GPU: graph_differences --graphs 5000 --seed 1 --target
 //   native
 //   --specials     inputs also hold NaN, infinities, -0, numbers below the normal ones and large ones
+//   --wide         graphs of WideGraph: integers, flags, 16 bits, sorts, equal indices, attention
 //   --plans        makes the plan, and checks it, without code and without a run: for targets that are not
 //   here
 //   --minimize     prints each failing graph as small as single edits make it
@@ -39,7 +40,7 @@ struct Arguments {
   uint64_t graphs = 1000, seed = 1;
   double seconds = 1e9;
   std::string target = "cpu", folder;
-  bool specials = false, plans = false, minimize = false;
+  bool specials = false, wide = false, plans = false, minimize = false;
 };
 
 /// What the process that runs graphs tells the one that counts.
@@ -70,7 +71,7 @@ class Runner {
 
  private:
   void run_one(uint64_t seed) {
-    testing::EdgeCase made = testing::edge_case(seed);
+    testing::EdgeCase made = testing::edge_case(seed, arguments_.wide);
     made.options.target = arguments_.target, made.options.mode = Mode::infer;
     made.run.specials = arguments_.specials;
     const std::string fault = fault_in(*made.module, made);
@@ -149,8 +150,9 @@ int run(const Arguments& arguments) {
 bool parse(int count, char** values, Arguments& arguments) {
   for (int i = 1; i < count; ++i) {
     const std::string_view name = values[i];
-    const bool flag = name == "--specials" || name == "--plans" || name == "--minimize";
+    const bool flag = name == "--specials" || name == "--wide" || name == "--plans" || name == "--minimize";
     if (name == "--specials") arguments.specials = true;
+    if (name == "--wide") arguments.wide = true;
     if (name == "--plans") arguments.plans = true;
     if (name == "--minimize") arguments.minimize = true;
     if (flag) continue;
@@ -180,7 +182,7 @@ int main(int count, char** values) {
   if (smelt::parse(count, values, arguments)) return smelt::run(arguments);
   std::fputs(
       "usage: graph_differences [--graphs N] [--seed S] [--seconds N] [--target cpu|native|sm_90]\n"
-      "                         [--specials] [--plans] [--minimize] [--dump FOLDER]\n",
+      "                         [--specials] [--wide] [--plans] [--minimize] [--dump FOLDER]\n",
       stderr);
   return 2;
 }

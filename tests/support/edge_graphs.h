@@ -7,6 +7,7 @@
 #include "passes/autodiff/differentiate.h"
 #include "runtime/error.h"
 #include "tests/compiler/cpu_against_evaluator.h"
+#include "tests/support/wide_graph.h"
 
 namespace smelt::testing {
 
@@ -28,7 +29,7 @@ inline SymbolValues edge_sizes(uint64_t seed) {
 }
 
 /// Three graphs of four are forward alone, every other one of these without one optional pass.
-inline EdgeCase edge_case(uint64_t seed) {
+inline EdgeCase edge_case(uint64_t seed, bool wide = false) {
   static constexpr const char* kOptional[] = {
       "simplify",     "rewrite_reductions", "refine_axes",     "merge_gemms", "accumulate_gemms",
       "sink_concats", "share_heads",        "raise_attention", "chunk_rows",  "fuse_gemm_epilogues"};
@@ -37,7 +38,8 @@ inline EdgeCase edge_case(uint64_t seed) {
   const bool gradients = seed % 4 == 3;
   const int nodes = gradients ? 6 + static_cast<int>(seed % 10) : 8 + static_cast<int>(seed % 23);
   const auto forward = [&] {
-    return random_module(seed, {.nodes = nodes, .scalar = gradients, .shown = 40, .edges = true});
+    const RandomGraphOptions graph{.nodes = nodes, .scalar = gradients, .shown = 40, .edges = true};
+    return wide ? wide_module(seed, graph) : random_module(seed, graph);
   };
   made.module = forward();
   if (gradients) try {

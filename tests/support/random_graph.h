@@ -25,6 +25,7 @@ inline Dim symbol_t() { return Dim::symbol("T"); }
 /// Values stay of a size around one whatever is piled up: sums are damped, quotients and roots are guarded.
 class RandomGraph {
  public:
+  virtual ~RandomGraph() = default;
   RandomGraph(uint64_t seed, const RandomGraphOptions& options)
       : random_(seed),
         options_(options),
@@ -45,7 +46,7 @@ class RandomGraph {
     return std::move(module_);
   }
 
- private:
+ protected:
   using Step = void (RandomGraph::*)();
 
   // ---- choices
@@ -118,7 +119,7 @@ class RandomGraph {
     leaves_ = pool_;
   }
 
-  void grow() {
+  virtual void grow() {
     if (options_.edges && chance(35)) return edge();
     static const std::vector<Step> primitives = {
         &RandomGraph::unary,  &RandomGraph::unary,     &RandomGraph::binary,    &RandomGraph::binary,

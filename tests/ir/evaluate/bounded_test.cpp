@@ -99,6 +99,22 @@ TEST(Bounded, ConnectivesOfUndecidedFlags) {
   EXPECT_EQ(error_of(ScalarOp::logical_not, no, {}), 0);
 }
 
+/// Counts of flags that may be either.
+TEST(Bounded, CountsOfUndecidedFlags) {
+  constexpr std::string_view text = R"(graph @g(%x: f32[3]) {
+  %0 = mul %x, %x : f32[3]
+  %1 = sub %0, %0 : f32[3]
+  %2 = constant {value = 0.0} : f32[3]
+  %3 = gt %1, %2 : bool[3]
+  %4 = eq %1, %2 : bool[3]
+  %5 = logical_or %3, %4 : bool[3]
+  %6 = convert %5 : i32[3]
+  %7 = reduce add %6 {axes = [0]} : i32[]
+  return r = %7
+})";
+  EXPECT_EQ(errors_of(text, {{"x", vector({1.1, 1.3, 1.7})}}), (Numbers{3}));
+}
+
 /// y - (y + i) at y = 2^24 is off by 1 at most: the largest element may be another, and as large as that.
 TEST(Bounded, OrderedValuesMayBeOtherElements) {
   const BoundedEvaluation found = with_bounds(R"(graph @g(%x: f32[3], %y: f32[3]) {
