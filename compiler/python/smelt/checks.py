@@ -30,8 +30,15 @@ def named(what: str, arrays: Any) -> Mapping[str, Any]:
     return arrays
 
 
+def _of_python(value: Any) -> Any:
+    """Numbers and arrays of a library, such as NumPy's, as Python's own."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"a {type(value).__name__} is no number, text or list")
+
+
 def json_text(what: str, value: Any) -> str:
     try:
-        return json.dumps(value)
+        return json.dumps(value, default=_of_python)
     except (TypeError, ValueError) as problem:
         raise Error(f"{what}: expected what JSON can hold: {problem}") from None

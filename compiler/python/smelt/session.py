@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any, Callable, Mapping, Optional, Union
 
 from . import _native
-from .arrays import in_order, stream_handle
+from .arrays import as_ids, in_order, is_on_gpu, stream_handle
 from .checks import json_text, named, whole
 from .errors import Error
 from .progress import Progress
@@ -164,7 +164,7 @@ class Session:
     ) -> list[list[int]]:
         """Continues prompts (or translates sources): the new tokens of each, an end token included.
 
-        ids: rows of an array of i32 or i64, or lists of numbers of any lengths. `attention_mask` has a 0 wherever a
+        ids: rows of an array of integers, or lists of numbers of any lengths. `attention_mask` has a 0 wherever a
         prompt has padding. The options are those of generation_config.json, whose values they replace:
         max_new_tokens, do_sample, temperature, top_k, top_p, num_beams, num_return_sequences, eos_token_id, ...;
         also seed, sliding_window and decoder_start_token_id.
@@ -172,6 +172,7 @@ class Session:
         """
         if on_token is not None and not callable(on_token):
             raise Error(f"on_token: a {type(on_token).__name__}, expected a function of (index, token)")
+        ids = ids if isinstance(ids, (list, tuple)) or is_on_gpu(ids) else as_ids(ids, "int64")
         return self._native.generate(ids, mask=attention_mask, options=json_text("options", options), on_token=on_token)
 
     def state_dict(self, *, optimizer: bool = False) -> dict[str, Any]:

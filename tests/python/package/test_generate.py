@@ -83,3 +83,19 @@ def test_bad_prompts_are_errors(writer, ids):
         return
     with pytest.raises(smelt.Error):
         writer.generate(ids, max_new_tokens=2)
+
+
+@pytest.mark.parametrize("dtype", ["int16", "uint8", "int64", "uint64"])
+def test_ids_and_options_of_numpy(writer, prompts, dtype):
+    ids = (prompts[0][:2] % 100).astype(dtype)
+    expected = writer.generate(ids.tolist(), max_new_tokens=4)
+    assert writer.generate(ids, max_new_tokens=numpy.int64(4)) == expected
+    assert writer.generate([list(row) for row in ids], max_new_tokens=numpy.int32(4), do_sample=numpy.bool_(False)) == expected
+    stopped = writer.generate(ids.tolist(), max_new_tokens=4, eos_token_id=expected[0][:1])
+    assert writer.generate(list(ids), max_new_tokens=4, eos_token_id=numpy.array(expected[0][:1])) == stopped
+
+
+def test_ids_that_are_no_integers(writer):
+    for ids, message in ((numpy.ones((1, 2)), "elements are float64"), ([[0.5]], "lists of token ids")):
+        with pytest.raises(smelt.Error, match=message):
+            writer.generate(ids, max_new_tokens=2)

@@ -344,3 +344,20 @@ def test_names_that_arguments_cannot_have():
 class Out(nn.Module):
     def forward(self, out):
         return out * 2
+
+
+def test_what_pytorch_prints_of_a_failed_export_is_not_printed(capfd):
+    with pytest.raises(smelt.Error, match="depends on the numbers in a tensor"):
+        smelt.torch.compile_module(Branch(), torch.randn(2, 4))
+    assert capfd.readouterr().err == ""
+    assert "print" not in vars(torch.export._trace)
+
+
+class Differentiating(torch.nn.Linear):
+    def forward(self, x):
+        return torch.autograd.grad(super().forward(x).sum(), x)[0]
+
+
+def test_gradients_in_forward_of_inference_are_named():
+    with pytest.raises(smelt.Error, match="torch.autograd.grad and backward.. in forward"):
+        smelt.torch.compile_module(Differentiating(4, 3), torch.randn(2, 4, requires_grad=True))

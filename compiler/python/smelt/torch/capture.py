@@ -5,11 +5,13 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
+import logging
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Iterable, Iterator, Mapping, Optional
 
 import torch
+from torch.export import _trace as export_trace
 from torch.export.graph_signature import InputKind
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
@@ -343,13 +345,31 @@ def _export_once(
     """`defer`: what PyTorch would not believe of sizes becomes a check at run time, and that a size which follows from
     others is neither 0 nor 1 is not taken for granted."""
     splits = Splits()
-    with _oblivious() if defer else nullcontext(), splits, ValueChecks(), kept_whole():
+    with _oblivious() if defer else nullcontext(), splits, ValueChecks(), kept_whole(), _without_prints():
         program = torch.export.export(module, (), arguments, dynamic_shapes=shapes, strict=False, **DEFER[defer])
         if training:
             stop_without_grad(program, _with_gradient(program))
         begin_step("take apart")
         with _limited_interpreters():
             return _taken_apart(module, program), splits
+
+
+@contextmanager
+def _without_prints() -> Iterator[None]:
+    """Keeps what PyTorch prints of an export that fails, its own graph and guesses of the line, off standard error: the
+    error says it."""
+    logger = logging.getLogger("torch.fx.experimental.symbolic_shapes")
+    export_trace.print = lambda *_, **__: None
+    logger.addFilter(_is_no_guess)
+    try:
+        yield
+    finally:
+        vars(export_trace).pop("print", None)
+        logger.removeFilter(_is_no_guess)
+
+
+def _is_no_guess(record: logging.LogRecord) -> bool:
+    return "Unable to find user code" not in str(record.msg)
 
 
 def _oblivious() -> Any:
@@ -402,8 +422,9 @@ def _reason(problem: Exception) -> str:
         )
     if "fake tensor in the exported program constant" in text:
         return (
-            "its code takes a tensor out of what is traced, as x.data (write x.detach()), numpy, or a library of "
-            f"compiled operations does. PyTorch says: {_first_lines(text)}"
+            "its code takes a tensor out of what is traced, as x.data (write x.detach()), numpy, a library of compiled "
+            "operations, or torch.autograd.grad and backward() in forward do (for inference write the derivative out, "
+            f"or use torch.compile(model, backend=\"smelt\")). PyTorch says: {_first_lines(text)}"
         )
     said = _first_lines(text.split("The error above occurred when calling torch.export")[0])
     of_python = type(problem) in (KeyError, IndexError, AttributeError, AssertionError, NotImplementedError)
