@@ -22,6 +22,22 @@ else:
     collect_ignore_glob = ["test_*.py"]
 
 
+LLAMA = dict(
+    vocab_size=96,
+    hidden_size=32,
+    intermediate_size=48,
+    num_hidden_layers=1,
+    num_attention_heads=4,
+    max_position_embeddings=64,
+)
+
+
+def edit_json(path, **fields):
+    """Sets fields of a file of JSON, which may be missing."""
+    old = json.loads(path.read_text()) if path.exists() else {}
+    path.write_text(json.dumps({**old, **fields}))
+
+
 class Smelt:
     def __call__(self, *arguments):
         """(status, standard output, standard error)"""
@@ -36,6 +52,12 @@ class Smelt:
     def generated(self, directory, ids, *options):
         line = self.good("generate", directory, "--ids", " ".join(map(str, ids)), "--json", *options)
         return json.loads(line)["new_ids"]
+
+    def refused(self, *arguments):
+        """The message on standard error of a command that prints nothing else."""
+        status, out, err = self(*arguments)
+        assert status == 1 and out == "", err
+        return err
 
 
 @pytest.fixture

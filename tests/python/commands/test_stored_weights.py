@@ -6,16 +6,9 @@ import numpy
 import pytest
 import torch
 import transformers as tf
+from conftest import LLAMA, edit_json
 from safetensors.torch import load_file, save_file
 
-LLAMA = dict(
-    vocab_size=96,
-    hidden_size=32,
-    intermediate_size=48,
-    num_hidden_layers=1,
-    num_attention_heads=4,
-    max_position_embeddings=64,
-)
 
 
 def edit(path, change):
@@ -64,8 +57,8 @@ def test_an_adapter_with_the_head_of_its_base(smelt, head_adapter):
 def test_an_adapter_with_another_head_is_refused(smelt, head_adapter):
     directory, adapter = head_adapter
     edit(adapter / "adapter_model.safetensors", lambda t: {n: v + ("base_layer" in n) for n, v in t.items()})
-    status, _, err = smelt("generate", directory, "--adapter", adapter, "--ids", "5 6")
-    assert status == 1 and "base_layer.weight" in err and "other values than the base model has" in err
+    err = smelt.refused("generate", directory, "--adapter", adapter, "--ids", "5 6")
+    assert "base_layer.weight" in err and "other values than the base model has" in err
 
 
 @pytest.mark.parametrize("change", [0.0, 0.5])
@@ -85,8 +78,7 @@ def test_stored_positions_of_marian(smelt, saved, change):
 def test_slow_but_exact(smelt, saved):
     directory, _ = saved(tf.BloomForCausalLM, tf.BloomConfig(vocab_size=96, hidden_size=32, n_layer=1, n_head=4))
     for parts, status in ((1, 0), (2, 1)):
-        path = directory / "config.json"
-        path.write_text(json.dumps({**json.loads(path.read_text()), "slow_but_exact": True, "pretraining_tp": parts}))
+        edit_json(directory / "config.json", slow_but_exact=True, pretraining_tp=parts)
         found, _, err = smelt("generate", directory, "--ids", "5 6", "--max-new-tokens", 2)
         assert found == status, err
         assert status == 0 or "slow_but_exact" in err
@@ -95,8 +87,6 @@ def test_slow_but_exact(smelt, saved):
 @pytest.mark.parametrize("method", ["gptq", "awq", "bitsandbytes", "fp8"])
 def test_quantised_weights_are_called_so(smelt, saved, method):
     directory, _ = saved(tf.LlamaForCausalLM, tf.LlamaConfig(**LLAMA))
-    path = directory / "config.json"
-    quantised = dict(quant_method=method, bits=4)
-    path.write_text(json.dumps({**json.loads(path.read_text()), "quantization_config": quantised}))
-    status, _, err = smelt("generate", directory, "--ids", "5 6")
-    assert status == 1 and f'quant_method "{method}" says that the weights are quantised' in err
+    edit_json(directory / "config.json", quantization_config=dict(quant_method=method, bits=4))
+    err = smelt.refused("generate", directory, "--ids", "5 6")
+    assert f'quant_method "{method}" says that the weights are quantised' in err
