@@ -1,6 +1,7 @@
 #include "codegen/lowering/fusion_aliases.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "runtime/error.h"
 
 namespace smelt {
 namespace {
@@ -173,6 +174,34 @@ std::vector<std::pair<int, int>> aliases_of(const FusionKernel& fusion) {
       if (can_alias(fusion, store, *operand, fusion.param_of(*input->result())))
         pairs.push_back({store.result->layout->buffer, operand->layout->buffer});
   return pairs;
+}
+
+namespace {
+
+bool reads_what_it_wrote(const Kernel& kernel, int input, int output) {
+  const Access place = place_of(kernel, output);
+  bool written = false;
+  for (const KernelBlock& block : kernel.blocks)
+    for (int number : block.instructions) {
+      const Instruction& x = kernel.instructions[number];
+      written |= is_store_to(x, output);
+      if (written && x.kind == Kind::load && x.access.param == input && x.access.computed < 0 &&
+          x.access.strides == place.strides && x.access.offset == place.offset)
+        return true;
+    }
+  return false;
+}
+
+}  // namespace
+
+void check_in_place(const FusionKernel& fusion) {
+  for (auto [input, from] : llvm::enumerate(fusion.arguments))
+    for (auto [output, to] : llvm::enumerate(fusion.arguments)) {
+      if (fusion.kernel.params[input].output || !fusion.kernel.params[output].output || from != to) continue;
+      if (reads_what_it_wrote(fusion.kernel, static_cast<int>(input), static_cast<int>(output)))
+        fail_with(Status::internal, "lower_fusion: {} reads in place what it has written",
+                  fusion.fusion().describe());
+    }
 }
 
 }  // namespace smelt

@@ -11,5 +11,8 @@ namespace smelt {
 /// Pairs of buffers, written and read, where the finished kernel reads each element, at its own place, no
 /// later than it is written (Step::may_alias).
 std::vector<std::pair<int, int>> aliases_of(const FusionKernel& fusion);
+/// Where an output lies in an input's place, the finished kernel reads each element before it is written:
+/// throws Error (internal) where it does not.
+void check_in_place(const FusionKernel& fusion);
 
 }  // namespace smelt

@@ -77,6 +77,7 @@ void add_kernel_step(ProgramBuilder& builder, FusionKernel& fusion, const Random
     (param.output ? writes : reads).push_back(argument.buffer);
   for (const FusionStore& store : fusion.stores)  // what an insert leaves as it was is part of the result
     if (store.value->node()->is(Op::insert)) reads.push_back(store.result->layout->buffer);
+  check_in_place(fusion);
   auto aliases = aliases_of(fusion);
   KernelStep step{.kernel = builder.add_kernel(std::move(fusion.kernel), fusion.arguments),
                   .arguments = fusion.arguments,

@@ -9,6 +9,7 @@
 #include "passes/analysis.h"
 #include "passes/memory/matmul_layouts.h"
 #include "passes/memory/overwrites.h"
+#include "passes/memory/part_in_place.h"
 #include "runtime/error.h"
 
 namespace smelt {
@@ -160,7 +161,20 @@ class Assigner {
     if (!may_be_placed(node))
       llvm::erase_if(requests, [&](const Request& request) { return !takes(node, request); });
     value.layout = common_place(value, requests);
+    if (!value.layout && may_be_placed(node)) value.layout = place_of_part(value);
     if (!value.layout) value.layout = new_place(node, value);
+  }
+
+  /// That of what it is computed from, which thereby gets its own.
+  std::optional<Layout> place_of_part(const Value& value) {
+    const auto part = part_in_place(value);
+    if (!part || requests_.contains(part->whole)) return std::nullopt;
+    std::optional<Layout>& whole = part->whole->layout;
+    if (!whole) whole = new_place(*part->whole->node(), *part->whole);
+    std::optional<Layout> place = whole;
+    for (const Node* view : part->views)
+      if (place) place = view_layout(*view, *place);
+    return place;
   }
 
   void pass_on(const Node& view, const Request& request) {

@@ -1,13 +1,13 @@
 #include "passes/memory/overwrites.h"
 
 #include "ir/analysis/epilogue.h"
-#include "ir/analysis/iteration_space.h"
 #include "ir/analysis/uses.h"
 #include "ir/analysis/view.h"
 #include "ir/body.h"
 #include "ir/insertion.h"
 #include "llvm/ADT/STLExtras.h"
 #include "passes/analysis.h"
+#include "passes/memory/part_in_place.h"
 
 namespace smelt {
 namespace {
@@ -31,28 +31,6 @@ std::optional<Layout> place_behind_views(const Value& value, std::optional<Layou
 }
 
 bool is_state_memory(const Node& leaf) { return leaf.is(Op::state) || leaf.is(Op::parameter); }
-
-/// One sweep over axes that result and operand both follow, all of them: an element is read by the thread
-/// that writes it, and by pointwise operations alone.
-bool body_reads_elementwise(const Node& node, const Value& operand, const Value& result) {
-  const IterationSpaceResult found = iteration_space(*node.body);
-  if (!found.space || found.space->levels > 1) return false;
-  const IterationSpace& space = *found.space;
-  const auto written = space.results.find(node.body->outputs[result.index()].value);
-  if (written == space.results.end() || written->second.size() != space.axes.size()) return false;
-  const auto follows = [&](const Node& user, const Value* input) {
-    if (!user.is(Op::pointwise) && !user.is(Op::convert)) return false;
-    const auto& axes = space.operands.find(&user)->second;
-    for (auto [i, used] : llvm::enumerate(user.operands()))
-      if (used == input && axes[i] != written->second) return false;
-    return true;
-  };
-  for (const auto& [taken, input] : body_arguments(node))
-    if (taken == &operand)
-      for (const Node* user : input->users())
-        if (!follows(*user, input)) return false;
-  return true;
-}
 
 /// The input of a fusion's body that inserts turn into the result; null where others make it.
 const Value* target_in_body(const Value& result) {
