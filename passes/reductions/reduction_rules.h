@@ -23,7 +23,7 @@ class ReductionContext {
   void record(ReductionRule rule, const Node& node);
   /// The sum over a row of `summed`, at the place of `node`, which cancels: 0, or NaN where a row value or an
   /// element in it is not finite. Null stands for a zero in all rows: in backward, where it is added to terms
-  /// of the row's elements, which are NaN then.
+  /// that are made of the same values and are NaN then.
   Value* cancelled(const Node& node, Value* summed, const RowSpace& space);
   /// Replaces the value everywhere; zeros spread to its users.
   void replace(Value* from, Value* to);

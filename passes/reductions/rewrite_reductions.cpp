@@ -113,6 +113,14 @@ Factors factors_below(RowEmitter& emit, Value* value, const RowSpace& space) {
   return found;
 }
 
+/// Whether the sums of products are made of a common value, by which both are NaN.
+bool have_common(ValueNumbers& numbers, const Factors& a, const Factors& b) {
+  const auto is_in = [&](const std::vector<Value*>& list) {
+    return [&](Value* x) { return llvm::any_of(list, [&](Value* y) { return numbers.same(x, y); }); };
+  };
+  return llvm::any_of(a.rows, is_in(b.rows)) || llvm::any_of(a.varied, is_in(b.varied));
+}
+
 /// Whether the row value is not finite where an element of `varied` is not: a sum of such elements and of
 /// other terms, times numbers. The sum of exponentials stands for each of them.
 bool covers(ValueNumbers& numbers, Value* row, Value* varied, int depth) {
@@ -133,8 +141,8 @@ bool passes_zero(const Node& node) {
          node.is(ScalarOp::neg);
 }
 
-/// Whether the value reaches, through factors, anything but a sum with elements of its row.
-bool is_read_alone(const Graph& graph, Value* value, const RowSpace& space) {
+/// Whether the value reaches, through factors, anything but sums for which `joins` holds.
+bool is_read_alone(const Graph& graph, Value* value, llvm::function_ref<bool(Node&, Value*)> joins) {
   std::vector<Value*> work = {value};
   llvm::SmallPtrSet<const Node*, 16> seen;
   while (!work.empty()) {
@@ -143,8 +151,7 @@ bool is_read_alone(const Graph& graph, Value* value, const RowSpace& space) {
     if (graph.is_output(next)) return true;
     for (Node* user : next->users()) {
       if (!passes_zero(*user)) return true;
-      const bool joins_row = is_sum(*user) && user->result()->shape() == space.shape;
-      if (!joins_row && seen.insert(user).second) work.push_back(user->result());
+      if (!(is_sum(*user) && joins(*user, next)) && seen.insert(user).second) work.push_back(user->result());
     }
   }
   return false;
@@ -153,8 +160,13 @@ bool is_read_alone(const Graph& graph, Value* value, const RowSpace& space) {
 }  // namespace
 
 Value* ReductionContext::cancelled(const Node& node, Value* summed, const RowSpace& space) {
-  if (!in_forward(node) && !is_read_alone(graph, node.result(), space)) return nullptr;
   const Factors factors = factors_below(emit, summed, space);
+  const auto joins = [&](Node& sum, Value* zero) {
+    if (sum.result()->shape() != space.shape) return false;
+    return have_common(numbers, factors,
+                       factors_below(emit, sum.operand(sum.operand(0) == zero ? 1 : 0), space));
+  };
+  if (!in_forward(node) && !is_read_alone(graph, node.result(), joins)) return nullptr;
   Value *total = nullptr, *elements = nullptr;
   const auto add_zero_of = [&](Value* value, Value*& to) {
     Value* zero = emit.mul(value, emit.splat(0, value->type));

@@ -232,6 +232,30 @@ graph @g(%x: f32[B,T]) {
   }
 }
 
+/// A part of a gradient that cancels is NaN where x is, also where nothing else of x is added to it.
+TEST(SpecialValues, GradientsThatCancelAreNaNBesideOtherValues) {
+  const auto module = parse_module(R"(symbols B <= 8, T <= 800
+graph @g(%x: f32[B,T], %y: f32[B,T]) {
+  %sum = reduce add %x {axes = [1], phase = backward} : f32[B]
+  %ones = constant {value = 1.0, phase = backward} : f32[B,T]
+  %count = reduce add %ones {axes = [1], phase = backward} : f32[B]
+  %mean = div %sum, %count {phase = backward} : f32[B]
+  %means = broadcast %mean {axes = [0], phase = backward} : f32[B,T]
+  %d = sub %x, %means {phase = backward} : f32[B,T]
+  %s = reduce add %d {axes = [1], phase = backward} : f32[B]
+  %ss = broadcast %s {axes = [0], phase = backward} : f32[B,T]
+  %z = add %y, %ss {phase = backward} : f32[B,T]
+  return z = %z
+})");
+  for (int64_t length : {3, 64, 700}) {
+    const testing::CpuCase c{.symbols = {{"B", 4}, {"T", length}}};
+    Tensors inputs = testing::random_inputs(*module->graphs[0], 5, c.symbols, 4);
+    std::vector<double>& x = inputs.at("x").data;
+    x[0] = -INFINITY, x[length + 1] = NAN, x[2 * length + 2] = INFINITY;
+    expect_none(differences_at(*module, c, inputs, {}), *module);
+  }
+}
+
 /// A norm of x / s has the squares of quotients, where those of x overflow.
 TEST(SpecialValues, QuotientsOfLargeNumbersHaveNorms) {
   const auto module = parse_module(R"(symbols B <= 8, T <= 800
