@@ -16,6 +16,7 @@
 #include "runtime/error.h"
 #include "runtime/generation/cache_pages.h"
 #include "runtime/plan/plan_ranks.h"
+#include "runtime/system/memory_room.h"
 
 namespace smelt::cli {
 namespace {
@@ -147,6 +148,7 @@ void follow_first(const ServeCommand& options, const Served& served) {
 
 void run_serve(const ServeCommand& options, const Json& all, InferenceRanks* ranks) {
   const bool is_first = !ranks || ranks->is_first();
+  save_addresses();
   if (!is_first) leave_signals_to_first();  // before the first one is told that all are there
   const Served served = open_served(options, all, ranks);
   if (is_first)

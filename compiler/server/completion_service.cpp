@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <numeric>
 #include <utility>
 
 #include "runtime/serving/api_error.h"
@@ -10,6 +11,7 @@ namespace smelt::server {
 namespace {
 
 constexpr std::chrono::milliseconds kPatience{1000};
+constexpr size_t kMostEchoCopies = 16;  // a byte of text may be six of JSON, in several copies
 
 std::string event(const std::string& data) { return "data: " + data + "\n\n"; }
 
@@ -52,6 +54,15 @@ void CompletionAnswer::receive(std::vector<Progress> fresh) {
 bool CompletionAnswer::collect() {
   receive(mailbox_->wait(std::chrono::milliseconds(0)));
   return ended();
+}
+
+size_t CompletionAnswer::most_bytes_of_whole() const {
+  constexpr size_t kToken = 256, kTokenWithLogProbabilities = size_t{16} << 10;
+  const size_t per_token = log_probabilities_ ? kTokenWithLogProbabilities : kToken;
+  const size_t echoes =
+      std::accumulate(echoes_.begin(), echoes_.end(), size_t{0},
+                      [](size_t sum, const std::string& echo) { return sum + echo.size(); });
+  return usage_.new_tokens * per_token + kMostEchoCopies * echoes;
 }
 
 std::string CompletionAnswer::whole() {

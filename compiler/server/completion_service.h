@@ -36,6 +36,8 @@ class CompletionAnswer {
   /// Takes what has come of an answer that does not stream, without waiting. Returns whether whole() need not
   /// wait. Throws ApiError where a choice has failed.
   bool collect();
+  /// Estimates the memory that whole() takes, from above.
+  size_t most_bytes_of_whole() const;
   /// Waits for all choices. Throws ApiError where one has failed.
   std::string whole();
   /// What comes within that time as server-sent events, the last one among them when done() is true. A fault

@@ -157,6 +157,7 @@ Awaitable<bool> HttpConnection::read_head() {
         co_await socket_.async_read_some(buffer_.prepare(kFirst), redirect_error(use_awaitable, fault)));
     if (fault) co_return false;
   }
+  service_.room.require(0);
   is_head_request_ = false, is_http_1_1_ = true;
   parser_.emplace();
   parser_->header_limit(kMostHeadBytes);
@@ -227,7 +228,9 @@ void HttpConnection::claim_body() {
 void HttpConnection::release_body() { service_.body_bytes -= std::exchange(claimed_, 0); }
 
 Awaitable<std::string> HttpConnection::read_body() {
+  service_.room.require(claimed_);
   fields::request_parser<fields::string_body> body(std::move(*parser_));
+  body.get().body().reserve(claimed_);
   const Clock::time_point end = Clock::now() + kMostBodyTime;
   error_code fault;
   waits_since_ = Clock::now();
@@ -250,7 +253,10 @@ Awaitable<std::string> HttpConnection::read_body() {
 
 Awaitable<void> HttpConnection::complete(const std::string& path, std::string body) {
   auto text = std::make_shared<const std::string>(std::move(body));
-  std::function<void()> begin = [this, path, text] { answer_ = service_.routes.post(path, *text); };
+  std::function<void()> begin = [this, path, text] {
+    const MemoryRoom::Claim claim = service_.room.claim(kMostParsedBytes * text->size());
+    answer_ = service_.routes.post(path, *text);
+  };
   is_gone_ = false;
   watch_client();
   text.reset();
@@ -270,7 +276,10 @@ Awaitable<void> HttpConnection::answer_whole() {
     co_await news();
   }
   HttpReply reply;
-  std::function<void()> write_text = [this, &reply] { reply.body = answer_->whole(); };
+  std::function<void()> write_text = [this, &reply] {
+    const MemoryRoom::Claim claim = service_.room.claim(answer_->most_bytes_of_whole());
+    reply.body = answer_->whole();
+  };
   co_await on_worker(std::move(write_text));
   co_await write_reply(reply);
 }

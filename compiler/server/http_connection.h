@@ -16,6 +16,7 @@
 #include "compiler/server/asio.h"
 #include "compiler/server/http_limits.h"
 #include "compiler/server/http_routes.h"
+#include "runtime/system/memory_room.h"
 
 namespace smelt::server {
 
@@ -23,6 +24,7 @@ namespace smelt::server {
 struct HttpService {
   HttpRoutes& routes;
   boost::asio::thread_pool& workers;  // for what takes long: reading prompts, writing large answers
+  MemoryRoom& room;                   // what a request needs is claimed here first
   size_t body_bytes = 0;              // claimed by the bodies of all connections
   bool ends = false;                  // no request follows the open ones
 };

@@ -12,6 +12,7 @@ inline constexpr size_t kMostHeadBytes = size_t{16} << 10;  // request line and 
 inline constexpr size_t kMostFields = 128;
 inline constexpr size_t kMostBodyBytes = size_t{4} << 20;
 inline constexpr size_t kMostBodiesBytes = size_t{256} << 20;  // of all connections together
+inline constexpr size_t kMostParsedBytes = 64;                 // of memory, per byte of a body that is parsed
 inline constexpr size_t kMostBufferBytes = size_t{64} << 10;   // read but not yet parsed
 inline constexpr size_t kMostSkippedBytes = size_t{64}
                                             << 20;       // of a refused request, so that its client reads why

@@ -1,5 +1,7 @@
 #include "compiler/server/http_server.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <map>
 #include <new>
@@ -18,6 +20,8 @@ using boost::system::error_code;
 
 constexpr int kBacklog = 1024;
 constexpr size_t kWorkers = 4;
+constexpr size_t kOtherThreads = 2;                 // that may start later
+constexpr size_t kSpareBytes = size_t{32} << 20;    // for the heads and replies of all connections
 constexpr size_t kRefused = 64;                     // connections that are only told that there are too many
 constexpr std::chrono::milliseconds kNoMeans{100};  // until another connection is tried to be taken
 
@@ -25,6 +29,25 @@ bool is_lack(const error_code& fault) {
   namespace errors = boost::system::errc;
   return fault == errors::too_many_files_open || fault == errors::too_many_files_open_in_system ||
          fault == errors::no_buffer_space || fault == errors::not_enough_memory;
+}
+
+size_t stack_bytes() {
+  pthread_attr_t attributes;
+  size_t bytes = 0;
+  if (::pthread_getattr_default_np(&attributes) != 0) return bytes;
+  std::ignore = ::pthread_attr_getstacksize(&attributes, &bytes);
+  std::ignore = ::pthread_attr_destroy(&attributes);
+  return bytes;
+}
+
+/// Returns the number of workers. A pool whose threads cannot be created would wait for them for ever.
+size_t workers_within(const MemoryRoom& room) {
+  const size_t bytes = (kWorkers + kOtherThreads) * stack_bytes() + kSpareBytes;  // some is left then, too
+  if (!room.has(bytes))
+    fail_with(Status::out_of_memory,
+              "the server needs at least {} MiB more of memory: raise the limit, as with ulimit -v unlimited",
+              (bytes + kSpareBytes) >> 20);
+  return kWorkers;
 }
 
 }  // namespace
@@ -112,6 +135,7 @@ class HttpServer::Listener {
     error_code fault;
     try {
       tcp::socket socket = co_await acceptor_.async_accept(asio::redirect_error(asio::use_awaitable, fault));
+      room_.require(0);
       if (!fault) admit(std::move(socket));
     } catch (const std::bad_alloc&) {
       fault = make_error_code(boost::system::errc::not_enough_memory);
@@ -187,9 +211,10 @@ class HttpServer::Listener {
   const size_t most_;
   error_code fault_;
   uint64_t taken_ = 0;
-  HttpService service_{routes_, workers_};
+  MemoryRoom room_{kSpareBytes};  // before the workers
+  HttpService service_{routes_, workers_, room_};
   asio::io_context context_{1};
-  asio::thread_pool workers_{kWorkers};
+  asio::thread_pool workers_{workers_within(room_)};
   Connections connections_;
   tcp::acceptor acceptor_{context_};
   asio::steady_timer pause_{context_}, end_{context_};

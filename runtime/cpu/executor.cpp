@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "runtime/cpu/blas_buffers.h"
 #include "runtime/cpu/blas_core.h"
 #include "runtime/cpu/features.h"
 #include "runtime/cpu/sort_index.h"
@@ -133,6 +134,19 @@ void check_memory(const Plan& plan, bool has_weights) {
               need.total(), gib(need.total()), gib(need.states), gib(need.arena), available, gib(available));
 }
 
+bool multiplies(const PlanEntry& entry) {
+  return std::ranges::any_of(entry.steps,
+                             [](const Step& step) { return std::holds_alternative<GemmStep>(step.what); });
+}
+
+/// Attention and products of small matrices multiply in all threads at the same time.
+void hold_buffers(const Plan& plan, int threads) {
+  const bool attends = std::ranges::any_of(
+      plan.kernels, [](const KernelCode& kernel) { return kernel.attention.has_value(); });
+  if (attends || std::ranges::any_of(plan.entries, multiplies))
+    hold_blas_buffers(threads > 0 ? threads : omp_get_max_threads());
+}
+
 /// Nothing is measured here.
 bool runs(const ResolvedEntry& resolved, size_t step) {
   const Step& asked = resolved.entry->steps[step];
@@ -163,6 +177,7 @@ CpuExecutor::CpuExecutor(std::shared_ptr<const Plan> plan, const ExecutorOptions
     code_ = owner->code_, functions_ = owner->functions_;
   else
     load_code();
+  hold_buffers(*plan_, options_.threads);
   make_states(owner);
   allocate();
   index_faults_ = index_fault_states(*plan_);
