@@ -61,6 +61,13 @@ int scheme_port(std::string_view origin) {
   return origin.starts_with("https:") ? kHttps : kHttp;
 }
 
+/// Returns whether `hosts` has the authority; one without a port has any.
+bool has(const std::vector<Authority>& hosts, const Authority& authority) {
+  return std::ranges::any_of(hosts, [&](const Authority& each) {
+    return each.name == authority.name && (!each.port || each.port == authority.port);
+  });
+}
+
 /// Text of a client in a message.
 std::string shown(std::string_view text) {
   constexpr size_t kMost = 100;
@@ -98,25 +105,17 @@ void AllowedHosts::listen(const Listener& listener) {
     own_.push_back({name, listener.port});
 }
 
-/// A name that was given without a port is taken with any.
-bool AllowedHosts::has(const Authority& authority) const {
-  return std::ranges::any_of(named_, [&](const Authority& each) {
-    return each.name == authority.name && (!each.port || each.port == authority.port);
-  });
-}
-
 /// An address as a number is no name that DNS could point here, so every address of a server that listens to
 /// other machines is its own, with any port: it may be forwarded.
 bool AllowedHosts::is_host(const Authority& authority) const {
-  if (has(authority)) return true;
+  if (has(named_, authority)) return true;
   if (!listener_.is_loopback && is_ip(authority.name)) return true;
-  const Authority with_port{authority.name, authority.port.value_or(listener_.port)};
-  return std::ranges::count(own_, with_port) > 0;
+  return has(own_, {authority.name, authority.port.value_or(listener_.port)});
 }
 
 /// A page of the same host and port. On loopback the names of this machine are one host.
 bool AllowedHosts::is_origin(const Authority& origin, const std::optional<Authority>& host) const {
-  return has(origin) || (listener_.is_loopback && std::ranges::count(own_, origin) > 0) ||
+  return has(named_, origin) || (listener_.is_loopback && has(own_, origin)) ||
          (host && origin.name == host->name && origin.port == host->port.value_or(*origin.port));
 }
 

@@ -35,7 +35,6 @@ class AllowedHosts {
   void check(const std::optional<std::string>& host, const std::optional<std::string>& origin) const;
 
  private:
-  bool has(const Authority& authority) const;
   bool is_host(const Authority& authority) const;
   bool is_origin(const Authority& origin, const std::optional<Authority>& host) const;
   std::string expected() const;

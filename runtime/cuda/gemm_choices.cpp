@@ -7,9 +7,9 @@
 
 #include "runtime/error.h"
 #include "runtime/system/cache_directory.h"
-#include "runtime/system/directory_lock.h"
 #include "runtime/system/file.h"
 #include "runtime/system/json_text.h"
+#include "runtime/system/process_lock.h"
 
 namespace smelt::cuda {
 namespace {
@@ -154,7 +154,7 @@ std::string GemmChoices::restore(std::string_view record) {
 /// What another process has added in the meantime stays.
 void GemmChoices::save() const {
   std::filesystem::create_directories(file_.parent_path());
-  const DirectoryLock lock(file_.parent_path());
+  const ProcessLock lock = ProcessLock::wait_for(file_.parent_path());
   Algorithms all = read_file(file_);
   for (const auto& [name, algorithm] : fresh_) all[name] = algorithm;
   write_file(file_, to_json(all).dump());

@@ -6,8 +6,8 @@
 
 #include "runtime/error.h"
 #include "runtime/system/cache_directory.h"
-#include "runtime/system/directory_lock.h"
 #include "runtime/system/file.h"
+#include "runtime/system/process_lock.h"
 
 namespace smelt::cuda {
 namespace {
@@ -59,7 +59,7 @@ size_t StepChoices::settle(const std::string& key, const Names& names, size_t me
   if (file_.empty()) return measured;
   try {
     std::filesystem::create_directories(file_.parent_path());
-    const DirectoryLock lock(file_.parent_path());
+    const ProcessLock lock = ProcessLock::wait_for(file_.parent_path());
     Alternatives all = read();
     const auto kept = number_in(all, key, names);
     used_[key] = all[key] = names[kept.value_or(measured)];

@@ -49,6 +49,14 @@ ProcessLock::ProcessLock(const std::filesystem::path& file)
   }
 }
 
+ProcessLock::ProcessLock(int directory) : descriptor_(directory) {
+  while (descriptor_ >= 0 && ::flock(descriptor_, LOCK_EX) != 0 && errno == EINTR) continue;
+}
+
+ProcessLock ProcessLock::wait_for(const std::filesystem::path& directory) {
+  return ProcessLock(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+}
+
 void ProcessLock::take(const std::filesystem::path& file) const {
   const auto begin = std::chrono::steady_clock::now();
   while (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
@@ -71,7 +79,9 @@ void ProcessLock::write_owner() const {
     log(LogLevel::warning, "the number of this process cannot be written to its lock");
 }
 
-ProcessLock::~ProcessLock() { ::close(descriptor_); }
+ProcessLock::~ProcessLock() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
 
 std::shared_ptr<const ProcessLock> shared_process_lock(const std::filesystem::path& file) {
   static std::mutex mutex;

@@ -1,4 +1,4 @@
-// A lock that one process has for as long as it lives.
+// A lock that one process has at a time, and for as long as it lives.
 #pragma once
 
 #include <filesystem>
@@ -14,11 +14,15 @@ class ProcessLock {
   /// Throws Error naming the other process where one has the lock; waits a moment for one that is about to
   /// end.
   explicit ProcessLock(const std::filesystem::path& file);
+  /// Waits for the lock of a directory, whose files may be replaced meanwhile. Where there is no such
+  /// directory nothing is held.
+  static ProcessLock wait_for(const std::filesystem::path& directory);
   ProcessLock(const ProcessLock&) = delete;
   ProcessLock& operator=(const ProcessLock&) = delete;
   ~ProcessLock();
 
  private:
+  explicit ProcessLock(int directory);
   void take(const std::filesystem::path& file) const;
   void write_owner() const;
 

@@ -4,7 +4,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <csignal>
+#include <optional>
+#include <thread>
 
 #include "runtime/error.h"
 #include "tests/runtime/temporary_directory.h"
@@ -60,6 +64,23 @@ TEST(ProcessLock, IsSharedWithinAProcess) {
   first.reset();
   const Holder other(d / "lock");
   message_of([&] { shared_process_lock(d / "lock"); });
+}
+
+TEST(ProcessLock, OfADirectoryIsWaitedFor) {
+  const TemporaryDirectory directory;
+  std::atomic<bool> released = false;
+  std::optional<std::thread> other;
+  {
+    const ProcessLock first = ProcessLock::wait_for(directory.path());
+    other.emplace([&] {
+      const ProcessLock second = ProcessLock::wait_for(directory.path());
+      EXPECT_TRUE(released);
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    released = true;
+  }
+  other->join();
+  EXPECT_NO_THROW(ProcessLock::wait_for(directory.path() / "nowhere"));
 }
 
 }  // namespace
