@@ -11,6 +11,7 @@ import ctypes
 import ctypes.util
 import os
 import sys
+import unicodedata
 
 import tokenizers
 from tokenizers import Regex, normalizers as N, pre_tokenizers as P
@@ -108,6 +109,36 @@ def lower_cases():
     return rows
 
 
+# For each general category, code points of Unicode 14 that take three and four bytes of UTF-8.
+KNOWN = {
+    "Lu": (0x1E00, 0x10400), "Ll": (0x1E01, 0x10428), "Lm": (0x1D2C, 0x16B40), "Lo": (0x1401, 0x10280),
+    "Mn": (0x0F35, 0x101FD), "Mc": (0x0F3E, 0x11000), "Nd": (0x0F20, 0x104A0), "Nl": (0x2160, 0x10140),
+    "No": (0x2070, 0x10107), "Pd": (0x2010, 0x10EAD), "Po": (0x2016, 0x10100), "Sm": (0x2044, 0x1D6C1),
+    "Sc": (0x20A0, 0x11FDD), "Sk": (0x1FBD, 0x1F3FB), "So": (0x2100, 0x10137), "Cf": (0x200B, 0x110BD)}
+HAN = (0x3400, 0x20000)
+
+
+def recent():
+    """Rows {first, last, known}: code points newer than Unicode 14, which is PCRE2's in Debian 12, and one of 14 that
+    is like each, as far as expressions tell code points apart by categories."""
+    assert unicodedata.unidata_version == "14.0.0", "expected Python 3.11"
+    unassigned = {ord(c) for c in CHARS if unicodedata.category(c) == "Cn"}
+    new = unassigned - pattern(r"\p{Cn}")
+    known, han = {}, pattern(r"\p{Han}")
+    for category, places in KNOWN.items():
+        assert all(unicodedata.category(chr(c)) == category for c in places), category
+        for c in pattern(rf"\p{{{category}}}") & new:
+            known[c] = (HAN if c in han else places)[c > 0xFFFF]
+    assert set(known) == new and min(new) >= 0x800, [hex(c) for c in new - set(known)]
+    rows = []
+    for c in sorted(new):
+        if rows and rows[-1][1] == c - 1 and rows[-1][2] == known[c]:
+            rows[-1][1] = c
+        else:
+            rows.append([c, c, known[c]])
+    return rows
+
+
 def grapheme_extending():
     """Behind an 'a' in one grapheme, as a Precompiled normalizer sees it: its rule for 'a' then takes both."""
     array = [0] * 512
@@ -163,6 +194,8 @@ def main():
             file.write(f"\nconstexpr uint32_t k_{name}[] = {{\n{rows(map(str, runs(members)))}\n}};\n")
         lower = [f"{{{a}, {b}, {step}, {delta}}}" for a, b, step, delta in lower_cases()]
         file.write(f"\nconstexpr CaseRun kLowerCases[] = {{\n{rows(lower)}\n}};\n")
+        newer = ["{" + ", ".join(map(hex, row)) + "}" for row in recent()]
+        file.write(f"\nconstexpr RecentRun kRecent[] = {{\n{rows(newer)}\n}};\n")
     print({name: len(members) for name, members in classes.items()}, file=sys.stderr)
 
 

@@ -27,8 +27,8 @@ std::unique_ptr<Pattern> words_pattern();
 /// One of the scanners for the patterns of known models, or else PCRE2. Throws Error where the expression is
 /// broken.
 std::unique_ptr<Pattern> regex_pattern(const std::string& expression);
-/// PCRE2 with UTF and UCP: its Unicode classes may differ from Hugging Face's in code points of recent
-/// versions.
+/// PCRE2 with UTF and UCP. Code points that are newer than its Unicode match as others of their general
+/// category.
 std::unique_ptr<Pattern> pcre2_pattern(const std::string& expression);
 
 /// GPT-2's own expression, which the byte-level pre-tokenizer splits by.

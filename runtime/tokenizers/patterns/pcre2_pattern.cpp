@@ -3,6 +3,7 @@
 
 #include "runtime/error.h"
 #include "runtime/tokenizers/patterns/pattern.h"
+#include "runtime/tokenizers/unicode/classes.h"
 #include "runtime/tokenizers/unicode/utf8.h"
 
 namespace smelt {
@@ -22,6 +23,18 @@ std::string message_of(int code) {
   return reinterpret_cast<const char*>(text);
 }
 
+/// Replaces code points that are too new for PCRE2 by ones that it knows, of as many bytes.
+std::string without_recent(std::string_view text) {
+  std::string result;
+  result.reserve(text.size());
+  for (size_t at = 0; at < text.size();) {
+    const auto [c, bytes] = code_point_at(text, at);
+    append_utf8(result, bytes < 3 ? c : known_code_point(c));
+    at += bytes;
+  }
+  return result;
+}
+
 class Pcre2Pattern : public Pattern {
  public:
   explicit Pcre2Pattern(const std::string& expression) : expression_(expression) {
@@ -36,7 +49,8 @@ class Pcre2Pattern : public Pattern {
     pcre2_set_match_limit(context_.get(), kMostSteps);
   }
 
-  void each_match(std::string_view text, const std::function<void(Span)>& found) const override {
+  void each_match(std::string_view asked, const std::function<void(Span)>& found) const override {
+    const std::string text = without_recent(asked);
     const std::unique_ptr<pcre2_match_data, Release> data(
         pcre2_match_data_create_from_pattern(code_.get(), nullptr));
     size_t at = 0, last_end = PCRE2_UNSET;

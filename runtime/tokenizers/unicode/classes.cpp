@@ -14,6 +14,11 @@ struct CaseRun {
   int32_t delta;
 };
 
+/// Code points that are newer than Unicode 14.
+struct RecentRun {
+  uint32_t first, last, known;
+};
+
 #include "runtime/tokenizers/unicode/tables.inc"
 
 constexpr uint32_t kCodePoints = 0x110000;
@@ -72,6 +77,11 @@ std::u32string_view lower_case(char32_t c, char32_t (&place)[2]) {
   if (run != std::end(kLowerCases) && c >= run->first && (c - run->first) % run->step == 0)
     place[0] = static_cast<char32_t>(static_cast<int64_t>(c) + run->delta);
   return {place, 1};
+}
+
+char32_t known_code_point(char32_t c) {
+  const auto run = std::ranges::lower_bound(kRecent, static_cast<uint32_t>(c), {}, &RecentRun::last);
+  return run != std::end(kRecent) && c >= run->first ? run->known : c;
 }
 
 }  // namespace smelt

@@ -33,5 +33,8 @@ inline bool is(char32_t c, uint16_t classes) { return (classes_of(c) & classes) 
 
 /// U+0130 becomes two code points, all others one.
 std::u32string_view lower_case(char32_t c, char32_t (&place)[2]);
+/// Returns a code point of Unicode 14 with the general category and the length in UTF-8 of `c`, Han for Han;
+/// `c` itself where Unicode 14 or no version assigns it.
+char32_t known_code_point(char32_t c);
 
 }  // namespace smelt

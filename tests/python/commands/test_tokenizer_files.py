@@ -1,10 +1,12 @@
 """The files of a tokenizer: prompts are whole, and what is exported has all of them."""
 
 import json
+import unicodedata
 
 import pytest
 import transformers as tf
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+from conftest import LLAMA
+from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
 from tokenizers.trainers import BpeTrainer
 
 
@@ -19,14 +21,7 @@ def byte_tokenizer(special=()):
 
 
 def llama(tokenizer):
-    return tf.LlamaConfig(
-        vocab_size=tokenizer.get_vocab_size(),
-        hidden_size=32,
-        intermediate_size=48,
-        num_hidden_layers=1,
-        num_attention_heads=4,
-        max_position_embeddings=128,
-    )
+    return tf.LlamaConfig(**{**LLAMA, "vocab_size": tokenizer.get_vocab_size(), "max_position_embeddings": 128})
 
 
 @pytest.mark.parametrize("section", ["truncation", "padding"])
@@ -57,3 +52,20 @@ def test_what_is_written_has_the_chat_template_and_the_special_tokens(smelt, sav
         smelt.good("export", directory, "-o", run / "model")
     read = tf.AutoTokenizer.from_pretrained(run / "model")
     assert (read.bos_token, read.eos_token, read.chat_template) == ("<s>", "</s>", fast.chat_template)
+
+
+@pytest.mark.parametrize("expression", [r"[\p{Lu}\p{Lt}]?\p{L}+|\p{N}|\p{M}+|[\p{P}\p{S}]"])
+def test_expressions_on_code_points_of_new_versions_of_unicode(smelt, tmp_path, expression):
+    made = byte_tokenizer()
+    split = pre_tokenizers.Split(Regex(expression), "isolated")
+    made.pre_tokenizer = pre_tokenizers.Sequence([split, pre_tokenizers.ByteLevel(False, use_regex=False)])
+    new = [chr(c) for c in range(0x800, 0x323B0) if unicodedata.category(chr(c)) == "Cn"]
+    texts = ["a" + c + "1" + c + c + "!" for c in new]
+    pairs = made.pre_tokenizer.pre_tokenize_str
+    words = sorted({piece for text in texts for piece, _ in pairs(text)})
+    vocabulary = {word: i for i, word in enumerate(words)}
+    made.model = models.WordLevel(vocabulary, unk_token=words[0])
+    made.save(str(tmp_path / "tokenizer.json"))
+    (tmp_path / "text.txt").write_text("\n".join(texts) + "\n")
+    printed = smelt.good("tokenize", tmp_path, "--file", tmp_path / "text.txt").split()
+    assert printed == [str(i) for i in made.encode("\n".join(texts) + "\n").ids]

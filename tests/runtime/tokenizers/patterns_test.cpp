@@ -97,5 +97,15 @@ TEST(SimplePatterns, ClassesAndWords) {
   EXPECT_EQ(matches(*literal_pattern(""), "é"), (Parts{"", ""}));
 }
 
+TEST(Patterns, ClassesOfUnicode16) {
+  const std::string han = "\xF0\xB2\x8E\xAF", capital = "\xEA\x9F\x8B",
+                    digit = "\xF0\x90\xB5\x80";  // 15 and 16
+  EXPECT_EQ(matches(*pcre2_pattern(R"(\p{L}+)"), "a" + han + capital + "!" + digit),
+            (Parts{"a" + han + capital}));
+  EXPECT_EQ(matches(*pcre2_pattern(R"(\p{Han}|\p{Lu}|\p{Nd})"), "a" + han + capital + "!" + digit),
+            (Parts{han, capital, digit}));
+  EXPECT_EQ(matches(*pcre2_pattern(R"(\w+)"), digit + " " + han), (Parts{digit, han}));
+}
+
 }  // namespace
 }  // namespace smelt
