@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Planned arenas against what no placement can undercut: every workload of docs/benchmarks.md on several meshes.
 
-Usage: arenas.py [--smelt build/smelt] [--only NAME] [--json FILE] [--before FILE] [--all]
+Usage: arenas.py [--smelt build/smelt] [--only NAME] [--json FILE] [--before FILE] [--rows]
 
-Prints a table with a row per workload and mesh: the arena, its lower bound, their ratio, the worst ratio of any entry and
-of any stage, and the CPU seconds of the whole command `smelt dump ... --summary`. Needs no GPU. `--json` also writes the
-rows to a file; `--before` reads such a file and adds its ratios and seconds. `--all` lists rows at the bound, too.
+Prints arena / lower bound of the largest entry, a row per workload and a column per mesh (of a pipeline's stages the worst),
+and then each entry that exceeds its bound by more than 5%. Needs no GPU. `--json` also writes what was found to a file;
+`--before` reads such a file and gives its ratios and seconds, too. `--rows` prints a row per plan, with bytes and the CPU
+seconds of the whole command `smelt dump ... --summary`.
 """
 import argparse
 import collections
@@ -25,7 +26,7 @@ WORKLOADS = [
 MESHES = ["", *(f"--mesh data=4 --zero {stage}" for stage in range(4)), "--mesh model=4", "--mesh data=2,model=2",
           *(f"--mesh stage=4 --stage {stage}" for stage in range(4))]
 FIGURES = {"arena": "arena", "arena at least": "bound"}
-Row = collections.namedtuple("Row", "workload mesh arena bound worst entry seconds")
+Row = collections.namedtuple("Row", "workload mesh arena bound entries seconds")
 
 
 def cpu_seconds():
@@ -57,34 +58,59 @@ def row_of(smelt, workload, bounds, mesh):
     if not entries:
         print(f"{workload} {mesh}: {summary.splitlines()[-1]}", file=sys.stderr)
         return None
-    worst = max(entries, key=lambda name: entries[name]["arena"] / entries[name]["bound"])
     return Row(f"{workload} {bounds}", mesh, max(e["arena"] for e in entries.values()),
-               max(e["bound"] for e in entries.values()), entries[worst]["arena"] / entries[worst]["bound"], worst, seconds)
+               max(e["bound"] for e in entries.values()), entries, seconds)
+
+
+def ratio(row):
+    return row.arena / row.bound
 
 
 def short(mesh):
     return mesh.replace("--mesh ", "").replace("--", "") or "1"
 
 
-def line_of(row, earlier):
-    cells = [row.workload, short(row.mesh), f"{row.arena:,}", f"{row.bound:,}", f"{row.arena / row.bound:.3f}",
-             f"{row.worst:.3f} ({row.entry})", f"{row.seconds:.2f}"]
-    if earlier:
-        cells[4:4] = [f"{earlier.arena / earlier.bound:.3f}"]
-        cells[-1:-1] = [f"{earlier.seconds:.2f}"]
-    return f"| {' | '.join(cells)} |"
+def column(mesh):
+    """All stages of a pipeline are one."""
+    return short(mesh.split(" --stage")[0])
 
 
-def table_of(rows, before, all_rows):
-    heads = ["workload", "mesh", "arena", "no placement needs less than", "ratio", "worst entry", "CPU s"]
-    if before:
-        heads[4:4] = ["ratio before"]
-        heads[-1:-1] = ["CPU s before"]
-    lines = [f"| {' | '.join(heads)} |", f"|---|---|{'---:|' * (len(heads) - 2)}"]
-    shown = [(row, before.get(row[:2])) for row in rows]
-    lines += [line_of(row, earlier) for row, earlier in shown
-              if all_rows or max(r.worst for r in (row, earlier) if r) >= 1.0005]
-    return "\n".join(lines)
+def lines_of(heads, rows):
+    return "\n".join([f"| {' | '.join(heads)} |", f"|---|{'---:|' * (len(heads) - 1)}", *(f"| {' | '.join(row)} |" for row in rows)])
+
+
+def ratios_table(rows, before):
+    columns = list(dict.fromkeys(column(mesh) for mesh in MESHES))
+    cells = collections.defaultdict(list)
+    for row in rows:
+        cells[row.workload, column(row.mesh)].append(row)
+
+    def cell(found):
+        if not found:
+            return "-"
+        earlier = [before[row[:2]] for row in found if row[:2] in before]
+        return "".join(f"{max(map(ratio, earlier)):.3f} to " for _ in earlier[:1]) + f"{max(map(ratio, found)):.3f}"
+
+    workloads = dict.fromkeys(row.workload for row in rows)
+    return lines_of(["workload", *columns], [[name, *(cell(cells[name, one]) for one in columns)] for name in workloads])
+
+
+def plans_table(rows, before):
+    def line(row):
+        earlier = before.get(row[:2])
+        were = [f"{ratio(earlier):.3f}", f"{earlier.seconds:.2f}"] if earlier else ["-", "-"]
+        return [row.workload, short(row.mesh), f"{row.arena:,}", f"{row.bound:,}", were[0], f"{ratio(row):.3f}", were[1],
+                f"{row.seconds:.2f}"]
+
+    return lines_of(["workload", "mesh", "arena", "no placement needs less than", "ratio before", "ratio", "CPU s before",
+                     "CPU s"], map(line, rows))
+
+
+def far_entries(rows):
+    for row in rows:
+        for name, sizes in row.entries.items():
+            if sizes["arena"] > 1.05 * sizes["bound"]:
+                yield f"{row.workload}, {short(row.mesh)}, {name}: {sizes['arena']:,} of {sizes['bound']:,}"
 
 
 def main():
@@ -93,7 +119,7 @@ def main():
     parser.add_argument("--only", default="", help="workloads whose name contains this (default: all)")
     parser.add_argument("--json", help="file to write the rows to")
     parser.add_argument("--before", help="file of rows to compare with")
-    parser.add_argument("--all", action="store_true", help="also rows whose every entry is at its bound")
+    parser.add_argument("--rows", action="store_true", help="a row per plan instead of one per workload")
     own = parser.parse_args()
     rows = [row_of(own.smelt, workload, bounds, mesh) for workload, bounds in WORKLOADS if own.only in workload
             for mesh in MESHES]
@@ -101,10 +127,10 @@ def main():
     before = {row[:2]: row for row in map(Row._make, json.load(open(own.before)))} if own.before else {}
     if own.json:
         pathlib.Path(own.json).write_text(json.dumps(rows, indent=0) + "\n")
-    print(table_of(rows, before, own.all))
-    print(f"\n{len(rows)} plans, of which {sum(row.arena > 1.05 * row.bound for row in rows)} exceed their bound by more "
-          f"than 5%; {sum(row.seconds for row in rows):.1f} s of CPU time" +
+    print(plans_table(rows, before) if own.rows else ratios_table(rows, before))
+    print(f"\n{len(rows)} plans, {sum(row.seconds for row in rows):.1f} s of CPU time" +
           (f", before {sum(row.seconds for row in before.values()):.1f}" if before else ""))
+    print("\n".join(far_entries(rows)))
 
 
 if __name__ == "__main__":
