@@ -18,8 +18,8 @@ constexpr int64_t kArenaAlignment = 256;
 int64_t aligned(int64_t bytes);
 
 /// Makes allocations of all buffers. An output takes the memory of an input where the step may alias the two,
-/// the input dies in that step and is large enough. Without this, peaks of training steps are higher by up to
-/// a third, and no placement makes up for it.
+/// the input dies in that step and is large enough. Without this, peaks of training steps are up to 23%
+/// higher, those of other entries up to twice as high, and no placement makes up for it.
 std::vector<Allocation> make_allocations(const std::vector<Step>& steps,
                                          const std::map<int, Lifetime>& lifetimes);
 
