@@ -1,6 +1,8 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
+#include <algorithm>
+
 #include "runtime/error.h"
 #include "runtime/tokenizers/patterns/pattern.h"
 #include "runtime/tokenizers/unicode/classes.h"
@@ -35,12 +37,64 @@ std::string without_recent(std::string_view text) {
   return result;
 }
 
+/// Members of Oniguruma's \\w and \\s, the expressions of Hugging Face, which are not those of PCRE2.
+constexpr std::string_view kWordSet =
+    R"(\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}\x{b2}\x{b3}\x{b9}\x{bc}-\x{be}\x{24b6}-\x{24e9})"
+    R"(\x{1f130}-\x{1f149}\x{1f150}-\x{1f169}\x{1f170}-\x{1f189})";
+constexpr std::string_view kSpaceSet = R"(\p{Z}\t-\r\x{85})";
+
+/// Returns the escape as PCRE2 has to read it; empty where it means the same.
+std::string translated(char escape, bool in_class) {
+  const auto word = [](std::string_view form) {
+    return replace_all(form, "W", fmt::format("[{}]", kWordSet));
+  };
+  const std::string_view set = escape == 'w' || escape == 'W' ? kWordSet : kSpaceSet;
+  if (escape == 'w' || escape == 's') return in_class ? std::string(set) : fmt::format("[{}]", set);
+  if (in_class) return {};
+  if (escape == 'W' || escape == 'S') return fmt::format("[^{}]", set);
+  if (escape == 'b') return word("(?:(?<=W)(?!W)|(?<!W)(?=W))");
+  if (escape == 'B') return word("(?:(?<=W)(?=W)|(?<!W)(?!W))");
+  return {};
+}
+
+/// Returns the end of a POSIX class, as "[:alpha:]", that begins there; the place itself where none does.
+size_t bracket_part_end(std::string_view expression, size_t at) {
+  if (!expression.substr(at).starts_with("[:")) return at;
+  const size_t end = expression.find(":]", at);
+  return end == std::string_view::npos ? at : end + 2;
+}
+
+/// Returns where the members of a class begin whose bracket is at `at`: a first "]" is one of them.
+size_t members_begin(std::string_view expression, size_t at) {
+  at += expression.substr(at + 1).starts_with('^') ? 2 : 1;
+  return at + (expression.substr(at).starts_with(']') ? 1 : 0);
+}
+
+/// Writes the classes of Oniguruma out; negated ones within brackets stay PCRE2's.
+std::string translated(std::string_view expression) {
+  std::string result;
+  bool in_class = false;
+  for (size_t i = 0, end = 0; i < expression.size(); i = end) {
+    end = i + 1;
+    std::string other;
+    if (expression[i] == '\\' && end < expression.size())
+      other = translated(expression[end++], in_class);
+    else if (in_class)
+      end = std::max(end, bracket_part_end(expression, i)), in_class = expression[i] != ']';
+    else if (expression[i] == '[')
+      end = members_begin(expression, i), in_class = true;
+    result += other.empty() ? expression.substr(i, end - i) : other;
+  }
+  return result;
+}
+
 class Pcre2Pattern : public Pattern {
  public:
   explicit Pcre2Pattern(const std::string& expression) : expression_(expression) {
     int fault = 0;
     PCRE2_SIZE at = 0;
-    code_.reset(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(expression.data()), expression.size(),
+    const std::string text = translated(expression);
+    code_.reset(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(),
                               PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C, &fault, &at, nullptr));
     if (!code_)
       fail_with(Status::invalid_file, "regular expression '{}': {} at byte {}", expression, message_of(fault),

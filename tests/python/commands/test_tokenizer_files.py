@@ -54,7 +54,7 @@ def test_what_is_written_has_the_chat_template_and_the_special_tokens(smelt, sav
     assert (read.bos_token, read.eos_token, read.chat_template) == ("<s>", "</s>", fast.chat_template)
 
 
-@pytest.mark.parametrize("expression", [r"[\p{Lu}\p{Lt}]?\p{L}+|\p{N}|\p{M}+|[\p{P}\p{S}]"])
+@pytest.mark.parametrize("expression", [r"[\p{Lu}\p{Lt}]?\p{L}+|\p{N}|\p{M}+|[\p{P}\p{S}]", r"\w\w|\w|[^\w]+"])
 def test_expressions_on_code_points_of_new_versions_of_unicode(smelt, tmp_path, expression):
     made = byte_tokenizer()
     split = pre_tokenizers.Split(Regex(expression), "isolated")

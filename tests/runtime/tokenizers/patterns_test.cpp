@@ -107,5 +107,28 @@ TEST(Patterns, ClassesOfUnicode16) {
   EXPECT_EQ(matches(*pcre2_pattern(R"(\w+)"), digit + " " + han), (Parts{digit, han}));
 }
 
+TEST(Patterns, ClassesOfEveryCodePoint) {
+  const auto letter = pcre2_pattern(R"(\p{L})"), number = pcre2_pattern(R"(\p{N})"),
+             space = pcre2_pattern(R"(\s)");
+  for (char32_t c = 1; c < 0x110000; ++c) {
+    if (c >= 0xD800 && c < 0xE000) continue;
+    std::string text;
+    append_utf8(text, c);
+    ASSERT_EQ(matches(*letter, text).size() == 1, is(c, kLetter)) << std::hex << static_cast<uint32_t>(c);
+    ASSERT_EQ(matches(*number, text).size() == 1, is(c, kNumber)) << std::hex << static_cast<uint32_t>(c);
+    ASSERT_EQ(matches(*space, text).size() == 1, is(c, kSpace)) << std::hex << static_cast<uint32_t>(c);
+  }
+}
+
+TEST(Patterns, WordsAreThoseOfOniguruma) {
+  EXPECT_EQ(matches(*pcre2_pattern(R"(\w+)"), "e\xCC\x81t a\xC2\xB2-b"),
+            (Parts{"e\xCC\x81t", "a\xC2\xB2", "b"}));
+  EXPECT_EQ(matches(*pcre2_pattern(R"([^\w]+|[\w-]+)"), "e\xCC\x81-t, a"), (Parts{"e\xCC\x81-t", ", ", "a"}));
+  EXPECT_EQ(matches(*pcre2_pattern(R"([[:punct:]\w]+|[]\w[]+)"), "a.\xC2\xB2 ]b["),
+            (Parts{"a.\xC2\xB2", "]b["}));
+  EXPECT_EQ(matches(*pcre2_pattern(R"(\\w|\[\w\])"), "\\w[\xC2\xB2]"), (Parts{"\\w", "[\xC2\xB2]"}));
+  EXPECT_EQ(matches(*pcre2_pattern(R"(\b.)"), "e\xCC\x81 a"), (Parts{"e", " ", "a"}));
+}
+
 }  // namespace
 }  // namespace smelt
