@@ -29,8 +29,8 @@ int report(int status, std::string_view message) {
   return status;
 }
 
-/// Begins again with what OpenBLAS and OpenMP read from the environment as they are loaded; where that cannot
-/// be, they keep what they have.
+/// Executes the program again with better settings of OpenBLAS and OpenMP, which read their environment when
+/// they are loaded. Where that fails, the program goes on with the settings that it has.
 void take_better_settings(char** argv) {
   const std::pair<const char*, std::string> settings[] = {
       {smelt::kBlasCoreVariable, smelt::better_blas_core()},
@@ -52,7 +52,7 @@ void add_commands(CLI::App& app) {
     add(app);
 }
 
-/// Ends the process where it has less than `least` bytes of a resource.
+/// Ends the process with a message if the limit of a resource is less than `least` bytes.
 void require_limit(int resource, rlim_t least, const char* message) {
   rlimit limit{};
   if (::getrlimit(static_cast<__rlimit_resource_t>(resource), &limit) != 0 || limit.rlim_cur >= least) return;
@@ -61,8 +61,8 @@ void require_limit(int resource, rlim_t least, const char* message) {
   ::_exit(kFailed);
 }
 
-/// Runs before the libraries start: OpenBLAS never ends to ask for memory that a limit does not give, and a
-/// stack that is too small cannot be reported by what needs it.
+/// Checks limits before the libraries are initialized, because OpenBLAS requests memory in an endless loop
+/// where a limit refuses it, and a function that overflows its stack cannot report that.
 void check_limits(int, char**, char**) {
   constexpr rlim_t kLeastStack = rlim_t{128} << 10, kLeastAddresses = rlim_t{512} << 20;
   require_limit(
@@ -77,7 +77,8 @@ void check_limits(int, char**, char**) {
 [[gnu::section(".preinit_array"), gnu::used]] void (*const check_limits_first)(int, char**,
                                                                                char**) = check_limits;
 
-/// What was printed may still be in a buffer: a full disk behind standard output shows when it is written.
+/// Writes buffered output and returns the exit status: errors such as a full disk are reported only by the
+/// write.
 int finish(int status) {
   std::cout.flush();
   errno = 0;

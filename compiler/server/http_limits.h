@@ -1,4 +1,4 @@
-// How much of a client's bytes, time and connections the server takes.
+// Limits on the bytes, the time and the memory that the server spends on a client.
 #pragma once
 
 #include <chrono>
@@ -14,9 +14,9 @@ inline constexpr size_t kMostBodyBytes = size_t{4} << 20;
 inline constexpr size_t kMostBodiesBytes = size_t{256} << 20;  // of all connections together
 inline constexpr size_t kMostParsedBytes = 64;                 // of memory, per byte of a body that is parsed
 inline constexpr size_t kMostBufferBytes = size_t{64} << 10;   // read but not yet parsed
-inline constexpr size_t kMostSkippedBytes = size_t{64}
-                                            << 20;       // of a refused request, so that its client reads why
-inline constexpr size_t kPieceBytes = size_t{64} << 10;  // of a reply, written at once
+inline constexpr size_t kMostSkippedBytes =
+    size_t{64} << 20;  // of a refused request, so that its client can read the reply
+inline constexpr size_t kPieceBytes = size_t{64} << 10;  // of a reply, per write
 
 inline constexpr seconds kMostIdle{30};       // until a request begins
 inline constexpr seconds kMostHeadTime{10};   // from its first byte to the end of its fields

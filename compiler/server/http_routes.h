@@ -1,4 +1,4 @@
-// What the server has at which path, and the checks of a request before its body is read.
+// The paths of the server, and the checks of a request before its body is read.
 #pragma once
 
 #include <map>
@@ -12,8 +12,8 @@
 
 namespace smelt::server {
 
-/// Refuses what a proxy before the server could understand in another way. Throws ApiError; the connection is
-/// then to be closed.
+/// Refuses requests that a proxy before the server could read differently. Throws ApiError; the caller then
+/// closes the connection.
 void check_framing(const HttpHead& head);
 
 class HttpRoutes {
@@ -26,7 +26,7 @@ class HttpRoutes {
   void check(const HttpHead& head) const;
   /// Returns the reply to GET or HEAD of a path that `check` let through. Throws ApiError.
   HttpReply get(const std::string& path) const;
-  /// Begins a completion. Throws what refuses the body of POST to `path`.
+  /// Begins the completion that a POST of `body` to `path` asks for. Throws ApiError or Error for a bad body.
   std::shared_ptr<CompletionAnswer> post(const std::string& path, std::string_view body) const;
   /// Counts a reply for /metrics.
   void count(int status) { ++replies_[status]; }
@@ -38,7 +38,7 @@ class HttpRoutes {
   std::map<int, uint64_t> replies_;
 };
 
-/// Returns the reply for whatever is thrown while a request is answered.
+/// Returns the reply for an exception that is thrown while a request is answered.
 HttpReply error_reply(const std::exception& thrown);
 
 }  // namespace smelt::server
