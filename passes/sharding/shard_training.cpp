@@ -23,6 +23,8 @@ std::vector<size_t> axes_named(const Mesh& mesh, const std::vector<std::string>&
 /// Elements that ranks exchange together: large buckets took the least time on two GPUs (docs/benchmarks.md),
 /// and those of parameters that are gathered take memory.
 constexpr int64_t kSummedBucket = int64_t{1} << 26, kGatheredBucket = int64_t{1} << 24;
+/// One element in so many: what is gathered is in memory twice a step, gradients once.
+constexpr int64_t kPaddingOfSummed = 128, kPaddingOfGathered = 32;
 
 /// Entries to which every rank feeds a batch of its own.
 constexpr std::string_view kFedEntries[] = {"train_step", "accumulate", "evaluate", "batch"};
@@ -133,6 +135,7 @@ FlattenParametersOptions in_buckets(FlattenParametersOptions flat, const Module&
     if (const auto axis = module.mesh().find(name)) ranks *= module.mesh().axes[*axis].size;
   if (options.zero == 0 || ranks == 1) return flat;
   flat.ranks = ranks;
+  flat.padding = options.zero >= 3 ? kPaddingOfGathered : kPaddingOfSummed;
   flat.bucket = options.bucket > 0 ? options.bucket : options.zero >= 3 ? kGatheredBucket : kSummedBucket;
   return flat;
 }

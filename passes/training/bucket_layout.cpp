@@ -25,26 +25,30 @@ int64_t round_up_to(int64_t number, int64_t multiple) {
 /// One layout and what it costs.
 struct Candidate {
   BucketLayout layout;
+  int64_t padding = 0;  // elements
   double cost = 0;
 };
 
 class BucketSearch {
  public:
-  BucketSearch(const std::vector<int64_t>& runs, int64_t most, int64_t ranks, int64_t alignment)
-      : runs_(runs), most_(most), ranks_(ranks), alignment_(alignment) {
-    for (const int64_t run : runs) dense_ = round_up_to(dense_, alignment) + run;
+  BucketSearch(const std::vector<int64_t>& runs, const BucketLimits& limits) : runs_(runs), limits_(limits) {
+    for (const int64_t run : runs) dense_ = round_up_to(dense_, limits_.alignment) + run;
   }
 
   BucketLayout run() {
     if (dense_ == 0) return {};
-    const int64_t buckets = std::max<int64_t>(1, (dense_ + most_ - 1) / most_);
+    const int64_t buckets = std::max<int64_t>(1, (dense_ + limits_.most - 1) / limits_.most);
     const int64_t least = (dense_ + buckets - 1) / buckets;
-    const int64_t row = least / ranks_ < kLongPart ? kShortRow : kLongRow, step = row * ranks_;
+    const int64_t row = least / limits_.ranks < kLongPart ? kShortRow : kLongRow, step = row * limits_.ranks;
     Candidate best = with_size(round_up_to(least, step), row, buckets);
     if (buckets == 1) return best.layout;
-    const int64_t largest = most_ / step * step, skip = std::max<int64_t>(1, largest / step / kSizes) * step;
-    for (int64_t size = largest; size > 0 && size >= kSmallest * static_cast<double>(most_); size -= skip)
-      if (Candidate next = with_size(size, row, std::nullopt); next.cost < best.cost) best = std::move(next);
+    const int64_t largest = limits_.most / step * step,
+                  skip = std::max<int64_t>(1, largest / step / kSizes) * step;
+    for (int64_t size = largest; size > 0 && size >= kSmallest * static_cast<double>(limits_.most);
+         size -= skip)
+      if (Candidate next = with_size(size, row, std::nullopt);
+          next.cost < best.cost && next.padding <= dense_ / limits_.padding)
+        best = std::move(next);
     return best.layout;
   }
 
@@ -60,7 +64,7 @@ class BucketSearch {
       stretch = at;
     };
     for (const int64_t run : runs_) {
-      made.layout.begins.push_back(round_up_to(end, alignment_));
+      made.layout.begins.push_back(round_up_to(end, limits_.alignment));
       end = made.layout.begins.back() + run;
       const int64_t border = round_up_to(end, size);
       if (!dense && border - end <= (border - stretch) / kPadding) close(end = border);
@@ -68,22 +72,21 @@ class BucketSearch {
     made.layout.buckets = dense.value_or(round_up_to(end, size) / size);
     const int64_t all = made.layout.buckets * size;
     close(all);
-    const auto padding = static_cast<double>(all - dense_);
-    made.cost = kPaddingWeight * padding + squares / static_cast<double>(all) +
-                kBucketWeight * static_cast<double>(made.layout.buckets * most_);
+    made.padding = all - dense_;
+    made.cost = kPaddingWeight * static_cast<double>(made.padding) + squares / static_cast<double>(all) +
+                kBucketWeight * static_cast<double>(made.layout.buckets * limits_.most);
     return made;
   }
 
   const std::vector<int64_t>& runs_;
-  int64_t most_, ranks_, alignment_;
+  BucketLimits limits_;
   int64_t dense_ = 0;  // elements without padding but for the alignment
 };
 
 }  // namespace
 
-BucketLayout layout_in_buckets(const std::vector<int64_t>& runs, int64_t most, int64_t ranks,
-                               int64_t alignment) {
-  return BucketSearch(runs, most, ranks, alignment).run();
+BucketLayout layout_in_buckets(const std::vector<int64_t>& runs, const BucketLimits& limits) {
+  return BucketSearch(runs, limits).run();
 }
 
 }  // namespace smelt

@@ -15,10 +15,14 @@ struct BucketLayout {
   int64_t size() const { return rows * row; }
 };
 
-/// Of runs of these many elements, in this order, each at a multiple of `alignment`. Buckets have at most
-/// `most` elements, but for rounding up to rows, of which all of `ranks` ranks have equally many. The size of
-/// buckets is the one with the least padding and the shortest stretches of buckets that runs share.
-BucketLayout layout_in_buckets(const std::vector<int64_t>& runs, int64_t most, int64_t ranks,
-                               int64_t alignment);
+struct BucketLimits {
+  int64_t most = 0;        // elements of a bucket, but for rounding up to rows
+  int64_t ranks = 1;       // that have equally many rows of each bucket
+  int64_t alignment = 16;  // of where runs begin, in elements
+  int64_t padding = 32;    // of all elements one in so many at most, but for what rounding up takes
+};
+/// Of runs of these many elements, in this order. The size of buckets is the one with the least padding and
+/// the shortest stretches of buckets that runs share.
+BucketLayout layout_in_buckets(const std::vector<int64_t>& runs, const BucketLimits& limits);
 
 }  // namespace smelt

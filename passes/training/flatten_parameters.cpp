@@ -128,7 +128,8 @@ Shape place_dense(Runs& runs) {
 Shape place_in_buckets(Runs& runs, const FlattenParametersOptions& options) {
   std::vector<int64_t> sizes;
   for (std::vector<Segment>& run : runs) sizes.push_back(place(run, 0));
-  const BucketLayout layout = layout_in_buckets(sizes, options.bucket, options.ranks, alignment);
+  const BucketLayout layout =
+      layout_in_buckets(sizes, {options.bucket, options.ranks, alignment, options.padding});
   for (size_t i = 0; i < runs.size(); ++i) place(runs[i], layout.begins[i]);
   return {layout.buckets, layout.rows, layout.row};
 }

@@ -24,6 +24,7 @@ struct FlattenParametersOptions {
   int64_t ranks = 0;                  // that the rows of a bucket are divided by; 0: flat states have one dim
   bool frozen_from_model = false;     // checkpoints leave "parameters.frozen" out
   int64_t bucket = int64_t{1} << 24;  // elements of a bucket at most, but for rounding up to whole rows
+  int64_t padding = 32;               // one element in so many at most, so that layers begin where buckets do
 };
 /// storage = "bf16", masters = "true" | "false", frozen_from_model = "true" | "false", ranks = "4",
 /// bucket = "4096"

@@ -22,7 +22,7 @@ TEST(BucketLayout, LayersBeginWhereBucketsDo) {
   const std::vector<int64_t> runs = runs_of_llama();
   const int64_t elements = std::accumulate(runs.begin(), runs.end(), int64_t{0});
   for (const int64_t ranks : {2, 4, 8}) {
-    const BucketLayout layout = layout_in_buckets(runs, kMost, ranks, 16);
+    const BucketLayout layout = layout_in_buckets(runs, {.most = kMost, .ranks = ranks});
     EXPECT_LE(layout.size(), kMost);
     EXPECT_EQ(layout.rows % ranks, 0);
     for (size_t layer = 0; layer < 32; ++layer)
@@ -36,7 +36,7 @@ TEST(BucketLayout, RunsStandInOrderAtAlignedPlaces) {
   for (const int64_t most : {100, 900, 5000})
     for (const int64_t ranks : {1, 3, 8}) {
       const std::vector<int64_t> runs = {77, 1200, 7, 640, 2048, 1};
-      const BucketLayout layout = layout_in_buckets(runs, most, ranks, 16);
+      const BucketLayout layout = layout_in_buckets(runs, {.most = most, .ranks = ranks});
       int64_t end = 0;
       for (size_t i = 0; i < runs.size(); ++i) {
         EXPECT_EQ(layout.begins[i] % 16, 0);
@@ -48,13 +48,15 @@ TEST(BucketLayout, RunsStandInOrderAtAlignedPlaces) {
 }
 
 TEST(BucketLayout, WhatFitsInOneBucketIsDense) {
-  const BucketLayout layout = layout_in_buckets({100, 28, 300}, 1000, 2, 16);
+  const BucketLayout layout = layout_in_buckets({100, 28, 300}, {.most = 1000, .ranks = 2});
   EXPECT_EQ(layout.buckets, 1);
   EXPECT_EQ(layout.begins, (std::vector<int64_t>{0, 112, 144}));
   EXPECT_EQ(layout.size(), 512);
 }
 
-TEST(BucketLayout, OfNothingHasNoRows) { EXPECT_EQ(layout_in_buckets({}, 1000, 2, 16).size(), 0); }
+TEST(BucketLayout, OfNothingHasNoRows) {
+  EXPECT_EQ(layout_in_buckets({}, {.most = 1000, .ranks = 2}).size(), 0);
+}
 
 }  // namespace
 }  // namespace smelt
