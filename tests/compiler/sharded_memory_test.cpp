@@ -41,8 +41,7 @@ TEST(ShardedMemory, IsLessThanAllParameters) {
   }
 }
 
-/// Twice gathered and once summed, but for the table, which the head reads last in forward and first in
-/// backward.
+/// Of each layer, and with a little padding.
 TEST(ShardedMemory, GathersTwice) {
   const Program program = sharded(3).program;
   double gathered = 0;
