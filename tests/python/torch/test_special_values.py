@@ -276,7 +276,9 @@ def test_the_tails_of_ndtri():
     torch.testing.assert_close(found.double(), exact, rtol=1e-6, atol=1e-7)
 
 
+MASK = torch.tensor([[True, False, True], [False] * 3, [True] * 3])
 SLOPES = {
+    "safe softmax": lambda x: torch._safe_softmax(x.reshape(3, 3).where(MASK, -INF), -1),
     "erfcx": torch.special.erfcx, "ndtri": torch.special.ndtri, "digamma": torch.digamma, "entr": torch.special.entr,
     "log_ndtr": torch.special.log_ndtr, "erfinv": torch.erfinv, "lgamma": torch.lgamma,
 }  # fmt: skip
@@ -292,7 +294,7 @@ def test_slopes_at_special_values(name):
             self.shift = nn.Parameter(torch.full((9,), -0.0))
 
         def forward(self, x):
-            return {"loss": SLOPES[name](x + self.shift).sum()}
+            return {"loss": (SLOPES[name](x + self.shift).flatten() * torch.arange(1.0, 10.0)).sum()}
 
     x, module = torch.tensor([INF, -INF, NAN, 0.0, 1e-4, 0.3, 1.0, 2.5, -0.4]), Moved()
     module(x)["loss"].backward()

@@ -33,12 +33,12 @@ def softmax(w, out, self, dim, dtype=None, half_to_float=False):
 
 @row("aten._safe_softmax.default")
 def safe_softmax(w, out, self, dim, dtype=None):
-    """0 for a row of -inf, of which a softmax is NaN."""
+    """0 for a row of -inf, of which a softmax is NaN; its gradient is 0, too."""
     x, axis = w.cast(self, "f32"), axis_of(self.rank, dim)
     if x.rank == 0:
         return softmax(w, out, x, dim)
-    none = w.binary("eq", w.reduce("max", x, [axis])[0], -math.inf)
-    return w.select(w.along(none, [axis], x.shape), 0.0, softmax(w, out, x, dim))
+    none = w.along(w.binary("eq", w.reduce("max", w.stop(x), [axis])[0], -math.inf), [axis], x.shape)
+    return w.select(none, 0.0, softmax(w, out, w.select(none, 0.0, x) if x.grad else x, dim))
 
 
 @row("aten.log_softmax.int", "aten._log_softmax.default")
