@@ -4,11 +4,12 @@
 // again from values that are. The choice is a minimum cut: every value costs its bytes (at the symbols'
 // bounds) to keep; matmuls, gathers, scatters, concats and reductions are computed once; pointwise ops,
 // converts, broadcasts, views, constants, iota, random (the same bits again) and `first` may be computed
-// again; parameters, inputs and states cost nothing. Parameters that ranks have parts of and gather cost nothing
-// either: what reads them in backward, also of what is computed again, reads what is gathered there. A value that forward itself reads again behind further
-// matmuls, such as a residual stream, is not computed again, since that would take the whole stream before
-// it. Of equally cheap cuts the one that computes least again is taken, and one that keeps what is in memory
-// anyway. Probabilities come from the stored statistics of their row (softmax_statistic.h).
+// again; parameters, inputs and states cost nothing. Parameters that ranks have parts of and gather cost
+// nothing either: what reads them in backward, also of what is computed again, reads what is gathered there.
+// A value that forward itself reads again behind further matmuls, such as a residual stream, is not computed
+// again, since that would take the whole stream before it. Of equally cheap cuts the one that computes least
+// again is taken, and one that keeps what is in memory anyway. Probabilities come from the stored statistics
+// of their row (softmax_statistic.h).
 //
 // A policy with a price (recompute_policy.h) also lets the rest be computed again, for as many bytes as the
 // time is worth that it takes (ir/analysis/node_seconds.h): the cut is then the cheapest sum of both. The

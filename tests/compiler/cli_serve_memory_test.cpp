@@ -27,7 +27,8 @@ class LimitedServer : public Server {
     for (int i = 0; i < 12; ++i)
       clients.push_back(std::async(
           std::launch::async, [&] { return client().status(client().post_text("/v1/completions", body)); }));
-    for (auto& each : clients) EXPECT_TRUE((std::set<std::string>{"no answer", "400", "503"}.contains(each.get())));
+    for (auto& each : clients)
+      EXPECT_TRUE((std::set<std::string>{"no answer", "400", "503"}.contains(each.get())));
   }
 };
 
