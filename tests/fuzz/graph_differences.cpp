@@ -4,6 +4,7 @@
 //                     [--wide] [--plans] [--minimize] [--dump FOLDER]
 //
 //   --seed S       the first seed; graph i has the seed S + i
+//   --seconds N    no graph is begun after that
 //   --target       "native" runs on this machine's GPU: graph_differences --graphs 5000 --seed 1 --target
 //   native
 //   --specials     inputs also hold NaN, infinities, -0, numbers below the normal ones and large ones
@@ -36,9 +37,11 @@ namespace {
 constexpr unsigned kMostSeconds = 120;  // of one graph
 constexpr uint64_t kBatch = 200;        // graphs of one process
 
+using Clock = std::chrono::steady_clock;
+
 struct Arguments {
   uint64_t graphs = 1000, seed = 1;
-  double seconds = 1e9;
+  double seconds = 1e8;
   std::string target = "cpu", folder;
   bool specials = false, wide = false, plans = false, minimize = false;
 };
@@ -62,8 +65,8 @@ class Runner {
  public:
   Runner(const Arguments& arguments, Progress& progress) : arguments_(arguments), progress_(progress) {}
 
-  void run(uint64_t end) {
-    for (; progress_.next < end; ++progress_.next) {
+  void run(uint64_t end, Clock::time_point latest) {
+    for (; progress_.next < end && Clock::now() < latest; ++progress_.next) {
       alarm(kMostSeconds);
       run_one(progress_.next);
     }
@@ -110,12 +113,12 @@ class Runner {
   Progress& progress_;
 };
 
-/// Runs graphs up to `end` in a process; that one may end early.
-void run_batch(const Arguments& arguments, Progress& progress, uint64_t end) {
+/// Runs graphs up to `end` in a process, which begins none after `latest`; it may end early.
+void run_batch(const Arguments& arguments, Progress& progress, uint64_t end, Clock::time_point latest) {
   std::fflush(stdout);
   const pid_t child = fork();
   if (child == 0) {
-    Runner(arguments, progress).run(end);
+    Runner(arguments, progress).run(end, latest);
     std::fflush(stdout);
     _exit(0);
   }
@@ -133,17 +136,17 @@ int run(const Arguments& arguments) {
   if (shared == MAP_FAILED) return 2;
   auto& progress = *static_cast<Progress*>(shared);
   progress = {arguments.seed, 0};
-  const auto start = std::chrono::steady_clock::now();
-  const auto seconds = [&] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  };
+  const Clock::time_point start = Clock::now();
+  const auto latest =
+      start + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(arguments.seconds));
   const uint64_t end = arguments.seed + arguments.graphs;
-  while (progress.next < end && seconds() < arguments.seconds)
-    run_batch(arguments, progress, std::min(end, progress.next + kBatch));
+  while (progress.next < end && Clock::now() < latest)
+    run_batch(arguments, progress, std::min(end, progress.next + kBatch), latest);
   std::printf("%lu graphs from seed %lu on for %s: %lu failed, %.0f s\n",
               static_cast<unsigned long>(progress.next - arguments.seed),
               static_cast<unsigned long>(arguments.seed), arguments.target.c_str(),
-              static_cast<unsigned long>(progress.failed), seconds());
+              static_cast<unsigned long>(progress.failed),
+              std::chrono::duration<double>(Clock::now() - start).count());
   return progress.failed == 0 ? 0 : 1;
 }
 
