@@ -119,7 +119,7 @@ class Rematerializer {
     return total;
   }
 
-  /// What backward gathers anyway stands in for what forward gathers.
+  /// Replaces values that forward gathers by those that backward gathers anyway.
   void find_gathers() {
     std::vector<Node*> early, late;
     for (const auto& node : graph_.nodes())

@@ -165,7 +165,7 @@ class Assigner {
     if (!value.layout) value.layout = new_place(node, value);
   }
 
-  /// That of what it is computed from, which thereby gets its own.
+  /// The place of the part that the value is computed from; the whole of it is placed first.
   std::optional<Layout> place_of_part(const Value& value) {
     const auto part = part_in_place(value);
     if (!part || requests_.contains(part->whole)) return std::nullopt;

@@ -14,7 +14,7 @@
 namespace smelt {
 namespace {
 
-/// Of what is gathered into the two, one in so many bytes may be read in between.
+/// Between the two, at most one in so many of their gathered bytes may be read.
 constexpr int64_t kNextToNothing = 8;
 
 /// From where to where, of how much, along which axis.

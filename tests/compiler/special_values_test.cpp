@@ -28,6 +28,17 @@ graph @g(%x: f32[B,4], %t: f32[B,4], %k: i32[B]) {
   return module;
 }
 
+/// Four rows %x of short and long lengths, of which three have -inf, NaN and inf.
+void expect_none_with_special_rows(const Module& module) {
+  for (int64_t length : {3, 64, 700}) {
+    const testing::CpuCase c{.symbols = {{"B", 4}, {"T", length}}};
+    Tensors inputs = testing::random_inputs(*module.graphs[0], 5, c.symbols, 4);
+    std::vector<double>& x = inputs.at("x").data;
+    x[0] = -INFINITY, x[length + 1] = NAN, x[2 * length + 2] = INFINITY;
+    expect_none(differences_at(module, c, inputs, {}), module);
+  }
+}
+
 TEST(SpecialValues, TheLargestScoreIsSubtractedExactly) {
   for (const char* function : {"  %p = softmax %y : f32[B,4]", "  %p = log_softmax %y : f32[B,4]",
                                "  %l = cross_entropy %y, %k {label_smoothing = 0.1} : f32[B]\n  %p = "
@@ -152,13 +163,7 @@ graph @g(%x: f32[B,T], %r: f32[B]) {
   return s = %s, loss = %loss
 })");
   differentiate(*module->graphs[0], {"loss", {"r"}, 1});
-  for (int64_t length : {3, 64, 700}) {
-    const testing::CpuCase c{.symbols = {{"B", 4}, {"T", length}}};
-    Tensors inputs = testing::random_inputs(*module->graphs[0], 5, c.symbols, 4);
-    std::vector<double>& x = inputs.at("x").data;
-    x[0] = -INFINITY, x[length + 1] = NAN, x[2 * length + 2] = INFINITY;
-    expect_none(differences_at(*module, c, inputs, {}), *module);
-  }
+  expect_none_with_special_rows(*module);
 }
 
 /// Elements are infinite where the row's mean square, whose root they are divided by, is: 0 times them is
@@ -247,13 +252,7 @@ graph @g(%x: f32[B,T], %y: f32[B,T]) {
   %z = add %y, %ss {phase = backward} : f32[B,T]
   return z = %z
 })");
-  for (int64_t length : {3, 64, 700}) {
-    const testing::CpuCase c{.symbols = {{"B", 4}, {"T", length}}};
-    Tensors inputs = testing::random_inputs(*module->graphs[0], 5, c.symbols, 4);
-    std::vector<double>& x = inputs.at("x").data;
-    x[0] = -INFINITY, x[length + 1] = NAN, x[2 * length + 2] = INFINITY;
-    expect_none(differences_at(*module, c, inputs, {}), *module);
-  }
+  expect_none_with_special_rows(*module);
 }
 
 /// A norm of x / s has the squares of quotients, where those of x overflow.
