@@ -147,7 +147,7 @@ def left_open(op: Any, case: Case) -> Optional[str]:
         return "numbers that an integer cannot have"
     if case.gradients and op.name == "digamma" and any(bool(((t < 0) & (t == t.floor())).any()) for t in case.tensors):
         return "a pole, where PyTorch's gradient is a rounding error"
-    if case.gradients and op.name in ("index_copy", "put", "scatter"):
+    if case.gradients and op.name in ("index_copy", "put"):
         places = [t for t in case.tensors if t.dtype == torch.int64]
         if any(t.unique().numel() < t.numel() for t in places):
             return "equal indices, of which one write counts and PyTorch's gradient knows all"
