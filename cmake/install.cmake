@@ -3,15 +3,23 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-set(SMELT_PUBLIC_HEADERS
-    smelt allocator dim dtype error executor philox session shared_weights tensor batch data/batches data/documents data/held_back data/pack_rows data/packed_data data/records data/token_data generation/generator generation/sampling stage_memory
-    generation/beam_groups generation/beam_search generation/cached_logits generation/generation_options
-    generation/beam_loop generation/cache_bounds generation/cache_pages generation/chosen_tokens generation/logits_processors generation/loop_inputs generation/model_row
-    generation/next_logits generation/token_loop serving/cache_rows serving/continuous_batch serving/page_pool
-    serving/prefix_index serving/request serving/running_sequence serving/steps serving/stop_strings plan/attention_spec plan/plan plan/step
-    plan/plan_file ranks/communicator ranks/failure_flag ranks/launch_variables ranks/mesh ranks/mesh_ranks ranks/rank_groups ranks/rank_link ranks/ranks ranks/shared_memory
-    ranks/socket system/file system/log system/stopwatch tokenizers/encoding tokenizers/tokenizer training/checkpoint training/learning_rate
-    training/loss_curve training/metrics training/evaluation training/pipeline_schedule training/pipeline_stage training/pipeline_worker training/port_rings training/stage_messages training/trainer training/training_ranks weights/initialize weights/safetensors)
+# Headers for applications, and all that these include.
+set(public_headers
+    runtime/engine/generation/generator.h runtime/engine/generation/sampling.h runtime/engine/serving/continuous_batch.h
+    runtime/engine/training/loss_curve.h runtime/engine/training/trainer.h runtime/engine/weights/initialize.h
+    runtime/plan/plan_file.h runtime/ranks/mesh_ranks.h runtime/smelt.h runtime/system/log.h runtime/tokenizers/tokenizer.h)
+set(unread ${public_headers})
+while(unread)
+  list(POP_FRONT unread header)
+  file(STRINGS ${PROJECT_SOURCE_DIR}/${header} includes REGEX "^#include \"runtime/")
+  foreach(include IN LISTS includes)
+    string(REGEX REPLACE "^#include \"([^\"]+)\".*" "\\1" included ${include})
+    if(NOT included IN_LIST public_headers)
+      list(APPEND public_headers ${included})
+      list(APPEND unread ${included})
+    endif()
+  endforeach()
+endwhile()
 
 file(STRINGS ${PROJECT_SOURCE_DIR}/runtime/smelt.h version_line REGEX "define SMELT_VERSION")
 if(NOT version_line MATCHES "\"${PROJECT_VERSION}\"")
@@ -26,10 +34,9 @@ install(TARGETS smelt_compiler_shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR
                                               NAMELINK_COMPONENT compiler)
 install(FILES ${PROJECT_SOURCE_DIR}/compiler/c_api/smelt_compile.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/smelt/compiler/c_api COMPONENT compiler)
-foreach(header IN LISTS SMELT_PUBLIC_HEADERS)
+foreach(header IN LISTS public_headers)
   get_filename_component(folder ${header} DIRECTORY)
-  install(FILES ${PROJECT_SOURCE_DIR}/runtime/${header}.h
-          DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/smelt/runtime/${folder} COMPONENT runtime)
+  install(FILES ${PROJECT_SOURCE_DIR}/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/smelt/${folder} COMPONENT runtime)
 endforeach()
 
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/smeltConfig.cmake.in ${PROJECT_BINARY_DIR}/smeltConfig.cmake

@@ -23,7 +23,7 @@ bool is_at_least_zero(const Dim& dim) {
   return least >= 0;
 }
 
-/// One kernel's part of what a launch is given, its axes behind those that are there.
+/// One kernel's part of the parameters of a launch. Its axes come after the axes already there.
 class ParametersOf {
  public:
   ParametersOf(const Kernel& kernel, int stage, KernelCode& code)
@@ -86,7 +86,7 @@ class ParametersOf {
     made.read |= param.input;
   }
 
-  /// What the template around a body reads and writes.
+  /// Adds the parameters that the template around a body reads and writes.
   void add(const AttentionKernel& attention) {
     const size_t read = attention.part == AttentionPart::forward ? 3 : 4;
     for (size_t i = 0; i < attention.matrices.size(); ++i) add(attention, attention.matrices[i], i >= read);
@@ -103,7 +103,7 @@ class ParametersOf {
       add_list(attention.workspace, lane_layout(attention, *tiles).elements * int64_t{tiles->lanes}, true);
   }
 
-  /// The operands of a matmul, as its maps walk them.
+  /// Adds the operands of a matmul, as its tensor maps address them.
   void add(const GemmKernel& gemm) {
     if (!gemm.is_staged()) add(gemm.a, gemm.m, gemm.k);
     add(gemm.b, gemm.n, gemm.k);
@@ -117,7 +117,8 @@ class ParametersOf {
     note(operand.param, std::move(access), false);
   }
 
-  /// Of the gradients for sm_90a; the templates that may take their place leave them alone.
+  /// Adds the buffers that gradients share on sm_90a; the templates for other architectures do not touch
+  /// them.
   void add_shared(const AttentionKernel& attention) {
     const WgmmaShared shared = wgmma_shared(attention);
     add_list(attention.query_sums, shared.query_sums, attention.part == AttentionPart::key_gradients);
@@ -178,7 +179,7 @@ class ParametersOf {
     made.accesses.push_back(std::move(access));
   }
 
-  /// Those that computed indices, bounds of segments and written integers are made of.
+  /// Returns the params that computed indices, bounds of segments and written integers depend on.
   std::set<int> params_of_indices() const {
     std::vector<int> open;
     for (const Instruction& x : kernel_.instructions) {
@@ -211,7 +212,7 @@ class ParametersOf {
     return sum;
   }
 
-  /// Places that others surround say nothing more, but of indices, which are known place by place.
+  /// Drops accesses within the range of others, except for indices, which are checked access by access.
   void drop_inner(KernelParameter& parameter) const {
     if (parameter.indices) return;
     std::vector<KernelAccess> kept;
@@ -242,7 +243,7 @@ void describe_parameters(const Kernel& kernel, KernelCode& code) {
   ParametersOf(kernel, stage, code).run();
   for (const Kernel& first : kernel.before) {
     ParametersOf(first, stage, code).run();
-    code.parameters.pop_back();  // it lies in shared memory
+    code.parameters.pop_back();  // it is in shared memory
   }
   for (const Kernel& other : kernel.beside) ParametersOf(other, stage, code).run();
   for (const Kernel& last : kernel.tail) ParametersOf(last, ++stage, code).run();

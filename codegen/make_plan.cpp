@@ -1,10 +1,10 @@
 #include "codegen/make_plan.h"
 
+#include "codegen/code_generator.h"
 #include "codegen/cuda/attention/wgmma_kernel.h"
 #include "codegen/cuda/gemm/emit_gemm.h"
 #include "codegen/kernel_parameters.h"
 #include "codegen/kernel_passes/launch_dims.h"
-#include "runtime/error.h"
 
 namespace smelt {
 
@@ -56,15 +56,7 @@ Plan plan_without_code(const Program& program) {
 }
 
 Plan make_plan(Program& program, const Target& target) {
-  if (target.is_cuda()) return make_cuda_plan(program, target);
-#ifdef SMELT_CPU
-  return make_cpu_plan(program);
-#else
-  fail(
-      "this build has no code generator for the target 'cpu': configure with -DSMELT_CPU=ON, or give a GPU "
-      "such as "
-      "--target=sm_90");
-#endif
+  return code_generator(target).make_plan(program, target);
 }
 
 }  // namespace smelt

@@ -1,9 +1,11 @@
 // The command line `smelt`: compiler/cli has a file for each command.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -13,10 +15,11 @@
 #include <utility>
 
 #include "compiler/cli/command.h"
-#include "compiler/cli/usage.h"
+#include "compiler/cli/shared/usage.h"
+#include "compiler/cli/shared/words.h"
+#include "runtime/base/error.h"
 #include "runtime/cpu/blas_core.h"
 #include "runtime/cpu/thread_waits.h"
-#include "runtime/error.h"
 #include "runtime/smelt.h"
 
 namespace {
@@ -30,7 +33,7 @@ int report(int status, std::string_view message) {
 }
 
 /// Executes the program again with better settings of OpenBLAS and OpenMP, which read their environment when
-/// they are loaded. Where that fails, the program goes on with the settings that it has.
+/// they are loaded. If that fails, the program continues with its present settings.
 void take_better_settings(char** argv) {
   const std::pair<const char*, std::string> settings[] = {
       {smelt::kBlasCoreVariable, smelt::better_blas_core()},
@@ -48,7 +51,7 @@ void add_commands(CLI::App& app) {
 #ifdef SMELT_SERVER
         add_serve,
 #endif
-        add_tokenize, add_export, add_launch, add_verify, add_bench, add_doctor})
+        add_tokenize, add_export, add_launch, add_verify, add_bench, add_doctor, add_options})
     add(app);
 }
 
@@ -61,9 +64,33 @@ void require_limit(int resource, rlim_t least, const char* message) {
   ::_exit(kFailed);
 }
 
+/// Gives the numbers of standard streams that are closed to /dev/null, because the next file that is opened
+/// would have them. Output that cannot be written stays an error; messages are lost.
+void keep_standard_streams() {
+  constexpr int kModes[] = {O_RDONLY, O_RDONLY, O_WRONLY};
+  for (int stream = 0; stream <= STDERR_FILENO; ++stream)
+    if (::fcntl(stream, F_GETFD) < 0 && ::open("/dev/null", kModes[stream]) < 0) ::_exit(kFailed);
+}
+
+/// Makes a file that grows beyond ulimit -f an error of its write, which removes what is incomplete.
+void report_large_files() { std::signal(SIGXFSZ, SIG_IGN); }
+
+/// Lets the program continue where messages cannot be written, as on a full disk.
+void lose_messages() {
+  constexpr auto write = [](void*, const char* text, size_t size) -> ssize_t {
+    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text, size);
+    return static_cast<ssize_t>(size);
+  };
+  if (std::FILE* file = ::fopencookie(nullptr, "w", {nullptr, write, nullptr, nullptr})) {
+    std::setvbuf(file, nullptr, _IOLBF, BUFSIZ);
+    stderr = file;
+  }
+}
+
 /// Checks limits before the libraries are initialized, because OpenBLAS requests memory in an endless loop
 /// where a limit refuses it, and a function that overflows its stack cannot report that.
 void check_limits(int, char**, char**) {
+  keep_standard_streams();
   constexpr rlim_t kLeastStack = rlim_t{128} << 10, kLeastAddresses = rlim_t{512} << 20;
   require_limit(
       RLIMIT_STACK, kLeastStack,
@@ -90,7 +117,8 @@ int finish(int status) {
 
 int run(CLI::App& app, int argc, char** argv) {
   try {
-    app.parse(argc, argv);
+    app.name(argv[0]);
+    app.parse(smelt::cli::guarded_words(app, argc, argv));
     return 0;
   } catch (const CLI::RuntimeError& exit) {
     return exit.get_exit_code();
@@ -105,6 +133,8 @@ int run(CLI::App& app, int argc, char** argv) {
 
 int main(int argc, char** argv) {
   take_better_settings(argv);
+  lose_messages();
+  report_large_files();
   CLI::App app{"Smelt compiles a description of a transformer into one plan, and trains and runs it."};
   app.require_subcommand(1);
   app.option_defaults()->multi_option_policy(
@@ -112,6 +142,7 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", std::string("smelt ") + SMELT_VERSION);
   try {
     add_commands(app);
+    smelt::cli::guard_options(app);
     return finish(run(app, argc, argv));
   } catch (const smelt::Error& error) {
     return report(kFailed, error.what());

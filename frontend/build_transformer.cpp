@@ -8,7 +8,7 @@
 #include "frontend/symbol_bounds.h"
 #include "frontend/tensor_parallel.h"
 #include "llvm/ADT/STLExtras.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace smelt {
 namespace {

@@ -5,13 +5,13 @@
 #include "frontend/model_graph.h"
 #include "frontend/symbol_bounds.h"
 #include "frontend/tensor_parallel.h"
-#include "runtime/generation/cache_pages.h"
+#include "runtime/engine/generation/cache_pages.h"
 
 namespace smelt {
 namespace {
 
 const Place kMemoryMask = {"decoder.cross.mask"};
-constexpr double kAllTokens = -1;  // a length that stands for T
+constexpr double kAllTokens = -1;  // a length that means T
 
 /// One entry as it grows.
 class CachedGraph : ModelGraph {
@@ -30,13 +30,13 @@ class CachedGraph : ModelGraph {
     b_.graph.output("source_length", b_.graph.extent(ids_->shape()[1], DType::i32));
   }
 
-  /// Some more tokens behind those that were read before.
+  /// Adds the entry that reads more tokens after those that were read before.
   void add_decode() {
     if (rings()) length_ = Dim::symbol("R");
     ids_ = input(has_both(spec_) ? "decoder_input_ids" : "input_ids", {batch_, length_});
     Cache tokens = cache_of("T");
     tokens.past = input("past_length", {batch_});
-    set_id_range(*tokens.past->node(), {.below = tokens.capacity});  // there is room for a token behind
+    set_id_range(*tokens.past->node(), {.below = tokens.capacity});  // one more token has room
     decode_behind(tokens, batch_);
     last_ = last_tokens(last_, optional_input("lengths", {batch_}, kAllTokens));
     b_.graph.output("logits", row_logits());
@@ -94,7 +94,7 @@ class CachedGraph : ModelGraph {
     choose_tokens(b_, read.logits, choice);
   }
 
-  /// What the tokens of a slot's next row are chosen by.
+  /// Adds the entry that sets the biases and penalties for a slot's next row.
   void add_begin_pages() {
     begin_choice(b_);
     b_.graph.output("rows", b_.graph.scalar(1, DType::i32));
@@ -132,8 +132,8 @@ class CachedGraph : ModelGraph {
   }
 
  private:
-  /// The decoder's last hidden state of ids_, which follow what its caches hold; `readers` rows, one behind
-  /// the other, read each of the sources.
+  /// Computes the decoder's last hidden state of ids_, which follow the cached tokens; `readers` consecutive
+  /// rows read each of the sources.
   void decode_behind(const Cache& tokens, const Dim& sources, const Dim& readers = 1) {
     Stack stack{.name = "decoder", .spec = spec_.decoder, .causal = true, .cache = &tokens};
     Cache memory, ring;
@@ -151,7 +151,7 @@ class CachedGraph : ModelGraph {
     decode(stack, ids_);
   }
 
-  /// The cache and the ids of an entry that goes on from what its run before has chosen.
+  /// Makes the cache and the ids of an entry that continues with the tokens sampled by its previous run.
   Cache cache_to_choose_from(bool guided) {
     Cache tokens = cache_of("T");
     declare_token_states(b_, tokens.slots, tokens.capacity);
@@ -185,14 +185,14 @@ class CachedGraph : ModelGraph {
     return table;
   }
 
-  /// There is room for a token behind.
+  /// Adds the input of past lengths, which leaves room for one more token.
   Value* input_of_past() {
     Value* past = input("past_length", {batch_});
     set_id_range(*past->node(), {.below = b_.graph.module().symbols.upper(length_)});
     return past;
   }
 
-  /// What each row's last token has become, [B,1,...]; tokens behind its length are padding.
+  /// Returns the value of each row's last token, [B,1,...]; tokens after its length are padding.
   Value* last_tokens(Value* x, Value* lengths) {
     GraphBuilder& g = b_.graph;
     Value* all = g.broadcast(g.extent(length_, DType::i32), {}, lengths->shape());
@@ -203,8 +203,8 @@ class CachedGraph : ModelGraph {
     return g.reshape(g.gather(g.reshape(x, {batch_ * length_, width}), last), {batch_, 1, width});
   }
 
-  /// Of one token of each row, [B,V]: all words on every rank, so that each chooses by itself what all
-  /// choose.
+  /// Returns the logits of one token of each row, [B,V]: all words on every rank, so that all ranks choose
+  /// the same token.
   Value* row_logits() {
     Value* found = logits(b_, last_);
     if (is_tensor_parallel(b_.graph.module().mesh())) found->sharding = Sharding{{{}, {}, {}}, {}};
@@ -221,12 +221,12 @@ class CachedGraph : ModelGraph {
             .rows = b_.graph.iota({DType::i32, {batch_}}, 0)};
   }
 
-  /// Whether a state is one of @encode's, or one of @decode's.
+  /// Returns whether a state is one of @encode's, or one of @decode's.
   static bool is_cache(std::string_view name, bool sources) {
     return name.starts_with(kCachePrefix) && (name.find("cross.") != name.npos) == sources;
   }
 
-  /// The mask of all sources up to the longest; 0 behind the end of each.
+  /// Stores the mask of all sources up to the longest; it is 0 after the end of each.
   void remember_mask(const Cache& memory) {
     Value* mask = mask_ ? mask_ : b_.graph.constant(1, ids_->type);
     Value* none = b_.graph.constant(0, {DType::i32, {batch_, memory.capacity}});

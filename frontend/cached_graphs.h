@@ -1,5 +1,5 @@
-// The entries that generate: they keep keys and values in caches, whole rows or pages of them, and choose
-// tokens where the plan does that (docs/generation.md).
+// Entries for generation: they cache keys and values, as whole rows or pages, and sample tokens if the plan
+// does that (docs/generation.md).
 #pragma once
 
 #include "frontend/blocks/blocks.h"

@@ -1,4 +1,4 @@
-// What a host needs to know of a model without the frontend, as JSON.
+// Description of a model for hosts without the frontend, as JSON.
 #include "frontend/build_transformer.h"
 #include "frontend/hugging_face.h"
 
@@ -12,7 +12,7 @@ Json token_id(int64_t id, const Json& generation, const char* name) {
   return id < 0 ? Json(nullptr) : Json(id);
 }
 
-/// Of generation_config.json alone where there is one, as transformers reads it.
+/// Reads only generation_config.json if it exists, as transformers does.
 Json forced_id(int64_t id, const Json& generation, const char* name) {
   return generation.empty() ? token_id(id, generation, name) : token_id(-1, generation, name);
 }

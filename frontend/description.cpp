@@ -5,10 +5,11 @@
 #include <algorithm>
 
 #include "frontend/weights.h"
+#include "ir/graph/verifier.h"
 #include "ir/text/text.h"
-#include "ir/verifier.h"
 #include "llvm/ADT/STLExtras.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
+#include "runtime/plan/plan_file.h"
 #include "runtime/system/file.h"
 
 namespace smelt {
@@ -45,7 +46,7 @@ Description from_text(const std::filesystem::path& path) {
   return {Description::Kind::graph, path, {}, nullptr, Json::object(), read_text_file(path)};
 }
 
-/// Of the descriptions that a directory may hold, the first.
+/// Reads the first of the descriptions that a directory may hold.
 Description from_directory(const std::filesystem::path& path) {
   if (std::filesystem::exists(path / "config.json")) return from_hugging_face(path);
   if (std::filesystem::exists(path / kSpecFile)) return from_json(path / kSpecFile);
@@ -82,6 +83,10 @@ Description read_description(const std::filesystem::path& path) {
   if (std::filesystem::is_directory(path)) return from_directory(path);
   if (extension == ".json") return from_json(path);
   if (extension == ".ir" || extension == ".smelt") return from_text(path);
+  if (is_plan_file(path))
+    fail(
+        "{}: a compiled plan; expected what it was compiled from (smelt report {} -o FILE.html shows a plan)",
+        path.string(), path.string());
   fail(
       "{}: not a model description; expected a directory with a config.json, a spec.json or a model.ir, a "
       "spec (.json) or a graph (.ir)",

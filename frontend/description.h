@@ -1,5 +1,5 @@
-// What a user gives to Smelt as "the model": a Hugging Face directory, a spec as JSON, a graph in text form,
-// or a directory with one of these (spec.json, model.ir) and weights.
+// Description of a model by a user: a Hugging Face directory, a spec as JSON, a graph in text form, or a
+// directory with one of these (spec.json, model.ir) and weights.
 #pragma once
 
 #include <filesystem>
@@ -22,20 +22,21 @@ class Description {
   Json generation = Json::object();
   std::string text;  // of graph
 
-  /// A new module with its graphs, verified types and a description for the plan. A graph in text form has
-  /// symbols and bounds of its own, which `options.bounds` may replace; the other options do not apply to it.
+  /// Builds a new module with its graphs, verified types and a description for the plan. A graph in text form
+  /// has its own symbols and bounds, which `options.bounds` may replace; the other options do not apply to
+  /// it.
   std::unique_ptr<Module> build(const BuildOptions& options) const;
-  /// Everything that `build` makes a module from, as text: descriptions of equal content build equal modules.
+  /// Returns the input of `build` as text: descriptions of equal content build equal modules.
   std::string content() const;
-  /// The safetensors file, or the index of its shards, that belongs to the model (beside its config.json,
-  /// spec.json or model.ir); empty where training starts from scratch. Throws Error where there are weights
-  /// in a format that is not supported.
+  /// Returns the safetensors file, or the index of its shards, of the model (next to its config.json,
+  /// spec.json or model.ir); empty if training starts from scratch. Throws Error if there are weights in an
+  /// unsupported format.
   std::optional<std::filesystem::path> weights() const;
 };
 
-/// Tells the kinds apart: a directory with a config.json, a spec.json or a model.ir; a file named .json (a
-/// spec, or a config.json whose directory is meant); a file named .ir or .smelt (text form). One Error names
-/// all that is wrong with it.
+/// Reads a description by its kind: a directory with a config.json, a spec.json or a model.ir; a file named
+/// .json (a spec, or a config.json, which means its directory); a file named .ir or .smelt (text form). One
+/// Error names all faults.
 Description read_description(const std::filesystem::path& path);
 
 }  // namespace smelt

@@ -3,7 +3,7 @@
 #include <fmt/ranges.h>
 
 #include "llvm/ADT/STLExtras.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace smelt {
 namespace {
@@ -16,6 +16,8 @@ class ConfigReader {
   ConfigReader(const Json& config, const Family& family) : config_(config), family_(family) {}
 
   TransformerSpec read() {
+    for (const Synonym& synonym : family_.synonyms) rename(synonym);
+    choose_rope();
     Json fields = constant(family_.defaults);
     fields.merge_patch(constant(architecture().defaults));
     fields["family"] = family_.model_type;
@@ -46,11 +48,35 @@ class ConfigReader {
     return first;
   }
 
+  static bool is_said(const Json* value) { return value && !value->is_null(); }
+
+  /// A value under the other name becomes the field's own.
+  void rename(const Synonym& synonym) {
+    const Json *other = find_path(config_, synonym.other), *own = find_path(config_, synonym.config);
+    if (!is_said(other)) return;
+    if (is_said(own) && *own != *other)
+      problems.push_back({std::string(synonym.config),
+                          fmt::format("{}, and {}: {}, which is the same field; expected one value",
+                                      brief(*own), synonym.other, brief(*other))});
+    if (!is_said(own)) config_[std::string(synonym.config)] = *other;
+    config_.erase(std::string(synonym.other));
+  }
+
+  /// transformers reads rope_scaling in place of rope_parameters where there are both.
+  void choose_rope() {
+    const Json* scaling = find_path(config_, "rope_scaling");
+    if (!scaling || scaling->empty() || *scaling == Json(false)) return;
+    if (scaling->is_object())
+      config_.erase("rope_parameters");
+    else
+      problems.push_back({"rope_scaling", fmt::format("{}, expected an object", brief(*scaling))});
+  }
+
   /// The value under the field's name, or under another that it goes by, or what saying nothing means.
   Json find(const FieldRow& row) const {
-    if (const Json* value = find_path(config_, row.config); value && !value->is_null()) return *value;
+    if (const Json* value = find_path(config_, row.config); is_said(value)) return *value;
     for (std::string_view name : row.also_called)
-      if (const Json* value = find_path(config_, name); value && !value->is_null()) return *value;
+      if (const Json* value = find_path(config_, name); is_said(value)) return *value;
     return row.implied.empty() || find_path(config_, row.config) ? Json() : constant(row.implied);
   }
 
@@ -127,17 +153,18 @@ class ConfigReader {
     return member ? fmt::format("{} {}", row.shown, brief(*member)) : brief(value);
   }
 
-  static bool inactive(const Json& value, const FixedRow& row) {
+  bool inactive(const Json& value, const FixedRow& row) const {
     if (value.is_null() || value == constant(row.value)) return true;
-    // Lists of kinds of layers, all of the plain kind.
+    // Lists of kinds of layers, all of the plain kind, unless the model has a window: they contradict that.
     const Json plain = "full_attention";
-    if (value.is_array() && llvm::all_of(value, [&](const Json& kind) { return kind == plain; })) return true;
-    // What a plain model would say explicitly.
+    if (value.is_array() && llvm::all_of(value, [&](const Json& kind) { return kind == plain; }))
+      return !is_said(find_path(config_, "sliding_window"));
+    // These are the explicit values of a plain model.
     return (row.value == "null" || row.value == "false") &&
            (value == Json(false) || value == Json(0) || value.empty());
   }
 
-  /// What config.json calls a field of the spec.
+  /// Returns config.json's name of a field of the spec.
   std::string called(std::string_view field) const {
     std::string_view name = field;
     for (const FieldRow& row : family_.fields)
@@ -152,7 +179,7 @@ class ConfigReader {
     problems.push_back(std::move(problem));
   }
 
-  const Json& config_;
+  Json config_;
   const Family& family_;
   std::vector<std::string_view> missing_;
 };
@@ -207,7 +234,7 @@ std::optional<Json> config_of(const TransformerSpec& spec, const Family& family,
     const bool empty = value == Json(0) || value == Json::array();
     if (!row.unsaid_if_empty || !empty) make_path(config, row.config) = in_config_words(row, value);
   }
-  // What the table cannot say would be lost in silence. The criterion is no part of a config.
+  // Fields without a row in the table would be lost silently. The criterion is no part of a config.
   ConfigReader reader(config, family);
   TransformerSpec back = reader.read();
   back.criterion = spec.criterion;

@@ -1,4 +1,4 @@
-// A model directory as Hugging Face keeps it: config.json, weights as safetensors, generation_config.json.
+// Hugging Face model directory: config.json, weights as safetensors, generation_config.json.
 #pragma once
 
 #include <filesystem>
@@ -12,7 +12,7 @@ namespace smelt {
 struct ModelDirectory {
   std::filesystem::path path;
   TransformerSpec spec;
-  Json config;      // config.json as it stands
+  Json config;      // config.json, unchanged
   Json generation;  // generation_config.json; an empty object where there is none
 };
 

@@ -9,14 +9,15 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace smelt {
 namespace {
 
 using OrderedJson = nlohmann::ordered_json;
 
-/// How adapter_config.json spells the member of one field; `read` returns false for values of another kind.
+/// Spelling of the member of one field in adapter_config.json; `read` returns false for values of another
+/// kind.
 struct LoraField {
   std::string_view name, expected;
   bool (*read)(const Json&, LoraConfig&);

@@ -1,16 +1,19 @@
 // The option --lora: "r=16,alpha=32,targets=q_proj+v_proj,dropout=0.05,rslora".
 #include <fmt/ranges.h>
 
+#include <set>
+#include <string>
+
 #include "frontend/lora_config.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace smelt {
 namespace {
 
-/// What follows "=", as adapter_config.json has it.
+/// Kinds of values after "=", as in adapter_config.json.
 enum class Kind : uint8_t { number, text, names, numbers, flag };
 
 struct Key {
@@ -68,12 +71,14 @@ Json value_of(const Key& key, llvm::StringRef text) {
   return list;
 }
 
-void add_to(Json& json, llvm::StringRef part) {
+void add_to(Json& json, llvm::StringRef part, std::set<std::string>& seen) {
   const auto [name, text] = part.split('=');
   const auto key = llvm::find_if(kKeys, [&](const Key& k) { return k.key == name; });
   if (key == std::end(kKeys))
     fail("--lora has no key '{}': expected one of {}, such as r=16,alpha=32,targets=q_proj+v_proj",
          std::string_view(name), known_keys());
+  if (!seen.insert(key->field.str()).second)
+    fail("--lora: {} is given twice; expected one value", std::string_view(name));
   if (key->kind != Kind::flag && text.empty()) fail("--lora: {} has no value", std::string_view(name));
   json[key->field.str()] = value_of(*key, text);
 }
@@ -84,7 +89,8 @@ LoraConfig parse_lora(std::string_view text) {
   Json json = {{"peft_type", "LORA"}, {"target_modules", Json::array()}};
   llvm::SmallVector<llvm::StringRef, 6> parts;
   llvm::StringRef(text).split(parts, ',', -1, false);
-  for (llvm::StringRef part : parts) add_to(json, part.trim());
+  std::set<std::string> seen;
+  for (llvm::StringRef part : parts) add_to(json, part.trim(), seen);
   return lora_from_json(json, "--lora");
 }
 

@@ -10,7 +10,7 @@
 namespace smelt {
 namespace {
 
-/// "q_proj" is the whole name, or what stands behind a dot at its end.
+/// Returns whether `name`, such as "q_proj", is the whole module name or its last part after a dot.
 bool ends_with(llvm::StringRef module, llvm::StringRef name) {
   return module == name || (module.ends_with(name) && module.drop_back(name.size()).ends_with("."));
 }
@@ -25,11 +25,11 @@ bool matches_whole(std::string_view module, const std::string& expression) {
   return found;
 }
 
-/// "layers" and 3 of "model.layers.3.mlp": every number that names stand before and behind.
+/// Numbered part of a module name: "layers" and 3 of "model.layers.3.mlp", for every number between names.
 struct Numbered {
   llvm::StringRef name;
   int64_t number;
-  bool outermost;  // nothing stands before the name
+  bool outermost;  // no text is before the name
 };
 
 std::vector<Numbered> numbered_parts(llvm::StringRef module) {

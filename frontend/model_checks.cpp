@@ -47,7 +47,7 @@ std::vector<SpecProblem> problems_with_caches(const TransformerSpec& spec, const
     if (wrong) problems.push_back({"caches", text});
   };
   refuse(options.training || options.hidden_states,
-         "are for generation; expected --mode infer without hidden states");
+         "are for generation; expected --mode=infer without hidden states");
   refuse(options.segment_ids || options.position_ids,
          "rows are one text each, whose places are counted; expected neither segment_ids nor position_ids");
   refuse(!has_decoder(spec) || spec.head.kind != HeadKind::lm,
@@ -93,7 +93,7 @@ std::vector<SpecProblem> unsupported(const TransformerSpec& spec, const BuildOpt
              spec.positions.kind != PositionKind::alibi,
          "positions.counted_by_mask", "is for learned positions and alibi; expected false");
   refuse(options.training && spec.head.kind == HeadKind::none, "head.kind",
-         "none has no loss to train; expected a head, or compile with --mode infer");
+         "none has no loss to train; expected a head, or compile with --mode=infer");
   if (options.caches.value_or(false)) llvm::append_range(problems, problems_with_caches(spec, options));
   if (options.segment_ids) refuse_segments(spec, options, problems);
   return problems;

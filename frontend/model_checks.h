@@ -1,4 +1,5 @@
-// What no model has, and what no entries with caches are made for: found before anything is built.
+// Checks for combinations that no model supports, or that no entries with caches support, before anything is
+// built.
 #pragma once
 
 #include <vector>
@@ -15,9 +16,9 @@ inline bool has_classes(const TransformerSpec& spec) {
   return spec.head.kind == HeadKind::sequence_classes || spec.head.kind == HeadKind::image_classes;
 }
 
-/// Combinations that no model has, by field.
+/// Returns unsupported combinations, by field.
 std::vector<SpecProblem> unsupported(const TransformerSpec& spec, const BuildOptions& options);
-/// Why there are no entries with caches.
+/// Returns the reasons why there are no entries with caches.
 std::vector<SpecProblem> problems_with_caches(const TransformerSpec& spec, const BuildOptions& options);
 
 }  // namespace smelt

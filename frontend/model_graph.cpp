@@ -24,7 +24,7 @@ void ModelGraph::add_loss() {
       input("labels", has_classes(spec_) ? label_type(spec_, batch_) : Type{DType::i32, {batch_, length_}});
   if (has_decoder(spec_)) decode(has_both(spec_) ? teacher_forced(b_, labels_) : ids_);
   const bool next = has_decoder(spec_) && !has_both(spec_);
-  // Where only those within a segment count, their use does not tell what they may be.
+  // With segments, only some labels are used, so their uses do not determine their range.
   if (next && segments_) set_id_range(*labels_->node(), {spec_.vocab_size, spec_.criterion.ignore_index});
   Value* found = logits(b_, last_);
   const LossOutputs loss =

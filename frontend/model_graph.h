@@ -1,4 +1,4 @@
-// A graph of a model as it grows: its inputs, its stacks, and the entries that see whole sequences.
+// Graph of a model under construction: its inputs, its stacks, and the entries over whole sequences.
 #pragma once
 
 #include <string>
@@ -21,9 +21,9 @@ class ModelGraph {
  protected:
   Value* input(std::string name, Type type);
   Value* input(std::string name, Shape shape);
-  /// An input that holds `fill` everywhere where it is not given.
+  /// Adds an optional input, which by default holds `fill` everywhere.
   Value* optional_input(std::string name, Shape shape, double fill);
-  /// The inputs of the first stack, and the encoder where there is one.
+  /// Adds the inputs of the first stack, and the encoder if there is one.
   void read_sources();
   void decode(Stack& stack, Value* ids);
 

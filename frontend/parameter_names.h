@@ -19,7 +19,7 @@
 
 namespace smelt {
 
-/// A module of the model: a role and, inside a block, the block's number.
+/// Module of the model: a role and, inside a block, the block's number.
 struct Place {
   std::string role;
   int64_t block = 0;
@@ -37,7 +37,7 @@ class ParameterNames {
 
   /// `kind` is "weight" or "bias".
   ParameterName parameter(const Place& place, std::string_view kind) const;
-  /// The name of the place, for people: "h.3.ln_1".
+  /// Returns the name of the module for messages: "h.3.ln_1".
   std::string source(const Place& place) const;
 
  private:

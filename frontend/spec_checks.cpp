@@ -1,4 +1,4 @@
-// What holds between the fields of a TransformerSpec, and the values that others imply.
+// Constraints between the fields of a TransformerSpec, and implied values.
 #include <fmt/format.h>
 
 #include "frontend/blocks/rotary.h"

@@ -1,4 +1,4 @@
-// JSON of the value types that a TransformerSpec is made of; `read` returns what is wrong, or an empty text.
+// JSON of the value types in a TransformerSpec; `read` returns an error message, or an empty text.
 #pragma once
 
 #include <fmt/format.h>
@@ -91,7 +91,7 @@ std::string read(const Json& json, E& value, double, double) {
   return fmt::format("{}, expected one of {}", brief(json), fmt::join(names, ", "));
 }
 
-/// One value is a list of one.
+/// Reads a list; a single value is a list of one.
 template <typename T>
 std::string read(const Json& json, std::vector<T>& values, int64_t low, int64_t high) {
   std::vector<T> result;

@@ -7,8 +7,8 @@
 #include <map>
 
 #include "frontend/model_checks.h"
-#include "runtime/error.h"
-#include "runtime/generation/token_states.h"
+#include "runtime/base/error.h"
+#include "runtime/engine/generation/token_states.h"
 
 namespace smelt {
 namespace {

@@ -1,25 +1,26 @@
-// How large the symbols of a model's graphs may be.
+// Upper bounds of the symbols of a model's graphs.
 #pragma once
 
 #include "frontend/build_transformer.h"
 
 namespace smelt {
 
-/// Lengths are bounded by the model's own maximum, or by 512, where the options give no bound. Throws Error
-/// where the options bound what there is not, or by more than the model has positions.
+/// Bounds the symbols. Without a bound in the options, lengths are bounded by the model's own maximum, or by
+/// 512. Throws Error if the options bound a symbol that does not exist, or by more than the model's
+/// positions.
 void bound_symbols(const TransformerSpec& spec, const BuildOptions& options, Symbols& symbols);
-/// How the caches of blocks with a window are kept: as rings of the window's places and those of one run of
-/// @decode, which are a power of two.
+/// Size of sliding-window KV caches: rings with the positions of the window and those of one run of @decode,
+/// together a power of two.
 struct RingBounds {
   int64_t places = 0, run = 0;
 };
-/// Nothing where no block has a window, where such a ring would have no fewer places than a row has tokens,
-/// and where caches are in pages.
+/// Returns nothing if no block has a window, if such a ring would have at least as many positions as a row
+/// has tokens, or if caches are in pages.
 std::optional<RingBounds> ring_bounds(const TransformerSpec& spec, const BuildOptions& options,
                                       const Symbols& symbols);
-/// R, the tokens of one run, is bounded by them, and by what products with T say.
+/// Bounds R, the tokens of one run, by the rings and by the bounds of products with T.
 void bound_runs(const RingBounds& rings, Symbols& symbols);
-/// N sentences of K beams have as many rows as B may be.
+/// Bounds the rows of N sentences of K beams by the bound of B.
 void bound_beams(Symbols& symbols);
 
 }  // namespace smelt

@@ -9,7 +9,7 @@ namespace {
 enum class Shared : uint8_t { outputs, inputs };
 
 struct SharedRow {
-  std::string_view role;  // with a * in front: that ends so (frontend/parameter_names.h)
+  std::string_view role;  // after a *: the end of a role (frontend/parameter_names.h)
   Shared dim;
   bool where_divided = false;  // otherwise ranks must divide it
 };

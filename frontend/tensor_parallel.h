@@ -1,6 +1,6 @@
-// How ranks along the axis "model" of a mesh share the parameters of a model (Megatron's pattern): of the
-// matrices that read the residual stream each rank has some outputs, of those that write into it the inputs
-// that belong to these, and of the vocabulary some words.
+// Tensor parallelism (Megatron): sharding of a model's parameters along the axis "model" of a mesh. Each rank
+// has some outputs of the matrices that read the residual stream, the corresponding inputs of those that
+// write to it, and some words of the vocabulary.
 #pragma once
 
 #include <optional>
@@ -9,22 +9,23 @@
 
 #include "frontend/parameter_names.h"
 #include "frontend/transformer_spec.h"
-#include "ir/sharding.h"
+#include "ir/graph/sharding.h"
 
 namespace smelt {
 
 inline constexpr std::string_view kModelAxis = "model";
 
-/// Of the parameter that a place calls `kind`, "weight" or "bias"; nothing: every rank has all of it.
+/// Returns the sharding of the parameter `kind`, "weight" or "bias", of a module; nothing: every rank has all
+/// of it.
 std::optional<Sharding> tensor_parallel(const Place& place, std::string_view kind, const Shape& shape,
                                         const Mesh& mesh);
-/// How ranks cut a cache (State::cut): of keys and values, [slots,places,heads,width], each keeps its own
-/// heads; nothing of what has no heads, as a mask.
+/// Returns the sharding of a cache (State::cut): each rank keeps its own heads of keys and values,
+/// [slots,places,heads,width]; nothing for a cache without heads, such as a mask.
 std::vector<std::vector<std::string>> heads_of_cache(const Shape& shape, const Mesh& mesh);
-/// Whether the parameters of a module are shared over this mesh at all.
+/// Returns whether the parameters of a module are sharded over this mesh.
 bool is_tensor_parallel(const Mesh& mesh);
-/// Every number of the spec that the ranks along the axis would have to divide and do not. A vocabulary that
-/// they do not divide is no problem: every rank then has all of it.
+/// Returns every number of the spec that the ranks along the axis must divide and do not. A vocabulary that
+/// they do not divide is valid: every rank then has all of it.
 std::vector<SpecProblem> undivided(const TransformerSpec& spec, const Mesh& mesh);
 
 }  // namespace smelt

@@ -9,7 +9,7 @@
 #include "frontend/spec_values.h"
 #include "ir/text/nearest_names.h"
 #include "llvm/ADT/STLExtras.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace smelt {
 namespace {
@@ -37,7 +37,7 @@ const Field* find_field(std::string_view name) {
   return field == std::end(kFields) ? nullptr : field;
 }
 
-/// A group is what stands before a dot: "decoder".
+/// A group is the text before a dot: "decoder".
 bool is_group(std::string_view name) {
   return llvm::any_of(kFields, [&](const Field& f) {
     return f.name.size() > name.size() && f.name.starts_with(name) && f.name[name.size()] == '.';
@@ -71,7 +71,8 @@ void read_object(const Json& json, const std::string& prefix, TransformerSpec& s
   }
 }
 
-/// What the named family usually is. Its special tokens belong to a vocabulary that a spec does not name.
+/// Returns the defaults of the named family. Its special tokens belong to a vocabulary that a spec does not
+/// name.
 TransformerSpec family_defaults(const Json& json) {
   TransformerSpec spec;
   const Json* name = find_path(json, "family");

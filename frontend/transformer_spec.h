@@ -1,4 +1,4 @@
-// What a transformer is, as plain data: every model that Smelt supports is one value of TransformerSpec.
+// Specification of a transformer, as plain data: every supported model is one value of TransformerSpec.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +11,16 @@
 namespace smelt {
 
 enum class NormKind : uint8_t { layer, rms };
-/// Before a block's attention and ffn, after the residual sum, or before them and once more on what they add.
+/// Position of norms: before a block's attention and ffn, after the residual sum, or before them and again on
+/// their outputs.
 enum class NormPlace : uint8_t { pre, post, sandwich };
 enum class Activation : uint8_t { relu, gelu_tanh, gelu_erf, silu, quick_gelu, tanh };
 enum class PositionKind : uint8_t { none, learned, sinusoidal, rope, relative_buckets, alibi };
 enum class RopeScaling : uint8_t { none, linear, dynamic, llama3, yarn };
-/// Whether the queries of a block see all keys or those in attention.window; named as transformers does.
+/// Keys that the queries of a block see: all, or those in attention.window; names as in transformers.
 enum class LayerAttention : uint8_t { full_attention, sliding_attention };
 enum class HeadKind : uint8_t { none, lm, mlm, sequence_classes, image_classes };
-/// The problem that a head over classes solves: one of several classes, numbers, or any of several classes at
-/// once.
+/// Problem of a classification head: one of several classes, numbers, or any of several classes at once.
 enum class Problem : uint8_t { one_class, regression, several_classes };
 enum class Smoothing : uint8_t {
   all,
@@ -28,8 +28,7 @@ enum class Smoothing : uint8_t {
 };  // alpha / V on every class (PyTorch), alpha / (V - 1) on the others (fairseq)
 enum class TokenizerKind : uint8_t { automatic, none, bytes };  // automatic: bytes where vocab_size is 256
 
-/// One stack of blocks. A zero of kv_heads, head_dim or ffn stands for the usual value; `complete` writes it
-/// down.
+/// Stack of blocks. A zero of kv_heads, head_dim or ffn means the usual value; `complete` replaces it.
 struct StackSpec {
   int64_t layers = 0;  // 0: there is no such stack
   int64_t heads = 0;
@@ -54,9 +53,9 @@ struct TransformerSpec {
     bool bias = true;
     bool zero_centered = false;   // the checkpoint holds the weight less 1
     bool final = true;            // one more after the last block
-    bool final_is_hidden = true;  // the last of the hidden states is behind it
+    bool final_is_hidden = true;  // the last of the hidden states is after it
     bool embedding = false;       // one right after the embeddings
-    bool final_dropout = false;   // dropout behind the final norm
+    bool final_dropout = false;   // dropout after the final norm
     bool operator==(const Norm&) const = default;
   } norm;
 
@@ -86,8 +85,8 @@ struct TransformerSpec {
   struct Positions {
     PositionKind kind = PositionKind::learned;
     int64_t offset = 0;            // rows of the table before position 0
-    bool counted = false;          // tokens that are no padding are counted, padding stands at 0
-    bool counted_by_mask = false;  // tokens that the mask lets through are counted, others stand at -1
+    bool counted = false;          // tokens other than padding are counted; padding has position 0
+    bool counted_by_mask = false;  // unmasked tokens are counted; others have position -1
     bool interleaved = false;      // sinusoidal: sines and cosines alternate, else the first half are sines
     double rope_theta = 10000;
     double rotary_fraction = 1;  // the share of head_dim that is turned, its first numbers
@@ -156,30 +155,30 @@ struct TransformerSpec {
   bool operator==(const TransformerSpec&) const = default;
 };
 
-/// A problem with one field, or with the whole spec where `field` is empty.
+/// Problem with one field, or with the whole spec if `field` is empty.
 struct SpecProblem {
   std::string field;  // "decoder.heads"
   std::string text;   // "7 does not divide hidden = 48"
 };
 
-/// Replaces zeros and `automatic` by the values that they stand for.
+/// Replaces zeros and `automatic` by the values that they mean.
 void complete(TransformerSpec& spec);
-/// All reasons why a completed spec cannot be built, in terms of its fields; empty when there are none.
+/// Returns all reasons why a completed spec cannot be built, in terms of its fields; empty if it can.
 std::vector<SpecProblem> problems_of(const TransformerSpec& spec);
 
-/// All fields, nested by the dots of their names; spec_from_json gives the same spec back.
+/// Returns all fields, nested by the dots of their names; spec_from_json gives the same spec back.
 Json to_json(const TransformerSpec& spec);
 /// Reads fields over `spec` and completes it; unknown keys, wrong types and problems_of are appended to
 /// `problems`.
 void read_spec(const Json& json, TransformerSpec& spec, std::vector<SpecProblem>& problems);
-/// Reads a spec as a person writes it: fields that are left out are as in the named family. Throws one Error
-/// listing all problems.
+/// Reads a spec as a person writes it: missing fields are as in the named family. Throws one Error with all
+/// problems.
 TransformerSpec spec_from_object(const Json& json, std::string_view file);
 TransformerSpec spec_from_json(std::string_view text, std::string_view file = "<spec>");
 /// "FILE: 3 problems\n  decoder.heads: ..."
 [[noreturn]] void fail_with_problems(std::string_view file, const std::vector<SpecProblem>& problems);
 
-/// The value at a dotted path; null where there is none.
+/// Returns the value at a dotted path; null if there is none.
 const Json* find_path(const Json& json, std::string_view path);
 Json& make_path(Json& json, std::string_view path);
 

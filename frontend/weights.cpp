@@ -11,7 +11,7 @@
 #include "frontend/parameter_names.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace smelt {
 namespace {
@@ -35,7 +35,7 @@ std::string problem_with(const Module::Parameter& parameter, const TensorView* t
   return fmt::format("{}: {}, expected {}", tensor->name, describe(*tensor), expected);
 }
 
-/// The tensor that is read, and what an adapter's stands in the place of.
+/// Adds the tensor of the parameter, and the base tensor that an adapter's tensor replaces.
 void add_used(const Module::Parameter& parameter, const Checkpoint& weights,
               std::set<const TensorView*>& used) {
   used.insert(find_tensor(parameter, weights));
@@ -56,7 +56,7 @@ bool have_same_values(const TensorView& a, const TensorView& b) {
   return read_floats(a) == read_floats(b);
 }
 
-/// How far a stored sine may be from a computed one: rounded to the type, and of an angle in f32.
+/// Returns the tolerance between a stored and a computed sine: rounding to the type, for an angle in f32.
 double sine_tolerance(DType dtype) {
   return dtype == DType::bf16 ? 0x1p-8 : dtype == DType::f16 ? 0x1p-10 : 0x1p-12;
 }

@@ -1,12 +1,11 @@
 #include "ir/target.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 
 #include "ir/analysis/attention_form.h"
 #include "ir/analysis/epilogue.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
+#include "runtime/plan/device_kind.h"
 
 namespace smelt {
 namespace {
@@ -19,32 +18,49 @@ std::string known_targets() {
 
 }  // namespace
 
-std::string Target::str() const { return is_cuda() ? fmt::format("sm_{}", compute_capability) : "cpu"; }
+Target::Target()
+    : can{.i8_weights = true, .odd_matmuls = true, .strided_copies = true, .f32_attention_gradient = true} {}
+
+Target Target::gpu(int compute_capability, const DeviceModel& device) {
+  Target target;
+  target.name = fmt::format("sm_{}", compute_capability);
+  target.back_end = BackEnd::cuda;
+  target.can = {.own_memory = true,
+                .launches = true,
+                .tf32 = true,
+                .wgmma = compute_capability == 90,  // of sm_90a alone: later ones have others
+                .bias_epilogue = true,
+                .attention_kernels = true};
+  target.compute_capability = compute_capability;
+  target.device = device;
+  return target;
+}
 
 std::optional<std::string> Target::refuses(const Node& composite, DType storage) const {
   if (!composite.is(Op::attention) && !composite.is(Op::attention_grad)) return "no target takes it whole";
-  return is_cuda() ? why_no_attention_kernel(composite, storage) : why_no_blocked_attention(composite);
+  return can.attention_kernels ? why_no_attention_kernel(composite, storage)
+                               : why_no_blocked_attention(composite);
 }
 
 /// Every library adds to what is where the result goes (beta = 1); cuBLASLt also adds a bias to rows.
 bool Target::keeps_body(const Node& matmul) const {
   const auto found = epilogue(matmul);
   if (!found) return false;
-  return found->kind == Epilogue::Kind::matrix || (is_cuda() && has_rows(matmul));
+  return found->kind == Epilogue::Kind::matrix || (can.bias_epilogue && has_rows(matmul));
 }
 
 Target parse_target(std::string_view text) {
-  if (text == "cpu") return {};
-  if (text.starts_with("sm_")) {
-    int number = 0;
-    const char* end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data() + 3, end, number);
-    const std::vector<int> all = named_architectures();
-    const bool known = std::ranges::find(all, number) != all.end();
-    if (error == std::errc{} && stop == end && known)
-      return {Target::Kind::cuda, number, device_model(number)};
-  }
+  Target target;
+  if (text == target.name) return target;
+  for (const int capability : named_architectures())
+    if (target = Target::gpu(capability, device_model(capability)); text == target.name) return target;
   fail("target '{}' is not known; there are: {}", text, known_targets());
+}
+
+Target target_of_plan(std::string_view target) {
+  if (!device_kind(target).own_memory) return {};
+  const int capability = architecture(target);
+  return Target::gpu(capability, device_model(capability));
 }
 
 }  // namespace smelt

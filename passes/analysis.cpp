@@ -150,7 +150,7 @@ bool SweepLevels::depends(const Value* value, const Key& place) {
 }
 
 SweepLevels::Key SweepLevels::transfer(const Node& node) {
-  // The latest operand decides: what stands before its phase or its last barrier is read from memory.
+  // The latest operand decides: values before its phase or its last barrier are read from memory.
   Key key{node.phase, 0, 0};
   for (const Value* operand : node.operands()) key = std::max(key, of(operand));
   const bool sweep = reduces_over(node, space_);

@@ -1,12 +1,12 @@
-// Small facts about graphs that several passes ask for: splat constants, row spaces, and how many
-// reductions over one row space stand behind each other.
+// Facts about graphs that several passes need: splat constants, row spaces, and the number of consecutive
+// reductions over one row space.
 #pragma once
 
 #include <optional>
 #include <vector>
 
 #include "ir/analysis/splat.h"
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace smelt {
@@ -14,48 +14,50 @@ namespace smelt {
 inline bool in_forward(const Node& node) { return node.phase == Phase::forward; }
 inline bool in_backward(const Node& node) { return node.phase == Phase::backward; }
 
-/// Whether no kernel computes the node together with its neighbours (matmul, reshape, ...); false for leaves.
+/// Returns whether no kernel computes the node together with its neighbours (matmul, reshape, ...); false for
+/// leaves.
 bool is_barrier(const Node& node);
-/// The nodes of an op in program order, as a list that stays valid while the graph changes.
+/// Returns the nodes of an op in program order, as a list that stays valid while the graph changes.
 std::vector<Node*> nodes_of(const Graph& graph, Op op);
-/// Whether the node moves no data: reshape, slice, transpose, broadcast, stop_gradient.
+/// Returns whether the node moves no data: reshape, slice, transpose, broadcast, stop_gradient.
 bool is_view(const Node& node);
 
-/// Whether a node that `counts` tests the float for equality, perhaps behind views. It must then be the very
-/// same bits that the other side was made from: the gradient of a maximum asks which elements are equal to
-/// it.
+/// Returns whether a node selected by `counts` tests the float for equality, perhaps through views. The value
+/// must then be bitwise equal to the one from which the other side was computed: the gradient of a maximum
+/// tests which elements are equal to it.
 bool is_matched(const Value* value, llvm::function_ref<bool(const Node&)> counts);
 
-/// The value behind stop_gradient nodes, which mean nothing once a graph is differentiated.
+/// Returns the value that stop_gradient nodes pass on; they mean nothing once a graph is differentiated.
 Value* skip_identity(Value* value);
-/// True when the value cannot be negative whatever the data (NaN aside).
+/// Returns true if the value cannot be negative for any data (except NaN).
 bool non_negative(const Value* value);
 
-/// What a reduction runs over: the shape of its operand and the sorted axes that it removes. A value of that
-/// shape that does not vary along the axes is constant along the row; the shape without the axes is the shape
-/// of row values.
+/// Row space of a reduction: the shape of its operand and the sorted axes that it removes. A value of that
+/// shape that does not vary along the axes is constant along the row; the shape without the axes is that of
+/// row values.
 struct RowSpace {
   Shape shape;
   std::vector<int64_t> axes;
   bool operator==(const RowSpace&) const = default;
   bool reduces(int64_t axis) const;
   Shape row_shape() const;
-  /// The axes that stay: where a row value's dims go in a broadcast.
+  /// Returns the axes that stay, which are the axes of a row value's broadcast.
   std::vector<int64_t> row_axes() const;
-  /// Elements in a row.
+  /// Returns the number of elements per row.
   Dim count() const;
 };
 RowSpace row_space(const Node& reduce);
-/// A broadcast to the space's shape that is constant along its axes, as a node; else null.
+/// Returns the broadcast node of a value that is constant along the space's axes, if it has the space's
+/// shape; else null.
 Node* row_broadcast(const Value* value, const RowSpace& space);
-/// Reduces over exactly this space.
+/// Returns whether the node reduces over exactly this space.
 bool reduces_over(const Node& node, const RowSpace& space);
-/// All spaces of the graph's reductions, in order of first appearance.
+/// Returns all spaces of the graph's reductions, in order of first appearance.
 std::vector<RowSpace> row_spaces(const Graph& graph);
 
-/// How many dependent sweeps over a row space a value needs. `first` costs none. Sweeps before a barrier, or
-/// of the forward phase when the value belongs to the backward one, happen in another kernel and do not
-/// count.
+/// Number of dependent sweeps over a row space that a value needs. `first` costs none. Sweeps before a
+/// barrier, or of the forward phase if the value belongs to the backward one, are in another kernel and do
+/// not count.
 class SweepLevels {
  public:
   SweepLevels(const Graph& graph, RowSpace space);
@@ -64,9 +66,9 @@ class SweepLevels {
     int barriers = 0, level = 0;
     auto operator<=>(const Key&) const = default;
   };
-  /// Values made after construction are allowed, too.
+  /// Returns the key of a value, which may be newer than this object.
   Key of(const Value* value);
-  /// True when `value` needs a sweep that shares a kernel with the node that reads `place`.
+  /// Returns true if `value` needs a sweep that shares a kernel with the node that reads `place`.
   bool depends(const Value* value, const Key& place);
   const RowSpace& space() const { return space_; }
 
@@ -76,8 +78,8 @@ class SweepLevels {
   llvm::DenseMap<const Node*, Key> keys_;
 };
 
-/// The largest sweep level of any reduction of the phase in the graph: 1 when all reductions over a row are
-/// independent of each other.
+/// Returns the largest sweep level of any reduction of the phase in the graph: 1 if all reductions over a row
+/// are independent of each other.
 int reduction_depth(const Graph& graph, Phase phase = Phase::forward);
 
 }  // namespace smelt

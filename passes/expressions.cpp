@@ -1,6 +1,6 @@
 #include "passes/expressions.h"
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace smelt {
 

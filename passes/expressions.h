@@ -1,16 +1,16 @@
-// Small expressions that decompositions and derivatives are written with.
+// Small expressions for writing decompositions and derivatives.
 #pragma once
 
 #include <numeric>
 
-#include "ir/builder.h"
+#include "ir/graph/builder.h"
 #include "llvm/ADT/DenseSet.h"
 
 namespace smelt {
 
-/// x * factor.
+/// Returns x * factor.
 inline Value* scale(GraphBuilder& b, Value* x, double factor) { return b.mul(x, b.like(x, factor)); }
-/// x + term.
+/// Returns x + term.
 inline Value* shift(GraphBuilder& b, Value* x, double term) { return b.add(x, b.like(x, term)); }
 inline Value* zeros(GraphBuilder& b, const Type& type) { return b.constant(0, type); }
 
@@ -19,44 +19,44 @@ inline Value* widened(GraphBuilder& b, Value* x) {
   return x->dtype() == DType::bf16 || x->dtype() == DType::f16 ? b.convert(x, DType::f32) : x;
 }
 
-/// 0, 1, ... count - 1.
+/// Returns 0, 1, ... count - 1.
 inline std::vector<int64_t> leading_axes(int64_t count) {
   std::vector<int64_t> axes(static_cast<size_t>(count));
   std::iota(axes.begin(), axes.end(), 0);
   return axes;
 }
 inline int64_t last_axis(const Value* x) { return x->rank() - 1; }
-/// A reduction over the last axis.
+/// Builds a reduction over the last axis.
 inline Value* row_reduce(GraphBuilder& b, ReduceOp op, Value* x) { return b.reduce(op, x, {last_axis(x)}); }
 inline Value* row_sum(GraphBuilder& b, Value* x) { return row_reduce(b, ReduceOp::add, x); }
-/// A value per row, repeated along the last axis of `shape`.
+/// Repeats a value per row along the last axis of `shape`.
 inline Value* along_row(GraphBuilder& b, Value* row, const Shape& shape) {
   return b.broadcast_over(row, {static_cast<int64_t>(shape.size()) - 1}, shape);
 }
-/// A scalar everywhere in `shape`.
+/// Repeats a scalar over `shape`.
 inline Value* everywhere(GraphBuilder& b, Value* scalar, const Shape& shape) {
   return b.broadcast(scalar, {}, shape);
 }
-/// A vector along the last axis of `shape`.
+/// Repeats a vector along the last axis of `shape`.
 inline Value* along_last(GraphBuilder& b, Value* vector, const Shape& shape) {
   return b.broadcast(vector, {static_cast<int64_t>(shape.size()) - 1}, shape);
 }
 
-/// sum x / n over the last axis.
+/// Returns sum x / n over the last axis.
 Value* row_mean(GraphBuilder& b, Value* x);
-/// log sum exp x over the last axis: m + log sum exp(x - m), m = max x.
+/// The two terms of log sum exp x over the last axis: m + log sum exp(x - m), m = max x.
 struct LogSumExp {
-  Value *largest, *log;  // m, and the rest
+  Value *largest, *log;  // m and log sum exp(x - m)
 };
-/// In two parts, because their sum would round what a difference from x keeps: x - m is exact where x is near
-/// m.
+/// Returns both terms, because their sum would round digits that a difference from x keeps: x - m is exact if
+/// x is near m.
 LogSumExp log_sum_exp_parts(GraphBuilder& b, Value* x);
 Value* log_sum_exp(GraphBuilder& b, Value* x);
-/// Whether place j of the last axis is the row's target: boolean, of the shape of `logits`.
+/// Returns whether position j of the last axis is the row's target: boolean, of the shape of `logits`.
 Value* is_target(GraphBuilder& b, Value* logits, Value* targets);
 
-/// What cross_entropy's attributes say: loss = nll_weight * nll_k + each_weight * sum_j nll_j, rows whose
-/// target is ignore_index count nothing.
+/// Weights from the attributes of cross_entropy: loss = nll_weight * nll_k + each_weight * sum_j nll_j; rows
+/// whose target is ignore_index contribute nothing.
 struct SmoothingWeights {
   double nll_weight = 1, each_weight = 0;
   bool has_ignored = false;
@@ -64,10 +64,10 @@ struct SmoothingWeights {
 };
 SmoothingWeights smoothing_of(const Node& cross_entropy);
 
-/// What a node keeps of the one that it replaces, where it has none of its own: phase and `anchored`.
+/// Copies phase and `anchored` to the node that replaces `from`, unless it has its own.
 void inherit_marks(const Node& from, Node& to);
 
-/// Gives the marks of `from` to what is built before `place` during the object's life.
+/// Gives the marks of `from` to nodes that are built before `place` during the object's life.
 class InheritMarks {
  public:
   InheritMarks(Graph& graph, const Node* place, const Node& from)
@@ -83,7 +83,7 @@ class InheritMarks {
   const Node* before_;
 };
 
-/// Puts every node made since construction into the phase; later passes keep it there.
+/// Puts every node made since construction into the phase; later passes keep it.
 class PhaseMark {
  public:
   PhaseMark(Graph& graph, Phase phase);

@@ -22,7 +22,7 @@ cmake -S "$source_dir/examples/embed" -B "$work/build" -DCMAKE_PREFIX_PATH="$wor
       -DCMAKE_C_FLAGS="-std=c11 -Wall -Wextra -Werror -pedantic ${EMBED_FLAGS:-}" >/dev/null
 cmake --build "$work/build" >/dev/null
 
-"$build/smelt" compile "$model" --mode=infer -o "$work/model.plan" >/dev/null
+"$build/smelt" compile "$model" --mode=infer --no-plan-cache -o "$work/model.plan" >/dev/null
 weights=$model/model.safetensors
 prompt=(3 1 4 1 5 9)
 

@@ -27,10 +27,22 @@ while IFS=: read -r file line _; do fault "$file:$line: code generation belongs 
 # Passes and emitters work on operations, never on models.
 while IFS=: read -r file line _; do fault "$file:$line: a model's name in a pass or an emitter"; done \
   < <(grep -rniwE 'gpt2?|bert|llama|vit|t5|bart|marian' passes codegen || true)
+# A target is asked for what it can do, never for its name or its back end.
+while IFS=: read -r file line _; do fault "$file:$line: asks for a target by name: ask Target::can or device_kind"; done \
+  < <(grep -rnE 'is_cuda\(\)|starts_with\("(sm_|cpu)|back_end [!=]= BackEnd|compute_capability [!=]= [0-9k]' --include='*.h' --include='*.cpp' \
+        ir passes frontend codegen runtime compiler | grep -vE '^(codegen|runtime)/cuda/|^ir/target\.cpp' || true)
+# The driver runs rows of the tables of passes: it calls no function that changes a graph, module, program or kernel itself.
+passes=$(grep -rhoE "^(bool|void) \w+\((Graph|Module|Program|Kernel)& " --include='*.h' passes codegen | sed -E 's/^\w+ (\w+).*/\1/' | sort -u | paste -sd'|')
+while IFS=: read -r file line _; do fault "$file:$line: the driver calls a pass: give it a row and a place in pass_pipeline.cpp"; done \
+  < <(grep -nE "(^|[^:.>_a-zA-Z0-9])($passes)\(" compiler/driver/*.cpp || true)
 # The library neither prints nor ends the process: the command line does.
 while IFS=: read -r file line _; do fault "$file:$line: output or exit in the library"; done \
   < <(grep -rnE '\b(std::cout|std::cerr|printf|fmt::print|puts|std::exit|abort|std::terminate)\b *[(<;]' \
         --include='*.h' --include='*.cpp' runtime ir passes frontend codegen | grep -vE '//.*(printf|abort|exit)|snprintf' || true)
+# One file reads the environment, by the table of its variables (runtime/system/environment.def).
+while IFS=: read -r file line _; do fault "$file:$line: the environment is read by runtime/system/environment.cpp"; done \
+  < <(grep -rnE '\b(secure_)?getenv *\(' --include='*.h' --include='*.cpp' runtime ir passes frontend codegen compiler |
+        grep -v '^runtime/system/environment.cpp:' || true)
 
 if [ "$faults" -gt 0 ]; then echo "$faults faults" >&2; exit 1; fi
 echo "floors: no fault in $(git ls-files '*.h' '*.cpp' 2>/dev/null | wc -l) files"

@@ -238,7 +238,7 @@ tsan() {
   setarch -R true 2>/dev/null && placed=(setarch -R)
   check "configure tsan" cmake --preset tsan
   check "build tsan" ninja -C build-tsan thread_tests
-  check "threads" env OMP_THREAD_LIMIT=1 TSAN_OPTIONS=second_deadlock_stack=1 timeout 600 \
+  check "threads" env OMP_THREAD_LIMIT=1 TSAN_OPTIONS="second_deadlock_stack=1 suppressions=$PWD/tests/tsan.supp" timeout 600 \
     ${placed[@]+"${placed[@]}"} build-tsan/thread_tests --gtest_filter='-*HoldThemOnce'
 }
 fuzz() {
@@ -278,7 +278,11 @@ needs_build=0
 for each in tests goldens embed python quickstart edits graphs; do wanted $each && needs_build=1; done
 [ $needs_build -eq 1 ] && stage build build
 wanted format && stage format check "format" format_check
-wanted floors && stage floors check "floors" bash tests/floors_test.sh
+floors() {
+  check "floors" bash tests/floors_test.sh
+  check "words" bash tests/words.sh
+}
+wanted floors && stage floors floors
 wanted tests && stage tests suite tests "$PWD/build"
 wanted goldens && stage goldens goldens
 wanted embed && stage embed check "embed" bash tests/embed_test.sh build

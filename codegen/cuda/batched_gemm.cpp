@@ -17,7 +17,7 @@ std::optional<BatchedGemm> batched_gemm(const GemmStep& step) {
   if (sums || !half || step.bias || step.beta != 0 || step.batch.size() < 2) return {};
   BatchedGemm gemm{.dtype = step.dtype, .result_dtype = step.result_dtype, .axes = step.batch.size()};
   const bool a_by_k = step.a.column_stride.is_one(), b_by_k = !step.b.column_stride.is_one();
-  // Of the transposed matmul A is B^T: what lies together along k stays along k.
+  // A of the transposed matmul is B^T; an operand that is contiguous along k stays so.
   const bool transposed = is_seen_transposed(step);
   gemm.a_by_k = transposed ? b_by_k : a_by_k;
   gemm.b_by_k = transposed ? a_by_k : b_by_k;

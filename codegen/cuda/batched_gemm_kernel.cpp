@@ -14,11 +14,11 @@ constexpr int64_t kPitchesBelow = int64_t{1} << 24;
 /// Bytes that divide all addresses, pitches and strides.
 constexpr int64_t kAlignment = 16;
 
-/// Tiles of 64 x 64 x 64 in two stages: while one is multiplied the next arrives; where k ends with the
-/// first, the launch asks for one alone. Rows of a tile are 128 bytes, whose 16-byte pieces are permuted by
-/// the row so that eight rows of one column lie in different banks. Matmuls are small, and a block mostly
-/// waits: eight of them share a multiprocessor (six, with two stages), which leaves 64 registers and so no
-/// unrolled steps along k.
+/// Tiles of 64 x 64 x 64 in two buffers: the next tile is loaded while one is multiplied. Where k ends with
+/// the first tile, the launch asks for one buffer. Rows of a tile are 128 bytes. Their 16-byte pieces are
+/// permuted by the row, so that eight rows of one column are in different banks. Matmuls are small, and a
+/// block mostly waits. So eight blocks share a multiprocessor (six, with two buffers), which leaves 64
+/// registers and hence no unrolled steps along k.
 constexpr std::string_view kBody = R"(
 SM unsigned shared_address(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
 
@@ -156,7 +156,7 @@ std::string_view type_text(DType dtype) {
   return dtype == DType::bf16 ? "bf16" : "f16";
 }
 
-/// How two neighbouring sums go into the result.
+/// Returns the text that stores two neighbouring sums to the result.
 std::string put_pair_text(DType dtype) {
   if (dtype == DType::f32)
     return "SM void put_pair(float* to, float x, float y) { *(float2*)to = make_float2(x, y); }\n";
@@ -177,7 +177,7 @@ std::string batch_parameters(size_t axes) {
   return text;
 }
 
-/// From the number of a product to its matrices, the innermost axis first.
+/// Returns the text that moves from the number of a product to its matrices, the innermost axis first.
 std::string move_to_product(size_t axes) {
   std::string text;
   for (size_t axis = axes; axis-- > 1;)
@@ -188,7 +188,7 @@ std::string move_to_product(size_t axes) {
   return text + "a += product * a0, b += product * b0, c += product * c0;";
 }
 
-/// By the names of the step's fields, in the order of the kernel's parameters.
+/// Returns the launch: the names of the step's fields, in the order of the kernel's parameters.
 TemplateLaunch launch_of(const BatchedGemm& gemm) {
   const Dim a_pitch = field(gemm.a_by_k ? "a_row_stride" : "a_column_stride"),
             b_pitch = field(gemm.b_by_k ? "b_column_stride" : "b_row_stride"),

@@ -1,5 +1,5 @@
-// The template for small dense copies: a kernel may begin before the launches in front of it have ended, and
-// those behind it before it has, which a copy of the driver's may not.
+// The template for small dense copies. Unlike a copy of the driver's, a kernel can overlap with the launches
+// before and after it.
 #pragma once
 
 #include "runtime/plan/plan.h"

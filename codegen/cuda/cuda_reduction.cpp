@@ -10,7 +10,7 @@ namespace {
 
 using ReductionKind = ReductionStep::Kind;
 
-/// As an operand of something else.
+/// Returns the text as an operand, in parentheses where needed.
 std::string nested(const std::string& text) {
   const bool simple =
       std::ranges::all_of(text, [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '.'; });

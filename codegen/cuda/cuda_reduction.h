@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "codegen/cuda/expressions.h"
-#include "ir/reduction_code.h"
+#include "ir/kernel/reduction_code.h"
 
 namespace smelt {
 
@@ -18,13 +18,13 @@ class CudaReduction {
   /// `fast` as in cuda_apply. `own_forms`: those of the table, where it has any, instead of the expressions.
   CudaReduction(ReduceOp op, DType element, bool fast, bool own_forms = true);
 
-  /// Scalars of a state, and what each is.
+  /// Return the number of scalars of a state, and the kind of each.
   size_t size() const { return row_.state.size(); }
   CudaKind kind(size_t scalar) const;
   bool reads_place() const { return code_.reads_place(); }
 
   State identity() const;
-  /// Of the element x at a place, an int.
+  /// Returns the state of the element x at a position, an int.
   State lift(const std::string& x, const std::string& place) const;
   /// A statement that joins another state to the one in the variables `to`.
   std::string combine(const State& to, const State& other) const;

@@ -38,7 +38,7 @@ std::string source_comment(const std::vector<std::string>& sources) {
   return text.empty() ? "" : comment(text);
 }
 
-// ---- kernels beside one another: each has blocks of its own, the first kernel's first
+// ---- horizontal fusion: each kernel has blocks of its own, the first kernel's first
 
 std::string beside_name(size_t number) { return fmt::format("beside{}", number); }
 
@@ -90,13 +90,13 @@ std::string take_pointers_of_copy(const CudaBody& body) {
   return text;
 }
 
-// ---- the tail: what the last block goes on with
+// ---- the tail: last-block epilogues
 
 std::string tail_name(size_t number) { return fmt::format("tail{}", number); }
 
-/// Every block but one leaves. What the others have written is there for that one, by any path: the fence
-/// behind the count drops what the multiprocessor had kept. The count begins anew with the next launch; those
-/// of one stream follow one another.
+/// Every block but one leaves. That block sees the writes of all others on any path, because the fence after
+/// the count discards the cached data of the multiprocessor. The count restarts with the next launch;
+/// launches of one stream run one after the other.
 constexpr const char* kIsLastBlock = R"(__device__ unsigned blocks_ended;
 
 SM bool is_last_block() {
@@ -147,7 +147,7 @@ struct KernelText {
     return has_function() ? fmt::format("  body({});\n", function_arguments(body, "blockIdx.x")) : body.text;
   }
 
-  /// What the host passes.
+  /// Returns the parameters that the host passes.
   std::string parameters() const {
     std::string text = body.kernel->copies > 1 ? "const __grid_constant__ Copies copies, "
                        : beside.empty()        ? pointer_parameters(body, "")

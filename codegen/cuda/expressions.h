@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "ir/op.h"
-#include "runtime/dtype.h"
+#include "ir/ops/op.h"
+#include "runtime/base/dtype.h"
 
 namespace smelt {
 

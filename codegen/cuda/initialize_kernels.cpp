@@ -3,14 +3,15 @@
 #include <algorithm>
 
 #include "codegen/cuda/template_arguments.h"
-#include "runtime/weights/initialize.h"
+#include "runtime/engine/weights/initialize.h"
 
 namespace smelt {
 namespace {
 
 constexpr int kInitializeThreads = 256;
 
-/// runtime/weights/draws.cpp says what is computed, operation by operation: nothing may be contracted.
+/// The computation of runtime/engine/weights/draws.cpp, operation by operation: no operation may be
+/// contracted.
 constexpr std::string_view kDraws =
     R"(__device__ __forceinline__ double times(double a, double b) { return __dmul_rn(a, b); }
 __device__ __forceinline__ double plus(double a, double b) { return __dadd_rn(a, b); }
@@ -96,7 +97,7 @@ __device__ __forceinline__ unsigned short stored(float x) {
 constexpr std::string_view kInitializeBody = R"(
 struct __align__(4 * sizeof(TYPE)) Four { TYPE x[4]; };
 
-// Four elements a thread, those of one call of Philox. Rows are found by halving.
+// Four elements per thread, those of one call of Philox. Rows are found by halving.
 extern "C" __global__ void __launch_bounds__(256)
     NAME(TYPE* state, const Row* rows, long long count, long long groups) {
   const long long at = (long long)blockIdx.x * 256 + threadIdx.x;

@@ -6,13 +6,14 @@
 
 #include "codegen/kernel_passes/launch_dims.h"
 #include "llvm/ADT/STLExtras.h"
-#include "runtime/half.h"
+#include "runtime/base/half.h"
 
 namespace smelt::cuda {
 namespace {
 
 constexpr int64_t kAlignment = 256, kPattern = int64_t{1} << 20;  // bytes
-/// Copies of a kernel's memory are so many times the L2 cache: none of it holds what the next run reads.
+/// The copies of a kernel's memory are kTimesL2 times as large as the L2 cache, so no data of the next run is
+/// cached.
 constexpr int64_t kTimesL2 = 4;
 constexpr int kMostCopies = 16, kRuns = 20, kRounds = 3;
 
@@ -147,7 +148,8 @@ double KernelTrial::seconds(Function function, const Schedule& schedule) {
   return best;
 }
 
-/// Which rows a block's partial sums are of is the schedule's affair; what they come to is not.
+/// Adds up the slices of partial sums. Two schedules may assign other rows to a block; the totals are
+/// comparable.
 std::vector<float> KernelTrial::sum_of_slices(const std::vector<float>& slices, const Dim& elements) const {
   const auto count = static_cast<size_t>(elements.evaluate(values_));
   std::vector<double> sums(count);

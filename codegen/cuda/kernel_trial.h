@@ -1,28 +1,31 @@
-// A kernel alone on a GPU of this machine, on memory of its own: how long it
-// takes, and what it writes.
+// A trial of one kernel on a GPU of this machine, on memory of its own: its time, and its results.
 #pragma once
 
 #include <vector>
 
-#include "ir/kernel.h"
+#include "ir/kernel/kernel.h"
+#include "runtime/base/dim.h"
 #include "runtime/cuda/launch.h"
 #include "runtime/cuda/memory.h"
-#include "runtime/dim.h"
 
 namespace smelt::cuda {
 
 class KernelTrial {
  public:
-  /// False for kernels that read where other memory tells them, which nothing made up stands for.
+  /// Returns false for kernels that read addresses stored in other memory, because random data cannot replace
+  /// these.
   static bool is_possible(const Kernel& kernel);
-  /// All memory that the kernel touches, once, in bytes, where the symbols have these values.
+  /// Returns the bytes of one copy of all memory that the kernel touches, where the symbols have these
+  /// values.
   static int64_t bytes(const Kernel& kernel, const SymbolValues& values);
 
   KernelTrial(const Device& device, const Kernel& kernel, const SymbolValues& values);
 
-  /// Seconds a run of the same kernel by another schedule; infinity where it cannot be launched.
+  /// Returns the seconds per run of the same kernel with another schedule; infinity where it cannot be
+  /// launched.
   double seconds(Function function, const Schedule& schedule);
-  /// What is written to each output, as numbers, from the same inputs each time; partial sums are added up.
+  /// Returns the values that are written to each output, as numbers, from the same inputs each time; partial
+  /// sums are added up.
   std::vector<std::vector<float>> results(Function function, const Schedule& schedule);
 
  private:
@@ -35,7 +38,7 @@ class KernelTrial {
   SymbolValues values_;
   std::vector<int64_t> offsets_, sizes_;  // by param, in bytes
   int64_t copy_bytes_ = 0;
-  int copies_ = 1;  // so many that no cache holds what the next run reads
+  int copies_ = 1;  // enough that no cache holds the inputs of the next run
   DeviceBlock memory_, random_;
   StreamOwner stream_;
 };

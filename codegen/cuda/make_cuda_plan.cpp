@@ -2,6 +2,7 @@
 #include <map>
 #include <set>
 
+#include "codegen/code_generator.h"
 #include "codegen/cuda/attention/wgmma_kernel.h"
 #include "codegen/cuda/emit_cuda.h"
 #include "codegen/cuda/gemm/emit_gemm.h"
@@ -12,20 +13,6 @@
 #include "runtime/cuda/nvrtc.h"
 
 namespace smelt {
-
-std::vector<std::vector<std::string>> sources_of_kernels(const Program& program) {
-  std::vector<std::vector<std::string>> sources(program.kernels.size());
-  std::vector<std::set<std::string>> seen(program.kernels.size());
-  for (const PlanEntry& entry : program.entries)
-    for (const Step& step : entry.steps) {
-      const auto* launch = std::get_if<KernelStep>(&step.what);
-      if (launch == nullptr) continue;
-      const auto kernel = static_cast<size_t>(launch->kernel);
-      for (const std::string& source : step.sources)
-        if (seen[kernel].insert(source).second) sources[kernel].push_back(source);
-    }
-  return sources;
-}
 
 namespace {
 
@@ -39,8 +26,7 @@ CudaSource source_of(const Kernel& kernel, const std::vector<std::string>& sourc
 
 /// Kernels whose code spills get a lighter schedule and are compiled again.
 std::vector<Cubin> compile_lean(Program& program, std::vector<CudaSource>& texts,
-                                const std::vector<std::vector<std::string>>& sources,
-                                int compute_capability) {
+                                llvm::ArrayRef<ListedKernel> listed, int compute_capability) {
   std::vector<Kernel>& kernels = program.kernels;
   std::vector<Cubin> cubins = compile_cuda(texts, compute_capability);
   for (bool again = true; again;) {
@@ -49,7 +35,7 @@ std::vector<Cubin> compile_lean(Program& program, std::vector<CudaSource>& texts
     for (size_t i = 0; i < kernels.size(); ++i)
       if (!is_lean(cubins[i].resources) && lighten_schedule(kernels[i])) heavy.insert(i);
     for (const size_t i : leave_shared_templates(program)) heavy.insert(i);
-    for (const size_t i : heavy) lighter.push_back(texts[i] = source_of(kernels[i], sources[i]));
+    for (const size_t i : heavy) lighter.push_back(texts[i] = source_of(kernels[i], listed[i].sources));
     std::vector<Cubin> fresh = compile_cuda(lighter, compute_capability);
     for (size_t next = 0; const size_t i : heavy) cubins[i] = std::move(fresh[next++]);
     again = !heavy.empty();
@@ -82,12 +68,12 @@ void add_code(Plan& plan, std::vector<CudaSource>& texts, std::vector<Cubin>& cu
 
 Plan make_cuda_plan(Program& program, const Target& target) {
   std::vector<Kernel>& kernels = program.kernels;
-  const auto sources = sources_of_kernels(program);
+  const std::vector<ListedKernel> listed = listed_kernels(program);
   std::vector<CudaSource> texts;
-  for (size_t i = 0; i < kernels.size(); ++i) texts.push_back(source_of(kernels[i], sources[i]));
+  for (size_t i = 0; i < kernels.size(); ++i) texts.push_back(source_of(kernels[i], listed[i].sources));
   for (const TemplateKernel& kernel : template_kernels(program, target.compute_capability))
     texts.push_back({kernel.code.source, kernel.code.name});
-  std::vector<Cubin> cubins = compile_lean(program, texts, sources, target.compute_capability);
+  std::vector<Cubin> cubins = compile_lean(program, texts, listed, target.compute_capability);
   drop_alternatives(program, heavy_kernels(program, cubins));
   Plan plan = plan_without_code(program);
   plan.target = target.str();

@@ -18,7 +18,7 @@ const std::vector<PreludePiece>& prelude_pieces() {
   return all;
 }
 
-/// A piece may call what stands above it alone, so one way through the table finds everything.
+/// A piece may call only pieces before it, so one pass over the table finds all.
 void add_needs_of_pieces(PreludeNeeds& needs) {
   const std::vector<PreludePiece>& pieces = prelude_pieces();
   for (size_t i = pieces.size(); i-- > 0;)

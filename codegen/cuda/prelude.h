@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "runtime/dtype.h"
+#include "runtime/base/dtype.h"
 
 namespace smelt {
 

@@ -96,7 +96,31 @@ SM float sm_tangent(float a, float slope, float y) { return fabsf(a) < 0.0078125
 constexpr std::string_view kDiv = R"(// Truncating; x / 0 = x.
 SM int sm_div(int a, int b) { return b == 0 || (b == -1 && a == -2147483647 - 1) ? a : a / b; }
 )";
-constexpr std::string_view kAbs = R"(SM int sm_abs(int a) { return a < 0 ? -a : a; }
+// Arithmetic that wraps around: signed numbers that overflow are undefined in C++.
+constexpr std::string_view kAdd = R"(SM int sm_add(int a, int b) { return (int)((unsigned)a + (unsigned)b); }
+)";
+constexpr std::string_view kSub = R"(SM int sm_sub(int a, int b) { return (int)((unsigned)a - (unsigned)b); }
+)";
+constexpr std::string_view kMul = R"(SM int sm_mul(int a, int b) { return (int)((unsigned)a * (unsigned)b); }
+)";
+constexpr std::string_view kNeg = R"(SM int sm_neg(int a) { return (int)(0u - (unsigned)a); }
+)";
+constexpr std::string_view kAbs = R"(SM int sm_abs(int a) { return a < 0 ? sm_neg(a) : a; }
+)";
+constexpr std::string_view kWideAdd = R"(SM long long sm_wide_add(long long a, long long b) {
+  return (long long)((unsigned long long)a + (unsigned long long)b);
+}
+)";
+constexpr std::string_view kWideSub = R"(SM long long sm_wide_sub(long long a, long long b) {
+  return (long long)((unsigned long long)a - (unsigned long long)b);
+}
+)";
+constexpr std::string_view kWideMul = R"(SM long long sm_wide_mul(long long a, long long b) {
+  return (long long)((unsigned long long)a * (unsigned long long)b);
+}
+)";
+constexpr std::string_view kWideNeg =
+    R"(SM long long sm_wide_neg(long long a) { return (long long)(0ull - (unsigned long long)a); }
 )";
 constexpr std::string_view kWideMax =
     R"(SM long long sm_wide_max(long long a, long long b) { return a > b ? a : b; }
@@ -111,7 +135,8 @@ SM long long sm_wide_div(long long a, long long b) {
   return b == 0 || (b == -1 && a == -9223372036854775807ll - 1) ? a : a / b;
 }
 )";
-constexpr std::string_view kWideAbs = R"(SM long long sm_wide_abs(long long a) { return a < 0 ? -a : a; }
+constexpr std::string_view kWideAbs =
+    R"(SM long long sm_wide_abs(long long a) { return a < 0 ? sm_wide_neg(a) : a; }
 )";
 constexpr std::string_view kSine = R"(
 // The turns in x, without their whole number, where `part` is a part of 1 / (2 pi) of 28 bits: both are exact.
@@ -250,11 +275,19 @@ constexpr PreludePiece kFunctionPieces[] = {
     {"sm_fast_erf", kFastErf},
     {"sm_tangent", kTangent},
     {"sm_div", kDiv},
+    {"sm_add", kAdd},
+    {"sm_sub", kSub},
+    {"sm_mul", kMul},
+    {"sm_neg", kNeg},
     {"sm_abs", kAbs},
     {"sm_wide_max", kWideMax},
     {"sm_wide_min", kWideMin},
     {"sm_wide_sign", kWideSign},
     {"sm_wide_div", kWideDiv},
+    {"sm_wide_add", kWideAdd},
+    {"sm_wide_sub", kWideSub},
+    {"sm_wide_mul", kWideMul},
+    {"sm_wide_neg", kWideNeg},
     {"sm_wide_abs", kWideAbs},
     {"sm_sine", kSine},
     {"sm_sin", kSin},

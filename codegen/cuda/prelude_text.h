@@ -11,7 +11,7 @@ struct PreludePiece {
   std::string_view text;
 };
 
-// Every piece calls only pieces above it, and those of the tables before its own.
+// Every piece calls only pieces before it, and those of the tables before its own.
 std::span<const PreludePiece> memory_pieces();
 std::span<const PreludePiece> function_pieces();
 std::span<const PreludePiece> thread_pieces();

@@ -1,4 +1,5 @@
-// What threads wait for: one another, vectors that are copied to shared memory, and other launches.
+// Text of the synchronization of threads: with one another, with vectors that are copied to shared memory,
+// and with other launches.
 #include "codegen/cuda/prelude_text.h"
 
 namespace smelt {

@@ -4,6 +4,7 @@
 
 #include "codegen/cuda/row_text.h"
 #include "codegen/cuda/sample_text.h"
+#include "codegen/cuda/step_kernels.h"
 #include "codegen/cuda/template_arguments.h"
 
 namespace smelt {
@@ -48,6 +49,10 @@ std::vector<KernelCode> sample_kernels(int compute_capability) {
   const bool clusters = compute_capability >= kClusterCapability;
   if (!clusters) return {sample_kernel(1, RowKind::any)};
   return {sample_kernel(1, RowKind::short_ones), sample_kernel(kBlocksOfRow, RowKind::long_ones)};
+}
+
+StepKernels step_kernels(const SampleStep&, const Symbols&, int compute_capability) {
+  return {sample_kernels(compute_capability)};
 }
 
 }  // namespace smelt

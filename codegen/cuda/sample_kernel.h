@@ -1,4 +1,4 @@
-// The kernels of SampleStep; docs/cuda.md has their signature.
+// Template kernels of runtime/plan/steps/sample.h; docs/cuda.md has their signature.
 #pragma once
 
 #include <vector>
@@ -7,8 +7,8 @@
 
 namespace smelt {
 
-/// For a GPU of this compute capability: of long rows and of short ones, or of all. Each takes the sizes that
-/// the other one leaves.
+/// Returns the kernels for a GPU of this compute capability: for long rows and for short ones, or one for
+/// all. Each takes the sizes that the other one leaves.
 std::vector<KernelCode> sample_kernels(int compute_capability);
 
 }  // namespace smelt

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "codegen/cuda/step_kernels.h"
 #include "codegen/cuda/template_arguments.h"
 
 namespace smelt {
@@ -137,6 +138,10 @@ std::vector<KernelCode> scan_kernels(const std::string& kind, DType dtype, bool 
   by_row.launch->conditions = {{.value = inner, .below = 2}};
   by_column.launch->conditions = {{.value = inner * -1, .below = -1}};
   return {std::move(by_row), std::move(by_column)};
+}
+
+StepKernels step_kernels(const ScanStep& step, const Symbols&, int) {
+  return {scan_kernels(step.kind, step.dtype, step.exclusive)};
 }
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// The kernels of ScanStep; docs/cuda.md has their signatures.
+// Template kernels of runtime/plan/steps/scan.h; docs/cuda.md has their signatures.
 #pragma once
 
 #include <string>
@@ -8,7 +8,8 @@
 
 namespace smelt {
 
-/// Of lines whose elements lie together, and of others. Each takes the sizes that the other one leaves.
+/// Returns the kernels for lines with contiguous elements, and for others. Each takes the sizes that the
+/// other one leaves.
 std::vector<KernelCode> scan_kernels(const std::string& kind, DType dtype, bool exclusive);
 
 }  // namespace smelt

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "codegen/cuda/step_kernels.h"
 #include "codegen/cuda/template_arguments.h"
 
 namespace smelt {
@@ -13,7 +14,8 @@ namespace {
 constexpr int kSortThreads = 256, kRankThreads = 8;  // of a block; for one index
 constexpr int64_t kMostCompared = 4096;              // indices: from there on a radix sort is faster
 constexpr int kMostBits = 9;                         // of a digit: 18 KiB of counts in a block
-/// A block places so many indices at once; few blocks, because each reads the counts of all.
+/// The number of indices that a block places at once, and the most blocks: few, because each reads the counts
+/// of all.
 constexpr int64_t kSortTile = 2048, kMostBlocks = 128;
 
 constexpr std::string_view kRank =
@@ -63,7 +65,8 @@ extern "C" __global__ void __launch_bounds__(256)
 }
 )";
 
-/// What the kernels of a radix sort share. Indices outside of the rows count as `rows`, behind all others.
+/// Text that the kernels of a radix sort share. Indices outside of the rows count as `rows`, and come after
+/// all others.
 constexpr std::string_view kDigitText =
     R"(constexpr int kBins = 1 << kBits;  // values of a digit
 __device__ __forceinline__ int digit_of(int index, int rows, int digit) {
@@ -206,7 +209,7 @@ KernelCode kernel_of_sort(std::string name, std::string source, Dim blocks) {
 
 TemplateLaunch::Argument indices() { return address("indices", DType::i32, PlaceUse::read); }
 
-/// Where each index stands among all, by comparing it with each.
+/// Computes the rank of each index among all by comparing it with each.
 KernelCode rank_kernel() {
   const Dim count = field("count");
   KernelCode kernel =
@@ -227,7 +230,7 @@ KernelCode begins_kernel() {
   return kernel;
 }
 
-/// `text` begins behind the kernel's name.
+/// `text` is the source after the kernel's name.
 KernelCode radix_kernel(const RadixSort& radix, const std::string& what, int digit, std::string_view text) {
   const std::string name =
       fmt::format("smelt_sort_{}{}_{}x{}_{}", what, digit, radix.digits, radix.bits, radix.chunk);
@@ -285,6 +288,10 @@ std::vector<KernelCode> sort_kernels(const std::optional<RadixSort>& radix) {
   }
   kernels.push_back(begins_kernel());
   return kernels;
+}
+
+StepKernels step_kernels(const SortIndexStep& step, const Symbols& symbols, int) {
+  return {sort_kernels(radix_sort(step.count, step.rows, symbols)), /*in_sequence=*/true};
 }
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// The kernels of SortIndexStep; docs/cuda.md has their signatures and what they cost.
+// Template kernels of runtime/plan/steps/sort_index.h; docs/cuda.md has their signatures and what they cost.
 #pragma once
 
 #include <optional>
@@ -12,15 +12,15 @@ namespace smelt {
 struct RadixSort {
   int digits = 1, bits = 8;  // how many, and of how many bits each
   int64_t chunk = 0;         // indices that a block places
-  /// Elements that the sort of `count` indices takes beside its results.
+  /// Returns the number of elements that the sort of `count` indices needs in addition to its results.
   Dim workspace(const Dim& count) const;
 };
 
-/// Nothing where there are never more indices than are compared with one another as fast.
+/// Returns nothing where the number of indices is always so small that a comparison of all is as fast.
 std::optional<RadixSort> radix_sort(const Dim& count, const Dim& rows, const Symbols& symbols);
 
-/// In the order in which a step runs them. Those that compare all indices take few of them, those of the
-/// radix sort the rest.
+/// Returns the kernels in the order in which a step runs them. Those that compare all indices run for few
+/// indices, those of the radix sort for more.
 std::vector<KernelCode> sort_kernels(const std::optional<RadixSort>& radix);
 
 }  // namespace smelt

@@ -11,7 +11,7 @@ namespace smelt {
 
 inline Dim field(std::string name) { return Dim::symbol(std::move(name)); }
 
-/// Of elements of that type; nothing: of bytes.
+/// An address of elements of type `dtype`; without a type, of bytes.
 inline TemplateLaunch::Argument address(std::string name, std::optional<DType> dtype, PlaceUse use,
                                         int64_t alignment = 1) {
   return {TemplateLaunch::Argument::Kind::address,
@@ -21,7 +21,7 @@ inline TemplateLaunch::Argument address(std::string name, std::optional<DType> d
           use == PlaceUse::read || use == PlaceUse::read_write,
           use == PlaceUse::write || use == PlaceUse::read_write};
 }
-/// That the kernel is given and leaves alone.
+/// An address that the kernel takes and does not use.
 inline TemplateLaunch::Argument unused_address(std::string name, DType dtype) {
   return {TemplateLaunch::Argument::Kind::address, field(std::move(name)), 1, dtype};
 }

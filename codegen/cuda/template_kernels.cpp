@@ -12,14 +12,10 @@
 #include "codegen/cuda/few_rows/few_rows_kernel.h"
 #include "codegen/cuda/initialize_kernels.h"
 #include "codegen/cuda/round_kernels.h"
-#include "codegen/cuda/sample_kernel.h"
-#include "codegen/cuda/scan_kernels.h"
-#include "codegen/cuda/sort_kernels.h"
-#include "codegen/cuda/top_k_kernel.h"
+#include "codegen/cuda/step_kernels.h"
 #include "codegen/cuda/waiting_template.h"
 #include "codegen/launches/dependent_launches.h"
-#include "runtime/error.h"
-#include "runtime/plan/plan_fields.h"
+#include "runtime/base/error.h"
 
 namespace smelt {
 namespace {
@@ -32,42 +28,44 @@ std::vector<TemplateKernel> without_steps(std::vector<KernelCode> kernels) {
   return templates;
 }
 
-/// The templates of steps; each is there once, however many steps it does.
+/// The templates of steps; each is listed once, however many steps it does.
 class StepTemplates {
  public:
   StepTemplates(const Program& program, int compute_capability)
       : program_(program), compute_capability_(compute_capability) {}
 
   void add(const Step& step, StepPlace place) {
-    visit_step(
-        step, [](const KernelStep&) {}, [&](const GemmStep& matmul) { add_gemm(matmul, place); },
-        [&](const SortIndexStep& sort) { add_sort(sort, place); },
-        [&](const ScanStep& scan) { add_named(scan_kernels(scan.kind, scan.dtype, scan.exclusive), place); },
-        [&](const TopKStep& top) {
-          add_named(top_k_kernels(top.k.constant().value_or(0), compute_capability_), place);
-        },
-        [&](const SampleStep&) { add_named(sample_kernels(compute_capability_), place); },
-        [&](const CopyStep& copy) { add_copy(copy, place); }, [](const FillStep&) {},
-        [](const CollectiveStep&) {});
+    std::visit([&](const auto& kind) { add(kind, place); }, step.what);
   }
 
-  /// Sorts first, then others by their names.
+  /// Sequences first, then others by their names.
   std::vector<TemplateKernel> take() && {
-    for (auto& [name, kernel] : named_) sorts_.push_back(std::move(kernel));
-    return std::move(sorts_);
+    for (auto& [name, kernel] : named_) in_sequence_.push_back(std::move(kernel));
+    return std::move(in_sequence_);
   }
 
  private:
-  void add_gemm(const GemmStep& matmul, StepPlace place) {
+  void add(const KernelStep&, StepPlace) {}
+  void add(const FillStep&, StepPlace) {}
+  void add(const CollectiveStep&, StepPlace) {}
+
+  void add(const GemmStep& matmul, StepPlace place) {
     if (const auto batched = batched_gemm(matmul))
       add_made(batched->name(), place, [&] { return batched_gemm_kernel(*batched); });
     for (const FewRows& few : few_rows(program_, program_.entries[place.entry], matmul))
       add_made(few.name(), place, [&] { return few_rows_kernel(few); });
   }
 
-  /// Where a copy of the driver's would be all that lies between kernels that begin early.
-  void add_copy(const CopyStep& copy, StepPlace place) {
+  /// Needed where a copy of the driver's would be all that separates kernels that begin early.
+  void add(const CopyStep& copy, StepPlace place) {
     if (keeps_tokens(program_, program_.entries[place.entry])) add_named({copy_kernel(copy)}, place);
+  }
+
+  template <typename Kind>
+  void add(const Kind& step, StepPlace place) {
+    StepKernels made = step_kernels(step, program_.symbols, compute_capability_);
+    made.in_sequence ? add_sequence(std::move(made.kernels), place)
+                     : add_named(std::move(made.kernels), place);
   }
 
   template <typename Make>
@@ -84,24 +82,24 @@ class StepTemplates {
     }
   }
 
-  /// The kernels of all sorts end with the same one.
-  void add_sort(const SortIndexStep& sort, StepPlace place) {
-    const int behind = sorts_.empty() ? 0 : 1;
-    for (KernelCode& kernel : sort_kernels(radix_sort(sort.count, sort.rows, program_.symbols))) {
-      const auto same = [&](const TemplateKernel& known) { return known.code.name == kernel.name; };
-      auto known = std::ranges::find_if(sorts_, same);
-      if (known == sorts_.end()) known = sorts_.insert(sorts_.end() - behind, {std::move(kernel), {}});
-      known->steps.push_back(place);
+  /// A new kernel comes directly before the next one of its sequence.
+  void add_sequence(std::vector<KernelCode> kernels, StepPlace place) {
+    auto next = in_sequence_.end();
+    for (size_t i = kernels.size(); i-- > 0;) {
+      const auto same = [&](const TemplateKernel& known) { return known.code.name == kernels[i].name; };
+      const auto known = std::ranges::find_if(in_sequence_, same);
+      next = known != in_sequence_.end() ? known : in_sequence_.insert(next, {std::move(kernels[i]), {}});
+      next->steps.push_back(place);
     }
   }
 
   const Program& program_;
   int compute_capability_;
-  std::vector<TemplateKernel> sorts_;
+  std::vector<TemplateKernel> in_sequence_;
   std::map<std::string, TemplateKernel> named_;
 };
 
-/// Where a kernel of the entry may begin early, all do.
+/// Makes all templates wait for launches that are used in an entry whose kernels may begin early.
 void wait_for_launches(const Program& program, std::vector<TemplateKernel>& templates) {
   std::vector<bool> keeps;
   for (const PlanEntry& entry : program.entries) keeps.push_back(keeps_tokens(program, entry));

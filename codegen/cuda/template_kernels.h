@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "ir/program.h"
+#include "ir/program/program.h"
 
 namespace smelt {
 
@@ -12,14 +12,16 @@ struct TemplateKernel {
     size_t entry, step;
   };
   KernelCode code;
-  /// The steps that it does, alone or after the kernels before it; none of a kernel that is for states.
+  /// The steps that the kernel computes, alone or after the kernels before it; none for a kernel that is for
+  /// states.
   std::vector<StepPlace> steps;
 };
 
-/// Those that the program's steps and states want on a GPU of this compute capability, or on any.
+/// Returns the kernels that the program's steps and states need on a GPU of this compute capability, or on
+/// any.
 std::vector<TemplateKernel> template_kernels(const Program& program, int compute_capability = 0);
 
-/// Appends them to the kernels of the program's plan and tells its steps which are theirs (Step::kernels).
+/// Appends templates to the kernels of the program's plan, and sets the kernels of each step (Step::kernels).
 void add_templates(Plan& plan, std::vector<TemplateKernel> templates);
 
 }  // namespace smelt

@@ -5,15 +5,16 @@
 #include <bit>
 
 #include "codegen/cuda/row_text.h"
+#include "codegen/cuda/step_kernels.h"
 #include "codegen/cuda/template_arguments.h"
 
 namespace smelt {
 namespace {
 
 constexpr int kTopThreads = 1024;
-constexpr int64_t kMostFew = 32;  // of so many, a pass over the maxima of groups finds nearly all
+constexpr int64_t kMostFew = 32;  // up to this k, a pass over the maxima of groups finds nearly all
 
-/// What all forms share.
+/// Text that all forms share.
 constexpr std::string_view kPutText =
     R"(__device__ __forceinline__ void put(const float* x, Entry entry, float* value, int* index) {
   const int at = entry == 0 ? -1 : index_of(entry);
@@ -25,7 +26,7 @@ constexpr std::string_view kPutText =
 
 constexpr std::string_view kSelectText =
     R"(KERNEL(const float* x_, float* values, int* indices, long long count_, long long row_stride) {
-  // A row a block. The k-th largest key is found digit by digit, the highest first, by counting the values of a
+  // One row per block. The k-th largest key is found digit by digit, the highest first, by counting the values of a
   // digit among the keys that begin as it does. Larger keys are then taken in any order, equal ones in that of
   // their indices, and all of them sorted: what comes out depends on the order of nothing.
   __shared__ int counts[2048];
@@ -102,7 +103,7 @@ constexpr std::string_view kSelectText =
 }
 )";
 
-/// Of at most 32: most elements are never looked at again.
+/// For at most 32 elements: most elements of a row are read only once.
 constexpr std::string_view kFewText =
     R"(constexpr int kThreads = 1024, kEach = 16, kGroups = kThreads / 16, kListed = kThreads;
 __shared__ unsigned largest_of[kGroups], bound;
@@ -234,7 +235,7 @@ KERNEL(const float* x_, float* values, int* indices, long long count_, long long
 }
 )";
 
-/// Of one block a row, or of a cluster.
+/// Returns the kernel with one block per row, or with a cluster per row.
 KernelCode few_kernel(int64_t k, std::string_view kind, int blocks, RowKind rows) {
   const std::string text = fmt::format("constexpr int kK = {};\n{}{}{}", k, kEntryText, kPutText, kFewText);
   return kernel_of_rows(fmt::format("smelt_top_{}{}", kind, k), "top_k", text, kTopThreads, blocks, rows);
@@ -269,6 +270,10 @@ std::vector<KernelCode> top_k_kernels(int64_t k, int compute_capability) {
     launch.conditions.push_back({.value = Dim(k) - field("k"), .below = 1});
   }
   return kernels;
+}
+
+StepKernels step_kernels(const TopKStep& step, const Symbols&, int compute_capability) {
+  return {top_k_kernels(step.k.constant().value_or(0), compute_capability)};
 }
 
 }  // namespace smelt

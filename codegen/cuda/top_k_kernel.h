@@ -1,4 +1,4 @@
-// The kernels of TopKStep; docs/cuda.md has their signature.
+// Template kernels of runtime/plan/steps/top_k.h; docs/cuda.md has their signature.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace smelt {
 
-/// For a GPU of this compute capability. Each takes the sizes that the others leave.
+/// Returns the kernels for a GPU of this compute capability. Each takes the sizes that the others leave.
 std::vector<KernelCode> top_k_kernels(int64_t k, int compute_capability);
 
 }  // namespace smelt

@@ -11,10 +11,10 @@
 #include "codegen/kernel_passes/launch_dims.h"
 #include "codegen/scheduling/schedule.h"
 #include "codegen/scheduling/schedule_candidates.h"
-#include "ir/schedule_fields.h"
+#include "ir/kernel/schedule_fields.h"
+#include "runtime/base/error.h"
 #include "runtime/cuda/cubin_cache.h"
 #include "runtime/cuda/nvrtc.h"
-#include "runtime/error.h"
 #include "runtime/system/cache_directory.h"
 #include "runtime/system/file.h"
 #include "runtime/system/json_text.h"
@@ -24,14 +24,15 @@ namespace {
 
 using cuda::KernelTrial;
 
-/// Smaller kernels take as long as their launch; larger ones do not fit beside the model.
+/// The size range of kernels to tune: smaller kernels take as long as their launch; larger ones do not fit in
+/// memory next to the model.
 constexpr int64_t kSmallest = 256 << 10, kLargest = int64_t{4} << 30;
-/// What a schedule must gain to be taken; how far a result may be from the first one's, of its largest
-/// number: what is rounded for memory, and what is a sum over all rows in f32, where one row must not be
-/// lost.
+/// The largest time of a new schedule, relative to the first one's. The tolerances of a result, relative to
+/// the largest number of the first schedule's result: for values that are rounded for memory, and for sums
+/// over all rows in f32, where one row must not be lost.
 constexpr double kGain = 0.98, kTolerance = 1e-2, kSumTolerance = 1e-4;
 
-/// A symbol's own bound, or that of the first product it stands in.
+/// Returns a symbol's own bound, or the bound of the first product that contains the symbol.
 int64_t bound_of(const std::string& name, const Symbols& symbols) {
   for (const bool own : {true, false})
     for (const Symbols::Bound& bound : symbols.bounds())
@@ -86,7 +87,7 @@ class KnownSchedules {
     known_ = read();
   }
 
-  /// Only what is among the candidates is believed.
+  /// Returns the stored schedule if it is one of the candidates.
   const Schedule* find(const std::string& key, const std::vector<Schedule>& candidates) const {
     const auto entry = known_.find(key);
     if (entry == known_.end() || !entry->is_object()) return nullptr;
@@ -97,7 +98,8 @@ class KnownSchedules {
 
   void add(const std::string& key, const Schedule& schedule) { fresh_[key] = to_json(schedule); }
 
-  /// What another process has added in the meantime stays; a directory that cannot be written is no error.
+  /// Entries that another process has added in the meantime stay; a directory that cannot be written is no
+  /// error.
   void save() {
     if (fresh_.empty() || file_.empty()) return;
     try {
@@ -140,7 +142,7 @@ struct Candidate {
   double seconds = 0;
 };
 
-/// Those whose code fits registers.
+/// Returns the candidates whose code fits registers.
 std::vector<Candidate> compiled(const Kernel& kernel, const std::vector<Schedule>& schedules,
                                 int architecture) {
   std::vector<CudaSource> texts;
@@ -220,7 +222,8 @@ TunedKernel measure(const cuda::Device& device, Kernel& kernel, const SymbolValu
 }  // namespace
 
 std::vector<TunedKernel> tune_schedules(Program& program, const Target& target, int ordinal) {
-  if (!target.is_cuda()) fail("schedules are timed on a GPU: the target is '{}'", target.str());
+  if (target.back_end != BackEnd::cuda)
+    fail("schedules are timed on a GPU: the target is '{}'", target.str());
   const cuda::Device& device = cuda::Device::open(ordinal);
   if (device.info().compute_capability != target.compute_capability)
     fail_with(Status::unavailable, "schedules for {} cannot be timed on this machine's {} (sm_{})",

@@ -1,12 +1,12 @@
-// Schedules by measurement: every larger kernel of a program runs on this machine's GPU by each schedule
-// worth a try, and the fastest whose results agree with the first one's is taken. What was found is kept in
-// the cache directory, by kernel, sizes and device.
+// Schedules by measurement: every larger kernel of a program runs on this machine's GPU with each schedule
+// worth a try, and the fastest whose results agree with the first one's is taken. Results are stored in the
+// cache directory, by kernel, sizes and device.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "ir/program.h"
+#include "ir/program/program.h"
 #include "ir/target.h"
 
 namespace smelt {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "codegen/cuda/prelude.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace smelt {
 namespace {

@@ -1,12 +1,12 @@
-// A template as a kernel that waits for the launches in front of it (KernelCode::waits).
+// Makes a template a kernel that waits for the launches before it (KernelCode::waits).
 #pragma once
 
 #include "runtime/plan/plan.h"
 
 namespace smelt {
 
-/// First of all its function lets the launch behind it begin and waits for those in front. Throws Error
-/// (internal) where the source has no kernel.
+/// Inserts code at the begin of the kernel's function that lets the next launch begin and waits for the
+/// preceding ones. Throws Error (internal) where the source has no kernel.
 void make_waiting(KernelCode& kernel);
 
 }  // namespace smelt

@@ -1,12 +1,11 @@
-// Text that kernels for sm_90a share, whatever they compute: barriers in shared memory, wgmma of a given
-// size, lanes that exchange values. It calls the macros SM (static device functions) and HALF_TYPE ("bf16" or
-// "f16").
+// Text that all kernels for sm_90a share: barriers in shared memory, wgmma of a given size, lanes that
+// exchange values. It calls the macros SM (static device functions) and HALF_TYPE ("bf16" or "f16").
 #pragma once
 
 #include <string>
 #include <string_view>
 
-#include "runtime/dtype.h"
+#include "runtime/base/dtype.h"
 
 namespace smelt {
 
@@ -16,7 +15,7 @@ extern const std::string_view kWgmmaTypes, kWgmmaBarriers, kWgmmaProducts;
 std::string_view half_text(DType dtype);
 
 /// `begin_NAME` and `multiply_NAME`: d[64, columns] = A B, or += A B, of 16 along k, A from shared memory or
-/// registers. A transposed operand's neighbours along k do not lie together.
+/// registers. A transposed operand is not contiguous along k.
 struct WgmmaShape {
   std::string_view name;
   int columns = 64;
@@ -24,7 +23,8 @@ struct WgmmaShape {
 };
 std::string wgmma_functions(const WgmmaShape& shape, DType dtype);
 
-/// What shared memory that begins at a multiple of 128 bytes loses where tiles begin at multiples of 1024.
+/// The largest loss of shared memory that begins at a multiple of 128 bytes, where tiles begin at multiples
+/// of 1024.
 constexpr int kAlignmentBytes = 1024 - 128;
 
 }  // namespace smelt

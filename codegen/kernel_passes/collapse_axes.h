@@ -1,12 +1,13 @@
-// Two neighbouring axes that every access walks as one are one axis: fewer indices, and none to divide for.
+// Merges neighbouring axes that every access traverses like one axis: this leaves fewer indices, and fewer
+// divisions.
 #pragma once
 
-#include "ir/kernel.h"
+#include "ir/kernel/kernel.h"
 
 namespace smelt {
 
 /// Joins neighbouring axes of one kind (parallel, or reduced without segments) where each access's outer
-/// stride is the inner one times the inner extent, and nothing asks for an index along either.
+/// stride is the inner stride times the inner extent, and no instruction uses an index along either.
 void collapse_axes(Kernel& kernel);
 
 }  // namespace smelt

@@ -43,7 +43,7 @@ class Rewriter {
     return llvm::any_of(shape_.parallel, [&](int axis) { return shape_.moves(id, axis); });
   }
 
-  /// What is one number a row is one a reduced index now.
+  /// Makes values per row values per reduced index.
   void move_rows_into_the_sum() {
     KernelBlock& sum = *llvm::find_if(k_.blocks, [](auto& block) { return block.scope == Scope::column; });
     sum.scope = Scope::reduced;
@@ -74,7 +74,7 @@ class Rewriter {
 
   bool is_rounded(const ColumnSum& sum) const { return sum.dtype != k_.params[sum.param].dtype; }
 
-  /// Those that are stored as they are first, in a block each, then all that are rounded.
+  /// Stores the unrounded sums first, in a block each, then all rounded ones.
   void store_sums() {
     for (const ColumnSum& sum : sums_)
       if (!is_rounded(sum)) append_block({append(store_of(sum, reduction_of_[sum.param]))});

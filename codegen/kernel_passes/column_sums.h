@@ -1,13 +1,13 @@
-// Sums over all rows and nothing else: a GPU walks down tiles of columns, without partial sums and a kernel
-// that finishes them.
+// Kernels that only sum over all rows: a GPU loops down tiles of columns, so it needs no partial sums and no
+// kernel that finishes them.
 #pragma once
 
-#include "ir/kernel.h"
+#include "ir/kernel/kernel.h"
 #include "llvm/ADT/ArrayRef.h"
 
 namespace smelt {
 
-/// Where the sum of a partial parameter belongs: its type, and strides of the kernel's axes.
+/// The destination of the sum of a partial parameter: its type, and its strides along the kernel's axes.
 struct ColumnSum {
   int param = -1;
   DType dtype = DType::f32;

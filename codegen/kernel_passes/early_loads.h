@@ -1,14 +1,15 @@
-// Between the blocks of a row that stays in registers stand reductions; what only a later block reads does
-// not depend on them, so its loads are issued before the first block's.
+// Issues loads of later blocks early. The blocks of a row that stays in registers are separated by
+// reductions. Loads that only a later block reads do not depend on these reductions, so they are issued
+// before the loads of the first block.
 #pragma once
 
-#include "ir/kernel.h"
+#include "ir/kernel/kernel.h"
 
 namespace smelt {
 
-/// Where all loads of a row are in flight at a time, gives loads of later blocks the form `early`, in order,
-/// while there are registers for them; not those that are prefetched, nor, where a block has several rows,
-/// those that all rows read, which are found in the cache.
+/// Gives loads of later blocks the form `early`, in order, while registers are available, in kernels where
+/// all loads of a row are in flight concurrently. Skips prefetched loads and, where a block has several rows,
+/// loads that all rows read, because these hit the cache.
 void issue_loads_early(Kernel& kernel);
 
 }  // namespace smelt

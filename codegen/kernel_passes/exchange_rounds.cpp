@@ -11,8 +11,8 @@ namespace {
 
 using Kind = Instruction::Kind;
 
-/// Words of the 48 KiB of shared memory that a block has without asking, beside what other exchanges take: of
-/// reductions, and of accumulations.
+/// Words for reductions, and for accumulations, of the 48 KiB of shared memory that every block has; other
+/// exchanges take the rest.
 constexpr int64_t kReductionWords = 12000, kAccumulationWords = 11 << 10;
 
 /// Words of a state: a scalar of 64 bits takes two.

@@ -1,19 +1,19 @@
-// Sums that the threads of a block exchange go through shared memory, which does not always hold all of
-// them at a time.
+// Rounds of exchange: the threads of a block exchange sums through shared memory, which may be too small for
+// all sums at once.
 #pragma once
 
-#include "ir/kernel.h"
+#include "ir/kernel/kernel.h"
 
 namespace smelt {
 
 /// Gives reductions over reduced axes, and accumulations along the columns of rows in registers, the rounds
-/// in which they are exchanged: as many together as shared memory holds. A reduction of which it does not
-/// hold a vector's columns goes by fewer of them; an accumulation of which it does not hold one row for every
-/// team gets the form `sequential`.
+/// in which they are exchanged: as many together as shared memory holds. If shared memory does not hold a
+/// vector's columns of a reduction, a round has fewer columns; if it does not hold one row per team of an
+/// accumulation, the accumulation gets the form `sequential`.
 void exchange_in_rounds(Kernel& kernel);
 
-/// How many groups of threads exchange what they have of a reduced block: teams, or warps where several teams
-/// share one and are joined by shuffles. It follows from the schedule.
+/// Returns the number of thread groups that exchange their parts of a reduced block: teams, or warps where
+/// several teams share a warp and are joined by shuffles. The schedule determines the number.
 int exchanging_groups(const Schedule& schedule);
 
 }  // namespace smelt

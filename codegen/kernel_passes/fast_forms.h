@@ -1,13 +1,15 @@
-// Short forms of functions. What a kernel that reads or writes bf16 or f16 computes is off by more than their
-// last digits in memory anyway.
+// Short forms of functions, for results that are rounded to bf16 or f16: the rounding loses more than a short
+// form.
 #pragma once
 
-#include "ir/kernel.h"
+#include "ir/kernel/kernel.h"
 
 namespace smelt {
 
-/// In a kernel with a 16-bit parameter gives the form `fast` to every function that has a short one, and
-/// `fast_tangent` where that loses its digits near 0 and somebody sees them (adding 1 hides them).
+/// Chooses fast forms in a kernel with a 16-bit parameter. Every function that has a short form, and whose
+/// values reach memory only rounded to 16 bits, gets the form `fast`. It gets `fast_tangent` where the short
+/// form loses digits near 0 that influence the result (an addition of 1 hides them). Sums of exponentials are
+/// fast in each such kernel, because large exponentials, which dominate the sum, keep their digits.
 void choose_fast_forms(Kernel& kernel);
 
 }  // namespace smelt

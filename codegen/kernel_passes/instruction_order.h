@@ -1,12 +1,11 @@
-// Housekeeping after passes that make instructions needless.
+// Clean-up after passes that make instructions unused.
 #pragma once
 
-#include "ir/kernel.h"
+#include "ir/kernel/kernel.h"
 
 namespace smelt {
 
-/// Takes out of the blocks, and of the kernel, what no store and no accumulation needs, and empty blocks; the
-/// others move up.
+/// Removes the instructions that no store and no accumulation needs, and empty blocks; the others move up.
 void drop_unused_instructions(Kernel& kernel);
 
 /// Numbers instructions in the order of the blocks.

@@ -1,7 +1,8 @@
-// A row that is divided by one number is multiplied by its inverse, which costs a division a row.
+// Replaces the division of a row by one number by a multiplication with its inverse, which costs one division
+// per row.
 #pragma once
 
-#include "ir/kernel.h"
+#include "ir/kernel/kernel.h"
 
 namespace smelt {
 

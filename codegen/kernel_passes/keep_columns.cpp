@@ -50,7 +50,7 @@ class Keeper {
            x.kind == Kind::convert || x.kind == Kind::random || x.kind == Kind::load;
   }
 
-  /// What a value is made of, in words that are equal where the values are.
+  /// Returns the expression of a value as text; equal values have equal texts.
   std::string text_of(int id) const {
     const Instruction& x = k_.instructions[id];
     const auto number = [this](int value) { return value < 0 ? -1 : same_[value]; };
@@ -124,7 +124,7 @@ class Keeper {
     return can_be_kept(id) && (options_.expensive_only ? is_expensive(id) : !is_derived(id));
   }
 
-  /// A load of what was stored, which stands for all that it was made from.
+  /// Returns whether a load reads a stored value again, and so replaces the instructions that computed it.
   bool is_reload(int id) const {
     return k_.instructions[id].kind == Kind::load && k_.instructions[same_[id]].kind != Kind::load &&
            can_be_kept(same_[id]);

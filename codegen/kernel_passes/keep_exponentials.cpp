@@ -72,7 +72,7 @@ class Finder {
   }
 
   const Kernel& kernel_;
-  std::vector<int> block_of_;  // the last that an instruction stands in
+  std::vector<int> block_of_;  // the last block that contains an instruction
 };
 
 }  // namespace

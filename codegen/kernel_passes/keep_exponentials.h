@@ -1,8 +1,8 @@
-// A softmax needs exp(x - m) twice: in the sum that goes with the maximum m, and in its result. The reduction
-// leaves the exponentials that it has made; those of the result are scaled from them.
+// Keeps exponentials of a softmax, which needs exp(x - m) twice: in the sum that goes with the maximum m, and
+// in its result. The reduction keeps its exponentials; those of the result are scaled from them.
 #pragma once
 
-#include "ir/kernel.h"
+#include "ir/kernel/kernel.h"
 
 namespace smelt {
 
@@ -11,8 +11,8 @@ namespace smelt {
 /// column axis. True where one got it.
 bool keep_exponentials(Kernel& kernel, int64_t most_reductions);
 
-/// For a GPU whose threads hold a row: of several reductions as many as there are registers beside the kept
-/// columns.
+/// The same for a GPU whose threads hold a row, for as many of the reductions as fit the registers that the
+/// kept columns leave.
 void keep_exponentials_in_registers(Kernel& kernel);
 
 /// The max_sumexp that an exponential of the form `kept` is scaled from.

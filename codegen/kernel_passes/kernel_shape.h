@@ -1,16 +1,16 @@
-// What passes over kernels, schedules and both emitters ask about a kernel: its axes by kind, what moves
-// along which axis, the loops of a block, which accesses can go by vectors, how a partial sum is kept.
+// Queries about a kernel for passes over kernels, schedules and both emitters: axes by kind, the values that
+// change along an axis, the loops of a block, vector accesses, and the storage of partial sums.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "ir/kernel.h"
+#include "ir/kernel/kernel.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace smelt {
 
-/// How the running sum of an `accumulate` is kept: in a register of every thread, in one a column, or in
+/// The storage of the running sum of an `accumulate`: one register per thread, one register per column, or
 /// memory.
 enum class Accumulation : uint8_t { scalar, column, memory };
 
@@ -34,21 +34,21 @@ class KernelShape {
   int inner = -1;                               // the last column axis
   bool is_reduced() const { return !reduced.empty(); }
 
-  /// Whether an instruction's value (or what it does) changes along an axis within its block.
+  /// Returns whether an instruction's value (or effect) changes along an axis within its block.
   bool moves(int id, int axis) const { return axis >= 0 && (axes_[id] >> axis & 1) != 0; }
   BlockNest nest_of(const KernelBlock& block) const;
-  /// Neighbouring columns stand in neighbouring places, and all of them are wanted.
+  /// Returns whether neighbouring columns have neighbouring addresses, and all of them are used.
   bool is_vector_access(int id) const;
-  /// Such a load, of the kernel's vectors.
+  /// Returns whether this is such a load, of the kernel's vectors.
   bool is_vector_load(int id) const;
   /// One Philox call serves eight neighbouring columns.
   bool is_vector_random(int id) const;
   Accumulation accumulation(int id) const;
   /// Instructions of one kind, each once.
   std::vector<int> all_of(Instruction::Kind kind) const;
-  /// The block that an instruction stands in, or -1.
+  /// Returns the block that contains an instruction, or -1.
   int block_of(int id) const { return block_of_[id]; }
-  /// No vector of a row is cut short.
+  /// Returns whether every vector of a row is whole.
   bool has_whole_vectors() const;
 
  private:

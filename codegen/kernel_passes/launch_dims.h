@@ -1,9 +1,9 @@
-// The sizes that a kernel's code must be told at every launch.
+// The sizes that a kernel's code needs at every launch.
 #pragma once
 
 #include <vector>
 
-#include "ir/kernel.h"
+#include "ir/kernel/kernel.h"
 
 namespace smelt {
 

@@ -1,11 +1,12 @@
 #include "codegen/kernel_passes/legalize.h"
 
-#include "codegen/kernel_passes/kernel_pass_registry.h"
+#include "codegen/kernel_passes/kernel_passes.h"
 
 namespace smelt {
 namespace {
 
-/// Of the passes for a GPU that depend on the schedule; the others find nothing left to do a second time.
+/// Removes the results of the GPU passes that depend on the schedule; the other passes find nothing to do in
+/// a second run.
 void forget_decisions(Kernel& kernel) {
   for (Instruction& x : kernel.instructions) {
     x.form = Form::plain;
@@ -18,8 +19,9 @@ void forget_decisions(Kernel& kernel) {
 
 void legalize_for_gpu(Kernel& kernel) {
   forget_decisions(kernel);
-  for (const KernelPass& pass : all_kernel_passes())
-    if (pass.kind == KernelPassKind::gpu) pass.run(kernel);
+#define SMELT_KERNEL_PASS(name, function, kind, description) \
+  if constexpr (KernelPassKind::kind == KernelPassKind::gpu) function(kernel);
+#include "codegen/kernel_passes/kernel_passes.def"
   for (Kernel& other : kernel.beside) legalize_for_gpu(other);
   for (Kernel& last : kernel.tail) legalize_for_gpu(last);
 }

@@ -1,8 +1,8 @@
-// The compiler of CUDA alone keeps few loads of later indices under way: so in a long sum the loads of
-// several reduced indices stand before the work on the first.
+// Moves loads first in long sums: the CUDA compiler by itself keeps few loads of later indices in flight, so
+// the loads of several reduced indices are placed before the work on the first index.
 #pragma once
 
-#include "ir/kernel.h"
+#include "ir/kernel/kernel.h"
 
 namespace smelt {
 

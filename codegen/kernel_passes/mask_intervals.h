@@ -1,15 +1,15 @@
-// Which blocks of scores a mask leaves out: the mask of a kernel of attention, and code for its value over a
-// rectangle of queries and keys by interval arithmetic.
+// Finds the blocks of scores that a mask excludes: the mask of an attention kernel, and code for its value
+// over a rectangle of queries and keys by interval arithmetic.
 #pragma once
 
 #include <algorithm>
 #include <optional>
 
-#include "ir/kernel.h"
+#include "ir/kernel/kernel.h"
 
 namespace smelt {
 
-/// Where a modified score is select(mask, score, -inf).
+/// The mask of a score whose modified value is select(mask, score, -inf).
 struct ScoreMask {
   int instruction = -1;  // of the mask; -1: there is none
   int seen_score = -1;   // what it chooses where a key is seen
@@ -82,8 +82,8 @@ class MaskIntervals {
     return code_.any(code_.test(a.most, ScalarOp::lt, b.least), code_.test(a.least, ScalarOp::gt, b.most));
   }
 
-  /// Of integers made of places, constants and what is read once a head, or moves along queries or keys
-  /// alone.
+  /// Returns the interval of an integer computed from positions, constants and values that are read once per
+  /// head or change along queries or keys alone.
   std::optional<Interval<V>> interval(int id) {
     const Instruction& x = instruction(id);
     switch (x.kind) {
@@ -102,7 +102,7 @@ class MaskIntervals {
     }
   }
 
-  /// Of b, h, t and s.
+  /// Returns the dim (b, h, t or s) that an axis is.
   int64_t dim_of(int axis) const {
     const auto& axes = kernel_.attention->axes;
     return std::find(axes.begin(), axes.end(), axis) - axes.begin();
@@ -130,7 +130,7 @@ class MaskIntervals {
     return Interval<V>{code_.difference(a->least, b->most), code_.difference(a->most, b->least)};
   }
 
-  /// Of one of two, or of both where the rectangle has both.
+  /// Returns the interval of one operand of a select, or of both where the rectangle has both cases.
   std::optional<Interval<V>> of_choice(const Instruction& x) {
     if (x.dtype != DType::i32) return std::nullopt;
     const auto a = interval(x.operands[1]), b = interval(x.operands[2]);

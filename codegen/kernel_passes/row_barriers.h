@@ -1,13 +1,13 @@
-// What every thread of a row reads may be what one of them is about to overwrite in place: all have read
-// before any writes.
+// Barriers of rows that are overwritten in place. A value that every thread of a row reads may be overwritten
+// by one of them; the barrier makes all reads come before any write.
 #pragma once
 
-#include "ir/kernel.h"
+#include "ir/kernel/kernel.h"
 
 namespace smelt {
 
-/// Sets `after_barrier` of column blocks of row kernels that store columns of a type of which row code, or
-/// code that is the same for all columns, has read before; a reduction in between makes threads wait anyway.
+/// Sets `after_barrier` of those column blocks of row kernels that store columns of a type which row code, or
+/// code that is the same for all columns, has read before. A reduction in between is a barrier already.
 void insert_row_barriers(Kernel& kernel);
 
 }  // namespace smelt

@@ -1,7 +1,8 @@
-// A store rounds to its memory's type, so what it stores need not have been rounded to that before.
+// Removes roundings before stores: a store rounds to its memory's type, so its operand need not be rounded to
+// that type before.
 #pragma once
 
-#include "ir/kernel.h"
+#include "ir/kernel/kernel.h"
 
 namespace smelt {
 

@@ -1,8 +1,8 @@
-// What a kernel reads, writes and draws by vectors of neighbouring columns.
+// The reads, writes and random draws that a kernel makes by vectors of neighbouring columns.
 #pragma once
 
 #include "codegen/kernel_passes/kernel_shape.h"
-#include "ir/kernel.h"
+#include "ir/kernel/kernel.h"
 
 namespace smelt {
 
@@ -10,22 +10,24 @@ class VectorAccesses {
  public:
   VectorAccesses(const Kernel& kernel, const KernelShape& shape) : k_(kernel), shape_(shape) {}
 
-  /// Bytes of the narrowest element; 0 where nothing is accessed by vector.
+  /// Returns the bytes of the narrowest element; 0 where nothing is accessed by vector.
   int64_t narrowest() const;
-  /// Of what differs from row to row more is f32.
+  /// Returns whether, of the accesses that differ from row to row, more have elements of at least 4 bytes
+  /// than narrower ones.
   bool are_mostly_wide() const;
-  /// Philox makes the decisions of a vector at once.
+  /// Returns whether Philox makes the decisions of a vector at once.
   bool draw_random() const;
-  /// A block that reads after it has written keeps its order only element by element.
+  /// Returns whether a block reads after it has written, and so keeps its order only element by element.
   bool need_order() const;
-  /// Of the block that has most: loads, at least 1, and the bytes of one element of each.
+  /// Return the loads of the block that has the most, at least 1, and the sum of the sizes of one element of
+  /// each, in bytes.
   int64_t loads() const;
   int64_t loaded_bytes() const;
 
  private:
   bool is_load(int id) const;
   int64_t bytes(int id) const;
-  /// Instructions that stand in a block and read or write memory by vector.
+  /// Returns the instructions of the blocks that read or write memory by vector.
   std::vector<int> all() const;
 
   const Kernel& k_;

@@ -7,7 +7,7 @@
 namespace smelt {
 namespace {
 
-/// What the places that an access's vectors start from are sums of multiples of.
+/// Returns the steps of an access: every start of a vector is a sum of multiples of them.
 std::vector<const Dim*> steps_between_starts(const Access& access, int inner) {
   std::vector<const Dim*> steps = {&access.offset};
   for (size_t axis = 0; axis < access.strides.size(); ++axis)

@@ -19,9 +19,10 @@
 namespace smelt {
 namespace {
 
-/// Of the arena, in what a step reads that moves.
+/// The most bytes of the arena that a moved step reads.
 constexpr int64_t kMostBytesMoved = 64 << 10;
-/// Kernels behind another, and pointers of them all: a kernel's parameters have 4 KiB.
+/// The most kernels in a tail, and the most pointers of all of them, because a kernel's parameters have 4
+/// KiB.
 constexpr size_t kLongestTail = 8, kMostPointersOfTails = 200;
 
 /// A launch of a kernel that need not be the program's yet.
@@ -30,7 +31,7 @@ struct TailPart {
   Kernel kernel;
 };
 
-/// A step of the entry, and what its last block goes on with.
+/// A step of the entry, and its last-block epilogues.
 struct HostStep {
   Step step;
   Footprint own = {}, all = {};        // without and with the tail
@@ -106,8 +107,8 @@ class TailAttacher {
 
   // ---- where a step may go
 
-  /// Whether a block of it ends last, in whole warps, and its tail and its pointers can take in those of the
-  /// guest.
+  /// Returns whether one of the host's blocks ends last, in whole warps, and its tail and its pointers have
+  /// space for those of the guest.
   bool can_host(const HostStep& host, const HostStep& guest) const {
     const auto* launch = std::get_if<KernelStep>(&host.step.what);
     if (!launch || host.step.choice >= 0 || host.step.phase != guest.step.phase) return false;
@@ -128,8 +129,9 @@ class TailAttacher {
     return host && can_host(steps_[*host], steps_[i]) ? host : std::nullopt;
   }
 
-  /// What makes a host a good one for a step that could run anywhere: it has a tail anyway, or a fixed number
-  /// of blocks that end, or no more than one block. Others would wait at the end of each of many blocks: 0.
+  /// Returns the merit of a host for a step that could run anywhere. A host that has a tail anyway is best,
+  /// then one with a fixed number of blocks, then one with at most one block. Others are 0, because each of
+  /// many blocks would wait at its end.
   int merit_of(const HostStep& host) const {
     const auto* launch = std::get_if<KernelStep>(&host.step.what);
     if (!launch || host.step.choice >= 0) return 0;

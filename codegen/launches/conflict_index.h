@@ -1,4 +1,5 @@
-// Which step of a list another one must stay behind or before, without a look at all between them.
+// Finds the steps of a list that a step conflicts with, before and after it, without a visit of all steps
+// between them.
 #pragma once
 
 #include <map>
@@ -12,16 +13,16 @@
 
 namespace smelt {
 
-/// Steps are numbers in program order; what they touch is cut into pieces, so that a piece is touched as a
-/// whole or not at all.
+/// An index of the memory that steps access. Steps are numbers in program order; memory is split into pieces,
+/// so that every access covers whole pieces.
 class ConflictIndex {
  public:
   explicit ConflictIndex(llvm::ArrayRef<Footprint> steps);
 
-  /// The last step before `step`, and the first after it, that conflict() says of `touched`.
+  /// Return the last step before `step`, and the first step after it, that conflicts with `touched`.
   std::optional<size_t> last_before(size_t step, const Footprint& touched) const;
   std::optional<size_t> first_after(size_t step, const Footprint& touched) const;
-  /// What `from` touched, `to` touches from now on.
+  /// Moves the accesses in `touched` from step `from` to step `to`.
   void move(const Footprint& touched, size_t from, size_t to);
 
  private:

@@ -5,8 +5,8 @@
 namespace smelt {
 namespace {
 
-/// Of the templates only the one for attention of few queries, which stands between two matmuls of every
-/// token.
+/// Returns whether a kernel can wait. The only template that can is the one for decode attention, because it
+/// runs between two matmuls of every token.
 bool can_wait(const Kernel& kernel) {
   return !kernel.has_template() || (kernel.attention && kernel.attention->few());
 }

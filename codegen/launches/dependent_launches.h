@@ -1,18 +1,19 @@
-// Kernels that wait by themselves for the launches in front of theirs (Kernel::waits), so that a GPU may
-// begin theirs before those have ended (programmatic dependent launches of sm_90): all of the entries that
-// run for a few tokens at a time, where starting a kernel takes as long as its work. A kernel waits before it
-// touches any memory, so one that has ended comes after all in front of it, and whoever waits for it waits
-// for those, too.
+// Programmatic dependent launch (sm_90): marks kernels that wait for the preceding launches themselves
+// (Kernel::waits), so that a GPU may start them before those launches have ended. All kernels are marked in
+// the entries that run for a few tokens at a time, because there a launch takes as long as its work. A kernel
+// waits before it touches any memory. So a kernel that has ended comes after all launches before it, and a
+// kernel that waits for it waits for those, too.
 #pragma once
 
-#include "ir/program.h"
+#include "ir/program/program.h"
 
 namespace smelt {
 
-/// Whether the entry keeps what it has computed for tokens (Role::cache), and so is run for a few at a time.
+/// Returns whether the entry keeps values computed for tokens (Role::cache), and so runs for a few tokens at
+/// a time.
 bool keeps_tokens(const Program& program, const PlanEntry& entry);
 
-/// For programs that a GPU will run, after the passes that make kernels.
+/// Runs on programs for a GPU, after the passes that make kernels.
 bool mark_dependent_launches(Program& program);
 
 }  // namespace smelt

@@ -55,7 +55,7 @@ class AlternativeDropper {
     }
   }
 
-  /// Those of the buffers that only erased steps use do not matter.
+  /// Renumbers lifetimes; those of buffers that only erased steps use do not matter.
   void renumber_lifetimes() {
     std::vector<int> kept_before = {0};
     for (const bool kept : kept_) kept_before.push_back(kept_before.back() + (kept ? 1 : 0));

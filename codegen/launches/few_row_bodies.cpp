@@ -81,7 +81,7 @@ class EntryFewRows {
     return gemm;
   }
 
-  /// How many steps in front of the matmul are gone.
+  /// Makes the matmul read bytes; returns the number of erased steps before it.
   size_t read_bytes(size_t gemm, size_t widens) {
     const int floats = gemm_of(gemm).b.base.buffer;
     GemmStep made = with_bytes(gemm_of(gemm), widens);
@@ -95,8 +95,8 @@ class EntryFewRows {
 
   // ---- neighbours
 
-  /// Both neighbours, or the one that the template takes, or none: so that all that a token needs is in
-  /// kernels of which the next begins before the last has ended.
+  /// Fuses both neighbours, or the one that the template takes, or none. The template is used in any case,
+  /// because its kernel can begin before the preceding one has ended.
   bool fuse(size_t gemm) {
     if (!std::holds_alternative<GemmStep>(steps_[gemm].what) || steps_[gemm].choice >= 0 ||
         !takes_few_rows(program_, entry_, gemm_of(gemm)))
@@ -139,7 +139,7 @@ class EntryFewRows {
     return true;
   }
 
-  /// By a step that is none of these, or after the run.
+  /// Returns whether a step outside of the group uses the buffer, or it is used after the run.
   bool is_seen_elsewhere(int buffer, const Group& group) const {
     if (!in_arena(program_.buffers[static_cast<size_t>(buffer)].role)) return true;
     const auto is_buffer = [&](const Port& port) { return port.buffer == buffer; };
@@ -150,7 +150,7 @@ class EntryFewRows {
     return false;
   }
 
-  /// Whether the neighbours can move to the matmul: steps between them share nothing with them.
+  /// Returns whether the neighbours can move to the matmul: steps between them share no memory with them.
   bool stand_together(const Group& group) const {
     const auto can_cross = [&](size_t moved, size_t first, size_t last) {
       const Footprint own = footprint(program_, steps_[moved]);
@@ -167,8 +167,8 @@ class EntryFewRows {
     return state < 0 ? buffer : -2 - state;
   }
 
-  /// But for what one step hands to the next, none writes what one of them reads: blocks run the kernel
-  /// before at different times.
+  /// Returns whether no step of the group writes data that another one reads, except for the buffers between
+  /// them, because blocks run the prologue at different times.
   bool keep_what_is_read(const Group& group) const {
     std::set<int> written;
     for (const size_t i : group.all())
@@ -191,7 +191,7 @@ class EntryFewRows {
       for (const std::string& source : steps_[i].sources)
         if (!llvm::is_contained(step.sources, source)) step.sources.push_back(source);
     }
-    // What the steps have handed on is nowhere, or only written.
+    // Buffers between the fused steps are not in memory any more, or are only written.
     llvm::erase_if(step.reads, [&](int buffer) { return llvm::is_contained(step.writes, buffer); });
     llvm::erase_if(step.writes, [&](int buffer) { return gone.count(buffer) > 0; });
     for (const int buffer : gone) program_.buffers[static_cast<size_t>(buffer)].elements = 0;
@@ -213,7 +213,7 @@ class EntryFewRows {
 }  // namespace
 
 bool fuse_few_rows(Program& program, const Target& target) {
-  if (!target.is_cuda() || target.gemm_bodies == GemmBodies::off) return false;
+  if (!target.can.launches || target.gemm_bodies == GemmBodies::off) return false;
   bool changed = false;
   for (PlanEntry& entry : program.entries) changed |= EntryFewRows(program, entry, target).run();
   if (changed) drop_unused_kernels(program);

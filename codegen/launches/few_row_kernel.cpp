@@ -14,7 +14,7 @@ namespace {
 
 using Kind = Instruction::Kind;
 
-/// Of A in the shared memory of a block, which runs the kernel before for all of it.
+/// The most bytes of A in the shared memory of a block; every block runs the prologue for all of A.
 constexpr int64_t kMostStagedBytes = 9 << 10;
 constexpr int kMostParts = 4;
 
@@ -22,7 +22,7 @@ int64_t vector_elements(DType dtype) { return 16 / size_of(dtype); }
 
 // ---- the body
 
-/// That stores the result.
+/// Returns the body that stores the result.
 Kernel plain_body(const GemmStep& gemm) {
   Kernel kernel;
   kernel.name = "product";
@@ -113,7 +113,7 @@ class Stager {
            rows == gemm_.m && staged <= kMostStagedBytes;
   }
 
-  /// One store of it, of the element at hand, and no loads.
+  /// Finds the one store of A, at the current element; there must be no other access of A.
   bool find_a() {
     for (size_t id = 0; id < kernel_.instructions.size(); ++id) {
       const Instruction& x = kernel_.instructions[id];
@@ -154,7 +154,7 @@ class Stager {
     store_ = number;
   }
 
-  /// Its parameter goes to the end.
+  /// Moves the parameter of A to the end.
   void move_a() {
     const int from = kernel_.instructions[static_cast<size_t>(store_)].access.param,
               last = static_cast<int>(kernel_.params.size()) - 1;

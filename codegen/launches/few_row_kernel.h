@@ -1,15 +1,15 @@
-// A matmul of few rows and the kernels around it, as that of the template (codegen/cuda/few_rows/).
+// A small-M GEMM and the kernels around it as one kernel of the template (codegen/cuda/few_rows/).
 #pragma once
 
 #include <optional>
 #include <vector>
 
-#include "ir/program.h"
+#include "ir/program/program.h"
 #include "ir/target.h"
 
 namespace smelt {
 
-/// The kernels around a matmul; their results that others read, too, are kept.
+/// The kernels around a matmul; results that other steps read, too, are kept.
 struct FewRowNeighbours {
   const KernelStep* before = nullptr;
   const KernelStep* reader = nullptr;
@@ -21,11 +21,11 @@ struct FewRowKernel {
   std::vector<BufferRef> arguments;  // the kernel's own, then those of the one before
 };
 
-/// Whether the template takes the matmul: never more than a few rows, sizes of weights that are known,
-/// vectors of 16 bytes.
+/// Returns whether the template takes the matmul: at most a few rows, known sizes of weights, vectors of 16
+/// bytes.
 bool takes_few_rows(const Program& program, const PlanEntry& entry, const GemmStep& gemm);
 
-/// Nothing where the template does not take one of the neighbours.
+/// Returns the kernel; nothing where the template does not take one of the neighbours.
 std::optional<FewRowKernel> few_row_kernel(const Program& program, const GemmStep& gemm,
                                            const FewRowNeighbours& around, const Target& target);
 

@@ -1,12 +1,12 @@
-// Kernels that the block which ends last of another one goes on with (Kernel::tail).
+// Last-block epilogues: kernels that the last block of another kernel runs (Kernel::tail).
 #pragma once
 
-#include "ir/kernel.h"
+#include "ir/kernel/kernel.h"
 
 namespace smelt {
 
-/// Whether one block of any number of threads can run all of it soon: a few results, each of few numbers,
-/// whatever the symbols are.
+/// Returns whether one block of any number of threads can run the whole kernel quickly: a few results, each
+/// of few numbers, at any size of the symbols.
 bool can_be_tail(const Kernel& kernel);
 /// Gives a kernel's tail schedules for the kernel's own threads.
 void fit_tails(Kernel& kernel);

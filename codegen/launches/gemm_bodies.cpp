@@ -12,16 +12,16 @@
 namespace smelt {
 namespace {
 
-/// Less than that is done before a measurement could tell: products of the three extents, and bytes that the
-/// kernel moves.
+/// The least work for which a measurement can tell a difference: products of the three extents, and bytes
+/// that the kernel moves.
 constexpr int64_t kLeastProducts = int64_t{1} << 30, kLeastBytes = int64_t{32} << 20;
 
-/// A matmul and the step that goes on with its result.
+/// A matmul and the step that reads its result.
 struct Pair {
   size_t gemm, kernel;
 };
 
-/// A template's kernel for both, and what people call it.
+/// A template's kernel for both, and its readable name.
 struct Way {
   std::string name;
   GemmBody body;
@@ -91,7 +91,7 @@ class EntryBodies {
     return products >= static_cast<double>(kLeastProducts) && moved >= kLeastBytes;
   }
 
-  /// By a third step, or after the run.
+  /// Returns whether a third step uses the result, or it is used after the run.
   bool is_seen_elsewhere(const Pair& pair) {
     const int result = std::get<GemmStep>(steps()[pair.gemm].what).c.base.buffer;
     if (!in_arena(program_.buffers[static_cast<size_t>(result)].role)) return true;
@@ -142,8 +142,8 @@ class EntryBodies {
     return state < 0 ? buffer : -2 - state;
   }
 
-  /// Nothing that one of the steps reads is written by one of them, but for the result: so each may run many
-  /// times.
+  /// Returns whether neither step writes data that one of them reads, except for the result, so that each may
+  /// run many times.
   bool keeps_what_is_read(const Pair& pair) {
     const int result = std::get<GemmStep>(steps()[pair.gemm].what).c.base.buffer;
     std::set<int> written;
@@ -174,7 +174,7 @@ class EntryBodies {
     return Pair{pair.kernel - 1, pair.kernel};
   }
 
-  /// A result that nobody sees is nowhere.
+  /// Replaces both steps by the first variant. A result that no other step reads gets no memory.
   void replace(const Pair& pair, Way way, bool kept) {
     if (!kept)
       program_.buffers[static_cast<size_t>(std::get<GemmStep>(steps()[pair.gemm].what).c.base.buffer)]
@@ -212,8 +212,7 @@ class EntryBodies {
 }  // namespace
 
 bool offer_gemm_bodies(Program& program, const Target& target) {
-  const bool takes = target.is_cuda() && target.compute_capability == kGemmCapability;
-  if (!takes || target.gemm_bodies == GemmBodies::off) return false;
+  if (!target.can.wgmma || target.gemm_bodies == GemmBodies::off) return false;
   bool changed = false;
   for (PlanEntry& entry : program.entries) changed |= EntryBodies(program, entry, target).run();
   return changed;

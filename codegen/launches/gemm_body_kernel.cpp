@@ -16,7 +16,7 @@ using Kind = Instruction::Kind;
 constexpr int64_t kMapBytes = 16;  // that divide begins and pitches of what TMA reads
 constexpr int64_t kMostSums = 8;   // of columns: a block's shared memory holds them beside six stages
 
-/// The matmul with columns that lie together: of a result whose rows do, the transposed one.
+/// The matmul with contiguous rows of the result; a result with contiguous columns is transposed.
 struct Product {
   GemmStep::Matrix a, b;
   Dim m, n, k, pitch;  // of the result's rows
@@ -36,7 +36,7 @@ std::optional<Product> product_of(const GemmStep& gemm) {
   return Product{turned(gemm.b), turned(gemm.a), gemm.n, gemm.m, gemm.k, gemm.c.column_stride};
 }
 
-/// Nothing where TMA cannot read it. `rows` is the stride along m or n.
+/// Returns the operand; nothing where TMA cannot read it. `rows` is the stride along m or n.
 std::optional<GemmKernel::Operand> operand_of(const BufferRef& base, const Dim& rows, const Dim& k,
                                               DType dtype) {
   const int64_t unit = kMapBytes / size_of(dtype);

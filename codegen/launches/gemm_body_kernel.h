@@ -1,17 +1,17 @@
-// A kernel whose instructions go on with the elements of a matmul's result, as that of a template that makes
-// them.
+// Epilogue fusion of one kernel: a kernel that reads a matmul's result element by element becomes part of the
+// template that computes the matmul.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "ir/program.h"
+#include "ir/program/program.h"
 #include "ir/target.h"
 
 namespace smelt {
 
-/// Tiles, and what people call them, in order of preference.
+/// Tiles, and their readable name, in order of preference.
 struct GemmBodyTiles {
   std::string name;
   GemmTiles tiles;
@@ -23,8 +23,8 @@ struct GemmBody {
   std::vector<BufferRef> arguments;
 };
 
-/// Nothing where the template does not take the matmul, the kernel, or both together. `kept`: it stores the
-/// matmul's result, too.
+/// Returns the fused kernel; nothing where the template does not take the matmul, the kernel, or both
+/// together. `kept`: it stores the matmul's result, too.
 std::optional<GemmBody> gemm_body(const Program& program, const GemmStep& gemm, const KernelStep& reader,
                                   const GemmTiles& tiles, bool kept, const Target& target);
 

@@ -3,20 +3,20 @@
 
 #include <string_view>
 
-#include "ir/program.h"
+#include "ir/program/program.h"
 #include "llvm/ADT/ArrayRef.h"
 
 namespace smelt {
 
-/// Whether a step reads or writes the buffer.
+/// Returns whether a step reads or writes the buffer.
 bool touches(const Step& step, int buffer);
 
-/// A step that runs `kernel` on the arguments of all parts, one after the other, and stands for them.
+/// Returns a step that replaces all parts: it runs `kernel` on the arguments of each, one after the other.
 Step join_steps(int kernel, llvm::ArrayRef<Step> parts);
-/// The number of an equal kernel that is already there, else of this one, whose name then ends with `suffix`
-/// and, where another has that name, a number.
+/// Returns the number of an equal kernel that is already there. Otherwise adds this one, whose name then ends
+/// with `suffix` and, where another has that name, a number.
 int add_kernel(Program& program, Kernel kernel, std::string_view suffix);
-/// Kernels that no step runs go.
+/// Removes kernels that no step runs.
 void drop_unused_kernels(Program& program);
 
 }  // namespace smelt

@@ -13,11 +13,12 @@
 namespace smelt {
 namespace {
 
-/// Of the arena, in what one step and what all steps of a launch read: it waits for the last of them.
+/// The most bytes of the arena that one step reads, and that all steps of a launch read. These stay in memory
+/// until the last of the steps.
 constexpr int64_t kMostBytesOfOne = int64_t{5} << 20, kMostBytesOfAll = int64_t{20} << 20;
 constexpr size_t kMostSteps = 40, kMostArguments = 128;
 
-/// Steps of one kernel that can still all run where the last of them stands.
+/// Steps of one kernel that can all still run at the position of the last of them.
 struct Launches {
   int kernel = -1;
   std::vector<size_t> steps = {};

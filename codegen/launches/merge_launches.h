@@ -1,15 +1,15 @@
-// Steps that run the same small kernel, and none of which needs another's results, become one launch with
-// several sets of arguments (Kernel::copies), at the place of the last of them: sums of partial sums, and
-// additions of vectors to what is accumulated, which run once a layer and whose results nobody reads before
-// the update. A step moves down only past steps that it shares no memory with, and only where little memory
-// waits for it.
+// Merges independent steps that run the same small kernel to one launch with several sets of arguments
+// (Kernel::copies), at the position of the last of these steps. Examples are sums of partial sums, and
+// additions of vectors to accumulated values, which run once per layer and whose results are first read by
+// the update. A step moves down only past steps that it shares no memory with, and only where the moves
+// extend the lifetime of little memory.
 #pragma once
 
-#include "ir/program.h"
+#include "ir/program/program.h"
 
 namespace smelt {
 
-/// For programs that a GPU will run, between order_steps and plan_memory.
+/// Runs on programs for a GPU, between order_steps and plan_memory.
 bool merge_launches(Program& program);
 
 }  // namespace smelt

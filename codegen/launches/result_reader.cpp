@@ -53,7 +53,7 @@ bool ResultReader::walks_result() {
   return rows == product_.m && kernel.axes.back().extent == product_.n && counted;
 }
 
-/// A kernel that walks all elements as one gets rows.
+/// Splits the axis of a kernel that iterates over all elements with one axis into rows and columns.
 void ResultReader::split_single_axis() {
   KernelAxis& columns = kernel.axes.back();
   if (kernel.axes.size() != 1 || columns.extent != product_.m * product_.n) return;
@@ -73,7 +73,7 @@ bool ResultReader::is_result(const Access& access) const {
   return arguments[static_cast<size_t>(access.param)].buffer == product_.base.buffer;
 }
 
-/// In which part the element at hand is read; nothing where it is another element.
+/// Returns the part in which the current element is read; nothing where it is another element.
 std::optional<int> ResultReader::part_of(const Access& access) const {
   const Dim place =
       arguments[static_cast<size_t>(access.param)].offset + access.offset - product_.base.offset;

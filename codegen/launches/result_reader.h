@@ -1,17 +1,16 @@
-// A kernel that goes on with each element of a matmul's result, made the body of a template that makes these
-// elements: what `gemm_bodies` and `few_row_bodies` share.
+// Makes a kernel that reads a matmul's result element by element the epilogue of a template that computes
+// these elements; shared by `gemm_bodies` and `few_row_bodies`.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "ir/program.h"
+#include "ir/program/program.h"
 
 namespace smelt {
 
-/// A result of `parts` neighbouring parts of n columns each, of which the body sees one column each at a
-/// time.
+/// A result of `parts` neighbouring parts of n columns each. The body reads one column of each part per call.
 struct ProductShape {
   BufferRef base;
   Dim m, n, pitch;  // of its rows
@@ -23,18 +22,20 @@ class ResultReader {
  public:
   ResultReader(const Program& program, const KernelStep& reader, const ProductShape& product);
 
-  /// Rows without reductions: blocks of column code along the last axis, of rows where `row_blocks`, and with
-  /// the result's rows and columns.
+  /// Returns whether the kernel has rows without reductions: blocks of column code along the last axis, of
+  /// rows where `row_blocks`, and with the result's rows and columns.
   bool has_form(bool row_blocks) const;
   bool walks_result();
-  /// Loads of the result become what the template hands; false where one is not of the element at hand.
+  /// Makes loads of the result block arguments of the template; false where one is not of the current
+  /// element.
   bool hand_result();
-  /// In addition the body stores the result.
+  /// Makes the body store the result, too.
   void store_result();
-  /// The parameter goes where nothing stores it.
+  /// Removes the parameter of the result where nothing stores it.
   void drop_result();
   int add_operand(std::string name, DType dtype, const BufferRef& base);
-  /// Bytes that every argument's address is a multiple of: buffers begin at multiples of 256.
+  /// Sets the alignment of every parameter: the bytes that its argument's address is a multiple of. Buffers
+  /// begin at multiples of 256.
   void align_params();
 
   Kernel kernel;
@@ -50,9 +51,9 @@ class ResultReader {
   Access result_;
 };
 
-/// Whether the divisor divides all that a size can be.
+/// Returns whether the divisor divides every value of a size.
 bool is_multiple(const Dim& dim, int64_t divisor);
-/// What divides the address of an argument, in bytes.
+/// Returns the largest known divisor of an argument's address, in bytes.
 int64_t alignment_of(const BufferRef& argument, DType dtype);
 
 }  // namespace smelt

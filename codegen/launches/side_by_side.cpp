@@ -10,11 +10,11 @@
 namespace smelt {
 namespace {
 
-/// Of the arena, in what a step reads: small enough that its time is that of starting it.
+/// The most bytes of the arena that a step reads: so few that its time is the time of a launch.
 constexpr int64_t kMostBytes = int64_t{1} << 20;
 constexpr size_t kMostKernels = 8, kMostPointers = 100;
 
-/// Whether threads of a block wait for one another, so that all of the block have to be there.
+/// Returns whether threads of a block synchronize, so that all threads of the block must run.
 bool exchanges(const Kernel& kernel) {
   const auto is_sum = [](const Instruction& x) {
     return x.kind == Instruction::Kind::reduce || x.kind == Instruction::Kind::accumulate;
@@ -23,7 +23,7 @@ bool exchanges(const Kernel& kernel) {
          llvm::any_of(kernel.blocks, [](const KernelBlock& block) { return block.after_barrier; });
 }
 
-/// Steps that can all run where the last of them stands.
+/// Steps that can all run at the position of the last of them.
 struct Launch {
   std::vector<size_t> steps = {};
   Footprint footprint = {};

@@ -1,13 +1,14 @@
-// Steps that need nothing of one another become one launch, whose blocks are shared out among their kernels
-// (Kernel::beside): where tokens are made a few at a time, starting a kernel takes longer than its work. A
-// step moves down to the last of its launch, and only past steps that it shares no memory with.
+// Horizontal fusion: independent steps become one launch, whose blocks are divided among their kernels
+// (Kernel::beside), because a launch takes longer than the work of a kernel where tokens are generated a few
+// at a time. A step moves down to the last step of its launch, and only past steps that it shares no memory
+// with.
 #pragma once
 
-#include "ir/program.h"
+#include "ir/program/program.h"
 
 namespace smelt {
 
-/// For programs that a GPU will run, between merge_launches and plan_memory: of the entries that keep tokens.
+/// Runs on programs for a GPU, between merge_launches and plan_memory, on entries that keep tokens.
 bool run_side_by_side(Program& program);
 
 }  // namespace smelt

@@ -23,7 +23,7 @@ const Access& access_of(const Kernel& kernel, Kind kind) {
   return llvm::find_if(kernel.instructions, [&](const Instruction& x) { return x.kind == kind; })->access;
 }
 
-/// The axes walk neighbouring elements one after the other.
+/// Returns whether the axes iterate over contiguous elements in order.
 bool is_dense(const Kernel& kernel, const Access& access) {
   Dim stride = 1;
   for (size_t i = kernel.axes.size(); i-- > 0;) {

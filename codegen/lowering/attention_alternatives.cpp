@@ -41,7 +41,7 @@ std::string name_of(llvm::ArrayRef<AttentionTileRows> rows) {
   return fmt::format("mma of {} rows", fmt::join(most, " and "));
 }
 
-/// An alternative for each size of tiles; of a kernel that has fewer sizes the last one stands for the rest.
+/// Adds a variant for each size of tiles; a kernel with fewer sizes uses its last one for the others.
 void add_tile_rows(ProgramBuilder& builder, Kernels kernels) {
   size_t sizes = 0;
   for (const TemplateLowering& kernel : kernels) sizes = std::max(sizes, kernel.tile_rows().size());
@@ -100,7 +100,7 @@ void finish_few(ProgramBuilder& builder, TemplateLowering& kernel, int64_t queri
   builder.end_choice();
 }
 
-/// Where there may be many queries, the sizes of a run decide.
+/// Adds the variants of a kernel. If there may be many queries, the sizes at run time decide.
 void finish_few(ProgramBuilder& builder, const Node& node, TemplateLowering& kernel) {
   const Value& q = *node.operand(0);
   const int64_t most = most_few_queries(node), queries = builder.symbols().upper(q.shape()[1]);

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "ir/analysis/view.h"
-#include "ir/body.h"
+#include "ir/graph/body.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace smelt {

@@ -1,35 +1,36 @@
-// The body of an attention as a fusion over [b,h,t,s], which is lowered like any other: what the body is
-// handed and what it returns lies in buffers that no memory stands behind.
+// The body of an attention as a fusion over [b,h,t,s], which is lowered like any other fusion. The block
+// arguments and the results of the body are buffers without memory.
 #pragma once
 
 #include "codegen/lowering/fusion_blocks.h"
-#include "ir/builder.h"
+#include "ir/graph/builder.h"
 
 namespace smelt {
 
-/// The buffer of what is handed in a slot, and that of an output.
+/// Returns the buffer of the block argument of a slot, and that of an output.
 constexpr int kFirstHanded = -2;
 constexpr int handed_buffer(int slot) { return kFirstHanded - slot; }
 constexpr int returned_buffer(int output) { return kFirstHanded - 100 - output; }
 
-/// A fusion with a copy of the node's body, erased at the end. First inputs are made for what is handed, then
-/// the body is copied, then outputs are added.
+/// A fusion with a copy of the node's body, erased at the end. First inputs are added for block arguments,
+/// then the body is copied, then outputs are added.
 class AttentionFusion {
  public:
   explicit AttentionFusion(const Node& node);
   ~AttentionFusion();
   AttentionFusion(const AttentionFusion&) = delete;
 
-  /// An input that lies in a slot; it stands for `value` of the body, where there is one.
+  /// Adds a block argument at a slot; it replaces `value` of the body, where there is one.
   Value* hand(const Type& type, int slot, std::vector<Dim> strides, const Value* value = nullptr);
   void copy_body();
-  /// What a value of the body is in the copy.
+  /// Returns the value of the copy for a value of the body.
   Value* twin(const Value* value) const { return twins_.lookup(value); }
-  /// Writes behind the copy.
+  /// Returns a builder that appends to the copy.
   GraphBuilder& builder() { return b_; }
   /// The next output.
   void add_output(Value* value, std::vector<Dim> strides);
-  /// The last output ties the others together: what is computed apart follows the same axes.
+  /// Finishes the fusion. Its last output ties the others together, so that independent values follow the
+  /// same axes.
   const Node& finish();
 
  private:
@@ -47,7 +48,7 @@ class AttentionFusion {
   Node* fusion_ = nullptr;
 };
 
-/// The returned values of a gradient's body behind the first two, in the order of rows, columns and elements.
+/// The results of a gradient's body after the first two, in the order of rows, columns and elements.
 struct BodyGradients {
   struct One {
     const Value* per_score;

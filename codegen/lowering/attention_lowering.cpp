@@ -2,7 +2,7 @@
 
 #include "ir/analysis/view.h"
 #include "llvm/ADT/STLExtras.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace smelt {
 

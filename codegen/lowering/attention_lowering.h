@@ -14,13 +14,13 @@ class AttentionLowering {
 
   // ---- parameters, in the order in which the part has them
 
-  /// [batch, places, heads, width]: what is read and has no neighbours along the width is copied.
+  /// [batch, places, heads, width]: an input that is not contiguous along the width is copied.
   void add_heads(const Value& value, bool of_keys, bool written);
-  /// Operands 1 and 2 of the node; where gathers take them from rows of a table, that table.
+  /// Adds operands 1 and 2 of the node; where gathers take them from rows of a table, adds that table.
   void add_keys_and_values();
-  /// Which of the table's rows they are, where there is one.
+  /// Adds the table rows of keys and values, where there is a table.
   void add_places();
-  /// f32[batch, heads, queries], compact: what is not is copied.
+  /// f32[batch, heads, queries], compact: other layouts are copied.
   void add_rows(const Value& value, bool written);
   void add_sums(const Value& value) { form_.sums.push_back(add(value, true)); }
   int add(DType dtype, BufferRef place, bool read, bool written);

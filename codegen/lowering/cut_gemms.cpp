@@ -5,7 +5,7 @@ namespace {
 
 constexpr int64_t kMultiple = 8, kLeastCut = 4096;
 
-/// Where the rest of an extent begins; 0 where it is not cut.
+/// Returns the begin of the remainder of an extent; 0 where the extent is not split.
 int64_t cut_of(const Dim& extent) {
   const auto count = extent.constant();
   return count && *count >= kLeastCut && *count % kMultiple != 0 ? *count - *count % kMultiple : 0;

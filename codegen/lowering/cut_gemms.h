@@ -8,8 +8,8 @@
 
 namespace smelt {
 
-/// The steps that together do this one, in order: over multiples of 8 where an extent is a large number that
-/// is none, and over the rest of less than 8. Only matmuls of 16-bit types are cut.
+/// Returns the steps that together do this one, in order. A large extent that is no multiple of 8 is split
+/// into a multiple of 8 and a remainder below 8. Only matmuls of 16-bit types are split.
 std::vector<GemmStep> cut_gemm(const GemmStep& step);
 
 }  // namespace smelt

@@ -24,7 +24,7 @@ std::vector<Group> group_by_columns(llvm::ArrayRef<PartialSum> sums) {
   return groups;
 }
 
-/// Without its sums: rows of columns, the splits reduced, results stored behind.
+/// Returns the kernel without its sums: rows of columns, the splits reduced, then the results stored.
 Kernel empty_kernel(const Shape& columns, const Dim& splits) {
   Kernel kernel;
   kernel.name = "finish";

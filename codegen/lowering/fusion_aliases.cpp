@@ -1,7 +1,7 @@
 #include "codegen/lowering/fusion_aliases.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace smelt {
 namespace {
@@ -10,7 +10,7 @@ using Kind = Instruction::Kind;
 
 bool is_store_to(const Instruction& x, int param) { return x.kind == Kind::store && x.access.param == param; }
 
-/// Where the kernel stores the elements of an output.
+/// Returns the access by which the kernel stores the elements of an output.
 Access place_of(const Kernel& kernel, int output) {
   Access place;
   for (const KernelBlock& block : kernel.blocks)
@@ -39,9 +39,9 @@ bool is_of_row(const Kernel& kernel, const Access& access) {
   return columns;
 }
 
-/// Whether a loop of the block that stores an output writes each element again and again, as that over the
-/// reduced axes does to a value that does not move along them: from the second time on it would read what it
-/// has written.
+/// Returns whether a loop of the block that stores an output writes each element repeatedly, like the loop
+/// over the reduced axes for a value that does not depend on them: its second iteration would read the
+/// written value.
 bool is_written_again(const Kernel& kernel, const Access& place, int output) {
   const auto stores = [&](int number) { return is_store_to(kernel.instructions[number], output); };
   const auto block = llvm::find_if(
@@ -65,7 +65,7 @@ bool reads_before_it_writes(const Kernel& kernel, int input, int output) {
     for (int number : block.instructions) {
       const Instruction& x = kernel.instructions[number];
       written |= is_store_to(x, output);
-      // The threads of a row have met behind a reduction. Before columns are stored they wait for each other
+      // The threads of a row synchronize in a reduction, and before columns are stored
       // (codegen/kernel_passes/row_barriers.h).
       if (x.kind == Kind::reduce) others_may_read = false;
       if (written && of_row && others_may_read) return false;
@@ -85,7 +85,8 @@ struct Touched {
   const std::vector<Dim>& strides;
   const std::vector<KernelAxis>& axes;
 
-  /// One more than the distance of the last from the first; of the axes that `counts` says.
+  /// Returns 1 plus the distance of the last element from the first, over the axes for which `counts` is
+  /// true.
   Dim span(llvm::function_ref<bool(size_t)> counts) const {
     Dim elements = 1;
     for (size_t i = 0; i < axes.size(); ++i)
@@ -99,7 +100,7 @@ bool is_at_least(const Dim& dim, const Dim& other) {
   return left && *left >= 0;
 }
 
-/// Whether the last element of one is stored before the first of the other.
+/// Returns whether the last element of one is stored before the first of the other.
 bool are_one_after_the_other(const Touched& a, const Touched& b) {
   const auto all = [](size_t) { return true; };
   return is_at_least(b.offset - a.offset, a.span(all)) || is_at_least(a.offset - b.offset, b.span(all));
@@ -128,7 +129,8 @@ bool are_apart(const Touched& a, const Touched& b) {
   });
 }
 
-/// Whether no thread reads through `input` what another one writes through `output`, were their buffers one.
+/// Returns whether, if both had one buffer, no thread would read through `input` an element that another
+/// thread writes through `output`.
 bool keeps_what_is_read(const FusionKernel& fusion, int input, int output) {
   const Kernel& kernel = fusion.kernel;
   const BufferRef &from = fusion.arguments[input], &to = fusion.arguments[output];

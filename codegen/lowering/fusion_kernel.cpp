@@ -5,7 +5,7 @@
 #include "ir/analysis/reading_order.h"
 #include "ir/analysis/view.h"
 #include "llvm/ADT/STLExtras.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace smelt {
 namespace {
@@ -30,7 +30,7 @@ FusionKernel::FusionKernel(const ProgramBuilder& builder, const Node& fusion)
   add_params(builder);
 }
 
-/// What stands at the heart of the body, for people who read kernel names.
+/// Returns a kernel name for people: its kind, and its numbers of operands and results.
 std::string FusionKernel::name() const {
   const bool reduces = llvm::any_of(body_.nodes(), [](const auto& node) { return node->is(Op::reduce); });
   return fmt::format("{}{}x{}", reduces ? "reduce" : "map", fusion_.operands().size(),
@@ -56,7 +56,8 @@ std::string FusionKernel::axis_name(AxisKind kind) const {
 
 // ---- params
 
-/// Nothing of it is read: what becomes of it lies there already.
+/// Returns whether nothing reads the input, because inserts only write to it; its other elements are already
+/// in place.
 bool FusionKernel::is_inserted_into(const Value& input) {
   return llvm::all_of(input.users(), [&](const Node* user) {
     return user->is(Op::insert) && llvm::count(user->operands(), &input) == 1 && user->operand(0) == &input;

@@ -38,7 +38,7 @@ class FusionKernel {
   const Graph& body() const { return body_; }
   const IterationSpace& space() const { return space_; }
 
-  // Where values of the body lie.
+  // Axes of the values of the body.
   bool is_column(const Value& value) const;
   const IterationSpace::Axes& axes_of(const Value& value) const;
   /// The kernel's axis that a dim of a value of the body follows.
@@ -50,7 +50,7 @@ class FusionKernel {
     const auto found = param_of_.find(&input);
     return found == param_of_.end() ? -1 : found->second;
   }
-  /// The fusion's operand that an input of the body stands for.
+  /// Returns the fusion's operand for an input of the body.
   const Value& outside(const Node& input) const;
   /// An element of a parameter whose dims follow `axes` of the iteration space.
   Access access(int param, llvm::ArrayRef<Dim> strides, const IterationSpace::Axes& axes) const;
@@ -86,7 +86,8 @@ class FusionKernel {
   Origin origin_;
 };
 
-/// While it lives, what is appended to the kernel comes from this node of the body.
+/// During its lifetime, instructions that are appended to the kernel have this node of the body as their
+/// origin.
 class FromNode {
  public:
   FromNode(FusionKernel& fusion, const Node& node) : fusion_(fusion), before_(fusion.origin_) {

@@ -1,5 +1,5 @@
-// What the blocks of a fusion's kernel compute: a value inside a level's column block, a row scalar, a value
-// at one column. Every value is computed once where its block, or an earlier one, can see it.
+// The values that the blocks of a fusion's kernel compute: a value inside a level's column block, a row
+// scalar, or a value at one column. Every value is computed once per block that can see it.
 #pragma once
 
 #include <optional>
@@ -14,26 +14,27 @@ class FusionValues {
  public:
   explicit FusionValues(FusionKernel& fusion) : fusion_(fusion) {}
 
-  /// What follows is computed in these two blocks of the kernel.
+  /// Makes these two blocks of the kernel the destination of the following instructions.
   void begin_level(int row_block, int column_block);
   /// An instruction's number: of the value inside the level's column block, or of a row scalar.
   int column_value(const Value& value);
   int row_value(const Value& value);
-  /// Where an insert of the body stores an element: its place in `result`, and whether no index is negative.
+  /// The destination of an element that an insert of the body stores: its access of `result`, and a predicate
+  /// that no index is negative.
   struct InsertPlace {
     Access access;
     int predicate = -1;  // -1: all indices are constants
   };
   InsertPlace place_of_insert(const Node& insert, const FusionStore& store);
-  /// A reduction's result, which later blocks see.
+  /// Sets the value of a reduction's result, which later blocks can read.
   void set_row_value(const Value& value, int number) { row_values_[&value] = number; }
-  /// From here on the value can be read back from memory.
+  /// Records that the value can be read back from memory from here on.
   void note_stored(const FusionStore& store) { stored_[store.value] = store; }
   const RandomDraws& draws() const { return draws_; }
 
  private:
   using Kind = Instruction::Kind;
-  /// Where code goes, and for which columns it is.
+  /// The block that code is appended to, and the columns that it is for.
   struct Place {
     int block;
     int column = -1;  // -1: every one

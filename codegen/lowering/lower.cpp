@@ -8,7 +8,7 @@
 #include "ir/analysis/view.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace smelt {
 namespace {
@@ -20,7 +20,7 @@ class EntryLowering {
   void run() {
     builder_.begin_entry(graph_);
     for (const Node* input : graph_.inputs()) builder_.entry().inputs.push_back(input_port(*input));
-    // What shows a state as it was to outputs and other states is copied before anything is written to it.
+    // Outputs and other states that show the old value of a state are copied before the state is written.
     std::vector<std::optional<Port>> ports;
     for (const Graph::Output& output : graph_.outputs)
       ports.push_back(shows_old_state(*output.value) ? std::optional(copied_output(output)) : std::nullopt);

@@ -1,13 +1,13 @@
 // Attention and its gradient on a GPU, as kernels whose templates are around the body. The body is lowered as
-// a fusion over [b,h,t,s] of which the handed values are inputs and the returned ones outputs; these then are
-// the template's.
+// a fusion over [b,h,t,s] whose inputs are the block arguments and whose outputs are the returned values; the
+// template then gives and takes these.
 #include "codegen/cuda/attention/few_queries.h"
 #include "codegen/cuda/attention/wgmma_kernel.h"
 #include "codegen/lowering/attention_fusion.h"
 #include "codegen/lowering/template_lowering.h"
 #include "ir/analysis/attention_form.h"
 #include "ir/analysis/view.h"
-#include "ir/body.h"
+#include "ir/graph/body.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace smelt {
@@ -19,8 +19,7 @@ using Kind = Instruction::Kind;
 
 bool TemplateLowering::takes_wgmma() {
   const Target& target = builder_.target();
-  if (target.compute_capability != kWgmmaCapability || target.attention == AttentionTemplates::mma)
-    return false;
+  if (!target.can.wgmma || target.attention == AttentionTemplates::mma) return false;
   kernel_.attention = form_;
   return wgmma_tiles(kernel_).has_value();
 }
@@ -125,7 +124,7 @@ void TemplateLowering::take_body(const FusionKernel& fusion, const RandomDraws& 
   place(order);
 }
 
-/// Of the instructions in order those that the returned ones need.
+/// Places those instructions, in order, that the returned ones need.
 void TemplateLowering::place(llvm::ArrayRef<int> order) {
   std::vector<bool> needed(kernel_.instructions.size());
   for (const int id : form_.returned) needed[static_cast<size_t>(id)] = true;
@@ -167,7 +166,7 @@ void add_part(TemplateLowering& lowering, const Node& node, const AttentionWeigh
 }  // namespace
 
 void lower_attention(ProgramBuilder& builder, const Node& node) {
-  if (!builder.target().is_cuda()) return lower_attention_by_blocks(builder, node);
+  if (!builder.target().can.attention_kernels) return lower_attention_by_blocks(builder, node);
   TemplateLowering lowering(builder, node, AttentionPart::forward);
   lowering.add_heads(*node.operand(0), false, false);
   lowering.add_keys_and_values();
@@ -185,7 +184,7 @@ void lower_attention(ProgramBuilder& builder, const Node& node) {
 }
 
 void lower_attention_grad(ProgramBuilder& builder, const Node& node) {
-  if (!builder.target().is_cuda()) return lower_attention_grad_by_blocks(builder, node);
+  if (!builder.target().can.attention_kernels) return lower_attention_grad_by_blocks(builder, node);
   const BodyGradients gradients(node);
   const AttentionWeight weight = *attention_weight(node);
   llvm::SmallVector<TemplateLowering, 2> pair = {

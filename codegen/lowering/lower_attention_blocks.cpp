@@ -1,15 +1,15 @@
 // Attention and its gradient on a CPU, by blocks of queries and keys (runtime/cpu/attention.h). The kernel is
-// the body over a block: forward with the online softmax (Milakov and Gimelshein, 2018) around it. Scores and
-// what becomes of them lie in tiles, which are parameters that no step gives.
+// the body over a block, in forward with the online softmax (Milakov and Gimelshein, 2018) around it. Scores
+// and values computed from them are in tiles, which are parameters without an argument in the step.
 #include <algorithm>
 #include <limits>
 
 #include "codegen/lowering/attention_fusion.h"
 #include "codegen/lowering/attention_lowering.h"
 #include "ir/analysis/attention_form.h"
-#include "ir/body.h"
+#include "ir/graph/body.h"
 #include "llvm/ADT/STLExtras.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace smelt {
 namespace {
@@ -28,7 +28,7 @@ class BlockLowering : public AttentionLowering {
       : AttentionLowering(builder, node, part), fusion_(node) {}
 
   void add_forward();
-  /// Of a gradient: which of its tiles each of the values is.
+  /// Adds a gradient; `outputs` are its values with the numbers of their tiles.
   void add_gradient(llvm::ArrayRef<std::pair<const Value*, int>> outputs);
 
  private:
@@ -57,7 +57,8 @@ void BlockLowering::choose_tiles() {
     return static_cast<int>(std::min<int64_t>(symbols.upper(round_up(extent, 16)), most));
   };
   BlockTiles tiles{at_most(form_.queries, kQueries), at_most(form_.keys, kKeys), 1};
-  // With two, a single item is worked on inside a parallel region, too: its products take one thread.
+  // At least two lanes, so that a single item also runs inside a parallel region and its products take one
+  // thread.
   tiles.lanes = static_cast<int>(std::clamp<int64_t>(symbols.upper(item_count(form_, tiles)), 2, kMostLanes));
   form_.tiles = tiles;
 }
@@ -69,7 +70,7 @@ void BlockLowering::add_workspace() {
   form_.workspace = add(DType::f32, {buffer, 0}, false, true);
 }
 
-/// Of a tile, from the place where its block would begin if it had all scores.
+/// Returns the strides of a tile, whose base is where the block would begin if the tile had all scores.
 std::vector<Dim> BlockLowering::strides(bool is_row) const {
   if (is_row) return {0, 0, 1};
   return {0, 0, form_.blocked()->keys, 1};
@@ -171,7 +172,7 @@ void BlockLowering::take_code(const FusionKernel& fusion) {
   drop_unneeded();
 }
 
-/// Of outputs that have no tile. The first one is the modified score.
+/// Drops the stores of outputs that have no tile. The first output is the modified score.
 void BlockLowering::drop_stores(const FusionKernel& fusion) {
   const int modified = fusion.stores.front().param;
   for (auto [id, x] : llvm::enumerate(kernel_.instructions)) {
@@ -183,7 +184,7 @@ void BlockLowering::drop_stores(const FusionKernel& fusion) {
   }
 }
 
-/// What no store needs any more.
+/// Drops instructions that no store needs.
 void BlockLowering::drop_unneeded() {
   std::vector<bool> needed(kernel_.instructions.size());
   for (KernelBlock& block : llvm::reverse(kernel_.blocks))

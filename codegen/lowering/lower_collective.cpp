@@ -1,14 +1,14 @@
-// Collectives as steps: dense parts, one a rank, one behind the other. Where a dim that is cut or put
-// together is not the outermost, parts lie apart, in rows. Of a known number of rows, if they are few, each
-// is a step, so that it may begin when its own row is there; few long rows of a symbol's number are one step
-// of all of them; else parts are copied from or to where their elements lie.
+// Collectives as steps: dense parts, one per rank, in order. If the dim that is split or concatenated is not
+// the outermost, a part is not contiguous: it is a set of rows. A few rows, if their number is known, are a
+// step each, so that each may begin when its own row is there. A few long rows of a symbolic number are one
+// step. In all other cases parts are copied.
 #include "codegen/lowering/program_builder.h"
 #include "ir/analysis/view.h"
 
 namespace smelt {
 namespace {
 
-/// Where elements lie, with the shape in which they are listed.
+/// A layout, with the shape of its elements.
 struct Box {
   Layout layout;
   Shape shape;
@@ -16,7 +16,7 @@ struct Box {
 
 Box whole(const Value& value) { return {*value.layout, value.shape()}; }
 
-/// A dim seen as parts, one a rank: these come first.
+/// Returns a dim split into parts, one per rank, as the first dim.
 Box parts_first(const Value& value, int64_t dim, int64_t ranks, const Dim& part) {
   Box box = whole(value);
   const auto axis = static_cast<size_t>(dim);
@@ -32,7 +32,8 @@ Box dense_temporary(ProgramBuilder& builder, const Value& value, const Shape& sh
   return {{buffer, 0, dense_strides(shape)}, shape};
 }
 
-/// Elements from a row to the next, where what is in front of the dim is rows of dense memory.
+/// Returns the distance between rows, in elements, if the dims before `dim` index evenly spaced rows of dense
+/// memory.
 std::optional<Dim> row_stride(const Value& value, int64_t dim) {
   const std::vector<Dim>& strides = value.layout->strides;
   const Shape row(value.shape().begin() + dim, value.shape().end());
@@ -76,18 +77,20 @@ class CollectiveLowering {
   /// Bytes of a rank's part of one of several rows from which on their being apart costs less than a copy.
   static constexpr int64_t kLongRow = 1 << 16;
 
-  /// Parts lie apart in front of the dim along which it moves them.
+  /// Returns whether the collective moves parts along a dim that is not the outermost, so that a part is a
+  /// set of rows.
   bool has_rows(const Box& given, const Box& made) const {
     const bool moves = step_.kind != CollectiveKind::all_reduce &&
                        (step_.kind != CollectiveKind::all_to_all || exchanges_within_rows());
     return moves && !(is_dense(given) && is_dense(made));
   }
 
-  /// Nothing is left of the dim that is cut, and behind it parts are put together: they lie where they lay.
+  /// Returns whether nothing is left of the dim that is split, and the next dim is concatenated: then
+  /// elements keep their positions within rows.
   bool exchanges_within_rows() const {
     return cut_dim() + 1 == node_.get(attr::dim) && to_.shape()[static_cast<size_t>(cut_dim())].is_one();
   }
-  /// What is in front of the dim that is moved.
+  /// Returns the product of the dims before the moved one.
   Dim rows() const { return element_count(Shape(from_.shape().begin(), from_.shape().begin() + cut_dim())); }
 
   /// The rows whose parts are rows of dense memory on both sides; 1: it is not so.
@@ -99,8 +102,8 @@ class CollectiveLowering {
     return *count <= kFewRows || is_long ? *count : 1;
   }
 
-  /// Rows that stand apart evenly, few and long at the bounds: a row more costs NCCL little, a copy reads and
-  /// writes all of them.
+  /// Returns whether rows are evenly spaced, and few and long at the bounds. NCCL takes another row at little
+  /// cost, but a copy would read and write all rows.
   bool takes_rows_as_one() const {
     const int64_t dim = cut_dim();
     if (!row_stride(from_, dim) || !row_stride(to_, dim)) return false;
@@ -114,7 +117,7 @@ class CollectiveLowering {
     step_.from = begin_of(from), step_.to = begin_of(to);
     step_.from_stride = *row_stride(from_, dim), step_.to_stride = *row_stride(to_, dim);
     step_.rows = rows(), step_.elements = part_of_row();
-    builder_.add_step(step_, {from.layout.buffer}, {to.layout.buffer});
+    builder_.add_step(step_);
   }
 
   const Symbols& symbols() const { return builder_.symbols(); }
@@ -126,11 +129,11 @@ class CollectiveLowering {
     for (int64_t row = 0; row < rows; ++row) {
       step_.from = {from.layout.buffer, from.layout.offset + given * row};
       step_.to = {to.layout.buffer, to.layout.offset + made * row};
-      builder_.add_step(step_, {from.layout.buffer}, {to.layout.buffer});
+      builder_.add_step(step_);
     }
   }
 
-  /// The dim of the operand that is cut into parts. all_to_all puts them together along `dim`.
+  /// Returns the dim of the operand that is split into parts. all_to_all concatenates them along `dim`.
   int64_t cut_dim() const {
     return node_.get(step_.kind == CollectiveKind::all_to_all ? attr::to : attr::dim);
   }
@@ -163,7 +166,7 @@ class CollectiveLowering {
     step_.from = begin_of(from), step_.to = begin_of(to);
     step_.elements = part();
     const bool in_place = step_.kind == CollectiveKind::all_reduce && step_.from.offset == step_.to.offset;
-    Step& step = builder_.add_step(step_, {from.layout.buffer}, {to.layout.buffer});
+    Step& step = builder_.add_step(step_);
     if (in_place) step.may_alias = {{step_.to.buffer, step_.from.buffer}};
   }
 

@@ -12,14 +12,14 @@
 #include "codegen/lowering/fusion_blocks.h"
 #include "codegen/lowering/fusion_kernel.h"
 #include "codegen/scheduling/schedule.h"
-#include "ir/insertion.h"
+#include "ir/graph/insertion.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace smelt {
 namespace {
 
-/// In a scratch row. Memory that is not read again may be overwritten in place, so this comes before the
-/// step. (A GPU's schedule decides what stays in registers.)
+/// Keeps expensive columns in a scratch row. This comes before the step, because memory that is not read
+/// again may be overwritten in place. (A GPU's schedule decides what stays in registers.)
 void keep_expensive_columns(FusionKernel& fusion, const Symbols& symbols) {
   constexpr int64_t kLongestRow = 16384;
   const bool rows =
@@ -28,8 +28,8 @@ void keep_expensive_columns(FusionKernel& fusion, const Symbols& symbols) {
     keep_columns(fusion.kernel, {.expensive_only = true, .forward_stores = false});
 }
 
-/// Sums over all rows and nothing else need no partial sums where tiles of columns are walked down: the
-/// kernel then stores them itself.
+/// Makes a kernel that only sums over all rows store its sums itself: a loop down tiles of columns needs no
+/// partial sums.
 bool sum_columns_at_once(FusionKernel& fusion) {
   if (llvm::any_of(fusion.space().reductions,
                    [](const auto& entry) { return entry.second != IterationSpace::Reduction::column; }))
@@ -47,7 +47,7 @@ bool sum_columns_at_once(FusionKernel& fusion) {
   return true;
 }
 
-/// What finishes the sums whose parts lie in buffers made here.
+/// Adds buffers for the partial sums; returns the sums to finish.
 std::vector<PartialSum> add_partial_buffers(ProgramBuilder& builder, FusionKernel& fusion, int64_t splits) {
   const int64_t slices = partial_slices(splits, fusion.kernel.schedule.sum_rows);
   std::vector<PartialSum> sums;
@@ -61,7 +61,7 @@ std::vector<PartialSum> add_partial_buffers(ProgramBuilder& builder, FusionKerne
   return sums;
 }
 
-/// What an insert puts something into has to lie where the result is going to.
+/// Copies the target of each insert to the memory of the result, where it is not there yet.
 void copy_targets(ProgramBuilder& builder, const FusionKernel& fusion) {
   for (const FusionStore& store : fusion.stores) {
     if (!store.value->node()->is(Op::insert)) continue;
@@ -93,10 +93,10 @@ void lower_fusion(ProgramBuilder& builder, const Node& node) {
   copy_targets(builder, fusion);
   FusionBlocks blocks(fusion);
   blocks.emit();
-  const bool cuda = builder.target().is_cuda();
-  if (cuda && sum_columns_at_once(fusion)) return add_kernel_step(builder, fusion, blocks.draws());
-  if (!cuda) keep_expensive_columns(fusion, builder.symbols());
-  if (!cuda && !fusion.sums.empty())
+  const bool launches = builder.target().can.launches;
+  if (launches && sum_columns_at_once(fusion)) return add_kernel_step(builder, fusion, blocks.draws());
+  if (!launches) keep_expensive_columns(fusion, builder.symbols());
+  if (!launches && !fusion.sums.empty())
     fusion.kernel.schedule.sum_rows = partial_sum_rows(fusion.kernel, builder.symbols());
   const int64_t splits = partial_splits(builder.target());
   const std::vector<PartialSum> sums = add_partial_buffers(builder, fusion, splits);

@@ -3,7 +3,7 @@
 
 #include "codegen/lowering/fusion_blocks.h"
 #include "ir/analysis/view.h"
-#include "ir/insertion.h"
+#include "ir/graph/insertion.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace smelt {
@@ -115,7 +115,7 @@ Access FusionBlocks::chunk_access(const FusionSum& sum) const {
 
 // ---- stores
 
-/// The result of this level's reduction is stored behind the block that makes it.
+/// Appends a store. The result of this level's reduction is stored after the block that computes it.
 void FusionBlocks::emit_store(const FusionStore& store, int level) {
   const FromNode from(fusion_, *store.value->node());
   if (store.value->node()->is(Op::insert)) {
@@ -134,7 +134,7 @@ void FusionBlocks::emit_store(const FusionStore& store, int level) {
   if (column) values_.note_stored(store);
 }
 
-/// The rest of the result lies there already.
+/// Appends the store of an insert. The other elements of the result are already in place.
 void FusionBlocks::emit_insert(const FusionStore& store, const Node& insert) {
   const bool column = fusion_.is_column(*insert.result());
   const Value& inserted = *inserted_value(insert);

@@ -4,9 +4,9 @@
 #include "codegen/lowering/fusion_values.h"
 #include "ir/analysis/splat.h"
 #include "ir/analysis/view.h"
-#include "ir/insertion.h"
+#include "ir/graph/insertion.h"
 #include "llvm/ADT/STLExtras.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace smelt {
 namespace {
@@ -35,8 +35,8 @@ int FusionValues::column_value(const Value& value) {
   return column_values_[&value] = stored ? *stored : compute(value, {column_});
 }
 
-/// What an earlier level has stored exactly: what arithmetic made in a narrower type is not yet rounded, what
-/// a convert made is.
+/// Returns a load of a value that an earlier level has stored exactly. An arithmetic result in a narrower
+/// type is rounded by the store; the result of a convert is already rounded.
 std::optional<int> FusionValues::stored_value(const Value& value) {
   const auto it = stored_.find(&value);
   const bool exact = value.dtype() == DType::f32 || value.node()->is(Op::convert);
@@ -55,7 +55,8 @@ int FusionValues::row_value(const Value& value) {
   return row_values_[&value] = number;
 }
 
-/// `first` is the value at column 0, `pivot` the mean over the first columns; both stand in the row block.
+/// Returns a sample in the row block: `first` is the value at column 0, `pivot` the mean over the first
+/// columns.
 int FusionValues::sample(const Node& node) {
   const FromNode from(fusion_, node);
   const Value& x = *node.operand(0);
@@ -163,7 +164,8 @@ int FusionValues::append_integer(int block, ScalarOp op, int a, int b) {
 
 namespace {
 
-/// The largest stride that all are multiples of: one number times it then says where an element is.
+/// Returns the largest stride that all are multiples of: one number times this stride is the position of an
+/// element.
 Dim common_unit(llvm::ArrayRef<Dim> strides, const Node& insert) {
   if (strides.size() == 1) return strides[0];
   int64_t unit = 0;

@@ -8,9 +8,9 @@
 #include "codegen/lowering/program_builder.h"
 #include "ir/analysis/epilogue.h"
 #include "ir/analysis/view.h"
-#include "ir/matmul_spec.h"
-#include "ir/windows.h"
-#include "runtime/error.h"
+#include "ir/ops/matmul_spec.h"
+#include "ir/ops/windows.h"
+#include "runtime/base/error.h"
 
 namespace smelt {
 namespace {
@@ -35,14 +35,14 @@ class MatmulLowering {
     const Layout result = c_;
     gather_sums();
     place_sums();
-    // At most one copy each of a, b and c makes every matrix have a dim of stride 1; c may be moved once
-    // more, beside windows.
+    // At most one copy each of a, b and c gives every matrix a dim of stride 1; c may be moved once more,
+    // where operands are windows.
     std::optional<GemmStep> step = try_step();
     for (int copies = 0; !step; ++copies) {
       if (copies == 4) fail_with(Status::internal, "{}: no layout for \"{}\"", node_.describe(), spec_.str());
       step = try_step();
     }
-    for (GemmStep& part : builder_.target().is_cuda() ? cut_gemm(*step) : std::vector{*step})
+    for (GemmStep& part : builder_.target().can.odd_matmuls ? std::vector{*step} : cut_gemm(*step))
       add(std::move(part));
     if (c_ != result) builder_.copy(c_, result, node_.result()->shape(), *node_.result());
   }
@@ -70,8 +70,8 @@ class MatmulLowering {
     return all;
   }
 
-  /// The step for the layouts at hand; nothing where a matrix has no dim of stride 1: then it got a new
-  /// layout.
+  /// Returns the step for the current layouts; nothing where a matrix has no dim of stride 1: the matrix then
+  /// got a new layout.
   std::optional<GemmStep> try_step() {
     const Runs all = runs();
     for (const MatrixDims& dims : candidates(all)) {
@@ -111,8 +111,8 @@ class MatmulLowering {
     return runs;
   }
 
-  /// Whether products are large enough for a call each, whose results are added up in f32. A copy of windows
-  /// has more elements than there are.
+  /// Returns whether products are large enough for one call per product, whose results are added up in f32. A
+  /// copy of windows has more elements than the memory that the windows show.
   bool is_worth_calls(const MatrixDims& dims) const {
     constexpr double kDeep = 32, kWork = kDeep * kDeep * kDeep;
     const auto most = [&](const MatmulRun& run) {
@@ -133,7 +133,7 @@ class MatmulLowering {
 
   bool repeats() const { return repeats_elements(0) || repeats_elements(1); }
 
-  /// Whether the operand shows elements more than once, where it has not been copied yet.
+  /// Returns whether the operand shows elements more than once and has not been copied yet.
   bool repeats_elements(unsigned operand) const {
     const Value* value = node_.operand(operand);
     const int buffer = (operand == 0 ? a_ : b_).buffer;
@@ -158,7 +158,8 @@ class MatmulLowering {
       copy_operand(b_, spec_.b, *node_.operand(1));
   }
 
-  /// There are no results, or they are sums of nothing, whatever the sizes: no matrix has a stride of 1 then.
+  /// Handles results without elements, and sums without terms, for any size: no matrix has a stride of 1
+  /// then.
   bool is_done_without_products() {
     const Value& result = *node_.result();
     const Dim elements = element_count(result.shape());
@@ -176,7 +177,7 @@ class MatmulLowering {
             stride(spec_.out, c_, letter)};
   }
 
-  /// What is innermost in fresh memory.
+  /// Returns the run that is innermost in fresh memory.
   static MatmulRun last_of(std::vector<MatmulRun> runs) {
     std::erase_if(runs, [](const MatmulRun& run) { return run.extent.is_one(); });
     return runs.empty() ? MatmulRun{1, 1, 1, 1} : runs.back();
@@ -261,9 +262,9 @@ class MatmulLowering {
     return order;
   }
 
-  /// Operands with gaps between the parts that are summed over (a slice of every sequence, say), or in which
-  /// these follow each other in another order, are copied where that makes one sum of many: the smaller one,
-  /// if one is enough.
+  /// Copies operands with gaps between the parts that are summed over (a slice of every sequence, for
+  /// instance), or with these parts in another order, where a copy makes one sum of many. Copies only the
+  /// smaller operand if that is enough.
   void gather_sums() {
     std::erase_if(summed_, [&](char letter) { return extent(letter).is_one(); });
     if (summed_.size() < 2) return;
@@ -277,7 +278,7 @@ class MatmulLowering {
     gather(b_, spec_.b, *node_.operand(1));
   }
 
-  /// Elements that have to be copied for the sums to be one walk.
+  /// Returns the elements that have to be copied for the sums to be one run.
   int64_t gaps(const std::string& order, const std::string& letters, const Layout& layout,
                int operand) const {
     if (is_one_walk(order, letters, layout)) return 0;
@@ -292,7 +293,7 @@ class MatmulLowering {
     layout = copy;
   }
 
-  /// Whether one of the letters has neighbours that lie together.
+  /// Returns whether a layout is contiguous along one of the letters.
   static bool is_unit(const std::string& letters, const Layout& layout, const std::string& among) {
     return std::ranges::any_of(among, [&](char x) { return stride(letters, layout, x).is_one(); });
   }
@@ -305,7 +306,7 @@ class MatmulLowering {
   bool walks_a(const GemmStep& step) const { return walks(step.a) && is_apart(step.a, step.m, step.k); }
   bool walks_b(const GemmStep& step) const { return walks(step.b) && is_apart(step.b, step.k, step.n); }
 
-  /// Whether no line of the matrix begins inside of the one before, either way.
+  /// Returns whether no line of the matrix begins inside of the previous one, in either direction.
   bool is_apart(const GemmStep::Matrix& matrix, const Dim& rows, const Dim& columns) const {
     const auto apart = [&](const Dim& unit, const Dim& length, const Dim& pitch, const Dim& lines) {
       return unit.is_one() && (lines.is_one() || builder_.symbols().upper(pitch - length) >= 0);

@@ -27,14 +27,14 @@ std::optional<Lines> lines_of(const Layout& layout, const Shape& shape, int64_t 
       {layout.buffer, layout.offset}, axis > 0 ? layout.strides[axis - 1] : Dim(0), layout.strides[axis]};
 }
 
-/// Of the operand, or of a dense copy where it lies in another way.
+/// Returns the lines of the operand, or of a dense copy if its layout has no lines.
 Lines source_lines(ProgramBuilder& builder, const Node& node, int64_t axis) {
   const Value& x = *node.operand(0);
   if (const auto lines = lines_of(*x.layout, x.shape(), axis)) return *lines;
   return *lines_of(dense_copy(builder, x, node.source), x.shape(), axis);
 }
 
-/// The rows of an operand, or of a dense copy where their elements do not lie together.
+/// Returns the rows of an operand, or of a dense copy if their elements are not contiguous.
 Lines source_rows(ProgramBuilder& builder, const Node& node, unsigned operand) {
   const Value& x = *node.operand(operand);
   const int64_t axis = x.rank() - 1;
@@ -45,7 +45,7 @@ Lines source_rows(ProgramBuilder& builder, const Node& node, unsigned operand) {
 
 BufferRef place_of(const Value& value) { return {value.layout->buffer, value.layout->offset}; }
 
-/// Of a result, which is dense.
+/// Returns the lines of a result, which is dense.
 Lines result_lines(const Value& result, int64_t axis) {
   return *lines_of(*result.layout, result.shape(), axis);
 }
@@ -68,23 +68,20 @@ void lower_scan(ProgramBuilder& builder, const Node& scan) {
                             .y_stride = to.stride,
                             .kind = scan.get(attr::kind),
                             .exclusive = scan.get(attr::exclusive),
-                            .dtype = result.dtype()},
-                   {from.base.buffer}, {to.base.buffer});
+                            .dtype = result.dtype()});
 }
 
 void lower_top_k(ProgramBuilder& builder, const Node& top_k) {
   const Value& x = *top_k.operand(0);
   const int64_t axis = x.rank() - 1;
   const Lines from = source_rows(builder, top_k, 0);
-  const BufferRef values = place_of(*top_k.result(0)), indices = place_of(*top_k.result(1));
   builder.add_step(TopKStep{.x = from.base,
-                            .values = values,
-                            .indices = indices,
+                            .values = place_of(*top_k.result(0)),
+                            .indices = place_of(*top_k.result(1)),
                             .rows = product(x.shape(), 0, axis),
                             .count = x.shape()[axis],
                             .row_stride = from.outer_stride,
-                            .k = top_k.get(attr::k)},
-                   {from.base.buffer}, {values.buffer, indices.buffer});
+                            .k = top_k.get(attr::k)});
 }
 
 void lower_sample(ProgramBuilder& builder, const Node& sample) {
@@ -92,19 +89,16 @@ void lower_sample(ProgramBuilder& builder, const Node& sample) {
   const auto axis = static_cast<int64_t>(shape.size()) - 1;
   const Lines scores = source_rows(builder, sample, 0), numbers = source_rows(builder, sample, 1),
               integers = source_rows(builder, sample, 2);
-  const BufferRef tokens = place_of(*sample.result(0)), logs = place_of(*sample.result(1));
   builder.add_step(SampleStep{.scores = scores.base,
                               .numbers = numbers.base,
                               .integers = integers.base,
-                              .tokens = tokens,
-                              .log_probabilities = logs,
+                              .tokens = place_of(*sample.result(0)),
+                              .log_probabilities = place_of(*sample.result(1)),
                               .rows = product(shape, 0, axis),
                               .count = shape[axis],
                               .row_stride = scores.outer_stride,
                               .numbers_stride = numbers.outer_stride,
-                              .integers_stride = integers.outer_stride},
-                   {scores.base.buffer, numbers.base.buffer, integers.base.buffer},
-                   {tokens.buffer, logs.buffer});
+                              .integers_stride = integers.outer_stride});
 }
 
 }  // namespace smelt

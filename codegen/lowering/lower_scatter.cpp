@@ -6,7 +6,7 @@
 #include "codegen/cuda/sort_kernels.h"
 #include "codegen/lowering/program_builder.h"
 #include "ir/analysis/view.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace smelt {
 namespace {
@@ -14,7 +14,7 @@ namespace {
 using Kind = Instruction::Kind;
 using Scope = KernelBlock::Scope;
 
-/// The dims of the result beside the scattered one; the last is the column.
+/// Returns the dims of the result other than the scattered one; the last is the column.
 std::vector<int64_t> other_dims(const Node& scatter) {
   std::vector<int64_t> others;
   for (int64_t i = 0; i < scatter.result()->rank(); ++i)
@@ -39,7 +39,7 @@ struct SumAccesses {
   Access updates, permutation, begin, end, result;
 };
 
-/// `position`: the value that says which update is read.
+/// `position`: the value that selects the update to read.
 SumAccesses accesses_of_sum(const Node& scatter, const Layout& source, size_t axes, int position) {
   const Layout& target = *scatter.result()->layout;
   const int64_t indexed = scatter.operand(1)->rank(), axis = scatter.get(attr::axis);
@@ -103,8 +103,8 @@ Kernel segmented_sum(const Node& scatter, const Layout& source) {
   return kernel;
 }
 
-/// out[r, ...] = updates[permutation[begins[r+1] - 1], ...] where that is not in front of begins[r], r along
-/// the scattered axis. The column reads the permutation: a row without updates has no last one.
+/// out[r, ...] = updates[permutation[begins[r+1] - 1], ...] where begins[r] < begins[r+1], r along the
+/// scattered axis. The column reads the permutation, because a row without updates has no last one.
 Kernel last_of_segment(const Node& scatter, const Layout& source) {
   const DType dtype = scatter.result()->dtype();
   Kernel kernel;
@@ -136,7 +136,7 @@ bool may_be_indices(const ProgramBuilder& builder, const Node& scatter) {
   return builder.indices(*scatter.result()).has_value();
 }
 
-/// Where the indices lie densely, and the updates so that their indexed dims are walked as one.
+/// The layouts of dense indices, and of updates whose indexed dims can be walked as one.
 struct Sources {
   Layout indices, updates;
 };
@@ -152,7 +152,7 @@ Sources sources_of(ProgramBuilder& builder, const Node& scatter) {
   return {std::move(index), even ? *updates.layout : dense_copy(builder, updates, scatter.source)};
 }
 
-/// What a sort says of the indices, in buffers.
+/// The result of sorting the indices, in buffers.
 struct Order {
   int permutation = -1;  // positions by their index
   int begins = -1;       // where each row's part of it begins
@@ -165,15 +165,13 @@ Order add_sort(ProgramBuilder& builder, const Node& scatter, const Layout& indic
   const int begins =
       builder.add_buffer(scatter.source + " (segments)", Role::workspace, DType::i32, rows + 1);
   SortIndexStep sort{{indices.buffer, indices.offset}, {permutation, 0}, {begins, 0}, count, rows};
-  std::vector<int> writes = {permutation, begins};
-  if (const auto radix = radix_sort(count, rows, builder.symbols()); radix && builder.target().is_cuda()) {
+  if (const auto radix = radix_sort(count, rows, builder.symbols()); radix && builder.target().can.launches) {
     const Dim elements = radix->workspace(count);
     const int buffer =
         builder.add_buffer(scatter.source + " (digits)", Role::workspace, DType::i32, elements);
     sort.workspace = {{buffer, 0}, elements};
-    writes.push_back(buffer);
   }
-  builder.add_step(std::move(sort), {indices.buffer}, std::move(writes));
+  builder.add_step(std::move(sort));
   return {permutation, begins};
 }
 

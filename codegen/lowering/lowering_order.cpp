@@ -4,14 +4,14 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace smelt {
 namespace {
 
 using Nodes = std::vector<const Node*>;
 
-/// For every node that writes memory of a state, the nodes that read the same memory as it was.
+/// For every node that writes memory of a state, the nodes that read the old content of that memory.
 class StateReaders {
  public:
   explicit StateReaders(const Graph& graph) : module_(graph.module()) {
@@ -63,7 +63,8 @@ class Ordering {
   Nodes order;
 
  private:
-  /// What it waits for first; a stack in place of recursion, for chains are as long as a model is deep.
+  /// Places the nodes that a node waits for, then the node. Uses a stack instead of recursion, because chains
+  /// are as long as a model is deep.
   void place(const Node& root) {
     stack_.push_back(&root);
     while (!stack_.empty()) {

@@ -4,11 +4,11 @@
 
 #include <vector>
 
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 
 namespace smelt {
 
-/// After assign_layout. Throws Error (internal) that names two nodes which wait for each other.
+/// Requires: assign_layout has run. Throws Error (internal) that names two nodes which wait for each other.
 std::vector<const Node*> lowering_order(const Graph& graph);
 
 }  // namespace smelt

@@ -1,22 +1,24 @@
-// Letters of a matmul that are walked together, and which of them become the dims of its matrices.
+// Runs of letters of a matmul that are traversed like one dim, and the choice of the runs that become the
+// dims of its matrices.
 #pragma once
 
 #include <vector>
 
-#include "runtime/dim.h"
+#include "runtime/base/dim.h"
 
 namespace smelt {
 
-/// Some letters walked together: the extent of their product and the innermost stride in each matrix.
+/// Letters that are traversed like one: the extent of their product and the innermost stride in each matrix.
 struct MatmulRun {
   Dim extent;
   Dim a, b, c;
 };
 
-/// Without runs of one, and any two joined where one steps on in all matrices where the other ends.
+/// Returns the runs without those of extent 1, and with any two joined if in all matrices the outer stride is
+/// the inner stride times the inner extent.
 std::vector<MatmulRun> joined(std::vector<MatmulRun> runs);
 
-/// A run of each kind, and the rest of all kinds.
+/// One run of each kind, and the other runs of all kinds.
 struct MatrixDims {
   MatmulRun m, n, k;
   std::vector<MatmulRun> repeated, summed;  // with other rows or columns; with other parts of the sum

@@ -9,6 +9,7 @@
 #include "ir/analysis/node_seconds.h"
 #include "ir/analysis/view.h"
 #include "llvm/ADT/STLExtras.h"
+#include "runtime/plan/step_places.h"
 
 namespace smelt {
 
@@ -56,7 +57,7 @@ int ProgramBuilder::add_buffer(std::string name, Role role, DType dtype, Dim ele
 
 namespace {
 
-/// What buffers begin at multiples of, and the widest access.
+/// The alignment of buffers, and the width of the widest access, in bytes.
 constexpr int64_t kBufferAlignment = 256, kWidestAccess = 16;
 
 }  // namespace
@@ -69,7 +70,7 @@ int64_t ProgramBuilder::alignment(const BufferRef& argument) const {
 }
 
 int ProgramBuilder::add_kernel(Kernel kernel, const std::vector<BufferRef>& arguments) {
-  if (target_.is_cuda())
+  if (target_.can.launches)
     for (size_t i = 0; i < kernel.params.size(); ++i) kernel.params[i].alignment = alignment(arguments[i]);
   for (size_t i = 0; i < program_.kernels.size(); ++i)
     if (program_.kernels[i].same_code(kernel)) return static_cast<int>(i);
@@ -77,7 +78,7 @@ int ProgramBuilder::add_kernel(Kernel kernel, const std::vector<BufferRef>& argu
   return static_cast<int>(program_.kernels.size()) - 1;
 }
 
-Step& ProgramBuilder::add_step(decltype(Step::what) what, std::vector<int> reads, std::vector<int> writes) {
+Step& ProgramBuilder::add_step(AnyStep what, std::vector<int> reads, std::vector<int> writes) {
   Step step;
   step.what = std::move(what);
   step.reads = std::move(reads);
@@ -93,6 +94,15 @@ Step& ProgramBuilder::add_step(decltype(Step::what) what, std::vector<int> reads
   return entry().steps.back();
 }
 
+Step& ProgramBuilder::add_step(AnyStep what) {
+  Step& step = add_step(std::move(what), {}, {});
+  for (const StepPlace& place : places(step)) {
+    if (place.reads()) step.reads.push_back(place.ref->buffer);
+    if (place.writes()) step.writes.push_back(place.ref->buffer);
+  }
+  return step;
+}
+
 void ProgramBuilder::begin_choice() {
   choice_.emplace();
   choice_begin_ = entry().steps.size();
@@ -104,7 +114,8 @@ void ProgramBuilder::take_last_where(SizeRule rule) { choice_->last_where = std:
 
 namespace {
 
-/// Whether some step writes what another one, or itself, reads from before.
+/// Returns whether some step from `begin` on writes a buffer that a variant reads before the variant itself
+/// has written it.
 bool overwrites(const std::vector<Step>& steps, size_t begin) {
   std::set<int> written;
   for (size_t i = begin; i < steps.size(); ++i)
@@ -149,7 +160,7 @@ std::optional<IndexBounds> ProgramBuilder::indices(const Value& value) const {
 
 void ProgramBuilder::copy(const Layout& from, const Layout& to, const Shape& shape, const Value& value) {
   const DType dtype = value.dtype();
-  if (target_.is_cuda() && !(is_dense(shape, from.strides) && is_dense(shape, to.strides)))
+  if (!target_.can.strided_copies && !(is_dense(shape, from.strides) && is_dense(shape, to.strides)))
     return copy_by_kernel(*this, from, to, shape, value);
   CopyStep step{.from = {from.buffer, from.offset},
                 .to = {to.buffer, to.offset},
@@ -157,11 +168,11 @@ void ProgramBuilder::copy(const Layout& from, const Layout& to, const Shape& sha
                 .from_strides = from.strides,
                 .to_strides = to.strides,
                 .dtype = dtype};
-  add_step(std::move(step), {from.buffer}, {to.buffer});
+  add_step(std::move(step));
 }
 
 void ProgramBuilder::fill(int buffer, Dim offset, Dim elements, double value) {
-  add_step(FillStep{{buffer, std::move(offset)}, std::move(elements), value}, {}, {buffer});
+  add_step(FillStep{{buffer, std::move(offset)}, std::move(elements), value});
 }
 
 }  // namespace smelt

@@ -1,17 +1,17 @@
-// The Program under construction: buffers, shared kernels and the steps of the entry at hand.
+// The Program under construction: buffers, shared kernels and the steps of the current entry.
 #pragma once
 
 #include <optional>
 #include <string>
 
 #include "ir/analysis/index_ranges.h"
-#include "ir/graph.h"
-#include "ir/program.h"
+#include "ir/graph/graph.h"
+#include "ir/program/program.h"
 #include "ir/target.h"
 
 namespace smelt {
 
-/// Of a kernel's random instructions, by slot: what its step says of them.
+/// The random draws of a kernel's step, by slot.
 struct RandomDraws {
   std::vector<uint32_t> ids;
   std::vector<RandomPart> parts;
@@ -40,8 +40,10 @@ class ProgramBuilder {
   int add_kernel(Kernel kernel, const std::vector<BufferRef>& arguments);
   /// Bytes that an argument's address is a multiple of, at most those of the widest access.
   int64_t alignment(const BufferRef& argument) const;
-  /// Appends a step; what it reads and writes follows from `what` for all but kernels.
-  Step& add_step(decltype(Step::what) what, std::vector<int> reads, std::vector<int> writes);
+  /// Appends a step with the buffers that it reads and writes.
+  Step& add_step(AnyStep what, std::vector<int> reads, std::vector<int> writes);
+  /// Appends a step of any kind but a kernel's; the roles of its operands determine its reads and writes.
+  Step& add_step(AnyStep what);
 
   /// Steps between these are a choice (PlanEntry::choices). Nothing is left to choose where there is one
   /// alternative, or where one overwrites what others read: the first then stays.
@@ -51,9 +53,9 @@ class ProgramBuilder {
   void take_last_where(SizeRule rule);
   void end_choice();
 
-  /// What integers of the entry at hand are; nothing where they may be anything.
+  /// Returns the bounds of integers of the current entry; nothing where they may have any value.
   std::optional<IndexBounds> indices(const Value& value) const;
-  /// Copies `value`, or a part of it, which lies at `from`.
+  /// Copies `value`, or a part of it, from the layout `from`.
   void copy(const Layout& from, const Layout& to, const Shape& shape, const Value& value);
   void fill(int buffer, Dim offset, Dim elements, double value);
 
@@ -70,7 +72,7 @@ class ProgramBuilder {
   bool recomputed_ = false;
 };
 
-/// What a node becomes.
+/// Lowerings of the node kinds.
 void lower_fusion(ProgramBuilder& builder, const Node& fusion);
 void lower_matmul(ProgramBuilder& builder, const Node& matmul);
 void lower_attention(ProgramBuilder& builder, const Node& attention);
@@ -85,7 +87,7 @@ void lower_sample(ProgramBuilder& builder, const Node& sample);
 void lower_collective(ProgramBuilder& builder, const Node& collective);
 /// The layout of a dense copy made here.
 Layout dense_copy(ProgramBuilder& builder, const Value& value, const std::string& source);
-/// Whether `count` dims from `axis` on can be walked as one, with the stride of the last.
+/// Returns whether `count` dims from `axis` on can be traversed like one, with the stride of the last.
 bool lies_evenly(const Shape& shape, const std::vector<Dim>& strides, int64_t axis, int64_t count);
 /// A copy between two strided places as a kernel.
 void copy_by_kernel(ProgramBuilder& builder, const Layout& from, const Layout& to, const Shape& shape,

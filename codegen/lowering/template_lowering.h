@@ -10,19 +10,21 @@
 
 namespace smelt {
 
-/// What the body is handed and what it returns are the template's.
+/// The lowering of an attention to a template. The template gives the block arguments of the body and takes
+/// its results.
 class TemplateLowering : public AttentionLowering {
  public:
   using AttentionLowering::AttentionLowering;
 
-  /// Lowers the body, of whose outputs `outputs` are wanted; `handed` says which of its values the template
-  /// gives, by their slots.
+  /// Lowers the body for `outputs`; `handed` are the values that the template gives as block arguments, by
+  /// slot.
   void add_body(llvm::ArrayRef<const Value*> outputs, llvm::ArrayRef<const Value*> handed);
 
-  /// Whether templates for sm_90a take it; all but what gradients share is there.
+  /// Returns whether templates for sm_90a take it. Requires: the lowering is complete except for the buffers
+  /// that gradients share.
   bool takes_wgmma();
-  /// The template for few queries (few_queries.h) of up to so many, 0: of any number. `alone`: no blocks
-  /// share a row's keys.
+  /// Takes the decode-attention template (few_queries.h) for at most `queries` queries, 0: for any number.
+  /// `alone`: no blocks share a row's keys.
   void take_few(int64_t queries, bool alone);
   /// Blocks of the template for few queries, where none share a row's keys.
   Dim few_blocks() const;
@@ -30,7 +32,7 @@ class TemplateLowering : public AttentionLowering {
   std::vector<AttentionTileRows> tile_rows() const;
   void take_rows(AttentionTileRows rows) { form_.least_rows = rows.least, form_.most_rows = rows.most; }
   void allow_wgmma() { form_.has_wgmma = true; }
-  /// Of gradients, in buffers with these numbers.
+  /// Allows wgmma for gradients, in buffers with these numbers.
   void allow_wgmma(int query_sums, int counters);
 
  private:
@@ -40,9 +42,10 @@ class TemplateLowering : public AttentionLowering {
   void take_params(const FusionKernel& fusion, std::vector<int>& numbers);
 };
 
-/// Appends the steps of kernels that do one piece of work together, all there but for what decides on their
-/// templates. All that the target may have are alternatives; asked for one kind of template, the kernels have
-/// that, or that of every architecture where it does not take them.
+/// Appends the steps of kernels that together compute one node. Requires: the kernels are complete except for
+/// the choice of templates. All templates that the target may have become variants. If the target asks for
+/// one kind of template, the kernels use it, or the template of every architecture where it does not take
+/// them.
 void finish_attention(ProgramBuilder& builder, const Node& node,
                       llvm::MutableArrayRef<TemplateLowering> kernels);
 

@@ -1,5 +1,6 @@
 #include "codegen/scheduling/schedule.h"
 
+#include "codegen/code_generator.h"
 #include "codegen/kernel_passes/legalize.h"
 #include "codegen/scheduling/schedule_targets.h"
 #include "llvm/ADT/STLExtras.h"
@@ -60,7 +61,7 @@ bool can_be_flat(const Kernel& kernel) {
 }
 
 int64_t partial_splits(const Target& target) {
-  return target.is_cuda() ? kSplitsPerMultiprocessor * target.device.multiprocessors : kCpuSplits;
+  return target.can.launches ? kSplitsPerMultiprocessor * target.device.multiprocessors : kCpuSplits;
 }
 
 int64_t partial_sum_rows(const Kernel& kernel, const Symbols& symbols) {
@@ -70,14 +71,14 @@ int64_t partial_sum_rows(const Kernel& kernel, const Symbols& symbols) {
   return symbols.upper(rows) > kShortSumTerms * kCpuSplits ? kShortSumTerms : 0;
 }
 
+void choose_schedule(Kernel& kernel, const Symbols& symbols, const Target& target) {
+  if (!kernel.has_template()) kernel.schedule.splits = has_partials(kernel) ? partial_splits(target) : 0;
+  code_generator(target).schedule(kernel, symbols, target);
+}
+
 void schedule(Kernel& kernel, const Symbols& symbols, const Target& target) {
-  if (kernel.attention && target.is_cuda()) return schedule_attention(kernel, symbols, target);
-  if (kernel.gemm) return schedule_gemm(kernel, symbols, target);
-  kernel.schedule.splits = has_partials(kernel) ? partial_splits(target) : 0;
-  if (target.is_cuda())
-    schedule_for_gpu(kernel, symbols, target.device), legalize_for_gpu(kernel);
-  else
-    schedule_for_cpu(kernel, symbols);
+  choose_schedule(kernel, symbols, target);
+  if (target.can.launches && !kernel.has_template()) legalize_for_gpu(kernel);
 }
 
 }  // namespace smelt

@@ -2,10 +2,10 @@
 // GPU also which threads share a row and what each has in registers.
 #pragma once
 
-#include "ir/kernel.h"
-#include "ir/program.h"
+#include "ir/kernel/kernel.h"
+#include "ir/program/program.h"
 #include "ir/target.h"
-#include "runtime/dim.h"
+#include "runtime/base/dim.h"
 
 namespace smelt {
 
@@ -16,8 +16,9 @@ int64_t partial_splits(const Target& target);
 /// Returns Schedule::sum_rows of a CPU's kernel with partial sums.
 int64_t partial_sum_rows(const Kernel& kernel, const Symbols& symbols);
 
-/// Fills kernel.schedule from its axes and instructions, and spells out in the kernel what follows from it;
-/// bounds come from `symbols`.
+/// Fills kernel.schedule from its axes and instructions; bounds come from `symbols`.
+void choose_schedule(Kernel& kernel, const Symbols& symbols, const Target& target);
+/// The same, followed by the passes that a GPU's schedule requires (codegen/kernel_passes/legalize.h).
 void schedule(Kernel& kernel, const Symbols& symbols, const Target& target = {});
 
 /// Gives a kernel that has a schedule for a GPU another one, and its tail what fits that.

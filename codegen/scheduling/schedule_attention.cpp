@@ -9,6 +9,7 @@
 #include "codegen/cuda/attention/wgmma_kernel.h"
 #include "codegen/kernel_passes/fast_forms.h"
 #include "codegen/kernel_passes/index_bounds.h"
+#include "codegen/kernel_passes/ordered_comparisons.h"
 #include "codegen/scheduling/schedule_targets.h"
 
 namespace smelt {
@@ -44,7 +45,7 @@ void take_few(Kernel& kernel) {
   set_threads(kernel, 32 * kFewWarps);
 }
 
-/// Of gradients both kernels keep the same sizes, whichever is made lighter.
+/// Adds tiles for wgmma. Both kernels of gradients keep the same sizes, whichever gets lighter tiles.
 void add_wgmma_tiles(Kernel& kernel) {
   AttentionKernel& attention = *kernel.attention;
   const std::optional<WgmmaTiles> tiles = wgmma_tiles(kernel);
@@ -79,6 +80,7 @@ void schedule_attention(Kernel& kernel, const Symbols& symbols, const Target& ta
   attention.multiprocessors = target.device.multiprocessors;
   kernel.schedule.index32 = has_32_bit_accesses(kernel, symbols);
   take_lighter_tiles(kernel);
+  order_comparisons(kernel);
   choose_fast_forms(kernel);
 }
 

@@ -93,8 +93,8 @@ class Candidates {
         }
   }
 
-  /// Where the groups of a tile's threads put what they have found of their columns: the states of its
-  /// reductions, counted with two scalars at least.
+  /// Returns whether shared memory holds the states of the reductions of all thread groups of a tile, with at
+  /// least two scalars per state.
   bool fits_shared(const Schedule& s) const {
     int64_t scalars = 0;
     for (int id : shape_.all_of(Instruction::Kind::reduce))

@@ -9,7 +9,7 @@
 namespace smelt {
 namespace {
 
-/// Elements of work a chunk should hold, so that launching it costs nothing beside it.
+/// The least elements of work per chunk, so that the launch of a chunk costs little in comparison.
 constexpr int64_t kChunkElements = 16384;
 constexpr int64_t kTile = 512;
 /// Every tile of max_sumexp waits once for its maximum.

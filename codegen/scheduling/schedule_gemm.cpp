@@ -8,13 +8,14 @@
 #include "codegen/cuda/gemm/print_gemm_body.h"
 #include "codegen/kernel_passes/fast_forms.h"
 #include "codegen/kernel_passes/index_bounds.h"
+#include "codegen/kernel_passes/ordered_comparisons.h"
 #include "codegen/kernel_passes/unrounded_stores.h"
 #include "codegen/scheduling/schedule_gpu.h"
 
 namespace smelt {
 namespace {
 
-/// Of a block for few rows, beside what the kernel before exchanges there.
+/// The shared memory of a block of a small-M GEMM, without the exchanges of the prologue.
 constexpr int64_t kSharedBytes = 112 << 10;
 /// Elements of a row of the kernel before in one lane.
 constexpr int64_t kLaneElements = 32;
@@ -47,7 +48,7 @@ void schedule_before(Kernel& kernel, const Symbols& symbols, const Target& targe
   }
 }
 
-/// As many pieces on their way as there is room for beside A.
+/// Schedules a small-M GEMM, with as many pieces in flight as shared memory has space for next to A.
 void schedule_few_rows(Kernel& kernel, const Symbols& symbols, const Target& target) {
   GemmKernel& gemm = *kernel.gemm;
   Schedule& s = kernel.schedule;
@@ -79,6 +80,7 @@ void schedule_gemm(Kernel& kernel, const Symbols& symbols, const Target& target)
   const bool few = kernel.gemm->few.has_value();
   few ? schedule_few_rows(kernel, symbols, target) : schedule_large(kernel, symbols, target);
   store_unrounded(kernel);
+  order_comparisons(kernel);
   choose_fast_forms(kernel);
   if (few) return;
   for (const int id : early_gemm_loads(kernel))

@@ -5,7 +5,7 @@
 #include "codegen/kernel_passes/keep_columns.h"
 #include "codegen/scheduling/schedule_gpu.h"
 #include "llvm/ADT/STLExtras.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace smelt {
 namespace {
@@ -14,8 +14,8 @@ using Kind = Instruction::Kind;
 
 /// Bytes of one access, the widest that there is; numbers that one call of Philox makes.
 constexpr int64_t kAccessBytes = 16, kRandomNumbers = 8;
-/// Registers of a thread for loads that are in flight, as f32; more of them in flat kernels, which keep
-/// nothing, and fewer beside a reduction.
+/// Registers of a thread for loads in flight, as f32; more in flat kernels, which keep nothing, and fewer
+/// with a reduction.
 constexpr int64_t kInFlight = 32, kFlatInFlight = 64;
 
 /// Terms in a thread's share of a sum, at the symbols' bounds, from which on it is a sum of short ones.
@@ -82,8 +82,9 @@ int64_t GpuKernel::accumulators(Accumulation how) const {
                         [&](int id) { return shape.accumulation(id) == how; });
 }
 
-/// As many elements as 16 bytes of the narrowest memory hold, at most 8, of f32 where more of that moves;
-/// eight where Philox makes eight.
+/// Returns the vector width: the elements that 16 bytes of the narrowest type hold, 2 to 8, and at most 4
+/// where most accesses are of 4 bytes or more; 8 where Philox draws eight numbers. Halved while the loads of
+/// a vector need too many registers.
 int64_t GpuKernel::vector_width() const {
   if (shape.inner < 0 || accesses.need_order()) return 1;
   const bool random = accesses.draw_random();

@@ -1,5 +1,5 @@
-// Schedules for a GPU: accesses of 16 bytes, enough of them in flight, rows in registers where these suffice.
-// What all kernels of a GPU are asked before they get one; rows and tiles have a file each.
+// Schedules for a GPU: accesses of 16 bytes, enough of them in flight, and rows in registers where these
+// suffice. This file has the decisions for all kernels; rows and tiles have a file each.
 #pragma once
 
 #include <algorithm>
@@ -11,11 +11,12 @@
 
 namespace smelt {
 
-// What of the device decides stands in DeviceModel. The constants here and in the files for rows and tiles
-// are measured on an H200, in the unit that is said, and depend on the instructions of a thread more than on
-// the chip.
+// Properties of the device come from DeviceModel. The constants here and in the files for rows and tiles were
+// measured on an H200, in the unit that is given, and depend more on the instructions of a thread than on the
+// chip.
 
-/// Threads of a block: of rows, of walks and of tiles, and of flat ranges; that share a row, at most.
+/// Threads per block: of row kernels, of grid-stride loops, of flat ranges, and of tiles. kLargestTeam: the
+/// most threads that share a row.
 constexpr int kRowThreads = 128, kWalkThreads = 512, kFlatThreads = 256, kTileThreads = 512;
 constexpr int64_t kLargestTeam = 512;
 /// Registers of a thread for what it keeps of a row.
@@ -31,7 +32,7 @@ inline int64_t quotient_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// A kernel that is about to get a schedule.
 struct GpuKernel {
-  /// Its schedule is a fresh one, but for what stays: splits and cached values.
+  /// Resets the kernel's schedule, except for splits and cached values.
   GpuKernel(Kernel& kernel, const Symbols& symbols, const DeviceModel& device);
   GpuKernel(const GpuKernel&) = delete;  // its parts refer to one another
 
@@ -44,7 +45,7 @@ struct GpuKernel {
   int64_t columns = 1;  // of a row, at the symbols' bounds
 
   int64_t warp() const { return device.warp_threads; }
-  /// Of the parallel axes, at the symbols' bounds.
+  /// Returns the product of the extents of the parallel axes, at the symbols' bounds.
   int64_t rows_at_bound() const;
   int64_t accumulators(Accumulation how) const;
   /// Vectors of a row.
@@ -54,8 +55,8 @@ struct GpuKernel {
   int64_t in_flight() const;
 };
 
-/// Complete a schedule that says whether the kernel is flat and how wide its vectors are. The first: false
-/// where the values that the kernel keeps of its rows do not fit registers.
+/// Complete a schedule that already specifies whether the kernel is flat and its vector width. The first
+/// returns false where the values that the kernel keeps of its rows do not fit registers.
 bool schedule_rows(GpuKernel& kernel);
 void schedule_tiles(GpuKernel& kernel);
 

@@ -13,20 +13,20 @@ using Kind = Instruction::Kind;
 constexpr int64_t kRowElements = 32;
 /// Registers of a thread for what it keeps of them where one or two warps have a row.
 constexpr int64_t kWarpPayload = 160;
-/// Of a kernel that walks, so many blocks share a multiprocessor; values kept from row to row may take so
-/// many eighths of a thread's registers, in large blocks and in smaller ones.
+/// In a kernel with a grid-stride loop, the number of blocks that share a multiprocessor, and the eighths of
+/// a thread's registers that values kept from row to row may take, in large blocks and in smaller ones.
 constexpr int64_t kWalkBlocks = 2, kLargeBlockEighths = 3, kSmallBlockEighths = 6;
 /// Elements that a lane keeps, at least, before fewer lanes share a row.
 constexpr int64_t kFewElements = 16;
 /// Registers of a thread for loads that are in flight of rows that stay in registers, as they come from
 /// memory.
 constexpr int64_t kRowsInFlight = 64;
-/// Rows a multiprocessor that few warps each walk, where no registers hold them; of fewer each has a large
-/// block.
+/// The least rows per multiprocessor for loops by few warps each, where no registers hold a row; of fewer
+/// rows, each has a large block.
 constexpr int64_t kManyRows = 8;
-/// Rows of a team that walks, from which on the next ones are prefetched.
+/// The least rows of a team's loop from which on the next rows are prefetched.
 constexpr int64_t kLongWalk = 8;
-/// Bytes after which memory's channels come again, as far as is seen from a walk's time.
+/// The period of the memory channels in bytes, as inferred from the time of loops over rows.
 constexpr int64_t kChannelPeriod = 64 << 10;
 
 class RowScheduler {
@@ -50,7 +50,7 @@ class RowScheduler {
     const bool apart = gpu_.rows_at_bound() >= many_rows() && gpu_.accumulators(Accumulation::column) == 0;
     s_.team = static_cast<int>(fits ? team : apart ? long_row_team() : kWalkThreads);
     s_.vectors = fits ? static_cast<int>(quotient_up(vectors, team)) : 0;
-    // A walk waits for every row: its teams are few, and all loads of one should be in flight.
+    // A grid-stride loop waits for every row: its teams are few, so all loads of a row should be in flight.
     const int64_t flying = s_.splits > 0 && s_.vectors <= 4 ? 4 : kept_in_flight();
     s_.unroll = static_cast<int>(fits ? std::min<int64_t>(flying, s_.vectors) : gpu_.in_flight());
     set_block(!fits && gpu_.accumulators(Accumulation::column) > 0);
@@ -76,7 +76,8 @@ class RowScheduler {
     return int64_t{gpu_.device.multiprocessors} * gpu_.device.multiprocessor_threads / 2;
   }
   int64_t many_rows() const { return kManyRows * gpu_.device.multiprocessors; }
-  /// Registers of a thread for values that a walk by blocks of so many threads keeps.
+  /// Returns the registers of a thread for values that a grid-stride loop by blocks of `threads` threads
+  /// keeps.
   int64_t walk_payload(int64_t threads, int64_t eighths) const {
     return gpu_.device.multiprocessor_registers / (kWalkBlocks * threads) * eighths / 8;
   }
@@ -85,7 +86,7 @@ class RowScheduler {
 
   // ---- the threads of a row
 
-  /// What one vector of each load takes, in the block that loads most.
+  /// Returns the registers that one vector of each load takes, in the block that loads most.
   int64_t loaded_registers() const { return s_.vector_width * gpu_.accesses.loaded_bytes() / 4; }
 
   /// Vectors of each load of a row that stays in registers.
@@ -127,8 +128,8 @@ class RowScheduler {
     return 0;
   }
 
-  /// Rows that are never more than the multiprocessors have a block each, and wait for one another's loads:
-  /// as many threads share one as have a vector of it.
+  /// Returns the team for few rows, at most one block per multiprocessor, whose time is that of their loads:
+  /// as many threads share a row as it has vectors.
   int64_t team_of_few_rows() const {
     if (gpu_.rows_at_bound() > gpu_.device.multiprocessors || s_.splits > 0) return 0;
     const int64_t team = std::min<int64_t>(kFlatThreads, pow2_ceil(gpu_.vectors()));
@@ -151,13 +152,13 @@ class RowScheduler {
     });
   }
 
-  /// Of many rows that no registers hold. Those that are resident together share the L2: with fewer of them,
-  /// a row is still there when it is read again, which twice as many threads as these would lose at their
-  /// barriers.
+  /// Returns the team of a row, for many rows that do not fit registers. Rows that are resident concurrently
+  /// share the L2. With fewer of them, a row is still cached when it is read again; with smaller teams it is
+  /// not. Still larger teams would lose the gain at their barriers.
   int64_t long_row_team() const { return sweeps() > 1 ? kLargestTeam : kRowThreads; }
 
-  /// More lanes for a row that is walked, while they share its vectors evenly, until the registers suffice
-  /// for enough threads.
+  /// Returns a larger team for rows in a grid-stride loop: doubles it, while its lanes share the vectors of a
+  /// row evenly, until the registers suffice for enough threads.
   int64_t walking_team(int64_t team) const {
     const int64_t vectors = gpu_.vectors();
     const auto kept = [&] { return quotient_up(vectors, team) * s_.vector_width * kept_values(); };
@@ -194,8 +195,8 @@ class RowScheduler {
     s_.interleaved = shares_begin_alike();
   }
 
-  /// Every element of such a sum belongs to one thread: of a team that is the block, or of a block that is
-  /// one thread.
+  /// Assigns every element of a sum in memory to one thread: of a team that is the block, or of a block that
+  /// is one thread.
   void rows_with_sums_in_memory() {
     bool owned = true;
     for (int id : gpu_.shape.all_of(Kind::accumulate)) {
@@ -240,8 +241,8 @@ class RowScheduler {
     return rows_of_share() < kLongWalk * teams && rows_of_share() % teams != 0;
   }
 
-  /// Shares of neighbouring rows whose places differ in high bits alone: all blocks would read from the same
-  /// channels of the memory at a time.
+  /// Returns whether the shares of neighbouring rows begin at addresses that differ in high bits alone: all
+  /// blocks would then read from the same memory channels concurrently.
   bool shares_begin_alike() const {
     const int64_t share = rows_of_share() * gpu_.columns * gpu_.accesses.narrowest();
     return share > 0 && share % kChannelPeriod == 0;

@@ -80,8 +80,8 @@ class TileScheduler {
     s_.threads = static_cast<int>(s_.team * teams);
   }
 
-  /// Two sectors of each row at a time, or less where most multiprocessors would have nothing to do: vectors
-  /// of four, then fewer lanes.
+  /// Narrows tiles to two sectors of each row, or less where most multiprocessors would be idle: vectors of
+  /// four, then fewer lanes.
   void narrow_tiles(int64_t rows) {
     const auto tiles = [&] { return quotient_up(gpu_.columns, int64_t{s_.team} * s_.vector_width) * rows; };
     if (s_.vector_width > 4 && tiles() < few_tiles() && !gpu_.accesses.draw_random()) s_.vector_width = 4;

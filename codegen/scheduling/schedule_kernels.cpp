@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "codegen/kernel_passes/collapse_axes.h"
 #include "codegen/scheduling/schedule.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -22,13 +21,13 @@ int number_of(Kernel kernel, std::vector<Kernel>& kernels) {
 }  // namespace
 
 void schedule_kernels(Program& program, const Target& target) {
+  for (Kernel& kernel : program.kernels) choose_schedule(kernel, program.symbols, target);
+}
+
+void merge_kernels(Program& program) {
   std::vector<Kernel> scheduled;
   std::vector<int> numbers;
-  for (Kernel& kernel : program.kernels) {
-    if (target.is_cuda() && !kernel.has_template()) collapse_axes(kernel);
-    schedule(kernel, program.symbols, target);
-    numbers.push_back(number_of(std::move(kernel), scheduled));
-  }
+  for (Kernel& kernel : program.kernels) numbers.push_back(number_of(std::move(kernel), scheduled));
   program.kernels = std::move(scheduled);
   for (PlanEntry& entry : program.entries)
     for (Step& step : entry.steps)

@@ -1,4 +1,4 @@
-// What `schedule` calls for each kind of target, and what these share.
+// Functions that `schedule` calls for each kind of target, and queries that these share.
 #pragma once
 
 #include "codegen/scheduling/schedule.h"

@@ -1,7 +1,9 @@
 #include "compiler/c_api/smelt_compile.h"
 
-#include "compiler/cli/compile_arguments.h"
-#include "compiler/cli/model.h"
+#include <map>
+
+#include "compiler/cli/shared/model.h"
+#include "compiler/driver/option_table.h"
 #include "runtime/c_api/c_api_detail.h"
 #include "runtime/plan/plan_file.h"
 
@@ -14,20 +16,31 @@ struct smelt_compiled {
 
 namespace {
 
-std::vector<std::string> words_of(const char* const* options, size_t count) {
-  if (count > 0) required(options, "the list of options");
-  std::vector<std::string> words;
-  for (size_t i = 0; i < count; ++i) words.push_back(std::string("--") + required(options[i], "an option"));
-  return words;
+/// Options from "NAME=VALUE" or "NAME". Values of lists that are given several times are joined.
+CompileOptions options_of(const char* const* words, size_t count) {
+  if (count > 0) required(words, "the list of options");
+  CompileOptions options = default_options();
+  std::map<const CompileOption*, std::string> lists;
+  for (size_t i = 0; i < count; ++i) {
+    const std::string_view word = required(words[i], "an option");
+    const size_t equals = word.find('=');
+    const std::string_view name = word.substr(0, equals);
+    std::string value(equals == std::string_view::npos ? "true" : word.substr(equals + 1));
+    const CompileOption* option = find_option(name);
+    if (option && is_list(option->kind)) {
+      std::string& list = lists[option];
+      value = list += (list.empty() ? "" : ",") + value;
+    }
+    set_option(options, name, value, OptionSpelling::c);
+  }
+  return options;
 }
 
-std::string compiled_plan(const char* path, std::vector<std::string> words) {
-  const cli::CompileArguments arguments = cli::compile_arguments(std::move(words));
-  CompileOptions options = arguments.flags.options();
-  options.entries = arguments.entries;
+std::string compiled_plan(const char* path, const cli::CompileFlags& flags) {
+  const CompileOptions options = flags.options();
   cli::Model model = cli::open_model(path, {});
   if (!model.description) fail("'{}' is a plan already: give it to smelt_plan_load", path);
-  cli::compile_model(model, options, arguments.flags);
+  cli::compile_model(model, options, flags);
   return serialize_plan(*model.plan);
 }
 
@@ -40,7 +53,9 @@ smelt_status smelt_compile(const char* path, const char* const* options, size_t 
   return guarded([&] {
     required(path, "path"), required(compiled, "compiled");
     auto made = std::make_unique<smelt_compiled>();
-    made->plan = compiled_plan(path, words_of(options, option_count));
+    made->plan = with_spelling(OptionSpelling::c, [&] {
+      return compiled_plan(path, cli::silent_flags(options_of(options, option_count)));
+    });
     *compiled = made.release();
   });
 }

@@ -17,8 +17,8 @@ extern "C" {
 typedef struct smelt_compiled smelt_compiled;
 
 /* `path`: a model's directory, a spec (.json) or a graph in text form (.ir). Each option is "NAME=VALUE", or
- * "NAME" of one that takes no value, as `smelt compile --help` lists them, without the dashes in front:
- * "mode=infer", "target=native", "max=B=32,T=1024", "no-plan-cache". A plan that was made before is taken
+ * "NAME" of one that takes no value, as docs/compile_options.md lists them: "mode=infer", "target=native",
+ * "max=B=32,T=1024", "no-plan-cache". A plan that was made before is taken
  * from the cache directory. */
 smelt_status smelt_compile(const char* path, const char* const* options, size_t option_count,
                            smelt_compiled** compiled);

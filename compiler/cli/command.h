@@ -22,6 +22,7 @@ void add_verify(CLI::App& app);
 void add_bench(CLI::App& app);
 void add_doctor(CLI::App& app);
 void add_launch(CLI::App& app);
+void add_options(CLI::App& app);
 
 /// Ends the program with a status without a message: a comparison that failed has printed its table.
 [[noreturn]] inline void exit_with(int status) { throw CLI::RuntimeError(status); }

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace smelt::python {
 namespace {
@@ -55,7 +55,7 @@ std::vector<int64_t> shape_of(const Array& array) {
   return shape;
 }
 
-/// What holds of inputs and outputs; `place` is for messages.
+/// Checks the conditions for both inputs and outputs; `place` is for messages.
 template <typename Array>
 DType checked_type(const Array& array, const std::string& place, ArrayDevices devices) {
   const auto type = type_of(array.dtype());

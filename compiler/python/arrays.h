@@ -1,4 +1,4 @@
-// Arrays of other libraries, by DLPack or Python's buffer protocol: they are read and written where they lie.
+// Arrays of other libraries, by DLPack or Python's buffer protocol; they are read and written in place.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/tensor.h"
+#include "runtime/base/tensor.h"
 
 namespace smelt::python {
 
@@ -16,7 +16,7 @@ namespace nb = nanobind;
 
 /// The type as DLPack has it.
 nb::dlpack::dtype dlpack_type(DType type);
-/// Nothing where no plan has values of this type.
+/// Returns the type; nothing where no plan has values of this type.
 std::optional<DType> type_of(nb::dlpack::dtype type);
 
 /// Arrays whose memory a session reads, by the names of inputs. Destroyed with the GIL held.
@@ -24,11 +24,11 @@ struct InputArrays {
   std::vector<nb::ndarray<nb::ro>> owners;
   std::vector<InputTensor> tensors;
 };
-/// What arrays may lie on, beside the host.
+/// The devices that arrays may be on.
 enum class ArrayDevices : uint8_t { host, host_and_gpu };
 
-/// Throws Error naming the input that is no array, lies elsewhere than it may, is not dense or has a type
-/// that no plan has.
+/// Throws Error naming the input that is no array, is on another device, is not dense or has a type that no
+/// plan has.
 InputArrays input_arrays(const nb::dict& arrays, ArrayDevices devices = ArrayDevices::host);
 
 /// An array that outputs may be written to.
@@ -41,11 +41,11 @@ struct OutputArray {
 
   int64_t bytes() const { return count_elements(shape) * size_of(dtype); }
 };
-/// The same for memory that is to be written to; a read-only array is an Error, too.
+/// The same for memory that is written to; a read-only array is an Error, too.
 OutputArray output_array(const std::string& name, nb::handle array, ArrayDevices devices);
 
-/// Throws Error where the memory of an output is also that of an input or of another output: what is written
-/// first would be lost.
+/// Throws Error where the memory of an output is also that of an input or of another output, because data
+/// would be overwritten.
 void require_apart(const std::vector<InputTensor>& inputs, const std::vector<OutputArray>& outputs);
 
 }  // namespace smelt::python

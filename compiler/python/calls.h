@@ -1,4 +1,4 @@
-// Work outside of the interpreter, and failures as Python sees them.
+// Work outside of the interpreter, and failures as Python exceptions.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -6,14 +6,14 @@
 #include <exception>
 #include <new>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace smelt::python {
 
 /// Makes smelt::Error an exception of the class smelt.Error, with its status.
 void translate_errors();
 
-/// Runs `body` without the GIL: other threads of Python go on meanwhile. What it throws is an Error, or an
+/// Runs `body` without the GIL, so other threads of Python run concurrently. Exceptions are an Error, or an
 /// exception of Python's.
 template <typename Body>
 auto released(Body body) {

@@ -7,8 +7,8 @@
 
 #include "compiler/python/arrays.h"
 #include "compiler/python/calls.h"
+#include "runtime/base/error.h"
 #include "runtime/cuda/executor.h"
-#include "runtime/error.h"
 
 namespace smelt::python {
 namespace {
@@ -19,8 +19,8 @@ cuda::Device& device_of(Session& session) {
   return cuda::Device::open(executor->device().info().ordinal);
 }
 
-/// DLPack's numbers of streams: 1 and nothing are the default stream, 2 is the thread's, -1 asks for no
-/// order.
+/// Returns the stream of DLPack's number: 1 and nothing are the default stream, 2 is the thread's, -1
+/// requests no synchronization.
 std::optional<cuda::Stream> consumer_stream(nb::handle stream) {
   constexpr int64_t kNoOrder = -1, kDefault = 1;
   const int64_t number = stream.is_none() ? kDefault : nb::cast<int64_t>(stream);

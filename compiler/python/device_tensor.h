@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "runtime/cuda/memory.h"
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 
 namespace smelt::python {
 
@@ -25,7 +25,7 @@ class DeviceTensor {
   int64_t bytes() const { return count_elements(shape_) * size_of(dtype_); }
   void* data() const { return reinterpret_cast<void*>(block_.get()); }
   int device() const { return device_->info().ordinal; }
-  /// What the stream is given from now on finds the values.
+  /// Makes later work on the stream wait for the values.
   void make_wait(cuda::Stream stream) const;
   HostTensor copy_to_host() const;
 

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "compiler/python/arrays.h"
-#include "runtime/generation/generator.h"
+#include "runtime/engine/generation/generator.h"
 
 namespace smelt::python {
 namespace {
@@ -55,8 +55,8 @@ std::vector<Tokens> tokens_of(nb::handle given, const std::string& what) {
   return tokens_of_array(input_arrays(arrays).tensors[0], what);
 }
 
-/// Calls a function of Python from code that runs without the GIL. What it raises ends the generation, and is
-/// raised again behind it.
+/// Calls a Python function from code that runs without the GIL. An exception ends the generation, and
+/// rethrow() raises it again.
 class TokenCallback {
  public:
   explicit TokenCallback(nb::object function) : function_(std::move(function)) {}

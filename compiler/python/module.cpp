@@ -1,4 +1,4 @@
-// smelt._native: the compiler and the runtime as the Python package calls them. What users see is in smelt/.
+// smelt._native: the compiler and the runtime for the Python package. The interface for users is in smelt/.
 #include <nanobind/nanobind.h>
 
 #include "compiler/python/calls.h"

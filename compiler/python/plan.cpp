@@ -5,10 +5,10 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include "compiler/cli/dump_files.h"
+#include "compiler/cli/commands/dump_files.h"
 #include "compiler/python/calls.h"
 #include "compiler/python/compile_options.h"
-#include "runtime/interrupt.h"
+#include "runtime/base/interrupt.h"
 #include "runtime/plan/plan_file.h"
 #include "runtime/plan/plan_model.h"
 
@@ -41,18 +41,17 @@ class StepWatch {
 
 std::shared_ptr<const CompiledPlan> compile_path(const std::string& path, const nb::dict& options,
                                                  const nb::object& on_step) {
-  const cli::CompileArguments arguments = compile_arguments(options);
+  const cli::CompileFlags flags = cli::silent_flags(compile_options(options));
   return released([&] {
-    CompileOptions compile_options = arguments.flags.options();
-    compile_options.entries = arguments.entries;
+    CompileOptions compile_options = with_spelling(OptionSpelling::python, [&] { return flags.options(); });
     StepWatch watch(on_step);
     compile_options.passes.on_step = [&](std::string_view step) { watch.begin(step); };
     cli::Model model = cli::open_model(path, {});
     if (!model.description) fail("'{}' is a plan already: give it to smelt.load", path);
-    cli::compile_model(model, compile_options, arguments.flags);
+    with_spelling(OptionSpelling::python, [&] { cli::compile_model(model, compile_options, flags); });
     compile_options.passes.on_step = nullptr;
-    if (!arguments.flags.dump_dir.empty())
-      cli::write_dump_files(*model.compilation, arguments.flags.dump_dir);
+    if (!compile_options.dump_dir.empty())
+      cli::write_dump_files(*model.compilation, compile_options.dump_dir);
     return std::make_shared<const CompiledPlan>(CompiledPlan{.path = model.path,
                                                              .plan = model.plan,
                                                              .about = std::move(model.about),
@@ -140,7 +139,7 @@ nb::class_<CompiledPlan> bind_plan(nb::module_& module) {
       });
   module.def("compile", compile_path, nb::arg("path"), nb::arg("options"), nb::arg("on_step") = nb::none());
   module.def("load", load_path);
-  module.def("compile_option_names", compile_option_names);
+  module.def("compile_options", compile_option_rows);
   return plan;
 }
 

@@ -1,4 +1,4 @@
-// A plan, and what it was compiled from: as Python holds it.
+// A plan as a Python object, with the description that it was compiled from.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -8,8 +8,8 @@
 #include <optional>
 #include <string>
 
-#include "compiler/cli/model.h"
-#include "compiler/compile.h"
+#include "compiler/cli/shared/model.h"
+#include "compiler/driver/compile.h"
 
 namespace smelt::python {
 
@@ -25,7 +25,8 @@ struct CompiledPlan {
 /// The model of the command line that sessions are made from, with these weights.
 cli::Model model_of(const CompiledPlan& compiled, std::optional<cli::Weights> weights);
 
-/// The compiler again, as far as the stage: graphs are not kept beside a plan. Throws Error of a loaded plan.
+/// Runs the compiler again, up to the stage, because graphs are not kept with a plan. Throws Error for a
+/// loaded plan.
 Compilation compile_again(const CompiledPlan& compiled, Stage stage, bool explains);
 
 nanobind::class_<CompiledPlan> bind_plan(nanobind::module_& module);

@@ -18,7 +18,8 @@ namespace nb = nanobind;
 
 using Entries = std::vector<std::string>;
 
-/// With the graph and the decisions of fusion where there is a description; `name` is for people.
+/// Returns the plan with the graph and the decisions of fusion where there is a description; `name` is for
+/// people.
 ReportedPlan reported_plan(const CompiledPlan& compiled, const Entries& entries, const std::string& name) {
   ReportedPlan plan = compiled.description
                           ? reported(compile_again(compiled, Stage::program, true), compiled.options, name)

@@ -6,12 +6,13 @@
 
 #include <map>
 
-#include "compiler/cli/doctor.h"
-#include "compiler/cli/dump_levels.h"
-#include "compiler/cli/text_table.h"
+#include "codegen/code_generator.h"
+#include "compiler/cli/commands/doctor.h"
+#include "compiler/cli/commands/dump_levels.h"
+#include "compiler/cli/shared/text_table.h"
 #include "compiler/python/calls.h"
 #include "compiler/report/memory_peak.h"
-#include "runtime/executor.h"
+#include "runtime/session/executor.h"
 
 namespace smelt::python {
 namespace {
@@ -26,9 +27,9 @@ std::string dump(const CompiledPlan& compiled, const std::string& emit, const st
                  const std::string& filter) {
   const cli::DumpLevel level{emit, format, filter};
   return released([&] {
-    const bool on_gpu = compiled.plan->target.starts_with("sm_");
-    cli::check_level(level, on_gpu);
-    if (emit == "cuda" && !on_gpu)
+    const Target target = target_of_plan(compiled.plan->target);
+    cli::check_level(level, target);
+    if (emit == "cuda" && code_generator(target).level() != emit)
       fail("--emit=cuda shows a GPU's code, but the plan is for {}", compiled.plan->target);
     if (emit == "plan") return cli::plan_text(level, *compiled.plan);
     Compilation compilation = compile_again(compiled, stage_of(emit), false);
@@ -40,7 +41,7 @@ std::string explain_fusion(const CompiledPlan& compiled, const std::string& filt
   return released([&] { return cli::explanation(compile_again(compiled, Stage::program, true), filter); });
 }
 
-/// What is in use at the step of the entry's peak; None where the arena holds nothing.
+/// Returns the memory in use at the step of the entry's peak; None where the arena is empty.
 nb::object peak_of(const Plan& plan, const PlanEntry& entry) {
   const MemoryPeak peak = memory_peak(plan.buffers, entry);
   if (peak.step < 0) return nb::none();

@@ -1,4 +1,4 @@
-// What the compiler made of a description, and what this machine has, for people to read.
+// Reports for people: the compilation of a description, and the hardware of this machine.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -16,7 +16,8 @@
 #include "compiler/python/arrays.h"
 #include "compiler/python/device_tensor.h"
 #include "compiler/python/weight_views.h"
-#include "runtime/session_weights.h"
+#include "runtime/plan/device_kind.h"
+#include "runtime/session/session_weights.h"
 
 namespace smelt::python {
 namespace {
@@ -43,7 +44,7 @@ std::optional<int> gpu_number(std::string_view device) {
 
 /// The number of the GPU; -1: any, or the plan is for CPUs.
 int device_number(const Plan& plan, const std::optional<std::string>& device) {
-  const bool on_gpu = plan.target.starts_with("sm_");
+  const bool on_gpu = device_kind(plan.target).own_memory;
   if (!device) return -1;
   const auto number = gpu_number(*device);
   if (!number && *device != "cpu") fail("device '{}': expected cpu, cuda or cuda:N", *device);
@@ -92,9 +93,10 @@ nb::dict by_name(std::vector<HostTensor> tensors) {
   return dict;
 }
 
-/// Arrays of a plan for GPUs may lie there.
+/// Returns the devices that arrays may be on for this plan.
 ArrayDevices devices_of(const BoundSession& bound) {
-  return bound.compiled->plan->target.starts_with("sm_") ? ArrayDevices::host_and_gpu : ArrayDevices::host;
+  return device_kind(bound.compiled->plan->target).own_memory ? ArrayDevices::host_and_gpu
+                                                              : ArrayDevices::host;
 }
 
 /// Ids of 64 bits, as other libraries have them, are not converted unasked.
@@ -113,7 +115,7 @@ InputArrays inputs_of(const BoundSession& bound, const std::string& entry, const
   return inputs;
 }
 
-/// Where all outputs are the host's.
+/// Runs an entry with all outputs on the host.
 std::vector<HostTensor> run_to_host(Session& session, const std::string& entry, const InputArrays& inputs,
                                     void* stream) {
   std::vector<HostTensor> results;
@@ -189,7 +191,7 @@ void run_into(BoundSession& bound, const std::string& entry, const nb::dict& arr
   });
 }
 
-/// Of every output its type and shape, for inputs like these.
+/// Returns the type and shape of every output, for inputs like these.
 nb::dict output_shapes(BoundSession& bound, const std::string& entry, const nb::dict& arrays) {
   const InputArrays inputs = inputs_of(bound, entry, arrays);
   const auto shapes =
@@ -238,14 +240,15 @@ std::vector<std::string> load_state_dict(BoundSession& bound, const nb::dict& ar
   });
 }
 
-/// States of updates have this in front of their names, beside weights.
+/// The prefix of the names of optimizer states, which distinguishes them from weights.
 constexpr const char* kOptimizerPrefix = "optimizer.";
 
 bool belongs_to_updates(const State& state) {
   return state.role == Role::optimizer || state.role == Role::state;
 }
 
-/// A copy of every state that updates keep beside weights, whole and in the plan's own layout.
+/// Returns a copy of every state that updates keep in addition to weights, whole and in the plan's own
+/// layout.
 nb::dict optimizer_state(BoundSession& bound) {
   return by_name(alone(bound, [](const Session& session) {
     if (session.ranks()) fail("ranks have parts of the optimizer's states: expected a plan for one rank");

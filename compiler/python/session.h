@@ -1,4 +1,4 @@
-// A session as Python holds it: one call at a time, whichever threads call.
+// A session as a Python object: one call at a time, from any thread.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -10,8 +10,8 @@
 
 #include "compiler/python/calls.h"
 #include "compiler/python/plan.h"
-#include "runtime/generation/generator.h"
-#include "runtime/session.h"
+#include "runtime/engine/generation/generator.h"
+#include "runtime/session/session.h"
 
 namespace smelt::python {
 

@@ -7,13 +7,13 @@
 #include <numeric>
 
 #include "compiler/python/arrays.h"
-#include "runtime/error.h"
-#include "runtime/weights/safetensors.h"
+#include "runtime/base/error.h"
+#include "runtime/engine/weights/safetensors.h"
 
 namespace smelt::python {
 namespace {
 
-/// A view of the tensor, which it keeps alive, as `Framework` hands it out.
+/// Returns a view of the tensor, which it keeps alive, as an array of `Framework`.
 template <typename Framework>
 nb::object exported(nb::handle self) {
   auto& tensor = nb::cast<HostTensor&>(self);
@@ -35,7 +35,7 @@ nb::object to_array(nb::handle self, nb::handle dtype, nb::handle copy) {
   return copy.is(Py_True) ? array.attr("copy")() : array;
 }
 
-/// Results are ready before they are handed out: `stream` asks for nothing.
+/// Results are ready before they are returned, so `stream` has no effect.
 nb::object to_dlpack(nb::handle self, nb::handle /*stream*/, nb::handle max_version, nb::handle device,
                      nb::handle copy) {
   return exported<nb::array_api>(self).attr("__dlpack__")(

@@ -3,7 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
-#include "runtime/tensor.h"
+#include "runtime/base/tensor.h"
 
 namespace smelt::python {
 

@@ -7,15 +7,15 @@
 
 #include "compiler/python/arrays.h"
 #include "compiler/python/session.h"
+#include "runtime/base/error.h"
 #include "runtime/cuda/executor.h"
-#include "runtime/error.h"
 #include "runtime/plan/segment_parts.h"
-#include "runtime/session_weights.h"
+#include "runtime/session/session_weights.h"
 
 namespace smelt::python {
 namespace {
 
-/// Where a state lies, by DLPack's kinds and numbers of devices.
+/// The location of a state, by DLPack's kinds and numbers of devices.
 struct StatePlace {
   const State* state;
   std::byte* data;

@@ -1,4 +1,4 @@
-// Where the buffers of an entry lie in the arena, and from which step to which.
+// The location of an entry's buffers in the arena, and the steps that they live from and to.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,11 @@ struct BufferLife {
   std::vector<LiveRange> ranges;
 };
 
-/// Of every buffer in the arena that the entry's steps use, by number. Memory has been planned.
+/// Returns the life of every buffer in the arena that the entry's steps use, by number. Requires: planned
+/// memory.
 std::vector<BufferLife> buffer_lives(const std::vector<Buffer>& buffers, const PlanEntry& entry);
 
-/// Bytes of the arena in use at every step; what two buffers share counts once.
+/// Returns the bytes of the arena in use at every step; memory that two buffers share counts once.
 std::vector<int64_t> used_bytes(const std::vector<BufferLife>& lives, size_t steps);
 
 /// The buffers that the entry's steps or ports use, in order.

@@ -53,7 +53,7 @@ class Compactor {
   Json lines() { return lines_.take(); }
 
  private:
-  /// Lines that stand nowhere else stay together.
+  /// Returns a text in parts; consecutive lines that occur only here stay together.
   Json packed_text(const std::string& text) {
     Json parts = Json::array();
     for (const std::string_view line : lines_of(text)) {

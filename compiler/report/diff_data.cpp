@@ -2,9 +2,9 @@
 
 #include <fmt/ranges.h>
 
-#include "compiler/cli/step_text.h"
+#include "compiler/cli/shared/step_text.h"
+#include "compiler/driver/step_cost.h"
 #include "compiler/report/source_layer.h"
-#include "compiler/step_cost.h"
 
 namespace smelt {
 namespace {

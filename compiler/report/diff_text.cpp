@@ -1,11 +1,11 @@
 // The differences of two plans as text.
 #include <fmt/ranges.h>
 
-#include "compiler/cli/step_text.h"
-#include "compiler/cli/text_table.h"
+#include "compiler/cli/shared/step_text.h"
+#include "compiler/cli/shared/text_table.h"
+#include "compiler/driver/step_cost.h"
+#include "compiler/driver/summary.h"
 #include "compiler/report/plan_diff.h"
-#include "compiler/step_cost.h"
-#include "compiler/summary.h"
 
 namespace smelt {
 namespace {

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 
-#include "compiler/cli/step_text.h"
+#include "compiler/cli/shared/step_text.h"
+#include "compiler/driver/step_cost.h"
 #include "compiler/report/buffer_lives.h"
 #include "compiler/report/graph_data.h"
 #include "compiler/report/memory_peak.h"
 #include "compiler/report/source_layer.h"
-#include "compiler/step_cost.h"
 #include "runtime/plan/choices.h"
 
 namespace smelt {
@@ -21,7 +21,7 @@ Json numbers_of(const std::vector<std::string>& names, TextPool& texts) {
   return numbers;
 }
 
-/// To as many digits as anyone reads.
+/// Rounds to six digits.
 double rounded(double seconds) { return std::stod(fmt::format("{:.6g}", seconds)); }
 
 Json step_data(const ReportedPlan& plan, const Step& step, TextPool& texts) {
@@ -44,7 +44,7 @@ Json step_data(const ReportedPlan& plan, const Step& step, TextPool& texts) {
           {"first_way", is_first_way(step)}};
 }
 
-/// What several lists of steps can do: {"alternatives": [name], "rule"?}.
+/// Returns the choices between variants of steps: {"alternatives": [name], "rule"?}.
 Json choices_data(const PlanEntry& entry) {
   Json choices = Json::array();
   for (const Choice& choice : entry.choices) {

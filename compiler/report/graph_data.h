@@ -6,8 +6,8 @@
 
 namespace smelt {
 
-/// One object a node, in program order; operands are [place of the node, result] and results are [type,
-/// bytes at the bounds]. Texts stand in the pool.
+/// Returns one object per node, in program order; operands are [position of the node, result] and results are
+/// [type, bytes at the bounds]. Texts are stored in the pool.
 ///   {"op", "source", "layer", "phase", "kind": "leaf"|"view"|"effect"|"step", "in", "out", "body"?: text,
 ///    "steps": [numbers]}
 Json graph_data(const Graph& graph, const std::vector<NodeSteps>& links, TextPool& texts);

@@ -1,5 +1,7 @@
 #include "compiler/report/kernel_data.h"
 
+#include "codegen/code_generator.h"
+
 namespace smelt {
 namespace {
 
@@ -36,7 +38,7 @@ Json resources_data(const KernelResources& resources) {
           {"bound", resources.occupancy.bound}};
 }
 
-/// Without the comment in front, which repeats the kernel's text.
+/// Returns the code without the comment before it, which repeats the kernel's text.
 std::string code_of(std::string_view code) {
   while (code.starts_with("//")) code.remove_prefix(std::min(code.find('\n'), code.size() - 1) + 1);
   return std::string(code);
@@ -46,7 +48,7 @@ Json kernel_data(const ReportedPlan& plan, size_t number) {
   const Kernel& kernel = plan.program.kernels[number];
   Json data = {{"name", kernel.name},
                {"text", kernel.params.empty() ? "" : print(kernel)},
-               {"language", plan.is_cuda() ? "CUDA C++" : "LLVM IR"},
+               {"language", code_generator(plan.rates_of).language()},
                {"code", number < plan.codes.size() ? code_of(plan.codes[number]) : ""},
                {"schedule", schedule_data(kernel)}};
   if (plan.fused) add_origins(kernel, data["origins"]);

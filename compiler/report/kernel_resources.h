@@ -1,10 +1,10 @@
-// What the blocks of a GPU's kernel need, and how many a multiprocessor holds.
+// Resources that the blocks of a GPU's kernel need, and the number of blocks that a multiprocessor holds.
 #pragma once
 
 #include <optional>
 
-#include "compiler/report/cubin_resources.h"
-#include "compiler/report/occupancy.h"
+#include "codegen/cuda/cubin_resources.h"
+#include "codegen/cuda/occupancy.h"
 #include "ir/target.h"
 #include "runtime/plan/plan.h"
 
@@ -17,7 +17,7 @@ struct KernelResources {
   Occupancy occupancy = {};
 };
 
-/// Nothing where the plan has no machine code of it that can be read.
+/// Returns nothing where the plan has no readable machine code of the kernel.
 std::optional<KernelResources> kernel_resources(const KernelCode& kernel, const Target& target);
 
 }  // namespace smelt

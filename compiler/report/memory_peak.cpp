@@ -14,7 +14,7 @@ struct LivePart {
   int buffer;
 };
 
-/// By where they begin.
+/// Returns the live buffers in the order of their begins.
 std::vector<LivePart> parts_at(const std::vector<BufferLife>& lives, int step) {
   std::vector<LivePart> parts;
   for (const BufferLife& life : lives)

@@ -1,4 +1,4 @@
-// What fills an entry's arena at the step where most of it is in use.
+// The contents of an entry's arena at the step where most of it is in use.
 #pragma once
 
 #include <cstdint>

@@ -60,7 +60,8 @@ class StepLinks {
     return {best.begin(), best.end()};
   }
 
-  /// What it gives went nowhere: a kernel handed it on to what it was joined with.
+  /// Returns the nearest step of a node whose result is not in memory, because one kernel computes and uses
+  /// it.
   std::vector<int> nearest(const Node& node, const std::vector<std::string>& sources) const {
     int best = -1;
     auto key = [&](int step) {
@@ -100,7 +101,8 @@ void add_helpers(const PlanEntry& entry, std::vector<NodeSteps>& links) {
   }
 }
 
-/// What later passes leave of a kernel's operations: roundings come, and equal nodes become one.
+/// Returns the operations of a kernel that later passes do not change: passes add roundings, and merge equal
+/// nodes.
 std::vector<std::string> main_operations(const Graph& body) {
   std::vector<std::string> operations;
   for (const auto& node : body.nodes())
@@ -112,7 +114,7 @@ std::vector<std::string> main_operations(const Graph& body) {
   return operations;
 }
 
-/// How many operations only one of two sorted lists has.
+/// Returns the number of operations that only one of two sorted lists has.
 size_t difference(const std::vector<std::string>& a, std::vector<std::string> b) {
   llvm::sort(b);
   std::vector<std::string> apart;

@@ -1,16 +1,17 @@
-// Which steps of an entry a node of its fused graph became, and which node a kernel of fuse's report is.
-// Names of sources and buffers say it: nothing of a plan depends on it, so steps do not carry it.
+// Links between the nodes of an entry's fused graph, its steps, and the kernels of fuse's report. They are
+// found by the names of sources and by buffers, and are not stored in steps, because nothing in a plan
+// depends on them.
 #pragma once
 
 #include <vector>
 
-#include "ir/graph.h"
-#include "ir/program.h"
-#include "passes/fusion/fusion_report.h"
+#include "ir/graph/graph.h"
+#include "ir/program/program.h"
+#include "passes/graph/fusion/fusion_report.h"
 
 namespace smelt {
 
-/// Whether a node runs: it is no leaf, view or effect.
+/// Returns whether a node runs: it is no leaf, view or effect.
 bool runs(const Node& node);
 
 /// Nodes of a graph that run, in program order, and the numbers of their steps: those of its phase that have
@@ -23,8 +24,8 @@ struct NodeSteps {
 };
 std::vector<NodeSteps> link_steps(const Graph& graph, const PlanEntry& entry);
 
-/// For each kernel of this graph in the report, in order, its place in `nodes`; -1 of kernels that became a
-/// part of another node.
+/// Returns for each kernel of this graph in the report, in order, its position in `nodes`; -1 for kernels
+/// that became a part of another node.
 std::vector<int> link_kernels(const FusionReport& report, const std::vector<NodeSteps>& nodes,
                               const std::string& graph);
 

@@ -7,13 +7,14 @@
 
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/STLExtras.h"
+#include "runtime/plan/plan_fields.h"
 #include "runtime/plan/plan_validate.h"
 #include "runtime/plan/step_values.h"
 
 namespace smelt {
 namespace {
 
-/// What a step does, as text.
+/// The work of a step, as text.
 class StepWork {
  public:
   explicit StepWork(const Program& program) {
@@ -27,21 +28,26 @@ class StepWork {
     if (const auto* launch = std::get_if<KernelStep>(&step.what))
       return fmt::format("kernel {} {}", kernels_[static_cast<size_t>(launch->kernel)], step.kernels.size());
     const StepValues values = values_of(step);
-    std::string work = fmt::format("{} {}", kind_name(step), types(step));
+    std::string work = fmt::format("{}{}", kind_name(step), attributes(step));
     for (const auto& [field, value] : values.integers) work += fmt::format(" {}={}", field, value.str());
     for (const auto& [field, value] : values.reals) work += fmt::format(" {}={}", field, value);
     return work;
   }
 
  private:
-  static std::string types(const Step& step) {
-    if (const auto* gemm = std::get_if<GemmStep>(&step.what))
-      return fmt::format("{} {} tf32={} bias={}", name(gemm->dtype), name(gemm->result_dtype), gemm->tf32,
-                         gemm->bias.has_value());
-    if (const auto* copy = std::get_if<CopyStep>(&step.what)) return std::string(name(copy->dtype));
-    if (const auto* scan = std::get_if<ScanStep>(&step.what)) return scan->kind;
-    const auto* shared = std::get_if<CollectiveStep>(&step.what);
-    return shared ? fmt::format("{} {} {}", name(shared->kind), shared->axis, name(shared->dtype)) : "";
+  /// Words, types and flags of a step.
+  static std::string attributes(const Step& step) {
+    std::string text;
+    const auto field = [&]<typename T>(std::string_view field, const T& value, const auto&) {
+      if constexpr (std::is_enum_v<T>)
+        text += fmt::format(" {}={}", field, name(value));
+      else if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, std::string>)
+        text += fmt::format(" {}={}", field, value);
+      else if constexpr (std::is_same_v<T, std::optional<BufferRef>>)
+        text += fmt::format(" {}={}", field, value.has_value());
+    };
+    std::visit([&](const auto& kind) { visit_fields(field, kind); }, step.what);
+    return text;
   }
 
   std::vector<std::string> kernels_;

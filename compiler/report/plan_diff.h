@@ -1,4 +1,4 @@
-// What differs between two plans: their steps, matched by the names of their sources.
+// The difference between two plans: their steps, matched by the names of their sources.
 #pragma once
 
 #include <string>
@@ -27,15 +27,14 @@ struct PlanDiff {
   bool is_empty() const;
 };
 
-/// Steps are equal where phase and sources are the same and so is what they do: the kernel up to its name,
-/// the sizes and types of anything else. Where their memory lies, and the ids of random numbers, do not
-/// count.
+/// Compares plans. Steps are equal if their phase, sources and work are the same: the kernel up to its name,
+/// or the sizes and types of any other step. Locations in memory, and the ids of random numbers, are ignored.
 PlanDiff diff_plans(const Program& before, const Program& after);
 
 /// Null where the program has no such entry.
 const PlanEntry* find_entry(const Program& program, const std::string& name);
 
-/// For people: totals of each entry, and every changed step with its number, sources and bytes.
+/// Returns a readable text: totals of each entry, and every changed step with its number, sources and bytes.
 std::string diff_text(const ReportedPlan& before, const ReportedPlan& after);
 
 }  // namespace smelt

@@ -1,9 +1,9 @@
 #include "compiler/report/report_data.h"
 
+#include "compiler/driver/summary.h"
 #include "compiler/report/diff_data.h"
 #include "compiler/report/entry_data.h"
 #include "compiler/report/kernel_data.h"
-#include "compiler/summary.h"
 #include "ir/analysis/node_seconds.h"
 #include "runtime/smelt.h"
 
@@ -22,7 +22,7 @@ Json head_data(const ReportedPlan& plan, const ReportOptions& options) {
           {"measured", !options.times.empty()}};
 }
 
-/// What times are estimated with.
+/// Returns the rates that times are estimated with.
 Json rates_data(const Target& target) {
   const Rates rates = rates_of(target);
   return {{"bytes_per_second", rates.bytes_per_second},

@@ -15,8 +15,8 @@ struct ReportOptions {
   const ReportedPlan* against = nullptr;
 };
 
-/// {"head", "rates", "texts", "kernels", "states", "entries", "refusals", "diff"?}: docs/report.md says what
-/// is in each. Numbers of texts stand for names that occur often.
+/// Returns {"head", "rates", "texts", "kernels", "states", "entries", "refusals", "diff"?}, as in
+/// docs/report.md. Frequent names are replaced by the numbers of texts.
 Json report_data(const ReportedPlan& plan, const ReportOptions& options);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// A report as one file of HTML that asks for nothing else.
+// A report as one self-contained HTML file.
 #pragma once
 
 #include <string>

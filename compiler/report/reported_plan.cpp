@@ -4,11 +4,10 @@
 
 #include <algorithm>
 
-#include "codegen/code_listing.h"
-#include "codegen/cuda/emit_cuda.h"
-#include "compiler/summary.h"
+#include "codegen/code_generator.h"
+#include "compiler/driver/summary.h"
 #include "llvm/ADT/STLExtras.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace smelt {
 namespace {
@@ -46,7 +45,7 @@ ReportedPlan reported(Compilation compilation, const CompileOptions& options, st
 ReportedPlan reported(const Plan& plan, std::string model) {
   ReportedPlan result{.model = std::move(model),
                       .target = plan.target,
-                      .rates_of = plan.target.starts_with("cpu") ? Target{} : parse_target(plan.target),
+                      .rates_of = target_of_plan(plan.target),
                       .program = {.symbols = plan.symbols,
                                   .mesh = plan.mesh,
                                   .states = plan.states,
@@ -62,7 +61,7 @@ ReportedPlan reported(const Plan& plan, std::string model) {
   for (const KernelCode& code : plan.kernels) {
     result.program.kernels.push_back(kernel_of(code));
     result.codes.push_back(code.source);
-    if (result.is_cuda()) result.resources.push_back(kernel_resources(code, result.rates_of));
+    if (result.rates_of.can.launches) result.resources.push_back(kernel_resources(code, result.rates_of));
   }
   result.summary = summaries(result.program);
   return result;
@@ -79,7 +78,7 @@ void keep_entries(ReportedPlan& plan, const std::vector<std::string>& entries) {
 }
 
 void add_resources(ReportedPlan& reported, const Plan& plan) {
-  if (!reported.is_cuda()) return;
+  if (!reported.rates_of.can.launches) return;
   const std::vector<Kernel>& kernels = reported.program.kernels;
   reported.resources.resize(kernels.size());
   for (size_t i = 0; i < kernels.size(); ++i) {
@@ -90,16 +89,13 @@ void add_resources(ReportedPlan& reported, const Plan& plan) {
 }
 
 void add_codes(ReportedPlan& plan) {
-  if (!plan.is_cuda() && cpu_code_generator() == "none") return;  // a build without LLVM's code generator
-  const std::vector<Kernel>& kernels = plan.program.kernels;
+  const CodeGenerator& generator = code_generator(plan.rates_of);
+  if (!generator.lists()) return;
+  const std::vector<ListedKernel> kernels = listed_kernels(plan.program);
   plan.codes.resize(kernels.size());
-  const auto sources =
-      plan.is_cuda() ? sources_of_kernels(plan.program) : decltype(sources_of_kernels(plan.program))();
-  for (size_t i = 0; i < kernels.size(); ++i) {
-    if (!plan.codes[i].empty() || kernels[i].params.empty()) continue;
-    const Kernel* one[] = {&kernels[i]};
-    plan.codes[i] = plan.is_cuda() ? emit_cuda(kernels[i], sources[i]) : llvm_listing(one);
-  }
+  for (size_t i = 0; i < kernels.size(); ++i)
+    if (plan.codes[i].empty() && !kernels[i].kernel->params.empty())
+      plan.codes[i] = generator.listing(kernels[i]);
 }
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// What a report shows of one plan, whether it was compiled here or comes from a file.
+// The data that a report shows of one plan, whether it was compiled here or comes from a file.
 #pragma once
 
 #include <memory>
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/compile.h"
+#include "compiler/driver/compile.h"
 #include "compiler/report/kernel_resources.h"
 
 namespace smelt {
@@ -17,17 +17,15 @@ struct ReportedPlan {
   Target rates_of;     // what times are estimated for
   Program program;
   std::vector<std::string> codes;  // of kernels: CUDA C++ or LLVM IR; empty where there is none
-  /// Of kernels whose machine code the plan has, for a GPU; empty where there is none.
+  /// The resources of kernels whose machine code the plan has, for a GPU; empty where there is none.
   std::vector<std::optional<KernelResources>> resources;
-  // What a plan's file does not keep; empty then.
+  // Data that a plan file does not keep; empty for a plan from a file.
   std::unique_ptr<Module> fused;
   FusionReport fusions;
   std::vector<EntrySummary> summary;
-
-  bool is_cuda() const { return rates_of.is_cuda(); }
 };
 
-/// Of a compilation up to its program, with `fusions`.
+/// Returns the report of a compilation up to its program, with `fusions`.
 ReportedPlan reported(Compilation compilation, const CompileOptions& options, std::string model);
 /// Kernels come from the text that the plan has of them.
 ReportedPlan reported(const Plan& plan, std::string model);

@@ -1,4 +1,4 @@
-// Which layer of a model a source name belongs to: what reports fold steps by.
+// The layer of a model that a source name is part of; reports group steps by it.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@ namespace smelt {
 
 /// "h.3" of "h.3.attention.c_proj": up to the first part that is a number; else the first two parts.
 std::string layer_of(std::string_view source);
-/// Of a step with these sources: of two layers the later one, as it continues from there; "(several)" of
-/// more, "(none)" without sources.
+/// Returns the layer of a step with these sources: with two layers the later one, as it continues from there;
+/// "(several)" with more, "(none)" without sources.
 std::string layer_of(const std::vector<std::string>& sources);
 /// "a + b" as "a" and "b".
 std::vector<std::string> source_parts(std::string_view source);

@@ -1,8 +1,8 @@
 #include "compiler/report/step_times.h"
 
-#include "compiler/cli/step_text.h"
+#include "compiler/cli/shared/step_text.h"
 #include "compiler/report/plan_diff.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/system/json_text.h"
 
 namespace smelt {

@@ -1,11 +1,11 @@
-// What `smelt bench --profile --trace FILE` measured of an entry's steps.
+// The measurements of an entry's steps by `smelt bench --profile --trace FILE`.
 #pragma once
 
 #include <map>
 #include <string>
 #include <utility>
 
-#include "ir/program.h"
+#include "ir/program/program.h"
 
 namespace smelt {
 

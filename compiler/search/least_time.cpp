@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "compiler/step_cost.h"
+#include "compiler/driver/step_cost.h"
 #include "runtime/plan/choices.h"
 
 namespace smelt {

@@ -10,9 +10,9 @@
 
 namespace smelt {
 
-/// Of a plan with one micro-batch, nothing in parts along `data`, whole sequences and no stages. Others with
-/// as many ranks along `model` do the same work: stages share it, sequences that are cut share what
-/// multiplies no matrices, ZeRO shares the update, and what collectives cost comes on top.
+/// Estimates from a plan with one micro-batch, nothing sharded along `data`, whole sequences and no stages.
+/// Other plans with as many ranks along `model` do the same work: stages divide it, sharded sequences divide
+/// all work but matmuls, ZeRO divides the update, and the cost of collectives is added.
 class LeastTime {
  public:
   /// `records`: the bound of B that the program has.
@@ -22,7 +22,7 @@ class LeastTime {
   double of(const PlanCandidate& candidate);
 
  private:
-  /// Of a step of training with so many records, in seconds.
+  /// The time of a training step with a number of records, in seconds.
   struct Work {
     double products = 0, others = 0;
   };

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "runtime/cuda/device.h"
+#include "runtime/cuda/device_model.h"
 #include "runtime/cuda/peer_copies.h"
 #include "runtime/ranks/rank_rates.h"
 
@@ -19,7 +20,7 @@ struct LinkRow {
 
 // clang-format off
 constexpr LinkRow kLinks[] = {
-    //    seconds of two ranks, bytes a second over each link
+    //    seconds of two ranks, bytes per second over each link
     {0,   {60e-6,  1.0e9}},
     {80,  {25e-6,  2.2e11}},  // NVLink 3
     {86,  {30e-6,  1.8e10}},  // PCIe 4
@@ -28,9 +29,9 @@ constexpr LinkRow kLinks[] = {
 };
 // clang-format on
 
-/// Of what a large copy and a large matmul reach, what the steps of a plan sustain.
+/// The shares of the rates of a large copy and of a large matmul that the steps of a plan sustain.
 constexpr double kSustainedCopy = 0.95, kSustainedMatmul = 0.95;
-/// Measured on two H100 (docs/benchmarks.md): sums beside the backward pass hide next to nothing.
+/// Measured on two H100 (docs/benchmarks.md): sums during the backward pass hide almost no time.
 constexpr double kLostBesideCollectives = 0.9;
 /// Copies take some of the memory's bandwidth and no multiprocessor.
 constexpr double kLostBesideCopies = 0.1;
@@ -38,13 +39,14 @@ constexpr double kLostBesideCopies = 0.1;
 RingLink link_of(const Target& target) {
   RingLink link = kLinks[0].link;
   for (const LinkRow& row : kLinks)
-    if (row.compute_capability <= (target.is_cuda() ? target.compute_capability : 0)) link = row.link;
+    if (row.compute_capability <= target.compute_capability) link = row.link;
   return link;
 }
 
-/// Where the target's work would run here; nothing where this machine has no such device.
+/// Returns the device here that the target's work would run on; nothing where this machine has no such
+/// device.
 std::optional<std::string> place_here(const Target& target, int device) {
-  if (!target.is_cuda()) return processor_place();
+  if (!target.can.own_memory) return processor_place();
   if (cuda::device_count() == 0) return std::nullopt;
   const cuda::DeviceInfo info = cuda::device_info(device);
   if (info.compute_capability != target.compute_capability) return std::nullopt;
@@ -66,7 +68,7 @@ void take_measured(const RankRates& measured, Rates& rates) {
   }
 }
 
-/// Of rates that `ranks` share where they were measured, or assumed, for `of`.
+/// Scales rates that were measured, or assumed, for `of` ranks to `ranks` ranks that share the processor.
 void share_processor(double of, double ranks, Rates& rates) {
   for (double* rate : {&rates.bytes_per_second, &rates.wide_flops, &rates.tf32_flops, &rates.narrow_flops})
     *rate *= of / ranks;
@@ -83,8 +85,9 @@ MachineRates machine_rates(const Target& target, int device, int64_t ranks,
                            const std::filesystem::path& cache) {
   MachineRates rates;
   rates.compute = rates_of(target), rates.collectives = CollectiveRates({}, link_of(target));
-  if (target.is_cuda()) {
+  if (target.can.own_memory) {
     rates.beside_collectives = kLostBesideCollectives, rates.beside_copies = kLostBesideCopies;
+    rates.multiprocessors = device_model(target.compute_capability).multiprocessors;
     rates.copied_from = static_cast<double>(cuda::PeerCopies::kLeastBytes);
   }
   const std::optional<std::string> place = place_here(target, device);
@@ -98,7 +101,7 @@ MachineRates machine_rates(const Target& target, int device, int64_t ranks,
         "rates assumed of {}: none were measured {} (smelt launch -n {} -- smelt doctor --ranks)",
         target.str(), place ? "on " + *place : "where there is such a device", std::max<int64_t>(ranks, 2));
   }
-  if (!target.is_cuda())
+  if (!target.can.own_memory)
     share_processor(measured ? static_cast<double>(measured->ranks) : 1, static_cast<double>(ranks),
                     rates.compute);
   return rates;

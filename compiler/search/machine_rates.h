@@ -1,5 +1,5 @@
-// What a target and its ranks are predicted to reach: as `smelt doctor --ranks` measured it here, or else as
-// assumed of the target's architecture.
+// Predicted rates of a target and its ranks: measured here by `smelt doctor --ranks`, or else assumed for the
+// target's architecture.
 #pragma once
 
 #include <filesystem>
@@ -14,12 +14,13 @@ namespace smelt {
 struct MachineRates {
   Rates compute;  // of each rank, while all are at work
   CollectiveRates collectives{{}, {}};
-  /// The part of its rate that a rank loses while a collective runs beside its work: on a GPU it takes
-  /// multiprocessors and bandwidth.
+  /// The share of its rate that a rank loses while a collective runs concurrently with its work, because a
+  /// collective on a GPU takes multiprocessors and bandwidth.
   double beside_collectives = 0;
-  /// The same beside gathers and exchanges of `copied_from` bytes or more, which copy engines of GPUs do.
+  /// The same during gathers and exchanges of `copied_from` bytes or more, which copy engines of GPUs do.
   double beside_copies = 0, copied_from = std::numeric_limits<double>::infinity();
-  std::string source;  // a sentence for people: what was measured, or why it is assumed
+  int64_t multiprocessors = 0;  // of a rank's GPU; 0: it has none
+  std::string source;           // a sentence for people: what was measured, or why it is assumed
 };
 
 /// `device`: as in CompileOptions. `ranks`: that work at once; those of a CPU share its cores.

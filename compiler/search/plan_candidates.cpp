@@ -6,20 +6,20 @@
 #include <cmath>
 #include <limits>
 
-#include "compiler/step_cost.h"
+#include "compiler/driver/step_cost.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace smelt {
 namespace {
 
 constexpr std::string_view kBatch = "B", kModel = "model";
-/// Axes of a mesh that training uses, those that cut batches first: another one is a row more.
+/// Axes of a mesh that training uses, those that shard batches first. A new axis is a new row.
 constexpr std::string_view kAxes[] = {"data", kModel, kStageAxis};
 
 /// Parts of a stage where it has several: more halve the idle time again, and send twice as often.
 constexpr int64_t kMostParts = 2;
 
-/// Meshes of `ranks` ranks over the axes from `first` on, behind `begin`.
+/// Adds the meshes of `ranks` ranks over the axes from `first` on, which come after `begin`.
 void add_meshes(size_t first, int64_t ranks, const Mesh& begin, std::vector<Mesh>& meshes) {
   if (first == std::size(kAxes)) {
     if (ranks == 1) meshes.push_back(begin);
@@ -87,7 +87,8 @@ std::vector<Symbols::Bound> with_batch(std::vector<Symbols::Bound> bounds, int64
 
 namespace {
 
-/// Of one stage of a pipeline: the graphs of its parts, which become forward and backward.
+/// Returns the entries of one stage of a pipeline: the graphs of its parts, which become forward and
+/// backward.
 std::vector<std::string> stage_entries(const PlanCandidate& candidate, const std::string& loss,
                                        int64_t stage) {
   std::vector<std::string> entries = {"batch", "apply"};

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "compiler/compile.h"
-#include "runtime/training/pipeline_schedule.h"
+#include "compiler/driver/compile.h"
+#include "runtime/engine/training/pipeline_schedule.h"
 
 namespace smelt {
 
@@ -21,23 +21,23 @@ struct PlanCandidate {
   /// Ranks along an axis of the mesh; 1 where it has none of that name.
   int64_t ranks(std::string_view axis) const;
   int64_t stages() const { return ranks(kStageAxis); }
-  /// Of its stages, in the order that takes the least time.
+  /// Returns the order of the stages that takes the least time.
   PipelineOrder order() const;
   PipelineShape shape() const { return {stages(), micro_batches, parts_a_stage}; }
 
   bool operator==(const PlanCandidate&) const = default;
 };
 
-/// The meshes of so many ranks over the axes that training uses, most ranks along `data` first.
+/// Returns the meshes of `ranks` ranks over the axes that training uses, most ranks along `data` first.
 std::vector<Mesh> training_meshes(int64_t ranks);
 
-/// Those of the mesh with one micro-batch, nothing computed again, and a batch of one: stages of ZeRO
-/// (without 2, which is 1 where there is one micro-batch), with and without shared sequences, and parts of a
-/// pipeline. The first has none of these.
+/// Returns the candidates of the mesh with one micro-batch, no recomputation, and a batch of one: stages of
+/// ZeRO (without 2, which is 1 where there is one micro-batch), with and without sharded sequences, and parts
+/// of a pipeline. The first has none of these.
 std::vector<PlanCandidate> variants_of(const Mesh& mesh);
 
-/// The levels of recomputation that are tried, the fastest first, for a target that a GiB of matmuls of so
-/// many seconds is computed again on (memory_curve.h).
+/// Returns the levels of recomputation that are tried, the fastest first: none, at the price of a matmul on
+/// this target (matmul_price), and at any price (memory_curve.h).
 std::vector<RecomputePolicy> recompute_levels(const Target& target, const CompileOptions& options);
 
 /// The options that compile a stage of the candidate: `base` has the bounds of `base_batch` records. Its

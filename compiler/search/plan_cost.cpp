@@ -7,7 +7,7 @@
 #include "compiler/search/stage_cost.h"
 #include "ir/analysis/host_states.h"
 #include "llvm/ADT/STLExtras.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace smelt {
 namespace {

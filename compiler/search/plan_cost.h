@@ -1,4 +1,4 @@
-// What a candidate of a search takes, from the programs that it was compiled to: memory as planned, time as
+// The cost of a candidate of a search, from the programs that it was compiled to: memory as planned, time as
 // predicted.
 #pragma once
 

@@ -9,20 +9,20 @@
 #include <span>
 #include <tuple>
 
-#include "compiler/pipeline_stages.h"
+#include "compiler/driver/pipeline_stages.h"
 #include "compiler/search/least_time.h"
 #include "compiler/search/parallel_calls.h"
 #include "llvm/ADT/STLExtras.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace smelt {
 namespace {
 
-/// What a candidate's entries without a backward phase depend on:
-/// the axes that share parameters; records; whether parameters, and whether sequences are in parts.
+/// The properties of a candidate that its entries without a backward phase depend on: the axes that share
+/// parameters; records; whether parameters are sharded, and whether sequences are.
 using OtherKey = std::tuple<std::string, int64_t, bool, bool>;
 
-/// Without what passes would report.
+/// Returns the options without reports of passes.
 CompileOptions unreported(CompileOptions options) {
   std::vector<std::string> disabled = options.passes.disabled;
   options.passes = {};
@@ -33,7 +33,7 @@ CompileOptions unreported(CompileOptions options) {
   return options;
 }
 
-/// In GiB, or, where that is little, in MiB.
+/// Returns a text in GiB, or, for small numbers, in MiB.
 std::string memory_text(int64_t bytes) {
   const double mib = static_cast<double>(bytes) / (1 << 20);
   return mib < 1024 ? fmt::format("{:.2f} MiB", mib) : fmt::format("{:.2f} GiB", mib / 1024);
@@ -74,7 +74,7 @@ class Search {
   }
 
  private:
-  /// What is looked at where what it comes from did not fit.
+  /// A candidate to visit if the candidate that it was derived from did not fit.
   struct Waiting {
     PlanCandidate candidate;
     double at_least;  // seconds
@@ -88,7 +88,7 @@ class Search {
     return module.symbols.upper(Dim::symbol("B"));
   }
 
-  /// Entries that a plan has beside those of training.
+  /// Records the entries that a plan has in addition to those of training.
   void note_others(const Module& built) {
     if (!base_.entries.empty()) return;
     others_ = {"evaluate"};
@@ -96,7 +96,7 @@ class Search {
       if (graph->name != base_.training.loss && graph->name != "evaluate") others_.push_back(graph->name);
   }
 
-  /// Of each mesh without stages the one with nothing else in parts.
+  /// Returns, for each mesh without stages, the candidate that shards nothing else.
   std::vector<PlanCandidate> plain_candidates() {
     std::vector<PlanCandidate> plain;
     for (const Mesh& mesh : training_meshes(options_.ranks))
@@ -105,8 +105,8 @@ class Search {
     return plain;
   }
 
-  /// The rest of a mesh waits for its turn, each with the number of micro-batches that may be the fastest:
-  /// one, or of stages what keeps them busy.
+  /// Considers the other candidates of a mesh, each with the number of micro-batches that may be the fastest:
+  /// one, or, with stages, the number that keeps them busy.
   void consider(const Mesh& mesh) {
     for (const PlanCandidate& variant : variants_of(mesh)) {
       const bool has_stages = variant.stages() > 1;
@@ -114,7 +114,7 @@ class Search {
       if (has_stages && !no_stages_.empty())
         return refuse(variant, fmt::format("not offered: {}", no_stages_));
       const auto plain = least_.find(variant.ranks("model"));
-      if (plain == least_.end()) return;  // for the reason that stands beside that mesh
+      if (plain == least_.end()) return;  // for the reason given with that mesh
       if (const auto best = fastest(variant, plain->second))
         waiting_.push_back({*best, plain->second.of(*best)});
     }
@@ -221,8 +221,8 @@ class Search {
     compile_all(candidates);
   }
 
-  /// Whether evaluation could make the difference: plans of stages have it, and what is too large already
-  /// stays so.
+  /// Returns whether evaluation can decide if the plan fits: plans with stages contain it already, and a plan
+  /// that is too large stays so.
   bool has_others(const SearchedPlan& plan) const {
     return !others_.empty() && plan.problem.empty() && plan.candidate.stages() == 1 && fits(plan);
   }
@@ -255,8 +255,9 @@ class Search {
     if (const auto next = smaller_batches(plan)) waiting_.push_back({*next, plan.cost.time.seconds});
   }
 
-  /// At least twice as many micro-batches, so many that memory may suffice: what is not of states shrinks
-  /// with the batch at most. ZeRO 2 begins to differ from 1 where there are several.
+  /// Returns a candidate with at least twice as many micro-batches, enough for the memory to suffice, if all
+  /// memory but that of states shrinks in proportion to the batch. ZeRO 2 differs from 1 only with several
+  /// micro-batches.
   std::optional<PlanCandidate> smaller_batches(const SearchedPlan& plan) {
     const PlanCandidate& candidate = plan.candidate;
     const int64_t rest = plan.cost.bytes() - plan.cost.state_bytes;
@@ -319,14 +320,14 @@ const SearchedPlan& PlanSearch::best(std::optional<int64_t> budget) const {
   fail(
       "no plan fits in {} a rank: the least takes {}, of which states {}; give a larger --memory-budget, "
       "more "
-      "ranks, narrower numbers (--precision bf16, --masters none) or another --optimizer",
+      "ranks, narrower numbers (--precision=bf16, --masters=none) or another --optimizer",
       memory_text(budget.value_or(0)), memory_text(least.cost.bytes()), memory_text(least.cost.state_bytes));
 }
 
 PlanSearch search_plans(const Description& description, const CompileOptions& base, const MachineRates& rates,
                         const PlanSearchOptions& options) {
   if (!base.pipeline.empty()) fail("a search for plans uses the default passes: leave --pipeline out");
-  if (base.mode != Mode::train) fail("a search for plans is of training: leave --mode infer out");
+  if (base.mode != Mode::train) fail("a search for plans is of training: leave --mode=infer out");
   return Search(description, base, rates, options).run();
 }
 

@@ -1,12 +1,13 @@
-// plan_search: which mesh of data, model and stages, stage of ZeRO, number of micro-batches and level of
-// recomputation train a model on so many ranks in the least predicted time, with the memory that there is.
+// plan_search: finds the mesh of data, model and stages, the stage of ZeRO, the number of micro-batches and
+// the level of recomputation that train a model on a number of ranks in the least predicted time, within the
+// available memory.
 //
-// Every candidate that is looked at is compiled to a Program, of stages to one a stage, so its memory is
-// exact; its time is predicted (plan_time.h, stage_cost.h). Few are compiled: first each mesh of data and
-// model alone. From these a lower bound of all others is known (least_time.h), which are compiled in its
-// order, up to the best candidate's time. Micro-batches and recomputation save memory and cost time: a
-// candidate with more of them is compiled only where one with less does not fit, whose time is a lower bound
-// then.
+// Every visited candidate is compiled to a Program, with stages to one per stage, so its memory is exact; its
+// time is predicted (plan_time.h, stage_cost.h). Few are compiled. The search first compiles each mesh of
+// data and model alone. These give a lower bound for all other candidates (least_time.h), which are compiled
+// in the order of their bounds, up to the best candidate's time. Micro-batches and recomputation save memory
+// and cost time: a candidate with more of them is compiled only where one with less does not fit, and the
+// time of that one is then a lower bound.
 #pragma once
 
 #include <optional>
@@ -37,14 +38,14 @@ struct SearchedPlan {
 };
 
 struct PlanSearch {
-  /// Those that fit by time, then those that do not by memory, then those that cannot be compiled.
+  /// The plans that fit, by time, then those that do not, by memory, then those that cannot be compiled.
   std::vector<SearchedPlan> plans;
   int64_t left_out = 0;    // candidates that were not compiled, since they cannot be faster
   int64_t records = 0;     // of an update
   int64_t base_batch = 1;  // the bound of B that the options had
   double seconds = 0;      // that the search took
 
-  /// The first one. Throws Error that says what the least memory would be, where none fits.
+  /// Returns the first plan. Throws Error with the least memory of a plan, where none fits.
   const SearchedPlan& best(std::optional<int64_t> budget) const;
 };
 

@@ -2,22 +2,25 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <optional>
 
-#include "compiler/step_cost.h"
+#include "compiler/driver/step_cost.h"
 #include "llvm/ADT/STLExtras.h"
 #include "runtime/plan/choices.h"
 #include "runtime/plan/plan_validate.h"
+#include "runtime/plan/row_parts.h"
 
 namespace smelt {
 namespace {
 
-/// Of all rows, which begin as one.
+/// Returns the bytes of all rows, which begin together.
 double whole_bytes(const Program& program, const CollectiveStep& step) {
   const Dim elements = step.reads_parts() ? step.from_elements() : step.to_elements();
   return static_cast<double>(bytes_at_bounds(program.symbols, step.rows * elements, step.dtype));
 }
 
-/// The stream of the steps and two beside it: of copies, and of other collectives.
+/// The stream of the steps and two concurrent streams: one of copies, one of other collectives.
 class Timeline {
  public:
   Timeline(const Program& program, const MachineRates& rates)
@@ -32,9 +35,9 @@ class Timeline {
       if (!is_first_way(step)) continue;
       join(static_cast<int>(i));
       if (const auto* collective = std::get_if<CollectiveStep>(&step.what))
-        begin(*collective, static_cast<int>(i));
+        begin(entry.steps, i, *collective);
       else
-        work(step_seconds(program_, step, rates_.compute));
+        work(entry.steps, i);
     }
     join(static_cast<int>(entry.steps.size()));
     time_.seconds = now_;
@@ -56,14 +59,75 @@ class Timeline {
     return step.writes_parts() && bytes >= rates_.copied_from;
   }
 
-  void begin(const CollectiveStep& step, int index) {
+  /// A gather, or an exchange, whose parts a product reads or makes one by one.
+  struct Parted {
+    double begin = 0, seconds = 0;
+    int64_t ranks = 2;
+    double of_part() const { return seconds / static_cast<double>(ranks - 1); }
+  };
+
+  double seconds_of(const CollectiveStep& step) const {
     const int64_t ranks = program_.symbols.upper(step.ranks);
-    const double bytes = whole_bytes(program_, step);
-    const double seconds = rates_.collectives.time(step.kind, ranks).seconds(bytes);
-    Side& side = is_copied(step, bytes) ? copies_ : collectives_;
-    side.busy_until = std::max(side.busy_until, now_) + seconds;
+    return rates_.collectives.time(step.kind, ranks).seconds(whole_bytes(program_, step));
+  }
+
+  bool is_parted(const GemmStep& part, const CollectiveStep& step) const {
+    if (rates_.multiprocessors == 0 || !is_copied(step, whole_bytes(program_, step))) return false;
+    const auto upper = [this](const Dim& dim) { return program_.symbols.upper(dim); };
+    const PartedSeconds seconds = parted_seconds(parted_sizes(part, step, upper), rates_.multiprocessors);
+    return seconds.parts < seconds.whole;
+  }
+  std::optional<size_t> parted_maker(const std::vector<Step>& steps, size_t index) const {
+    const auto maker = maker_in_parts(steps, index);
+    if (!maker) return {};
+    const auto& step = std::get<CollectiveStep>(steps[index].what);
+    return is_parted(part_made(std::get<GemmStep>(steps[*maker].what), step, 0), step) ? maker : std::nullopt;
+  }
+  std::optional<size_t> parted_reader(const std::vector<Step>& steps, size_t index) const {
+    const auto reader = reader_in_parts(steps, index);
+    if (!reader) return {};
+    const auto& step = std::get<CollectiveStep>(steps[index].what);
+    return is_parted(part_read(std::get<GemmStep>(steps[*reader].what), step, 0), step) ? reader
+                                                                                        : std::nullopt;
+  }
+
+  void begin(const std::vector<Step>& steps, size_t index, const CollectiveStep& step) {
+    if (parted_maker(steps, index)) return;  // it has begun with the product
+    const auto end = step.waited_at < 0 ? index + 1 : static_cast<size_t>(step.waited_at);
+    const auto reader = parted_reader(steps, index);
+    const double seconds = seconds_of(step);
+    Side& side = is_copied(step, whole_bytes(program_, step)) ? copies_ : collectives_;
+    const double from = std::max(side.busy_until, now_);
+    if (reader) arriving_[*reader] = {from, seconds, program_.symbols.upper(step.ranks)};
+    side.busy_until = from + seconds;
     time_.collectives += seconds;
-    pending_.push_back({side.busy_until, step.waited_at < 0 ? index + 1 : step.waited_at});
+    pending_.push_back({side.busy_until, static_cast<int>(end + (reader ? 1 : 0))});
+  }
+
+  void work(const std::vector<Step>& steps, size_t index) {
+    const double seconds = step_seconds(program_, steps[index], rates_.compute);
+    if (const auto found = arriving_.find(index); found != arriving_.end())
+      return read_in_parts(found->second, seconds);
+    if (index + 1 == steps.size() || !parted_maker(steps, index + 1)) return work(seconds);
+    make_in_parts(std::get<CollectiveStep>(steps[index + 1].what), static_cast<int>(index) + 1, seconds);
+  }
+
+  void read_in_parts(const Parted& gather, double seconds) {
+    for (int64_t i = 0; i < gather.ranks; ++i) {
+      now_ = std::max(now_, gather.begin + static_cast<double>(i) * gather.of_part());
+      work(seconds / static_cast<double>(gather.ranks));
+    }
+  }
+
+  void make_in_parts(const CollectiveStep& step, int index, double seconds) {
+    const Parted exchange{now_, seconds_of(step), program_.symbols.upper(step.ranks)};
+    for (int64_t i = 0; i < exchange.ranks; ++i) {
+      work(seconds / static_cast<double>(exchange.ranks));
+      if (i + 1 < exchange.ranks)
+        copies_.busy_until = std::max(copies_.busy_until, now_) + exchange.of_part();
+    }
+    time_.collectives += exchange.seconds;
+    pending_.push_back({copies_.busy_until, step.waited_at < 0 ? index + 1 : step.waited_at});
   }
 
   /// Slower while collectives run: until the first of them ends, until the next one does, and then alone.
@@ -95,6 +159,7 @@ class Timeline {
   double now_ = 0;
   Side copies_, collectives_;
   std::vector<Pending> pending_;
+  std::map<size_t, Parted> arriving_;  // by the product that reads them
 };
 
 }  // namespace

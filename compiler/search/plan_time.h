@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "compiler/search/machine_rates.h"
-#include "ir/program.h"
+#include "ir/program/program.h"
 
 namespace smelt {
 
@@ -32,9 +32,11 @@ struct EntryTime {
 };
 EntryTime operator*(double times, EntryTime time);
 
-/// Steps one behind the other, and collectives on two streams of their own, of those that are copies and of
-/// all others: each begins when the step before it and the collective before it on its stream have ended, and
-/// CollectiveStep::waited_at says which step waits for it. At the symbols' bounds.
+/// Predicts the time of steps in sequence, with collectives on two streams: one for those that are copies,
+/// one for all others. Each step begins when the step before it and the collective before it on its stream
+/// have ended, and CollectiveStep::waited_at gives the step that waits for a collective. Products that read
+/// or make parts of copies go on part by part where that is faster (runtime/plan/row_parts.h). Sizes are at
+/// the symbols' bounds.
 EntryTime predicted_time(const Program& program, const PlanEntry& entry, const MachineRates& rates);
 
 std::vector<CollectiveUse> collective_uses(const Program& program, const PlanEntry& entry,

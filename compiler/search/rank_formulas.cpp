@@ -28,7 +28,7 @@ bool is_trained(const State& state) {
          !state.from_model && state.name == "parameters";
 }
 
-/// Whether the parameters that are multiplied are in parts: the rounded copy where there is one.
+/// Returns whether the parameters that are multiplied are sharded: the rounded copy where there is one.
 bool gathers_parameters(const Program& program) {
   const State* read = nullptr;
   for (const State& state : program.states)

@@ -1,10 +1,10 @@
-// What the textbook says of the memory and the traffic of ranks that train one model, to stand beside what
-// was planned: derived from the states and the mesh of a program, whatever the model.
+// Textbook formulas for the memory and the traffic of ranks that train one model, for comparison with the
+// planned values. They are derived from the states and the mesh of a program, for any model.
 #pragma once
 
 #include <cstdint>
 
-#include "ir/program.h"
+#include "ir/program/program.h"
 
 namespace smelt {
 

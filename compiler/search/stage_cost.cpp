@@ -4,9 +4,9 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
-#include "runtime/error.h"
-#include "runtime/training/pipeline_simulation.h"
-#include "runtime/training/pipeline_stage.h"
+#include "runtime/base/error.h"
+#include "runtime/engine/training/pipeline_simulation.h"
+#include "runtime/engine/training/pipeline_stage.h"
 
 namespace smelt {
 namespace {
@@ -17,7 +17,8 @@ const PlanEntry& entry_of(const Program& program, const std::string& name) {
   return *entry;
 }
 
-/// Of the ports with such a name: "saved.3.0" where `prefix` is "saved.3.".
+/// Returns the bytes of the ports that cross the boundary of a part: "saved.3.0" where `what` is "saved" and
+/// `part` is 3.
 int64_t bytes_of_ports(const Program& program, const std::vector<Port>& ports, std::string_view what,
                        int64_t part) {
   int64_t bytes = 0;
@@ -32,7 +33,7 @@ double message_seconds(double bytes, const MachineRates& rates) {
   return rates.collectives.time(CollectiveKind::all_gather, 2).seconds(2 * bytes);
 }
 
-/// Of the stage: what it does beside the schedule.
+/// The work of a stage outside of the schedule.
 struct StageWork {
   EntryTime micro_batch;  // forward and backward of all its parts
   EntryTime update;
@@ -76,7 +77,8 @@ class StageTimer {
           if (!segment.stages.empty()) work.sums += sum_seconds(segment);
   }
 
-  /// One stage adds up what the others have, one behind the other, and gives them the sum.
+  /// Returns the time in which one stage adds up the gradients of the others, one after the other, and sends
+  /// them the sum.
   double sum_seconds(const Segment& copy) const {
     const double bytes = static_cast<double>(copy.elements()) * static_cast<double>(size_of(DType::f32));
     return 2 * static_cast<double>(copy.stages.size() - 1) * message_seconds(bytes, rates_);

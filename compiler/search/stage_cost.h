@@ -1,5 +1,5 @@
-// What an update takes whose layers lie on several stages (docs/pipeline.md): the schedule, simulated with
-// the predicted times of each part.
+// The time of an update whose layers are on several stages (docs/pipeline.md): a simulation of the schedule
+// with the predicted times of each part.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,9 @@ struct StageTime {
 StageTime stage_time(std::span<const Program> programs, const PlanCandidate& candidate,
                      const MachineRates& rates);
 
-/// What a stage keeps of micro-batches beside its arena: for each of its parts what forward leaves for
-/// backward, as often as the schedule has it in flight, and what crosses its boundaries once.
+/// Returns the bytes that a stage keeps for micro-batches in addition to its arena: for each of its parts the
+/// values that forward keeps for backward, times the number in flight in the schedule, and the values that
+/// cross its boundaries once.
 int64_t kept_bytes(const Program& stage, const PlanCandidate& candidate);
 
 }  // namespace smelt

@@ -6,7 +6,7 @@
 #include <cctype>
 #include <charconv>
 
-#include "runtime/serving/api_error.h"
+#include "runtime/engine/serving/api_error.h"
 
 namespace smelt::server {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace smelt::server {
 
@@ -17,7 +17,7 @@ void BatchFollower::run(const MakeRequests& make) {
   }
 }
 
-/// What the batch refuses here, it has refused at the first rank, which answers for it.
+/// Takes a request. If the batch refuses it here, the first rank has refused it, too, and answers for it.
 void BatchFollower::take(const AskedCompletion& asked, const MakeRequests& make) {
   try {
     const std::vector<ContinuousBatch::Id> ids = submit_together(batch_, make(asked));

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "compiler/server/turns.h"
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 
 namespace smelt::server {
 
@@ -20,7 +20,8 @@ class BatchFollower {
       : session_(session), batch_(session, options) {}
 
   int64_t vocabulary() const { return batch_.vocabulary(); }
-  /// Until the first rank ends. Throws Error where it is lost, or where this rank's batch is not as its own.
+  /// Runs until the first rank ends. Throws Error where that rank is lost, or where this rank's batch differs
+  /// from that rank's.
   void run(const MakeRequests& make);
 
  private:

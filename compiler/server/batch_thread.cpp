@@ -5,13 +5,13 @@
 #include <iterator>
 #include <utility>
 
-#include "runtime/serving/api_error.h"
+#include "runtime/engine/serving/api_error.h"
 
 namespace smelt::server {
 namespace {
 
 constexpr const char* kClosing = "the server ends";
-/// Other ranks hear so often of the first where nothing is to be done, and take it as alive.
+/// The interval of messages to other ranks while there is no work, which show that the first rank is alive.
 constexpr std::chrono::seconds kQuiet{1};
 
 }  // namespace
@@ -63,7 +63,7 @@ void BatchThread::close() {
   changed_.notify_all();
 }
 
-/// Nothing may leave a thread: what is no Error of the batch's own ends the service.
+/// Runs the thread. No exception may leave it: one that is no Error of the batch ends the service.
 void BatchThread::run() {
   std::string fault;
   try {
@@ -120,7 +120,8 @@ void BatchThread::tell(const std::vector<ContinuousBatch::Id>& cancelled, bool e
   turns_->tell(turn, batch_.counts());
 }
 
-/// What a session chooses it chooses in its first runs: few looks are enough.
+/// Returns the session's choices if they have changed, else an empty text. A session makes its choices in its
+/// first runs, so this looks at them only after 1, 2, 4, ... steps.
 std::string BatchThread::changed_choices() {
   const uint64_t steps = batch_.counts().steps;
   if (steps == 0 || !std::has_single_bit(steps)) return {};
@@ -129,7 +130,7 @@ std::string BatchThread::changed_choices() {
   return told_choices_ = std::move(choices);
 }
 
-/// What is no Error ends the service, which refuses those that are still there.
+/// Admits the submissions. An exception that is no Error ends the service, which refuses the remaining ones.
 void BatchThread::admit_taken() {
   for (; !taken_.empty(); taken_.pop_front()) {
     Submission& submission = taken_.front();

@@ -1,6 +1,6 @@
-// A continuous batch on a thread of its own, which alone runs the session. Others hand it requests and wait
-// at mailboxes. Where the session's plan is of several ranks, this is the first of them: the others follow
-// what it decides (turns.h).
+// A continuous batch on a thread of its own, the only one that runs the session. Other threads submit
+// requests and wait at mailboxes. Where the session's plan is for several ranks, this is the first of them,
+// and the others follow its decisions (turns.h).
 #pragma once
 
 #include <condition_variable>
@@ -16,7 +16,7 @@
 
 #include "compiler/server/mailbox.h"
 #include "compiler/server/turns.h"
-#include "runtime/serving/continuous_batch.h"
+#include "runtime/engine/serving/continuous_batch.h"
 
 namespace smelt::server {
 
@@ -31,14 +31,14 @@ class BatchThread {
   size_t most_requests() const { return batch_.most_requests(); }
   void check(const Request& request) const { batch_.check(request); }
 
-  /// Hands over all choices of one answer, and does not wait: the mailbox tells when they are accepted or
-  /// what refused one, and then none of them runs. Throws ApiError where the service has ended:
-  /// "shutting_down" where it was closed. `asked`: what other ranks make the requests from.
+  /// Submits all choices of one answer, and does not wait: the mailbox signals that they are accepted, or the
+  /// error that refused one, and then none of them runs. Throws ApiError where the service has ended:
+  /// "shutting_down" where it was closed. `asked`: the body from which other ranks make the requests.
   std::shared_ptr<Mailbox> hand_over(std::vector<Request> requests, AskedCompletion asked = {});
-  /// The same; returns when they are accepted, and throws what refused one.
+  /// The same; returns when they are accepted, and throws the error that refused one.
   std::shared_ptr<Mailbox> submit(std::vector<Request> requests, AskedCompletion asked = {});
   ContinuousBatchCounts counts() const;
-  /// Why it no longer runs; empty while it does.
+  /// Returns the reason why it no longer runs; empty while it does.
   std::string fault() const;
   /// Ends what runs and waits, as failed, and refuses what comes.
   void close();
@@ -74,7 +74,7 @@ class BatchThread {
   ContinuousBatch batch_;
   std::optional<Turns> turns_;  // where there are other ranks
   std::string told_choices_;
-  // Of the thread alone.
+  // Members that only the thread uses.
   std::map<ContinuousBatch::Id, Live> live_;
   std::deque<Submission> taken_;  // not answered yet
 

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <utility>
 
-#include "runtime/serving/api_error.h"
+#include "runtime/engine/serving/api_error.h"
 
 namespace smelt::server {
 namespace {

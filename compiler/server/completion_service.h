@@ -10,18 +10,18 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/cli/prompt_text.h"
+#include "compiler/cli/shared/prompt_text.h"
 #include "compiler/server/batch_thread.h"
 #include "compiler/server/request_maker.h"
-#include "runtime/serving/api_error.h"
-#include "runtime/serving/completion_reply.h"
+#include "runtime/engine/serving/api_error.h"
+#include "runtime/engine/serving/completion_reply.h"
 
 namespace smelt::server {
 
 /// The answer to one body, whose choices run or wait. What still runs when it is gone is cancelled.
 class CompletionAnswer {
  public:
-  /// `echoes`: what stands before each choice's text.
+  /// `echoes`: the text before each choice's text.
   CompletionAnswer(CompletionHead head, const CompletionRequest& request, size_t prompt_tokens,
                    std::vector<std::string> echoes, std::shared_ptr<Mailbox> mailbox);
   ~CompletionAnswer();
@@ -29,7 +29,8 @@ class CompletionAnswer {
   CompletionAnswer& operator=(const CompletionAnswer&) = delete;
 
   bool streams() const { return streams_; }
-  /// Called, until abandon(), for each change that the functions below may see; see Mailbox.
+  /// Sets a listener that is called, until abandon(), for each change that the functions below may see; see
+  /// Mailbox.
   void on_change(std::function<void()> listener) { mailbox_->on_change(std::move(listener)); }
   /// Returns whether its choices run or wait, without waiting; throws what refused them.
   bool accepted() { return mailbox_->accepted(); }
@@ -40,8 +41,8 @@ class CompletionAnswer {
   size_t most_bytes_of_whole() const;
   /// Waits for all choices. Throws ApiError where one has failed.
   std::string whole();
-  /// What comes within that time as server-sent events, the last one among them when done() is true. A fault
-  /// is an event too.
+  /// Returns the new server-sent events within that time; the last event is among them when done() is true.
+  /// An error is an event, too.
   std::string events(std::chrono::milliseconds most);
   bool done() const { return done_; }
   void abandon() { mailbox_->abandon(); }

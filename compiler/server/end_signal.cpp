@@ -7,7 +7,7 @@
 #include <csignal>
 #include <cstring>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace smelt::server {
 namespace {

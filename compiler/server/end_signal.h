@@ -3,8 +3,8 @@
 
 namespace smelt::server {
 
-/// While there is one, the first of these signals wakes wait(), and the second, which may be the other,
-/// ends the process as ever. There may be one at a time.
+/// During its lifetime, the first of these signals wakes wait(), and the second, of either kind, ends the
+/// process as usual. Requires: no other one exists.
 class EndSignal {
  public:
   EndSignal();
@@ -13,7 +13,7 @@ class EndSignal {
   EndSignal& operator=(const EndSignal&) = delete;
 
   void wait() const;
-  /// As a signal does.
+  /// Wakes wait() as a signal does.
   void wake() const;
 
  private:

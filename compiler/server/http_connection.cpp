@@ -91,7 +91,7 @@ HttpConnection::HttpConnection(Socket socket, HttpService& service)
       deadline_(socket_.get_executor()),
       event_(socket_.get_executor()) {
   error_code ignored;
-  std::ignore = socket_.set_option(asio::ip::tcp::no_delay(true), ignored);  // a token is a small packet
+  socket_.set_option(asio::ip::tcp::no_delay(true), ignored);  // a token is a small packet
 }
 
 HttpConnection::~HttpConnection() { release_body(); }
@@ -116,7 +116,7 @@ Awaitable<void> HttpConnection::refuse(HttpReply reply) {
 
 void HttpConnection::close() {
   error_code ignored;
-  std::ignore = socket_.close(ignored);
+  socket_.close(ignored);
   without_limit();
 }
 
@@ -185,7 +185,8 @@ HttpHead HttpConnection::head() const {
   const size_t codings = message.count(fields::field::transfer_encoding),
                lengths = message.count(fields::field::content_length);
   head.has_length = codings + lengths > 0;
-  head.has_two_lengths = codings + lengths > 1;
+  head.has_two_lengths =
+      codings + lengths > 1 || message[fields::field::content_length].find(',') != beast::string_view::npos;
   head.is_http_1_1 = message.version() != 10;
   head.has_other_coding =
       codings > 0 && (!head.is_http_1_1 || !is(message[fields::field::transfer_encoding], "chunked"));
@@ -216,7 +217,7 @@ Awaitable<void> HttpConnection::respond() {
   co_await complete(asked.path, std::move(body));
 }
 
-/// Where bodies that come now take all the memory that there is for them, another has to wait.
+/// Reserves memory for a body. Throws ApiError where the bodies that are read now take all of it.
 void HttpConnection::claim_body() {
   const size_t bytes = parser_->content_length().value_or(kMostBodyBytes);
   if (service_.body_bytes + bytes > kMostBodiesBytes)
@@ -284,7 +285,8 @@ Awaitable<void> HttpConnection::answer_whole() {
   co_await write_reply(reply);
 }
 
-/// Events that come while the client has not read the last ones wait for it as the tokens that they tell of.
+/// Streams events. Those that come while the client has not read the last ones wait as the tokens that they
+/// report.
 Awaitable<void> HttpConnection::stream() {
   const bool has_chunks = is_http_1_1_;  // else the text ends with the connection
   keep_ &= has_chunks;
@@ -333,7 +335,7 @@ Awaitable<void> HttpConnection::write(std::string_view text) {
 /// Reads what a client still sends: closing before would take the reply from it.
 Awaitable<void> HttpConnection::skip_rest() {
   error_code fault;
-  std::ignore = socket_.shutdown(Socket::shutdown_send, fault);
+  socket_.shutdown(Socket::shutdown_send, fault);
   waits_since_ = Clock::now();
   buffer_.consume(buffer_.size());
   within(service_.ends ? kMostEndTime / 4 : Clock::duration(kMostSkipTime));
@@ -419,7 +421,7 @@ void HttpConnection::within(Clock::duration time) {
     if (fault || !connection || connection->limit_ != limit) return;
     connection->timed_out_ = true;
     error_code ignored;
-    std::ignore = connection->socket_.cancel(ignored);
+    connection->socket_.cancel(ignored);
   });
 }
 

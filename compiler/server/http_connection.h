@@ -52,7 +52,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   void abandon();
 
  private:
-  /// Of a worker.
+  /// The result of a worker's job.
   struct Outcome {
     std::exception_ptr fault;
     std::atomic<bool> done = false;  // also where memory does not suffice to say so

@@ -1,4 +1,4 @@
-// Requests and replies of HTTP as the routes of the server see them.
+// HTTP requests and replies in the form that the routes of the server use.
 #pragma once
 
 #include <optional>

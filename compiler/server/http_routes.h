@@ -8,7 +8,7 @@
 #include "compiler/server/batch_thread.h"
 #include "compiler/server/completion_service.h"
 #include "compiler/server/http_message.h"
-#include "runtime/serving/api_error.h"
+#include "runtime/engine/serving/api_error.h"
 
 namespace smelt::server {
 
@@ -26,7 +26,7 @@ class HttpRoutes {
   void check(const HttpHead& head) const;
   /// Returns the reply to GET or HEAD of a path that `check` let through. Throws ApiError.
   HttpReply get(const std::string& path) const;
-  /// Begins the completion that a POST of `body` to `path` asks for. Throws ApiError or Error for a bad body.
+  /// Begins the completion for a POST of `body` to `path`. Throws ApiError or Error for a bad body.
   std::shared_ptr<CompletionAnswer> post(const std::string& path, std::string_view body) const;
   /// Counts a reply for /metrics.
   void count(int status) { ++replies_[status]; }

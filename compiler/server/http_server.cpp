@@ -97,15 +97,15 @@ class HttpServer::Listener {
 
   error_code open(const tcp::endpoint& endpoint) {
     error_code fault, ignored;
-    std::ignore = acceptor_.close(ignored);
-    std::ignore = acceptor_.open(endpoint.protocol(), fault);
-    if (!fault) std::ignore = acceptor_.set_option(tcp::acceptor::reuse_address(true), fault);
-    if (!fault) std::ignore = acceptor_.bind(endpoint, fault);
-    if (!fault) std::ignore = acceptor_.listen(kBacklog, fault);
+    acceptor_.close(ignored);
+    acceptor_.open(endpoint.protocol(), fault);
+    if (!fault) acceptor_.set_option(tcp::acceptor::reuse_address(true), fault);
+    if (!fault) acceptor_.bind(endpoint, fault);
+    if (!fault) acceptor_.listen(kBacklog, fault);
     return fault;
   }
 
-  /// False where a handler lacked memory: what it was for has ended, and the others go on.
+  /// Returns false where a handler lacked memory: its connection has ended, and the others continue.
   bool run_context() {
     try {
       context_.run();
@@ -186,11 +186,12 @@ class HttpServer::Listener {
     if (service_.ends && connections_.empty()) end_.cancel();
   }
 
-  /// Whoever has asked gets an answer, at least that the server ends, if it comes in time.
+  /// Ends the server. A client with a request gets an answer, at least that the server ends, if it is ready
+  /// in time.
   void end() {
     error_code ignored;
     service_.ends = true;
-    std::ignore = acceptor_.close(ignored);
+    acceptor_.close(ignored);
     pause_.cancel();
     for (const auto& [id, connection] : connections_)
       if (connection->waits_since()) connection->close();

@@ -13,8 +13,8 @@ namespace smelt::server {
 
 class HttpServer {
  public:
-  /// `connections`: the most that there may be. `allowed_hosts`: hosts that clients may name beside those of
-  /// the address (AllowedHosts). Throws Error where one is no host.
+  /// `connections`: the largest number of connections. `allowed_hosts`: hosts that clients may name in
+  /// addition to those of the address (AllowedHosts). Throws Error where one is no host.
   HttpServer(BatchThread& batch, CompletionService& completions, size_t connections,
              const std::vector<std::string>& allowed_hosts = {});
   ~HttpServer();
@@ -24,7 +24,7 @@ class HttpServer {
   /// Answers until stop() is called, from any thread, and then ends open answers within seconds. Throws Error
   /// where it ends before.
   void listen();
-  /// Also where it has ended, or listens a little later.
+  /// Stops the server, also where it has ended, or listens later.
   void stop();
 
  private:

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/serving/completion_reply.h"
+#include "runtime/engine/serving/completion_reply.h"
 
 namespace smelt::server {
 

@@ -1,4 +1,4 @@
-// What the thread of the batch tells whoever waits for an answer of one or more choices.
+// Messages from the thread of the batch to the caller that waits for an answer of one or more choices.
 #pragma once
 
 #include <chrono>
@@ -8,7 +8,7 @@
 #include <mutex>
 #include <vector>
 
-#include "runtime/serving/request.h"
+#include "runtime/engine/serving/request.h"
 
 namespace smelt::server {
 
@@ -16,7 +16,7 @@ class Mailbox {
  public:
   explicit Mailbox(size_t choices) : fresh_(choices) {}
 
-  // For the thread of the batch.
+  // Members for the thread of the batch.
   void accept();
   void refuse(std::exception_ptr error);
   void deliver(size_t choice, Progress progress);
@@ -29,9 +29,9 @@ class Mailbox {
   /// Called for what is new since the last wait(), until abandon(): by the thread of the batch, or at once
   /// where something is. It must neither throw nor call the mailbox.
   void on_change(std::function<void()> listener);
-  /// What is new of each choice: at once where something is, else what comes within that time.
+  /// Returns the new progress of each choice: at once if there is any, else the progress within that time.
   std::vector<Progress> wait(std::chrono::milliseconds most);
-  /// Nobody waits any more: what still runs is to be cancelled.
+  /// Cancels the choices that still run, because no caller waits for the answer.
   void abandon();
 
  private:

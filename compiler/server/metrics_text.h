@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "runtime/serving/continuous_batch.h"
+#include "runtime/engine/serving/continuous_batch.h"
 
 namespace smelt::server {
 

@@ -4,7 +4,7 @@
 #include <random>
 #include <utility>
 
-#include "runtime/serving/api_error.h"
+#include "runtime/engine/serving/api_error.h"
 
 namespace smelt::server {
 

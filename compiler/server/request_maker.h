@@ -1,5 +1,5 @@
-// From the body of POST /v1/completions to the requests of a batch: the same ones wherever it is done, given
-// the seed.
+// Makes the requests of a batch from the body of POST /v1/completions. Given the seed, the requests are the
+// same at every rank.
 #pragma once
 
 #include <functional>
@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/cli/prompt_text.h"
+#include "compiler/cli/shared/prompt_text.h"
 #include "compiler/server/turns.h"
-#include "runtime/serving/completion_request.h"
+#include "runtime/engine/serving/completion_request.h"
 
 namespace smelt::server {
 
@@ -28,7 +28,7 @@ class RequestMaker {
   };
   /// `check` is called with each request before there are more copies of what may be long, and may throw.
   Made make(const CompletionRequest& request, const std::function<void(const Request&)>& check) const;
-  /// What `make` made of a body at another rank.
+  /// Returns the requests that `make` made of a body at another rank.
   std::vector<Request> again(const AskedCompletion& asked) const;
 
  private:

@@ -4,13 +4,13 @@
 #include <span>
 #include <utility>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/system/json_text.h"
 
 namespace smelt::server {
 namespace {
 
-/// How far a batch is.
+/// The progress of a batch.
 struct Place {
   uint64_t steps = 0, prompt_tokens = 0, new_tokens = 0, ended = 0, failed = 0;
   bool operator==(const Place&) const = default;

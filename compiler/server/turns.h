@@ -1,6 +1,6 @@
-// What ranks that serve one model together hear of the first of them, which has the HTTP server: in each turn
-// the requests that came and those that nobody waits for, before all of them make the same step. So all have
-// the same batch, and caches that belong together.
+// Step broadcast from the first rank, which has the HTTP server, to the other ranks that serve one model.
+// Each broadcast has the new requests and the cancelled ones, and comes before all ranks make the same step.
+// So all ranks have the same batch, and caches that match.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/engine/serving/continuous_batch.h"
 #include "runtime/ranks/rank_groups.h"
-#include "runtime/serving/continuous_batch.h"
 
 namespace smelt::server {
 

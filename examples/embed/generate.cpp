@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <exception>
 
-#include "runtime/generation/generator.h"
+#include "runtime/engine/generation/generator.h"
 #include "runtime/plan/plan_file.h"
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include "frontend/tensor_parallel.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace smelt {
 namespace {
@@ -20,7 +20,7 @@ bool is_head(const Place& place) {
   return llvm::is_contained(kHeads, place.role);
 }
 
-/// What a parameter's name says of its module: "h.0.ln_1" of "h.0.ln_1.bias".
+/// Returns the module in a parameter's name: "h.0.ln_1" of "h.0.ln_1.bias".
 std::string module_of(llvm::StringRef parameter) {
   if (!parameter.consume_back(kWeight)) parameter.consume_back(kBias);
   return parameter.str();
@@ -31,7 +31,7 @@ std::string replaced_end(llvm::StringRef name, llvm::StringRef end, llvm::String
   return name.str() + by.str();
 }
 
-/// How ranks share A's inputs and B's outputs: as the weight's, all of which dims[dim] is.
+/// Returns the sharding of A's inputs or B's outputs: dim `at` is sharded as the weight's dims[dim].
 std::optional<Sharding> sharing_of(const std::optional<Sharding>& weight, size_t rank, size_t dim,
                                    size_t at) {
   if (!weight) return {};
@@ -84,7 +84,7 @@ class AdapterBuilder {
   std::optional<Sharding> shared_;
 };
 
-/// Whether a parameter of the base is trained beside the adapters.
+/// Returns whether a base parameter is trained in addition to the adapters.
 bool is_trained(const Module::Parameter& parameter, const Adapters& adapters) {
   const std::string module = module_of(parameter.name);
   if (LoraTargets(adapters.config).saves(module)) return true;
@@ -134,7 +134,7 @@ std::vector<std::string> wrong_targets(const Module& module, const TransformerSp
 
 std::vector<std::string> wrong_modules_to_save(const Module& module, const TransformerSpec& spec,
                                                const Adapters& adapters) {
-  // What PEFT adds to every config of this task.
+  // PEFT adds these to every config of this task.
   static constexpr std::string_view kClassifiers[] = {"classifier", "score"};
   std::vector<std::string> problems;
   for (const std::string& saved : adapters.config.modules_to_save) {
@@ -195,7 +195,7 @@ void finish_adapters(Module& module, const TransformerSpec& spec, const Adapters
 
 namespace {
 
-/// The names that a family gives to parts of every block, without what stands before the last dot.
+/// Returns the family's names for parts of every block, without the text before the last dot.
 std::vector<std::string> ends_of(const TransformerSpec& spec, llvm::ArrayRef<const char*> parts) {
   const ParameterNames names(spec);
   std::vector<std::string> ends;
@@ -208,7 +208,7 @@ std::vector<std::string> ends_of(const TransformerSpec& spec, llvm::ArrayRef<con
   return ends;
 }
 
-/// What papers and libraries adapt where nothing is said: queries and values.
+/// Returns the usual targets of papers and libraries: queries and values.
 std::vector<std::string> usual_targets(const TransformerSpec& spec) {
   const bool decodes = spec.decoder.layers > 0;
   if (spec.attention.fused_qkv)

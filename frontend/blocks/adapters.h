@@ -1,4 +1,4 @@
-// Low-rank adapters beside linear maps, as frontend/lora_config.h describes them.
+// Low-rank adapters of linear maps, as described in frontend/lora_config.h.
 #pragma once
 
 #include <set>
@@ -7,33 +7,33 @@
 
 #include "frontend/lora_config.h"
 #include "frontend/parameter_names.h"
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 
 namespace smelt {
 
 struct BlockBuilder;
 
-/// What a module's graphs have had adapted; one for all of them.
+/// Adapters of a module, shared by all its graphs.
 struct Adapters {
   explicit Adapters(const LoraConfig& config) : config(config) {}
   const LoraConfig& config;
   std::set<std::string> linears, adapted;  // by module name
 };
 
-/// The adapter's addend to the linear map of x at `place`; null where there is none. `count`: as that of
-/// stacked_linear, 0 of a plain linear map.
+/// Returns the adapter's addend to the linear map of x at `place`; null if there is none. `count`: as in
+/// stacked_linear; 0 for a plain linear map.
 Value* adapter(BlockBuilder& b, const Place& place, Value* x, int64_t count, int64_t out);
-/// What the names of tensors in files of adapters begin with.
+/// Prefix of the names of tensors in files of adapters.
 inline constexpr std::string_view kAdapterPrefix = "base_model.model.";
 
-/// Whether a parameter is one of the matrices of an adapter.
+/// Returns whether a parameter is one of the matrices of an adapter.
 bool is_adapter_parameter(std::string_view name);
-/// After all graphs: names what is trained beside the adapters as PEFT does and, for training, freezes all
-/// else. One Error names all targets and modules to save that are not there, or that cannot be adapted.
+/// Runs after all graphs are built: names the other trained parameters as PEFT does and, for training,
+/// freezes the rest. One Error names all targets and modules to save that do not exist or cannot be adapted.
 void finish_adapters(Module& module, const TransformerSpec& spec, const Adapters& adapters, bool training);
 
-/// What a config leaves open: the targets (a model's queries and values), a new head of classes as a module
-/// to save, and what says to others which model it is for.
+/// Returns the config with defaults for its open fields: the targets (a model's queries and values), a new
+/// classification head as a module to save, and the fields that name the base model.
 LoraConfig with_defaults(LoraConfig config, const TransformerSpec& spec);
 
 }  // namespace smelt

@@ -4,7 +4,7 @@
 
 #include "frontend/blocks/blocks.h"
 #include "frontend/tensor_parallel.h"
-#include "ir/attention_body.h"
+#include "ir/graph/attention_body.h"
 
 namespace smelt {
 namespace {
@@ -79,7 +79,7 @@ double scale_of(const TransformerSpec& spec, const StackSpec& stack, int64_t blo
   return spec.attention.scaled_by_layer ? scale / static_cast<double>(block + 1) : scale;
 }
 
-/// What the queries see of the keys, and what is added to their scores.
+/// Keys that the queries see, and addends of their scores.
 struct Sight {
   bool causal = false;
   int64_t window = 0;  // as attention.window, of this block
@@ -183,7 +183,7 @@ Value* cross_attention(BlockBuilder& b, const Stack& stack, int64_t block, Value
   Heads heads = {cross_query(b, stack, block, x), nullptr, nullptr};
   const Shape whole = x->shape();
   if (stack.memory_cache) {
-    // Rows that read one source are queries of it, one behind the other.
+    // Rows that read one source become consecutive queries of it.
     const Dim& readers = stack.memory_cache->readers;
     heads.query = b.graph.reshape(heads.query, {stack.memory_cache->rows->shape()[0], readers * whole[1],
                                                 stack.spec.heads, stack.spec.head_dim});

@@ -16,7 +16,7 @@ Value* with_own_row(GraphBuilder& g, Value* table, Value* past, Value* own) {
   return g.select(here, g.broadcast(own, {0}, table->shape()), table);
 }
 
-/// Where a token is forced, it alone; of scores in parts.
+/// Returns scores, in parts, that allow only the forced token, where there is one.
 Value* forced_alone(GraphBuilder& g, Value* scores, const TokenChoice& choice, Value* place) {
   const Shape& shape = scores->shape();
   const Type places{DType::i32, shape};
@@ -32,7 +32,7 @@ Value* forced_alone(GraphBuilder& g, Value* scores, const TokenChoice& choice, V
   return scores;
 }
 
-/// What each continuation adds up to, [sentences, beams * V].
+/// Returns the sum of each continuation, [sentences, beams * V].
 Value* sums_of(BlockBuilder& b, Value* logits, const TokenChoice& choice, Value* place, const Dim& sentences,
                const Dim& beams) {
   GraphBuilder& g = b.graph;
@@ -47,7 +47,7 @@ Value* sums_of(BlockBuilder& b, Value* logits, const TokenChoice& choice, Value*
   return g.reshape(scores, {sentences, beams * logits->shape()[1]});
 }
 
-/// Whether each candidate's token is one of its sentence's `ends`, [sentences,kEndTokens].
+/// Returns whether each candidate's token is one of its sentence's `ends`, [sentences,kEndTokens].
 Value* is_end(GraphBuilder& g, Value* tokens, Value* ends) {
   const Shape pairs = {tokens->shape()[0], tokens->shape()[1], ends->shape()[1]};
   Value* same = g.eq(g.broadcast(tokens, {0, 1}, pairs), g.broadcast(ends, {0, 2}, pairs));
@@ -66,9 +66,9 @@ Value* with_fault(GraphBuilder& g, Value* sums, Value* fault) {
   return g.select(g.eq(all, all), sums, all);
 }
 
-/// What each candidate is behind the best of its sentence, where that is no sum of the replacements for
-/// invalid scores. Beams go on with small numbers, whose sums are rounded little; whoever reads the
-/// candidates adds up what the best ones were.
+/// Returns the difference of each candidate from the best one of its sentence, unless the best is a sum of
+/// replacements for invalid scores. Beams continue with these small numbers, whose sums have small rounding
+/// errors; the reader of the candidates adds up the sums of the best ones.
 Value* behind_best(GraphBuilder& g, Value* sums) {
   Value* best = g.slice(sums, 1, 0, 1);
   best = g.broadcast(g.reshape(best, {sums->shape()[0]}), {0}, sums->shape());
@@ -85,7 +85,7 @@ Value* next_beam(GraphBuilder& g, const Candidates& found, Value* ends, const Di
   return g.select(taken, within(g, rank, kMostBeamsAhead), g.like(rank, -1));
 }
 
-/// What the candidates that become beams have, [sentences * beams].
+/// Returns the elements of the candidates that become beams, [sentences * beams].
 Value* of_beams(GraphBuilder& g, Value* candidates, Value* beam, const Dim& beams, double none) {
   const Dim sentences = candidates->shape()[0];
   // As many places as there may be beams: who reads the index then sees that it is one of them.

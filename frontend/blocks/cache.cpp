@@ -15,7 +15,7 @@ void declare(BlockBuilder& b, const Cache& cache, const std::string& name, const
   declare_cache(b, name, all);
 }
 
-/// One index for slot and place, [B,T]: nothing else of the state is read.
+/// Returns one index for slot and position, [B,T], so that no other element of the state is read.
 Value* line_index(GraphBuilder& g, Value* slots, Value* places, const Dim& capacity) {
   return g.add(g.mul(slots, g.like(slots, static_cast<double>(*capacity.constant()))), places);
 }

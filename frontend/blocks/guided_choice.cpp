@@ -44,7 +44,7 @@ Value* by_rank(GraphBuilder& g, Value* scores, const TextChoice& text) {
   return g.reshape(all, scores->shape());
 }
 
-/// What each continuation adds up to, [B,V].
+/// Returns the sum of each continuation, [B,V].
 Value* sums_of_rows(GraphBuilder& g, Value* scores, const TextChoice& text) {
   Value* penalty = number_of(g, text.numbers, kRankPenalty, scores->shape());
   scores = g.select(g.eq(penalty, g.like(penalty, 0)), scores, by_rank(g, scores, text));
@@ -52,7 +52,8 @@ Value* sums_of_rows(GraphBuilder& g, Value* scores, const TextChoice& text) {
   return finite(g, g.add(g.broadcast(before, {0}, scores->shape()), scores));
 }
 
-/// A token behind each text of that length; one that has no room is of a run that nobody waits for.
+/// Appends a token after each text of that length; a token without room belongs to a run whose result is
+/// unused.
 Value* with_token(GraphBuilder& g, Value* texts, Value* length, Value* token) {
   Value* here = g.eq(g.iota(texts->type, 1), g.broadcast(length, {0}, texts->shape()));
   return g.select(here, g.broadcast(token, {0}, texts->shape()), texts);

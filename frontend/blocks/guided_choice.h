@@ -1,13 +1,14 @@
-// Tokens that are chosen by scores which options change by what stands in a row's text.
+// Sampling of tokens with scores that options change by a row's text.
 #pragma once
 
 #include "frontend/blocks/guided_scores.h"
 
 namespace smelt {
 
-/// As choose_tokens; also puts each token behind its row's text.
+/// Does the same as choose_tokens; also appends each token to its row's text.
 void choose_guided_tokens(BlockBuilder& b, Value* logits, const TokenChoice& choice, const TextChoice& text);
-/// As choose_beams; each row has the text of the beam that it goes on from, and its new token behind it.
+/// Does the same as choose_beams; each row gets the text of the beam that it continues, followed by its new
+/// token.
 void choose_guided_beams(BlockBuilder& b, Value* logits, const TokenChoice& choice, const TextChoice& text,
                          Value* ends, const Dim& sentences, const Dim& beams);
 

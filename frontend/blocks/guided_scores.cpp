@@ -10,7 +10,7 @@ constexpr double kNoToken = -1;
 constexpr int64_t kTail = kMostNgram - 1;  // of the text, which n-grams and phrases may begin with
 static_assert(kTail >= kPhraseTokens);
 
-/// A text, and its last tokens, the last one first: i32[B,W], i32[B], i32[B,kTail], kNoToken in front of it.
+/// Text, and its last tokens in reverse order: i32[B,W], i32[B], i32[B,kTail]; kNoToken before the text.
 struct Text {
   Value *tokens, *length, *tail;
 };
@@ -18,7 +18,7 @@ struct Text {
 /// One number of each row.
 Value* of_each_row(GraphBuilder& g, Value* row, const Shape& shape) { return g.broadcast(row, {0}, shape); }
 
-/// Whether a column of a value [B,W,...] is in front of an end of its row.
+/// Returns whether a column of a value [B,W,...] is before an end of its row.
 Value* is_before(GraphBuilder& g, const Shape& shape, Value* end) {
   return g.lt(g.iota({DType::i32, shape}, 1), of_each_row(g, end, shape));
 }
@@ -50,7 +50,7 @@ Value* tail_of(GraphBuilder& g, Value* tokens, Value* length) {
 
 // ---- biases
 
-/// Whether the text ends as each phrase does before its last token, [B,P].
+/// Returns whether the text ends as each phrase does before its last token, [B,P].
 Value* completes(GraphBuilder& g, const Text& text, Value* before) {
   const Shape shape = {text.length->shape()[0], before->shape()[0], kPhraseTokens};
   Value* token = g.broadcast(g.slice(text.tail, 1, 0, kPhraseTokens), {0, 2}, shape);
@@ -67,8 +67,8 @@ Value* with_bias(GraphBuilder& g, Value* scores, Value* bias) {
   return g.select(g.eq(bias, g.like(bias, kForbidden)), bias, g.add(scores, bias));
 }
 
-/// What the last token of each phrase gets: its own bias and those of all phrases that it completes, added up
-/// in their order, as no sum of a reduction is.
+/// Returns the bias of the last token of each phrase: its own and those of all phrases that it completes,
+/// added in their order, which a reduction does not guarantee.
 Value* bias_of_phrases(GraphBuilder& g, Value* own, Value* completed, const TextChoice& text) {
   const Shape& shape = completed->shape();
   Value* each = g.select(completed, g.broadcast(text.biases, {1}, shape), g.like(own, 0));
@@ -97,15 +97,16 @@ Value* biased_scores(BlockBuilder& b, Value* scores, const TokenChoice& choice, 
 
 // ---- penalties and bans
 
-/// Once for each token, however often it stands there: all of its places have the same score.
+/// Applies the penalty once per token, even if it occurs several times, because all its positions have the
+/// same score.
 Value* with_penalty(GraphBuilder& g, Value* scores, Value* tokens, Value* numbers, TextNumber which) {
   Value* before = elements_of_rows(g, scores, g.max(tokens, g.like(tokens, 0)));
   Value* after = penalised(g, before, number_of(g, numbers, which, before->shape()));
   return with_scores(g, scores, tokens, after);
 }
 
-/// Of each place of a text [B,W]: whether the tokens in front of it, which make an n-gram with its own, are
-/// the last ones of `found`.
+/// Returns for each position of a text [B,W] whether the tokens before it, which form an n-gram with its own
+/// token, are the last ones of `found`.
 Value* follows_tail(GraphBuilder& g, Value* tokens, const Text& found, Value* size) {
   const Shape shape = {tokens->shape()[0], tokens->shape()[1], kTail};
   Value* back = g.iota({DType::i32, shape}, 2);
@@ -117,7 +118,7 @@ Value* follows_tail(GraphBuilder& g, Value* tokens, const Text& found, Value* si
   return g.eq(any, g.like(any, 0));
 }
 
-/// Tokens that would repeat an n-gram of a text [B,W] of so many tokens, [B,W].
+/// Returns the tokens that would repeat an n-gram of a text [B,W] with `length` tokens, [B,W].
 Value* repeated(BlockBuilder& b, Value* tokens, Value* length, const Text& found, Value* size) {
   GraphBuilder& g = b.graph;
   const Shape& shape = tokens->shape();

@@ -1,13 +1,13 @@
-// Scores that options change by what stands in a row's text (@next_guided, @next_beams_guided), as
-// runtime/generation/logits_processors.h says and in its order.
+// Scores that options change by a row's text (@next_guided, @next_beams_guided), as in
+// runtime/engine/generation/logits_processors.h and in its order.
 #pragma once
 
 #include "frontend/blocks/token_choice.h"
 
 namespace smelt {
 
-/// What the scores of rows are changed by, of one request but for `places`; the columns and elements are
-/// named in runtime/generation/token_states.h.
+/// Inputs that change the scores of rows. All but `places` belong to one request;
+/// runtime/engine/generation/token_states.h names the columns and elements.
 struct TextChoice {
   Value* places = nullptr;    // i32[B,kTextPlaces]
   Value* numbers = nullptr;   // f32[kTextNumbers]
@@ -22,18 +22,18 @@ struct TextChoice {
   Value* banned_last = nullptr;    // i32[kBannedPhrases], -1: none
 };
 
-/// As inputs of the graph, for rows i32[B].
+/// Adds these as inputs of the graph, for rows i32[B].
 TextChoice text_choice_inputs(BlockBuilder& b, Value* rows);
-/// The states of texts of so many rows and tokens, and of sources of so many.
+/// Declares the states of texts of `slots` rows of `capacity` tokens, and of sources of `source_capacity`.
 void declare_text_states(BlockBuilder& b, int64_t slots, int64_t capacity, int64_t source_capacity);
 
-/// Tokens in each row's text, i32[B].
+/// Returns the number of tokens in each row's text, i32[B].
 Value* text_lengths(GraphBuilder& g, const TokenChoice& choice, const TextChoice& text);
-/// f32[B,V]: what becomes of these scores.
+/// Returns the changed scores, f32[B,V].
 Value* guided_scores(BlockBuilder& b, Value* scores, const TokenChoice& choice, const TextChoice& text);
-/// One number of a request, everywhere in a value of that shape.
+/// Returns one number of a request, broadcast to that shape.
 Value* number_of(GraphBuilder& g, Value* numbers, int64_t which, const Shape& shape);
-/// The element of each row of table [B,W] at the columns [B,...] between 0 and W.
+/// Returns the elements of table [B,W] in the columns [B,...]. Requires: columns are in [0, W).
 Value* elements_of_rows(GraphBuilder& g, Value* table, Value* columns);
 
 }  // namespace smelt

@@ -17,7 +17,7 @@ Value* patch_projection(BlockBuilder& b, Value* pixels, Value* filter) {
   return b.graph.create(Op::linear, {patches, filter})->result();
 }
 
-/// One learned token in front of the patches.
+/// Adds one learned token before the patches.
 Value* add_class_token(BlockBuilder& b, const Stack& stack, Value* x) {
   if (!b.spec.embedding.class_token) return x;
   const Shape& shape = x->shape();

@@ -1,4 +1,4 @@
-// Where a token stands: tables added to the embeddings, rotations of queries and keys, biases by distance.
+// Token positions: tables added to the embeddings, rotations of queries and keys, biases by distance.
 #include <algorithm>
 
 #include "frontend/blocks/blocks.h"
@@ -41,19 +41,19 @@ Value* count_of(BlockBuilder& b, Value* real, Value* segments = nullptr) {
   return b.graph.select(real, count, b.graph.like(count, 0));
 }
 
-/// Whether `value` is not `other`.
+/// Returns whether `value` is not `other`.
 Value* differs(BlockBuilder& b, Value* value, int64_t other) {
   return b.graph.ne(value, b.graph.like(value, static_cast<double>(other)));
 }
 
-/// Tokens that the mask lets through count from 0; the others stand at -1.
+/// Counts the unmasked tokens from 0; masked ones have position -1.
 Value* unmasked_positions(BlockBuilder& b, Value* mask) {
   Value* count = count_of(b, differs(b, mask, 0));
   return b.graph.sub(count, b.graph.like(count, 1));
 }
 
-/// i32[B,T] of tokens that others came before: past + 0, 1, 2, ... A cache in pages may be given padding
-/// behind the last place, which no one sees.
+/// Returns positions of tokens after earlier ones, i32[B,T]: past + 0, 1, 2, ... A paged cache may get
+/// padding after the last position, which no query sees.
 Value* cached_positions(BlockBuilder& b, const Cache& cache, Value* ids) {
   GraphBuilder& g = b.graph;
   Value* places = g.add(g.broadcast(cache.past, {0}, ids->shape()), g.iota(ids->type, 1));
@@ -62,7 +62,8 @@ Value* cached_positions(BlockBuilder& b, const Cache& cache, Value* ids) {
   return g.min(places, g.like(places, static_cast<double>(longest - 1)));
 }
 
-/// i32[T,T] of a run by itself, or i32[B,T,capacity] with a cache: how far each key is behind its query.
+/// Returns the distance of each key before its query: i32[T,T] for a run without a cache, i32[B,T,capacity]
+/// with one.
 Value* distances(GraphBuilder& g, const Cache* cache, const Dim& length) {
   if (!cache) {
     const Type places = {DType::i32, {length, length}};

@@ -1,6 +1,6 @@
-// Caches of blocks whose queries see a window of keys: rings of the window's places and those of one run.
-// What a run puts there takes the places of tokens that none of its queries, and none behind them, sees.
-#include "ir/ring_places.h"
+// Sliding-window KV caches: rings with the positions of a block's window and those of one run. A run
+// overwrites the positions of tokens that neither its own queries nor later ones see.
+#include "ir/ops/ring_places.h"
 
 #include "frontend/blocks/blocks.h"
 #include "frontend/blocks/token_choice.h"
@@ -8,7 +8,7 @@
 namespace smelt {
 namespace {
 
-/// The slot in which each place of a ring lies: that of the token which is there.
+/// Returns the slot of each position of a ring: that of the token there.
 Value* row_of_ring_place(GraphBuilder& g, const Cache& ring, const Cache& tokens) {
   Value* held = within(g, tokens_of_places(g, ring), tokens.capacity);
   Value* row = g.iota(held->type, 0);

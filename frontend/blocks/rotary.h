@@ -1,5 +1,5 @@
-// The angles of rotary position embeddings (RoFormer, arXiv 2104.09864) and the ways to stretch them over
-// more positions than a model was trained on.
+// Angles of rotary position embeddings (RoFormer, arXiv 2104.09864) and their scaling to more positions than
+// a model was trained on.
 #pragma once
 
 #include <vector>
@@ -12,12 +12,12 @@ struct RotaryTable {
   std::vector<double> cosines, sines;  // [rows, width / 2], times yarn's attention factor
 };
 
-/// How many numbers of a head are turned.
+/// Returns how many numbers of a head are rotated.
 int64_t rotary_width(const TransformerSpec& spec, const StackSpec& stack);
-/// The angle per position of pair i of `width` numbers: theta^(-2 i / width), changed by positions.scaling:
-/// by `dynamic` only in batches of more than max_positions.
+/// Returns the angle per position of pair i of `width` numbers: theta^(-2 i / width), changed by
+/// positions.scaling; by `dynamic` only in batches of more than max_positions.
 std::vector<double> rotary_frequencies(const TransformerSpec& spec, int64_t width, int64_t length = 0);
-/// The factor of cosines and sines.
+/// Returns the factor of cosines and sines.
 double rotary_magnitude(const TransformerSpec& spec);
 RotaryTable rotary_table(const TransformerSpec& spec, int64_t width, int64_t rows);
 

@@ -1,5 +1,5 @@
-// What becomes of the logits of a row's next token without the host: scores by the options that need no
-// search in the text, one token, and the states from which the next run goes on.
+// Sampling of a row's next token from its logits without the host: scores by the options that need no search
+// in the text, one token, and the states for the next run.
 #include <limits>
 
 #include "frontend/blocks/blocks.h"
@@ -42,7 +42,7 @@ struct ScaledSum {
 ScaledSum scaled_sum(GraphBuilder& g, Value* x) {
   const auto last = static_cast<int64_t>(x->rank()) - 1;
   Value* top = g.reduce(ReduceOp::max, x, {last});
-  // Of words that are all banned nothing is added up.
+  // If all words are banned, nothing is added.
   Value* base = g.select(g.eq(top, g.like(top, kBanned)), g.like(top, 0), top);
   Value* sum = g.sum(g.exp(g.sub(x, g.broadcast_over(base, {last}, x->shape()))), {last});
   return {top, sum};
@@ -74,7 +74,7 @@ void leave_token(GraphBuilder& g, Value* word, const TokenChoice& choice) {
     put_rows(g, kNextToken, word);
 }
 
-/// Of each row, at its place in a state [slots,places,1].
+/// Writes a value of each row at its position in a state [slots,places,1].
 void put_at(GraphBuilder& g, std::string_view state, Value* value, const TokenChoice& choice, Value* place) {
   g.update_at(state, with_ones(g, value, 2), {choice.rows, place}, {0, 1});
 }

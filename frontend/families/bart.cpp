@@ -32,6 +32,10 @@ const std::vector<FieldRow> kBartFields = {
     {.config = "forced_eos_token_id", .spec = "tokens.forced_eos"},
 };
 
+const std::vector<Synonym> kBartSynonyms = {{"hidden_size", "d_model"},
+                                            {"num_hidden_layers", "encoder_layers"},
+                                            {"num_attention_heads", "encoder_attention_heads"}};
+
 const std::vector<NameRow> kBartNames = {
     {"embedding.tokens", "shared"},
     {"encoder.tokens", "encoder.embed_tokens"},
@@ -84,6 +88,7 @@ const Family& bart_family() {
                       "head": {"offset": true},
                       "tokens": {"bos": 0, "pad": 1, "eos": 2, "decoder_start": 2, "forced_eos": 2}})",
       .fields = kBartFields,
+      .synonyms = kBartSynonyms,
       .fixed = {{"normalize_before", "false"}, {"add_final_layer_norm", "false"}},
       .harmless = {"is_encoder_decoder", "normalize_embedding"},
       .prefixes = {"model.", ""},
@@ -110,6 +115,7 @@ const Family& marian_family() {
                       "head": {"offset": true},
                       "tokens": {"pad": 58100, "eos": 0, "decoder_start": 58100, "forced_eos": 0}})",
       .fields = kBartFields,
+      .synonyms = kBartSynonyms,
       .fixed = {{"normalize_before", "false"},
                 {"add_final_layer_norm", "false"},
                 {"share_encoder_decoder_embeddings", "true"},

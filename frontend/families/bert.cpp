@@ -126,6 +126,9 @@ Family make_distilbert() {
                  {.config = "initializer_range", .spec = "init.deviation"},
                  {.config = "tie_word_embeddings", .spec = "head.tied"},
                  {.config = "pad_token_id", .spec = "tokens.pad"}},
+      .synonyms = {{"hidden_size", "dim"},
+                   {"num_hidden_layers", "n_layers"},
+                   {"num_attention_heads", "n_heads"}},
       .fixed = {{"sinusoidal_pos_embds", "false"}},  // they would be frozen
       .prefixes = {"distilbert.", ""},
       .names = {{"embedding.tokens", "embeddings.word_embeddings"},

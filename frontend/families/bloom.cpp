@@ -1,4 +1,4 @@
-// BLOOM: a decoder whose scores fall with distance (ALiBi), a norm behind the embeddings, and one weight for
+// BLOOM: a decoder whose scores fall with distance (ALiBi), a norm after the embeddings, and one weight for
 // query, key and value, head by head.
 #include "frontend/families/families.h"
 
@@ -14,15 +14,9 @@ const Family& bloom_family() {
                       "positions": {"kind": "alibi", "counted_by_mask": true},
                       "tokens": {"bos": 1, "eos": 2}})",
       .fields = {{.config = "vocab_size", .spec = "vocab_size", .required = true},
-                 {.config = "hidden_size", .spec = "hidden", .required = true, .also_called = {"n_embed"}},
-                 {.config = "n_layer",
-                  .spec = "decoder.layers",
-                  .required = true,
-                  .also_called = {"num_hidden_layers"}},
-                 {.config = "n_head",
-                  .spec = "decoder.heads",
-                  .required = true,
-                  .also_called = {"num_attention_heads"}},
+                 {.config = "hidden_size", .spec = "hidden", .required = true},
+                 {.config = "n_layer", .spec = "decoder.layers", .required = true},
+                 {.config = "n_head", .spec = "decoder.heads", .required = true},
                  {.config = "layer_norm_epsilon", .spec = "norm.eps"},
                  {.config = "hidden_dropout", .spec = "dropout.residual"},
                  {.config = "attention_dropout", .spec = "dropout.attention"},
@@ -31,6 +25,9 @@ const Family& bloom_family() {
                  {.config = "bos_token_id", .spec = "tokens.bos"},
                  {.config = "eos_token_id", .spec = "tokens.eos"},
                  {.config = "pad_token_id", .spec = "tokens.pad"}},
+      .synonyms = {{"n_embed", "hidden_size"},
+                   {"num_hidden_layers", "n_layer"},
+                   {"num_attention_heads", "n_head"}},
       .fixed = {{"apply_residual_connection_post_layernorm", "false"},
                 {.config = "slow_but_exact",
                  .value = "false",

@@ -6,7 +6,7 @@ namespace smelt {
 
 namespace {
 
-// What older configs say comes first, so that the newer rows have the last word.
+// Rows of older configs come first, so that newer rows override them.
 const std::vector<FieldRow> kFields = {
     {.config = "vocab_size", .spec = "vocab_size", .required = true},
     {.config = "hidden_size", .spec = "hidden", .required = true},

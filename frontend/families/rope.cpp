@@ -1,4 +1,4 @@
-// How configs spell rotary positions and the ways to stretch them.
+// Spelling of rotary positions, and of their scaling, in configs.
 #include "frontend/families/families.h"
 
 namespace smelt {
@@ -20,7 +20,10 @@ FieldRow rope_row(std::string_view now, std::string_view before, std::string_vie
 
 std::vector<FieldRow> rope_fields() {
   return {
-      rope_row("rope_parameters.rope_theta", "rope_theta", "positions.rope_theta"),
+      {.config = "rope_parameters.rope_theta",
+       .spec = "positions.rope_theta",
+       .also_called = {"rope_scaling.rope_theta", "rope_theta"},
+       .unsaid_if_empty = true},
       {.config = "rope_parameters.rope_type",
        .spec = "positions.scaling",
        .spellings = &kRopeScalings,

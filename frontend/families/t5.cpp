@@ -63,7 +63,11 @@ const Family& t5_family() {
                  {.config = "decoder_start_token_id", .spec = "tokens.decoder_start"},
                  {.config = "forced_bos_token_id", .spec = "tokens.forced_bos"},
                  {.config = "forced_eos_token_id", .spec = "tokens.forced_eos"}},
-      // What feed_forward_proj says already.
+      .synonyms = {{"hidden_size", "d_model"},
+                   {"num_hidden_layers", "num_layers"},
+                   {"num_attention_heads", "num_heads"},
+                   {"head_dim", "d_kv"}},
+      // These repeat feed_forward_proj.
       .harmless = {"is_encoder_decoder", "is_gated_act", "dense_act_fn"},
       .prefixes = {""},
       .names = {{"embedding.tokens", "shared"},

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "ir/analysis/splat.h"
-#include "ir/body.h"
+#include "ir/graph/body.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace smelt {
@@ -41,7 +41,7 @@ std::optional<AttentionWeight> as_weight(const Node& node, llvm::ArrayRef<BodyAr
   return AttentionWeight{.weight = node.result(), .modified = test.operand(0), .lse = lse->operand};
 }
 
-/// What an operation of a body must be for a kernel; a word for it where it is not.
+/// Returns a phrase why a kernel cannot compute an operation of a body; nothing if it can.
 std::optional<std::string> unfit(const Node& node, const Type& scores, bool is_gradient) {
   if (node.is(Op::reduce) && is_gradient && node.is(ReduceOp::add)) return std::nullopt;
   if (node.is(Op::reduce) || node.is(Op::gather) || node.is(Op::transpose))
@@ -129,7 +129,8 @@ bool takes_rows(const Node& node) {
          node.operand(1)->rank() == 2 && node.operand(1)->dtype() == DType::i32;
 }
 
-/// Old content of a state is read before it is overwritten: by whoever is known to read it.
+/// Returns whether the graph updates the state of the table. Only nodes that are known as readers of old
+/// content run before the update.
 bool is_overwritten(const Value* table) {
   const Node* node = table->node();
   while (info(node->op()).has(Trait::view)) node = node->operand(0)->node();

@@ -1,13 +1,13 @@
 #include "ir/analysis/epilogue.h"
 
-#include "ir/body.h"
-#include "ir/matmul_spec.h"
+#include "ir/graph/body.h"
+#include "ir/ops/matmul_spec.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace smelt {
 namespace {
 
-/// What a convert reads; any other value itself.
+/// Returns the operand of a convert; any other value itself.
 const Value* unconverted(const Value* value) {
   return value->node()->is(Op::convert) && value->node()->operands().size() == 1 ? value->node()->operand(0)
                                                                                  : value;

@@ -1,17 +1,17 @@
-// What a program's steps touch of states that the host holds a part of (State::resident).
+// Uses of states with a host part (State::resident) by the steps of a program.
 #pragma once
 
-#include "ir/program.h"
+#include "ir/program/program.h"
 
 namespace smelt {
 
-/// The state of a buffer, where the host holds a part of it; else null.
+/// Returns the state of a buffer if it has a host part; else null.
 const State* host_state(const Program& program, int buffer);
-/// Bytes of a state at the bounds that a GPU holds.
+/// Returns the bytes of a state in GPU memory, at the bounds.
 int64_t device_bytes(const Program& program, const State& state);
-/// Whether the place lies in the host's memory.
+/// Returns whether the reference is to host memory.
 bool is_held_by_host(const Program& program, const BufferRef& ref);
-/// Whether the step touches any such state, in whichever memory.
+/// Returns whether the step touches any such state, in either memory.
 bool uses_host_states(const Program& program, const Step& step);
 
 }  // namespace smelt

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "ir/analysis/integer_ranges.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace smelt {
 namespace {
@@ -16,6 +16,7 @@ constexpr int64_t kLeast = kLeastInteger, kMost = kMostInteger;
 
 bool has_range(DType type) { return !is_float(type); }
 
+/// Returns the numbers that any value of the type may be; those of narrow types are computed in 32 bits.
 IndexRange any_of(DType type) {
   if (type == DType::boolean) return {0, 1};
   if (type == DType::i64) return {INT64_MIN, INT64_MAX};
@@ -31,7 +32,7 @@ std::optional<int64_t> most_of(const Dim& dim, const Symbols& symbols) {
   }
 }
 
-/// What one result of a reduction is made of.
+/// Returns the number of elements per result of a reduction.
 Dim elements_of_a_row(const Node& reduce) {
   Dim count = 1;
   for (const int64_t axis : reduce.get(attr::axes))
@@ -52,27 +53,14 @@ MaybeReals numbers_of(const Node& constant) {
   return RealRange{*least, *most};
 }
 
-/// Numbers are converted to integers by leaving out what is behind the point.
+/// Truncates numbers towards zero, as the conversion to integers does.
 MaybeRange truncated(const MaybeReals& x) {
   if (!x || !(std::abs(x->least) < 0x1p62 && std::abs(x->most) < 0x1p62)) return std::nullopt;
   return in_bits_of(DType::i32, static_cast<int64_t>(x->least), static_cast<int64_t>(x->most));
 }
 
-/// The numbers that a conversion to an integer type leaves as they are.
-IndexRange kept_by(DType type) {
-  switch (type) {
-    case DType::u8:
-      return {0, UINT8_MAX};
-    case DType::u16:
-      return {0, UINT16_MAX};
-    case DType::i8:
-      return {INT8_MIN, INT8_MAX};
-    default:
-      return any_of(type);
-  }
-}
-
-/// Whether it is an input of an entry whose integers of 64 bits a session refuses where 32 do not hold them.
+/// Returns whether it is an input of an entry whose integers of 64 bits a session refuses where 32 do not
+/// hold them.
 bool is_checked(const Node& input) {
   const auto is_own = [&](const auto& graph) { return graph.get() == &input.graph(); };
   return input.result()->dtype() == DType::i64 && std::ranges::any_of(input.graph().module().graphs, is_own);
@@ -80,7 +68,7 @@ bool is_checked(const Node& input) {
 
 /// Nothing is said of numbers that may not fit the narrower type: they wrap around.
 IndexRange narrowed(const IndexRange& range, DType type) {
-  const IndexRange all = hull(range), kept = kept_by(type);
+  const IndexRange all = hull(range), kept = all_of_type(type);
   return all.least >= kept.least && all.most <= kept.most ? range : any_of(type);
 }
 
@@ -148,7 +136,7 @@ void IndexRanges::know(const Value& value, const Known& found) {
   if (found.reals) reals_[&value] = *found.reals;
 }
 
-/// What a fusion leaves is what its body makes of its operands.
+/// Finds the ranges of a fusion's results from those in its body.
 void IndexRanges::find_results(const Node& fusion) {
   const IndexRanges inside(fusion, *this);
   for (unsigned i = 0; i < fusion.result_count(); ++i)
@@ -211,7 +199,7 @@ MaybeRange IndexRanges::of(const Value& value) {
   }
 }
 
-/// What some elements of operand 0 and of another one are.
+/// Returns the range of a mix of elements of operand 0 and of another operand.
 IndexRange IndexRanges::some_of(const Node& node, unsigned other) const {
   return of_some(either(at(node.operand(0)), at(node.operand(other))));
 }
@@ -247,7 +235,7 @@ MaybeRange IndexRanges::of_pointwise(const Node& node) {
   return integer_result(node.scalar_op, node.result()->dtype(), x, y);
 }
 
-/// What is never chosen says nothing.
+/// Returns the range of a select; a branch that is never chosen is ignored.
 MaybeRange IndexRanges::of_select(const Node& node) {
   const auto x = chosen(node, 1), y = chosen(node, 2);
   if (x && y) return either(*x->integers, *y->integers);
@@ -255,7 +243,7 @@ MaybeRange IndexRanges::of_select(const Node& node) {
   return either(at(node.operand(1)), at(node.operand(2)));
 }
 
-/// -1 stands for none, in rows of fewer elements than are asked for.
+/// -1 means none, in rows of fewer elements than requested.
 MaybeRange IndexRanges::of_top_k(const Node& node) const {
   const Dim& columns = node.operand(0)->shape().back();
   const auto most = most_of(columns, graph_.module().symbols);
@@ -264,7 +252,7 @@ MaybeRange IndexRanges::of_top_k(const Node& node) const {
   return IndexRange{.least = enough ? 0 : -1, .most = std::max<int64_t>(0, *most - 1), .below = columns};
 }
 
-/// -1 stands for none, where no score is above -infinity or one is NaN.
+/// -1 means none, if no score is above -infinity or one is NaN.
 MaybeRange IndexRanges::of_sample(const Node& node) const {
   const auto words = most_of(node.operand(0)->shape().back(), graph_.module().symbols);
   if (!words || *words > kMost) return std::nullopt;

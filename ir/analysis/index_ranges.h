@@ -1,10 +1,10 @@
-// Which numbers the integers of a graph can hold: a range for every value, from the leaves on.
+// Ranges of the integers of a graph: one per value, derived from the leaves on.
 #pragma once
 
 #include <optional>
 
 #include "ir/analysis/real_range.h"
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace smelt {
@@ -16,29 +16,29 @@ struct IndexRange {
   std::optional<Dim> below = {};       // all elements of the range are below it, known at launch
   bool attained = false;  // some element is `least` and some element is `most`, whatever the data
 
-  /// Whether every element is a row of a table of `rows` rows.
+  /// Returns whether every element is a row of a table of `rows` rows.
   bool within(const Dim& rows) const;
-  /// The same where the bounds of the symbols may say it: of 9 - B rows with B <= 8 there is one.
+  /// The same with bounds of symbols: a table of 9 - B rows with B <= 8 has at least one row.
   bool within(const Dim& rows, const Symbols& symbols) const;
-  /// An element that is certain to be outside of it.
+  /// Returns an element that is certainly outside a table of `rows` rows.
   std::optional<int64_t> surely_outside(const Dim& rows) const;
 };
 
 /// Ranges of integers and flags: through constants, iota, inputs with bounds, views, conversions, arithmetic,
-/// look-ups in constant tables, what is put into tables, reductions and bodies of fusions. A
-/// branch of a select is what its operands make where the condition holds, or does not. Arithmetic that may
-/// leave 32 bits has an unknown result. Floats have a range where they are made of constants and integers,
-/// with room for rounding to any type; an infinity or NaN that may be among them leaves it unknown.
+/// look-ups in constant tables, inserts, reductions and bodies of fusions. A branch of a select is evaluated
+/// under its condition or its negation. Arithmetic that may leave 32 bits has an unknown result. Floats have
+/// a range if they are computed from constants and integers, with a margin for rounding to any type; a
+/// possible infinity or NaN makes it unknown.
 class IndexRanges {
  public:
   explicit IndexRanges(const Graph& graph);
-  /// Of a fusion's body.
+  /// Finds the ranges in a fusion's body, given those around it.
   IndexRanges(const Node& fusion, const IndexRanges& around);
-  /// The whole range of the element type where nothing is known.
+  /// Returns the range of the value; the whole range of the element type if it is unknown.
   IndexRange at(const Value* value) const;
 
  private:
-  /// Integers have the one, floats may have the other.
+  /// Integers have the first range, floats may have the second.
   struct Known {
     std::optional<IndexRange> integers;
     std::optional<RealRange> reals;

@@ -1,6 +1,6 @@
 #include "ir/analysis/insert_checks.h"
 
-#include "ir/insertion.h"
+#include "ir/graph/insertion.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -16,7 +16,7 @@ const Value* behind_views(const Value* value) {
   return value;
 }
 
-/// A concat may lie where its parts do.
+/// Returns whether `value` is a view of `target`. The parts of a concat may share its memory.
 bool looks_at(const Value* value, const Value* target) {
   if (value == target) return true;
   return info(value->node()->op()).has(Trait::view) &&

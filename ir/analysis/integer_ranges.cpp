@@ -9,7 +9,7 @@ namespace {
 
 using MaybeRange = std::optional<IndexRange>;
 
-/// Whether arithmetic on sizes holds the number.
+/// Returns whether arithmetic on sizes holds the number.
 bool is_small(int64_t x) { return x >= kLeastInteger && x <= kMostInteger; }
 
 /// A size that all of the range is below: the symbolic one, which no number replaces, or the number after the
@@ -53,7 +53,7 @@ MaybeRange multiply(DType type, const IndexRange& x, const IndexRange& y) {
   return product;
 }
 
-/// Of whole numbers, by positive ones.
+/// Divides whole numbers by positive ones.
 MaybeRange divide(const IndexRange& x, const IndexRange& y) {
   if (y.least < 1) return std::nullopt;
   const auto [least, most] =
@@ -65,7 +65,7 @@ IndexRange larger(const IndexRange& x, const IndexRange& y) {
   return {.least = std::max(x.least, y.least), .most = std::max(x.most, y.most)};
 }
 
-/// What one side is below, both are.
+/// Returns the range of the smaller operand: an upper bound of either side bounds it.
 IndexRange smaller(const IndexRange& x, const IndexRange& y) {
   return {.least = std::min(x.least, y.least),
           .most = std::min(x.most, y.most),
@@ -91,12 +91,12 @@ MaybeRange without(IndexRange x, const IndexRange& y) {
   return IndexRange{*x.beside, *x.beside};
 }
 
-/// Whether x is the one number that y holds outside of its range.
+/// Returns whether x is the one number that y holds outside of its range.
 bool is_number_beside(const IndexRange& x, const IndexRange& y) {
   return y.beside && !x.beside && x.least == x.most && x.least == *y.beside;
 }
 
-/// Whether all of the range is below the size, which zeros are, too.
+/// Returns whether all of the range is below the size, which zeros are, too.
 bool is_below(const IndexRange& x, const std::optional<Dim>& size) {
   return size && (x.below == size || (x.most < 1 && is_never_zero(*size)));
 }
@@ -123,10 +123,26 @@ bool is_never_zero(const Dim& dim, const Symbols& symbols) {
          });
 }
 
+IndexRange all_of_type(DType type) {
+  switch (type) {
+    case DType::boolean:
+      return {0, 1};
+    case DType::u8:
+      return {0, UINT8_MAX};
+    case DType::i8:
+      return {INT8_MIN, INT8_MAX};
+    case DType::u16:
+      return {0, UINT16_MAX};
+    case DType::i64:
+      return {INT64_MIN, INT64_MAX};
+    default:
+      return {kLeastInteger, kMostInteger};
+  }
+}
+
 MaybeRange in_bits_of(DType type, Bound least, Bound most) {
-  const bool wide = type == DType::i64;
-  if (least < (wide ? INT64_MIN : kLeastInteger) || most > (wide ? INT64_MAX : kMostInteger))
-    return std::nullopt;
+  const IndexRange kept = all_of_type(type);
+  if (least < kept.least || most > kept.most) return std::nullopt;
   return IndexRange{.least = static_cast<int64_t>(least), .most = static_cast<int64_t>(most)};
 }
 

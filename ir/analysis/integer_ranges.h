@@ -1,4 +1,4 @@
-// Interval arithmetic on integers of 32 and of 64 bits.
+// Interval arithmetic on integers.
 #pragma once
 
 #include "ir/analysis/index_ranges.h"
@@ -7,28 +7,29 @@ namespace smelt {
 
 inline constexpr int64_t kLeastInteger = INT32_MIN, kMostInteger = INT32_MAX;
 
-/// Bounds before it is known whether they fit 64 bits.
+/// Bound that may not fit 64 bits.
 __extension__ typedef __int128 Bound;
 
-/// The range from `least` to `most`; nothing where kernels, which compute in 64 bits for i64 and in 32 for
-/// the others, would wrap around.
+/// Returns the range of all numbers of a type.
+IndexRange all_of_type(DType type);
+/// Returns the range from `least` to `most`; nothing if arithmetic of the type would wrap around.
 std::optional<IndexRange> in_bits_of(DType type, Bound least, Bound most);
-/// With `beside` as a number of the range.
+/// Returns the range extended to include `beside`.
 IndexRange hull(const IndexRange& x);
-/// Whether a size is at least 1 for certain, of symbols that are.
+/// Returns whether a size is certainly at least 1 if its symbols are.
 bool is_never_zero(const Dim& dim);
-/// The same of these symbols, some of which may be 0.
+/// The same for these symbols, some of which may be 0.
 bool is_never_zero(const Dim& dim, const Symbols& symbols);
-/// Of what is one or the other.
+/// Returns the union's range: an element is in a or in b.
 IndexRange either(const IndexRange& a, const IndexRange& b);
-/// Of some of the elements in a range, which need not be the least and the most.
+/// Returns the range of an unknown subset of the elements, which need not contain the least and the largest.
 IndexRange of_some(IndexRange range);
 
-/// The range of op's results of a type; nothing where they may wrap around, or where no rule is known. The
-/// operands have no number beside.
+/// Returns the range of op's results of a type; nothing if they may wrap around or no rule is known.
+/// Requires: the operands have no `beside`.
 std::optional<IndexRange> integer_result(ScalarOp op, DType type, const IndexRange& x, const IndexRange& y);
 
-/// The part of x for which `x op y` holds with some number of y; nothing where it never does.
+/// Returns the part of x for which `x op y` holds with some number of y; nothing if it never holds.
 std::optional<IndexRange> part(const IndexRange& x, ScalarOp op, const IndexRange& y);
 
 }  // namespace smelt

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "ir/analysis/insert_checks.h"
-#include "ir/insertion.h"
+#include "ir/graph/insertion.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/STLExtras.h"
@@ -115,7 +115,8 @@ class Analysis {
     table[node.get(attr::axis)] = -1;
   }
 
-  /// The result lies where the value is put, so it moves along the value's axes.
+  /// Numbers the axes of an insert: the result is stored at the value's position, so it moves along the
+  /// value's axes.
   void number_insert(const Node& node, llvm::SmallVector<Axes, 3>& operands) {
     operands[0].assign(operands[0].size(), -1);
     space_.results[node.result()] = operands[1];
@@ -350,7 +351,7 @@ class Analysis {
     space_.levels = std::max(space_.levels, level + 1);
   }
 
-  /// What is stored follows all rows (else every row would store it) and no reduced axis.
+  /// Checks the outputs: a stored value follows all rows (else every row would store it) and no reduced axis.
   void check_outputs(const Node& node) {
     for (const auto& result : node.results()) {
       if (!is_output_(result.get())) continue;

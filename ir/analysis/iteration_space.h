@@ -1,13 +1,13 @@
-// The loop nest of a fusion's body: which axes it runs over, which axis each dim of each value follows, and
-// whether one kernel can compute it. `fuse` asks before it builds a fusion, `lower` reads the answer.
+// Loop nest of a fusion's body: its axes, the axis of each dim of each value, and whether one kernel can
+// compute it. `fuse` uses it before it builds a fusion, and `lower` reads the result.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "ir/graph.h"
-#include "ir/kernel.h"
+#include "ir/graph/graph.h"
+#include "ir/kernel/kernel.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace smelt {
@@ -17,7 +17,7 @@ struct IterationSpace {
     Dim extent;
     AxisKind kind = AxisKind::parallel;
   };
-  /// How a reduce node is computed.
+  /// Kind of a reduction, which determines its code.
   enum class Reduction : uint8_t {
     row,      // over all column axes: a row scalar that later blocks may read
     first,    // from fixed columns: a row scalar known before the block that computes its operand
@@ -29,15 +29,14 @@ struct IterationSpace {
   };
   using Axes = llvm::SmallVector<int, 4>;
 
-  /// In the order of the dims of the widest value.
+  /// Axes in the order of the dims of the widest value.
   std::vector<Axis> axes;
-  /// For every dim of a result the axis it follows.
+  /// Per dim of a result the axis it follows.
   llvm::DenseMap<const Value*, Axes> results;
-  /// The same for operand i of a node, since uses of one outside value may follow different axes. -1 means
-  /// that no axis runs along this dim (the gathered dim of a gather's table).
+  /// Per dim of operand i of a node the axis it follows, because uses of one outside value may follow
+  /// different axes. -1: no axis iterates over this dim (the gathered dim of a gather's table).
   llvm::DenseMap<const Node*, llvm::SmallVector<Axes, 3>> operands;
-  /// The block a node belongs to: 0 before any reduction's result is needed, 1 after the first reductions,
-  /// ...
+  /// Block of a node: 0 before any reduction's result is needed, 1 after the first reductions, ...
   llvm::DenseMap<const Node*, int> level;
   int levels = 1;
   llvm::DenseMap<const Node*, Reduction> reductions;
@@ -46,17 +45,17 @@ struct IterationSpace {
   int count(AxisKind kind) const;
 };
 
-/// The space of some nodes, or a sentence for --explain-fusion that says why there is none.
+/// Iteration space of nodes, or a sentence for --explain-fusion why there is none.
 struct IterationSpaceResult {
   std::optional<IterationSpace> space;
   std::string reason;
 };
 
-/// `nodes` in program order; a value defined by none of them is read from memory; `is_output` tells which
-/// results are read elsewhere and so must be stored.
+/// Finds the iteration space of `nodes`, which are in program order. A value that none of them defines is
+/// read from memory. `is_output` selects the results that other nodes read, which must be stored.
 IterationSpaceResult iteration_space(llvm::ArrayRef<const Node*> nodes,
                                      llvm::function_ref<bool(const Value*)> is_output);
-/// Of a fusion's body: its inputs are read from memory, its outputs are stored.
+/// Finds the iteration space of a fusion's body: its inputs are read from memory, its outputs are stored.
 IterationSpaceResult iteration_space(const Graph& body);
 
 }  // namespace smelt

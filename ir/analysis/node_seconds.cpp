@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ir/matmul_spec.h"
+#include "ir/ops/matmul_spec.h"
 
 namespace smelt {
 namespace {
@@ -17,7 +17,7 @@ constexpr double kReachedBandwidth = 0.85;
 
 // clang-format off
 constexpr Row kRows[] = {
-    //   bytes a second; FLOP a second of f32, tf32 and 16 bits; share in attention; seconds of a launch
+    //   bytes per second; FLOP per second of f32, tf32 and 16 bits; share in attention; seconds of a launch
     {0,   {2e10,           1e11,   1e11,   5e10,  0.5,  2e-6}},    // a few cores
     {80,  {2.04e12 * kReachedBandwidth, 1.7e13, 1.2e14, 2.3e14,  0.8,  2e-6}},  // A100
     {86,  {0.70e12 * kReachedBandwidth, 2.5e13, 5.0e13, 1.0e14,  0.8,  2e-6}},  // A40
@@ -45,7 +45,8 @@ double product_flops(const Node& matmul) {
   return flops;
 }
 
-/// Of q[bthd] with k[bskd], and of the weights with v: two products, and five for the gradients.
+/// Returns the operations of the products q[bthd] k[bskd] and weights v: two products, and five for the
+/// gradients.
 double attention_flops(const Node& attention) {
   const double products = attention.is(Op::attention) ? 2 : 5;
   return 2 * products * upper(attention, element_count(attention.operand(0)->shape())) *
@@ -63,9 +64,10 @@ double Rates::seconds(double bytes, double flop, double flops_per_second) const 
 Rates rates_of(const Target& target) {
   const Row* best = &kRows[0];
   for (const Row& row : kRows)
-    if (row.compute_capability <= (target.is_cuda() ? target.compute_capability : 0)) best = &row;
+    if (row.compute_capability <= target.compute_capability) best = &row;
   Rates rates = best->rates;
-  if (target.is_cuda()) rates.bytes_per_second = target.device.memory_bytes_per_second * kReachedBandwidth;
+  if (target.device.memory_bytes_per_second > 0)
+    rates.bytes_per_second = target.device.memory_bytes_per_second * kReachedBandwidth;
   return rates;
 }
 

@@ -1,14 +1,14 @@
-// The nodes of a body in an order that its structure alone decides: bodies that compute the same in the same
-// way have it in common, wherever passes have put their nodes.
+// Canonical order of the nodes of a body, which depends only on its structure: equal computations have the
+// same order, even if passes have placed their nodes differently.
 #pragma once
 
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 #include "llvm/ADT/SmallVector.h"
 
 namespace smelt {
 
-/// Inputs, then what the first output is computed from, operands first, then the same for the next one, and
-/// so on; at the end what no output needs.
+/// Returns inputs, then the nodes of the first output, operands first, then those of the next output, and so
+/// on; unused nodes are last.
 llvm::SmallVector<const Node*> reading_order(const Graph& body);
 
 }  // namespace smelt

@@ -27,7 +27,7 @@ RealRange widened(const RealRange& x) {
 
 bool fits(const RealRange& x) { return x.least >= -kLargest && x.most <= kLargest; }
 
-/// What errors of a function may make of its result. It may cross 0, but where it is never negative.
+/// Returns the result's range with the function's error. It may cross 0 only if the function may be negative.
 MaybeReals approximated(ScalarOp op, const RealRange& exact) {
   RealRange x = widened(exact);
   if (info(op).non_negative == NonNegative::always) x.least = std::max(0.0, x.least);
@@ -51,7 +51,8 @@ RealRange absolute(const RealRange& a) {
   return has_zero(a) ? RealRange{0, ends.most} : ends;
 }
 
-/// Of a function without a turning point above `info(op).above`: between its values at the ends.
+/// Returns the range of a function without a turning point above `info(op).above`: between its values at the
+/// ends.
 MaybeReals monotone(ScalarOp op, const RealRange& a) {
   if (a.least <= info(op).above) return std::nullopt;
   return approximated(op, ends_of({apply<double>(op, a.least), apply<double>(op, a.most)}));

@@ -1,28 +1,28 @@
-// What a select chooses: its operands, where its condition holds or does not.
+// Ranges of a select's operands under its condition or the negation.
 #include "ir/analysis/index_ranges.h"
 #include "ir/analysis/integer_ranges.h"
 
 namespace smelt {
 namespace {
 
-/// How much is computed anew for one branch, and in how many selects inside of each other.
+/// Limits of recomputation: nodes per branch, and nested selects.
 constexpr size_t kMostNodes = 64;
 constexpr int kMostSelects = 2;
 
 bool is_integer(const Value& value) { return !is_float(value.dtype()); }
 
-/// Of integers.
+/// Returns whether the node compares integers.
 bool is_comparison(const Node& node) {
   return node.is(Op::pointwise) && info(node.scalar_op).complement && is_integer(*node.operand(0)) &&
          is_integer(*node.operand(1));
 }
 
-/// What is computed element by element from values whose ranges are narrowed.
+/// Elementwise computations from values whose ranges are narrowed.
 class Cone {
  public:
   explicit Cone(const llvm::DenseMap<const Value*, IndexRange>& narrowed) : narrowed_(narrowed) {}
 
-  /// Whether the value depends on them. Beyond a number of nodes the answer is no, which says less.
+  /// Returns whether the value depends on them. Beyond a number of nodes the answer is no, which says less.
   bool add(const Value* value) {
     if (narrowed_.contains(value)) return true;
     if (const auto known = depends_.find(value); known != depends_.end()) return known->second;
@@ -50,8 +50,8 @@ IndexRange IndexRanges::now(const Narrowed& narrowed, const Value* value) const 
   return known == narrowed.end() ? at(value) : known->second;
 }
 
-/// What the condition says of the integers that it compares; false where it never holds. Floats are left as
-/// they are: another kernel may read them with another rounding than the one that compares them.
+/// Narrows the ranges of integers that the condition compares; returns false if it never holds. Floats keep
+/// their range, because another kernel may read them with another rounding than the comparing one.
 bool IndexRanges::narrow(Narrowed& narrowed, const Value* condition, bool holds) const {
   const Node& node = *condition->node();
   if (node.is(ScalarOp::logical_not)) return narrow(narrowed, node.operand(0), !holds);

@@ -5,7 +5,7 @@
 #include <optional>
 #include <set>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/plan/plan_validate.h"
 #include "runtime/plan/step_places.h"
 
@@ -50,7 +50,7 @@ class FootprintOf {
     argument += tiles;
   }
 
-  /// No argument of a step lies behind the other parameters.
+  /// Adds the touches of the first `arguments` parameters; later parameters have no argument of the step.
   void add(const Kernel& kernel, const KernelStep& step, size_t& argument, size_t arguments) {
     for (const Instruction& x : kernel.instructions) {
       if (x.access.param < 0 || static_cast<size_t>(x.access.param) >= arguments) continue;
@@ -58,7 +58,7 @@ class FootprintOf {
       const KernelParam& param = kernel.params[static_cast<size_t>(x.access.param)];
       std::vector<Walk> walks;
       for (size_t axis = 0; axis < x.access.strides.size(); ++axis)
-        walks.push_back({&kernel.axes[axis].extent, &x.access.strides[axis]});
+        walks.push_back({kernel.axes[axis].extent, x.access.strides[axis]});
       const bool writes = x.kind != Instruction::Kind::load;
       if (param.partial)
         add_whole(ref.buffer, writes);
@@ -70,7 +70,7 @@ class FootprintOf {
     argument += arguments;
   }
 
-  /// All that computed indices reach lies between the argument's place and the table's end.
+  /// All elements that computed indices reach are between the argument's offset and the table's end.
   void add_table(const BufferRef& ref, const Dim& elements, bool written) {
     const auto begin = ref.offset.constant(), end = bound(elements);
     if (!begin || !end || *end == 0) return add_whole(ref.buffer, written);
@@ -87,12 +87,10 @@ class FootprintOf {
   }
 
   void add(const GemmKernel& gemm, const KernelStep& step) {
-    const Dim one = 1;
     for (const auto& [operand, rows] : {std::pair(&gemm.a, &gemm.m), std::pair(&gemm.b, &gemm.n)}) {
       if (operand->param < 0) continue;
-      const Dim *outer = operand->transposed ? &gemm.k : rows, *inner = operand->transposed ? rows : &gemm.k;
-      add(step.arguments[static_cast<size_t>(operand->param)], {{outer, &operand->pitch}, {inner, &one}},
-          false);
+      const Dim &outer = operand->transposed ? gemm.k : *rows, &inner = operand->transposed ? *rows : gemm.k;
+      add(step.arguments[static_cast<size_t>(operand->param)], {{outer, operand->pitch}, {inner}}, false);
     }
   }
 
@@ -102,7 +100,7 @@ class FootprintOf {
     if (!begin) return add_whole(ref.buffer, written);
     int64_t last = *begin;
     for (const Walk& walk : walks) {
-      const auto extent = bound(*walk.extent), step = distance(*walk.stride);
+      const auto extent = bound(walk.extent), step = distance(walk.stride);
       int64_t reach = 0;
       const bool known = extent && step &&
                          !__builtin_mul_overflow(std::max<int64_t>(0, *extent - 1), *step, &reach) &&

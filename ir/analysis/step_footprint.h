@@ -1,17 +1,17 @@
-// Which elements of which buffers a step reads and writes. Where sizes or offsets are not fixed, a footprint
-// covers more elements than that, never fewer.
+// Footprints of steps: the elements of buffers that a step reads and writes. If sizes or offsets are not
+// constant, a footprint covers more elements, never fewer.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "ir/program.h"
+#include "ir/program/program.h"
 
 namespace smelt {
 
 struct Touch {
-  /// A buffer; a number below -1 for a state, which several buffers may stand for; -1 for what ranks see of
-  /// one another, which keeps collectives in one order.
+  /// Number of a buffer; a number below -1: a state, which several buffers may be parts of; -1: communication
+  /// between ranks, which keeps collectives in order.
   int memory = -1;
   int64_t begin = 0, end = 0;
   bool written = false;
@@ -19,11 +19,11 @@ struct Touch {
 using Footprint = std::vector<Touch>;
 
 Footprint footprint(const Program& program, const Step& step);
-/// Whether two touches of one memory may have an element in common.
+/// Returns whether two touches of one memory may have an element in common.
 bool same_elements(const Touch& a, const Touch& b);
-/// Whether the order of two steps matters: one writes what the other reads or writes.
+/// Returns whether the order of two steps matters: one writes elements that the other reads or writes.
 bool conflict(const Footprint& a, const Footprint& b);
-/// Bytes of the arena, at the bounds, in the buffers that a step reads.
+/// Returns the bytes in the arena, at the bounds, of the buffers that a step reads.
 int64_t arena_bytes_read(const Program& program, const Step& step);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// All places in buffers that a step names, of whatever kind it is, to be changed.
+// Visits all buffer references of a step of any kind, to change them.
 #pragma once
 
 #include <optional>
@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "ir/program.h"
+#include "ir/program/program.h"
 #include "runtime/plan/plan_fields.h"
 
 namespace smelt {
@@ -32,7 +32,7 @@ class StepRefs {
   }
   template <typename T>
   void visit(T& item) const {
-    const auto field = [this](const char*, auto& member) { this->visit(member); };
+    const auto field = [this](const char*, auto& member, const auto&...) { this->visit(member); };
     if constexpr (requires { visit_fields(field, item); }) visit_fields(field, item);
   }
 
@@ -40,13 +40,13 @@ class StepRefs {
   Change change_;
 };
 
-/// Calls `change` with every BufferRef of what the step does. Its lists of reads, writes and aliases stay.
+/// Calls `change` with every BufferRef of the step's operation. Its lists of reads, writes and aliases stay.
 template <typename Change>
 void for_each_ref(Step& step, Change change) {
   StepRefs<Change>(std::move(change)).visit(step.what);
 }
 
-/// Puts one buffer in another's place in everything that a step names.
+/// Replaces one buffer by another in everything that a step refers to.
 void replace_buffer(Step& step, int from, int to);
 
 }  // namespace smelt

@@ -1,6 +1,6 @@
 #include "ir/analysis/view.h"
 
-#include "ir/windows.h"
+#include "ir/ops/windows.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace smelt {

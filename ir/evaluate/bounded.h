@@ -1,7 +1,7 @@
-// Numbers with a bound on the error of float32: the evaluator over them derives, for every element, how far a
-// kernel may be from it. Errors are propagated through every operation from the values at the ends of the
-// operands' intervals, and each operation adds its own rounding. Sums are bounded for every order of their
-// terms.
+// Numbers with a bound on the error of float32: with them the evaluator derives, for every element, the
+// largest distance of a kernel's result. Errors are propagated through every operation from the values at the
+// ends of the operands' intervals, and each operation adds its own rounding. Sums are bounded for every order
+// of their terms.
 #pragma once
 
 #include <algorithm>
@@ -11,9 +11,8 @@
 
 namespace smelt {
 
-/// A number of float64, and a bound on the distance of a number that float32 computes in its place. 0: they
-/// are equal. Infinity: float32 may give anything, as where a sum may overflow or an argument of a logarithm
-/// may be negative.
+/// Number of float64, and a bound on the distance of the float32 result. 0: they are equal. Infinity: float32
+/// may give any result, for instance if a sum may overflow or an argument of a logarithm may be negative.
 struct Bounded {
   double value = 0, error = 0;
 
@@ -22,7 +21,7 @@ struct Bounded {
 
   bool is_wild() const { return !(error < std::numeric_limits<double>::infinity()); }
   bool is_nan() const { return std::isnan(value) && !is_wild(); }
-  /// Whether zero is within the bound, and other numbers are, too.
+  /// Returns whether zero and other numbers are within the bound.
   bool may_be_zero() const { return error > 0 && std::fabs(value) <= error; }
 
   // Comparisons look at the values alone.
@@ -42,14 +41,18 @@ inline constexpr double kLeastNormal = 0x1p-126;    // below, a kernel may give 
 inline constexpr double kWild = std::numeric_limits<double>::infinity();
 inline constexpr double kFunctionRoundings = 4;  // of exp, tanh, ...: units of the last place
 
-/// How far apart two results are: 0 for equal infinities and for NaN twice.
+// A function whose result is rounded to 16 bits may have a shorter form on a GPU
+// (codegen/kernel_passes/fast_forms.h): it is off by no more than this, and than this part of the result.
+inline constexpr double kShortForm = 0x1p-20, kShortFormPart = 0x1p-13;
+
+/// Returns the distance of two results: 0 for equal infinities and for two NaN.
 inline double distance(double a, double b) {
   if (a == b || (std::isnan(a) && std::isnan(b))) return 0;
   const double difference = std::fabs(a - b);
   return std::isnan(difference) ? kWild : difference;
 }
 
-/// The result `value` of operands with errors that move it by `error`, after its own rounding.
+/// Returns the result `value` with the error `error` from its operands, after its own rounding.
 inline Bounded rounded(double value, double error, double roundings) {
   if (!std::isfinite(value)) return {value, error > 0 ? kWild : 0};
   error += roundings * kRounding * std::fabs(value);
@@ -57,7 +60,7 @@ inline Bounded rounded(double value, double error, double roundings) {
   return {value, std::fabs(value) + error > kLargest ? kWild : error};
 }
 
-/// f of operands, of which f is monotone in each within the bounds.
+/// Returns f of operands. Requires: f is monotone in each operand within the bounds.
 template <typename F, size_t N>
 Bounded at_corners(F f, const std::array<Bounded, N>& operands, double roundings) {
   std::array<double, N> numbers;
@@ -86,8 +89,8 @@ Bounded binary(F f, const Bounded& a, const Bounded& b, double roundings) {
                     roundings);
 }
 
-/// A sum of any number of terms, for every order of adding them. Its error grows with the root of their
-/// number (Higham, Mary: A new approach to probabilistic rounding error analysis).
+/// Sum of any number of terms, for every order of adding them. Its error grows with the root of their number
+/// (Higham, Mary: A new approach to probabilistic rounding error analysis).
 class Sum {
  public:
   void add(const Bounded& x) {
@@ -115,7 +118,7 @@ class Sum {
 }  // namespace bounding
 
 inline Bounded operator-(const Bounded& a) { return {-a.value, a.error}; }
-/// One step of a sum, whose terms may come in another order: it rounds the terms, not only their sum.
+/// Adds one term of a sum, whose terms may come in another order: it rounds the terms, not only their sum.
 inline Bounded operator+(const Bounded& a, const Bounded& b) {
   bounding::Sum sum;
   sum.add(a);

@@ -1,5 +1,5 @@
-// The functions that the `reference` column of scalar_ops.def is written in, over float, double and dual
-// numbers; bounded numbers have those that reductions are written in.
+// Functions for the `reference` column of scalar_ops.def, over float, double and dual numbers; bounded
+// numbers have those that reductions use.
 #pragma once
 
 #include <cmath>
@@ -10,7 +10,8 @@
 
 namespace smelt {
 
-/// value + tangent e with e^2 = 0: arithmetic on it carries a directional derivative along (forward mode).
+/// Dual number value + tangent e with e^2 = 0: arithmetic on it also computes a directional derivative
+/// (forward mode).
 template <typename T>
 struct Dual {
   T value = 0, tangent = 0;
@@ -172,8 +173,7 @@ bool is_nan(const T& a) {
   return std::isnan(primal(a));
 }
 
-/// Returns one of two equal numbers; their tangents count half each, as the derivatives in scalar_ops.def
-/// have it.
+/// Returns one of two equal numbers; their tangents count half each, as in the derivatives of scalar_ops.def.
 template <std::floating_point T>
 T one_of_equals(T a, T) {
   return a;
@@ -183,7 +183,7 @@ Dual<T> one_of_equals(const Dual<T>& a, const Dual<T>& b) {
   return {a.value, (a.tangent + b.tangent) / T(2)};
 }
 
-/// NaN wins.
+/// Returns NaN if an operand is NaN.
 template <typename T>
 T maximum(const T& a, const T& b) {
   if (is_nan(a)) return a;
@@ -197,13 +197,13 @@ T minimum(const T& a, const T& b) {
   return is_nan(b) || b < a ? b : a;
 }
 
-/// Whether a number stands for true.
+/// Returns whether a number means true.
 template <typename T>
 bool truth(const T& a) {
   return primal(a) != 0;
 }
 
-/// Towards zero, as integers divide and as floats become integers.
+/// Rounds towards zero, as integer division and float-to-integer conversion do.
 template <typename T>
 T truncate(const T& a) {
   return T(std::trunc(primal(a)));

@@ -1,8 +1,8 @@
 // attention and attention_grad from their definitions, one query at a time.
 #include <limits>
 
-#include "ir/body.h"
 #include "ir/evaluate/evaluate_ops.h"
+#include "ir/graph/body.h"
 
 namespace smelt::evaluation {
 namespace {

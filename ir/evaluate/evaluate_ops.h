@@ -1,4 +1,4 @@
-// The inside of the evaluator: one function per primitive, over float, double, dual or bounded numbers.
+// Internals of the evaluator: one function per primitive, over float, double, dual or bounded numbers.
 #pragma once
 
 #include <functional>
@@ -8,11 +8,11 @@
 #include "ir/evaluate/evaluator.h"
 #include "ir/evaluate/tensor_index.h"
 #include "ir/evaluate/whole_numbers.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace smelt::evaluation {
 
-/// A dense row-major tensor of any scalar.
+/// Dense row-major tensor of any scalar.
 template <typename S>
 struct Array {
   Sizes shape;
@@ -31,14 +31,14 @@ struct Call {
 
   const Array<S>& operand(size_t i) const { return *operands[i]; }
   const Sizes& shape() const { return shapes[0]; }
-  /// A result of shape i, all zero.
+  /// Returns a result of shape i, all zero.
   Array<S> zeros(size_t i = 0) const {
     return {shapes[i], std::vector<S>(static_cast<size_t>(element_count(shapes[i])), S(0))};
   }
 };
 
-/// The node's result as it is stored, rounded to its narrow type where the options ask for that: for ops that
-/// sum in f32 and store a 16-bit type.
+/// Returns the node's result as it is stored, rounded to its narrow type if the options request that: for ops
+/// that sum in f32 and store a 16-bit type.
 template <typename S>
 Array<S> stored(const Call<S>& call, Array<S> result);
 
@@ -79,8 +79,8 @@ template <typename S>
 Arrays<S> evaluate_scatter(const Call<S>& call);
 template <typename S>
 Arrays<S> evaluate_matmul(const Call<S>& call);
-// Without more than its own operands and with a body: what the body is handed. Otherwise, with what the body
-// returned behind them: the results.
+// If the node has a body and only its own operands, returns the inputs of the body. If the body's results
+// follow these operands, returns the node's results.
 template <typename S>
 Arrays<S> evaluate_attention(const Call<S>& call);
 template <typename S>
@@ -99,7 +99,7 @@ Arrays<S> evaluate_insert(const Call<S>& call);
 template <typename S>
 void apply_update(const Call<S>& call, Array<S>& state);
 
-/// The whole number as a scalar of the evaluator. Throws Error where a double does not hold it.
+/// Returns the whole number as a scalar of the evaluator. Throws Error if a double cannot represent it.
 template <typename S>
 S number_of_integer(const Node& node, int64_t x) {
   if constexpr (!std::is_same_v<S, float>)

@@ -28,6 +28,32 @@ S combined(const Node& scan, const std::string& kind, const S& a, const S& b) {
   return kind == "mul" ? a * b : math::maximum(a, b);
 }
 
+/// Bounds the effect of the order of a product's factors: some of them together may overflow, or fall below
+/// the normal numbers, although the whole product does not.
+class PartialProducts {
+ public:
+  template <typename S>
+  void add(const S&) {}
+  void add(const Bounded& x) {
+    if (!std::isfinite(x.value)) return;
+    largest_ *= std::max(1.0, std::fabs(x.value) + x.error);
+    if (x.value != 0) least_ *= std::min(1.0, std::fabs(x.value));
+  }
+  template <typename S>
+  S widened(const S& product) const {
+    return product;
+  }
+  Bounded widened(const Bounded& product) const {
+    if (product.is_nan()) return product;
+    if (!(largest_ <= bounding::kLargest)) return {product.value, bounding::kWild};
+    const bool may_be_zero = std::isfinite(product.value) && least_ < bounding::kLeastNormal && largest_ > 1;
+    return may_be_zero ? Bounded{product.value, product.error + std::fabs(product.value)} : product;
+  }
+
+ private:
+  double largest_ = 1, least_ = 1;  // of the products of some of the factors, in size
+};
+
 /// NaN comes before every number.
 template <typename S>
 bool is_larger(const S& a, const S& b) {
@@ -44,7 +70,7 @@ std::vector<double> ordered_ends(const Bounded* row, int64_t columns, double sig
   return ends;
 }
 
-/// The i-th largest element lies between the i-th largest ends of the intervals.
+/// The i-th largest element is between the i-th largest ends of the intervals.
 void bound_values(const Bounded* row, int64_t columns, Bounded* values, int64_t k) {
   const std::vector<double> low = ordered_ends(row, columns, -1), high = ordered_ends(row, columns, 1);
   for (int64_t i = 0; i < std::min(k, columns); ++i) {
@@ -54,7 +80,7 @@ void bound_values(const Bounded* row, int64_t columns, Bounded* values, int64_t 
   }
 }
 
-/// Where float32 may have anything in a row, or may order it in another way.
+/// Marks results for which float32 may have any value of a row, or another order.
 void bound_order(const Bounded* row, int64_t columns, const std::vector<int64_t>& order, Bounded* values,
                  Bounded* indices, int64_t k) {
   const bool wild = std::any_of(row, row + columns, [](const Bounded& x) { return x.is_wild(); });
@@ -79,15 +105,18 @@ Arrays<S> evaluate_scan(const Call<S>& call) {
   const AxisView view(x.shape, call.node.get(attr::axis));
   const std::string& kind = call.node.get(attr::kind);
   const bool exclusive = call.node.get(attr::exclusive);
+  const bool multiplies = kind == "mul" && is_float(call.node.result()->dtype());
   Array<S> result = call.zeros();
   for (int64_t outer = 0; outer < view.outer; ++outer)
     for (int64_t inner = 0; inner < view.inner; ++inner) {
+      PartialProducts parts;
       S sum = identity_of<S>(kind, call.node.result()->dtype());
       for (int64_t i = 0; i < view.size; ++i) {
         const int64_t at = (outer * view.size + i) * view.inner + inner;
-        if (exclusive) result.data[at] = sum;
+        if (exclusive) result.data[at] = parts.widened(sum);
         sum = combined(call.node, kind, sum, x.data[at]);
-        if (!exclusive) result.data[at] = sum;
+        if (multiplies) parts.add(x.data[at]);
+        if (!exclusive) result.data[at] = parts.widened(sum);
       }
     }
   return {std::move(result)};

@@ -8,7 +8,8 @@ namespace smelt::evaluation {
 
 namespace {
 
-/// Kernels hold a constant's nearest number of its type; folded ones may lie between.
+/// Kernels have the number of its type that is nearest to a constant; folded constants may be between such
+/// numbers.
 void bound_constants(Array<Bounded>& constants, DType type) {
   if (!is_float(type)) return;
   for (Bounded& x : constants.data) x.error = bounding::distance(round_to(type, x.value), x.value);
@@ -130,7 +131,10 @@ Dual<double> converted(DType type, bool round, const Dual<double>& x) {
 template <>
 Bounded converted(DType type, bool round, const Bounded& x) {
   if (!round || size_of(type) >= size_of(DType::f32)) return x;
-  return bounding::unary([type](double value) { return round_to(type, value); }, x, 0);
+  const double size =
+      x.error > 0 && is_float(type) ? std::fabs(x.value) : 0;  // an exact number is rounded as it is
+  const Bounded near = {x.value, x.error + std::min(size * bounding::kShortFormPart, bounding::kShortForm)};
+  return bounding::unary([type](double value) { return round_to(type, value); }, near, 0);
 }
 
 /// The result of what knows values alone, such as arithmetic on integers.
@@ -165,7 +169,7 @@ Array<S> map_whole(const Call<S>& call) {
   });
 }
 
-/// Whether the operation is arithmetic on integers.
+/// Returns whether the operation is arithmetic on integers.
 bool is_whole(const Node& node) {
   const DType type = node.result()->dtype();
   return !is_float(type) && type != DType::boolean && whole_result(node.scalar_op, type, {0, 1, 0});

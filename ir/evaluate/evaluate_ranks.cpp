@@ -47,7 +47,7 @@ Numbers sum_of(const std::vector<Numbers>& list, bool maximum) {
   return sum;
 }
 
-/// What every rank of the group gets.
+/// Returns the result of every rank of the group.
 std::vector<Numbers> collect(const Node& node, const std::vector<Numbers>& list) {
   const std::string& kind = node.get(attr::kind);
   const auto count = static_cast<int64_t>(list.size());
@@ -71,7 +71,7 @@ std::vector<Numbers> collect(const Node& node, const std::vector<Numbers>& list)
 
 // ---- ranks
 
-/// What one rank is given, and its run over it.
+/// Inputs of one rank, and its run over them.
 struct Rank {
   Tensors inputs, states;
   EvaluateOptions options;

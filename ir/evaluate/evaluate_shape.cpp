@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "ir/evaluate/evaluate_ops.h"
-#include "ir/insertion.h"
-#include "ir/windows.h"
-#include "runtime/error.h"
+#include "ir/graph/insertion.h"
+#include "ir/ops/windows.h"
+#include "runtime/base/error.h"
 
 namespace smelt::evaluation {
 namespace {
@@ -222,7 +222,7 @@ void add_shift(const Call<S>& call, const Array<S>& index, const IndexedAxis& al
   }
 }
 
-/// Puts operand `first` where the operands behind it say.
+/// Inserts operand `first` at the positions given by the following operands.
 template <typename S>
 void insert_at(const Call<S>& call, size_t first, Array<S>& target) {
   const Array<S>& value = call.operand(first);

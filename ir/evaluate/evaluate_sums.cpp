@@ -4,12 +4,12 @@
 #include "ir/evaluate/bounded_functions.h"
 #include "ir/evaluate/evaluate_ops.h"
 #include "ir/evaluate/reduction.h"
-#include "ir/matmul_spec.h"
+#include "ir/ops/matmul_spec.h"
 
 namespace smelt::evaluation {
 namespace {
 
-/// Offsets into the operand: where each result's elements begin, and where they lie from there.
+/// Offsets into the operand: the begin of each result's elements, and the elements relative to it.
 struct ReductionPlan {
   std::vector<int64_t> kept, reduced;
   ReductionPlan(const Sizes& shape, const std::vector<int64_t>& axes) {
@@ -32,7 +32,7 @@ std::vector<Bounded> elements(const Bounded* row, const std::vector<int64_t>& pl
   return values;
 }
 
-/// What reduce() does, with bounds for every order of the elements.
+/// Reduces as reduce() does, with bounds for every order of the elements.
 Arrays<Bounded> reduce_bounded(const Call<Bounded>& call) {
   const Array<Bounded>& x = call.operand(0);
   const ReductionPlan plan(x.shape, call.node.get(attr::axes));
@@ -81,7 +81,7 @@ Arrays<S> sum_integers(const Call<S>& call) {
   const Array<S>& x = call.operand(0);
   const ReductionPlan plan(x.shape, call.node.get(attr::axes));
   Array<S> result = call.zeros();
-  const DType type = call.node.result()->dtype() == DType::i64 ? DType::i64 : DType::i32;
+  const DType own = call.node.result()->dtype(), type = own == DType::boolean ? DType::i32 : own;
   for (size_t i = 0; i < plan.kept.size(); ++i) {
     uint64_t sum = 0;
     for (const int64_t at : plan.reduced)
@@ -170,7 +170,7 @@ struct Matmul {
     for (size_t batch = 0; batch < a_batch.size(); ++batch) {
       for (size_t i = 0; i < packed.size(); ++i) packed[i] = b.data[b_batch[batch] + b_places[i]];
       for (size_t m = 0; m < a_rows.size(); ++m) {
-        // Of nothing, where there may be no memory to point into.
+        // An empty sum has no memory to point into.
         const S* from = a_summed.empty() ? nullptr : a.data.data() + a_batch[batch] + a_rows[m];
         sum_row(from, a_summed, packed, row);
         S* to = out.data.data() + out_batch[batch] + out_rows[m];

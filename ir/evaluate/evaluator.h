@@ -1,18 +1,18 @@
-// The reference: every primitive in float64 on small tensors (a composite is an Error: decompose first),
-// templated on the scalar so that dual numbers give forward-mode derivatives. It is slow and plain on
-// purpose: it is the oracle of all tests.
+// Reference evaluator: every primitive in float64 on small tensors (a composite is an Error: decompose
+// first), templated on the scalar so that dual numbers give forward-mode derivatives. It is slow and simple
+// on purpose, because all tests compare with it.
 #pragma once
 
 #include <map>
 #include <string>
 #include <vector>
 
-#include "ir/graph.h"
-#include "runtime/philox.h"
+#include "ir/graph/graph.h"
+#include "runtime/base/philox.h"
 
 namespace smelt {
 
-/// A dense row-major tensor of doubles; integers and booleans are held as numbers.
+/// Dense row-major tensor of doubles; integers and booleans are stored as numbers.
 struct Tensor {
   DType dtype = DType::f32;
   std::vector<int64_t> shape;
@@ -32,8 +32,9 @@ struct Evaluation {
   Tensors states;   // those that an update wrote, by state name
 };
 
-/// Reads inputs by input name, states by state name and parameters by parameter name, or from the segment of
-/// the flat state "parameters" where that is given. Throws Error naming what is missing or misshaped.
+/// Evaluates the graph. Reads inputs by input name, states by state name and parameters by parameter name, or
+/// from the segment of the flat state "parameters" if that is given. Throws Error with missing tensors and
+/// wrong shapes.
 Evaluation evaluate(const Graph& graph, const Tensors& inputs, const Tensors& states,
                     const EvaluateOptions& options);
 
@@ -45,8 +46,8 @@ struct DualEvaluation {
 DualEvaluation evaluate_dual(const Graph& graph, const Tensors& inputs, const Tensors& states,
                              const Tensors& tangents, const EvaluateOptions& options);
 
-/// The values in float64, and for every element how far float32 may be from it, in whatever order it sums;
-/// infinite where it may give anything. Inputs and states are exact.
+/// Values in float64, and for every element the largest distance of a float32 result, for any order of sums;
+/// infinite if float32 may give any result. Inputs and states are exact.
 struct BoundedEvaluation {
   Evaluation value, error;
 };

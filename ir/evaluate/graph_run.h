@@ -1,5 +1,5 @@
-// One run of a graph over some scalar: its nodes in order, or one by one for who runs several ranks side by
-// side. Evaluators alone include it.
+// One run of a graph over some scalar: all nodes in order, or one by one for a caller that runs several ranks
+// concurrently. Only evaluators include it.
 #pragma once
 
 #include <fmt/ranges.h>
@@ -7,14 +7,15 @@
 #include <algorithm>
 #include <deque>
 
-#include "ir/body.h"
 #include "ir/evaluate/evaluate_ops.h"
+#include "ir/evaluate/rounding.h"
+#include "ir/graph/body.h"
 #include "llvm/ADT/DenseMap.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace smelt::evaluation {
 
-/// What a run reads: values and, for dual numbers, tangents.
+/// Arguments of a run: values and, for dual numbers, tangents.
 struct Arguments {
   const Tensors& inputs;
   const Tensors& states;
@@ -57,7 +58,7 @@ class Run {
  public:
   Run(const Graph& graph, const Arguments& arguments) : graph_(graph), arguments_(arguments) {}
 
-  /// What a graph's updates wrote, with the element type of the state.
+  /// Results of a graph's updates, with the element type of the state.
   struct Written {
     Array<S> array;
     DType dtype;
@@ -84,7 +85,7 @@ class Run {
     for (const auto& node : graph.nodes()) run(*node);
   }
 
-  /// What the op makes of the operands becomes `results`: the node's own, or inputs of its body.
+  /// Computes the op of the operands into `results`: the node's own, or inputs of its body.
   void compute(const Node& node, llvm::ArrayRef<Value*> operands, llvm::ArrayRef<const Value*> results) {
     Call<S> call{node, {}, {}, arguments_.options};
     for (const Value* operand : operands) call.operands.push_back(values_.at(operand));
@@ -94,12 +95,22 @@ class Run {
         fail("{}: {} has a size below 0, [{}]: expected symbols at which all are 0 or more", node.describe(),
              str(results[i]->type), fmt::join(call.shapes[i], ","));
     Arrays<S> arrays = compute(call);
+    if constexpr (std::is_same_v<S, Bounded>)
+      if (arguments_.options.round) allow_rounding(node, arrays);
     for (size_t i = 0; i < arrays.size(); ++i) {
       if (arrays[i].shape != call.shapes[i])
         fail("{}: computed {}, expected {}", node.describe(), fmt::join(arrays[i].shape, "x"),
              fmt::join(call.shapes[i], "x"));
       set(results[i], std::move(arrays[i]));
     }
+  }
+
+  /// Allows for rounding: a result of 16 bits is rounded when it is stored, and keeps the digits of f32
+  /// within a kernel.
+  static void allow_rounding(const Node& node, Arrays<Bounded>& arrays) {
+    if (!node.is(Op::pointwise) && !node.is(Op::reduce) && !node.is(Op::scan)) return;
+    for (size_t i = 0; i < arrays.size(); ++i)
+      for (Bounded& x : arrays[i].data) x.error += rounding_error(node.result(i)->dtype(), x);
   }
 
   Sizes sizes(const Type& type) const {
@@ -118,7 +129,7 @@ class Run {
       values_[node.result(i)] = values_.at(node.body->outputs.at(i).value);
   }
 
-  /// The results of an attention, of what its body has returned.
+  /// Computes the results of an attention from those of its body.
   void finish(const Node& node) {
     llvm::SmallVector<Value*, 8> operands(own_operands(node));
     for (const Graph::Output& output : node.body->outputs) operands.push_back(output.value);
@@ -200,7 +211,7 @@ class Run {
     return arguments_.tangents ? find(*arguments_.tangents, name) : nullptr;
   }
 
-  /// `tensor` as an array, after a check of its shape (and its tangent's).
+  /// Returns `tensor` as an array, after a check of its shape (and its tangent's).
   Array<S> checked(const Call<S>& call, std::string_view name, const Tensor& tensor) const {
     const Tensor* direction = tangent(name);
     for (const Tensor* t : {&tensor, direction})
@@ -217,7 +228,8 @@ class Run {
     fail("input \"{}\" ({}) of @{} was not given", name, str(call.node.result()->type), graph_.name);
   }
 
-  /// A parameter read in a narrow type may have been given in a wide one, by its name.
+  /// Converts a parameter to the narrow type in which it is read, because it may be given in a wide one, by
+  /// its name.
   static Array<S> as_stored(const Call<S>& call, Array<S> array) {
     return call.node.result()->dtype() == DType::f32 ? array : stored(call, std::move(array));
   }
@@ -225,7 +237,7 @@ class Run {
   Array<S> read_parameter(const Call<S>& call) const {
     const std::string& name = call.node.get(attr::name);
     const State* state = graph_.module().find_parameter_state(name, call.node.result()->dtype());
-    // What an update writes is newer than a tensor of the parameter's name.
+    // The value of an update is newer than a tensor of the parameter's name.
     const Tensor* flat = state ? find(arguments_.states, state->name) : nullptr;
     if (flat)
       for (const Segment& segment : state->segments)
@@ -258,7 +270,7 @@ class Run {
     fail("state \"{}\" ({}) was not given", name, str(call.node.result()->type));
   }
 
-  /// A flat state from its segments, which are given by their own names; zeros in the padding.
+  /// Assembles a flat state from its segments, which are given by their own names, with zeros in the padding.
   Array<S> assemble(const Call<S>& call, const State& state) const {
     Array<S> flat = call.zeros();
     for (const Segment& segment : state.segments) {
@@ -285,7 +297,7 @@ class Run {
     apply_update(call, it->second.array);
   }
 
-  /// The state's value before the first update; where all of it is overwritten, it need not be given.
+  /// Returns the state's value before the first update; it need not be given if all of it is overwritten.
   Array<S> before(const Call<S>& call, const std::string& name, const Type& type) const {
     const Sizes shape = sizes(type);
     const Call<S> whole{call.node, {}, {shape}, arguments_.options};

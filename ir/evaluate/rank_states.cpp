@@ -4,9 +4,9 @@
 
 #include "ir/evaluate/evaluate_ranks.h"
 #include "llvm/ADT/STLExtras.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
+#include "runtime/base/tensor.h"
 #include "runtime/plan/segment_parts.h"
-#include "runtime/tensor.h"
 
 namespace smelt {
 

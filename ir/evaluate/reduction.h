@@ -1,17 +1,17 @@
-// The functions of every row of reduce_ops.def over any scalar type, and the functions that its expressions
-// use besides those of dual.h.
+// Functions of every row of reduce_ops.def over any scalar type, and functions for its expressions in
+// addition to those of dual.h.
 #pragma once
 
 #include <array>
 #include <limits>
 
 #include "ir/evaluate/dual.h"
-#include "ir/op.h"
+#include "ir/ops/op.h"
 
 namespace smelt {
 namespace math {
 
-/// Below every element and above every element, of the operand's type: the infinities where it has them.
+/// Limits below and above every element of the operand's type: the infinities if it has them.
 template <typename T>
 T highest() {
   return T(std::numeric_limits<decltype(primal(T(0)))>::infinity());
@@ -20,7 +20,7 @@ template <typename T>
 T lowest() {
   return -highest<T>();
 }
-/// A place among the elements as a number; -1 stands for none.
+/// Returns a position among the elements as a number; -1: none.
 template <typename T>
 T place(int number) {
   return T(number);
@@ -30,21 +30,22 @@ T select(bool condition, const T& yes, const T& no) {
   return condition ? yes : no;
 }
 
-/// The larger, or 0 where that is infinite: what exponents are taken against.
+/// Returns the larger one, or 0 if that is infinite: the reference of exponents.
 template <typename T>
 T finite_maximum(const T& a, const T& b) {
   const T larger = maximum(a, b);
   return select(larger == lowest<T>(), T(0), select(larger == highest<T>(), T(0), larger));
 }
 
-/// Whether the right one of two elements with places comes first; an element with place -1 does not exist.
+/// Returns whether the right one of two elements with positions comes first; an element with position -1 does
+/// not exist.
 template <typename State>
 auto is_earlier(const State& l, const State& r) {
   using T = typename State::value_type;
   return r[1] >= place<T>(0) && (l[1] < place<T>(0) || r[1] < l[1]);
 }
-/// Whether the right one of two elements with places is the larger. Of equal ones the earlier counts as
-/// larger, and NaN is above everything.
+/// Returns whether the right one of two elements with positions is larger. Of equal elements the earlier one
+/// counts as larger, and NaN is above every number.
 template <typename State>
 auto is_larger(const State& l, const State& r) {
   using T = typename State::value_type;
@@ -52,7 +53,7 @@ auto is_larger(const State& l, const State& r) {
   const auto equal = r[0] == l[0] || (is_nan(r[0]) && is_nan(l[0]));
   return r[1] >= place<T>(0) && (l[1] < place<T>(0) || greater || (equal && r[1] < l[1]));
 }
-/// right / (left + right) of two counts, 0 where both are 0.
+/// Returns right / (left + right) of two counts, 0 if both are 0.
 template <typename T>
 T share_of_right(const T& left, const T& right) {
   return right / maximum(left + right, T(1));
@@ -74,7 +75,7 @@ std::array<T, sizeof...(Scalars)> list(const Scalars&... scalars) {
     static State combine(const State& l, const State& r) { return list<T>(combine_list); } \
     static auto finish(const State& s) { return list<T>(finish_list); }                    \
   };
-#include "ir/reduce_ops.def"
+#include "ir/ops/reduce_ops.def"
 
 }  // namespace math
 

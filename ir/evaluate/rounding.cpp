@@ -27,6 +27,16 @@ double round_to_format(const Format& format, double x) {
 
 }  // namespace
 
+double rounding_error(DType type, const Bounded& x) {
+  if (type != DType::bf16 && type != DType::f16) return 0;
+  const double moved = bounding::distance(round_to(type, x.value), x.value);
+  if (x.error == 0 || !std::isfinite(moved)) return moved;
+  const Format& format = type == DType::bf16 ? kBfloat16 : kHalf;
+  const double step = std::ldexp(1, 1 - format.digits);  // of numbers from 1 to 2
+  return std::max(moved,
+                  std::max(std::fabs(x.value) + x.error, std::ldexp(1, format.least_exponent)) * step / 2);
+}
+
 float round_stochastically(float x, uint32_t bits) {
   if (x != x) return x;
   const uint32_t sum = std::bit_cast<uint32_t>(x) + (bits & 0xFFFFu);

@@ -3,15 +3,21 @@
 
 #include <cstdint>
 
-#include "runtime/dtype.h"
+#include "ir/evaluate/bounded.h"
+#include "runtime/base/dtype.h"
 
 namespace smelt {
 
-/// The nearest number of a floating-point type (ties to even, overflow to infinity); a whole number towards
-/// zero for an integer type; 0 or 1 for a boolean.
+/// Returns the nearest number of a floating-point type (ties to even, overflow to infinity); for an integer
+/// type the whole number towards zero; for a boolean 0 or 1.
 double round_to(DType type, double x);
 
-/// x or one of its two bf16 neighbours: 16 random bits are added below the cut, so that the expectation is x.
+/// Returns the largest change of x by rounding to bf16 or f16; 0 for other types and for a number that the
+/// type represents.
+double rounding_error(DType type, const Bounded& x);
+
+/// Returns x or one of its two bf16 neighbours: 16 random bits are added below the cut, so that the
+/// expectation is x.
 float round_stochastically(float x, uint32_t bits);
 
 }  // namespace smelt

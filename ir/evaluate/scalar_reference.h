@@ -1,8 +1,8 @@
-// The reference function of every row of scalar_ops.def: reference_add(a, b, c), ..., and by ScalarOp.
+// Reference function of every row of scalar_ops.def: reference_add(a, b, c), ..., and by ScalarOp.
 #pragma once
 
 #include "ir/evaluate/dual.h"
-#include "ir/op.h"
+#include "ir/ops/op.h"
 
 namespace smelt {
 namespace math {
@@ -13,11 +13,11 @@ namespace math {
                      [[maybe_unused]] const T& c) {                            \
     return reference;                                                          \
   }
-#include "ir/scalar_ops.def"
+#include "ir/ops/scalar_ops.def"
 
 }  // namespace math
 
-/// op(a, b, c); operands beyond the op's arity are ignored. Flags come back as 0 and 1.
+/// Returns op(a, b, c); operands beyond the op's arity are ignored. Flags are returned as 0 and 1.
 template <typename T>
 T apply(ScalarOp op, const T& a, const T& b = T(0), const T& c = T(0)) {
   switch (op) {

@@ -7,16 +7,16 @@
 #include "ir/evaluate/evaluate_ranks.h"
 #include "ir/evaluate/tensor_index.h"
 #include "llvm/ADT/STLExtras.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace smelt {
 namespace {
 
-/// Where a rank's block lies in a whole value.
+/// Block of a rank in a whole value.
 struct Block {
   Sizes shape;
   std::vector<int64_t> places;  // of its elements in the whole value
-  bool first = true;            // it stands first along the axes of partial sums
+  bool first = true;            // it is first along the axes of partial sums
 };
 
 Block block_of(const Sizes& whole, const Sharding& sharding, const Mesh& mesh, int64_t rank) {

@@ -20,7 +20,7 @@ inline Sizes row_major_strides(const Sizes& shape) {
   return strides;
 }
 
-/// The offsets of all elements of a box of `shape` laid out by `strides` from `base`, in row-major order.
+/// Returns the offsets of all elements of a box of `shape` with `strides` from `base`, in row-major order.
 inline std::vector<int64_t> offsets(const Sizes& shape, const Sizes& strides, int64_t base = 0) {
   std::vector<int64_t> list{base};
   list.reserve(static_cast<size_t>(element_count(shape)));
@@ -35,7 +35,7 @@ inline std::vector<int64_t> offsets(const Sizes& shape, const Sizes& strides, in
   return list;
 }
 
-/// A tensor seen as [outer, size, inner] around one axis.
+/// View of a tensor as [outer, size, inner] around one axis.
 struct AxisView {
   int64_t outer = 1, size = 1, inner = 1;
   AxisView(const Sizes& shape, int64_t axis) : size(shape[static_cast<size_t>(axis)]) {

@@ -69,9 +69,7 @@ int64_t converted_to_integer(DType from, DType to, double x) {
 
 std::optional<int64_t> whole_result(ScalarOp op, DType type, const std::array<double, 3>& operands) {
   const auto result = in_64_bits(op, whole(operands[0]), whole(operands[1]));
-  // Kernels compute all integers of up to 32 bits in 32.
-  const DType width = type == DType::i64 ? DType::i64 : DType::i32;
-  return result ? std::optional(wrapped(width, static_cast<int64_t>(*result))) : std::nullopt;
+  return result ? std::optional(wrapped(type, static_cast<int64_t>(*result))) : std::nullopt;
 }
 
 bool is_double(int64_t x) {

@@ -13,7 +13,7 @@
 namespace smelt {
 namespace {
 
-/// How nodes look: the first row that fits.
+/// Styles of nodes: the first matching row applies.
 struct Style {
   bool (*fits)(const Node&);
   std::string_view text;

@@ -6,7 +6,7 @@
 #include <charconv>
 #include <utility>
 
-#include "ir/schedule_fields.h"
+#include "ir/kernel/schedule_fields.h"
 #include "ir/text/kernel_words.h"
 
 namespace smelt {
@@ -168,7 +168,7 @@ void KernelParser::line(Block& block) {
   lines_.push_back(std::move(line));
 }
 
-/// The word in front of a '.', and the form behind it.
+/// Splits a token at '.': the word before it, and the form after it.
 std::pair<std::string_view, Form> KernelParser::split_form(const Token& token) {
   const size_t dot = token.text.find('.');
   if (dot == std::string_view::npos) return {token.text, Form::plain};

@@ -1,17 +1,17 @@
-// The parser of kernels, on its own and as part of a program's.
+// Parser of kernels, separately and as part of a program.
 #pragma once
 
 #include <map>
 #include <optional>
 
-#include "ir/kernel.h"
+#include "ir/kernel/kernel.h"
 #include "ir/text/text_parser.h"
 
 namespace smelt {
 
-/// What is known so far of the kernel that is being parsed.
+/// Parsed parts of a kernel.
 struct KernelParts {
-  /// An instruction as written; those without a name get the numbers left over.
+  /// Instruction as written; those without a name get the unused numbers.
   struct Line {
     std::optional<int> number;
     Instruction instruction;
@@ -37,21 +37,16 @@ struct KernelParts {
 class KernelParser : public TextParser, private KernelParts {
  public:
   KernelParser(std::string_view text, std::string_view file) : TextParser(text, file) {}
-  /// All of the text.
+  /// Parses the whole text.
   Kernel parse();
 
  protected:
-  /// What follows the word `kernel`.
+  /// Parses the text after the word `kernel`.
   Kernel kernel();
 
- private:
-  void param();
-  IndexBounds indices();
-  void kernel_axis();
-  void schedule();
-  /// Named fields of a struct in braces; `visit_fields` says which there are.
-  template <typename T, typename VisitFields>
-  void read_fields(T& made, const VisitFields& visit_fields) {
+  /// Parses named fields of a struct in braces; `visit_fields` lists them, `read_value` reads one.
+  template <typename T, typename VisitFields, typename ReadValue>
+  void read_fields(T& made, const VisitFields& visit_fields, const ReadValue& read_value) {
     lexer.expect("{");
     fields([&](const Token& key) {
       bool known = false;
@@ -60,10 +55,20 @@ class KernelParser : public TextParser, private KernelParts {
         words += (words.empty() ? "" : ", ") + std::string(word);
         if (key.text != word) return;
         known = true;
-        read(made.*member);
+        read_value(made.*member);
       });
       if (!known) unknown_field(key, words);
     });
+  }
+
+ private:
+  void param();
+  IndexBounds indices();
+  void kernel_axis();
+  void schedule();
+  template <typename T, typename VisitFields>
+  void read_fields(T& made, const VisitFields& visit_fields) {
+    read_fields(made, visit_fields, [this](auto& value) { this->read(value); });
   }
   void read(bool& value) { value = boolean(); }
   void read(int& value) { value = small_integer(); }

@@ -1,13 +1,13 @@
-// Kernels as text. An instruction is named by its number; stores and accumulations, which nobody reads, go
-// without where their numbers are those left over, in order.
+// Kernels as text. An instruction is named by its number. Stores and accumulations, which have no reader,
+// have no name if their numbers are the unused ones, in order.
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
-#include "ir/attention_fields.h"
-#include "ir/gemm_fields.h"
-#include "ir/kernel.h"
-#include "ir/schedule_fields.h"
+#include "ir/kernel/attention_fields.h"
+#include "ir/kernel/gemm_fields.h"
+#include "ir/kernel/kernel.h"
+#include "ir/kernel/schedule_fields.h"
 #include "ir/text/kernel_words.h"
 #include "ir/text/lexer.h"
 #include "ir/text/text_writer.h"
@@ -145,7 +145,7 @@ class KernelPrinter {
   static std::string field(int64_t value) { return std::to_string(value); }
   static std::string field(const std::vector<int>& numbers) { return "[" + values(numbers) + "]"; }
 
-  /// What differs from a fresh kernel.
+  /// Returns the fields that differ from a new kernel.
   std::string settings() const {
     const Schedule plain;
     Fields fields;
@@ -190,7 +190,7 @@ class KernelPrinter {
     return fmt::format("[{}]", fmt::join(list, ", "));
   }
 
-  /// What differs from an empty one.
+  /// Returns the fields that differ from an empty attention kernel.
   static std::string attention(const AttentionKernel& attention) {
     const AttentionKernel plain;
     Fields fields;
@@ -313,7 +313,7 @@ class KernelPrinter {
     return fmt::format("{}[{}]", param(a.param), sum(a.offset, a.strides, a.computed, a.computed_stride));
   }
 
-  /// Of a random op: "c", "c + 96*model.rank", "3", or "none".
+  /// Returns the column of a random op: "c", "c + 96*model.rank", "3", or "none".
   std::string column(const Instruction& i) const {
     if (i.random_begin.is_zero()) return axis(i.random_axis);
     const std::string begin = i.random_begin.str();

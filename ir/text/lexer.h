@@ -1,5 +1,4 @@
-// Tokens of the text forms. White space and comments (// to the end of the line) separate them and mean
-// nothing else.
+// Tokens of the text forms. White space and comments (// to the end of the line) only separate them.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace smelt {
 
@@ -25,7 +24,7 @@ struct Token {
 /// "')'", "the name 'add'", "the end of the text": for "expected ..., found ...".
 std::string describe(const Token& token);
 
-/// All tokens of a text, read one after another.
+/// Reads the tokens of a text one after another.
 class Lexer {
  public:
   /// Throws Error at the first character that begins no token.
@@ -33,17 +32,17 @@ class Lexer {
 
   const Token& peek(size_t offset = 0) const;
   const Token& next();
-  /// Steps over `symbol` (or `word`) when it stands here.
+  /// Skips `symbol` (or `word`) if it is the next token.
   bool accept(std::string_view symbol);
   bool accept_word(std::string_view word);
   const Token& expect(std::string_view symbol);
-  /// The token here, which must be of `kind`; `what` names it in the message.
+  /// Returns the next token, which must be of `kind`; `what` names it in the message.
   const Token& expect(Token::Kind kind, std::string_view what);
 
-  /// file:line:column: message, the line, and a caret under the column.
+  /// Throws Error with "file:line:column: message", the line, and a caret under the column.
   [[noreturn]] void fail_at(size_t offset, std::string_view message) const;
   [[noreturn]] void expected(std::string_view what) const;
-  /// Runs f; an Error that it throws is thrown again as one at `token`.
+  /// Runs f; rethrows its Error as one at `token`.
   template <typename F>
   auto at(const Token& token, F f) const {
     try {
@@ -59,11 +58,11 @@ class Lexer {
   size_t position_ = 0;
 };
 
-/// The contents of a string token with its escapes (\" \\ \n \t \xHH) resolved.
+/// Returns the contents of a string token with its escapes (\" \\ \n \t \xHH) resolved.
 std::string unescape(const Token& token);
-/// "text" in quotes, escaped so that it reads back.
+/// Returns "text" in quotes, escaped so that it parses back.
 std::string quote(std::string_view text);
-/// Whether a name may stand without quotes: letters, digits, _ and dots, not beginning with a digit.
+/// Returns whether a name needs no quotes: letters, digits, _ and dots, not beginning with a digit.
 bool is_identifier(std::string_view text);
 
 }  // namespace smelt

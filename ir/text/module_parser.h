@@ -1,7 +1,7 @@
-// The parser of modules: a recursive descent over the tokens of ir/text/lexer.h, one function a construct.
+// Parser of modules: a recursive descent over the tokens of ir/text/lexer.h, one function per construct.
 #pragma once
 
-#include "ir/builder.h"
+#include "ir/graph/builder.h"
 #include "ir/text/text_parser.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -17,13 +17,13 @@ class ModuleParser : TextParser {
   /// Values by their names in one graph or body.
   using Scope = llvm::StringMap<Value*>;
 
-  /// %inside "its name" = %outside; none is outside for what the op itself computes.
+  /// Body input %inside "its name" = %outside; it has no outside value if the op itself computes it.
   struct BodyInput {
     Token at;
     std::string name;
     Value* outside = nullptr;
   };
-  /// A node as far as it has been read.
+  /// Node that is being parsed.
   struct Draft {
     Token at;  // the op
     std::vector<Token> names;
@@ -38,7 +38,7 @@ class ModuleParser : TextParser {
     std::vector<Type> types;
     std::vector<std::optional<Layout>> layouts;
     std::vector<std::optional<Sharding>> shardings;
-    /// Of the body, before their types are known: the last of them stand for operands.
+    /// Inputs of the body, before their types are known: the last ones are for operands.
     std::vector<BodyInput> body_inputs;
     bool has_body = false;
     std::unique_ptr<Graph> body;

@@ -9,11 +9,11 @@
 
 namespace smelt {
 
-/// The names nearest to `word` by edit distance, at most three, in their order; up to a third of the letters
-/// may differ. The part behind a name's last dot counts as its name too: "heads" is near "decoder.heads".
+/// Returns the names nearest to `word` by edit distance, at most three, in their order; up to a third of the
+/// letters may differ. The part after a name's last dot is compared as well: "heads" is near "decoder.heads".
 std::vector<std::string> nearest_names(std::string_view word, llvm::ArrayRef<std::string> names);
 
-/// "; did you mean A, B or C?" of these, or nothing.
+/// Returns "; did you mean A, B or C?" for these names, or nothing.
 std::string did_you_mean(std::string_view word, llvm::ArrayRef<std::string> names);
 
 }  // namespace smelt

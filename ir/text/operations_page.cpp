@@ -3,14 +3,15 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "ir/op_attributes.h"
+#include "ir/ops/op_attributes.h"
 
 namespace smelt {
 namespace {
 
 constexpr std::string_view kHead =
     "# Operations\n\n"
-    "Made by `smelt opt --list-operations` from `ir/ops.def` and `ir/attributes.def`; a test compares "
+    "Made by `smelt opt --list-operations` from `ir/ops/ops.def` and `ir/ops/attributes.def`; a test "
+    "compares "
     "them.\n\n"
     "In the text form of graphs a node is `%results = operation %operands \"source\" {attribute = value, "
     "...} : types`.\n"
@@ -60,7 +61,7 @@ std::string sections(bool are_composites) {
   std::string text;
 #define SMELT_OP(name, ...) \
   if (info(Op::name).has(Trait::composite) == are_composites) text += section(Op::name);
-#include "ir/ops.def"
+#include "ir/ops/ops.def"
   return text;
 }
 

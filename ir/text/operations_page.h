@@ -1,12 +1,12 @@
-// The reference of operations and attributes, made from ir/ops.def, ir/attributes.def, ir/scalar_ops.def and
-// ir/reduce_ops.def.
+// Reference page of operations and attributes, from ir/ops/ops.def, ir/ops/attributes.def,
+// ir/ops/scalar_ops.def and ir/ops/reduce_ops.def.
 #pragma once
 
 #include <string>
 
 namespace smelt {
 
-/// All operations with their attributes, in Markdown: docs/operations.md, printed by `smelt opt
+/// Returns all operations with their attributes, in Markdown: docs/operations.md, printed by `smelt opt
 /// --list-operations`.
 std::string operations_page();
 

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "ir/attention_fields.h"
-#include "ir/gemm_fields.h"
+#include "ir/kernel/attention_fields.h"
+#include "ir/kernel/gemm_fields.h"
 #include "ir/text/kernel_parser.h"
 
 namespace smelt {
@@ -105,7 +105,7 @@ void KernelParser::read(std::optional<FewRowTiles>& few) {
   lexer.expect("]");
 }
 
-/// Of few rows A may be what the kernel before leaves, and there may be no bias.
+/// Parses a gemm. In small-M GEMM A may be the result of the prologue, and the bias may be absent.
 void KernelParser::gemm() {
   GemmKernel& made = kernel_.gemm.emplace();
   read_fields(made, [](const auto& visit) { visit_gemm_fields(visit); });

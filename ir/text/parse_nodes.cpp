@@ -2,8 +2,8 @@
 // check.
 #include <algorithm>
 
-#include "ir/body.h"
-#include "ir/op_attributes.h"
+#include "ir/graph/body.h"
+#include "ir/ops/op_attributes.h"
 #include "ir/text/module_parser.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -21,7 +21,7 @@ std::string likely(std::string_view word) {
     if (distance < least && distance <= std::max<size_t>(1, name.size() / 3)) least = distance, best = name;
   };
 #define SMELT_OP(name, ...) consider(#name);
-#include "ir/ops.def"
+#include "ir/ops/ops.def"
 #define SMELT_CONSIDER(name, ...) consider(#name);
   SMELT_SCALAR_OPS(SMELT_CONSIDER)
 #undef SMELT_CONSIDER
@@ -46,7 +46,7 @@ void ModuleParser::node(Graph& graph, Scope& scope) {
   const bool named = draft.op == Op::parameter || draft.op == Op::state;
   if (named) draft.attributes.set(attr::name, string("its name in quotes"));
   if (lexer.peek().kind == Token::Kind::string) draft.source = string();
-  // What a leaf declares where it stands, when nothing above has.
+  // The leaf itself declares its parameter if no earlier line does.
   Module::Parameter parameter;
   State state;
   if (lexer.peek().is("{") && !starts_body(draft)) {
@@ -85,7 +85,7 @@ void ModuleParser::operands(Draft& draft, const Scope& scope) {
   if (info(draft.op).has(Trait::region) && lexer.accept("(")) body_inputs(draft, scope);
 }
 
-/// Whether the values here are the results of the next node: %a, %b = ...
+/// Returns whether the values here are the results of the next node: %a, %b = ...
 bool ModuleParser::starts_results() const {
   size_t i = 0;
   while (lexer.peek(i).kind == Token::Kind::value && lexer.peek(i + 1).is(",")) i += 2;

@@ -8,7 +8,7 @@
 #include "ir/text/module_parser.h"
 #include "ir/text/text.h"
 #include "llvm/ADT/STLExtras.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace smelt {
 
@@ -156,7 +156,7 @@ void ModuleParser::adjacent() {
   module_->adjacent.push_back(std::move(group));
 }
 
-/// The last name of a group: a parameter that stands in no group yet.
+/// Checks the last name of a group: it must be a parameter that is in no group yet.
 void ModuleParser::check_adjacent(const std::vector<std::string>& group) const {
   const std::string& name = group.back();
   if (!module_->find_parameter(name)) fail("parameter \"{}\" is not declared above", name);

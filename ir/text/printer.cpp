@@ -1,6 +1,6 @@
 #include <fmt/ranges.h>
 
-#include "ir/body.h"
+#include "ir/graph/body.h"
 #include "ir/text/lexer.h"
 #include "ir/text/text.h"
 #include "ir/text/text_writer.h"

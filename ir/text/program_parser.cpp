@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "ir/program.h"
+#include "ir/program/program.h"
 #include "ir/text/step_parser.h"
 #include "runtime/plan/plan_fields.h"
 

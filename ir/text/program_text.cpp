@@ -4,10 +4,12 @@
 
 #include <algorithm>
 
-#include "ir/program.h"
+#include "ir/program/program.h"
+#include "ir/text/gemm_step_fields.h"
 #include "ir/text/lexer.h"
 #include "ir/text/text_writer.h"
 #include "runtime/plan/plan_fields.h"
+#include "runtime/plan/step_pattern.h"
 
 namespace smelt {
 namespace {
@@ -17,12 +19,44 @@ std::string str(const BufferRef& ref) {
                               : fmt::format("#{}[{}]", ref.buffer, ref.offset.str());
 }
 
-std::string strided(const BufferRef& ref, const std::vector<Dim>& strides) {
+std::string list_of(const std::vector<Dim>& strides) {
   std::vector<std::string> list;
   list.reserve(strides.size());
   for (const Dim& stride : strides) list.push_back(stride.str());
-  return fmt::format("{}({})", str(ref), fmt::join(list, ", "));
+  return fmt::format("({})", fmt::join(list, ", "));
 }
+
+/// Fields of steps as text.
+struct FieldText {
+  using Name = std::string_view;
+  std::string operator()(Name, const BufferRef& ref, const auto&) const { return str(ref); }
+  std::string operator()(Name, const Dim& size, const auto&) const { return size.str(); }
+  std::string operator()(Name, int number, const auto&) const { return std::to_string(number); }
+  std::string operator()(Name, double number, const auto&) const { return text(number); }
+  std::string operator()(Name, const std::string& word, const auto&) const { return bare_or_quoted(word); }
+  std::string operator()(Name flag, bool set, const auto&) const {
+    return set ? fmt::format(" {}", flag) : "";
+  }
+  std::string operator()(Name, const Shape& extents, const role::Extent&) const {
+    return smelt::str(extents);
+  }
+  std::string operator()(Name, const std::vector<Dim>& strides, const role::Stride&) const {
+    return list_of(strides);
+  }
+  template <typename Workspace>
+  std::string operator()(Name, const std::optional<Workspace>& workspace, const auto&) const {
+    return fmt::format("{} of {}", str(workspace->base), workspace->elements.str());
+  }
+  template <typename Enum>
+    requires std::is_enum_v<Enum>
+  std::string operator()(Name, Enum value, const auto&) const {
+    return std::string(name(value));
+  }
+
+  static std::string in_braces(bool value) { return value ? "true" : "false"; }
+  static std::string in_braces(const std::optional<BufferRef>& value) { return str(*value); }
+  std::string in_braces(const auto& value) const { return (*this)("", value, role::scalar); }
+};
 
 class ProgramPrinter {
  public:
@@ -87,7 +121,7 @@ class ProgramPrinter {
     return std::visit(line, step.what) + fields.str() + "\n";
   }
 
-  // ---- one a kind of step: what follows its keyword
+  // ---- the rest of a step's line after its keyword
 
   std::string what(const KernelStep& s) const {
     std::vector<std::string> arguments;
@@ -111,81 +145,33 @@ class ProgramPrinter {
 
   std::string what(const GemmStep& s) const {
     const auto matrix = [](const GemmStep::Matrix& m) {
-      return strided(m.base, {m.row_stride, m.column_stride});
+      return str(m.base) + list_of({m.row_stride, m.column_stride});
     };
-    Fields fields;
-    fields.add("m", s.m.str());
-    fields.add("n", s.n.str());
-    fields.add("k", s.k.str());
-    if (s.alpha != 1) fields.add("alpha", text(s.alpha));
-    if (s.beta != 0) fields.add("beta", text(s.beta));
-    if (s.bias) fields.add("bias", str(*s.bias));
-    if (s.tf32) fields.add("tf32", "true");
-    if (s.result_dtype != s.dtype) fields.add("result", std::string(name(s.result_dtype)));
-    if (s.a_i8) fields.add("a_i8", "true");
-    if (s.b_i8) fields.add("b_i8", "true");
-    std::string line =
-        fmt::format("{} {} = {} * {}{}", name(s.dtype), matrix(s.c), matrix(s.a), matrix(s.b), fields.str());
-    for (const GemmStep::Batch& batch : s.batch) line += this->batch(batch);
+    GemmStep usual;
+    usual.m = usual.n = usual.k = -1;  // sizes are always printed
+    usual.dtype = usual.result_dtype = s.dtype;
+    std::string line = fmt::format("{} {} = {} * {}", name(s.dtype), matrix(s.c), matrix(s.a), matrix(s.b)) +
+                       unusual(s, usual, [](const auto& visit) { visit_gemm_step_fields(visit); });
+    for (const GemmStep::Batch& batch : s.batch)
+      line += " batch" + unusual(batch, GemmStep::Batch{-1, -1, -1, -1},
+                                 [](const auto& visit) { visit_gemm_batch_fields(visit); });
     return line;
   }
 
-  static std::string batch(const GemmStep::Batch& batch) {
+  /// Fields that differ from those of `usual`, in braces.
+  template <typename T, typename VisitFields>
+  static std::string unusual(const T& step, const T& usual, const VisitFields& visit_fields) {
     Fields fields;
-    fields.add("extent", batch.extent.str());
-    fields.add("a", batch.a_stride.str());
-    fields.add("b", batch.b_stride.str());
-    fields.add("c", batch.c_stride.str());
-    if (batch.reduced) fields.add("reduced", "true");
-    return " batch" + fields.str();
+    visit_fields([&](const char* word, auto member) {
+      if (step.*member != usual.*member) fields.add(word, FieldText().in_braces(step.*member));
+    });
+    return fields.str();
   }
 
-  std::string what(const SortIndexStep& s) const {
-    std::string line = fmt::format("{} -> {}, {} of {} below {}", str(s.indices), str(s.permutation),
-                                   str(s.begins), s.count.str(), s.rows.str());
-    if (!s.workspace) return line;
-    return fmt::format("{} by {} of {}", line, str(s.workspace->base), s.workspace->elements.str());
+  template <typename Kind>
+  std::string what(const Kind& s) const {
+    return print_pattern(StepKind<Kind>::text, s, FieldText());
   }
-
-  std::string what(const ScanStep& s) const {
-    return fmt::format(
-        "{} {}{} {} = {} of {} x {} x {}", bare_or_quoted(s.kind), s.exclusive ? "exclusive " : "",
-        name(s.dtype), strided(s.y, {s.y_outer_stride, s.y_stride}),
-        strided(s.x, {s.x_outer_stride, s.x_stride}), s.outer.str(), s.count.str(), s.inner.str());
-  }
-
-  std::string what(const TopKStep& s) const {
-    return fmt::format("{} -> {}, {} of {} x {}", strided(s.x, {s.row_stride}), str(s.values), str(s.indices),
-                       s.rows.str(), s.count.str()) +
-           fmt::format(" by {}", s.k.str());
-  }
-
-  std::string what(const SampleStep& s) const {
-    return fmt::format("{}, {}, {} -> {}, {} of {} x {}", strided(s.scores, {s.row_stride}),
-                       strided(s.numbers, {s.numbers_stride}), strided(s.integers, {s.integers_stride}),
-                       str(s.tokens), str(s.log_probabilities), s.rows.str(), s.count.str());
-  }
-
-  std::string what(const CopyStep& s) const {
-    return fmt::format("{}{} {} = {}{}", name(s.dtype), smelt::str(s.extents), strided(s.to, s.to_strides),
-                       strided(s.from, s.from_strides), until(s.waited_at));
-  }
-
-  std::string what(const FillStep& s) const {
-    return fmt::format("{} = {} of {}", str(s.to), text(s.value), s.elements.str());
-  }
-
-  std::string what(const CollectiveStep& s) const {
-    const bool one = s.rows.is_one();
-    return fmt::format("{}{} {} {} = {} of {} over {} x {}{}{}", smelt::name(s.kind),
-                       is_sum(s.kind) ? fmt::format(" {}", smelt::name(s.sum)) : "", smelt::name(s.dtype),
-                       one ? str(s.to) : strided(s.to, {s.to_stride}),
-                       one ? str(s.from) : strided(s.from, {s.from_stride}), s.elements.str(),
-                       bare_or_quoted(s.axis), s.ranks.str(), one ? "" : " rows " + s.rows.str(),
-                       until(s.waited_at));
-  }
-
-  static std::string until(int waited_at) { return waited_at < 0 ? "" : fmt::format(" until {}", waited_at); }
 
   const Program& p_;
 };

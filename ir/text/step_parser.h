@@ -1,12 +1,12 @@
-// The parser of a program's steps: what follows the word that begins the line of each kind.
+// Parser of a program's steps: the rest of a line after the keyword of its kind.
 #pragma once
 
-#include <tuple>
-#include <utility>
+#include <string>
 #include <vector>
 
-#include "ir/program.h"
+#include "ir/program/program.h"
 #include "ir/text/kernel_parser.h"
+#include "runtime/plan/step_pattern.h"
 
 namespace smelt {
 
@@ -23,21 +23,55 @@ class StepParser : protected KernelParser {
   int kernel_reference();
   GemmStep::Matrix matrix();
   void read(GemmStep& step);
-  GemmStep::Batch batch();
-  void read(SortIndexStep& step);
-  void read(ScanStep& step);
-  /// A place, with the strides of lines and along them.
-  std::tuple<BufferRef, Dim, Dim> lines();
-  void read(TopKStep& step);
-  /// A place, with the stride of rows.
-  std::pair<BufferRef, Dim> rows();
-  std::pair<BufferRef, Dim> perhaps_rows();
-  Dim row_stride();
-  void read(SampleStep& step);
-  void read(CopyStep& step);
-  void read(FillStep& step);
-  void read(CollectiveStep& step);
-  /// A word that `parse` knows.
+  /// Parses any other kind of step, by its pattern.
+  template <typename Kind>
+  void read(Kind& step) {
+    read_pattern(StepKind<Kind>::text, step);
+  }
+  template <typename Kind>
+  void read_pattern(std::string_view pattern, Kind& step) {
+    for (const PatternPiece& piece : pattern_pieces(pattern))
+      if (piece.kind == PatternPiece::Kind::literal)
+        literal(piece.text);
+      else if (piece.kind == PatternPiece::Kind::field)
+        visit_field(step, piece.text,
+                    [&](auto& member, const auto& role) { read_value(piece.text, member, role); });
+      else if (first_token(piece.text).empty() ? shows_group(step, piece.text) : begins(piece.text))
+        read_pattern(piece.text, step);
+  }
+  /// Returns whether the first word or symbol of a pattern is next.
+  bool begins(std::string_view pattern) const;
+  /// Parses the words and symbols of a pattern.
+  void literal(std::string_view text);
+
+  // ---- fields of steps, by type and role
+  using Name = std::string_view;
+  void read_value(Name, BufferRef& value, const auto&) { value = place(); }
+  void read_value(Name, Dim& value, const auto&) { value = dim(); }
+  void read_value(Name, double& value, const auto&) { value = number(); }
+  void read_value(Name, DType& value, const auto&) { value = dtype(); }
+  void read_value(Name, int& value, const auto& role) { value = small_integer(role.expected); }
+  void read_value(Name, std::string& value, const auto& role) { value = name(role.expected); }
+  void read_value(Name, CollectiveKind& value, const auto& role) {
+    value = named(parse_collective_kind, role.expected);
+  }
+  void read_value(Name, CollectiveSum& value, const auto& role) {
+    value = named(parse_collective_sum, role.expected);
+  }
+  void read_value(Name flag, bool& value, const auto&) { value = lexer.accept_word(flag); }
+  void read_value(Name, Shape& value, const role::Extent&) { read_extents(value); }
+  void read_value(Name, std::vector<Dim>& value, const role::Stride&) { value = strides(); }
+  template <typename Workspace>
+  void read_value(Name, std::optional<Workspace>& value, const auto&) {
+    read_workspace(value.emplace().base, value->elements);
+  }
+  void read_extents(Shape& extents);
+  void read_workspace(BufferRef& base, Dim& elements);
+  /// A field in braces.
+  void read_field(bool& value) { value = boolean(); }
+  void read_field(std::optional<BufferRef>& value) { value = place(); }
+  void read_field(auto& value) { read_value({}, value, role::scalar); }
+  /// Parses a word of an enumeration with `parse`.
   template <typename Enum>
   Enum named(std::optional<Enum> (*parse)(std::string_view), std::string_view what) {
     const Token at = lexer.peek();

@@ -26,7 +26,7 @@ bool is_hex(std::string_view text) {
 
 }  // namespace
 
-/// What may stand in front of a symbol, as in 16 <= T: 1 where nothing does, 0 for a coordinate of a rank.
+/// Parses the least value before a symbol, as in 16 <= T; default: 1, or 0 for a coordinate of a rank.
 int64_t TextParser::least_value() {
   if (lexer.peek().kind != Token::Kind::number) return 1;
   const int64_t least = integer();

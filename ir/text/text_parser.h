@@ -1,10 +1,10 @@
-// What the text forms of modules, kernels and programs have in common: sizes, types, attributes, symbols,
+// Common parser of the text forms of modules, kernels and programs: sizes, types, attributes, symbols,
 // states, buffers.
 #pragma once
 
 #include <functional>
 
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 #include "ir/text/lexer.h"
 
 namespace smelt {
@@ -23,10 +23,10 @@ class TextParser {
   std::string name(std::string_view what);  // a bare name or a string
   std::string graph_name();                 // @name
   template <typename F>
-  void list(std::string_view close, F item);  // item, item, ... close; the opening is behind
+  void list(std::string_view close, F item);  // item, item, ... close, after the opening
   std::vector<int64_t> integers();            // [1, 2]
   std::vector<std::string> strings();         // ["a", "b"]
-  /// {key = value, ...}: calls `field` at each value. The opening brace is behind.
+  /// Parses {key = value, ...} after the opening brace: calls `field` at each value.
   void fields(const std::function<void(const Token& key)>& field);
   [[noreturn]] void unknown_field(const Token& key, std::string_view expected);
 
@@ -40,7 +40,7 @@ class TextParser {
   std::optional<Layout> layout();  // @3[offset; stride, ...] where it follows
   void check_size(const Token& at, const Type& type);
   std::vector<std::string> axes();  // data + model, or - for none
-  /// on [data, -] partial [model], by names, where it follows.
+  /// Optional sharding by names: on [data, -] partial [model].
   struct NamedSharding {
     std::vector<std::vector<std::string>> dims;
     std::vector<std::string> partial;
@@ -50,7 +50,7 @@ class TextParser {
   Initializer initializer();
   bool starts_initializer() const;
 
-  // ---- declarations; the keyword is behind
+  // ---- declarations, after the keyword
   void symbols(Symbols& symbols);
   int64_t least_value();
   State state();
@@ -60,10 +60,9 @@ class TextParser {
   std::vector<BufferPart> buffer_parts();  // [byte: [first, last], ...]
 
   Lexer lexer;
-  /// Symbols that sizes may use; null: any.
+  /// Symbols that sizes may use; null: any symbol.
   const Symbols* known_symbols = nullptr;
-  /// What stands in for a name or %value inside a size (kernels: axes and computed indices); empty: symbols
-  /// alone.
+  /// Resolves a name or %value inside a size (kernels: axes and computed indices); empty: only symbols.
   std::function<std::optional<Dim>(const Token&)> stand_in;
 
  private:

@@ -34,7 +34,7 @@ ValueNames::ValueNames(const Graph& graph) {
       names_[result.get()] = keep ? wanted : std::to_string(next++);
     }
   };
-  for (const auto& node : graph.nodes())  // arguments stand first in the text
+  for (const auto& node : graph.nodes())  // arguments are first in the text
     if (node->is(Op::input)) name_results(*node);
   for (const auto& node : graph.nodes())
     if (!node->is(Op::input)) name_results(*node);

@@ -1,19 +1,19 @@
-// The names that a graph's values have in the text form.
+// Names of a graph's values in the text form.
 #pragma once
 
 #include <string>
 
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace smelt {
 
-/// A value keeps its own name (an input its argument name) where that is a valid name and not taken; the
-/// others are numbered.
+/// A value keeps its own name (an input its argument name) if that is valid and not taken; other values are
+/// numbered.
 class ValueNames {
  public:
   explicit ValueNames(const Graph& graph);
-  /// Without %; "?" for a value that the graph does not define.
+  /// Returns the name without %; "?" for a value that the graph does not define.
   const std::string& operator[](const Value* value) const;
 
  private:

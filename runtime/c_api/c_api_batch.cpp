@@ -4,7 +4,7 @@
 
 #include "runtime/c_api/c_api_detail.h"
 #include "runtime/c_api/structs.h"
-#include "runtime/serving/continuous_batch.h"
+#include "runtime/engine/serving/continuous_batch.h"
 
 using namespace smelt;
 using namespace smelt::c_api;
@@ -13,7 +13,7 @@ struct smelt_batch {
   ContinuousBatch batch;
   GenerationOptions defaults;  // of the plan's model
   std::map<ContinuousBatch::Id, bool> has_log_probabilities;
-  // What the last poll has told.
+  // The progress of the last poll.
   Progress told;
   std::vector<int32_t> ids;
   std::vector<float> log_probabilities;
@@ -35,14 +35,15 @@ ContinuousBatchOptions options_of(const smelt_batch_options* given) {
   return options;
 }
 
-/// A request is one sequence without beams, whatever the model's own file says.
+/// Returns the options of a request, which is one sequence without beams regardless of the model's own file.
 GenerationOptions defaults_of(const Plan& plan) {
   GenerationOptions options = model_generation_options(plan.model);
   options.want_one_sequence();
   return options;
 }
 
-/// The last tokens of the prompt are the context of the first new ones.
+/// Returns the text function of a request. The last tokens of the prompt are the context of its first new
+/// ones.
 TextOfTokens text_behind(const smelt_tokenizer* tokenizer, std::span<const int32_t> prompt) {
   constexpr size_t kContext = 256;
   if (!tokenizer) return {};

@@ -1,4 +1,4 @@
-// What the parts of the C interface share.
+// Common parts of the C interface.
 #pragma once
 
 #include <fmt/format.h>
@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/plan/plan.h"
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 #include "runtime/smelt.h"
 #include "runtime/tokenizers/tokenizer.h"
 

@@ -3,7 +3,7 @@
 
 #include "runtime/c_api/c_api_detail.h"
 #include "runtime/c_api/structs.h"
-#include "runtime/generation/generator.h"
+#include "runtime/engine/generation/generator.h"
 
 using namespace smelt;
 using namespace smelt::c_api;

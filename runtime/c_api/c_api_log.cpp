@@ -1,4 +1,4 @@
-// The C interface: what the library says of its work.
+// The C interface: log messages of the library.
 #include <string>
 
 #include "runtime/c_api/c_api_detail.h"

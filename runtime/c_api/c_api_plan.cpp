@@ -3,8 +3,8 @@
 
 #include "runtime/c_api/c_api_detail.h"
 #include "runtime/c_api/structs.h"
-#include "runtime/executor.h"
 #include "runtime/plan/plan_file.h"
+#include "runtime/session/executor.h"
 
 using namespace smelt;
 using namespace smelt::c_api;

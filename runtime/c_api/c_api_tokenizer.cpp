@@ -21,7 +21,7 @@ const Tokenizer& tokenizer_of(const smelt_tokenizer* handle) {
   return required(handle, "the tokenizer")->tokenizer;
 }
 
-/// The ids of an encoding come without a mask, so that padding could not be told from them.
+/// Disables padding: encodings have no mask here, so padding could not be distinguished from tokens.
 smelt_tokenizer* unpadded(Tokenizer tokenizer) {
   tokenizer.set_padding({});
   return std::make_unique<smelt_tokenizer>(std::move(tokenizer)).release();

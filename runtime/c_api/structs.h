@@ -1,4 +1,4 @@
-// Structs of applications that were built with another version of the header: what struct_size says of them.
+// Structs of applications that were built with another version of the header, identified by struct_size.
 #pragma once
 
 #include <algorithm>
@@ -7,15 +7,15 @@
 #include <cstring>
 #include <type_traits>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace smelt::c_api {
 
-/// What the first version of a struct had. A struct that grows gets a specialization with its first size.
+/// Size of the first version of a struct. A struct that grows gets a specialization with its first size.
 template <typename T>
 inline constexpr size_t kFirstSize = sizeof(T);
 
-/// No version of a struct is so large: a number beyond is memory that nobody has set.
+/// Every version of a struct is smaller: a larger number is uninitialized memory.
 inline constexpr size_t kMostBytes = 4096;
 
 template <typename T>
@@ -26,7 +26,7 @@ size_t checked_size(const T& given, const char* what) {
   return size;
 }
 
-/// A copy, in which members that the caller does not have are zero. Throws Error where one is set that this
+/// A copy, in which members that the caller does not have are zero. Throws Error if one is set that this
 /// library does not have.
 template <typename T>
 T read_struct(const T& given, const char* what) {
@@ -43,15 +43,15 @@ T read_struct(const T& given, const char* what) {
   return value;
 }
 
-/// Fills in what the caller has; struct_size stays.
+/// Fills in the fields that the caller's struct has; struct_size stays.
 template <typename T>
 void write_struct(T& to, T value, const char* what) {
   value.struct_size = checked_size(to, what);
   std::memcpy(static_cast<void*>(&to), &value, std::min(value.struct_size, sizeof(T)));
 }
 
-/// An array of the caller's, whose elements have the size that the first one says. Elements are in the array,
-/// not copies.
+/// An array of the caller, whose elements have the size given by the first one. Elements refer into the
+/// array.
 template <typename T>
 class StructArray {
  public:

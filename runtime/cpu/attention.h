@@ -1,6 +1,7 @@
-// Attention by blocks of queries and keys: no more scores are at hand than a block of each lane has. Products
-// are a CBLAS's; the body over a block is the kernel's code (BlockedAttention). A lane works on one item
-// after the other, and results do not depend on which: they are the same for every number of threads.
+// Attention by blocks of queries and keys: each lane stores one block of scores only. Products are computed
+// by a CBLAS, and the score_mod over a block by the kernel's code (BlockedAttention). A lane works on one
+// item after the other. Results do not depend on the assignment of items to lanes, so they are the same for
+// every number of threads.
 #pragma once
 
 #include <array>
@@ -33,7 +34,7 @@ struct PreparedAttention {
   PreparedAttention() = default;
   PreparedAttention(const KernelCode& kernel, const SymbolValues& values);
 
-  /// `arguments` are the step's; those of `args` stand for all but the block.
+  /// `arguments` are the step's; `args` gives all other values except the block.
   void run(const KernelFunctions& functions, const std::vector<void*>& arguments,
            const KernelArgs& args) const;
 

@@ -1,4 +1,4 @@
-// How an item of attention is cut into blocks.
+// Division of an item of attention into blocks.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,6 @@
-// dq, dk and dv of a head of keys and the queries that share it, and gradients of what the body reads: sums
-// over keys and queries with them, one number a query and key by themselves, over all that it is a sum of.
+// dq, dk and dv of a head of keys and the queries that share it, and gradients of the tensors that the
+// score_mod reads: those that are sums over keys and queries with dq, dk and dv; those with one number per
+// query and key separately, over all axes that they sum over.
 #include <algorithm>
 
 #include "runtime/cpu/attention_blocks.h"
@@ -9,7 +10,7 @@ namespace {
 
 enum Operand : size_t { q_matrix, k_matrix, v_matrix, dy_matrix, dq_matrix, dk_matrix, dv_matrix };
 
-/// In eight chains: a processor adds them at the same time.
+/// Sums in eight chains, which a processor adds concurrently.
 float sum_of(const float* at, int64_t count) {
   float chains[8] = {}, sum = 0;
   int64_t i = 0;

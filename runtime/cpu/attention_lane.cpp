@@ -6,7 +6,7 @@
 #include <cstring>
 #include <limits>
 
-#include "runtime/convert.h"
+#include "runtime/base/convert.h"
 
 namespace smelt {
 
@@ -61,7 +61,7 @@ void AttentionLane::set_tile(int tile, float* at, const Block& block, bool is_ro
 
 // ---- matrices
 
-/// In place where a BLAS can read it.
+/// Returns the rows in place if a BLAS can read them.
 AttentionLane::Rows AttentionLane::read(size_t matrix, int64_t b, int64_t head, int64_t first, int64_t count,
                                         float* scratch) const {
   const Matrix& m = a_.matrices[matrix];

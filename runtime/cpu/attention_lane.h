@@ -1,4 +1,4 @@
-// What one thread does of a part of attention, an item at a time, in memory of its own.
+// One thread's work on a part of attention, an item at a time, in memory of its own.
 #pragma once
 
 #include "runtime/cpu/attention.h"
@@ -46,7 +46,7 @@ class AttentionLane {
   void body(const Block& block);
   KernelArgs args_of(const Block& block) const;
   int64_t first_row(const Block& block) const;
-  /// The body's tiles, with the place in its memory that belongs to the block's first score or query.
+  /// Sets a tile of the score_mod to the address of the block's first score or query.
   void set_tile(int tile, float* at, const Block& block, bool is_row);
 
   // ---- matrices
@@ -74,7 +74,7 @@ class AttentionLane {
   int old_ = 0;                 // of the two lists of maxima and of sums, the one with those so far
 };
 
-/// C[m,n] += factor A B of rows, or C = where it says so; B or A as it lies, or transposed.
+/// C[m,n] += factor A B of rows, or C = factor A B; A or B may be transposed.
 struct RowProduct {
   int64_t m = 0, n = 0, k = 0;
   float factor = 1;

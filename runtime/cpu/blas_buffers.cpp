@@ -3,7 +3,7 @@
 #include <mutex>
 #include <vector>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/system/memory_room.h"
 
 /// Functions of OpenBLAS that no header declares: a buffer of its pool, which keeps what it has mapped.

@@ -3,8 +3,8 @@
 
 namespace smelt {
 
-/// Ensures that `threads` threads can multiply at the same time. OpenBLAS maps a buffer when it first needs
-/// it and never stops trying where the system refuses; here that throws Error instead.
+/// Ensures that `threads` threads can multiply concurrently. OpenBLAS maps a buffer when it first needs it
+/// and retries forever if the system refuses; here that throws Error instead.
 void hold_blas_buffers(int threads);
 
 }  // namespace smelt

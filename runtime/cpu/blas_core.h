@@ -1,6 +1,6 @@
-// Which processor's kernels OpenBLAS takes. It settles that when it is loaded, and one that does not know a
-// newer processor, as Debian 12's does not know Intel's of 2023, takes kernels of before AVX2, which multiply
-// several times more slowly.
+// Selection of the processor whose kernels OpenBLAS uses. It selects when it is loaded, and a version that
+// does not recognize a newer processor (Debian 12's with Intel's of 2023) uses kernels from before AVX2,
+// which multiply several times more slowly.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@ namespace smelt {
 /// OpenBLAS's environment variable, which is read when the library is loaded.
 inline constexpr const char* kBlasCoreVariable = "OPENBLAS_CORETYPE";
 
-/// A value for that variable with which OpenBLAS multiplies faster on this processor; empty where it has
-/// chosen well, or was told what to take.
+/// Returns a value for that variable with which OpenBLAS multiplies faster on this processor; empty if its
+/// selection is good, or if the variable is set.
 std::string better_blas_core();
 
 }  // namespace smelt

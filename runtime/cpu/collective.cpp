@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "runtime/cpu/bind_step.h"
+
 namespace smelt {
 namespace {
 
@@ -30,6 +32,23 @@ void run_row(const CollectiveSizes& sizes, const std::byte* from, std::byte* to,
 void run_collective(const CollectiveSizes& sizes, const std::byte* from, std::byte* to, RankGroups* ranks) {
   for (int64_t row = 0; row < sizes.rows; ++row)
     run_row(sizes, from + row * sizes.from_stride, to + row * sizes.to_stride, ranks);
+}
+
+Launch bind_step(const CollectiveStep& step, StepBinder& binder) {
+  const int64_t size = size_of(step.dtype);
+  return [from = binder.pointer<std::byte>(step.from), to = binder.pointer<std::byte>(step.to),
+          sizes = CollectiveSizes{.kind = step.kind,
+                                  .axis = *binder.plan().mesh.find(step.axis),
+                                  .ranks = binder.value(step.ranks),
+                                  .from = binder.value(step.from_elements()) * size,
+                                  .to = binder.value(step.to_elements()) * size,
+                                  .dtype = step.dtype,
+                                  .sum = step.sum,
+                                  .rows = binder.value(step.rows),
+                                  .from_stride = binder.value(step.from_stride) * size,
+                                  .to_stride = binder.value(step.to_stride) * size}](const StepRun& run) {
+    run_collective(sizes, from, to, run.ranks);
+  };
 }
 
 }  // namespace smelt

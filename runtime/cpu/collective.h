@@ -18,8 +18,7 @@ struct CollectiveSizes {
   int64_t rows = 1, from_stride = 0, to_stride = 0;  // bytes
 };
 
-/// `from` and `to` may be one place in all_reduce. `ranks` may be null where there is one rank along the
-/// axis.
+/// `from` and `to` may be one place in all_reduce. `ranks` may be null if there is one rank along the axis.
 void run_collective(const CollectiveSizes& sizes, const std::byte* from, std::byte* to, RankGroups* ranks);
 
 }  // namespace smelt

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "runtime/half.h"
+#include "runtime/base/half.h"
+#include "runtime/cpu/bind_step.h"
 
 namespace smelt {
 namespace {
@@ -108,6 +109,22 @@ void fill(std::byte* to, int64_t count, DType dtype, double value) {
     default:
       return fill_words<uint64_t>(to, count, bits);
   }
+}
+
+Launch bind_step(const CopyStep& step, StepBinder& binder) {
+  std::vector<CopyAxis> axes;
+  for (size_t i = 0; i < step.extents.size(); ++i)
+    axes.push_back({binder.value(step.extents[i]), binder.value(step.from_strides[i]),
+                    binder.value(step.to_strides[i])});
+  return
+      [copy = PreparedCopy(std::move(axes), size_of(step.dtype)), from = binder.pointer<std::byte>(step.from),
+       to = binder.pointer<std::byte>(step.to)](const StepRun&) { copy.run(from, to); };
+}
+
+Launch bind_step(const FillStep& step, StepBinder& binder) {
+  return
+      [to = binder.pointer<std::byte>(step.to), count = binder.value(step.elements),
+       dtype = binder.dtype(step.to), value = step.value](const StepRun&) { fill(to, count, dtype, value); };
 }
 
 }  // namespace smelt

@@ -8,16 +8,17 @@
 #include <chrono>
 #include <cstring>
 
+#include "runtime/base/error.h"
 #include "runtime/cpu/blas_buffers.h"
 #include "runtime/cpu/blas_core.h"
+#include "runtime/cpu/copy.h"
 #include "runtime/cpu/features.h"
-#include "runtime/cpu/sort_index.h"
-#include "runtime/error.h"
-#include "runtime/index_faults.h"
+#include "runtime/cpu/team_threads.h"
 #include "runtime/plan/choices.h"
 #include "runtime/plan/plan_ranks.h"
 #include "runtime/plan/plan_validate.h"
-#include "runtime/shared_weights.h"
+#include "runtime/session/index_faults.h"
+#include "runtime/session/shared_weights.h"
 #include "runtime/system/log.h"
 
 namespace smelt {
@@ -41,7 +42,7 @@ double gib(int64_t bytes) { return static_cast<double>(bytes) / (1 << 30); }
 class ThreadCount {
  public:
   explicit ThreadCount(int threads) : before_(omp_get_max_threads()) {
-    if (threads > 0) omp_set_num_threads(threads);
+    omp_set_num_threads(team_threads(threads > 0 ? threads : before_));
   }
   ~ThreadCount() { omp_set_num_threads(before_); }
   ThreadCount(const ThreadCount&) = delete;
@@ -51,67 +52,10 @@ class ThreadCount {
   int before_;
 };
 
-struct Launcher {
-  const Philox& random;
-  RankGroups* ranks;
-
-  /// One of each random id of the launch.
-  std::vector<uint32_t> micro_steps(const KernelLaunch& l) const {
-    std::vector<uint32_t> steps(l.random_count, random.micro_step);
-    for (size_t i = 0; i < l.random_parts.size(); ++i)
-      steps[i] = random.of_part(l.random_parts[i].first, l.random_parts[i].second).micro_step;
-    return steps;
-  }
-
-  void operator()(const KernelLaunch& l) const {
-    const std::vector<uint32_t> own = micro_steps(l);
-    const KernelArgs args{.buffers = l.buffers.data(),
-                          .dims = l.dims.data(),
-                          .random_ids = l.random_ids,
-                          .seed = random.seed,
-                          .step = random.step,
-                          .micro_step = random.micro_step,
-                          .reserved = 0,
-                          .chunk = l.chunk,
-                          .micro_steps = own.data()};
-    const auto chunk = [&](int64_t i) {
-      const int64_t begin = i * l.chunk;
-      l.functions.run(&args, begin, std::max(begin, std::min(begin + l.chunk, l.range)));
-    };
-    if (l.attention.attention) return l.attention.run(l.functions, l.buffers, args);
-    if (l.chunks == 1) return chunk(0);
-#pragma omp parallel for schedule(dynamic, 1)
-    for (int64_t i = 0; i < l.chunks; ++i) chunk(i);
-  }
-  void operator()(const GemmLaunch& l) const { l.gemm.run(l.a, l.b, l.c, l.bias); }
-  void operator()(const SortLaunch& l) const {
-    sort_index(static_cast<const int32_t*>(l.indices), l.count, l.rows, static_cast<int32_t*>(l.permutation),
-               static_cast<int32_t*>(l.begins));
-  }
-  void operator()(const ScanLaunch& l) const { scan(l.sizes, l.x, l.y); }
-  void operator()(const TopKLaunch& l) const {
-    top_k(l.sizes, static_cast<const float*>(l.x), static_cast<float*>(l.values),
-          static_cast<int32_t*>(l.indices));
-  }
-  void operator()(const SampleLaunch& l) const {
-    sample(l.sizes, static_cast<const float*>(l.scores), static_cast<const float*>(l.numbers),
-           static_cast<const int32_t*>(l.integers), static_cast<int32_t*>(l.tokens),
-           static_cast<float*>(l.log_probabilities));
-  }
-  void operator()(const CopyLaunch& l) const {
-    l.copy.run(static_cast<const std::byte*>(l.from), static_cast<std::byte*>(l.to));
-  }
-  void operator()(const FillLaunch& l) const {
-    fill(static_cast<std::byte*>(l.to), l.count, l.dtype, l.value);
-  }
-  void operator()(const CollectiveLaunch& l) const {
-    run_collective(l.sizes, static_cast<const std::byte*>(l.from), static_cast<std::byte*>(l.to), ranks);
-  }
-};
-
 void check_target(const Plan& plan) {
   const std::string architecture = host_architecture();
-  if (!plan.target.starts_with("cpu-" + architecture) && !(plan.target == "cpu" || plan.target.empty()))
+  const std::string own = "cpu-" + architecture;
+  if (!plan.target.starts_with(own) && plan.target != "cpu" && !plan.target.empty())
     fail("the plan is for {}, this machine is cpu-{}: compile it again for this machine", plan.target,
          architecture);
   const std::vector<std::string> host = host_features();
@@ -139,12 +83,12 @@ bool multiplies(const PlanEntry& entry) {
                              [](const Step& step) { return std::holds_alternative<GemmStep>(step.what); });
 }
 
-/// Attention and products of small matrices multiply in all threads at the same time.
+/// Reserves BLAS buffers: attention and products of small matrices multiply in all threads concurrently.
 void hold_buffers(const Plan& plan, int threads) {
   const bool attends = std::ranges::any_of(
       plan.kernels, [](const KernelCode& kernel) { return kernel.attention.has_value(); });
   if (attends || std::ranges::any_of(plan.entries, multiplies))
-    hold_blas_buffers(threads > 0 ? threads : omp_get_max_threads());
+    hold_blas_buffers(std::min(threads > 0 ? threads : omp_get_max_threads(), kMostThreads));
 }
 
 /// Nothing is measured here.
@@ -328,11 +272,11 @@ void CpuExecutor::check_indices() const {
 }
 
 void CpuExecutor::launch_all(const ResolvedEntry& resolved, const Philox& random) {
-  const Launcher launcher{random, options_.ranks};
+  const StepRun state{random, options_.ranks};
   if (options_.after_step) return launch_watched(resolved, random);
   if (!options_.profile) {
     for (size_t i = 0; i < resolved.launches.size(); ++i)
-      if (runs(resolved, i)) std::visit(launcher, resolved.launches[i]);
+      if (runs(resolved, i)) resolved.launches[i](state);
     return;
   }
   std::vector<StepTime>& times = times_[resolved.entry];
@@ -341,17 +285,17 @@ void CpuExecutor::launch_all(const ResolvedEntry& resolved, const Philox& random
   for (size_t i = 0; i < resolved.launches.size(); ++i) {
     if (!runs(resolved, i)) continue;
     const auto begin = std::chrono::steady_clock::now();
-    std::visit(launcher, resolved.launches[i]);
+    resolved.launches[i](state);
     times[i].seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     ++times[i].runs;
   }
 }
 
 void CpuExecutor::launch_watched(const ResolvedEntry& resolved, const Philox& random) {
-  const Launcher launcher{random, options_.ranks};
+  const StepRun state{random, options_.ranks};
   for (size_t i = 0; i < resolved.launches.size(); ++i) {
     if (!runs(resolved, i)) continue;
-    std::visit(launcher, resolved.launches[i]);
+    resolved.launches[i](state);
     options_.after_step({*resolved.entry, static_cast<int>(i), resolved.values, bound_});
   }
 }

@@ -9,7 +9,7 @@
 #include "runtime/cpu/memory.h"
 #include "runtime/cpu/resolve.h"
 #include "runtime/cpu/shared_object.h"
-#include "runtime/executor.h"
+#include "runtime/session/executor.h"
 
 namespace smelt {
 

@@ -8,8 +8,7 @@ namespace smelt {
 
 /// "x86_64", "aarch64".
 std::string host_architecture();
-/// Of the instruction sets that matter to generated code, those that this processor has: {"avx", "avx2",
-/// "fma", ...}.
+/// Returns the instruction sets of this processor that matter to generated code: {"avx", "avx2", "fma", ...}.
 std::vector<std::string> host_features();
 
 }  // namespace smelt

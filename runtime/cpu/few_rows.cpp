@@ -19,7 +19,7 @@ using Floats4 = float __attribute__((vector_size(4 * sizeof(float)), aligned(ali
 using Floats8 = float __attribute__((vector_size(8 * sizeof(float)), aligned(alignof(float)), may_alias));
 using Floats16 = float __attribute__((vector_size(16 * sizeof(float)), aligned(alignof(float)), may_alias));
 
-/// In pairs, since one sum after the other would take as long as the products of a short row.
+/// Sums in pairs, because a sequential sum would take as long as the products of a short row.
 [[gnu::always_inline]] inline float sum_of(const Floats4* x) {
   return ((*x)[0] + (*x)[2]) + ((*x)[1] + (*x)[3]);
 }

@@ -6,9 +6,9 @@
 
 namespace smelt {
 
-/// y[i,j] = alpha * sum_k x[i,k] w[j,k] + beta * y[i,j]; numbers along k lie behind each other.
+/// y[i,j] = alpha * sum_k x[i,k] w[j,k] + beta * y[i,j]; elements along k are contiguous.
 struct FewRows {
-  /// Up to so many rows this is faster than a BLAS.
+  /// The most rows for which this is faster than a BLAS.
   static constexpr int64_t kMostRows = 32;
 
   int64_t rows = 0, columns = 0, k = 0;
@@ -18,7 +18,8 @@ struct FewRows {
 
   /// Sums do not depend on the number of threads. Where beta is 0, y is not read.
   void run(const float* x, const float* w, float* y, float beta) const;
-  /// The same of a matrix of bytes, which become floats in registers: a quarter of the reading.
+  /// Computes the same with an i8 matrix, which is converted to f32 in registers: a quarter of the bytes are
+  /// read.
   void run(const float* x, const int8_t* w, float* y, float beta) const;
 };
 

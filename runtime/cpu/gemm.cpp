@@ -7,8 +7,8 @@
 #include <limits>
 #include <optional>
 
+#include "runtime/base/error.h"
 #include "runtime/cpu/few_rows.h"
-#include "runtime/error.h"
 
 namespace smelt {
 namespace {
@@ -69,7 +69,7 @@ bool stretch(int64_t& size, int64_t extent, int64_t& stride_x, int64_t batch_x, 
   return true;
 }
 
-/// The same gemm with one batch axis fewer, where that axis is a continuation of m, n or k.
+/// Returns the same gemm with one batch axis fewer, where that axis is a continuation of m, n or k.
 std::optional<GemmSizes> folded(const GemmSizes& sizes, size_t index) {
   const Batch axis = sizes.batch[index];
   const auto attempt = [&](auto fold) -> std::optional<GemmSizes> {
@@ -119,7 +119,7 @@ int64_t product(const std::vector<Batch>& axes) {
   return count;
 }
 
-/// Whether there is nothing to multiply: an extent is 0, and strides may be anything.
+/// Returns whether there is nothing to multiply: an extent is 0, and strides may be anything.
 bool is_empty(const GemmSizes& s) { return s.m == 0 || s.n == 0 || s.k == 0 || product(s.batch) == 0; }
 
 GemmSizes collapsed(GemmSizes sizes) {
@@ -227,7 +227,7 @@ void PreparedGemm::call_block(const float* a, const float* b, float* c, float be
               static_cast<int>(in_b.leading), beta, c, static_cast<int>(out.leading));
 }
 
-/// Few rows, or few columns, of C, where the numbers along k of both matrices lie behind each other.
+/// Handles few rows, or few columns, of C, if the elements along k of both matrices are contiguous.
 bool PreparedGemm::call_few_rows(const float* a, const float* b, float* c, float beta) const {
   constexpr int64_t kLeast = 16;  // numbers along k
   const GemmSizes& s = sizes_;

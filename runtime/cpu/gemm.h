@@ -30,7 +30,7 @@ class PreparedGemm {
   PreparedGemm(const GemmSizes& sizes, const std::string& place);
 
   void run(const float* a, const float* b, float* c) const;
-  /// The number of calls of the BLAS.
+  /// Returns the number of calls of the BLAS.
   int64_t calls() const { return outer_count_ * inner_count_; }
 
  private:

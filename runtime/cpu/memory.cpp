@@ -8,7 +8,7 @@
 #include <fstream>
 #include <string>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace smelt {
 namespace {

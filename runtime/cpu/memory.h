@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-#include "runtime/allocator.h"
+#include "runtime/base/allocator.h"
 
 namespace smelt {
 
@@ -15,7 +15,7 @@ namespace smelt {
 class Block {
  public:
   Block() = default;
-  /// From the allocator, where there is one. Throws Error (out_of_memory) with the bytes asked for.
+  /// Allocates from the allocator, if there is one. Throws Error (out_of_memory) with the requested bytes.
   explicit Block(int64_t bytes, std::shared_ptr<const Allocator> allocator = nullptr);
   Block(Block&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)),

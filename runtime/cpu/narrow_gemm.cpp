@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
-#include "runtime/convert.h"
+#include "runtime/base/convert.h"
+#include "runtime/base/error.h"
+#include "runtime/cpu/bind_step.h"
 
 namespace smelt {
 namespace {
@@ -24,7 +26,7 @@ void for_each_run(const GemmSizes& s, size_t axis, int64_t at, const F& f) {
   for (int64_t i = 0; i < lines; ++i) f(at + i * line, length);
 }
 
-/// Few rows by the matrix of bytes, where numbers along k lie behind each other in both and nothing repeats.
+/// Small-M GEMM with the i8 matrix, if elements along k are contiguous in both operands and no batch repeats.
 std::optional<FewRows> few_rows_of(const GemmSizes& s, ByteOperands bytes) {
   const bool single = std::ranges::all_of(s.batch, [](const Batch& axis) { return axis.extent == 1; });
   const bool lie_together = (s.a.column_stride == 1 && s.b.row_stride == 1) || s.k == 1;
@@ -81,7 +83,7 @@ void TypedGemm::read_result(const void* c, std::vector<float>& scratch) const {
   widen(c, result_, scratch.data(), static_cast<int64_t>(scratch.size()));
 }
 
-/// Only elements of C: what lies between its rows belongs to others.
+/// Writes elements of C only, because memory between its rows belongs to other tensors.
 void TypedGemm::write_result(const std::vector<float>& scratch, void* c) const {
   auto* to = static_cast<std::byte*>(c);
   for_each_run(sizes_, 0, 0, [&](int64_t at, int64_t count) {
@@ -109,6 +111,28 @@ void TypedGemm::run(const void* a, const void* b, void* c, const void* bias) con
   multiply(a, b, wide_c.data());
   if (bias) add_bias(bias, wide_c.data());
   write_result(wide_c, c);
+}
+
+Launch bind_step(const GemmStep& step, StepBinder& binder) {
+  for (DType dtype : {step.dtype, step.result_dtype})
+    if (!is_float(dtype) || dtype == DType::f64)
+      fail_with(Status::invalid_file, "{}: a GEMM of {} matrices: expected f32, bf16 or f16", binder.name(),
+                name(dtype));
+  const auto value = [&](const Dim& dim) { return binder.value(dim); };
+  const auto matrix = [&](const GemmStep::Matrix& m) {
+    return GemmSizes::Matrix{value(m.row_stride), value(m.column_stride)};
+  };
+  GemmSizes sizes{value(step.m),  value(step.n),  value(step.k), matrix(step.a),
+                  matrix(step.b), matrix(step.c), step.alpha,    step.beta};
+  for (const GemmStep::Batch& batch : step.batch)
+    sizes.batch.push_back({value(batch.extent), value(batch.a_stride), value(batch.b_stride),
+                           batch.reduced ? 0 : value(batch.c_stride), batch.reduced});
+  std::optional<BoundPointer<void>> bias;
+  if (step.bias) bias = binder.pointer<void>(*step.bias);
+  return [gemm = TypedGemm(sizes, step.dtype, step.result_dtype, binder.name(), {step.a_i8, step.b_i8}),
+          a = binder.pointer<void>(step.a.base), b = binder.pointer<void>(step.b.base),
+          c = binder.pointer<void>(step.c.base),
+          bias](const StepRun&) { gemm.run(a, b, c, bias ? static_cast<void*>(*bias) : nullptr); };
 }
 
 }  // namespace smelt

@@ -5,13 +5,13 @@
 #include <optional>
 #include <vector>
 
+#include "runtime/base/dtype.h"
 #include "runtime/cpu/few_rows.h"
 #include "runtime/cpu/gemm.h"
-#include "runtime/dtype.h"
 
 namespace smelt {
 
-/// Which of the two operands lies in memory as i8, if any.
+/// Which of the two operands is stored as i8, if any.
 struct ByteOperands {
   bool a = false, b = false;
 };
@@ -26,7 +26,7 @@ class TypedGemm {
   void run(const void* a, const void* b, void* c, const void* bias = nullptr) const;
 
  private:
-  /// The number of elements from the first to the last that a matrix touches, over all batches.
+  /// Returns the number of elements from the first to the last that a matrix touches, over all batches.
   int64_t reach(const GemmSizes::Matrix& matrix, int64_t rows, int64_t columns,
                 int64_t GemmSizes::Batch::* stride) const;
   static const float* widened(const void* from, DType dtype, int64_t count, std::vector<float>& scratch);

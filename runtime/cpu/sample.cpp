@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "runtime/cpu/bind_step.h"
 #include "runtime/sampling/score_head.h"
 
 namespace smelt {
@@ -57,6 +58,16 @@ void sample(const SampleSizes& sizes, const float* scores, const float* numbers,
     sample_row({scores + row * sizes.row_stride, static_cast<size_t>(sizes.count)}, settings, tokens + row,
                log_probabilities + row);
   }
+}
+
+Launch bind_step(const SampleStep& step, StepBinder& binder) {
+  return
+      [scores = binder.pointer<float>(step.scores), numbers = binder.pointer<float>(step.numbers),
+       integers = binder.pointer<int32_t>(step.integers), tokens = binder.pointer<int32_t>(step.tokens),
+       log_probabilities = binder.pointer<float>(step.log_probabilities),
+       sizes = SampleSizes{binder.value(step.rows), binder.value(step.count), binder.value(step.row_stride),
+                           binder.value(step.numbers_stride), binder.value(step.integers_stride)}](
+          const StepRun&) { sample(sizes, scores, numbers, integers, tokens, log_probabilities); };
 }
 
 }  // namespace smelt

@@ -5,7 +5,7 @@
 
 namespace smelt {
 
-/// What a SampleStep says, with its numbers (runtime/plan/plan.h).
+/// Sizes of a sample (runtime/plan/steps/sample.h).
 struct SampleSizes {
   int64_t rows = 0, count = 0, row_stride = 0, numbers_stride = 3, integers_stride = 4;
 };

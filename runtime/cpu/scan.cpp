@@ -5,10 +5,12 @@
 #include <limits>
 #include <type_traits>
 
+#include "runtime/cpu/bind_step.h"
+
 namespace smelt {
 namespace {
 
-/// One line of elements, some distance apart. `Carry` holds what is known so far.
+/// One line of elements, some distance apart. `Carry` holds the running result.
 template <typename T, typename Carry, typename Combine>
 void scan_line(const ScanSizes& sizes, const T* x, T* y, Carry carry, Combine combine) {
   for (int64_t i = 0; i < sizes.count; ++i) {
@@ -59,6 +61,15 @@ void scan(const ScanSizes& sizes, const void* x, void* y) {
     scan_as<int64_t, uint64_t>(sizes, x, y);
   else
     scan_as<int32_t, uint32_t>(sizes, x, y);
+}
+
+Launch bind_step(const ScanStep& step, StepBinder& binder) {
+  const auto value = [&](const Dim& dim) { return binder.value(dim); };
+  return
+      [x = binder.pointer<void>(step.x), y = binder.pointer<void>(step.y),
+       sizes = ScanSizes{value(step.outer), value(step.count), value(step.inner), value(step.x_outer_stride),
+                         value(step.x_stride), value(step.y_outer_stride), value(step.y_stride), step.kind,
+                         step.exclusive, step.dtype}](const StepRun&) { scan(sizes, x, y); };
 }
 
 }  // namespace smelt

@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <string>
 
-#include "runtime/dtype.h"
+#include "runtime/base/dtype.h"
 
 namespace smelt {
 
-/// A ScanStep with its numbers (runtime/plan/plan.h).
+/// Sizes of a scan (runtime/plan/steps/scan.h).
 struct ScanSizes {
   int64_t outer = 0, count = 0, inner = 0;
   int64_t x_outer_stride = 0, x_stride = 0, y_outer_stride = 0, y_stride = 0;

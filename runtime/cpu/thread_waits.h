@@ -10,7 +10,7 @@ namespace smelt {
 inline constexpr const char* kSpinVariable = "GOMP_SPINCOUNT";
 
 /// Returns a spin count with which threads still spin between the kernels of a step, but sleep soon after the
-/// step has ended; empty where the environment already says how threads wait.
+/// step has ended; empty if the environment already says how threads wait.
 std::string better_spin_count();
 
 }  // namespace smelt

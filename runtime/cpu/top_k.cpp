@@ -6,6 +6,8 @@
 #include <limits>
 #include <vector>
 
+#include "runtime/cpu/bind_step.h"
+
 namespace smelt {
 namespace {
 
@@ -48,6 +50,13 @@ void top_k(const TopKSizes& sizes, const float* x, float* values, int32_t* indic
 #pragma omp parallel for schedule(dynamic, 1)
   for (int64_t row = 0; row < sizes.rows; ++row)
     top_k_of_row(sizes, x + row * sizes.row_stride, values + row * sizes.k, indices + row * sizes.k);
+}
+
+Launch bind_step(const TopKStep& step, StepBinder& binder) {
+  return [x = binder.pointer<float>(step.x), values = binder.pointer<float>(step.values),
+          indices = binder.pointer<int32_t>(step.indices),
+          sizes = TopKSizes{binder.value(step.rows), binder.value(step.count), binder.value(step.row_stride),
+                            binder.value(step.k)}](const StepRun&) { top_k(sizes, x, values, indices); };
 }
 
 }  // namespace smelt

@@ -9,7 +9,7 @@ struct TopKSizes {
   int64_t rows = 0, count = 0, row_stride = 0, k = 1;
 };
 
-/// What a TopKStep says (runtime/plan/plan.h).
+/// Computes what runtime/plan/steps/top_k.h specifies.
 void top_k(const TopKSizes& sizes, const float* x, float* values, int32_t* indices);
 
 }  // namespace smelt

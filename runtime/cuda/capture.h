@@ -7,7 +7,7 @@
 
 namespace smelt::cuda {
 
-/// What `launches` enqueues on the stream; none of it runs now.
+/// Captures the work that `launches` enqueues on the stream; none of it runs now.
 GraphOwner captured(Stream stream, const std::function<void()>& launches);
 
 }  // namespace smelt::cuda

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "runtime/cuda/quarter_step.h"
+#include "runtime/cuda/size_bucket.h"
 #include "runtime/plan/plan_fields.h"
 #include "runtime/plan/plan_validate.h"
 #include "runtime/plan/step_values.h"
@@ -43,7 +43,7 @@ class ChoiceKey {
   void add_text(std::string_view text) { code_.add(std::as_bytes(std::span(text))); }
 
   void add(const Dim& size) {
-    const int64_t rounded = quarter_step(size.evaluate(values_));
+    const int64_t rounded = size_bucket(size.evaluate(values_));
     if (std::ranges::find(sizes_, rounded) == sizes_.end()) sizes_.push_back(rounded);
     add_text(fmt::format("{} ", rounded));
   }

@@ -1,4 +1,4 @@
-// What decides which alternative of a choice is the fastest on a device.
+// Keys of choices: the properties that decide which alternative is the fastest on a device.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace smelt::cuda {
 
-/// Names of the alternatives, the sizes of their steps, rounded up to a quarter of a power of two, and a
-/// checksum of what the steps are and of their kernels' code. Equal layers have one key.
+/// Returns a key of the names of the alternatives, the sizes of their steps, rounded up to a quarter of a
+/// power of two, and a checksum of the steps and of their kernels' code. Equal layers have one key.
 std::string choice_key(const Plan& plan, const PlanEntry& entry, const StepSpan& choice,
                        const SymbolValues& values);
 

@@ -7,7 +7,7 @@
 namespace smelt::cuda {
 namespace {
 
-/// Whether this GPU has the instructions of all kernels.
+/// Returns whether this GPU has the instructions of all kernels.
 bool can_run(const ResolvedEntry& resolved, const StepSpan& steps) {
   for (size_t i = steps.begin; i < steps.end; ++i)
     if (const auto* kernel = std::get_if<KernelLaunch>(&resolved.launches[i]); kernel && !*kernel)
@@ -15,7 +15,8 @@ bool can_run(const ResolvedEntry& resolved, const StepSpan& steps) {
   return true;
 }
 
-/// Each runs as a part of a graph, as it will; what it writes the one that is taken writes again.
+/// Measures each alternative as a part of a graph, as it will run. The chosen alternative overwrites the
+/// results of the others.
 size_t measure(const std::vector<StepSpan>& ways, const Measuring& measuring) {
   const auto launch = [&](size_t way, bool waits) {
     for (size_t i = ways[way].begin; i < ways[way].end; ++i) measuring.launch(i, waits);

@@ -9,15 +9,16 @@
 
 namespace smelt::cuda {
 
-/// How alternatives are measured: `launch` enqueues one step; where `waits`, it may wait for it.
+/// Measurement of alternatives: `launch` enqueues one step; if `waits`, it may wait for it.
 struct Measuring {
   const Device& device;
   Stream stream;
   std::function<void(size_t step, bool waits)> launch;
 };
 
-/// Of the choice that `step` is the first of: what `choices` know, else the fastest, which they keep. Those
-/// with kernels that this GPU has not the instructions of are left out.
+/// Returns the alternative of the choice whose first step is `step`: the one in `choices`, or else the
+/// fastest, which is added to `choices`. Alternatives whose kernels need instructions that this GPU lacks are
+/// left out.
 int choose_alternative(const Plan& plan, const ResolvedEntry& resolved, size_t step, StepChoices& choices,
                        const Measuring& measuring);
 

@@ -8,11 +8,11 @@
 namespace smelt::cuda {
 namespace {
 
-/// In one graph: a launch of a graph takes as long as a small collective.
+/// The most collectives in one graph, because a launch of a graph takes as long as a small collective.
 constexpr int64_t kMostInAGraph = 8;
 constexpr int64_t kBytesOfAGraph = 64 << 20;
 
-/// What Collectives makes a communicator for.
+/// Returns a plan from which Collectives creates a communicator along the axis.
 Plan plan_along(const RankGroups& ranks, size_t axis) {
   Plan plan;
   plan.mesh = ranks.mesh();

@@ -1,4 +1,4 @@
-// Times what the GPUs of several ranks do together, as a step's graph runs it.
+// Measures collectives of the GPUs of several ranks, as a step's graph runs them.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,8 @@
 
 namespace smelt::cuda {
 
-/// Of the ranks along one axis of the mesh of `ranks`, on memory of its own. All ranks make it at once.
-/// `ranks` outlives it. Throws Error where there is no NCCL.
+/// Creates a clock for the ranks along one axis of the mesh of `ranks`, with memory of its own. All ranks
+/// call it together. Requires: `ranks` outlives the clock. Throws Error if there is no NCCL.
 CollectiveClock collective_clock(const Device& device, RankGroups& ranks, size_t axis);
 
 }  // namespace smelt::cuda

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "runtime/base/dtype.h"
 #include "runtime/cuda/driver.h"
-#include "runtime/dtype.h"
 #include "runtime/ranks/communicator.h"
 
 namespace smelt::cuda {
@@ -19,8 +19,13 @@ struct CollectiveLaunch {
   DType dtype = DType::f32;
   CollectiveSum sum = CollectiveSum::add;
   size_t waited_at = 0;                              // a step of the entry, or their number
+  bool waited_at_once = false;                       // by the next step
   int64_t rows = 1, from_stride = 0, to_stride = 0;  // elements
-  bool same_place = true;  // at all ranks `to` begins at one offset, with rows one distance apart
+  /// The step that waits for it is a product that begins with the parts that have come (row_parts.h); or the
+  /// step before it is one that sends the parts that are done, and then nothing is left to begin.
+  bool read_in_parts = false, made_in_parts = false;
+  bool own_part_is_there = false;  // in `to`, so that it is not copied there
+  bool same_place = true;          // at all ranks `to` begins at one offset, with rows one distance apart
 
   int64_t part_bytes() const { return elements * size_of(dtype); }
   /// Every rank's `to` has a part of each.

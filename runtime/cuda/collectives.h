@@ -1,17 +1,22 @@
-// What GPUs of several ranks do together along the axes of a mesh, on streams of their own, so that a
-// collective runs beside the steps behind it until one of them waits for it: gathers and exchanges by copies
-// where ranks reach each other's memory (peer_copies.h), all else by NCCL.
+// Collectives of the GPUs of several ranks along the axes of a mesh. They run on their own streams,
+// concurrently with the steps after them until one of them waits. Gathers and exchanges use copies if ranks
+// reach each other's memory (peer_copies.h), and all other collectives use NCCL. If ranks reach each other's
+// memory, small sums that the next step reads are a kernel on the stream of the steps (peer_sums.h).
 //
-// Communicators are made together: every rank makes its executor at once. Neither NCCL nor a stream knows
-// that a rank is gone, so the run's failure ends the communicators and all waits for words.
+// Communicators are created together, so every rank creates its executor at the same time. Neither NCCL nor a
+// stream detects that a rank is gone, so the run's failure ends the communicators and all waits for words.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "runtime/cuda/collective_launch.h"
 #include "runtime/cuda/nccl_comms.h"
 #include "runtime/cuda/peer_copies.h"
+#include "runtime/cuda/peer_sums.h"
 #include "runtime/cuda/side_stream.h"
 #include "runtime/plan/plan.h"
 #include "runtime/ranks/rank_groups.h"
@@ -20,21 +25,38 @@ namespace smelt::cuda {
 
 class Collectives {
  public:
-  /// For the axes that steps of the plan work along. `ranks` outlives it. Throws Error where there is no
-  /// NCCL.
+  /// Creates the communicators of the axes that the plan's steps use. Requires: `ranks` outlives this object.
+  /// Throws Error if there is no NCCL.
   Collectives(const Device& device, const Plan& plan, RankGroups& ranks);
   Collectives(const Collectives&) = delete;
   Collectives& operator=(const Collectives&) = delete;
-  /// What was captured with it has to be gone. All ranks do so at about the same time; where an exception or
-  /// a rank's failure is the reason, it waits for no other.
+  /// Requires: graphs captured with this object are destroyed. All ranks call it at about the same time;
+  /// after an exception or a rank's failure it waits for no other rank.
   ~Collectives();
 
-  /// What collectives along the axis write to: where all its ranks reach each other's, copies do gathers and
-  /// exchanges. They call it at once, with nothing under way or captured; blocks given before are forgotten.
+  /// Shares the blocks that collectives along the axis write to. If all ranks of the axis reach each other's
+  /// blocks, gathers and exchanges use copies. All ranks call it together, with no collective in progress or
+  /// captured; earlier blocks are forgotten.
   void share(size_t axis, std::vector<SharedBlock> blocks);
 
-  /// Begins when `stream` has done all that it was given before.
+  /// Begins when `stream` has done all that it was given before. A collective that the next step waits for
+  /// runs on `stream` itself, so that a graph has no branch there, because nothing could run concurrently.
   void launch(const CollectiveLaunch& launch, Stream stream);
+  /// Products that may be computed in parts, and this rank's place along the axis. Where NCCL does a
+  /// collective, no product is computed in parts.
+  struct Parts {
+    PeerCopies::Parts computed = PeerCopies::Parts::never;
+    int64_t own = 0;
+  };
+  Parts parts(const CollectiveLaunch& launch) const;
+  /// Begins an exchange by copies whose parts `make` gives to `stream`, those of this rank last: each part is
+  /// sent when it is made.
+  void launch_made_in_parts(const CollectiveLaunch& launch, Stream stream,
+                            const std::function<void(int64_t rank)>& make);
+  /// Gives `stream` work on each part that the step waits for, this rank's first, each after a wait for that
+  /// part if it is in progress (CollectiveLaunch::read_in_parts).
+  void read_in_parts(const CollectiveLaunch& launch, Stream stream,
+                     const std::function<void(int64_t rank)>& read);
   /// `stream` waits for those that this step, or one before it, needs.
   void join(size_t step, Stream stream);
   void join_all(Stream stream);
@@ -43,7 +65,7 @@ class Collectives {
 
   /// Throws the Error of another rank, or of this one, that has ended the run.
   void check() const;
-  /// For what else ranks do together; ended with these.
+  /// Returns the communicators for other operations of the ranks; they end with this object.
   NcclComms& comms() { return *comms_; }
 
  private:
@@ -53,8 +75,17 @@ class Collectives {
     int at_end = 0;
   };
 
+  /// Small sums along an axis; null if NCCL does them.
+  struct Sums {
+    std::unique_ptr<PeerSums> ways;
+    int at_end = 0;
+  };
+
   void connect(const Device& device, const Plan& plan, RankGroups& ranks);
+  void connect_sums(size_t axis, Communicator& group);
   void unshare(Copies& copies);
+  void launch_own(const PeerCopies& copies, const CollectiveLaunch& launch, size_t waited_at, Stream stream);
+  Event arrival(size_t step, int64_t rank);
   void launch_copies(const PeerCopies& copies, const CollectiveLaunch& launch, Stream stream);
   /// Rows begin as one.
   void run(const CollectiveLaunch& launch, NcclComm comm, Stream stream) const;
@@ -64,9 +95,15 @@ class Collectives {
   std::shared_ptr<NcclComms> comms_;  // with the listener to the run's failure
   std::vector<NcclComm> along_;       // by axis of the mesh; null where no step works
   std::vector<Copies> copies_;        // by axis
+  std::vector<Sums> sums_;            // by axis
   const Device& device_;
   SideStream side_;                   // of NCCL
   SideStream own_parts_, exchanges_;  // of copies
+  EventOwner made_;                   // a part of an exchange
+  /// Arrivals of parts that a step reads one by one, by step and rank; and the steps whose parts are in
+  /// progress.
+  std::map<size_t, std::vector<EventOwner>> arrivals_;
+  std::set<size_t> arriving_;
 };
 
 }  // namespace smelt::cuda

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <span>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/system/cache_directory.h"
 
 namespace smelt {

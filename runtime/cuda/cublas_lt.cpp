@@ -1,6 +1,6 @@
 #include "runtime/cuda/cublas_lt.h"
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/system/dynamic_library.h"
 
 namespace smelt::cuda {

@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <string>
 
+#include "runtime/base/dtype.h"
 #include "runtime/cuda/driver.h"
 #include "runtime/cuda/memory.h"
-#include "runtime/dtype.h"
 
 namespace smelt::cuda {
 
@@ -73,7 +73,7 @@ inline constexpr int kMaxWorkspace = 1, kMinAlignmentA = 5;
 /// cudaDataType of a float type.
 int data_type(DType dtype);
 
-/// Throws Error (unavailable) where the library is not on this machine.
+/// Throws Error (unavailable) if the library is not on this machine.
 const CublasLt& cublas_lt();
 /// Its file and version (130100 is 13.1.0), without starting it.
 struct CublasLtInfo {

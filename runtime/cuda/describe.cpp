@@ -2,7 +2,9 @@
 
 #include <fmt/ranges.h>
 
+#include "runtime/plan/plan_fields.h"
 #include "runtime/plan/plan_validate.h"
+#include "runtime/plan/step_pattern.h"
 
 namespace smelt::cuda {
 namespace {
@@ -38,30 +40,16 @@ class StepText {
     return fmt::format("matmul {}[{},{}] [{},{}]", batch, value(step.m), value(step.k), value(step.k),
                        value(step.n));
   }
-  std::string what(const SortIndexStep& step, const Launch&) const {
-    return fmt::format("sort of {} indices below {}", value(step.count), value(step.rows));
-  }
-  std::string what(const ScanStep& step, const Launch&) const {
-    return fmt::format("scan of {} x {} x {} elements", value(step.outer), value(step.count),
-                       value(step.inner));
-  }
-  std::string what(const TopKStep& step, const Launch&) const {
-    return fmt::format("the {} largest of {} in each of {} rows", value(step.k), value(step.count),
-                       value(step.rows));
-  }
-  std::string what(const SampleStep& step, const Launch&) const {
-    return fmt::format("a token of {} words for each of {} rows", value(step.count), value(step.rows));
-  }
   std::string what(const CopyStep&, const Launch& launch) const {
     return fmt::format("copy of {} bytes", std::get<CopyLaunch>(launch).bytes);
   }
-  std::string what(const CollectiveStep& step, const Launch&) const {
-    const std::string rows = step.rows.is_one() ? "" : fmt::format("{} rows of ", value(step.rows));
-    return fmt::format("{}{} of {} elements along {}", rows, name(step.kind), value(step.elements),
-                       step.axis);
-  }
-  std::string what(const FillStep& step, const Launch&) const {
-    return fmt::format("fill of {} elements", value(step.elements));
+  template <typename Kind>
+  std::string what(const Kind& step, const Launch&) const {
+    return print_pattern(
+        StepKind<Kind>::description, step,
+        Overloaded{[this](auto, const Dim& size, const auto&) { return std::to_string(value(size)); },
+                   [](auto, CollectiveKind kind, const auto&) { return name(kind); },
+                   [](auto, const std::string& word, const auto&) { return word; }});
   }
 
  private:

@@ -1,31 +1,25 @@
 #include "runtime/cuda/device.h"
 
 #include <array>
-#include <charconv>
-#include <cstdlib>
-#include <cstring>
 #include <map>
 #include <memory>
 
+#include "runtime/base/error.h"
 #include "runtime/cuda/cublas_lt.h"
 #include "runtime/cuda/device_attributes.h"
-#include "runtime/error.h"
+#include "runtime/system/environment.h"
 
 namespace smelt::cuda {
 namespace {
 
 int ordinal_of_environment(int count) {
-  const char* text = std::getenv("SMELT_DEVICE");
-  if (!text || !*text) return 0;
-  int ordinal = -1;
-  const char* end = text + std::strlen(text);
-  const auto [stop, error] = std::from_chars(text, end, ordinal);
-  if (error != std::errc{} || stop != end || ordinal < 0 || ordinal >= count)
-    fail("SMELT_DEVICE is '{}': expected the number of a GPU, 0 to {}", text, count - 1);
+  const int ordinal = read_whole(Variable::SMELT_DEVICE).value_or(0);
+  if (ordinal >= count)
+    fail("SMELT_DEVICE is '{}': expected the number of a GPU, 0 to {}", ordinal, count - 1);
   return ordinal;
 }
 
-/// The number of a GPU that is there.
+/// Returns `ordinal` if the GPU exists; throws Error otherwise.
 int checked(int ordinal) {
   int count = 0;
   check(driver().DeviceGetCount(&count), "counting GPUs");
@@ -70,7 +64,7 @@ struct Memory {
   size_t free = 0, total = 0;
 };
 
-/// Of the current device.
+/// Returns the memory of the current device.
 Memory memory() {
   Memory memory;
   check(driver().MemGetInfo(&memory.free, &memory.total), "asking for free memory");

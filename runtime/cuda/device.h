@@ -12,7 +12,7 @@ namespace smelt::cuda {
 
 struct LtHandleTag;
 
-/// What the driver reports of a GPU without a context on it.
+/// Properties of a GPU that the driver reports without a context on it.
 struct DeviceInfo {
   int ordinal = 0;
   std::string name;
@@ -23,14 +23,14 @@ struct DeviceInfo {
 /// Instead of a number: the GPU of SMELT_DEVICE, or the first.
 inline constexpr int kDefaultDevice = -1;
 
-/// Throws Error where there is no such GPU, and for a SMELT_DEVICE that is not the number of one.
+/// Throws Error if there is no such GPU, and for a SMELT_DEVICE that is not the number of one.
 DeviceInfo device_info(int ordinal = kDefaultDevice);
 
 class Device {
  public:
   /// Returns the same object to every caller that opens that GPU, as the driver has one context per process.
-  /// It stays open until the process ends, and is current for the calling thread. Throws Error where there is
-  /// no such GPU.
+  /// It stays open until the process ends, and is current for the calling thread. Throws Error if there is no
+  /// such GPU.
   static Device& open(int ordinal = kDefaultDevice);
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
@@ -42,13 +42,13 @@ class Device {
   /// Makes this GPU current for the thread: the driver then allocates, loads and creates on it. Throws the
   /// Error given to fail_from_now_on.
   void make_current() const;
-  /// For destructors, which may run on a thread that has not used the GPU.
+  /// Makes the context current in destructors, which may run on a thread that has not used the GPU.
   void try_make_current() const noexcept;
   /// Records a fault, which breaks the context and with it all that this process does on this GPU.
   void fail_from_now_on(const std::string& fault);
 
-  /// cuBLASLt's handle on this GPU, made when it is first asked for; any thread may use it. Throws Error
-  /// (unavailable) where the library is not on this machine, or does not start.
+  /// Returns cuBLASLt's handle on this GPU, created at its first use; any thread may use it. Throws Error
+  /// (unavailable) if the library is not on this machine, or does not start.
   LtHandleTag* blas() const;
 
  private:

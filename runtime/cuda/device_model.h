@@ -1,4 +1,4 @@
-// What is known of a GPU when kernels are scheduled for it: numbers of its architecture and of the chip.
+// Properties of a GPU for scheduling its kernels: numbers of its architecture and of the chip.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +22,11 @@ struct DeviceModel {
   std::string str() const;  // all of it, for keys of caches
 };
 
-/// What a block may have of shared memory without asking for it, on every architecture.
+/// Bytes of shared memory that a block may use without asking for them, on every architecture.
 inline constexpr int64_t kPlainSharedBytes = 48 << 10;
 
-/// Of an architecture that is named in place of a GPU: the chip that it is known for. Architectures without a
-/// row of their own have the one before theirs.
+/// Returns the model of an architecture given in place of a GPU: that of its representative chip. An
+/// architecture without a row uses the one before it.
 DeviceModel device_model(int compute_capability);
 /// Compute capabilities with a row: 80, 86, ... Their kernels are tested; others of the same generations run
 /// their code.

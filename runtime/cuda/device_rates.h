@@ -1,8 +1,8 @@
 // The highest rates that a device reaches, measured: the yardsticks of profiles and of MFU.
 #pragma once
 
+#include "runtime/base/dtype.h"
 #include "runtime/cuda/memory.h"
-#include "runtime/dtype.h"
 
 namespace smelt::cuda {
 
@@ -11,8 +11,7 @@ namespace smelt::cuda {
 double copy_bytes_per_second(const Device& device, Stream stream);
 
 /// Floating-point operations a second of a matmul of two 4096 x 4096 matrices of `dtype` with f32 sums: the
-/// best of a few by the best algorithm found.
-/// 0 where there is no memory left for them.
+/// best of a few by the best algorithm found. 0 if there is no memory left for them.
 double matrix_flops_per_second(const Device& device, Stream stream, DType dtype);
 
 }  // namespace smelt::cuda

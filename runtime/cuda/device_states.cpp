@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "runtime/error.h"
-#include "runtime/shared_weights.h"
+#include "runtime/base/error.h"
+#include "runtime/cpu/team_threads.h"
+#include "runtime/session/shared_weights.h"
 
 namespace smelt::cuda {
 namespace {
@@ -13,17 +14,17 @@ constexpr int64_t kSmall = int64_t{64} << 10;  // travels as it lies: the driver
 
 constexpr int64_t kPiece = int64_t{1} << 20;
 
-/// By all threads: one alone copies slower than the bus takes it.
+/// Copies by all threads, because one thread alone copies slower than the bus.
 void copy_part(const std::byte* from, std::span<std::byte> part) {
   const auto bytes = static_cast<int64_t>(part.size());
-#pragma omp parallel for schedule(static) if (bytes > kPiece)
+#pragma omp parallel for schedule(static) num_threads(bytes > kPiece ? team_threads() : 1)
   for (int64_t begin = 0; begin < bytes; begin += kPiece)
     std::memcpy(part.data() + begin, from + begin, static_cast<size_t>(std::min(kPiece, bytes - begin)));
 }
 
 void make_zeros(std::span<std::byte> part) {
   const auto bytes = static_cast<int64_t>(part.size());
-#pragma omp parallel for schedule(static) if (bytes > kPiece)
+#pragma omp parallel for schedule(static) num_threads(bytes > kPiece ? team_threads() : 1)
   for (int64_t begin = 0; begin < bytes; begin += kPiece)
     std::memset(part.data() + begin, 0, static_cast<size_t>(std::min(kPiece, bytes - begin)));
 }
@@ -61,7 +62,7 @@ SharedBlock DeviceStates::block(int index) const {
   return {state.device, state.resident};
 }
 
-/// Runs that are under way may still write to it.
+/// Waits for runs in progress, which may still write to the state.
 DeviceStates::State& DeviceStates::at_rest(State& state) {
   check(driver().StreamSynchronize(stream_), "running the plan");
   return state;
@@ -102,7 +103,7 @@ std::span<const std::byte> DeviceStates::read(int index) {
   return state.mirror.bytes().first(size);
 }
 
-/// What the host holds needs no copy.
+/// Reads a state; the host's part needs no copy.
 std::span<const std::byte> DeviceStates::read_held(State& state) {
   if (state.newer == Newer::device) {
     if (state.resident > 0)

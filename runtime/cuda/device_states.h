@@ -1,7 +1,8 @@
-// A plan's states in the GPU's memory. Where the host asks for a state it gets a mirror; what it may have
-// written there is sent to the device before the next run. Those of the role stream lie in pinned memory of
-// the host, which kernels write to over the bus. Of others the host may hold a part (State::resident): its
-// pinned memory has room for all of the state, and is the mirror of what the device holds.
+// A plan's states in the GPU's memory. A state that the host asks for gets a mirror in host memory, which is
+// sent to the device before the next run because the host may have written to it. States of the role stream
+// are located in pinned host memory, which kernels write to over the bus. The host may hold a part of other
+// states (State::resident): its pinned memory has room for the whole state, and is the mirror of the device's
+// part.
 #pragma once
 
 #include <memory>
@@ -17,25 +18,25 @@ namespace smelt::cuda {
 class DeviceStates {
  public:
   DeviceStates() = default;
-  /// Allocates them and makes them zeros. Weights are those of `owner`, where there is one: what it has of
-  /// them on the host was sent, and nobody writes to them as long as both are there.
+  /// Allocates the states and sets them to zero. With an `owner`, the weights are the owner's: its host
+  /// copies of them were sent, and no session writes to them as long as both exist.
   DeviceStates(const Device& device, const Plan& plan, Stream stream,
                std::shared_ptr<const Allocator> allocator, const DeviceStates* owner = nullptr);
 
   DevicePointer address(int index) const { return states_[static_cast<size_t>(index)].address(); }
-  /// What the device holds of a state; without memory where that is nothing.
+  /// Returns the device's part of a state; without memory if it holds none.
   SharedBlock block(int index) const;
   /// The pinned memory of a state that the host holds a part of; null of all others.
   std::byte* host(int index) const { return states_[static_cast<size_t>(index)].host.get(); }
   std::span<const std::byte> read(int index);
   std::span<std::byte> write(int index);
-  /// What runs have written so far of a state of the role stream, without waiting for them.
+  /// Returns the current contents of a state of the role stream, without waiting for runs.
   std::span<std::byte> peek(int index);
   /// Both work without a mirror.
   void clear(int index);
   void fill(int index, const Executor::MakePart& make);
 
-  /// Sends to the device what the host may have written.
+  /// Sends data that the host may have written to the device.
   void upload(int index);
   void upload_all();
   /// Records that a step has written it.
@@ -49,8 +50,9 @@ class DeviceStates {
     PinnedBlock host;    // in place of the mirror
     Block mirror;
     int64_t bytes = 0, resident = 0;                   // resident: that the device holds
-    int64_t held() const { return bytes - resident; }  // by the host, in front of what the device holds
-    /// Of the first element, also where the host holds it. Pinned memory has one address for both.
+    int64_t held() const { return bytes - resident; }  // by the host: the elements before the device's
+    /// Returns the address of the first element, even if the host holds it. Pinned memory has the same
+    /// address on host and device.
     DevicePointer address() const {
       if (stream) return reinterpret_cast<DevicePointer>(stream.get());
       return device->get() - static_cast<DevicePointer>(held());

@@ -1,6 +1,6 @@
 #include "runtime/cuda/driver.h"
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/system/dynamic_library.h"
 
 namespace smelt::cuda {
@@ -8,7 +8,7 @@ namespace {
 
 constexpr const char* kDriverNames[] = {"libcuda.so.1", "libcuda.so"};
 
-/// Null in older drivers: whoever cannot do without it says so.
+/// Loads an optional function; null in older drivers. Callers that need it report its absence.
 template <typename Function>
 void load_if_there(const DynamicLibrary& library, Function& function, const char* name) {
   function = nullptr;

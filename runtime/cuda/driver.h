@@ -27,7 +27,7 @@ using GraphExec = GraphExecTag*;
 /// The driver's functions, by its names without the prefix; all but a few return a status for check().
 /// CUDA_MEMCPY2D: rows of bytes between two places, each with the distance from one row to the next.
 struct Copy2D {
-  /// The last: an address says by itself where it lies, on which GPU too.
+  /// kUnified: the memory and the GPU follow from the address.
   static constexpr int kHost = 1, kDevice = 2, kUnified = 4;
   struct Place {
     size_t x = 0, y = 0;
@@ -50,7 +50,7 @@ struct alignas(128) DriverTensorMap {
 
 /// CUlaunchAttribute, and CUlaunchConfig with its list of them.
 struct LaunchAttribute {
-  /// The value 1 lets a kernel begin before the launches in front of it have ended.
+  /// The value 1 lets a kernel begin before earlier launches have ended.
   static constexpr int kDependent = 6;
   int id = 0;
   char unused[4] = {};
@@ -71,11 +71,11 @@ struct IpcHandle {
   char bytes[64] = {};
 };
 
-/// CUstreamBatchMemOpParams: a stream waits until a word of 32 bits has a value, or writes one behind all
-/// that it has done before.
+/// CUstreamBatchMemOpParams: a stream waits until a 32-bit word has a value, or writes one after all its
+/// earlier work.
 struct WordOperation {
   static constexpr int kWait = 1, kWrite = 2;
-  /// Of a wait: until it is equal, and writes of other devices that came before it are then seen.
+  /// Flags of a wait: it ends when the value is equal, and earlier writes of other devices are then visible.
   static constexpr unsigned kEqual = 1, kFlush = 1U << 30;
   int kind = kWait;
   DevicePointer word = 0;
@@ -152,21 +152,22 @@ struct Driver {
 
 /// CUDA_ERROR_OUT_OF_MEMORY
 inline constexpr Driver::Code kOutOfMemory = 2;
-/// CUDA_ERROR_NOT_READY, which EventQuery says of an event that has not happened yet.
+/// CUDA_ERROR_NOT_READY, the result of EventQuery for an event that has not happened yet.
 inline constexpr Driver::Code kNotReady = 600;
 
-/// Throws Error (unavailable) where there is no driver, or one older than the functions above.
+/// Throws Error (unavailable) if there is no driver, or one older than the functions above.
 const Driver& driver();
 
 /// The newest CUDA that the driver can run, for messages: "13.0".
 std::string driver_cuda_version();
 
-/// What a status means, for messages: "CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access ...)".
+/// Returns the meaning of a status, for messages: "CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access
+/// ...)".
 std::string describe(Driver::Code code);
-/// Throws Error naming `what` was tried and the driver's message; out of memory has its own status.
+/// Throws Error with the failed operation `what` and the driver's message; out of memory has its own status.
 void check(Driver::Code code, const char* what);
 
-/// How many GPUs there are; 0 without a driver.
+/// Returns the number of GPUs; 0 without a driver.
 int device_count();
 
 }  // namespace smelt::cuda

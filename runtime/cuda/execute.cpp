@@ -1,20 +1,19 @@
-// How the executor runs an entry: step by step, watched or timed, or as one graph; and what it says of
-// faults.
+// Execution of an entry: step by step, checked or timed, or as one graph; and reports of faults.
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/base/error.h"
 #include "runtime/cuda/capture.h"
 #include "runtime/cuda/choose_alternative.h"
 #include "runtime/cuda/describe.h"
 #include "runtime/cuda/executor.h"
 #include "runtime/cuda/nvtx.h"
-#include "runtime/error.h"
-#include "runtime/index_faults.h"
-#include "runtime/plan/kept_ports.h"
 #include "runtime/plan/plan_fields.h"
 #include "runtime/plan/plan_validate.h"
+#include "runtime/plan/retained_ports.h"
+#include "runtime/session/index_faults.h"
 
 namespace smelt::cuda {
 namespace {
@@ -38,7 +37,7 @@ void run_fill(const FillLaunch& fill, Stream stream) {
   check(code(), "filling memory");
 }
 
-/// By the names of its nodes, as dumps show them.
+/// Returns the names of the step's nodes, as in dumps.
 std::string step_name(const Step& step) {
   if (step.sources.empty()) return std::string(kind_name(step));
   return fmt::format("{}", fmt::join(step.sources, ", "));
@@ -61,7 +60,7 @@ void require_places(const Plan& plan, const PlanEntry& entry, std::span<const De
 
 // ---- faults
 
-/// Called with an error of any kind: where the device did not survive, says which runs were under way.
+/// Handles an error of any kind: if the device did not survive, reports the runs that were in progress.
 void CudaExecutor::explain(const Error& error) {
   const bool one_step = std::exchange(checks_steps_, false);
   const int code = driver().StreamSynchronize(stream_.get());
@@ -90,7 +89,7 @@ void CudaExecutor::finish(const char* what) {
   in_flight_.clear();
 }
 
-/// Of all runs since the last time that results were waited for.
+/// Checks the index faults of all runs since results were last waited for.
 void CudaExecutor::check_indices() {
   IndexFaults faults;
   for (const int index : index_faults_) {
@@ -106,20 +105,21 @@ void CudaExecutor::check_indices() {
 
 void CudaExecutor::launch(Launch& what) {
   const Stream stream = stream_.get();
-  std::visit(Overloaded{[&](KernelLaunch& kernel) { check(kernel.run(stream), "launching a kernel"); },
-                        [&](GemmLaunch& gemm) { run_gemm(gemm.gemm); },
-                        [&](TemplateLaunches& launches) {
-                          for (const KernelLaunch& kernel : launches.kernels)
-                            check(kernel.run(stream), "launching a kernel");
-                        },
-                        [&](CopyLaunch& copy) { run_copy(copy, stream); },
-                        [&](FillLaunch& fill) { run_fill(fill, stream); },
-                        [&](CollectiveLaunch& collective) { begin(collective); },
-                        [&](HostCopyLaunch& copy) { begin(copy); }},
-             what);
+  std::visit(
+      Overloaded{[&](KernelLaunch& kernel) { check(kernel.run(stream), "launching a kernel"); },
+                 [&](GemmLaunch& gemm) { run_gemm(gemm.gemm); }, [&](PartedGemm& gemm) { run_parts(gemm); },
+                 [&](TemplateLaunches& launches) {
+                   for (const KernelLaunch& kernel : launches.kernels)
+                     check(kernel.run(stream), "launching a kernel");
+                 },
+                 [&](CopyLaunch& copy) { run_copy(copy, stream); },
+                 [&](FillLaunch& fill) { run_fill(fill, stream); },
+                 [&](CollectiveLaunch& collective) { begin(collective); },
+                 [&](HostCopyLaunch& copy) { begin(copy); }},
+      what);
 }
 
-/// It runs beside later steps, but where every step is looked at by itself.
+/// Runs a collective concurrently with later steps, unless every step is checked or timed by itself.
 void CudaExecutor::begin(const CollectiveLaunch& collective) {
   if (collective.ranks == 1) {
     const auto bytes = static_cast<size_t>(collective.part_bytes());
@@ -128,16 +128,20 @@ void CudaExecutor::begin(const CollectiveLaunch& collective) {
         run_copy({row.from, row.to, bytes}, stream_.get());
     return;
   }
+  if (collective.made_in_parts && !steps_are_apart()) return;  // it has begun with the step before it
   collectives_->launch(collective, stream_.get());
-  if (checks_steps_ || options_.profile) collectives_->join_all(stream_.get());
+  if (steps_are_apart()) collectives_->join_all(stream_.get());
 }
+
+/// Returns whether each step is checked, or timed, by itself.
+bool CudaExecutor::steps_are_apart() const { return checks_steps_ || options_.profile; }
 
 void CudaExecutor::begin(const HostCopyLaunch& copy) {
   host_copies_->launch(copy, stream_.get());
-  if (checks_steps_ || options_.profile) host_copies_->join_all(stream_.get());
+  if (steps_are_apart()) host_copies_->join_all(stream_.get());
 }
 
-/// What runs on other streams, and the step needs.
+/// Waits for the work on other streams that the step needs.
 void CudaExecutor::join(size_t step) {
   if (collectives_) collectives_->join(step, stream_.get());
   if (host_copies_) host_copies_->join(step, stream_.get());
@@ -146,6 +150,16 @@ void CudaExecutor::join(size_t step) {
 void CudaExecutor::join_all() {
   if (collectives_) collectives_->join_all(stream_.get());
   if (host_copies_) host_copies_->join_all(stream_.get());
+}
+
+void CudaExecutor::run_parts(PartedGemm& gemm) {
+  const auto run = [&](int64_t rank) { run_gemm(gemm.parts[static_cast<size_t>(rank)]); };
+  if (!gemm.makes)
+    collectives_->read_in_parts(gemm.collective, stream_.get(), run);
+  else if (!steps_are_apart())
+    collectives_->launch_made_in_parts(gemm.collective, stream_.get(), run);
+  else
+    for (int64_t rank = 0; rank < std::ssize(gemm.parts); ++rank) run(rank);
 }
 
 void CudaExecutor::run_gemm(PreparedGemm& gemm) {
@@ -191,7 +205,7 @@ void CudaExecutor::run_at(const PlanEntry& entry, const SymbolValues& symbols,
   });
 }
 
-/// Waits where an output is the host's, and then tells what went wrong up to here.
+/// Waits if an output is the host's, and then reports the faults up to here.
 void CudaExecutor::deliver(const ResolvedEntry& resolved, std::span<void* const> outputs) {
   if (!transfers_.fetch(resolved, outputs, addresses_, stream_.get())) return;
   if (collectives_) collectives_->check();
@@ -248,8 +262,8 @@ void CudaExecutor::launch_all(ResolvedEntry& resolved) {
   join_all();
 }
 
-/// Of alternatives those steps run that are taken: what these read is there when the first of them is
-/// reached.
+/// Returns whether the step runs: of alternatives, the steps of the chosen one do. The alternative is chosen
+/// when its first step is reached, because its inputs are available then.
 bool CudaExecutor::takes(ResolvedEntry& resolved, size_t step) {
   const Step& asked = resolved.entry->steps[step];
   if (asked.choice < 0) return true;
@@ -338,7 +352,7 @@ std::byte* CudaExecutor::show(size_t buffer, std::vector<std::byte>& mirror) {
   return mirror.data();
 }
 
-/// Waits after every step and shows what it wrote.
+/// Waits after every step and passes its results to after_step.
 void CudaExecutor::launch_watched(ResolvedEntry& resolved) {
   std::vector<std::vector<std::byte>> mirrors(plan_->buffers.size());
   std::vector<std::byte*> shown(plan_->buffers.size(), nullptr);

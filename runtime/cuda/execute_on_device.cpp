@@ -1,17 +1,17 @@
 // Runs whose inputs or outputs are a caller's memory on the GPU: events order them with the caller's stream,
-// and what is not used where it lies is copied within the GPU.
+// and tensors that are not used in place are copied within the GPU.
 #include <algorithm>
 
+#include "runtime/base/error.h"
 #include "runtime/cuda/executor.h"
 #include "runtime/cuda/nvtx.h"
-#include "runtime/error.h"
 
 namespace smelt::cuda {
 namespace {
 
 constexpr DevicePointer kInPlaceAlignment = 256;  // what kernels and matmuls count on
 
-/// CU_POINTER_ATTRIBUTE_MEMORY_TYPE and _DEVICE_ORDINAL, and what the first is of the device's memory.
+/// CU_POINTER_ATTRIBUTE_MEMORY_TYPE and _DEVICE_ORDINAL, and the value of the first for device memory.
 constexpr int kMemoryType = 2, kDeviceOrdinal = 9;
 constexpr unsigned kOnDevice = 2;
 
@@ -29,7 +29,7 @@ void check_pointer(const Device& device, const void* pointer, std::string_view e
          device.info().ordinal);
 }
 
-/// Whether steps may work on the port where it lies: its buffer is this port alone, as far as a run uses it.
+/// Returns whether steps may use the port in place: its buffer is used for this port alone.
 bool can_be_in_place(const Plan& plan, const PlanEntry& entry, const Port& port, const SymbolValues& symbols,
                      Role role) {
   const Buffer& buffer = plan.buffers[static_cast<size_t>(port.buffer)];
@@ -54,7 +54,7 @@ void CudaExecutor::check_device_ports(const PlanEntry& entry, std::span<const vo
     if (outputs[i] && ports.outputs[i]) check_pointer(device_, outputs[i], entry.name, entry.outputs[i].name);
 }
 
-/// As run_at takes them: 0 of what is copied.
+/// Returns the addresses of ports for run_at: 0 for copied ports.
 std::vector<DevicePointer> CudaExecutor::places_of(const PlanEntry& entry, const SymbolValues& symbols,
                                                    std::span<const void* const> inputs,
                                                    std::span<void* const> outputs,

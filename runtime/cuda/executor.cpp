@@ -4,17 +4,17 @@
 
 #include <algorithm>
 
+#include "runtime/base/error.h"
 #include "runtime/cpu/memory.h"
 #include "runtime/cuda/device_rates.h"
 #include "runtime/cuda/stage_memory.h"
-#include "runtime/error.h"
-#include "runtime/index_faults.h"
+#include "runtime/engine/weights/initialize.h"
 #include "runtime/plan/plan_ranks.h"
 #include "runtime/plan/plan_validate.h"
+#include "runtime/session/index_faults.h"
 #include "runtime/system/cache_directory.h"
 #include "runtime/system/json_text.h"
 #include "runtime/system/log.h"
-#include "runtime/weights/initialize.h"
 
 namespace smelt::cuda {
 namespace {
@@ -27,7 +27,7 @@ Device& open_device(int ordinal, Stopwatch& watch) {
   return Device::open(ordinal);
 }
 
-/// Where a checkpoint's record has the alternatives of steps.
+/// Key of the step alternatives in a checkpoint's record.
 constexpr const char* kStepChoices = "alternatives";
 
 double gib(int64_t bytes) { return static_cast<double>(bytes) / (1 << 30); }
@@ -51,7 +51,7 @@ void check_memory(const Plan& plan, bool has_weights, int64_t ports, const Devic
               need.host, gib(need.host), host, gib(host));
 }
 
-/// The addresses of all buffers for a run whose ports lie in these places (CudaExecutor::run_at).
+/// Returns the addresses of all buffers for a run with ports in these places (CudaExecutor::run_at).
 std::vector<DevicePointer> placed(const PlanEntry& entry, std::vector<DevicePointer> addresses,
                                   std::span<const DevicePointer> places) {
   for (size_t i = 0; i < places.size(); ++i) {
@@ -76,7 +76,8 @@ void leave_in_places(ResolvedEntry& resolved, std::span<const DevicePointer> pla
 CudaExecutor::CudaExecutor(std::shared_ptr<const Plan> plan, const ExecutorOptions& options)
     : CudaExecutor(std::move(plan), options, nullptr) {}
 
-/// Weights that the host has written go to the device first, and no run is under way.
+/// Shares the weights. Those that the host has written are sent to the device first, and runs in progress are
+/// waited for.
 std::unique_ptr<Executor> CudaExecutor::share(const ExecutorOptions& options) {
   ExecutorOptions chosen = options;
   chosen.device = device_.info().ordinal;
@@ -129,7 +130,8 @@ SharedBlock CudaExecutor::block_of(const Buffer& buffer) const {
   return in_arena(buffer.role) ? arena_ : ports_;
 }
 
-/// What gathers and exchanges along the axis write to, each block once: the same list at all its ranks.
+/// Returns the blocks that gathers and exchanges along the axis write to, each once: the same list at all its
+/// ranks.
 std::vector<SharedBlock> CudaExecutor::gathered_blocks(const MeshAxis& axis) const {
   std::vector<SharedBlock> blocks;
   for (const PlanEntry& entry : plan_->entries)
@@ -262,7 +264,7 @@ void CudaExecutor::round_state(int from, int to, DType to_type) {
     const int64_t count = state_bytes(*plan_, copy) / size_of(to_type);
     const std::byte* host = states_.host(from);
     const int64_t held = host ? plan_->states[static_cast<size_t>(from)].resident : 0;
-    // Pinned memory has one address for both: the kernel reads over the bus what the host holds.
+    // Pinned memory has one address for both: the kernel reads the host's part over the bus.
     const auto round = [&](DevicePointer base, int64_t begin, int64_t elements) {
       if (elements == 0) return;
       const auto at = static_cast<DevicePointer>(begin);
@@ -313,8 +315,12 @@ ResolvedEntry& CudaExecutor::resolved(const PlanEntry& entry, const SymbolValues
   log(LogLevel::debug, "entry '{}' resolved for {}", entry.name, symbols);
   const auto lap = startup_.lap("sizes");
   const std::vector<DevicePointer> addresses = placed(entry, addresses_, places);
+  const auto parts_of = [&](const CollectiveLaunch& launch) {
+    return collectives_ ? collectives_->parts(launch) : Collectives::Parts{};
+  };
   cache_.push_front(resolve(device_, *plan_, entry, symbols,
-                            {kernels_->functions(), addresses, host_, random_}, options_.dependent_launches));
+                            {kernels_->functions(), addresses, host_, random_}, options_.dependent_launches,
+                            parts_of));
   leave_in_places(cache_.front(), places);
   forget_oldest();
   return cache_.front();
@@ -335,7 +341,7 @@ GemmChoices& CudaExecutor::gemm_choices() {
   return *choices_;
 }
 
-/// What GEMMs chose, and beside it the alternatives of steps.
+/// Returns the choices of GEMM algorithms and of step alternatives.
 std::string CudaExecutor::choices() const {
   std::string gemms = choices_ ? choices_->record() : "";
   const Json steps = step_choices_->record();

@@ -2,7 +2,7 @@
 // time runs uncaptured, while its GEMMs choose their algorithms.
 //
 // After a kernel fault (an access to memory that does not exist) every call in this process on that GPU
-// throws the Error of that fault, since the driver does nothing more there.
+// throws the Error of that fault, because the driver refuses all further work there.
 #pragma once
 
 #include <list>
@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "runtime/base/error.h"
 #include "runtime/cuda/collectives.h"
 #include "runtime/cuda/device_states.h"
 #include "runtime/cuda/host_copies.h"
@@ -19,13 +20,12 @@
 #include "runtime/cuda/step_choices.h"
 #include "runtime/cuda/template_launch.h"
 #include "runtime/cuda/transfers.h"
-#include "runtime/error.h"
-#include "runtime/executor.h"
+#include "runtime/session/executor.h"
 
 namespace smelt::cuda {
 
 /// The executor itself has no memory for ports that a stage of a pipeline keeps (transfers.h): throws Error
-/// where one of them has no place.
+/// if one of them has no place.
 void require_places(const Plan& plan, const PlanEntry& entry, std::span<const DevicePointer> places);
 
 class CudaExecutor : public Executor {
@@ -63,14 +63,15 @@ class CudaExecutor : public Executor {
   std::vector<ChoiceTaken> taken() const override;
   std::unique_ptr<Executor> share(const ExecutorOptions& options) override;
 
-  // What the memory of a stage does with it (stage_memory.h).
-  /// `places`: where ports of the entry lie, its inputs first and then its outputs; 0: where the host's do.
+  // Interface for the memory of a stage (stage_memory.h).
+  /// Runs an entry. `places`: addresses of the entry's ports, its inputs first and then its outputs; 0: the
+  /// address of the host's port.
   void run_at(const PlanEntry& entry, const SymbolValues& symbols, std::span<const void* const> inputs,
               std::span<void* const> outputs, std::span<const DevicePointer> places, const Philox& random);
   const Device& device() const { return device_; }
   Stream stream() const { return stream_.get(); }
   NcclComms& comms() { return collectives_->comms(); }
-  /// Of a state that work on stream() changes.
+  /// Returns the address of a state that work on stream() changes.
   DevicePointer written_state(int index);
 
  private:
@@ -112,6 +113,8 @@ class CudaExecutor : public Executor {
   void begin(const HostCopyLaunch& copy);
   void join(size_t step);
   void join_all();
+  bool steps_are_apart() const;
+  void run_parts(PartedGemm& gemm);
   void run_gemm(PreparedGemm& gemm);
   const KernelCode* find_kernel(std::string_view name) const;
   /// Launches a template outside of a step.

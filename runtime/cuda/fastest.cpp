@@ -7,7 +7,7 @@
 namespace smelt::cuda {
 namespace {
 
-/// What a graph should take at least, so that a clock can tell two apart, and how many runs that may be.
+/// Least duration of a graph for which a clock can compare two variants, and the most runs per graph.
 constexpr double kGraphSeconds = 3e-4, kShortestSeconds = 1e-6;
 constexpr int kMostInGraph = 64, kGraphRounds = 5;
 

@@ -8,8 +8,9 @@
 
 namespace smelt::cuda {
 
-/// `graph_of(way, times)` is a graph of so many runs in a row of a way that has run before. All ways take
-/// turns, so that a clock that rises or falls is the same for each; of each the least time counts.
+/// Returns the fastest variant. `graph_of(way, times)` is a graph of `times` consecutive runs of a variant
+/// that has run before. Variants are measured in turns, so that changes of the clock affect all equally; the
+/// least time of each counts.
 size_t fastest(const Device& device, Stream stream, size_t ways,
                const std::function<GraphOwner(size_t way, int times)>& graph_of);
 

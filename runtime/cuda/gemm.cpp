@@ -4,8 +4,8 @@
 #include <bit>
 #include <utility>
 
-#include "runtime/cuda/quarter_step.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
+#include "runtime/cuda/size_bucket.h"
 
 namespace smelt::cuda {
 namespace {
@@ -43,7 +43,7 @@ std::vector<Batch> take_all_but_longest(std::vector<Batch>& axes) {
   return std::exchange(axes, {kept});
 }
 
-/// Where the index-th matrix of the axes begins.
+/// Returns the begin of the index-th matrix of the axes.
 Batch offset(const std::vector<Batch>& axes, int64_t index) {
   Batch at{.extent = 1, .a = 0, .b = 0, .c = 0};
   for (size_t i = axes.size(); i-- > 0;) {
@@ -93,8 +93,8 @@ std::string GemmProblem::bucket() const {
   const auto pitch = [&](int64_t p) { return divisor_up_to(p, 64); };
   return fmt::format("{}>{} {}{}{}{}{} m{} n{} k{} b{} pitch {}/{}/{} at {}", tf32 ? "tf32" : name(dtype),
                      name(result_dtype), transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N',
-                     accumulates ? "+" : "", by_pointers ? "*" : "", has_bias ? "b" : "", quarter_step(m),
-                     quarter_step(n), quarter_step(k), quarter_step(batch), pitch(a_pitch), pitch(b_pitch),
+                     accumulates ? "+" : "", by_pointers ? "*" : "", has_bias ? "b" : "", size_bucket(m),
+                     size_bucket(n), size_bucket(k), size_bucket(batch), pitch(a_pitch), pitch(b_pitch),
                      pitch(c_pitch), alignment);
 }
 
@@ -265,7 +265,7 @@ int PreparedGemm::launch(const Call& call, const LtAlgorithm& algorithm, Stream 
                             &algorithm, pointer(workspace), kGemmWorkspace, stream);
 }
 
-/// The first status that is not 0.
+/// Returns the first status that is not 0.
 int PreparedGemm::try_all(const LtAlgorithm& algorithm, Stream stream, DevicePointer workspace) const {
   if (algorithm == kOwnKernel) return own_.run(stream);
   for (const Call& call : calls_)

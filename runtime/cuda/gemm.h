@@ -43,11 +43,12 @@ struct GemmProblem {
   bool tf32 = false;
   int64_t m = 0, n = 0, k = 0, a_pitch = 0, b_pitch = 0, c_pitch = 0;
   int64_t batch = 1, a_stride = 0, b_stride = 0, c_stride = 0;
-  int64_t alignment = 256;  // the addresses of all matrices are multiples of so many bytes
+  int64_t alignment = 256;  // in bytes; divides the addresses of all matrices
 
-  /// The key of all problems that one algorithm serves: sizes rounded up to a quarter of a power of two.
+  /// Returns the key of all problems that one algorithm serves: sizes rounded up to a quarter of a power of
+  /// two.
   std::string bucket() const;
-  /// That key and, for large problems, the exact sizes.
+  /// The bucket and, for large problems, the exact sizes.
   GemmKey key() const;
 };
 
@@ -59,10 +60,9 @@ class PreparedGemm {
   PreparedGemm(const Device& device, const GemmSizes& sizes, DevicePointer a, DevicePointer b,
                DevicePointer c, const std::string& place, DevicePointer bias = 0);
 
-  /// Adds an alternative kernel, which is measured beside the library's algorithms and taken where it is
-  /// faster.
+  /// Adds an alternative kernel, which is measured against the library's algorithms and used if it is faster.
   void consider(KernelLaunch own) { own_ = std::move(own); }
-  /// That kernel; null where there is none.
+  /// Returns the alternative kernel; null if there is none.
   KernelLaunch* considered() { return own_ ? &own_ : nullptr; }
 
   /// Launches the calls. The first time it chooses the algorithm, which waits for the device; call

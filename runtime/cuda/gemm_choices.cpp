@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/system/cache_directory.h"
 #include "runtime/system/file.h"
 #include "runtime/system/json_text.h"
@@ -151,7 +151,7 @@ std::string GemmChoices::restore(std::string_view record) {
   return {};
 }
 
-/// What another process has added in the meantime stays.
+/// Saves the choices, and keeps those that another process has added in the meantime.
 void GemmChoices::save() const {
   std::filesystem::create_directories(file_.parent_path());
   const ProcessLock lock = ProcessLock::wait_for(file_.parent_path());

@@ -17,7 +17,7 @@ namespace smelt::cuda {
 /// Instead of an algorithm of the library: our own kernel (PreparedGemm::consider).
 inline constexpr LtAlgorithm kOwnKernel = {{~uint64_t{0}, ~uint64_t{0}}};
 
-/// Where choices are valid: an algorithm gives the same bits on the same kind of GPU with the same library.
+/// Validity of choices: an algorithm gives the same bits on the same kind of GPU with the same library.
 struct GemmPlace {
   std::string device;
   size_t library_version = 0;
@@ -48,11 +48,10 @@ class GemmChoices {
   std::optional<LtAlgorithm> find(const GemmKey& key);
   void add(const GemmKey& key, const LtAlgorithm& algorithm);
 
-  /// What was found or added here, and what was restored, as JSON with the place; empty where there is
-  /// nothing.
+  /// Returns the choices that were found, added or restored, as JSON with the place; empty if there are none.
   std::string record() const;
-  /// From now on the record's choices override all others; they are not written to the file. Returns why a
-  /// record is refused: it is of another place, or cannot be read.
+  /// Makes the record's choices override all others; they are not written to the file. If a record is
+  /// refused, because it is of another place or cannot be read, returns the reason.
   std::string restore(std::string_view record);
 
  private:

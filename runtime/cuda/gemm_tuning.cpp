@@ -5,9 +5,9 @@
 #include <cstring>
 #include <limits>
 
+#include "runtime/base/error.h"
+#include "runtime/base/half.h"
 #include "runtime/cuda/gemm.h"
-#include "runtime/error.h"
-#include "runtime/half.h"
 
 namespace smelt::cuda {
 namespace {
@@ -23,8 +23,8 @@ constexpr double kRoundSeconds = 3e-4;
 constexpr int kRounds = 3, kMostInARow = 64;
 constexpr int64_t kSampleBytes = int64_t{1} << 17;
 
-/// Whether two samples of one matmul agree as far as its rounding goes; non-finite elements must be the
-/// same.
+/// Returns whether two samples of one matmul agree as far as its rounding goes; non-finite elements must be
+/// the same.
 bool agree(const std::vector<float>& a, const std::vector<float>& b, bool exact_operands) {
   double square = 0, off = 0;
   for (size_t i = 0; i < a.size(); ++i) {
@@ -80,7 +80,7 @@ std::vector<LtHeuristic> PreparedGemm::candidates(int wanted) const {
   return found;
 }
 
-/// What the cache knows is taken where the library can do it at these very sizes.
+/// Chooses the algorithm. A cached choice is used if the library supports it at these exact sizes.
 void PreparedGemm::choose(Stream stream, DevicePointer workspace, GemmChoices& choices) {
   if (chosen_ || calls_.empty()) return;
   const GemmKey key = problem_.key();
@@ -105,15 +105,15 @@ bool PreparedGemm::is_possible(const LtAlgorithm& algorithm) const {
   return code == 0 && checked.workspace_bytes <= static_cast<size_t>(kGemmWorkspace);
 }
 
-/// Of the result; of a batch by pointers, of its first matrix.
+/// Returns the bytes of the result; for a batch by pointers, those of its first matrix.
 int64_t PreparedGemm::result_bytes() const {
   const int64_t matrix = problem_.c_pitch * (problem_.n - 1) + problem_.m;
   const int64_t others = problem_.by_pointers ? 0 : problem_.c_stride * (problem_.batch - 1);
   return (matrix + others) * size_of(problem_.result_dtype);
 }
 
-/// The first columns of the first result and the last ones of the last, as floats. Between two columns may
-/// lie what no matmul has written.
+/// Returns the first columns of the first result and the last ones of the last, as floats. Memory between two
+/// columns may be uninitialized.
 std::vector<float> PreparedGemm::sample(Stream stream) const {
   const int64_t width = size_of(problem_.result_dtype), column = problem_.m * width;
   const int64_t columns = std::clamp<int64_t>(kSampleBytes / column, 1, problem_.n), part = columns * column;
@@ -145,7 +145,7 @@ double PreparedGemm::time(const LtAlgorithm& algorithm, int count, Stream stream
   return seconds_between(begin.get(), end.get()) / count;
 }
 
-/// The least of a few single runs, the first not counted.
+/// Returns the least seconds of a few single runs, without the first.
 double PreparedGemm::time_alone(const LtAlgorithm& algorithm, Stream stream, DevicePointer workspace) const {
   double least = std::numeric_limits<double>::infinity();
   if (!std::isfinite(time(algorithm, 1, stream, workspace))) return least;
@@ -169,7 +169,7 @@ LtAlgorithm PreparedGemm::fastest_of(std::vector<Timed> timed, Stream stream, De
   return std::ranges::min_element(timed, faster)->algorithm;
 }
 
-/// Where C is added to, its value is put back after each candidate.
+/// Measures the candidates. If C is added to, its value is restored after each candidate.
 LtAlgorithm PreparedGemm::fastest(Stream stream, DevicePointer workspace) const {
   std::vector<LtAlgorithm> all;
   for (const LtHeuristic& candidate : candidates(kCandidates)) all.push_back(candidate.algorithm);

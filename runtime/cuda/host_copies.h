@@ -1,5 +1,6 @@
-// Copies between the GPU and what the host holds of states, in pinned memory: a stream for each direction, so
-// that both run at once and beside kernels, until a step waits for them (CopyStep::waited_at).
+// Copies between the GPU and the host's part of states in pinned memory. Each direction has its own stream,
+// so that both directions run concurrently with each other and with kernels, until a step waits for them
+// (CopyStep::waited_at).
 #pragma once
 
 #include "runtime/cuda/side_stream.h"

@@ -13,7 +13,7 @@ struct KernelLaunch {
   unsigned blocks = 0, threads = 0, shared_bytes = 0;
   std::vector<DriverTensorMap> maps;  // the first arguments
   std::vector<uint64_t> values;       // every other argument in eight bytes
-  size_t together = 1;                // so many of the first values are one argument: a struct of pointers
+  size_t together = 1;                // first values that form one argument: a struct of pointers
   unsigned copies = 1;                // rows of blocks
   bool waits = false;                 // the kernel does, for launches in front
   bool dependent = false;             // so this one may begin before those have ended

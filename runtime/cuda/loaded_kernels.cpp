@@ -1,7 +1,7 @@
 #include "runtime/cuda/loaded_kernels.h"
 
+#include "runtime/base/error.h"
 #include "runtime/cuda/machine_code.h"
-#include "runtime/error.h"
 
 namespace smelt::cuda {
 namespace {

@@ -12,10 +12,11 @@ namespace smelt::cuda {
 class LoadedKernels {
  public:
   LoadedKernels() = default;
-  /// Throws Error with the kernel's name where the driver refuses its code.
+  /// Throws Error with the kernel's name if the driver refuses its code.
   LoadedKernels(const Plan& plan, const Device& device);
 
-  /// By kernel of the plan; null for those that this GPU has not the instructions of (MachineCode).
+  /// Returns one function per kernel of the plan; null for those whose instructions this GPU lacks
+  /// (MachineCode).
   std::span<const Function> functions() const { return functions_; }
 
  private:

@@ -4,14 +4,14 @@
 #include <cstdlib>
 #include <optional>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/plan/choices.h"
 
 namespace smelt::cuda {
 namespace {
 
-/// Kernels with the instructions of another GPU alone that this one can do without: all steps that run them
-/// are of alternatives beside which there is one without such kernels.
+/// Kernels for another GPU only that this GPU does not need: every step that runs one belongs to a choice
+/// with an alternative without such kernels.
 class Dispensable {
  public:
   Dispensable(const Plan& plan, int device) : plan_(plan), device_(device), needed_(plan.kernels.size()) {

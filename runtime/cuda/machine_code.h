@@ -18,7 +18,7 @@ struct MachineCode {
 };
 
 /// A plan for another architecture is compiled again by NVRTC. Throws Error (unavailable) with both
-/// architectures where that is not possible; Error (invalid_file) for a kernel without code in the plan.
+/// architectures if that is not possible; Error (invalid_file) for a kernel without code in the plan.
 MachineCode machine_code(const Plan& plan, const DeviceInfo& device, const NvrtcInfo& nvrtc = nvrtc_info());
 
 }  // namespace smelt::cuda

@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "runtime/allocator.h"
+#include "runtime/base/allocator.h"
 #include "runtime/cuda/device.h"
 
 namespace smelt::cuda {
@@ -78,11 +78,11 @@ using EventOwner = Owner<Event, end_event>;
 using ModuleOwner = Owner<Module, end_module>;
 using GraphOwner = Owner<GraphExec, end_graph>;
 
-/// At a multiple of 256 bytes; at least one byte, so that there is an address. Throws Error (out_of_memory)
-/// with the bytes that are needed and free.
+/// Allocates a block at a multiple of 256 bytes, of at least one byte, so that it has an address. Throws
+/// Error (out_of_memory) with the needed and the free bytes.
 DeviceBlock device_block(const Device& device, int64_t bytes,
                          const std::shared_ptr<const Allocator>& allocator = nullptr);
-/// Empty where there is not enough memory.
+/// Empty if there is not enough memory.
 DeviceBlock try_device_block(const Device& device, int64_t bytes);
 PinnedBlock pinned_block(const Device& device, int64_t bytes,
                          const std::shared_ptr<const Allocator>& allocator = nullptr);

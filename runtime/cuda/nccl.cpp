@@ -4,8 +4,9 @@
 #include <filesystem>
 #include <vector>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/system/dynamic_library.h"
+#include "runtime/system/environment.h"
 
 namespace smelt::cuda {
 namespace {
@@ -14,12 +15,12 @@ constexpr int kOldestVersion = 21800;  // 2.18.0
 
 /// Python's package of NCCL in the environment that is active.
 std::vector<std::string> packaged() {
-  const char* environment = std::getenv("VIRTUAL_ENV");
+  const auto environment = read_text(Variable::VIRTUAL_ENV);
   if (!environment) return {};
   std::vector<std::string> found;
   std::error_code ignored;
   for (const auto& python :
-       std::filesystem::directory_iterator(std::filesystem::path(environment) / "lib", ignored)) {
+       std::filesystem::directory_iterator(std::filesystem::path(*environment) / "lib", ignored)) {
     const auto file = python.path() / "site-packages/nvidia/nccl/lib/libnccl.so.2";
     if (std::filesystem::exists(file, ignored)) found.push_back(file.string());
   }

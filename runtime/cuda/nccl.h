@@ -7,20 +7,20 @@
 #include <cstddef>
 #include <string>
 
+#include "runtime/base/dtype.h"
 #include "runtime/cuda/driver.h"
-#include "runtime/dtype.h"
 
 namespace smelt::cuda {
 
 struct NcclCommTag;
 using NcclComm = NcclCommTag*;
 
-/// What the ranks of a group find each other by: made by one of them, passed by value.
+/// Identifier by which the ranks of a group find each other: made by one of them, passed by value.
 struct NcclId {
   std::array<char, 128> bytes{};
 };
 
-/// ncclConfig_t as of 2.17, which later versions take: what is kUnset they choose.
+/// ncclConfig_t as of 2.17, which later versions accept; they choose the fields that are kUnset.
 struct NcclConfig {
   static constexpr int kUnset = INT_MIN;
   size_t size = sizeof(NcclConfig);
@@ -40,10 +40,10 @@ struct Nccl {
   Code (*CommAbort)(NcclComm comm);
   Code (*AllReduce)(const void* from, void* to, size_t count, int type, int sum, NcclComm comm,
                     Stream stream);
-  /// `count` of what each rank receives.
+  /// `count`: elements that each rank receives.
   Code (*ReduceScatter)(const void* from, void* to, size_t count, int type, int sum, NcclComm comm,
                         Stream stream);
-  /// `count` of what each rank sends.
+  /// `count`: elements that each rank sends.
   Code (*AllGather)(const void* from, void* to, size_t count, int type, NcclComm comm, Stream stream);
   Code (*Send)(const void* from, size_t count, int type, int peer, NcclComm comm, Stream stream);
   Code (*Recv)(void* to, size_t count, int type, int peer, NcclComm comm, Stream stream);
@@ -58,10 +58,10 @@ struct Nccl {
 // ncclDataType_t of bytes; ncclRedOp_t
 inline constexpr int kNcclBytes = 1, kNcclAdd = 0, kNcclMax = 2;
 
-/// Loads it: from where the system's libraries lie, else from Python's package in $VIRTUAL_ENV. Throws Error
-/// (unavailable) where it is not there, or older than 2.18.
+/// Loads NCCL: from the system's libraries, else from Python's package in $VIRTUAL_ENV. Throws Error
+/// (unavailable) if it is not there, or older than 2.18.
 const Nccl& nccl();
-/// Throws Error with what NCCL says of it.
+/// Throws Error with NCCL's message if `code` is an error.
 void check_nccl(Nccl::Code code, const std::string& what);
 /// ncclDataType_t of numbers that are summed. Throws Error for others.
 int nccl_type(DType dtype);

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <utility>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace smelt::cuda {
 

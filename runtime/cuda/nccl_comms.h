@@ -20,8 +20,8 @@ class NcclComms {
   NcclComm connect(const Device& device, int64_t ranks, int64_t rank, const NcclId& id,
                    const std::string& what, int most_blocks = 0);
 
-  /// No other call is under way, and the communicators have not been ended: else throws the Error of what
-  /// ended them.
+  /// Runs a call while no other one is in progress. If the communicators have been ended, throws the Error of
+  /// the reason.
   template <typename Call>
   void call(Call call) {
     const std::unique_lock lock(in_call_);
@@ -36,8 +36,8 @@ class NcclComms {
   void fail(const std::string& why);
   void check();
 
-  /// Calls it when the communicators end, to end waits that NCCL knows nothing of; at once where they have
-  /// ended. Until forget() of the number that is returned.
+  /// Registers a function that is called when the communicators end, or at once if they have ended, to end
+  /// waits outside NCCL. forget() of the returned number removes it.
   int at_end(std::function<void()> call);
   void forget(int number);
 

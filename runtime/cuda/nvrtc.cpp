@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <charconv>
 
+#include "runtime/base/error.h"
+#include "runtime/base/in_parallel.h"
 #include "runtime/cuda/cubin_cache.h"
-#include "runtime/error.h"
-#include "runtime/in_parallel.h"
 #include "runtime/system/dynamic_library.h"
 
 namespace smelt {
@@ -78,7 +78,7 @@ std::string cache_key(const CudaSource& source, const std::vector<std::string>& 
   return CubinCache::key(everything + without_comments(source.text));
 }
 
-/// The largest number that stands before `what` in ptxas's report: "0 bytes stack frame".
+/// Returns the largest number before `what` in ptxas's report: "0 bytes stack frame".
 int number_before(std::string_view log, std::string_view what) {
   int most = 0;
   for (size_t at = log.find(what); at != std::string_view::npos; at = log.find(what, at + 1)) {

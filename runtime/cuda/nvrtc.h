@@ -13,7 +13,7 @@ struct CudaSource {
   int only_capability = 0;  // of the GPU, whose own instructions it has; 0: none of any
 };
 
-/// What ptxas reports of a kernel.
+/// Resources of a kernel, as ptxas reports them.
 struct CudaResources {
   int registers = 0;
   int stack_bytes = 0, spill_bytes = 0;
@@ -36,15 +36,15 @@ struct NvrtcInfo {
 };
 const NvrtcInfo& nvrtc_info();
 
-/// Machine code for sm_NN, one a source, compiled on as many threads as the machine has. Throws Error with
-/// NVRTC's log and the kernel's name where one does not compile, or is for another capability alone.
+/// Compiles to machine code for sm_NN, one cubin per source, on all threads of the machine. Throws Error with
+/// NVRTC's log and the kernel's name if one does not compile, or is for another capability alone.
 std::vector<Cubin> compile_cuda(const std::vector<CudaSource>& sources, int compute_capability);
 Cubin compile_cuda(const CudaSource& source, int compute_capability);
 
-/// Whether the code uses registers alone and multiplies asynchronously: a stack frame, spilled registers or
-/// products that are waited for make a kernel slow.
+/// Returns whether the code uses registers alone and multiplies asynchronously: a stack frame, spilled
+/// registers or products that are waited for make a kernel slow.
 bool is_lean(const CudaResources& resources);
-/// Throws Error where the code needs more than registers.
+/// Throws Error if the code needs more than registers.
 void require_lean(const CudaSource& source, const CudaResources& resources);
 
 }  // namespace smelt

@@ -5,8 +5,8 @@
 
 namespace smelt::cuda {
 
-/// Marks a range on this thread for as long as the object lives. It does nothing where no profiler is
-/// attached, or where the headers of NVTX 3 were missing when this was built.
+/// Marks a range on this thread for as long as the object lives. It does nothing if no profiler is attached,
+/// or where the headers of NVTX 3 were missing when this was built.
 class Range {
  public:
   explicit Range(const std::string& name);
@@ -15,7 +15,7 @@ class Range {
   ~Range();
 };
 
-/// Of NVTX, as built in: 3; 0 for none.
+/// Returns the version of NVTX that is built in: 3; 0 for none.
 int nvtx_version();
 
 }  // namespace smelt::cuda

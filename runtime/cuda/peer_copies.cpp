@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <limits>
-#include <string_view>
 #include <system_error>
 
+#include "runtime/base/error.h"
 #include "runtime/cuda/capture.h"
 #include "runtime/cuda/device_attributes.h"
-#include "runtime/error.h"
+#include "runtime/cuda/peer_choice.h"
 #include "runtime/ranks/gathered.h"
 
 namespace smelt::cuda {
@@ -18,22 +17,18 @@ namespace {
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 /// The driver takes up to 255 operations at once: three for each other rank.
 constexpr int64_t kMostRanks = 64;
-/// Words lie so far apart; a block of its own for them, since the driver maps whole ones.
+/// Bytes between words, and bytes of their block, which is separate because the driver maps whole blocks.
 constexpr int64_t kWordDistance = 128, kBlockBytes = 2 << 20;
 
-/// What a user wants of gathers and exchanges.
-struct Wish {
-  int64_t least_bytes = PeerCopies::kLeastBytes;  // from which on copies do them
-  bool insists = false;                           // on copies
-};
+/// Returns the least bytes of a collective that is done by copies.
+int64_t least_bytes(PeerChoice choice) {
+  if (choice == PeerChoice::nccl) return kNever;
+  return choice == PeerChoice::copies ? 1 : PeerCopies::kLeastBytes;
+}
 
-Wish wish_of_user() {
-  const char* text = std::getenv("SMELT_GATHERS");
-  const std::string_view way = text ? text : "";
-  if (way.empty()) return {};
-  if (way == "copies") return {1, true};
-  if (way == "nccl") return {kNever, false};
-  fail("SMELT_GATHERS is '{}': expected 'copies', 'nccl', or nothing", way);
+PeerCopies::Parts parts_of(PeerChoice choice) {
+  if (choice == PeerChoice::copies) return PeerCopies::Parts::always;
+  return choice == PeerChoice::whole ? PeerCopies::Parts::never : PeerCopies::Parts::where_faster;
 }
 
 WordOperation written(DevicePointer word, uint32_t value) {
@@ -45,7 +40,7 @@ Driver::Code give(const std::vector<WordOperation>& operations, Stream stream) {
   return driver().StreamBatchMemOp(stream, static_cast<unsigned>(given.size()), given.data(), 0);
 }
 
-/// Rows of `bytes` bytes, which lie apart, between any two GPUs.
+/// Copies strided rows of `bytes` bytes between any two GPUs.
 void copy_rows(DevicePointer to, int64_t to_pitch, DevicePointer from, int64_t from_pitch, int64_t bytes,
                int64_t rows, Stream stream) {
   const auto size = static_cast<size_t>(bytes);
@@ -64,12 +59,13 @@ void copy_rows(DevicePointer to, int64_t to_pitch, DevicePointer from, int64_t f
 
 std::unique_ptr<PeerCopies> PeerCopies::connect(const Device& device, Communicator& group,
                                                 std::vector<SharedBlock> blocks) {
-  const Wish wish = wish_of_user();
+  const PeerChoice choice = peer_choice();
   std::unique_ptr<PeerCopies> made(new PeerCopies(device, group.size(), group.rank()));
-  made->least_bytes_ = std::ranges::max(gathered(group, wish.least_bytes));
+  made->least_bytes_ = std::ranges::max(gathered(group, least_bytes(choice)));
+  made->parts_ = parts_of(choice);
   const bool wanted = holds_at_all(group, made->least_bytes_ < kNever && made->can_meet());
   if (wanted && made->reach(group, std::move(blocks)) && made->hears_all(group)) return made;
-  if (wish.insists)
+  if (choice == PeerChoice::copies)
     fail_with(Status::unavailable,
               "SMELT_GATHERS is 'copies': expected GPUs of processes of one host that write to each other's "
               "memory, but not all {} of these do; leave it out, and NCCL gathers",
@@ -84,7 +80,7 @@ PeerCopies::PeerCopies(const Device& device, int64_t ranks, int64_t rank)
   check(driver().StreamSynchronize(own_stream_.get()), "clearing words");
 }
 
-/// Whether the driver has what it takes, in graphs too.
+/// Returns whether the driver has the required functions, also in graphs.
 bool PeerCopies::can_meet() const {
   if (!driver().StreamBatchMemOp || ranks_ > kMostRanks) return false;
   try {
@@ -103,7 +99,7 @@ bool PeerCopies::reach(Communicator& group, std::vector<SharedBlock> blocks) {
   return memory_ != nullptr;
 }
 
-/// Of this rank, made 1 by the other one.
+/// Returns the address of this rank's word that the other rank sets to 1.
 DevicePointer PeerCopies::word(News news, int64_t of_rank) const {
   const auto place = (static_cast<int64_t>(news) * ranks_ + of_rank) * kWordDistance;
   return words_.address() + static_cast<DevicePointer>(place);
@@ -172,7 +168,7 @@ void PeerCopies::copy(const CollectiveLaunch& l, int64_t to_rank, DevicePointer 
             l.from + static_cast<DevicePointer>(taken * part), l.from_stride * bytes, part, l.rows, stream);
 }
 
-/// Each rank begins with the one behind it, so that no two send to the same one at first.
+/// Each rank begins with the rank after it, so that no two send to the same one at first.
 void PeerCopies::exchange(const CollectiveLaunch& launch, Stream stream) const {
   signal_and_wait(News::destination_is_free, stream);
   for (int64_t i = 1; i < ranks_; ++i) {
@@ -182,7 +178,42 @@ void PeerCopies::exchange(const CollectiveLaunch& launch, Stream stream) const {
   signal_and_wait(News::parts_have_arrived, stream);
 }
 
-/// Tells all others, and waits for the same news of each. A write comes behind what was copied before.
+void PeerCopies::exchange_in_parts(const CollectiveLaunch& launch, const PartEvents& events,
+                                   Stream stream) const {
+  signal_and_wait(News::destination_is_free, stream);
+  for (int64_t i = 1; i < ranks_; ++i) {
+    const int64_t to = (rank_ + i) % ranks_, from = (rank_ - i + ranks_) % ranks_;
+    if (events.before_copy) events.before_copy(to);
+    copy(launch, to, memory_->at(to, launch.to), stream);
+    tell_and_wait_for_part(to, from, stream);
+    if (events.has_arrived) events.has_arrived(from);
+  }
+}
+
+std::vector<int64_t> PeerCopies::sent() const {
+  std::vector<int64_t> order;
+  for (int64_t i = 1; i <= ranks_; ++i) order.push_back((rank_ + i) % ranks_);
+  return order;
+}
+
+std::vector<int64_t> PeerCopies::arriving() const {
+  std::vector<int64_t> order = sent();
+  std::ranges::reverse(order);
+  return order;
+}
+
+/// Place of another rank's operations in `tell_`.
+size_t PeerCopies::among_others(int64_t rank) const {
+  return static_cast<size_t>(rank < rank_ ? rank : rank - 1);
+}
+
+void PeerCopies::tell_and_wait_for_part(int64_t to, int64_t from, Stream stream) const {
+  const auto news = static_cast<size_t>(News::parts_have_arrived);
+  const auto wait = wait_[news].begin() + static_cast<std::ptrdiff_t>(2 * among_others(from));
+  check(give({tell_[news][among_others(to)], wait[0], wait[1]}, stream), "meeting another rank's GPU");
+}
+
+/// Signals to all others, and waits for the same signal of each. A write is ordered after earlier copies.
 void PeerCopies::signal_and_wait(News news, Stream stream) const {
   std::vector<WordOperation> operations = tell_[static_cast<size_t>(news)];
   const std::vector<WordOperation>& waits = wait_[static_cast<size_t>(news)];

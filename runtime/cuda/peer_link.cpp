@@ -5,9 +5,9 @@
 #include <mutex>
 #include <vector>
 
+#include "runtime/base/error.h"
 #include "runtime/cuda/device_attributes.h"
 #include "runtime/cuda/peer_memory.h"
-#include "runtime/error.h"
 #include "runtime/ranks/shared_region.h"
 
 namespace smelt::cuda {
@@ -16,7 +16,7 @@ namespace {
 constexpr int64_t kAlignment = 256;
 /// The one that is filled, and the one that is emptied.
 constexpr uint32_t kSlots = 2;
-/// In front of the slots: the word that the other end writes, and the one that is copied there.
+/// Offsets before the slots: the word that the other end writes, and the word that is copied there.
 constexpr DevicePointer kCount = 0, kCopiedCount = 128;
 constexpr int64_t kWordsBytes = kAlignment;
 /// CU_STREAM_WAIT_VALUE_GEQ, in the arithmetic of 32 bits that wraps, and CU_STREAM_WAIT_VALUE_FLUSH.
@@ -43,7 +43,7 @@ T exchanged(Communicator& group, const T& own, int64_t other, bool first) {
 
 }  // namespace
 
-/// What the ends tell each other.
+/// Data that the two ends exchange.
 struct PeerLink::End {
   std::array<char, 64> host = {};
   IpcHandle handle = {};
@@ -112,7 +112,7 @@ void PeerLink::require_room(std::span<const Piece> pieces) const {
     fail("a message of {} bytes between two stages: expected {} at most", bytes, slot_bytes_);
 }
 
-/// Of the message that comes next.
+/// Returns the slot of the next message.
 DevicePointer PeerLink::slot(DevicePointer block) const {
   return block + kWordsBytes + static_cast<DevicePointer>(done_ % kSlots * slot_bytes_);
 }
@@ -143,13 +143,14 @@ void PeerLink::receive(std::span<const Piece> pieces, Stream stream) {
   tell(++done_, stream);
 }
 
-/// The flush makes what was written before the word visible, on devices that could reorder the two.
+/// Waits for a count. The flush makes earlier writes visible on devices that could reorder them with the
+/// word.
 void PeerLink::wait_for(uint32_t count, Stream stream) {
   check(driver().StreamWaitValue32(stream, block_.get() + kCount, count, wait_flags_),
         "waiting for another GPU");
 }
 
-/// Copies of one stream come one after the other, so the word arrives behind what it tells of.
+/// Writes a count. Copies of one stream are ordered, so the word arrives after the data that it counts.
 void PeerLink::tell(uint32_t count, Stream stream) {
   check(driver().MemsetD32Async(block_.get() + kCopiedCount, count, 1, stream), "telling another GPU");
   check(driver().MemcpyDtoDAsync(other_ + kCount, block_.get() + kCopiedCount, sizeof count, stream),
@@ -161,7 +162,7 @@ void PeerLink::finish(Stream stream) noexcept {
   if (sends_ && done_ > 0) driver().StreamWaitValue32(stream, block_.get() + kCount, done_, wait_flags_);
 }
 
-/// As far ahead as the wrapping comparison reaches.
+/// Ends all waits: writes a count that is far ahead, within the reach of the wrapping comparison.
 void PeerLink::give_up() noexcept {
   constexpr uint32_t kFarAhead = 1U << 30;
   given_up_ = true;

@@ -1,9 +1,10 @@
 // Messages from one GPU of a host to another by copies into its memory: copy engines move them, so that
 // neither a message nor a wait for one occupies multiprocessors, as a kernel of NCCL does.
 //
-// The receiver has slots, which the sender has mapped and fills in turn. Two words count: how many messages
-// have arrived (the receiver's, which the sender writes behind each message) and how many have been taken out
-// of their slots (the sender's, which the receiver writes). Streams wait for these words; no thread does.
+// The receiver has slots, which the sender has mapped and fills in turn. Two words count the messages that
+// have arrived (in the receiver's memory, written by the sender after each message) and the messages that
+// have been taken out of their slots (in the sender's memory, written by the receiver). Streams wait for
+// these words; no thread does.
 #pragma once
 
 #include <atomic>
@@ -26,7 +27,7 @@ class PeerLink {
   /// padded(bytes) for each piece. Null, at both, where they cannot reach each other's memory.
   static std::unique_ptr<PeerLink> connect(const Device& device, Communicator& group, int64_t from,
                                            int64_t to, int64_t most_bytes);
-  /// What a piece takes in a message.
+  /// Returns the bytes that a piece takes in a message.
   static int64_t padded(int64_t bytes);
 
   PeerLink(const PeerLink&) = delete;
@@ -36,7 +37,7 @@ class PeerLink {
   /// Both ends give the same messages, in one order, each on one stream.
   void send(std::span<const Piece> pieces, Stream stream);
   void receive(std::span<const Piece> pieces, Stream stream);
-  /// In front of the end: the stream waits until no message is under way, so that memory can go.
+  /// Prepares the end: the stream waits until no message is in progress, so that the memory can be freed.
   void finish(Stream stream) noexcept;
   /// Ends all waits for the other end, of which nothing comes any more, and leaves it this end's memory for
   /// as long as the process lives: it may be writing there. Any thread may call it.
@@ -47,7 +48,7 @@ class PeerLink {
   PeerLink(const Device& device, int64_t most_bytes);
   bool take_memory(bool slots);
   End end_of_this() const;
-  /// Whether it worked.
+  /// Returns whether it worked.
   bool reach(const End& other);
   DevicePointer slot(DevicePointer block) const;
   void require_room(std::span<const Piece> pieces) const;

@@ -10,7 +10,7 @@
 
 namespace smelt::cuda {
 
-/// Whether the driver is one that maps other processes' memory.
+/// Returns whether the driver is one that maps other processes' memory.
 bool driver_maps_peers();
 /// CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS
 inline constexpr unsigned kMapForPeers = 1;
@@ -28,16 +28,16 @@ SharedBlock shared_block(const Device& device, int64_t bytes,
 
 class PeerMemory {
  public:
-  /// All ranks of the group call it at once, with as many blocks in the same order. Null, at all of them,
-  /// where one cannot map what another has.
+  /// Maps the blocks of all ranks. All ranks of the group call it together, with equally many blocks in the
+  /// same order. Returns null, at all of them, if one cannot map another's blocks.
   static std::unique_ptr<PeerMemory> map(Communicator& group, std::vector<SharedBlock> blocks);
   PeerMemory(const PeerMemory&) = delete;
   PeerMemory& operator=(const PeerMemory&) = delete;
   ~PeerMemory();
 
-  /// Whether these bytes lie in one of this rank's blocks.
+  /// Returns whether these bytes are inside one of this rank's blocks.
   bool holds(DevicePointer begin, int64_t bytes) const { return find(begin, bytes) != nullptr; }
-  /// What lies in the same block of another rank at the same place, as this rank reaches it.
+  /// Returns this rank's address for the same offset in the same block of another rank.
   DevicePointer at(int64_t rank, DevicePointer own) const;
   /// Nothing frees this rank's blocks from now on, since others may be writing there.
   void keep() noexcept { kept_ = true; }

@@ -1,11 +1,12 @@
-// What kernels draw random numbers from, {seed, step, micro-step} on the device: once as they are, and once
-// for every part of a batch that a plan's kernels draw for (RandomPart), with the micro-step of that part.
+// Keys of the kernels' random numbers, {seed, step, micro-step} on the device: one for the whole batch, and
+// one for every part of a batch that a plan's kernels draw for (RandomPart), with the micro-step of that
+// part.
 #pragma once
 
 #include <vector>
 
+#include "runtime/base/philox.h"
 #include "runtime/cuda/memory.h"
-#include "runtime/philox.h"
 #include "runtime/plan/plan.h"
 
 namespace smelt::cuda {
@@ -15,10 +16,10 @@ class RandomKeys {
   RandomKeys() = default;
   RandomKeys(const Device& device, const Plan& plan, const std::shared_ptr<const Allocator>& allocator);
 
-  /// The key of a launch. Throws Error where it draws for several parts, since it is given one.
+  /// Returns the key of a launch. Throws Error if it draws for several parts, because a launch has one key.
   DevicePointer address(const KernelStep& step, const std::string& place) const;
   DevicePointer whole() const { return block_.get(); }
-  /// Sends what has changed. `values` has the rank's coordinates.
+  /// Sends the keys that have changed. `values` has the rank's coordinates.
   void upload(const Philox& random, const SymbolValues& values, Stream stream);
 
  private:

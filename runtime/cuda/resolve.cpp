@@ -5,12 +5,13 @@
 #include <limits>
 #include <set>
 
+#include "runtime/base/error.h"
+#include "runtime/base/half.h"
 #include "runtime/cuda/template_launch.h"
 #include "runtime/cuda/tensor_maps.h"
-#include "runtime/error.h"
-#include "runtime/half.h"
 #include "runtime/plan/index_flow.h"
 #include "runtime/plan/plan_validate.h"
+#include "runtime/plan/row_parts.h"
 #include "runtime/plan/step_values.h"
 #include "runtime/plan/template_check.h"
 
@@ -30,8 +31,9 @@ uint64_t pattern(DType dtype, double value) {
 
 class Resolver {
  public:
-  Resolver(const Device& device, const Plan& plan, const Addresses& addresses, ResolvedEntry& resolved)
-      : device_(device), plan_(plan), addresses_(addresses), resolved_(resolved) {}
+  Resolver(const Device& device, const Plan& plan, const Addresses& addresses, const PartsOf& parts_of,
+           ResolvedEntry& resolved)
+      : device_(device), plan_(plan), addresses_(addresses), parts_of_(parts_of), resolved_(resolved) {}
 
   void run() {
     const PlanEntry& entry = *resolved_.entry;
@@ -41,6 +43,8 @@ class Resolver {
       step_ = &entry.steps[i];
       std::visit([this](const auto& what) { resolved_.launches.emplace_back(launch(what)); }, step_->what);
     }
+    if (parts_of_)
+      for (size_t i = 0; i < entry.steps.size(); ++i) part_product_of(i);
     check_indices(plan_, entry, resolved_.values);
     for (const Port& port : entry.inputs) resolved_.input_bytes.push_back(bytes(port));
     for (const Port& port : entry.outputs) resolved_.output_bytes.push_back(bytes(port));
@@ -56,7 +60,7 @@ class Resolver {
            static_cast<DevicePointer>(value(ref.offset) * size_of(buffer(ref.buffer).dtype));
   }
 
-  /// Where it lies in the host's memory; null where a GPU holds it.
+  /// Returns the position in host memory; null if the data are on the GPU.
   std::byte* host_place(const BufferRef& ref) const {
     const Buffer& b = buffer(ref.buffer);
     std::byte* const base = addresses_.host[static_cast<size_t>(ref.buffer)];
@@ -103,7 +107,8 @@ class Resolver {
                         resolved_.values, place_);
   }
 
-  /// By the first of its templates that takes the sizes, by the library, or by the faster of the two.
+  /// Launches the first of the step's templates that supports the sizes, the library, or the faster of the
+  /// two.
   Launch launch(const GemmStep& step) const {
     auto own = first_template();
     if (own && !plan_.kernels[static_cast<size_t>(own->kernel)].launch->measured)
@@ -143,11 +148,77 @@ class Resolver {
             step.bias ? address(*step.bias) : 0};
   }
 
+  /// Parts the product that reads or makes a collective's parts, where the library computes it and no other
+  /// collective has parted it. Older plans have no memory for that: their buffers live too short.
+  void part_product_of(size_t index) {
+    auto* collective = std::get_if<CollectiveLaunch>(&resolved_.launches[index]);
+    if (!collective || collective->ranks == 1) return;
+    const std::vector<Step>& steps = resolved_.entry->steps;
+    const auto& step = std::get<CollectiveStep>(steps[index].what);
+    if (const auto maker = maker_in_parts(steps, index);
+        maker && buffer(step.to.buffer).first_step <= static_cast<int>(*maker)) {
+      const bool adds = std::get<GemmStep>(steps[*maker].what).beta != 0;
+      const bool in_place = !adds && !is_read_by_others(step.from.buffer, index);
+      collective->own_part_is_there = in_place;
+      const PartsMade parts{true, part_made, in_place ? own_part_made : part_made};
+      collective->made_in_parts = part_product(*maker, *collective, step, parts);
+      collective->own_part_is_there &= collective->made_in_parts;
+    } else if (const auto reader = reader_in_parts(steps, index);
+               reader && buffer(step.from.buffer).last_step >= static_cast<int>(*reader)) {
+      collective->read_in_parts = part_product(*reader, *collective, step, {false, part_read, own_part_read});
+    }
+  }
+
+  /// Returns whether another step than `but` reads a buffer of the arena, or it is an output.
+  bool is_read_by_others(int index, size_t but) const {
+    const PlanEntry& entry = *resolved_.entry;
+    if (std::ranges::count(entry.outputs, index, &Port::buffer) > 0) return true;
+    for (size_t i = 0; i < entry.steps.size(); ++i)
+      if (i != but && std::ranges::count(entry.steps[i].reads, index) > 0) return true;
+    return false;
+  }
+
+  /// Descriptions of a product's parts: those of other ranks, and this rank's.
+  struct PartsMade {
+    using PartOf = GemmStep (*)(const GemmStep&, const CollectiveStep&, int64_t);
+    bool makes;
+    PartOf others, own;
+  };
+  bool part_product(size_t index, const CollectiveLaunch& collective, const CollectiveStep& step,
+                    const PartsMade& parts) {
+    const auto* whole = std::get_if<GemmLaunch>(&resolved_.launches[index]);
+    if (!whole || !lie_in_arena(step)) return false;
+    const Collectives::Parts wanted = parts_of_(collective);
+    const auto& product = std::get<GemmStep>(resolved_.entry->steps[index].what);
+    if (!pays_in_parts(parts.others(product, step, 0), step, wanted.computed)) return false;
+    place_ = describe_step(*resolved_.entry, index);
+    PartedGemm parted{{}, collective, parts.makes};
+    for (int64_t rank = 0; rank < collective.ranks; ++rank)
+      parted.parts.push_back(prepared((rank == wanted.own ? parts.own : parts.others)(product, step, rank)));
+    resolved_.launches[index] = std::move(parted);
+    return true;
+  }
+
+  bool lie_in_arena(const CollectiveStep& step) const {
+    const auto lies = [&](const BufferRef& ref) {
+      const Buffer& b = buffer(ref.buffer);
+      return in_arena(b.role) && b.parts.empty();
+    };
+    return lies(step.from) && lies(step.to);
+  }
+
+  bool pays_in_parts(const GemmStep& part, const CollectiveStep& step, PeerCopies::Parts wanted) const {
+    if (wanted != PeerCopies::Parts::where_faster) return wanted == PeerCopies::Parts::always;
+    const auto sizes = parted_sizes(part, step, [this](const Dim& dim) { return value(dim); });
+    const PartedSeconds seconds = parted_seconds(sizes, device_.info().model.multiprocessors);
+    return seconds.parts < seconds.whole;
+  }
+
   struct OwnLaunch {
     int kernel;
     KernelLaunch launch;
   };
-  /// Of the current step's kernels.
+  /// Returns the first template of the current step's kernels that can be launched.
   std::optional<OwnLaunch> first_template() const {
     if (step_->kernels.empty()) return std::nullopt;
     const LaunchValues values = launch_values();
@@ -174,7 +245,7 @@ class Resolver {
     return launches;
   }
 
-  /// The values that the current step gives: its fields, the plan's symbols and the random numbers.
+  /// Returns the values that the current step gives: its fields, the plan's symbols and the random numbers.
   LaunchValues launch_values() const {
     const StepValues fields = values_of(*step_);
     LaunchValues values;
@@ -208,7 +279,7 @@ class Resolver {
     return std::move(*launch);
   }
 
-  /// By the first of its templates that takes the sizes, or by the driver.
+  /// Launches the first of the step's templates that supports the sizes, or the driver's copy.
   Launch launch(const CopyStep& step) const {
     int64_t elements = 1;
     bool dense = true;
@@ -252,13 +323,14 @@ class Resolver {
             .dtype = step.dtype,
             .sum = step.sum,
             .waited_at = end_of(step.waited_at),
+            .waited_at_once = end_of(step.waited_at) == end_of(-1),
             .rows = value(step.rows),
             .from_stride = value(step.from_stride),
             .to_stride = value(step.to_stride),
             .same_place = is_at_one_place(step)};
   }
 
-  /// All ranks of a group have as many elements and rows of a step: what else its place depends on may
+  /// All ranks of a group have equally many elements and rows in a step; other parts of its address may
   /// differ.
   static bool is_at_one_place(const CollectiveStep& step) {
     std::vector<std::string> sizes, place;
@@ -285,6 +357,7 @@ class Resolver {
   const Device& device_;
   const Plan& plan_;
   const Addresses& addresses_;
+  const PartsOf& parts_of_;
   ResolvedEntry& resolved_;
   const Step* step_ = nullptr;  // the current one
   std::string place_;           // of that
@@ -307,19 +380,20 @@ std::vector<KernelLaunch*> kernels_of(Launch& launch) {
   return kernels;
 }
 
-/// A kernel may begin when its predecessor has begun, and read weights then. So the first that surely runs
-/// begins when all has ended that was there before the entry, such as what wrote those weights. So does the
-/// first behind a wait for a collective or a copy.
+/// Marks kernels that may begin when their predecessor has begun. Such a kernel may read weights at once, so
+/// the first kernel that surely runs begins after all work before the entry, such as a write of those
+/// weights. So does the first kernel after a wait for a collective or a copy.
 void set_dependent(ResolvedEntry& resolved) {
   std::set<size_t> waits;
   bool follows = false;
   for (size_t i = 0; i < resolved.launches.size(); ++i) {
     if (const auto* collective = std::get_if<CollectiveLaunch>(&resolved.launches[i]))
-      waits.insert(collective->waited_at);
+      waits.insert({collective->waited_at, collective->waited_at + (collective->read_in_parts ? 1 : 0)});
     if (const auto* copy = std::get_if<HostCopyLaunch>(&resolved.launches[i])) waits.insert(copy->waited_at);
     if (waits.contains(i)) follows = false;
-    const bool surely =
-        resolved.entry->steps[i].choice < 0 && !std::holds_alternative<GemmLaunch>(resolved.launches[i]);
+    const bool surely = resolved.entry->steps[i].choice < 0 &&
+                        !std::holds_alternative<GemmLaunch>(resolved.launches[i]) &&
+                        !std::holds_alternative<PartedGemm>(resolved.launches[i]);
     for (KernelLaunch* kernel : kernels_of(resolved.launches[i])) {
       kernel->dependent = kernel->waits && follows;
       follows |= surely && kernel->blocks > 0;
@@ -330,14 +404,15 @@ void set_dependent(ResolvedEntry& resolved) {
 }  // namespace
 
 ResolvedEntry resolve(const Device& device, const Plan& plan, const PlanEntry& entry,
-                      const SymbolValues& values, const Addresses& addresses, bool dependent) {
+                      const SymbolValues& values, const Addresses& addresses, bool dependent,
+                      const PartsOf& parts_of) {
   plan.symbols.check(values);
   ResolvedEntry resolved;
   resolved.entry = &entry;
   resolved.values = values;
   resolved.launches.reserve(entry.steps.size());
   resolved.taken.assign(entry.choices.size(), -1);
-  Resolver(device, plan, addresses, resolved).run();
+  Resolver(device, plan, addresses, parts_of, resolved).run();
   if (dependent && has_dependent_launches(device)) set_dependent(resolved);
   return resolved;
 }

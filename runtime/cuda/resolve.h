@@ -2,6 +2,7 @@
 // for the life of the executor, so that a captured graph needs no new arguments.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <variant>
@@ -19,6 +20,13 @@ namespace smelt::cuda {
 struct GemmLaunch {
   PreparedGemm gemm;
 };
+/// A product in parts by rank, which are computed as their operands arrive, or sent as they are made
+/// (row_parts.h).
+struct PartedGemm {
+  std::vector<PreparedGemm> parts;
+  CollectiveLaunch collective;
+  bool makes = false;  // the parts
+};
 /// The launches of a step that templates carry out, one after the other.
 struct TemplateLaunches {
   std::vector<KernelLaunch> kernels;
@@ -33,7 +41,7 @@ struct FillLaunch {
   int width = 4;  // bytes of an element: 1, 2 or 4
   uint32_t pattern = 0;
 };
-using Launch = std::variant<KernelLaunch, GemmLaunch, TemplateLaunches, CopyLaunch, FillLaunch,
+using Launch = std::variant<KernelLaunch, GemmLaunch, PartedGemm, TemplateLaunches, CopyLaunch, FillLaunch,
                             CollectiveLaunch, HostCopyLaunch>;
 
 struct ResolvedEntry {
@@ -47,7 +55,7 @@ struct ResolvedEntry {
   GraphOwner graph;      // once it ran uncaptured
 };
 
-/// What a plan's steps point to on the device.
+/// Device addresses that a plan's steps refer to.
 struct Addresses {
   std::span<const Function> kernels;       // by kernel of the plan
   std::span<const DevicePointer> buffers;  // by buffer of the plan
@@ -55,9 +63,13 @@ struct Addresses {
   const RandomKeys& random;
 };
 
-/// Checks all ranges at these values. `device` is where all of this lies. `dependent`: launches of kernels
-/// that wait by themselves may begin before those in front of them have ended, but for the entry's first.
+/// Tells which products that read or make the parts of a collective are computed in parts.
+using PartsOf = std::function<Collectives::Parts(const CollectiveLaunch&)>;
+
+/// Checks all ranges at these values. `device` is the GPU of all addresses. `dependent`: kernels that wait by
+/// themselves may begin before earlier launches have ended, except the entry's first.
 ResolvedEntry resolve(const Device& device, const Plan& plan, const PlanEntry& entry,
-                      const SymbolValues& values, const Addresses& addresses, bool dependent);
+                      const SymbolValues& values, const Addresses& addresses, bool dependent,
+                      const PartsOf& parts_of = {});
 
 }  // namespace smelt::cuda

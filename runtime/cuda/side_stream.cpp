@@ -24,7 +24,7 @@ void SideStream::launch(Stream main, size_t waited_at, const std::function<void(
         "ending work on a stream of its own");
 }
 
-/// Work is done one piece behind the other: who waits for one has waited for those before it.
+/// Work is done in order, so a wait for one piece of work includes all earlier ones.
 void SideStream::join(size_t step, Stream main) {
   const auto is_needed = [&](size_t waited_at) { return waited_at <= step; };
   const auto last = std::find_if(pending_.rbegin(), pending_.rend(), is_needed);

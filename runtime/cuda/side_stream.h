@@ -1,5 +1,5 @@
-// A stream beside the one that steps run on: what it is given begins when the other has done all that it was
-// given before, and runs beside what comes behind, until a step waits for it.
+// A second stream that runs concurrently with the stream of the steps. Its work begins after the earlier work
+// of that stream, and runs concurrently with the later work until a step waits for it.
 #pragma once
 
 #include <functional>
@@ -13,11 +13,13 @@ class SideStream {
  public:
   SideStream(const Device& device, StreamPriority priority);
 
-  /// Step number `waited_at` of the entry waits for the work, and those behind it.
+  /// Launches work for which step number `waited_at` of the entry and the steps after it wait.
   void launch(Stream main, size_t waited_at, const std::function<void(Stream)>& work);
-  /// `main` waits for what this step, or one before it, needs.
+  /// Makes `main` wait for the work that this step, or one before it, needs.
   void join(size_t step, Stream main);
   void join_all(Stream main);
+  /// Nothing that it was given is still to be waited for.
+  bool is_idle() const { return pending_.empty(); }
   /// A run that was given up half-way waits for nothing.
   void forget() { pending_.clear(); }
   /// The host waits for all that it was given.
@@ -27,7 +29,7 @@ class SideStream {
   const Device& device_;
   StreamOwner stream_;
   EventOwner begin_;
-  std::vector<size_t> pending_;     // `waited_at` of what nobody waits for yet, in order
+  std::vector<size_t> pending_;     // `waited_at` of work that no step has waited for yet, in order
   std::vector<EventOwner> events_;  // the ends of those, then others
 };
 

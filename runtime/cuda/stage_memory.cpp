@@ -5,19 +5,19 @@
 #include <algorithm>
 #include <exception>
 
+#include "runtime/base/error.h"
 #include "runtime/cuda/executor.h"
-#include "runtime/error.h"
 
 namespace smelt::cuda {
 namespace {
 
-/// A message's kernel waits on the GPU until the other stage is there, beside kernels that compute: it is to
-/// take few of the multiprocessors meanwhile. So many blocks move some 80 GB/s.
+/// Blocks of a message's kernel. It waits on the GPU until the other stage is ready, concurrently with
+/// kernels that compute, so it must occupy few multiprocessors. This number of blocks moves about 80 GB/s.
 constexpr int kMessageBlocks = 4;
 
 void* place_pointer(DevicePointer address) { return reinterpret_cast<void*>(address); }
 
-/// The first of the members makes it.
+/// Returns the NCCL id of the members; the first one makes it.
 NcclId link_id(Communicator& group, const std::vector<int64_t>& members) {
   NcclId id;
   const auto bytes = std::as_writable_bytes(std::span(&id, 1));

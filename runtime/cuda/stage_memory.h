@@ -2,10 +2,10 @@
 // the other GPU's memory where the two are of one host and reach each other (peer_link.h), else by NCCL.
 //
 // Each link, which is all messages from one stage to another, has a stream of its own, and both ends give its
-// messages in one order. So a message waits for the other stage alone, never for a message
-// of another link, and stages wait for each other as little as pipeline_simulation.h says. Events order
-// messages and runs: a message begins when the runs given before it have ended, and a run waits for those
-// that bring what it reads or take what it writes.
+// messages in one order. So a message waits for the other stage alone, never for a message of another link,
+// and stages wait for each other no longer than in pipeline_simulation.h. Events order messages and runs: a
+// message begins when earlier runs have ended, and a run waits for the messages that use the places that it
+// reads or writes.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@
 #include "runtime/cuda/nccl_comms.h"
 #include "runtime/cuda/peer_link.h"
 #include "runtime/ranks/communicator.h"
-#include "runtime/stage_memory.h"
+#include "runtime/session/stage_memory.h"
 
 namespace smelt::cuda {
 
@@ -33,7 +33,7 @@ class CudaStageMemory : public StageMemory {
            const Philox& random) override;
   void send(std::span<const Part> parts, int64_t to) override;
   void receive(std::span<const Part> parts, int64_t from) override;
-  /// In NCCL's order, which is the same at all holders.
+  /// Adds in NCCL's order, which is the same at all holders.
   void add_up(int state, int64_t first, int64_t count, const std::vector<int64_t>& holders) override;
 
  private:

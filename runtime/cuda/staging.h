@@ -5,7 +5,7 @@
 #include <array>
 
 #include "runtime/cuda/memory.h"
-#include "runtime/executor.h"
+#include "runtime/session/executor.h"
 
 namespace smelt::cuda {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/system/cache_directory.h"
 #include "runtime/system/file.h"
 #include "runtime/system/process_lock.h"

@@ -15,19 +15,19 @@ namespace smelt::cuda {
 
 class StepChoices {
  public:
-  /// `place` says where choices are valid, such as "NVIDIA H200 with driver 13.0": each has a file of its own
-  /// in `directory`. There is none where that is empty.
+  /// `place` identifies the hardware and software for which choices are valid, such as "NVIDIA H200 with
+  /// driver 13.0". Each place has a file of its own in `directory`; an empty `directory` means no file.
   StepChoices(const std::filesystem::path& directory, std::string place);
 
   using Names = std::vector<std::string>;  // of a choice's alternatives
-  /// The alternative that is known for a key; nothing where none of them is.
+  /// The alternative that is known for a key; nothing if none of them is.
   std::optional<size_t> find(const std::string& key, const Names& names);
-  /// Keeps what was measured, and returns what is kept: another process may have been first.
+  /// Stores a measured choice and returns the stored one: another process may have been first.
   size_t settle(const std::string& key, const Names& names, size_t measured);
 
-  /// What was found or settled here, and what was restored; null where there is nothing.
+  /// Returns the choices that were found, settled or restored; null if there are none.
   Json record() const;
-  /// From now on these override what the file says. Returns why a record is refused, if so.
+  /// Makes these choices override those of the file. If the record is refused, returns the reason.
   std::string restore(const Json& record);
 
  private:

@@ -17,8 +17,8 @@ struct LaunchValues {
   std::map<std::string, double, std::less<>> reals = {};
 };
 
-/// Empty where a condition of the kernel does not hold. Throws Error (invalid_file) for a name that has no
-/// value and for a grid that is too large.
+/// Empty if a condition of the kernel does not hold. Throws Error (invalid_file) for a name that has no value
+/// and for a grid that is too large.
 std::optional<KernelLaunch> launch_of(const KernelCode& kernel, Function function,
                                       const LaunchValues& values);
 

@@ -8,7 +8,7 @@
 
 namespace smelt::cuda {
 
-/// Of what lies at `address`. Throws Error with `place` where the driver refuses it.
+/// Encodes the map of the data at `address`. Throws Error with `place` if the driver refuses it.
 DriverTensorMap encode(const TensorMap& map, DType dtype, DevicePointer address, const SymbolValues& values,
                        const std::string& place);
 

@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/base/error.h"
 #include "runtime/cpu/copy.h"
-#include "runtime/error.h"
-#include "runtime/plan/kept_ports.h"
+#include "runtime/cpu/team_threads.h"
+#include "runtime/plan/retained_ports.h"
 
 namespace smelt::cuda {
 namespace {
@@ -20,7 +21,7 @@ void copy_to_host_slot(std::byte* to, const Port& port, const void* from, int64_
   if (!from) return smelt::fill(to, bytes / size_of(port.dtype), port.dtype, port.fill);
   constexpr int64_t kPart = int64_t{1} << 20;
   const auto* source = static_cast<const std::byte*>(from);
-#pragma omp parallel for schedule(static) if (bytes > kPart)
+#pragma omp parallel for schedule(static) num_threads(bytes > kPart ? team_threads() : 1)
   for (int64_t begin = 0; begin < bytes; begin += kPart)
     std::memcpy(to + begin, source + begin, static_cast<size_t>(std::min(kPart, bytes - begin)));
 }
@@ -115,7 +116,7 @@ void Transfers::upload(const Slot& slot, int64_t bytes, Stream stream) {
   check(driver().StreamWaitEvent(stream, slot.uploaded.get(), 0), "copying inputs");
 }
 
-/// Small outputs together; what does not fit the pinned memory goes in parts.
+/// Copies small outputs together; outputs that do not fit the pinned memory are copied in parts.
 bool Transfers::fetch(const ResolvedEntry& resolved, std::span<void* const> outputs,
                       std::span<const DevicePointer> addresses, Stream stream) {
   struct Part {

@@ -9,8 +9,8 @@
 
 namespace smelt::cuda {
 
-/// Where inputs and outputs lie in a block that all entries share: a run needs those of one entry. Ports that
-/// a stage of a pipeline keeps have none (kept_ports.h).
+/// Offsets of inputs and outputs in a block that all entries share, because a run needs only those of one
+/// entry. Retained outputs of a pipeline stage have none (retained_ports.h).
 struct PortMemory {
   std::vector<int64_t> offsets;                // by buffer; -1: not an input or output
   int64_t total = 0, inputs = 0, outputs = 0;  // bytes; inputs and outputs: the most of an entry
@@ -24,11 +24,11 @@ class Transfers {
   Transfers() = default;
   Transfers(const Device& device, const PortMemory& ports, const std::shared_ptr<const Allocator>& allocator);
 
-  /// Copies the inputs; `stream` waits for them and puts them where the steps read them (`addresses`, by
-  /// buffer). Those that are `on_device` (by port; empty: none is) lie there already.
+  /// Copies the inputs; `stream` waits for them and moves them to the steps' buffers (`addresses`, by
+  /// buffer). Inputs that are `on_device` (by port; empty: none is) are in these buffers already.
   void stage(const ResolvedEntry& resolved, std::span<const void* const> inputs,
              const std::vector<bool>& on_device, std::span<const DevicePointer> addresses, Stream stream);
-  /// Waits for `stream` where an output is wanted, and says whether it did.
+  /// Waits for `stream` if an output is requested, and returns whether it waited.
   bool fetch(const ResolvedEntry& resolved, std::span<void* const> outputs,
              std::span<const DevicePointer> addresses, Stream stream);
 

@@ -1,4 +1,4 @@
-// What must hold of a kernel that is a part of attention on a CPU before it is run.
+// Checks of a CPU kernel that is a part of attention, before it runs.
 #pragma once
 
 #include <vector>
@@ -7,8 +7,8 @@
 
 namespace smelt {
 
-/// Throws Error (invalid_file) where parameters, tiles or, at one of these values, sizes do not fit together.
-/// What the part touches is among its parameters' accesses.
+/// Throws Error (invalid_file) if the parameters, the tiles or, at one of these `values`, the sizes do not
+/// fit together. The elements that the part touches are among the accesses of its parameters.
 void check_attention(const KernelCode& kernel, const std::vector<SymbolValues>& values);
 
 }  // namespace smelt

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/plan/plan_validate.h"
 
 namespace smelt {
@@ -73,7 +73,7 @@ class ChoiceCheck {
     return written;
   }
 
-  /// What any alternative writes one reads only after it has written that itself.
+  /// Checks that an alternative reads memory that any alternative writes only after its own write.
   void check_reads(const StepSpan& alternative, const std::vector<Memories>& written) const {
     Memories own;
     for (size_t i = alternative.begin; i < alternative.end; ++i) {
@@ -96,7 +96,7 @@ class ChoiceCheck {
     }
   }
 
-  /// What others see of one alternative all alternatives write.
+  /// Checks that all alternatives write the memory of one that other steps read.
   void check_results(const std::vector<StepSpan>& alternatives, const std::vector<Memories>& written) const {
     for (size_t a = 0; a < alternatives.size(); ++a)
       for (const int result : written[a]) {
@@ -108,7 +108,7 @@ class ChoiceCheck {
       }
   }
 
-  /// By steps that are not of this alternative, or after the run.
+  /// Returns whether the memory is read by steps outside this alternative, or after the run.
   bool is_seen(int memory, const StepSpan& alternative) const {
     if (memory < 0 || !in_arena(plan_.buffers[static_cast<size_t>(memory)].role)) return true;
     for (const Port& port : entry_.outputs)

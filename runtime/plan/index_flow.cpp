@@ -1,16 +1,16 @@
 #include "runtime/plan/index_flow.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <map>
 #include <set>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/plan/choices.h"
 #include "runtime/plan/kernel_check.h"
 #include "runtime/plan/plan_fields.h"
 #include "runtime/plan/plan_validate.h"
+#include "runtime/plan/step_places.h"
 
 namespace smelt {
 namespace {
@@ -35,7 +35,7 @@ struct Numbers {
   }
 };
 
-/// By element of a buffer, which numbers are known there: an index into IndexFlow's list, 0 where any.
+/// Bounds of each element of a buffer: an index into IndexFlow's list, 0 if unknown.
 using Known = std::vector<uint16_t>;
 
 /// Calls `visit` with the first element and the length of every run of neighbours.
@@ -126,7 +126,8 @@ class IndexFlow {
       std::visit([this](const auto& what) { run(what); }, entry_.steps[step_].what);
   }
 
-  /// Each begins with what was there before; afterwards that holds which holds whoever has run.
+  /// Runs all alternatives from the same known bounds; afterwards the bounds hold that hold after each of
+  /// them.
   void run_alternatives(const StepSpan& steps) {
     if (!writes_indices(steps)) return run(steps);
     const std::map<int, Known> before = known_;
@@ -205,7 +206,8 @@ class IndexFlow {
     });
   }
 
-  /// What the stage writes to the same buffer is next to the indices, such as another part of a concat.
+  /// Checks that other writes of the stage to the same buffer, such as another part of a concat, do not
+  /// overlap the indices.
   void require_apart(const KernelStep& launch, size_t argument, const std::vector<int64_t>& extents) const {
     const KernelCode& code = kernel(launch);
     const BufferRef& ref = launch.arguments[argument];
@@ -241,37 +243,24 @@ class IndexFlow {
     });
   }
 
-  void write(const BufferRef& ref, int64_t count, const Numbers& fact) {
-    const auto found = known_.find(ref.buffer);
-    if (found != known_.end()) std::fill_n(found->second.begin() + value(ref.offset), count, number_of(fact));
+  /// All other kinds write the numbers that their operands' roles give, and any into scratch.
+  template <typename Kind>
+  void run(const Kind&) {
+    for (const StepPlace& place : places(entry_.steps[step_]))
+      if (place.writes()) write(place);
   }
 
-  void run(const SortIndexStep& sort) {
-    const int64_t count = value(sort.count);
-    write(sort.permutation, count, {0, count - 1});
-    write(sort.begins, value(sort.rows) + 1, {0, count});
-  }
-
-  void run(const ScanStep& scan) {
-    if (scan.dtype != DType::i32 || value(scan.outer) * value(scan.count) * value(scan.inner) == 0) return;
-    const int64_t last = (value(scan.outer) - 1) * value(scan.y_outer_stride) +
-                         (value(scan.count) - 1) * value(scan.y_stride) + value(scan.inner) - 1;
-    write(scan.y, last + 1, {INT64_MIN, INT64_MAX});
-  }
-
-  void run(const TopKStep& top) {
-    const int64_t columns = value(top.count), least = columns < value(top.k) ? -1 : 0;
-    write(top.indices, value(top.rows) * value(top.k), {least, std::max<int64_t>(0, columns - 1)});
-  }
-
-  void run(const SampleStep& sample) {
-    write(sample.tokens, value(sample.rows), {-1, std::max<int64_t>(-1, value(sample.count) - 1)});
-  }
-
-  void run(const FillStep& fill) {
-    const bool whole = fill.value == std::trunc(fill.value) && std::abs(fill.value) <= INT32_MAX;
-    const auto number = static_cast<int64_t>(whole ? fill.value : 0);
-    write(fill.to, value(fill.elements), whole ? Numbers{number, number} : Numbers{INT64_MIN, INT64_MAX});
+  void write(const StepPlace& place) {
+    const auto found = known_.find(place.ref->buffer);
+    if (found == known_.end()) return;
+    AccessBox box = box_of(place, values_);
+    if (box.empty) return;
+    std::ranges::sort(box.axes, std::greater(), &AccessBox::Axis::stride);
+    const uint16_t fact =
+        place.numbers ? number_of({value(place.numbers->least), value(place.numbers->most)}) : uint16_t{0};
+    visit_runs(box, 0, box.begin, [&](int64_t begin, int64_t count) {
+      std::fill_n(found->second.begin() + begin, count, fact);
+    });
   }
 
   void run(const CopyStep& copy) {
@@ -294,23 +283,13 @@ class IndexFlow {
       move(copy, axis + 1, from + i * from_stride, to + i * to_stride, source, target);
   }
 
-  void run(const GemmStep&) {}  // makes floats
-
-  /// Elements of other ranks may be any numbers.
-  void run(const CollectiveStep& collective) {
-    const int64_t rows = value(collective.rows), stride = value(collective.to_stride);
-    for (int64_t row = 0; row < rows; ++row)
-      write({collective.to.buffer, collective.to.offset + row * stride}, value(collective.to_elements()),
-            {INT64_MIN, INT64_MAX});
-  }
-
   // ---- numbers
 
   Numbers numbers(const IndexBounds& bounds) const {
     return {bounds.least, value(bounds.below) - 1, bounds.ignored};
   }
 
-  /// From 1 on.
+  /// Returns the index of the bounds, from 1 on.
   uint16_t number_of(const Numbers& fact) {
     const auto found = std::ranges::find(facts_, fact);
     const auto index = found - facts_.begin();

@@ -1,14 +1,15 @@
-// What the integers are that kernels index tables by: from those who make them (inputs with ids, constants,
-// sorts, kernels that say what they write) through copies to the kernels that rely on them.
+// Proof that the integers by which kernels index tables are in range. The bounds originate in the steps that
+// write the integers (inputs with ids, constants, sorts, kernels with KernelParameter::indices) and pass
+// through copies to the kernels that rely on them.
 #pragma once
 
 #include "runtime/plan/plan.h"
 
 namespace smelt {
 
-/// That every element that a kernel of the entry relies on (KernelParameter::indices) has been written at
-/// these values of the symbols, last by who makes sure that it is such a number. Steps must be inside their
-/// buffers. Throws Error (invalid_file) with the step, the argument and the numbers.
+/// Checks at these values of the symbols that every index which a kernel of the entry relies on
+/// (KernelParameter::indices) has been written, last by a step that guarantees its bounds. Requires: steps
+/// are inside their buffers. Throws Error (invalid_file) with the step, the argument and the numbers.
 void check_indices(const Plan& plan, const PlanEntry& entry, const SymbolValues& values);
 
 }  // namespace smelt

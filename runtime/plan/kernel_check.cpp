@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace smelt {
 namespace {
@@ -86,9 +86,9 @@ class LaunchCheck {
     return a == b || (buffer(a).state >= 0 && buffer(a).state == buffer(b).state);
   }
 
-  /// Indices are read as they were when the stage began: what it writes lies elsewhere, or is written element
-  /// by element in their place. What a parameter writes itself are numbers within the bounds that it reads.
-  /// Elements of one buffer are compared by check_indices, which knows the sizes.
+  /// Checks that indices are read as they were when the stage began: the stage writes elsewhere, or
+  /// overwrites them element by element. A parameter itself writes numbers within the bounds that it reads.
+  /// Elements of one buffer are compared by check_indices, which has the sizes.
   void check_kept(size_t i) const {
     const int index = launch_.arguments[i].buffer;
     for (size_t j = 0; j < launch_.arguments.size(); ++j) {

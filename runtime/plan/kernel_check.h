@@ -1,4 +1,5 @@
-// That steps give kernels what their code expects (KernelCode::parameters), but for what lies in the memory.
+// Checks that steps give kernels the arguments that their code expects (KernelCode::parameters), apart from
+// the contents of the memory.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +11,14 @@
 
 namespace smelt {
 
-/// Elements [first, end) from where an argument points to.
+/// Elements [first, end), relative to the element that an argument points to.
 struct ElementSpan {
   int64_t first = std::numeric_limits<int64_t>::max(), end = std::numeric_limits<int64_t>::min();
   bool is_empty() const { return first >= end; }
 };
 
-/// One access with its numbers worked out: elements begin + sum_i strides[i] * [0, extents[i]), the last axis
-/// innermost; axes of one index are left out. Nothing is touched where `empty`.
+/// One access with its numbers evaluated: elements begin + sum_i strides[i] * [0, extents[i]), the last axis
+/// innermost. Axes of extent 1 are left out. An `empty` access touches no element.
 struct AccessBox {
   struct Axis {
     int64_t extent, stride;
@@ -26,19 +27,20 @@ struct AccessBox {
   std::vector<Axis> axes = {};
   bool empty = false;
 };
-/// Throws Error where a number overflows 64 bits.
+/// Throws Error if a number overflows 64 bits.
 AccessBox box_of(const KernelAccess& access, const std::vector<int64_t>& extents, const SymbolValues& values);
 ElementSpan span_of(const AccessBox& box);
-/// Of all accesses and the table; `extents` are the values of KernelCode::axes.
+/// Returns the span of all accesses and of the table; `extents` are the values of KernelCode::axes.
 ElementSpan span_of(const KernelParameter& parameter, const std::vector<int64_t>& extents,
                     const SymbolValues& values);
 
-/// What a kernel says of itself, whoever launches it. Throws Error (invalid_file).
+/// Checks the description of a kernel, independently of the steps that launch it. Throws Error
+/// (invalid_file).
 void check_parameters(const KernelCode& kernel);
 
-/// That a step gives as many arguments of these types as its kernel takes, lists as read and written what
-/// that reads and writes, and overwrites no integers that it relies on. Throws Error (invalid_file) with
-/// `place`.
+/// Checks that a step gives the arguments that its kernel takes, in number and types, lists all buffers that
+/// the kernel reads and writes, and overwrites no integers that the kernel relies on. Throws Error
+/// (invalid_file) with `place`.
 void check_launch(const Plan& plan, const Step& step, const KernelStep& launch, const std::string& place);
 
 }  // namespace smelt

@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/system/file.h"
 
 namespace smelt {
@@ -63,7 +63,8 @@ Json member(const Json& object, const char* name) {
   return found == object.end() ? Json() : *found;
 }
 
-/// Of what all kernels of the plan were compiled for, and of the machine code that they share.
+/// Returns the checksum of the symbols, target and features that all kernels of the plan were compiled for,
+/// and of the machine code that they share.
 std::string common_sum(const Json& plan, const std::vector<std::string>& blobs) {
   FieldSum sum(blobs);
   sum.add(Json{{"symbols", member(plan, "symbols")},

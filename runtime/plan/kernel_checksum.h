@@ -1,4 +1,4 @@
-// What ties the description of a kernel in a manifest to its machine code.
+// Checksums that tie the description of a kernel in a manifest to its machine code.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -13,8 +13,8 @@ namespace smelt {
 /// blobs.
 void set_kernel_checksums(nlohmann::json& plan, const std::vector<std::string>& blobs);
 
-/// Throws Error (invalid_file) with the kernel whose checksum is not that. Whatever else is wrong with the
-/// manifest is for its reader to tell.
+/// Throws Error (invalid_file) with the kernel whose checksum differs. Other faults of the manifest are
+/// reported by its reader.
 void check_kernel_checksums(const nlohmann::json& plan, const std::vector<std::string>& blobs,
                             std::string_view file);
 

@@ -1,4 +1,4 @@
-// How much work the matrix products of an entry are: the model FLOP of the reports of training.
+// Work of the matrix products of an entry: the model FLOP in training reports.
 #pragma once
 
 #include "runtime/plan/plan.h"
@@ -6,8 +6,8 @@
 namespace smelt {
 
 /// Floating-point operations of the entry's gemm steps at these sizes, a multiplication and an addition as
-/// two. For a training step that is forward and backward of the model: nothing that is computed again to save
-/// memory (Step::recomputed), and no element-wise work. What a mask hides counts.
+/// two. For a training step these are the products of forward and backward, without those that are recomputed
+/// to save memory (Step::recomputed) and without element-wise work. Masked scores are counted.
 double matrix_flops(const PlanEntry& entry, const SymbolValues& sizes);
 
 }  // namespace smelt

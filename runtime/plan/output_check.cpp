@@ -12,8 +12,8 @@ namespace {
 
 constexpr size_t kMostCornerAxes = 8;  // whose corners are looked at
 
-/// Whether the box has the element, as far as strides that are larger than all that the inner axes span show
-/// it: a yes is always right.
+/// Returns whether the box has the element, as far as strides that are larger than all that the inner axes
+/// span show it: a yes is always right.
 bool has_element(const AccessBox& box, int64_t element) {
   int64_t left = element - box.begin;
   for (const AccessBox::Axis& axis : box.axes) {
@@ -24,7 +24,7 @@ bool has_element(const AccessBox& box, int64_t element) {
   return left == 0;
 }
 
-/// Whether one of the corners of a box is an element of another one.
+/// Returns whether one of the corners of a box is an element of another one.
 bool has_corner_of(const AccessBox& box, const AccessBox& other) {
   const size_t axes = std::min(other.axes.size(), kMostCornerAxes);
   for (size_t corner = 0; corner < size_t{1} << axes; ++corner) {
@@ -67,7 +67,8 @@ class OutputCheck {
     return std::ranges::find(buffers, buffer) != buffers.end();
   }
 
-  /// A kernel says so of its arguments, a sum of its result; others list it.
+  /// Returns whether the step reads the buffer, as specified by a kernel's parameters, a sum's result, or the
+  /// list of reads.
   bool reads(const Step& step, int buffer) const {
     if (lists(step.reads, buffer)) return true;
     if (const auto* launch = std::get_if<KernelStep>(&step.what)) {
@@ -110,8 +111,7 @@ class OutputCheck {
       visit_written(*launch, buffer, add);
     else
       for (const StepPlace& place : places(step))
-        if (place.is_result() && place.ref->buffer == buffer)
-          add(box_of(place), place.ref->offset.evaluate(values_));
+        if (place.is_result() && place.ref->buffer == buffer) add(box_of(place, values_), 0);
     return boxes;
   }
 
@@ -128,16 +128,6 @@ class OutputCheck {
       for (const KernelAccess& access : parameter.accesses)
         add(smelt::box_of(access, extents, values_), argument.offset.evaluate(values_));
     }
-  }
-
-  AccessBox box_of(const StepPlace& place) const {
-    AccessBox box;
-    for (const Walk& walk : place.walks) {
-      const int64_t extent = walk.extent->evaluate(values_);
-      box.empty |= extent == 0;
-      if (extent > 1) box.axes.push_back({extent, walk.stride->evaluate(values_)});
-    }
-    return box;
   }
 
   const Plan& plan_;

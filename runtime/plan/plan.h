@@ -1,5 +1,5 @@
-// What the compiler makes and the runtime runs. Sizes and strides are in elements unless a name says bytes;
-// every Dim is a polynomial over the plan's symbols, known at launch.
+// The plan: output of the compiler and input of the runtime. Sizes and strides are in elements unless a name
+// says bytes. Every Dim is a polynomial over the plan's symbols, whose values are known at launch.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,15 @@
 #include <string>
 #include <vector>
 
-#include "runtime/dim.h"
-#include "runtime/dtype.h"
+#include "runtime/base/dim.h"
+#include "runtime/base/dtype.h"
 #include "runtime/plan/attention_spec.h"
 #include "runtime/plan/step.h"
 #include "runtime/ranks/mesh.h"
 
 namespace smelt {
 
-/// What a buffer is for; reports of memory are by role.
+/// Role of a buffer. Reports of memory are by role.
 enum class Role : uint8_t {
   input,
   output,
@@ -26,9 +26,9 @@ enum class Role : uint8_t {
   gradient,
   optimizer,
   state,
-  cache,   // keys and values of tokens that were read: never saved
-  stream,  // what the host reads while runs are under way, without waiting: never saved
-  fault,   // what an index out of bounds leaves behind (runtime/index_faults.h): never saved
+  cache,   // keys and values of the tokens so far: never saved
+  stream,  // read by the host during runs, without waiting: never saved
+  fault,   // record of an index out of bounds (runtime/session/index_faults.h): never saved
   saved,
   temporary,
   workspace
@@ -36,7 +36,7 @@ enum class Role : uint8_t {
 std::string_view name(Role role);
 std::optional<Role> parse_role(std::string_view name);
 
-/// How a state gets its first value. normal(a): deviation a; uniform(a): [-a, a]; value(a): a everywhere.
+/// Initial value of a state. normal(a): deviation a; uniform(a): [-a, a]; value(a): a everywhere.
 struct Initializer {
   enum class Kind : uint8_t { value, normal, uniform } kind = Kind::value;
   double a = 0;
@@ -57,9 +57,9 @@ struct Segment {
   bool transposed = false;                    // the checkpoint holds [in,out] for our [out,in]
   bool frozen = false;                        // not trained
   bool stacked = false;                       // the checkpoint holds [2*m,n] for our [2,m,n]
-  /// How ranks share it: for each dim the axes of the mesh that it is cut over, the outermost first, and its
-  /// shape over all ranks; `shape` and `offset` are then of this rank's flat state (segment_parts.h). Empty:
-  /// every rank has all of it.
+  /// Sharding over ranks: for each dim the axes of the mesh that shard it, the outermost first, and the shape
+  /// over all ranks; `shape` and `offset` then refer to this rank's flat state (segment_parts.h). Empty:
+  /// every rank has the whole segment.
   std::vector<std::vector<std::string>> cut = {};
   std::vector<int64_t> whole = {};
   /// The stages of a pipeline that hold a copy each, in order; empty: one stage alone does, or there is none.
@@ -77,27 +77,28 @@ struct State {
   Shape shape;       // flat states: [elements], or [buckets, rows, row] where ranks have parts of them
   Initializer init;  // where there are no segments
   std::string copy_of =
-      {};  // a rounded copy of the state of this name: who writes that one on the host rounds again
+      {};  // a rounded copy of the state of this name; a host write to that state rounds it again
   std::vector<Segment> segments = {};  // of a flat state, in order of offset
-  /// An f32 state of scales: the i8 state of this name holds weights, each row of which is to be multiplied
-  /// by a number here, in the segment of the same name.
+  /// Set for an f32 state of scales: the name of the i8 state of weights, each row of which is multiplied by
+  /// a number of the segment of the same name here.
   std::string scales_of = {};
-  /// Always as the model's own weights have it, as the base of adapters is: checkpoints leave it out.
+  /// Always has the values of the model's own weights, as the base of adapters does: checkpoints leave it
+  /// out.
   bool from_model = false;
-  /// How ranks share it: for each dim the axes of the mesh that it is cut over, the outermost first (empty:
-  /// no dim is), and the axes along which ranks hold addends, whose sum is the state.
+  /// Sharding over ranks: for each dim the axes of the mesh that shard it, the outermost first (empty: the
+  /// dim is not sharded), and the axes along which ranks hold addends, whose sum is the state.
   std::vector<std::vector<std::string>> cut = {};
   std::vector<std::string> partial = {};
   /// The shape over all ranks, where `shape` is one rank's part; segments are in it. Empty: as `shape`.
   Shape whole = {};
-  /// On a GPU, the first element that its memory holds; those in front of it lie in pinned memory of the
-  /// host, which steps copy from and to (docs/memory_budget.md). -1: it holds all.
+  /// On a GPU, the first element in device memory. The elements before it are located in pinned host memory,
+  /// which steps copy from and to (docs/memory_budget.md). -1: all elements are in device memory.
   int64_t resident = -1;
   bool operator==(const State&) const = default;
 };
 
-/// Bytes of a buffer that are used at some steps only, such as one weight's of a flat gradient. Before and
-/// after them other buffers may have that memory, and all the time where no step uses the bytes (-1 to -1).
+/// Bytes of a buffer that are used at some steps only, such as those of one weight in a flat gradient. Other
+/// buffers may have that memory before and after these steps, or always if no step uses the bytes (-1 to -1).
 struct BufferPart {
   int64_t begin = 0;                    // bytes from the buffer's; it ends where the next part begins
   int first_step = -1, last_step = -1;  // both ends included
@@ -125,20 +126,20 @@ struct SizeRule {
   bool operator==(const SizeRule&) const = default;
 };
 
-/// Work that several lists of steps can do, of which one runs: on a GPU the one that is the fastest where
-/// sizes are first seen, elsewhere the first, unless there is a rule. They write the same buffers, and none
-/// writes what one of them reads, so that each may run many times; what else an alternative writes nobody
-/// else uses. Outputs take the memory of nothing but what their own alternative has made.
+/// Work that has several alternative lists of steps, of which one runs: on a GPU the fastest when sizes are
+/// first seen, elsewhere the first, unless a rule decides. The alternatives write the same buffers, and none
+/// writes a buffer that one of them reads, so each may run many times. All other buffers that an alternative
+/// writes are used by it alone. Outputs share memory only with buffers that their own alternative has made.
 struct Choice {
   std::vector<std::string> alternatives;  // what people call them
-  /// The last alternative runs where this holds and nowhere else: there it may not even be right. So nothing
-  /// is measured there, and on no machine.
+  /// The last alternative runs exactly if this holds, because it may be incorrect otherwise. So this choice
+  /// is never measured.
   std::optional<SizeRule> last_where = {};
 };
 
-/// How a kernel that is written by hand (a template) is launched: its arguments and its grid, as expressions
-/// over names that the launch gives values to: the fields of a step (runtime/plan/step_values.h) and the
-/// plan's symbols, or what docs/cuda.md says of the kernels of states.
+/// Launch of a kernel that is written by hand (a template): its arguments and its grid, as expressions over
+/// names that the launch defines. The names are the fields of a step (runtime/plan/step_values.h) and the
+/// plan's symbols, or those of the kernels of states (docs/cuda.md).
 struct TemplateLaunch {
   /// An address (8 bytes) and a real number (4 bytes, a float) are given by a name alone, an integer (8
   /// bytes) by any expression.
@@ -146,12 +147,12 @@ struct TemplateLaunch {
     enum class Kind : uint8_t { address, integer, real } kind = Kind::integer;
     Dim value;
     int64_t alignment = 1;  // bytes that divide an address
-    // Of an address: what lies there, and what becomes of it.
+    // Properties of an address: the type of its data, and whether the kernel reads and writes them.
     std::optional<DType> dtype = {};
     bool read = false, written = false;
   };
-  /// What must hold of the sizes, or else the kernel is not launched: a gemm is left to the next of its
-  /// kernels and then to the library, any other step to the rest of its kernels.
+  /// Condition on the sizes for launching the kernel. If it does not hold, a gemm uses the next of its
+  /// kernels and then the library, any other step the rest of its kernels.
   struct Condition {
     Dim value;
     int64_t divisor = 1;  // divides the value
@@ -162,14 +163,14 @@ struct TemplateLaunch {
   Dim blocks = 1;        // of the grid
   Dim shared_bytes = 0;  // dynamic shared memory of a block; no more is taken than KernelCode::shared_bytes
   std::vector<Condition> conditions = {};
-  /// Of a gemm: against the library, of which the faster is taken. Otherwise the kernel is taken wherever its
-  /// conditions hold, so that no result depends on a measurement.
+  /// For a gemm: the kernel is measured against the library, and the faster is used. Otherwise the kernel is
+  /// used whenever its conditions hold, so that no result depends on a measurement.
   bool measured = true;
 };
 std::string_view name(TemplateLaunch::Argument::Kind kind);  // "address", "integer", "real"
 std::optional<TemplateLaunch::Argument::Kind> parse_argument_kind(std::string_view name);
 
-/// Integers that tables are indexed by: each in [least, below), or `ignored` where there is such a number.
+/// Bounds of integers that index tables: each is in [least, below), or `ignored` if that is set.
 struct IndexBounds {
   int64_t least = 0;
   Dim below;
@@ -184,7 +185,7 @@ struct KernelAccess {
   bool operator==(const KernelAccess&) const = default;
 };
 
-/// What a kernel's code does with one of its arguments.
+/// Use of one argument by a kernel's code.
 struct KernelParameter {
   DType dtype = DType::f32;
   bool read = true, written = false;
@@ -192,22 +193,22 @@ struct KernelParameter {
       0;  // of a launch whose last block goes on with other kernels, one after the other: which has it
   std::vector<KernelAccess> accesses = {};  // but for those by computed indices
   Dim table_elements = 0;  // all that computed indices reach lies below it; 0: there are none
-  /// What the code relies on in integers that it reads, and makes sure of in those that it writes.
+  /// Bounds that the code relies on for integers that it reads, and guarantees for those that it writes.
   std::optional<IndexBounds> indices = {};
 };
 
-/// An argument as the copy engine of sm_90 reads it (a CUtensorMap): a box of elements at a time, the first
-/// axis innermost; what lies outside the extents is zero.
+/// An argument as the copy engine of sm_90 reads it (a CUtensorMap): one box of elements at a time, the first
+/// axis innermost. Elements outside the extents are zero.
 struct TensorMap {
   int parameter = -1;
   std::vector<Dim> extents;       // elements
-  std::vector<Dim> strides;       // of all axes but the first, whose neighbours lie together
+  std::vector<Dim> strides;       // of all axes but the first, which is contiguous
   std::vector<int64_t> box = {};  // elements
   int swizzle_bytes = 0;  // of rows in shared memory whose 16-byte pieces are permuted: 0, 32, 64 or 128
 };
 
 /// A compiled kernel. `range` is the parallel extent that the runtime splits into chunks of `grain`, or into
-/// exactly `splits` chunks where the kernel accumulates one partial result a chunk.
+/// exactly `splits` chunks if the kernel accumulates one partial result per chunk.
 struct KernelCode {
   std::string name;
   std::string text;       // Kernel IR, for people
@@ -222,21 +223,21 @@ struct KernelCode {
   // code.
   int threads = 0;                   // of a block
   int64_t shared_bytes = 0;          // the most dynamic shared memory of a block
-  int copies = 1;                    // sets of arguments that a step gives, one a row of the grid
+  int copies = 1;                    // sets of arguments that a step gives, one per row of the grid
   int most_blocks = 0;               // of a grid whose blocks take chunks until none is left; 0: any number
-  std::vector<TensorMap> maps = {};  // in front of the pointers
+  std::vector<TensorMap> maps = {};  // passed before the pointers
   int only_capability = 0;           // that the source is for, of the GPU; 0: any
-  bool waits = false;       // by itself for the launches in front, so that its own may begin before they end
+  bool waits = false;       // for the launches before it by itself: its own may begin before they end
   std::string source = {};  // CUDA C++
   std::vector<std::byte> binary = {};  // the cubin for Plan::target
-  /// On a CPU, of a part of attention: the code is its body over a block of scores.
+  /// Set for a part of attention on a CPU: the code is its score_mod over a block of scores.
   std::optional<BlockedAttention> attention = {};
-  /// Of a template; all others take a step's arguments, random numbers, `dims`, random ids and `range`.
+  /// Set for a template. All other kernels take a step's arguments, random numbers, `dims`, random ids and
+  /// `range`.
   std::optional<TemplateLaunch> launch = {};
 };
 
-/// What integers that index a table may be: each in [least, below), or `ignored` where there is such a
-/// number.
+/// Valid values of integers that index a table: each in [least, below), or `ignored` if that is set.
 struct IdRange {
   int64_t below = 0;
   std::optional<int64_t> ignored = {};
@@ -282,18 +283,18 @@ struct Plan {
   const State* find_state(std::string_view name) const;
 };
 
-/// What a CPU kernel is called with; the layout is part of the plan's format version.
+/// Arguments of a call of a CPU kernel. The layout is part of the plan's format version.
 struct KernelArgs {
-  void* const* buffers;  // one a parameter, offset applied
+  void* const* buffers;  // one per parameter, offset applied
   const int64_t* dims;   // KernelCode::dims at this launch
   const uint32_t* random_ids;
   uint32_t seed, step, micro_step;  // as in Philox
   uint32_t reserved;
-  int64_t chunk;  // parallel indices a chunk: begin / chunk is the number of this chunk
-  // Of attention: rows are queries and columns keys, of which these alone are worked on.
+  int64_t chunk;  // parallel indices per chunk: begin / chunk is the number of this chunk
+  // Columns to compute, for attention, whose rows are queries and columns keys.
   int64_t first_column = 0, end_column = 0;
   int32_t* sees = nullptr;  // where the function that looks at the mask leaves its answer (BlockedAttention)
-  const uint32_t* micro_steps = nullptr;  // one a random id (Philox::of_part)
+  const uint32_t* micro_steps = nullptr;  // one per random id (Philox::of_part)
 };
 using KernelFunction = void (*)(const KernelArgs*, int64_t begin, int64_t end);
 

@@ -1,24 +1,13 @@
-// What of the plan's types is kept on disk, under which name: one list a type, read by the writer and by the
-// reader of manifests. A field that is added here changes the format: raise kPlanFormat. Kinds of steps have
-// a row with their names beside their fields; a kind without one does not compile.
+// Fields of the plan's types that are stored on disk, by name: one list per type, which the writer and the
+// reader of manifests share. A new field changes the format: raise kPlanFormat. The lists of the kinds of
+// steps are in runtime/plan/steps/.
 #pragma once
 
-#include <concepts>
-#include <string_view>
-#include <type_traits>
 #include <utility>
 
 #include "runtime/plan/plan.h"
 
 namespace smelt {
-
-template <typename T, typename Of>
-concept Is = std::same_as<std::remove_const_t<T>, Of>;
-
-/// A kind of step: what manifests, messages and reports call it, and the word that begins its line in the
-/// text of a program.
-template <typename Kind>
-struct StepKind;
 
 template <typename V, Is<Symbols::Bound> T>
 void visit_fields(V& v, T& x) {
@@ -61,128 +50,6 @@ void visit_fields(V& v, T& x) {
   v("name", x.name), v("role", x.role), v("dtype", x.dtype), v("elements", x.elements), v("state", x.state);
   v("offset_bytes", x.offset_bytes), v("bytes", x.bytes), v("first_step", x.first_step);
   v("last_step", x.last_step), v("parts", x.parts), v("data", x.data);
-}
-
-template <typename V, Is<BufferRef> T>
-void visit_fields(V& v, T& x) {
-  v("buffer", x.buffer), v("offset", x.offset);
-}
-
-template <typename V, Is<RandomPart> T>
-void visit_fields(V& v, T& x) {
-  v("parts", x.parts), v("part", x.part);
-}
-
-template <>
-struct StepKind<KernelStep> {
-  static constexpr std::string_view name = "kernel", keyword = "launch";
-};
-template <typename V, Is<KernelStep> T>
-void visit_fields(V& v, T& x) {
-  v("kernel", x.kernel), v("arguments", x.arguments), v("random_ids", x.random_ids);
-  v("random_parts", x.random_parts);
-}
-
-template <typename V, Is<GemmStep::Matrix> T>
-void visit_fields(V& v, T& x) {
-  v("base", x.base), v("row_stride", x.row_stride), v("column_stride", x.column_stride);
-}
-
-template <typename V, Is<GemmStep::Batch> T>
-void visit_fields(V& v, T& x) {
-  v("extent", x.extent), v("a_stride", x.a_stride), v("b_stride", x.b_stride), v("c_stride", x.c_stride);
-  v("reduced", x.reduced);
-}
-
-template <>
-struct StepKind<GemmStep> {
-  static constexpr std::string_view name = "gemm", keyword = "gemm";
-};
-template <typename V, Is<GemmStep> T>
-void visit_fields(V& v, T& x) {
-  v("a", x.a), v("b", x.b), v("c", x.c), v("m", x.m), v("n", x.n), v("k", x.k);
-  v("alpha", x.alpha), v("beta", x.beta), v("batch", x.batch), v("dtype", x.dtype);
-  v("result_dtype", x.result_dtype), v("bias", x.bias), v("tf32", x.tf32);
-  v("a_i8", x.a_i8), v("b_i8", x.b_i8);
-}
-
-template <typename V, Is<SortIndexStep::Workspace> T>
-void visit_fields(V& v, T& x) {
-  v("base", x.base), v("elements", x.elements);
-}
-
-template <>
-struct StepKind<SortIndexStep> {
-  static constexpr std::string_view name = "sort_index", keyword = "sort_index";
-};
-template <typename V, Is<SortIndexStep> T>
-void visit_fields(V& v, T& x) {
-  v("indices", x.indices), v("permutation", x.permutation), v("begins", x.begins);
-  v("count", x.count), v("rows", x.rows), v("workspace", x.workspace);
-}
-
-template <>
-struct StepKind<ScanStep> {
-  static constexpr std::string_view name = "scan", keyword = "scan";
-};
-template <typename V, Is<ScanStep> T>
-void visit_fields(V& v, T& x) {
-  v("x", x.x), v("y", x.y), v("outer", x.outer), v("count", x.count), v("inner", x.inner);
-  v("x_outer_stride", x.x_outer_stride), v("x_stride", x.x_stride);
-  v("y_outer_stride", x.y_outer_stride), v("y_stride", x.y_stride);
-  v("combine", x.kind), v("exclusive", x.exclusive), v("dtype", x.dtype);
-}
-
-template <>
-struct StepKind<TopKStep> {
-  static constexpr std::string_view name = "top_k", keyword = "top_k";
-};
-template <typename V, Is<TopKStep> T>
-void visit_fields(V& v, T& x) {
-  v("x", x.x), v("values", x.values), v("indices", x.indices), v("rows", x.rows), v("count", x.count);
-  v("row_stride", x.row_stride), v("k", x.k);
-}
-
-template <>
-struct StepKind<SampleStep> {
-  static constexpr std::string_view name = "sample", keyword = "sample";
-};
-template <typename V, Is<SampleStep> T>
-void visit_fields(V& v, T& x) {
-  v("scores", x.scores), v("numbers", x.numbers), v("integers", x.integers), v("tokens", x.tokens);
-  v("log_probabilities", x.log_probabilities), v("rows", x.rows), v("count", x.count);
-  v("row_stride", x.row_stride), v("numbers_stride", x.numbers_stride);
-  v("integers_stride", x.integers_stride);
-}
-
-template <>
-struct StepKind<CopyStep> {
-  static constexpr std::string_view name = "copy", keyword = "copy";
-};
-template <typename V, Is<CopyStep> T>
-void visit_fields(V& v, T& x) {
-  v("from", x.from), v("to", x.to), v("extents", x.extents), v("from_strides", x.from_strides);
-  v("to_strides", x.to_strides), v("dtype", x.dtype), v("waited_at", x.waited_at);
-}
-
-template <>
-struct StepKind<FillStep> {
-  static constexpr std::string_view name = "fill", keyword = "fill";
-};
-template <typename V, Is<FillStep> T>
-void visit_fields(V& v, T& x) {
-  v("to", x.to), v("elements", x.elements), v("value", x.value);
-}
-
-template <>
-struct StepKind<CollectiveStep> {
-  static constexpr std::string_view name = "collective", keyword = "collective";
-};
-template <typename V, Is<CollectiveStep> T>
-void visit_fields(V& v, T& x) {
-  v("collective", x.kind), v("axis", x.axis), v("from", x.from), v("to", x.to), v("elements", x.elements);
-  v("ranks", x.ranks), v("dtype", x.dtype), v("sum", x.sum), v("waited_at", x.waited_at);
-  v("rows", x.rows), v("from_stride", x.from_stride), v("to_stride", x.to_stride);
 }
 
 template <typename V, Is<Step> T>
@@ -303,14 +170,14 @@ void visit_fields(V& v, T& x) {
   v("binary", x.binary);
 }
 
-/// Calls `visit` with a default-made step of every kind, in the order of Step::what, until one call is true.
+/// Calls `visit` with a default-made step of every kind, in the order of AnyStep, until one call is true.
 template <typename... Kinds, typename Visit>
 bool any_step_kind(std::variant<Kinds...>*, const Visit& visit) {
   return (visit(Kinds{}) || ...);
 }
 template <typename Visit>
 bool any_step_kind(const Visit& visit) {
-  return any_step_kind(static_cast<decltype(Step::what)*>(nullptr), visit);
+  return any_step_kind(static_cast<AnyStep*>(nullptr), visit);
 }
 
 template <typename... Cases>

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/plan/kernel_checksum.h"
 #include "runtime/plan/plan_manifest.h"
 #include "runtime/plan/plan_validate.h"
@@ -29,7 +29,7 @@ struct Header {
   uint32_t format = kPlanFormat;
   uint32_t reserved = 0;
   uint64_t file_bytes = 0;
-  uint64_t manifest_bytes = 0;  // right behind the header
+  uint64_t manifest_bytes = 0;  // directly after the header
   uint64_t manifest_checksum = 0;
   uint64_t unused[2] = {0, 0};
   uint64_t header_checksum = 0;  // of all above
@@ -79,7 +79,7 @@ void require_zeros(Bytes bytes, std::string_view name) {
     damaged(name, "bytes between its parts are not zero");
 }
 
-/// Every blob begins at the next multiple of 64 bytes, so the list says only how long it is.
+/// Every blob begins at the next multiple of 64 bytes, so the list has its length only.
 std::vector<Bytes> read_blobs(const nlohmann::json& list, Bytes file, size_t at, std::string_view name) {
   std::vector<Bytes> blobs;
   if (!list.is_array()) damaged(name, "expected a list of blobs");
@@ -99,7 +99,7 @@ std::vector<Bytes> read_blobs(const nlohmann::json& list, Bytes file, size_t at,
   return blobs;
 }
 
-/// Of the list that read_blobs has read.
+/// Returns the checksums of the list that read_blobs has read.
 std::vector<std::string> sums_of(const nlohmann::json& list) {
   std::vector<std::string> sums;
   for (const nlohmann::json& item : list) sums.push_back(item[1].get<std::string>());

@@ -1,7 +1,8 @@
 // Plans on disk: a fixed header, a JSON manifest, then blobs (machine code, constants) at multiples of 64
-// bytes, each with a checksum; everything between them is zero. What the manifest says of a kernel has a
-// checksum together with its machine code (kernel_checksum.h): steps are checked against it. Checksums find
-// damage; they do not make a plan from a stranger safe to run, as it holds machine code.
+// bytes, each with a checksum; everything between them is zero. The description of a kernel in the manifest
+// has a common checksum with its machine code (kernel_checksum.h), because steps are checked against the
+// description. Checksums find damage. They do not make a plan from an untrusted source safe to run, because
+// it holds machine code.
 #pragma once
 
 #include <cstddef>
@@ -15,21 +16,21 @@
 
 namespace smelt {
 
-/// Raised whenever manifests, KernelArgs or the meaning of either changes.
-inline constexpr uint32_t kPlanFormat = 21;
+/// Version of the format. It changes with manifests, KernelArgs and the meaning of either.
+inline constexpr uint32_t kPlanFormat = 22;
 
-/// Replaces `path` as a whole or not at all. The plan must be valid.
+/// Writes a plan to a file. `path` is replaced as a whole or not at all. Requires: the plan is valid.
 void save_plan(const Plan& plan, const std::filesystem::path& path);
-/// Validated: every Error (invalid_file) names the file and what is wrong with it.
+/// Reads and validates a plan. Every Error (invalid_file) names the file and its fault.
 std::shared_ptr<const Plan> load_plan(const std::filesystem::path& path);
-/// The same from the bytes of a file, at any alignment, which `name` stands for in messages.
+/// Does the same from the bytes of a file, at any alignment. `name` is the file's name in messages.
 std::shared_ptr<const Plan> read_plan(std::span<const std::byte> file, std::string_view name);
 
-/// The bytes of a plan file, and back.
+/// Convert a plan to the bytes of a plan file, and back.
 std::string serialize_plan(const Plan& plan);
 Plan parse_plan(std::span<const std::byte> file, std::string_view file_name);
 
-/// True where a file begins like a plan.
+/// Returns whether a file begins like a plan.
 bool is_plan_file(const std::filesystem::path& path);
 
 }  // namespace smelt

@@ -1,10 +1,10 @@
-// Proof that buffers of an entry that live at the same time do not share memory of the arena, except where a
-// step writes one in place of another that ends with it.
+// Proof that buffers of an entry that are live at the same step do not share memory of the arena, except
+// where a step writes one in place of another that ends with it.
 #include <algorithm>
 #include <map>
 #include <set>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/plan/choices.h"
 #include "runtime/plan/plan_validate.h"
 #include "runtime/plan/step_places.h"
@@ -34,7 +34,7 @@ class LifetimeCheck {
   }
 
  private:
-  /// What a buffer has of the arena for a while.
+  /// The arena range of a buffer during some steps.
   struct Range : LiveRange {
     int buffer;
   };
@@ -63,8 +63,8 @@ class LifetimeCheck {
         if (range.begin < range.end) begins_[range.first].push_back({range, index});
   }
 
-  /// Where each access of a kernel begins, which may be behind its argument's place; else where a step
-  /// points.
+  /// Returns the begin of each access of a kernel, which may be after its argument's position; for other
+  /// steps the positions that they point to.
   std::vector<BufferRef> first_elements(const Step& step) const {
     const auto* launch = std::get_if<KernelStep>(&step.what);
     if (!launch) return references(step);
@@ -88,7 +88,8 @@ class LifetimeCheck {
                          b.name, b.first_step, b.last_step));
   }
 
-  /// Where a step points to is in use at that step. How far it reaches from there is not looked at.
+  /// Checks that the position that a step points to is in use at that step. The extent of the access is not
+  /// examined.
   void require_part(const BufferRef& ref, int step) const {
     const Buffer& b = buffer(ref.buffer);
     if (b.parts.empty()) return;
@@ -157,7 +158,8 @@ class LifetimeCheck {
     ends_.erase(ending);
   }
 
-  /// What the step writes takes exactly the place of another buffer, which the step is the last to read.
+  /// Returns whether the step's output has exactly the memory of another buffer, which the step is the last
+  /// to read.
   bool in_place(int step, const Range& written, const Range& read) const {
     const auto& pairs = entry_.steps[static_cast<size_t>(step)].may_alias;
     const bool declared =

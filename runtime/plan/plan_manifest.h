@@ -1,4 +1,4 @@
-// The JSON part of a plan file. Bytes (constants, machine code) stand in blobs, named by their number.
+// The JSON part of a plan file. Bytes (constants, machine code) are stored in blobs, referenced by number.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ struct Manifest {
 };
 Manifest write_manifest(const Plan& plan);
 
-/// Reads what write_manifest wrote, checking types and ranges of numbers, not what the plan means (validate()
-/// does). Throws Error (invalid_file) with the place, such as "entries[2].steps[17].what.m".
+/// Reads what write_manifest wrote, checking types and ranges of numbers; validate() checks the plan. Throws
+/// Error (invalid_file) with the place, such as "entries[2].steps[17].what.m".
 Plan read_manifest(const nlohmann::json& json, std::span<const std::span<const std::byte>> blobs,
                    std::string_view file_name);
 

@@ -3,7 +3,7 @@
 #include <map>
 #include <set>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/plan/plan_fields.h"
 #include "runtime/plan/plan_manifest.h"
 
@@ -136,7 +136,7 @@ class ManifestReader {
   template <typename Struct>
   void decode(const Place& at, Struct& value) {
     if (!at.value.is_object()) expected(at, "an object");
-    const auto field = [&](const char* name, auto& member) {
+    const auto field = [&](const char* name, auto& member, const auto&...) {
       const auto found = at.value.find(name);
       if (found == at.value.end()) expected(at, fmt::format("a field '{}'", name));
       decode(Place{*found, &at, name, 0}, member);

@@ -63,7 +63,9 @@ class ManifestWriter {
   template <typename Struct>
   Json encode(const Struct& value) {
     Json object = Json::object();
-    const auto field = [&](const char* name, const auto& member) { object[name] = encode(member); };
+    const auto field = [&](const char* name, const auto& member, const auto&...) {
+      object[name] = encode(member);
+    };
     visit_fields(field, value);
     return object;
   }

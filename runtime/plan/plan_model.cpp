@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/system/json_text.h"
 
 namespace smelt {

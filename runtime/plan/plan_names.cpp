@@ -3,7 +3,7 @@
 #include <array>
 #include <charconv>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/plan/plan.h"
 
 namespace smelt {

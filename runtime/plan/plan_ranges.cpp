@@ -1,13 +1,12 @@
 // Which elements steps touch.
 #include <algorithm>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/plan/kernel_check.h"
 #include "runtime/plan/plan_fields.h"
 #include "runtime/plan/plan_validate.h"
 #include "runtime/plan/step_places.h"
 #include "runtime/plan/tensor_map_check.h"
-#include "runtime/sampling/token_weights.h"
 
 namespace smelt {
 namespace {
@@ -22,20 +21,67 @@ class RangeCheck {
 
   void run(const Step& step) {
     copies_ = std::holds_alternative<CopyStep>(step.what);
-    visit_step(
-        step,
-        [&](const KernelStep& launch) { check_accesses(launch), check_maps(plan_, launch, values_, place_); },
-        [&](const GemmStep& gemm) { check_gemm(gemm); }, [&](const SortIndexStep& sort) { check_sort(sort); },
-        [&](const ScanStep& scan) { check_scan(scan); }, [&](const TopKStep& top) { check_top_k(top); },
-        [&](const SampleStep& sample) { check_sample(sample); },
-        [&](const CopyStep& copy) { check_copy(copy); }, [&](const FillStep&) {},
-        [&](const CollectiveStep& collective) { check_collective(collective); });
+    std::visit([this](const auto& kind) { check(kind); }, step.what);
     for (const StepPlace& place : places(step))
-      if (place.use != PlaceUse::either) check_reach(place);
+      if (place.use != PlaceUse::either) check_operand(place);
   }
 
  private:
-  /// What a kernel's code touches, as it says itself.
+  /// Sizes and attributes have values that their roles allow.
+  template <typename Kind>
+  void check(const Kind& step) const {
+    const auto field = [&](std::string_view name, const auto& member, const auto& role) {
+      check_value(name, member, role);
+    };
+    visit_fields(field, step);
+    check_more(step);
+  }
+
+  void check_value(std::string_view name, const Dim& size, const role::Extent& role) const {
+    const int64_t value = extent(size);
+    if (value < role.least || value > role.most)
+      refuse(fmt::format("{} is {}: expected {} to {}", name, value, role.least, role.most));
+  }
+  template <typename T, typename Value, size_t count>
+  void check_value(std::string_view field, const T& value, const role::OneOf<Value, count>& role) const {
+    if (std::ranges::find(role.values, value) != role.values.end()) return;
+    if constexpr (std::is_same_v<T, DType>)
+      refuse(fmt::format("{} is {}: expected {}", field, name(value), role.expected));
+    else
+      refuse(fmt::format("{} is '{}': expected {}", field, value, role.expected));
+  }
+  template <typename T, typename Role>
+  void check_value(std::string_view, const T&, const Role&) const {}
+
+  void check_operand(const StepPlace& place) const {
+    if (place.dtype) check_dtype(place.name, *place.ref, *place.dtype);
+    check_reach(place);
+    if (place.is_result()) check_spread(place);
+  }
+
+  /// Elements that are written are distinct; that also limits the work.
+  void check_spread(const StepPlace& place) const {
+    Dim written = 1;
+    for (const Walk& walk : place.walks) written *= extent(walk.extent);
+    if (written.is_zero()) return;
+    for (const Walk& walk : place.walks)
+      if (const int64_t count = extent(walk.extent); count > 1 && walk.stride.evaluate(values_) == 0)
+        refuse(fmt::format("writes {} elements of {} to one place", count, place.name));
+    if (written.constant().value_or(0) > elements(*place.ref))
+      refuse(fmt::format("writes {} elements of {} into {}", written.str(), place.name,
+                         buffer_text(*place.ref)));
+  }
+
+  // ---- rules that no role expresses
+
+  template <typename Kind>
+  void check_more(const Kind&) const {}
+
+  void check_more(const KernelStep& launch) const {
+    check_accesses(launch), check_maps(plan_, launch, values_, place_);
+  }
+
+  /// Elements that a kernel's code touches are inside its arguments' buffers.
   void check_accesses(const KernelStep& launch) const {
     const KernelCode& kernel = plan_.kernels[static_cast<size_t>(launch.kernel)];
     std::vector<int64_t> extents;
@@ -59,30 +105,7 @@ class RangeCheck {
     }
   }
 
-  /// What is written lies apart; that also limits the work.
-  void check_spread(std::string_view name, int64_t extent, const Dim& stride) const {
-    if (extent > 1 && stride.evaluate(values_) == 0)
-      refuse(fmt::format("writes {} elements of {} to one place", extent, name));
-  }
-
-  void check_apart(std::string_view name, const Dim& written, const BufferRef& ref) const {
-    if (written.constant().value_or(0) > elements(ref))
-      refuse(fmt::format("writes {} elements of {} into {}", written.str(), name, buffer_text(ref)));
-  }
-
-  void check_spread_of_result(const GemmStep& step) const {
-    Dim written = Dim(extent(step.m)) * extent(step.n);
-    for (const GemmStep::Batch& batch : step.batch)
-      if (!batch.reduced) written *= extent(batch.extent);
-    if (written.is_zero()) return;
-    check_spread("c", extent(step.m), step.c.row_stride);
-    check_spread("c", extent(step.n), step.c.column_stride);
-    for (const GemmStep::Batch& batch : step.batch)
-      if (!batch.reduced) check_spread("c", extent(batch.extent), batch.c_stride);
-    check_apart("c", written, step.c.base);
-  }
-
-  /// Sums over elements that stand still are not limited by the sizes of a and b.
+  /// Limits sums over elements that do not move, which the sizes of a and b do not limit.
   void check_sums(const GemmStep& step) const {
     const auto stands = [&](const Dim& a, const Dim& b) {
       return a.evaluate(values_) == 0 && b.evaluate(values_) == 0;
@@ -96,74 +119,26 @@ class RangeCheck {
     if (repeated > kMostRepeats) refuse(fmt::format("sums the same elements {} times", repeated));
   }
 
-  void check_gemm(const GemmStep& step) const {
+  /// A counting sort writes all of them while it reads the others.
+  void check_more(const SortIndexStep& step) const {
+    std::vector<int> buffers = {step.indices.buffer, step.permutation.buffer, step.begins.buffer};
+    if (step.workspace) buffers.push_back(step.workspace->base.buffer);
+    std::ranges::sort(buffers);
+    if (std::ranges::adjacent_find(buffers) != buffers.end())
+      refuse("has two operands in one buffer: expected a buffer for each");
+  }
+
+  void check_more(const GemmStep& step) const {
     if (step.tf32 && step.dtype != DType::f32)
       refuse(fmt::format("has tf32, which is for operands of f32, not {}", name(step.dtype)));
     if (step.a_i8 && step.b_i8) refuse("has two operands of i8: expected one at most");
-    check_dtype("a", step.a.base, step.a_i8 ? DType::i8 : step.dtype);
-    check_dtype("b", step.b.base, step.b_i8 ? DType::i8 : step.dtype);
-    check_dtype("c", step.c.base, step.result_dtype);
-    check_spread_of_result(step);
     check_sums(step);
     if (!step.bias) return;
-    check_dtype("the bias", *step.bias, step.result_dtype);
     if (!step.c.column_stride.is_one() || std::ranges::any_of(step.batch, &GemmStep::Batch::reduced))
-      refuse("has a bias: that takes a result whose columns lie together, and no sum over a batch");
+      refuse("has a bias: expected a result whose columns are contiguous, and no sum over a batch");
   }
 
-  void check_sort(const SortIndexStep& step) const {
-    if (extent(step.count) > INT32_MAX || extent(step.rows) >= INT32_MAX)
-      refuse("sorts more than 2^31 indices");
-    for (const BufferRef* ref : {&step.indices, &step.permutation, &step.begins})
-      if (buffer(*ref).dtype != DType::i32) refuse(fmt::format("needs i32 in {}", buffer_text(*ref)));
-    if (step.workspace) check_dtype("the workspace", step.workspace->base, DType::i32);
-    const int64_t first = step.begins.offset.evaluate(values_);  // written without rows, too
-    if (extent(step.rows) == 0 && first >= elements(step.begins))
-      refuse(fmt::format("begins reaches element {} of {}", first, buffer_text(step.begins)));
-  }
-
-  void check_scan(const ScanStep& step) const {
-    if (step.kind != "add" && step.kind != "max" && step.kind != "mul")
-      refuse(fmt::format("has the kind '{}': expected add, max or mul", step.kind));
-    if (step.dtype != DType::f32 && step.dtype != DType::i32 && step.dtype != DType::i64)
-      refuse(fmt::format("scans {}: expected f32, i32 or i64", name(step.dtype)));
-    check_dtype("x", step.x, step.dtype);
-    check_dtype("y", step.y, step.dtype);
-    const Dim written = Dim(extent(step.outer)) * extent(step.count) * extent(step.inner);
-    if (written.is_zero()) return;
-    check_spread("y", extent(step.outer), step.y_outer_stride);
-    check_spread("y", extent(step.count), step.y_stride);
-    check_apart("y", written, step.y);
-  }
-
-  void check_top_k(const TopKStep& step) const {
-    constexpr int64_t kMost = 1024;
-    if (extent(step.k) < 1 || extent(step.k) > kMost)
-      refuse(fmt::format("takes the {} largest: expected 1 to {}", extent(step.k), kMost));
-    if (extent(step.count) >= INT32_MAX) refuse("has rows of more than 2^31 elements");
-    check_dtype("x", step.x, DType::f32);
-    check_dtype("values", step.values, DType::f32);
-    check_dtype("indices", step.indices, DType::i32);
-  }
-
-  void check_sample(const SampleStep& step) const {
-    if (extent(step.count) > kMostWords)
-      refuse(fmt::format("draws from {} words: expected at most {}", extent(step.count), kMostWords));
-    check_dtype("scores", step.scores, DType::f32);
-    check_dtype("numbers", step.numbers, DType::f32);
-    check_dtype("integers", step.integers, DType::i32);
-    check_dtype("tokens", step.tokens, DType::i32);
-    check_dtype("log_probabilities", step.log_probabilities, DType::f32);
-  }
-
-  void check_copy(const CopyStep& step) const {
-    if (buffer(step.from).dtype != step.dtype || buffer(step.to).dtype != step.dtype)
-      refuse("copies between buffers of other element types");
-    Dim written = 1;
-    for (const Dim& size : step.extents) written *= extent(size);
-    for (size_t i = 0; i < step.extents.size() && !written.is_zero(); ++i)
-      check_spread("to", extent(step.extents[i]), step.to_strides[i]);
-    check_apart("to", written, step.to);
+  void check_more(const CopyStep& step) const {
     check_side("from", step.from, step.from_strides, step), check_side("to", step.to, step.to_strides, step);
   }
 
@@ -180,14 +155,12 @@ class RangeCheck {
                          buffer_text(ref), held));
   }
 
-  void check_collective(const CollectiveStep& step) const {
+  void check_more(const CollectiveStep& step) const {
     const auto axis = plan_.mesh.find(step.axis);
     if (!axis) refuse(fmt::format("is along the axis '{}' of the mesh '{}'", step.axis, str(plan_.mesh)));
     const int64_t ranks = plan_.mesh.axes[*axis].size;
     if (step.ranks != Dim(ranks))
       refuse(fmt::format("is of {} ranks along the axis {} = {}", step.ranks.str(), step.axis, ranks));
-    check_dtype("from", step.from, step.dtype);
-    check_dtype("to", step.to, step.dtype);
     if (is_sum(step.kind) && (step.dtype == DType::boolean || step.dtype == DType::i8))
       refuse(fmt::format("sums {}: expected floats, or integers of 32 or 64 bits", name(step.dtype)));
     check_rows(step);
@@ -210,7 +183,8 @@ class RangeCheck {
       refuse(fmt::format("{} has rows {} elements apart in {}", name, value, buffer_text(ref)));
   }
 
-  /// Ranks read what others have not written yet.
+  /// Checks that operands do not overlap: otherwise an operand could be overwritten before other ranks have
+  /// read it.
   void check_disjoint(const CollectiveStep& step) const {
     if (!same_memory(step.from, step.to) || extent(step.rows) == 0) return;
     const int64_t from = step.from.offset.evaluate(values_), to = step.to.offset.evaluate(values_);
@@ -237,10 +211,10 @@ class RangeCheck {
     if (last < first_element(*place.ref))
       refuse(fmt::format("{} begins at element {} of {}", place.name, last, buffer_text(*place.ref)));
     bool empty = false;
-    for (const Walk& walk : place.walks) empty |= extent(*walk.extent) == 0;
+    for (const Walk& walk : place.walks) empty |= extent(walk.extent) == 0;
     if (empty) return;
     for (const Walk& walk : place.walks) {
-      const int64_t count = extent(*walk.extent), stride = walk.stride->evaluate(values_);
+      const int64_t count = extent(walk.extent), stride = walk.stride.evaluate(values_);
       if (count > 1 && stride < 0) refuse(fmt::format("{} has a stride below 0", place.name));
       int64_t distance = 0;
       const bool overflowed = count > 1 && (__builtin_mul_overflow(count - 1, stride, &distance) ||
@@ -253,7 +227,7 @@ class RangeCheck {
 
   const Buffer& buffer(const BufferRef& ref) const { return plan_.buffers[static_cast<size_t>(ref.buffer)]; }
   int64_t elements(const BufferRef& ref) const { return buffer(ref).elements.evaluate(values_); }
-  /// Elements that lie in front of those that a GPU holds: for copies alone.
+  /// Returns the number of elements before those that a GPU holds, which only copies may use.
   int64_t held_elements(const BufferRef& ref) const {
     const int state = buffer(ref).state;
     return state < 0 ? 0 : std::max<int64_t>(0, plan_.states[static_cast<size_t>(state)].resident);
@@ -293,7 +267,7 @@ bool allowed(const Symbols& symbols, const SymbolValues& values) {
   });
 }
 
-/// Makes one value as large as the bounds allow beside the others.
+/// Makes one value as large as the bounds allow, given the others.
 void raise(const Symbols& symbols, SymbolValues& values, const std::string& name) {
   int64_t good = symbols.lower(name), bad = INT64_MAX;
   while (good + 1 < bad) {

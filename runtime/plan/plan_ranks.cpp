@@ -6,13 +6,13 @@
 #include <optional>
 #include <variant>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/plan/plan_fields.h"
 
 namespace smelt {
 namespace {
 
-/// Whether any size in what it looks through mentions one of some symbols.
+/// Detects whether any size in the visited fields contains one of some symbols.
 class Mentions {
  public:
   explicit Mentions(std::vector<std::string> symbols) : symbols_(std::move(symbols)) {}
@@ -37,7 +37,7 @@ class Mentions {
   template <typename T>
   bool in(const T& item) const {
     bool found = false;
-    const auto field = [&](const char*, const auto& member) { found = found || in(member); };
+    const auto field = [&](const char*, const auto& member, const auto&...) { found = found || in(member); };
     if constexpr (requires { visit_fields(field, item); }) visit_fields(field, item);
     return found;
   }
@@ -94,7 +94,7 @@ bool needs_ranks(const Plan& plan, const Step& step, const Mentions& coordinates
          std::ranges::any_of(step.writes, is_part);
 }
 
-/// As --mesh takes it.
+/// Returns the mesh in the syntax of --mesh.
 std::string option_of(const Mesh& mesh) {
   std::vector<std::string> parts;
   for (const MeshAxis& axis : mesh.axes) parts.push_back(fmt::format("{}={}", axis.name, axis.size));

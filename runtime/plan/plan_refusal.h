@@ -1,11 +1,11 @@
-// What checks of a plan have in common: how they refuse one, and what no plan may exceed.
+// Common parts of the checks of a plan: the error that refuses a plan, and limits for every plan.
 #pragma once
 
 #include <set>
 #include <string_view>
 #include <utility>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/plan/plan.h"
 
 namespace smelt {

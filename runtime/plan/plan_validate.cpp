@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/plan/attention_check.h"
 #include "runtime/plan/choices.h"
 #include "runtime/plan/index_flow.h"
@@ -61,7 +61,7 @@ class Validation {
     }
   }
 
-  /// Sessions know the values of those that the mesh has.
+  /// Checks a rank coordinate: sessions have the values of those in the mesh.
   void check_coordinate(const Symbols::Bound& bound) const {
     const auto has = [&](const MeshAxis& axis) {
       return coordinate(axis) == bound.factors[0] && axis.size - 1 == bound.upper;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace smelt {
 
@@ -54,7 +54,7 @@ std::vector<PartRun> part_runs(const Segment& segment, const Mesh& mesh,
   if (!is_cut(segment)) return {{0, 0, segment.elements()}};
   const std::vector<int64_t>& whole = whole_shape(segment);
   const std::vector<int64_t> numbers = part_numbers(segment, mesh, coordinates);
-  size_t last = segment.shape.size();  // dims behind the last one that is cut lie together
+  size_t last = segment.shape.size();  // the dims after the last sharded one are contiguous
   while (last > 0 && segment.shape[last - 1] == whole[last - 1]) --last;
   int64_t length = 1, whole_length = 1;
   for (size_t i = last > 0 ? last - 1 : 0; i < segment.shape.size(); ++i)
@@ -72,7 +72,7 @@ std::vector<PartRun> part_runs(const Segment& segment, const Mesh& mesh,
 
 namespace {
 
-/// Axes that there are not, and those that stand twice.
+/// Returns the faults of the axes: unknown ones, and those that occur twice.
 std::vector<std::string> faults_of_axes(const Segment& segment, const Mesh& mesh) {
   std::vector<std::string> list;
   std::set<std::string> seen;

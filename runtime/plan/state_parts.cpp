@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
+#include "runtime/base/tensor.h"
 #include "runtime/plan/segment_parts.h"
-#include "runtime/tensor.h"
 
 namespace smelt {
 namespace {
@@ -38,7 +38,7 @@ std::vector<DimPart> parts_of(const State& state, const Mesh& mesh, int64_t rank
   return parts;
 }
 
-/// Elements that the dims behind `dim` have over all ranks.
+/// Returns the number of elements per index of `dim` over all ranks: the product of the later extents.
 int64_t elements_behind(const std::vector<int64_t>& extents, size_t dim) {
   return count_elements(std::span(extents).subspan(dim + 1));
 }
@@ -51,7 +51,7 @@ void require_even(const State& state, const std::vector<int64_t>& extents,
                 parts[i].parts, i, extents[i]);
 }
 
-/// The runs of the dims in front of `dim`, as elements from the state's beginning.
+/// Returns the begins of the runs of the dims before `dim`, as elements from the state's beginning.
 std::vector<int64_t> begins(const std::vector<int64_t>& extents, const std::vector<DimPart>& parts,
                             size_t dim) {
   std::vector<int64_t> begins = {0};
@@ -160,7 +160,7 @@ std::vector<TensorRun> tensor_runs(const State& state, const Mesh& mesh, int64_t
 
 namespace {
 
-/// What of a run of the rank's part lies together in the whole tensor.
+/// Adds the pieces of a run of the rank's part that are contiguous in the whole tensor.
 void add_whole_runs(const TensorRun& run, const std::vector<PartRun>& parts, std::vector<TensorRun>& runs) {
   for (const PartRun& part : parts) {
     const int64_t from = std::max(run.at, part.in_part);

@@ -1,5 +1,5 @@
-// Which elements of a plan's states a rank of the mesh holds: for first values, weights and checkpoints,
-// which are those of the whole model, whatever the number of ranks.
+// Elements of a plan's states that a rank of the mesh holds, for initial values, weights and checkpoints.
+// These are those of the whole model for every number of ranks.
 //
 // The elements of a state are counted row-major, over all ranks (State::whole) and in the rank's own memory
 // (State::shape). A flat state consists of tensors, its segments; one without segments is itself a tensor.
@@ -14,43 +14,47 @@
 
 namespace smelt {
 
-/// Elements that are neighbours in the whole state and in the rank's memory.
+/// Elements that are contiguous in the whole state and in the rank's memory.
 struct StateRun {
   int64_t whole = 0, local = 0;  // where the first of them is
   int64_t elements = 0;
 };
 
-/// The same of one of the state's tensors: `at` counts the elements of what the rank has of the tensor where
-/// ranks do not cut the state.
+/// Contiguous elements of one of the state's tensors. `at` is the offset in the rank's part of the tensor, as
+/// it would be if the state itself were not sharded.
 struct TensorRun {
   const Segment* segment = nullptr;  // null: the state has none
   int64_t at = 0, local = 0, elements = 0;
 };
 
-/// Whether the state as a whole is cut over ranks.
+/// Returns whether the state as a whole is sharded over ranks.
 bool is_cut(const State& state);
-/// Whether ranks hold different elements of it: it is cut, or tensors of it are (Segment::cut).
+/// Returns whether ranks hold different elements of the state: it is sharded, or tensors of it are
+/// (Segment::cut).
 bool is_in_parts(const State& state);
-/// The same over all ranks: stages of a pipeline have flat states of their own, with other tensors.
+/// Returns the same over all ranks, because pipeline stages have flat states of their own, with other
+/// tensors.
 bool is_in_parts(const State& state, const Mesh& mesh);
-/// What does not fit in the state's shapes, its cut and the mesh, behind the state's name; empty: nothing.
+/// Returns the inconsistency between the state's shapes, its sharding and the mesh, after the state's name;
+/// empty if there is none.
 std::string fault_of_parts(const State& state, const Mesh& mesh);
-/// Whether both have the same elements over all ranks, in the same order; a rank may hold others of them.
+/// Returns whether both have the same elements over all ranks, in the same order. A rank may hold different
+/// elements of each.
 bool have_same_elements(const State& a, const State& b);
 /// Extents over all ranks, which must be numbers.
 std::vector<int64_t> whole_extents(const State& state);
-/// What the rank of the mesh holds, in the order of its memory. Throws Error (invalid_file) where the state's
-/// shapes do not fit its cut or the mesh.
+/// Returns the elements that the rank of the mesh holds, in the order of its memory. Throws Error
+/// (invalid_file) if the state's shapes do not fit its sharding or the mesh.
 std::vector<StateRun> state_runs(const State& state, const Mesh& mesh, int64_t rank);
-/// The same by tensor, without padding, in the order of the rank's memory.
+/// Returns the same by tensor, without padding, in the order of the rank's memory.
 std::vector<TensorRun> tensor_runs(const State& state, const Mesh& mesh, int64_t rank);
-/// The same, but `at` counts the elements of the tensor over all ranks that share it: a run for each that
-/// lies together in both.
+/// Returns the same, but `at` is the offset in the tensor over all ranks that share it: one run for each
+/// group of elements that is contiguous in both.
 std::vector<TensorRun> whole_tensor_runs(const State& state, const Mesh& mesh, int64_t rank);
-/// Where each of the state's tensors would begin if one rank had all of them.
+/// Returns the offset at which each of the state's tensors would begin if one rank had all of them.
 std::vector<int64_t> whole_offsets(const State& state);
-/// Whether of all ranks that hold these elements this one is the first: it writes them. A tensor that several
-/// stages of a pipeline hold is written by each.
+/// Returns whether this rank is the first of the ranks that hold these elements; the first one writes them. A
+/// tensor that several pipeline stages hold is written by each stage.
 bool is_first_holder(const State& state, const Mesh& mesh, int64_t rank);
 
 }  // namespace smelt

@@ -1,43 +1,30 @@
-// Where steps read and write, told once for all kinds of them: what validation checks, and what dependences
-// and footprints are made of.
+// Memory operands of every kind of step, for validation, dependence and footprint analysis.
 #pragma once
 
-#include <string>
 #include <string_view>
 #include <vector>
 
+#include "runtime/plan/kernel_check.h"
 #include "runtime/plan/plan.h"
 
 namespace smelt {
 
-enum class PlaceUse : uint8_t {
-  read,
-  write,
-  read_write,
-  scratch,  // written and then read: nothing of it is a result
-  either,   // of a kernel's arguments: KernelCode::parameters says
-};
-
-/// An extent with the distance in elements between its indices. They point into the step, or to constants.
-struct Walk {
-  const Dim *extent, *stride;
-};
-
-/// A place of a step, and the elements that it touches from there on: those of all walks.
-struct StepPlace {
-  std::string_view name;  // of the field: "a", "bias"; "argument" of a kernel's
+/// An operand of a step: its role, with the field that has it.
+struct StepPlace : role::Operand {
+  std::string_view name;  // "a", "bias"
   const BufferRef* ref;
-  PlaceUse use;
-  std::vector<Walk> walks = {};
   bool reads() const { return use == PlaceUse::read || use == PlaceUse::read_write; }
   bool writes() const { return is_result() || use == PlaceUse::scratch; }
   bool is_result() const { return use == PlaceUse::write || use == PlaceUse::read_write; }
 };
 
-/// In the order of the step's fields, what is written last. Valid as long as the step is.
+/// Lists the operands in the order of the step's fields, written ones last. They point into the step.
 std::vector<StepPlace> places(const Step& step);
 
-/// Buffers that a step's arguments point into, in the same order.
+/// Returns the buffers that a step's arguments point into, in the same order.
 std::vector<BufferRef> references(const Step& step);
+
+/// Returns the elements of the operand's buffer at these values.
+AccessBox box_of(const StepPlace& place, const SymbolValues& values);
 
 }  // namespace smelt

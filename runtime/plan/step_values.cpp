@@ -1,13 +1,13 @@
 #include "runtime/plan/step_values.h"
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/plan/plan_fields.h"
 
 namespace smelt {
 namespace {
 
-/// Walks fields down to places, sizes and real numbers; what else there is (types, flags) a kernel's text
-/// knows.
+/// Visits fields down to addresses, sizes and real numbers. Other fields (types, flags) are fixed in a
+/// kernel's text.
 class FieldValues {
  public:
   StepValues values;
@@ -32,7 +32,7 @@ class FieldValues {
   }
   template <typename Struct>
   void add(const std::string& part, const Struct& value) {
-    const auto field = [&](std::string_view name, const auto& member) {
+    const auto field = [&](std::string_view name, const auto& member, const auto&...) {
       add(part.empty() ? std::string(name) : fmt::format("{}_{}", part, name), member);
     };
     visit_fields(field, value);

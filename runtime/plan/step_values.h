@@ -1,8 +1,8 @@
-// What a template kernel may be launched with (TemplateLaunch): the fields of a step, by name.
+// Values by which a template kernel is launched (TemplateLaunch): the fields of a step, by name.
 //
-// A field is called as in plan_fields.h, one of a part after the part's name, one of a list by its number:
-// "m", "a" (where a matrix begins), "a_row_stride", "batch0_extent", "arguments2", "random_ids0". A gemm is
-// seen with the rows of its result together: one whose columns lie together as C^T = B^T A^T.
+// A field has its name in plan_fields.h, after the name of the part or with the number in the list that it
+// belongs to: "m", "a" (the begin of a matrix), "a_row_stride", "batch0_extent", "arguments2", "random_ids0".
+// A gemm has contiguous rows of its result here: one with contiguous columns is given as C^T = B^T A^T.
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@ struct StepValues {
 };
 StepValues values_of(const Step& step);
 
-/// Whether values_of sees it transposed.
+/// Returns whether values_of gives the product transposed.
 bool is_seen_transposed(const GemmStep& step);
 
 }  // namespace smelt

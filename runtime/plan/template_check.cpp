@@ -1,8 +1,10 @@
 #include "runtime/plan/template_check.h"
 
+#include "runtime/plan/device_kind.h"
+
 #include <algorithm>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/plan/plan_validate.h"
 #include "runtime/plan/step_places.h"
 #include "runtime/plan/step_values.h"
@@ -124,9 +126,8 @@ void check_templates(const Plan& plan, const Step& step, const std::string& plac
                 kind_name(step));
   }
   const bool of_templates =
-      std::holds_alternative<SortIndexStep>(step.what) || std::holds_alternative<ScanStep>(step.what) ||
-      std::holds_alternative<TopKStep>(step.what) || std::holds_alternative<SampleStep>(step.what);
-  if (plan.target.starts_with("sm_") && of_templates && step.kernels.empty())
+      std::visit([]<typename Kind>(const Kind&) { return StepKind<Kind>::by_template; }, step.what);
+  if (device_kind(plan.target).step_kernels && of_templates && step.kernels.empty())
     fail_with(Status::invalid_file, "{}: the plan has no kernel for it: compile it again for a GPU", place);
   if (const auto* launch = std::get_if<KernelStep>(&step.what)) kernels.push_back(launch->kernel);
   const auto is_template = [&](int index) {

@@ -3,17 +3,18 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
+#include "runtime/plan/device_kind.h"
 #include "runtime/plan/kernel_check.h"
 
 namespace smelt {
 namespace {
 
-// What cuTensorMapEncodeTiled says.
+// Limits of cuTensorMapEncodeTiled.
 constexpr size_t kMostMapAxes = 5;
 constexpr int64_t kMostBox = 256, kUnit = 16, kMostExtent = int64_t{1} << 32, kMostStride = int64_t{1} << 40;
 constexpr int kSwizzles[] = {0, 32, 64, 128};
-/// Of a kernel's parameters, which are 4 KiB on every GPU.
+/// Limited by a kernel's parameters, which are 4 KiB on every GPU.
 constexpr size_t kMostMaps = 16;
 constexpr int kFirstCapability = 90;
 
@@ -54,7 +55,7 @@ void check_map(const KernelCode& kernel, const TensorMap& map) {
 }  // namespace
 
 void check_maps(const Plan& plan, const KernelCode& kernel) {
-  const int capability = plan.target.starts_with("sm_") ? std::atoi(plan.target.c_str() + 3) : 0;
+  const int capability = architecture(plan.target);
   if (kernel.only_capability != 0 && kernel.only_capability != capability)
     fail_with(Status::invalid_file, "kernel '{}' is for sm_{} alone: the plan is for {}", kernel.name,
               kernel.only_capability, plan.target);

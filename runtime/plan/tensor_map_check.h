@@ -1,4 +1,4 @@
-// That maps of a kernel's arguments are ones that the copy engine takes.
+// Checks that the tensor maps of a kernel's arguments are valid for the copy engine.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace smelt {
 
-/// What does not depend on sizes. Throws Error (invalid_file).
+/// Checks the properties that do not depend on sizes. Throws Error (invalid_file).
 void check_maps(const Plan& plan, const KernelCode& kernel);
 
-/// Sizes, strides and begins of a launch's maps, which must lie in their buffers. Throws Error (invalid_file)
-/// with `place`.
+/// Checks sizes, strides and begins of a launch's maps, which must be inside their buffers. Throws Error
+/// (invalid_file) with `place`.
 void check_maps(const Plan& plan, const KernelStep& launch, const SymbolValues& values,
                 const std::string& place);
 

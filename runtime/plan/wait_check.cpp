@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/plan/plan_validate.h"
 #include "runtime/plan/step_places.h"
 
@@ -23,14 +23,14 @@ struct Part {
   }
 };
 
-/// Up to the last element, at the bounds: where rows lie apart, what is between them counts, too.
+/// Returns the number of elements up to the last one, at the bounds; gaps between rows are included.
 std::optional<int64_t> reach(const StepPlace& place, const Symbols& symbols) {
   try {
     Dim elements = 1;
     for (const Walk& walk : place.walks) {
-      const int64_t extent = symbols.upper(*walk.extent);
+      const int64_t extent = symbols.upper(walk.extent);
       if (extent == 0) return 0;
-      elements += Dim(extent - 1) * symbols.upper(*walk.stride);
+      elements += Dim(extent - 1) * symbols.upper(walk.stride);
     }
     return elements.constant();
   } catch (const Error&) {  // there is no bound
@@ -42,7 +42,7 @@ Part part(const StepPlace& place, const Symbols& symbols) {
   return {place.ref->buffer, place.ref->offset.constant(), reach(place, symbols)};
 }
 
-/// What a step that others need not wait for reads and writes.
+/// Memory that a concurrent step reads and writes.
 struct Parts {
   Part from, to;
 };

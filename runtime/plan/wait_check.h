@@ -4,10 +4,10 @@
 
 namespace smelt {
 
-/// That a collective or a copy which runs beside later steps (waited_at) is waited for by a step behind
-/// it, and that no step until then points into what it writes, or writes where it reads. How far a step
-/// reaches from where it points is not looked at; of what runs beside it, sizes count as their bounds. Throws
-/// Error (invalid_file).
+/// Checks that a later step waits for each collective or copy that runs concurrently with later steps
+/// (waited_at), and that no step before that one points into the memory that it writes, or writes where it
+/// reads. The extent of a step's accesses is not examined; sizes of concurrent steps count as their bounds.
+/// Throws Error (invalid_file).
 void check_waits(const PlanEntry& entry, const Symbols& symbols);
 
 }  // namespace smelt

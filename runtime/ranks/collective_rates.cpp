@@ -6,7 +6,7 @@
 namespace smelt {
 namespace {
 
-/// Steps of a ring, one behind the other: an all_reduce goes round twice.
+/// Returns the number of sequential steps of a ring: an all_reduce goes round twice.
 double ring_steps(CollectiveKind kind, int64_t ranks) {
   return static_cast<double>(kind == CollectiveKind::all_reduce ? 2 * (ranks - 1) : ranks - 1);
 }

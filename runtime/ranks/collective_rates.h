@@ -1,9 +1,8 @@
-// How long ranks take for what they do together: t = latency + bytes * seconds_per_byte, for each kind over
-// so many ranks. Measured by measure_collectives.h; where nothing was measured, as a ring over one link.
+// Time model of collectives: t = latency + bytes * seconds_per_byte, for each kind and number of ranks. The
+// numbers are measured by measure_collectives.h; without a measurement, those of a ring over one link.
 //
-// `bytes` are those of the whole: what a rank has before all_reduce, reduce_scatter and all_to_all, and
-// behind all_gather. A ring of k ranks moves 2(k-1)/k of them over each link for all_reduce, (k-1)/k for the
-// others.
+// `bytes` counts the whole: a rank's data before all_reduce, reduce_scatter and all_to_all, and after
+// all_gather. A ring of k ranks moves 2(k-1)/k of them over each link for all_reduce, (k-1)/k for the others.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +20,10 @@ struct CollectiveTime {
   bool operator==(const CollectiveTime&) const = default;
 };
 
-/// The part of the bytes that a ring moves over each link.
+/// Returns the part of the bytes that a ring moves over each link.
 double ring_share(CollectiveKind kind, int64_t ranks);
 
-/// A link of the ring, and how long a step from rank to rank takes beside its bytes; `latency` is that of two
-/// ranks.
+/// A link of the ring. `latency` is the time of a step between two ranks without that of its bytes.
 struct RingLink {
   double latency = 0, bytes_per_second = 0;
 };
@@ -43,8 +41,8 @@ class CollectiveRates {
       : rows_(std::move(rows)), assumed_(assumed) {}
 
   bool is_measured() const { return !rows_.empty(); }
-  /// Of one rank: 0. Numbers of ranks without a row take the nearest one of the kind as a ring would change:
-  /// latency by its steps, bytes by ring_share.
+  /// Returns the time for `ranks` ranks; 0 for one rank. A number of ranks without a row is scaled from the
+  /// nearest row of the kind, as for a ring: latency by its steps, bytes by ring_share.
   CollectiveTime time(CollectiveKind kind, int64_t ranks) const;
 
  private:
@@ -55,8 +53,8 @@ class CollectiveRates {
 struct TimedSize {
   double bytes = 0, seconds = 0;
 };
-/// The line through the sizes by least squares of relative errors, with neither term below 0: a large size
-/// counts as much as a small one. At least one size.
+/// Returns the line through the sizes by least squares of relative errors, with neither term below 0: a large
+/// size counts as much as a small one. At least one size.
 CollectiveTime fit_line(std::span<const TimedSize> sizes);
 
 }  // namespace smelt

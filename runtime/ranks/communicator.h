@@ -1,5 +1,5 @@
-// What the ranks of a group do together: copies and sums of memory. All ranks of the group call the same
-// functions in the same order with the same sizes; a call returns when this rank's result is there.
+// Collective operations of a group of ranks: copies and sums of memory. All ranks of the group call the same
+// functions in the same order with the same sizes. A call returns when this rank's result is available.
 //
 // Sums are made in the order of the ranks, so that the same ranks give the same bits. A failure of any rank
 // (it died, its call differs, it does not come) is an Error at all of them.
@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <span>
 
-#include "runtime/dtype.h"
+#include "runtime/base/dtype.h"
 
 namespace smelt {
 
@@ -28,7 +28,7 @@ class Communicator {
   /// `from` is size() parts of equal length; `to` becomes the sum of all ranks' part number rank().
   virtual void reduce_scatter(std::span<const std::byte> from, std::span<std::byte> to, DType dtype,
                               CollectiveSum sum) = 0;
-  /// `to` becomes all ranks' `from`, which are of equal length, one behind the other.
+  /// Concatenates all ranks' `from`, which have equal length, in `to`.
   virtual void all_gather(std::span<const std::byte> from, std::span<std::byte> to) = 0;
   /// Part number i of `from` goes to rank i; part number i of `to` comes from it. Parts are of equal length.
   virtual void all_to_all(std::span<const std::byte> from, std::span<std::byte> to) = 0;

@@ -1,4 +1,4 @@
-// Frames over a socket, without ever waiting: what cannot be sent yet is kept, what came in part is completed
+// Frames over a non-blocking socket: data that cannot be sent yet are kept, and partial frames are completed
 // later.
 #pragma once
 
@@ -18,15 +18,15 @@ class Connection {
 
   int descriptor() const { return socket_.descriptor(); }
   bool is_open() const { return socket_.is_open() && fault_.empty(); }
-  /// Why it is not open.
+  /// Returns why the connection is not open.
   const std::string& fault() const { return fault_; }
   void set_limit(size_t limit) { limit_ = limit; }
 
   void send(FrameKind kind, std::string_view body);
   bool has_unsent() const { return sent_ < out_.size(); }
-  /// What the socket takes now.
+  /// Sends as much as the socket accepts now.
   void flush();
-  /// Reads what is there now.
+  /// Reads the available data.
   void receive();
   /// The next whole frame. Frames that came before a connection ended are still given.
   std::optional<Frame> next();

@@ -1,4 +1,4 @@
-// Why a run cannot go on: raised once, seen by whoever waits.
+// The reason why a run cannot continue: raised once, and seen by all waiting threads.
 #pragma once
 
 #include <atomic>
@@ -13,15 +13,16 @@ class FailureFlag {
  public:
   using Listener = std::function<void(const std::string& text)>;
 
-  /// The first text stays. Returns whether this was the first.
+  /// Raises the flag. The first text is kept. Returns whether this was the first.
   bool raise(const std::string& text);
   bool is_raised() const { return raised_.load(std::memory_order_acquire); }
-  /// Empty where nothing was raised.
+  /// Empty if nothing was raised.
   std::string text() const;
   /// Throws Error (unavailable) with the text, if there is one.
   void check() const;
-  /// Called once, by the thread that raises, or at once where it was raised before: what must be told from
-  /// outside that nobody will come, such as a GPU's communicator. It must not throw.
+  /// Sets a function that is called once, by the thread that raises, or at once if the flag is raised
+  /// already. It ends waits that cannot see the flag, such as those of a GPU's communicator. It must not
+  /// throw.
   void listen(Listener listener);
 
  private:

@@ -1,4 +1,4 @@
-// What every rank of a group says, at all of them.
+// Gathers values of every rank of a group at all of them.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace smelt {
 
-/// In the order of the ranks; all call it at once.
+/// Returns the values in the order of the ranks; all ranks call it together.
 template <typename T>
 std::vector<T> gathered(Communicator& group, const T& own) {
   std::vector<T> all(static_cast<size_t>(group.size()));
@@ -18,7 +18,7 @@ std::vector<T> gathered(Communicator& group, const T& own) {
   return all;
 }
 
-/// Whether it holds at all ranks, which call it at once: none goes on before all have come.
+/// Returns whether `own` is true at all ranks, which call it together: none continues before all have called.
 inline bool holds_at_all(Communicator& group, bool own) {
   const std::vector<unsigned char> all = gathered<unsigned char>(group, own);
   return std::ranges::all_of(all, std::identity());

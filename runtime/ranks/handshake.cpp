@@ -3,7 +3,7 @@
 #include <limits>
 #include <utility>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace smelt {
 namespace {
@@ -34,7 +34,7 @@ Introduction introduction_of(std::string_view body) {
   return who;
 }
 
-/// The two directions are told apart, so that no end can send back what it was sent.
+/// Computes a proof. It includes the direction, so that no end can reflect the other's proof.
 Digest proof(const std::string& secret, std::string_view direction, const Digest& hub, const Digest& rank,
              std::string_view introduction) {
   return hmac_sha256(

@@ -1,5 +1,5 @@
-// How a rank and the hub show each other that they know the run's secret, before anything else is said. The
-// secret itself is never sent: each end answers the other's random bytes with a keyed digest of both.
+// Mutual authentication of a rank and the hub, before any other message. The run's secret itself is never
+// sent: each end answers the other's random bytes with a keyed digest of both.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace smelt {
 
-/// What a rank says of itself.
+/// A rank's identity, as it reports it.
 struct Introduction {
   int rank = 0, size = 1, process = 0;
   std::string host;
@@ -20,9 +20,10 @@ class HubHandshake {
  public:
   explicit HubHandshake(std::string secret);
   std::string challenge() const;
-  /// Who it is, if its answer proves that it knows the secret; throws Error where a hello makes no sense.
+  /// Returns the rank's identity if its answer proves that it knows the secret. Throws Error if the hello is
+  /// malformed.
   std::optional<Introduction> verify(std::string_view hello);
-  /// After verify: shows the rank that this is its run's hub.
+  /// Returns the hub's proof for the rank. Requires: verify has succeeded.
   std::string welcome() const;
 
  private:
@@ -33,7 +34,7 @@ class HubHandshake {
 class RankHandshake {
  public:
   RankHandshake(std::string secret, Introduction who);
-  /// The answer to a challenge; throws Error where what came is none.
+  /// Returns the answer to a challenge; throws Error if the challenge is malformed.
   std::string hello(std::string_view challenge);
   bool verify(std::string_view welcome) const;
 

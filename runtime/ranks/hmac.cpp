@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace smelt {
 namespace {
@@ -58,7 +58,7 @@ void compress(State& state, const uint8_t* block) {
   for (size_t i = 0; i < state.size(); ++i) state[i] += s[i];
 }
 
-/// The text, a one bit, zeros, and the text's length in bits, up to whole blocks.
+/// Returns the text, a one bit, zeros, and the text's length in bits, up to whole blocks.
 std::string padded(std::string_view text) {
   std::string result(text);
   result += static_cast<char>(0x80);

@@ -1,4 +1,4 @@
-// A proof that both ends know a secret, which does not tell it: HMAC (RFC 2104) with SHA-256 (FIPS 180-4).
+// A proof that both ends know a secret, which does not reveal it: HMAC (RFC 2104) with SHA-256 (FIPS 180-4).
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ Digest hmac_sha256(std::string_view key, std::string_view message);
 /// Takes the same time wherever they differ.
 bool are_equal(const Digest& a, const Digest& b);
 
-/// Bytes that nobody can guess, from the system.
+/// Returns unpredictable random bytes from the system.
 Digest random_bytes();
 std::string hex(std::span<const uint8_t> bytes);
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "runtime/ranks/hub_door.h"
-#include "runtime/ranks/quiet_thread.h"
+#include "runtime/ranks/thread_without_signals.h"
 #include "runtime/system/log.h"
 
 namespace smelt {
@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kSecondsToEnd = 2;
 constexpr double kNoticedDelay = 1;       // seconds that the loop was late
-constexpr size_t kStrangersAtLeast = 64;  // beside one a rank
+constexpr size_t kStrangersAtLeast = 64;  // in addition to one per rank
 constexpr int kPollMilliseconds = 50;
 
 }  // namespace
@@ -27,7 +27,7 @@ Hub::Hub(Socket listener, int size, std::string secret, HubTimeouts timeouts)
                                       [this](const Introduction& who, Connection& connection) {
                                         return members_.admit(who, connection);
                                       })),
-      thread_(quiet_thread([this] { run(); })) {}
+      thread_(thread_without_signals([this] { run(); })) {}
 
 Hub::~Hub() {
   is_ending_ = true;
@@ -35,7 +35,7 @@ Hub::~Hub() {
   thread_.join();
 }
 
-/// Where memory ends, the hub falls silent, and the ranks hear that.
+/// If memory runs out, the hub stops sending, and the ranks notice that.
 void Hub::run() {
   try {
     while (!is_over()) serve();

@@ -1,5 +1,5 @@
-// The hub: a thread of rank 0 that all ranks talk to over TCP. It hears only those who know the run's secret,
-// gathers what ranks agree on, and tells all of them when one is lost.
+// The hub: a thread of rank 0 to which all ranks connect over TCP. It accepts only connections that prove the
+// run's secret, does the rounds of the ranks, and reports to all of them when one is lost.
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,7 @@ class Hub {
   Hub(Socket listener, int size, std::string secret, HubTimeouts timeouts);
   Hub(const Hub&) = delete;
   Hub& operator=(const Hub&) = delete;
-  /// Waits, shortly, until every rank has read what was sent to it and is gone.
+  /// Waits, for a short time, until every rank has read its messages and left.
   ~Hub();
 
  private:

@@ -13,8 +13,8 @@ constexpr double kSecondsToProve = 5;
 HubDoor::HubDoor(std::string secret, size_t most_strangers, Admit admit)
     : secret_(std::move(secret)), most_strangers_(most_strangers), admit_(std::move(admit)) {}
 
-/// The oldest one makes room: whoever fills the place keeps ranks out for no longer than it takes them to try
-/// again.
+/// Accepts a stranger. The oldest one makes room, so strangers that fill the place keep ranks out only until
+/// their next try.
 void HubDoor::accept(Socket socket) {
   if (strangers_.size() >= most_strangers_) strangers_.pop_front();
   strangers_.push_back({Connection(std::move(socket), kStrangersFrame), HubHandshake(secret_),

@@ -1,4 +1,4 @@
-// Who may come in to the hub: connections that have not yet shown that they know the run's secret.
+// Connections to the hub that have not yet proved that they know the run's secret.
 #pragma once
 
 #include <deque>
@@ -21,9 +21,10 @@ class HubDoor {
   void accept(Socket socket);
   /// Descriptors to poll for reading.
   std::vector<int> descriptors() const;
-  /// Hears all strangers; those who say nonsense, say nothing for long or know another secret are sent away.
+  /// Serves all strangers; closes connections with malformed messages, no message for long, or another
+  /// secret.
   void serve();
-  /// The last one that proved itself and was refused nevertheless; empty if there was none.
+  /// Returns the last one that proved the secret and was refused nevertheless; empty if there was none.
   const std::string& last_refusal() const { return last_refusal_; }
 
  private:

@@ -8,7 +8,7 @@
 #include <tuple>
 #include <utility>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace smelt {
 
@@ -153,8 +153,8 @@ void HubMembers::check_lost(Member& member) {
   member.connection->close();  // it may never read, and the hub's end is not to wait for it
 }
 
-/// When one stands still, all soon do that wait for it: the culprit waits neither in a round of the hub's nor
-/// in a collective, or has done the least, or stopped first.
+/// If one rank stalls, the ranks that wait for it soon stall, too. The culprit is the rank that waits neither
+/// in a round of the hub nor in a collective, or has done the least, or stopped first.
 void HubMembers::check_progress() {
   if (timeouts_.progress <= 0) return;
   const auto now = Clock::now();

@@ -1,4 +1,4 @@
-// The ranks that have joined the hub: what they say, what they are answered, and whether they still live.
+// The ranks that have joined the hub: their messages, the replies, and their liveness.
 #pragma once
 
 #include <optional>
@@ -19,14 +19,14 @@ class HubMembers {
  public:
   HubMembers(int size, HubTimeouts timeouts);
 
-  /// Takes the connection over. Returns why not, naming both, where the rank is there already or was told of
-  /// another number of ranks.
+  /// Takes over the connection. If the rank has joined already or has another number of ranks, returns the
+  /// reason, naming both.
   std::string admit(const Introduction& who, Connection& connection);
   /// Hears all ranks, answers them, and looks for those that are lost.
   void serve();
-  /// Sends every rank a sign of life, with what rank 0 last reported.
+  /// Sends every rank a heartbeat, with rank 0's last report.
   void send_heartbeats();
-  /// Why a run that has not begun cannot, once its time to join is over.
+  /// Fails the run with the reason if it has not begun when its time to join is over.
   void check_joined(const std::string& last_refusal);
   /// This process slept or had no processor for so long: silence in that time means nothing.
   void forgive_silence(Clock::duration duration);

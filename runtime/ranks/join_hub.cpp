@@ -6,14 +6,14 @@
 #include <algorithm>
 #include <thread>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace smelt {
 namespace {
 
 constexpr double kSecondsOfHandshake = 6, kSecondsBetweenTries = 0.05;
 
-/// The next frame, or none where the connection ends or the time is over.
+/// The next frame, or none if the connection ends or the time is over.
 std::optional<Frame> wait_frame(Connection& connection, Clock::time_point deadline) {
   for (;;) {
     if (auto frame = connection.next()) return frame;
@@ -55,7 +55,7 @@ class Joining {
         launch_.rank, hub_.address, hub_.port, what);
   }
 
-  /// None where it is worth trying again.
+  /// None if it is worth trying again.
   std::optional<Connection> attempt() {
     const auto until = std::min(deadline_, Clock::now() + seconds(kSecondsOfHandshake));
     ConnectResult result = connect_to(hub_.address, hub_.port, until);

@@ -12,8 +12,8 @@ struct HubPlace {
   int port = 0;
 };
 
-/// A connection on which both ends have shown that they know the run's secret. Throws Error where nobody
-/// answers in time, what answers is not this run's hub, or the hub refuses this rank.
+/// Returns a connection on which both ends have proved that they know the run's secret. Throws Error if the
+/// hub does not answer in time, if another program answers, or if the hub refuses this rank.
 Connection join_hub(const HubPlace& hub, const Launch& launch);
 
 }  // namespace smelt

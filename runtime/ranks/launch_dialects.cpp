@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <span>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace smelt {
 namespace {
@@ -31,7 +30,7 @@ constexpr std::array<Dialect, 4> kDialects = {{
 }};
 constexpr std::string_view kNoLauncher = "none";
 
-/// The first one that is set counts, with the second behind it where there is one.
+/// The first variable that is set counts, followed by the second one if there is one.
 constexpr std::array<std::array<std::string_view, 2>, 6> kJobs = {{{"TORCHELASTIC_RUN_ID", ""},
                                                                    {"PMIX_NAMESPACE", ""},
                                                                    {"OMPI_MCA_ess_base_jobid", ""},
@@ -43,11 +42,11 @@ std::optional<LaunchNumber> find_number(const Environment& environment, const Di
                                         std::string_view variable, int low, int high) {
   const auto text = variable.empty() ? std::nullopt : find_variable(environment, variable);
   if (!text) return std::nullopt;
-  return LaunchNumber{parse_variable(variable, *text, low, high), std::string(variable), *text,
+  return LaunchNumber{parse_whole(variable, *text, low, high), std::string(variable), *text,
                       std::string(dialect.launcher)};
 }
 
-/// Of "2(x3),1", hosts with two, two, two and one: the count of host number `host`.
+/// Parses "2(x3),1" (hosts with two, two, two and one ranks): returns the count of host number `host`.
 std::optional<int> count_of_host(std::string_view variable, const std::string& text, int host) {
   for (size_t begin = 0; begin <= text.size();) {
     const size_t end = std::min(text.find(',', begin), text.size());
@@ -56,8 +55,8 @@ std::optional<int> count_of_host(std::string_view variable, const std::string& t
     const int hosts =
         times == std::string::npos
             ? 1
-            : parse_variable(variable, part.substr(times + 2, part.size() - times - 3), 1, kMostRanks);
-    if (host < hosts) return parse_variable(variable, part.substr(0, times), 1, kMostRanks);
+            : parse_whole(variable, part.substr(times + 2, part.size() - times - 3), 1, kMostRanks);
+    if (host < hosts) return parse_whole(variable, part.substr(0, times), 1, kMostRanks);
     host -= hosts;
     begin = end + 1;
   }
@@ -117,14 +116,9 @@ std::optional<LaunchPlace> read_place(const Environment& environment, const Dial
 }
 
 std::span<const Dialect> chosen_dialects(const Environment& environment) {
-  const auto chosen = find_variable(environment, "SMELT_LAUNCHER");
+  const auto chosen = read_text(Variable::SMELT_LAUNCHER, environment);
   if (chosen == kNoLauncher) return {};
-  if (chosen) {
-    const auto found = std::ranges::find(kDialects, *chosen, &Dialect::option);
-    if (found == kDialects.end())
-      fail("SMELT_LAUNCHER is '{}': expected torchrun, openmpi, mpich, slurm or {}", *chosen, kNoLauncher);
-    return {&*found, 1};
-  }
+  if (chosen) return {&*std::ranges::find(kDialects, *chosen, &Dialect::option), 1};
   if (find_variable(environment, "TORCHELASTIC_RUN_ID") && find_variable(environment, "RANK"))
     return {kDialects.data(), 1};
   return kDialects;
@@ -133,17 +127,8 @@ std::span<const Dialect> chosen_dialects(const Environment& environment) {
 }  // namespace
 
 std::optional<std::string> find_variable(const Environment& environment, std::string_view name) {
-  auto value = environment(std::string(name));
+  auto value = environment(name);
   if (value && value->empty()) value.reset();
-  return value;
-}
-
-int parse_variable(std::string_view variable, const std::string& text, int low, int high) {
-  int value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stop != end || value < low || value > high)
-    fail("{} is '{}': expected a whole number from {} to {}", variable, text, low, high);
   return value;
 }
 
@@ -151,7 +136,7 @@ std::vector<LaunchPlace> read_places(const Environment& environment) {
   std::vector<LaunchPlace> places;
   for (const Dialect& dialect : chosen_dialects(environment))
     if (auto place = read_place(environment, dialect)) places.push_back(std::move(*place));
-  const auto chosen = find_variable(environment, "SMELT_LAUNCHER");
+  const auto chosen = read_text(Variable::SMELT_LAUNCHER, environment);
   if (places.empty() && chosen && chosen != kNoLauncher)
     fail("SMELT_LAUNCHER is '{}', but its variables for a rank and their number are not set", *chosen);
   return places;

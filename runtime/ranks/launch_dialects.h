@@ -10,21 +10,22 @@
 
 namespace smelt {
 
-/// A number and the variable that says it.
+/// A number and the variable that specifies it.
 struct LaunchNumber {
   int value = 0;
   std::string variable, text, launcher;
 };
 
-/// What one launcher says of this process.
+/// One launcher's description of this process.
 struct LaunchPlace {
   std::string_view launcher, option;  // "Open MPI", and "openmpi": what SMELT_LAUNCHER calls it
   LaunchNumber rank, size;
   std::optional<LaunchNumber> local_rank, local_size;
 };
 
-/// Of every launcher that left its variables here; of one alone where SMELT_LAUNCHER names it. torchrun is
-/// the innermost launcher where it left its run's id: those around it started torchrun, and count no more.
+/// Returns the places of every launcher whose variables are set, or of one alone if SMELT_LAUNCHER names it.
+/// If torchrun's run id is set, torchrun is the innermost launcher, and the launchers that started it are
+/// ignored.
 std::vector<LaunchPlace> read_places(const Environment& environment);
 
 /// A text that the launcher gives to all ranks of a run and to no other run, such as the id of a job.
@@ -35,7 +36,5 @@ std::optional<LaunchJob> find_job(const Environment& environment);
 
 /// The variable's value; one that is set to nothing counts as not set.
 std::optional<std::string> find_variable(const Environment& environment, std::string_view name);
-/// A whole number within [low, high]; throws Error that names the variable.
-int parse_variable(std::string_view variable, const std::string& text, int low, int high);
 
 }  // namespace smelt

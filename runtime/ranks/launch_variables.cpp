@@ -1,10 +1,8 @@
 #include "runtime/ranks/launch_variables.h"
 
-#include <charconv>
-#include <cmath>
-#include <cstdlib>
+#include <algorithm>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/ranks/launch_dialects.h"
 #include "runtime/system/file.h"
 
@@ -34,7 +32,7 @@ void check_agreement(const LaunchPlace& a, const LaunchPlace& b) {
   if (a.local_size && b.local_size) check_agreement(a, *a.local_size, b, *b.local_size);
 }
 
-/// The first launcher that says it.
+/// Returns the number of the first launcher that specifies it.
 std::optional<LaunchNumber> first_of(const std::vector<LaunchPlace>& places,
                                      std::optional<LaunchNumber> LaunchPlace::* number) {
   for (const LaunchPlace& place : places)
@@ -42,7 +40,7 @@ std::optional<LaunchNumber> first_of(const std::vector<LaunchPlace>& places,
   return std::nullopt;
 }
 
-/// A launcher that does not say how ranks lie on hosts is taken to use one host.
+/// A launcher that does not specify the assignment of ranks to hosts is assumed to use one host.
 void read_local_place(const std::vector<LaunchPlace>& places, Launch& launch) {
   const auto rank = first_of(places, &LaunchPlace::local_rank);
   const auto size = first_of(places, &LaunchPlace::local_size);
@@ -69,7 +67,7 @@ void read_place(const Environment& environment, Launch& launch) {
 }
 
 void read_address(const Environment& environment, Launch& launch) {
-  if (const auto address = find_variable(environment, "MASTER_ADDR")) {
+  if (const auto address = read_text(Variable::MASTER_ADDR, environment)) {
     launch.master_address = *address, launch.from.master_address = "MASTER_ADDR";
   } else if (launch.local_size != launch.size) {
     fail(
@@ -77,7 +75,8 @@ void read_address(const Environment& environment, Launch& launch) {
         "say where rank 0 is: set it to the name or address of rank 0's host at all ranks",
         launch.rank, launch.size, launch.local_size);
   }
-  if (const auto address = find_variable(environment, "SMELT_BIND_ADDRESS")) launch.bind_address = *address;
+  if (const auto address = read_text(Variable::SMELT_BIND_ADDRESS, environment))
+    launch.bind_address = *address;
 }
 
 /// Runs that share a host get different ports where they are different jobs.
@@ -88,22 +87,18 @@ int default_port(const std::optional<LaunchJob>& job) {
   return kFirstJobPort + static_cast<int>(checksum.value() % kJobPorts);
 }
 
-/// torchrun's own process listens at MASTER_PORT where it says so: the hub takes the next one.
+/// Returns the hub's port. If torchrun's own process listens at MASTER_PORT, this is the next one.
 int port_beside_agent(const Environment& environment, int port) {
-  if (find_variable(environment, "TORCHELASTIC_USE_AGENT_STORE") != "True") return port;
+  if (read_text(Variable::TORCHELASTIC_USE_AGENT_STORE, environment) != "True") return port;
   return port == kHighestPort ? port - 1 : port + 1;
 }
 
 void read_port(const Environment& environment, const std::optional<LaunchJob>& job, Launch& launch) {
   launch.master_port = default_port(job);
-  for (const std::string name : {"SMELT_MASTER_PORT", "MASTER_PORT"}) {
-    const auto text = find_variable(environment, name);
-    if (!text) continue;
-    const int port = parse_variable(name, *text, 1, kHighestPort);
-    launch.master_port = name == "MASTER_PORT" ? port_beside_agent(environment, port) : port;
-    launch.from.master_port = name;
-    return;
-  }
+  if (const auto port = read_whole(Variable::SMELT_MASTER_PORT, environment))
+    launch.master_port = *port, launch.from.master_port = "SMELT_MASTER_PORT";
+  else if (const auto own = read_whole(Variable::MASTER_PORT, environment))
+    launch.master_port = port_beside_agent(environment, *own), launch.from.master_port = "MASTER_PORT";
 }
 
 bool is_loopback(const std::string& address) {
@@ -111,7 +106,7 @@ bool is_loopback(const std::string& address) {
 }
 
 void read_secret(const Environment& environment, const std::optional<LaunchJob>& job, Launch& launch) {
-  if (const auto secret = find_variable(environment, "SMELT_RUN_SECRET")) {
+  if (const auto secret = read_text(Variable::SMELT_RUN_SECRET, environment)) {
     launch.secret = *secret, launch.from.secret = "SMELT_RUN_SECRET";
   } else if (job) {
     launch.secret = job->variable + "=" + job->id, launch.from.secret = job->variable;
@@ -128,36 +123,21 @@ void read_secret(const Environment& environment, const std::optional<LaunchJob>&
   }
 }
 
-/// Some three years: clocks count to no end that is much later.
-constexpr double kMostSeconds = 1e8;
-
-void read_seconds(const Environment& environment, std::string_view name, double least, double& seconds) {
-  const auto text = find_variable(environment, name);
-  if (!text) return;
-  const char* end = text->data() + text->size();
-  const auto [stop, error] = std::from_chars(text->data(), end, seconds);
-  if (error != std::errc() || stop != end || !std::isfinite(seconds) || seconds < least)
-    fail("{} is '{}': expected seconds, at least {}", name, *text, least);
-  seconds = std::min(seconds, kMostSeconds);
+/// Replaces a limit where the variable is set, by three years at most: clocks count to no end much later.
+void read_limit(Variable variable, const Environment& environment, double& seconds) {
+  constexpr double kMostSeconds = 1e8;
+  seconds = std::min(read_seconds(variable, environment).value_or(seconds), kMostSeconds);
 }
 
 }  // namespace
 
-Environment process_environment() {
-  return [](const std::string& name) -> std::optional<std::string> {
-    const char* value = std::getenv(name.c_str());
-    return value ? std::optional<std::string>(value) : std::nullopt;
-  };
-}
-
 Launch read_launch(const Environment& environment) {
   Launch launch;
   read_place(environment, launch);
-  if (const auto device = find_variable(environment, "SMELT_DEVICE"))
-    launch.device = parse_variable("SMELT_DEVICE", *device, 0, 1023);
-  read_seconds(environment, "SMELT_JOIN_TIMEOUT", 0.1, launch.join_timeout);
-  read_seconds(environment, "SMELT_HEARTBEAT_TIMEOUT", 1, launch.heartbeat_timeout);
-  read_seconds(environment, "SMELT_PROGRESS_TIMEOUT", 0, launch.progress_timeout);
+  launch.device = read_whole(Variable::SMELT_DEVICE, environment);
+  read_limit(Variable::SMELT_JOIN_TIMEOUT, environment, launch.join_timeout);
+  read_limit(Variable::SMELT_HEARTBEAT_TIMEOUT, environment, launch.heartbeat_timeout);
+  read_limit(Variable::SMELT_PROGRESS_TIMEOUT, environment, launch.progress_timeout);
   if (launch.size == 1) return launch;
   const std::optional<LaunchJob> job = find_job(environment);
   read_address(environment, launch);

@@ -1,19 +1,15 @@
 // Which rank this process is: read from the environment variables of whatever launched it.
 //
-// torchrun, Open MPI, MPICH (hydra) and Slurm each have names of their own for the same numbers; `smelt
-// launch` uses torchrun's. A process that nobody launched is rank 0 of 1.
+// torchrun, Open MPI, MPICH (hydra) and Slurm have different names for the same numbers; `smelt launch` uses
+// torchrun's. A process without a launcher is rank 0 of 1.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 
-namespace smelt {
+#include "runtime/system/environment.h"
 
-/// The value of an environment variable, if it is set.
-using Environment = std::function<std::optional<std::string>(const std::string& name)>;
-/// This process's own.
-Environment process_environment();
+namespace smelt {
 
 struct Launch {
   int rank = 0, size = 1;                    // of the run
@@ -27,19 +23,19 @@ struct Launch {
   double heartbeat_timeout = 6;   // seconds without a sign of life after which a rank counts as lost
   double progress_timeout = 600;  // seconds that a rank's progress may stand still; 0: for ever
 
-  /// Where each number comes from, for messages: "RANK (torchrun)", or "default".
+  /// Source of each number, for messages: "RANK (torchrun)", or "default".
   struct Sources {
     std::string rank = "default", size = "default", local_rank = "default", local_size = "default",
                 master_address = "default", master_port = "default", secret = "default";
   } from;
 };
 
-/// Throws Error that names the variables: where two launchers disagree, where one has set a part of what it
-/// should, and where a value is no number or out of range.
+/// Throws Error that names the variables if two launchers disagree, if one has set only a part of its
+/// variables, or if a value is no number or out of range.
 Launch read_launch(const Environment& environment);
 
 /// Which of the visible GPUs is this rank's: SMELT_DEVICE, else the only one, else number local_rank. Throws
-/// Error where there is none of that number.
+/// Error if there is none of that number.
 int device_of(const Launch& launch, int visible_devices);
 
 }  // namespace smelt

@@ -4,9 +4,9 @@
 
 #include <exception>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/ranks/hub.h"
-#include "runtime/ranks/quiet_thread.h"
+#include "runtime/ranks/thread_without_signals.h"
 
 namespace smelt {
 namespace {
@@ -20,7 +20,7 @@ LinkThread::LinkThread(Connection connection, LinkPlace place, FailureFlag& fail
     : place_(std::move(place)),
       failure_(failure),
       connection_(std::move(connection)),
-      thread_(quiet_thread([this] { run(); })) {}
+      thread_(thread_without_signals([this] { run(); })) {}
 
 LinkThread::~LinkThread() {
   {
@@ -197,7 +197,7 @@ void LinkThread::check_hub() {
                      hub_report_));
 }
 
-/// The hub has said that nobody needs it any more.
+/// Returns whether the hub has announced that no rank needs it any more.
 bool LinkThread::is_over() {
   const std::lock_guard lock(mutex_);
   return has_farewell_;

@@ -1,5 +1,5 @@
-// The thread behind a RankLink: it alone uses the connection to the hub, sends signs of life and hears what
-// the hub says, while the rank's own threads wait for results or do their work.
+// The thread of a RankLink: it alone uses the connection to the hub, sends heartbeats and receives the hub's
+// messages, while the rank's own threads wait for results or work.
 #pragma once
 
 #include <condition_variable>
@@ -19,7 +19,7 @@
 
 namespace smelt {
 
-/// For messages, and what it waits for.
+/// Rank and hub of a link, for messages, and its timeout.
 struct LinkPlace {
   int rank = 0;
   std::string hub_address;
@@ -28,15 +28,16 @@ struct LinkPlace {
 
 class LinkThread {
  public:
-  /// The connection is one that has been let in (join_hub). `failure` is raised where the hub says so or is
-  /// lost; it outlives this.
+  /// Requires: the connection is authenticated (join_hub), and `failure` outlives this object. `failure` is
+  /// raised if the hub reports a failure or is lost.
   LinkThread(Connection connection, LinkPlace place, FailureFlag& failure);
   LinkThread(const LinkThread&) = delete;
   LinkThread& operator=(const LinkThread&) = delete;
-  /// What is queued is sent before, within two seconds.
+  /// Sends all queued frames first, within two seconds.
   ~LinkThread();
 
-  /// Until all ranks have joined: the names of their hosts. These throw where the run fails.
+  /// Waits until all ranks have joined; returns the names of their hosts. This function and the next two
+  /// throw if the run fails.
   std::vector<std::string> wait_start();
   std::string round(RoundKind kind, std::string_view what, std::string_view body);
   void leave();

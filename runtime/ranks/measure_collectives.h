@@ -9,18 +9,19 @@
 
 namespace smelt {
 
-/// Seconds of one run, at this rank, of a collective of so many bytes (collective_rates.h), which are a
-/// multiple of 8 times the ranks. All ranks of the group call it at once.
+/// Runs a collective of `bytes` bytes (collective_rates.h), a multiple of 8 times the number of ranks, and
+/// returns its seconds at this rank. All ranks of the group call it together.
 using CollectiveClock = std::function<double(CollectiveKind kind, int64_t bytes)>;
 
-/// Of a communicator between processes of a host, by the steady clock.
+/// Returns a clock for a communicator between processes of a host; it uses the steady clock.
 CollectiveClock clock_of(Communicator& group);
 
 struct MeasureCollectivesOptions {
   std::vector<int64_t> bytes;  // about: rounded up to a multiple of what ranks share
   int repetitions = 9;         // of which the median counts; one more goes before them
 };
-/// From 4 KiB to 16 MiB for processes of a host, from 64 KiB to 256 MiB for GPUs.
+/// Return the sizes to measure: from 4 KiB to 16 MiB for processes of a host, from 64 KiB to 256 MiB for
+/// GPUs.
 MeasureCollectivesOptions sizes_for_processes();
 MeasureCollectivesOptions sizes_for_gpus();
 
@@ -34,9 +35,9 @@ std::vector<MeasuredCollective> measure_collectives(const CollectiveClock& clock
                                                     Communicator& everyone,
                                                     const MeasureCollectivesOptions& options);
 
-/// The sizes that a mesh axis of the run may have: the divisors of `ranks` from 2 on, increasing.
+/// Returns the sizes that a mesh axis of the run may have: the divisors of `ranks` from 2 on, increasing.
 std::vector<int64_t> axis_sizes(int64_t ranks);
-/// The largest number of any rank, at all of them.
+/// Returns the largest number of any rank, at all of them.
 double largest_of_ranks(double number, Communicator& everyone);
 
 }  // namespace smelt

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace smelt {
 

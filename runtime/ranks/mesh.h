@@ -1,4 +1,4 @@
-// A mesh of ranks: what the places of several processes that work on one plan are called.
+// A mesh of ranks: names for the positions of several processes that run one plan.
 //
 // A mesh has named axes, {data = 2, model = 4}; a rank is a place in it, counted row-major, so that the last
 // axis varies fastest.
@@ -31,19 +31,19 @@ struct Mesh {
   int64_t ranks() const;  // of all axes; 1 of none
   /// The axis of this name.
   std::optional<size_t> find(std::string_view name) const;
-  /// Of a rank, one number an axis.
+  /// Returns the coordinates of a rank, one number per axis.
   std::vector<int64_t> coordinates(int64_t rank) const;
-  /// The ranks that differ from this one along `axis` alone, itself among them, in order.
+  /// Returns the ranks that differ from this one along `axis` alone, itself among them, in order.
   std::vector<int64_t> group(int64_t rank, size_t axis) const;
   bool operator==(const Mesh&) const = default;
 };
 /// The symbol that is a rank's place along the axis: "data.rank".
 std::string coordinate(const MeshAxis& axis);
 std::string str(const Mesh& mesh);  // "data = 2, model = 4"
-/// Names of letters, digits and _, each once, sizes of at least 1, ranks of at most kMostRanksOfMesh; throws
-/// Error naming what is wrong.
+/// Checks that names consist of letters, digits and _ and occur once, sizes are at least 1, and there are at
+/// most kMostRanksOfMesh ranks; throws Error naming the fault.
 void check_mesh(const Mesh& mesh);
-/// "data=2,model=4"; throws Error naming what is wrong.
+/// Parses "data=2,model=4"; throws Error naming the fault.
 Mesh parse_mesh(std::string_view text);
 
 }  // namespace smelt

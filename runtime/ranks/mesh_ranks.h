@@ -8,8 +8,8 @@
 
 namespace smelt {
 
-/// What RankLink::progress counts: it grows with every call, and begins each step at the same number at all
-/// ranks, which are compared by it.
+/// Counter of RankLink::progress: it grows with every call, and begins each step at the same number at all
+/// ranks, because ranks are compared by it.
 class ProgressCounter {
  public:
   uint64_t next(int64_t step);
@@ -22,7 +22,7 @@ class ProgressCounter {
 class MeshRanks : public RankGroups {
  public:
   /// Makes the communicators of all axes and of all ranks; all ranks call it at once. Throws Error naming
-  /// both where the mesh is of another number of ranks. `ranks` outlives it.
+  /// both if the mesh is of another number of ranks. `ranks` outlives it.
   MeshRanks(Ranks& ranks, Mesh mesh);
 
   const Mesh& mesh() const override { return mesh_; }

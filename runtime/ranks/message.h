@@ -1,4 +1,4 @@
-// What the hub and the ranks say to each other: frames of a length, a kind and fields, little-endian.
+// Messages between the hub and the ranks: frames of a length, a kind and fields, little-endian.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ struct Frame {
   std::string body;
 };
 
-/// Frames of those who have not shown that they know the secret are no longer than this.
+/// Greatest length of frames on connections that have not proved the secret yet.
 constexpr size_t kStrangersFrame = 1024;
 constexpr size_t kLargestFrame = size_t{256} << 20;
 constexpr size_t kFrameHeader = 5;
@@ -49,7 +49,7 @@ class BodyWriter {
   std::string body_;
 };
 
-/// Every read throws Error where the body ends before it.
+/// Every read throws Error if the body ends before it.
 class BodyReader {
  public:
   explicit BodyReader(std::string_view body) : rest_(body) {}

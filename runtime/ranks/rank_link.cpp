@@ -1,6 +1,6 @@
 #include "runtime/ranks/rank_link.h"
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/ranks/hub.h"
 #include "runtime/ranks/join_hub.h"
 #include "runtime/ranks/link_thread.h"

@@ -1,10 +1,10 @@
-// A rank's link to the hub, and through it to all other ranks: what they agree on, share and wait for, and
-// whether all of them still live.
+// A rank's link to the hub, and through it to all other ranks: rounds of agreement, broadcasts, gathers and
+// barriers, and the liveness of all ranks.
 //
 // Every rank calls agree, broadcast, gather, barrier and leave in the same order. When a rank is lost,
-// reports a failure or stands still, all others are told within seconds: failure() is raised, and what waits
-// throws its text as Error (unavailable). The functions may be called by several threads, one round at a
-// time.
+// reports a failure or makes no progress, all others learn of it within seconds: failure() is raised, and
+// waiting functions throw its text as Error (unavailable). The functions may be called by several threads,
+// one round at a time.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@ class LinkThread;
 class RankLink {
  public:
   /// Waits until all ranks have joined; rank 0 starts the hub. A run of one rank has neither hub nor thread.
-  /// Throws Error where the hub's port is taken, nobody answers, or a rank does not come.
-  /// `listener`: rank 0's, where it has bound one already.
+  /// Throws Error if the hub's port is taken, the hub does not answer, or a rank does not come. `listener`:
+  /// rank 0's, if it has bound one already.
   explicit RankLink(const Launch& launch, Socket listener = {});
   RankLink(const RankLink&) = delete;
   RankLink& operator=(const RankLink&) = delete;
@@ -49,15 +49,15 @@ class RankLink {
   std::vector<std::string> gather(std::string_view what, std::string_view bytes);
   void barrier(std::string_view what);
 
-  /// What this rank is at, for messages: "step 12, all_reduce of gradients". The counter grows with the work:
-  /// a rank whose counter stands still for the run's progress timeout fails the run.
+  /// Reports the rank's current work for messages: "step 12, all_reduce of gradients". The counter grows with
+  /// the work: a rank whose counter does not grow for the run's progress timeout fails the run.
   void progress(std::string_view text, uint64_t counter);
-  /// Around what waits for other ranks, so that messages say in what a rank is, and a rank that stands still
-  /// is told from those that wait for it. `what` stays valid, as a literal does.
+  /// Enclose a call that waits for other ranks, so that messages name it, and a stalled rank is distinguished
+  /// from the ranks that wait for it. `what` must stay valid, as a literal does.
   void begin_call(const char* what, uint64_t bytes);
   void end_call();
-  /// Tells all ranks that this one cannot go on; returns when they have been told, or after two seconds. Of
-  /// no effect where the run has failed before.
+  /// Reports to all ranks that this one cannot continue; returns when they have the report, or after two
+  /// seconds. Has no effect if the run has failed before.
   void report_failure(std::string_view text);
   const FailureFlag& failure() const { return failure_; }
   /// FailureFlag::listen of failure(): called by the link's own thread.

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/plan/step.h"
 #include "runtime/ranks/mesh.h"
 #include "runtime/system/cache_directory.h"
@@ -45,7 +45,7 @@ std::optional<CollectiveRates::Row> parse_row(const Json& json) {
   return CollectiveRates::Row{*known, count(json), time};
 }
 
-/// How many ranks a file is of; 0: it is none of the place.
+/// Returns the number of ranks in a file's name; 0 if the file is none of the place.
 int64_t ranks_of(const std::string& file, const std::string& start) {
   if (!file.starts_with(start) || !file.ends_with(kEnd)) return 0;
   return std::atoll(file.substr(start.size(), file.size() - start.size() - kEnd.size()).c_str());

@@ -6,15 +6,15 @@
 #include <cstring>
 #include <type_traits>
 
-#include "runtime/error.h"
-#include "runtime/half.h"
+#include "runtime/base/error.h"
+#include "runtime/base/half.h"
 
 namespace smelt {
 namespace {
 
 constexpr int64_t kElements = 256;  // elements that are summed at a time: they stay in the nearest cache
 
-// What an element is stored as, and what it is summed as. Integers are summed without sign, where they wrap.
+// Storage type of an element, and its type in sums. Integers are summed as unsigned, which wraps.
 struct Float32 {
   using Stored = float;
   using Sum = double;

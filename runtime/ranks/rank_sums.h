@@ -1,16 +1,16 @@
-// Sums and maxima over what several ranks have, in the order of the ranks.
+// Sums and maxima of the values of several ranks, in the order of the ranks.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
-#include "runtime/dtype.h"
+#include "runtime/base/dtype.h"
 #include "runtime/ranks/communicator.h"
 
 namespace smelt {
 
-/// Throws Error naming the type where there is no sum of it: sums are of f32, bf16, f16, f64, i32 and i64.
+/// Throws Error naming the type if there is no sum of it: sums are of f32, bf16, f16, f64, i32 and i64.
 void check_summable(DType dtype);
 
 /// Element i of `to` becomes the sum, or the maximum, of element i of every one of `from`, added in their

@@ -1,5 +1,5 @@
-// One process among the ranks of a run: its place, its link to the others, and what it does together with
-// each of its groups.
+// One process among the ranks of a run: its rank, its link to the others, and the communicator of each of its
+// groups.
 #pragma once
 
 #include <cstdint>
@@ -28,14 +28,15 @@ class Ranks {
   int64_t size() const { return link_.size(); }
   RankLink& link() { return link_; }
 
-  /// The communicator of this rank's group with these members, in increasing order and itself among them;
-  /// made at its first use. All ranks ask for their groups in the same order, such as axis by axis of a mesh.
+  /// Returns the communicator of this rank's group with these members, in increasing order and including
+  /// itself; it is created at its first use. All ranks must request their groups in the same order, such as
+  /// axis by axis of a mesh.
   Communicator& group(std::span<const int64_t> members);
-  /// Of all ranks.
+  /// Returns the communicator of all ranks.
   Communicator& all();
 
-  /// Does the work of this rank and waits for the end of all others'. What it throws is told to all ranks,
-  /// and thrown; where another rank failed first, that failure is thrown.
+  /// Does the work of this rank and waits for the end of all others'. An exception of the work is reported to
+  /// all ranks and rethrown; if another rank failed first, that failure is thrown.
   void run(const std::function<void()>& work);
 
  private:

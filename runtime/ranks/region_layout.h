@@ -1,5 +1,5 @@
-// What lies in the memory that a group of ranks shares: a barrier, a place for each rank's part of a
-// collective, and mailboxes between every two.
+// Layout of the memory that a group of ranks shares: a barrier, space for each rank's part of a collective,
+// and mailboxes between every two ranks.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ namespace smelt {
 constexpr size_t kCacheLine = 64;
 constexpr size_t kParities = 2;  // a rank may write its next part while others still read the last one
 
-/// What a rank has called, in the words that all must have the same.
+/// Description of a rank's call, which must be the same at all ranks.
 struct CallSignature {
   CollectiveKind kind = CollectiveKind::all_reduce;
   uint32_t dtype = 0, sum = 0;
@@ -23,7 +23,7 @@ struct CallSignature {
   bool operator==(const CallSignature&) const = default;
 };
 
-/// Zeros are the state of a region that nobody has used.
+/// State of a group. An unused region is all zeros.
 struct alignas(kCacheLine) GroupState {
   alignas(kCacheLine) std::atomic<uint32_t> arrived;     // at the next barrier
   alignas(kCacheLine) std::atomic<uint32_t> generation;  // barriers so far; a futex
@@ -62,7 +62,7 @@ class RegionLayout {
   std::byte* part(const SharedRegion& region, size_t member, size_t parity) const {
     return region.data() + parts_begin_ + (member * kParities + parity) * chunk_;
   }
-  /// Of one chunk.
+  /// Returns the result of one chunk.
   std::byte* result(const SharedRegion& region) const {
     return region.data() + parts_begin_ + members_ * kParities * chunk_;
   }

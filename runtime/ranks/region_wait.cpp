@@ -9,7 +9,7 @@
 #include <ctime>
 #include <thread>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace smelt {
 namespace {

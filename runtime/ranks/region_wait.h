@@ -1,4 +1,4 @@
-// How the members of a group wait for each other in shared memory, and how a wait ends that is in vain.
+// Waits between the members of a group in shared memory, and their end when a member can no longer answer.
 #pragma once
 
 #include <atomic>
@@ -16,18 +16,19 @@ class RegionWait {
   /// `failure`: of the run; it outlives this.
   RegionWait(GroupState& group, size_t members, const FailureFlag& failure);
 
-  /// Returns when every member has called it, and what they wrote before is seen by all. Throws the run's or
-  /// the group's failure.
+  /// Returns when every member has called it; their earlier writes are then visible to all. Throws the run's
+  /// or the group's failure.
   void barrier();
-  /// Returns when `word` is no more `old`. `is_vain` is asked now and then and throws where nobody will ever
-  /// change it.
+  /// Returns when `word` differs from `old`. `is_vain` is called now and then, and throws if no rank can
+  /// change `word` any more.
   void wait_changed(const std::atomic<uint32_t>& word, uint32_t old,
                     const std::function<void()>& is_vain = {});
   static void wake_all(std::atomic<uint32_t>& word);
 
   /// Throws the failure of the run or of the group, if there is one.
   void check() const;
-  /// All members' calls throw this text from now on, or what another member has said before; throws it.
+  /// Makes all members' calls throw this text from now on, or that of an earlier call by another member;
+  /// throws it.
   [[noreturn]] void fail_group(const std::string& text);
 
  private:

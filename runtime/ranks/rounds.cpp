@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/ranks/message.h"
 
 namespace smelt {

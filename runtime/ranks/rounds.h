@@ -28,11 +28,11 @@ class Rounds {
   /// `describe` names a rank in messages.
   Rounds(int size, std::function<std::string(int rank)> describe);
 
-  /// A rank calls once a round; throws Error where it has called and waits still.
+  /// Records a rank's call, one per round; throws Error if the rank still waits for an earlier call.
   void call(int rank, RoundCall call);
   const std::optional<RoundCall>& call_of(int rank) const { return calls_[static_cast<size_t>(rank)]; }
   bool is_complete() const { return missing_ == 0; }
-  /// Of a complete round; the next one begins.
+  /// Returns the result of a complete round; the next one begins.
   RoundResult finish();
 
  private:

@@ -34,7 +34,7 @@ class SharedCommunicator final : public Communicator {
 
  private:
   class Inside;  // while it lives, this rank is inside a collective
-  /// While it lives, the run knows that this rank is in a collective or a message.
+  /// Reports for its lifetime that this rank is in a collective or a message.
   class Call {
    public:
     Call(RankLink& link, const char* what, uint64_t bytes) : link_(link) { link_.begin_call(what, bytes); }
@@ -45,7 +45,7 @@ class SharedCommunicator final : public Communicator {
    private:
     RankLink& link_;
   };
-  /// What a rank does with `count` bytes at `offset` of what goes to or comes from each member.
+  /// Copies `count` bytes at `offset` of the data to or from each member.
   using Piece = std::function<void(size_t offset, size_t count)>;
 
   /// `bytes` in pieces of up to `step`: each rank writes its part, a barrier, each reads the others'.
@@ -71,7 +71,7 @@ class SharedCommunicator final : public Communicator {
   void wait_ready(size_t peer, const char* what, const std::function<bool()>& is_ready);
 
   std::byte* part(size_t member) const { return layout_.part(region_, member, barriers_ % kParities); }
-  /// Of a part that has pieces for all members: how large each is.
+  /// Returns the bytes per member in a part that has pieces for all members.
   size_t share() const { return layout_.chunk_bytes() / members_.size() / kCacheLine * kCacheLine; }
 
   SharedRegion region_;

@@ -6,14 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/ranks/message.h"
 #include "runtime/ranks/shared_communicator.h"
 
 namespace smelt {
 namespace {
 
-/// What each rank says of its group.
+/// A rank's proposal for its group.
 struct Proposal {
   std::vector<int64_t> members;
   std::string host, name;
@@ -50,7 +50,7 @@ class Groups {
     for (size_t rank = 0; rank < all_.size(); ++rank)
       for (const int64_t member : all_[rank].members) check_pair(rank, static_cast<size_t>(member));
   }
-  /// Of this rank's group, as its first member says.
+  /// Returns the proposal of the first member of this rank's group.
   const Proposal& chosen() const {
     return all_[static_cast<size_t>(all_[static_cast<size_t>(link_.rank())].members.front())];
   }
@@ -120,7 +120,7 @@ std::unique_ptr<Communicator> share_memory(RankLink& link, std::span<const int64
     const auto place = std::ranges::find(own.members, link.rank()) - own.members.begin();
     return std::make_unique<SharedCommunicator>(std::move(region), layout, own.members,
                                                 static_cast<size_t>(place), link);
-  } catch (...) {  // whoever made it may be dead: all who know the name take it away
+  } catch (...) {  // its creator may be dead: every rank that knows the name removes it
     SharedRegion::unlink(group.name);
     throw;
   }

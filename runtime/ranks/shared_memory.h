@@ -1,10 +1,10 @@
 // A communicator between the processes of one host, over POSIX shared memory.
 //
-// Data goes through a region of fixed size, a chunk at a time: each rank writes its part, and behind a
-// barrier each reads what it needs. Sums are made in the order of the ranks (runtime/ranks/rank_sums.h).
-// Beyond what Communicator says: reduce_scatter and all_gather may be in place; ranks that send to each other
-// at once both go on, since a rank keeps what comes for it while it waits in send or receive, and a message
-// of up to 128 KiB (less in large groups) is sent without waiting for its receiver.
+// Data pass through a region of fixed size in chunks: each rank writes its part, and after a barrier each
+// reads the parts that it needs. Sums are made in the order of the ranks (runtime/ranks/rank_sums.h). In
+// addition to the contract of Communicator: reduce_scatter and all_gather may be in place. Ranks that send to
+// each other concurrently do not deadlock, because a rank stores incoming data while it waits in send or
+// receive. A message of up to 128 KiB (less in large groups) is sent without waiting for its receiver.
 #pragma once
 
 #include <cstddef>

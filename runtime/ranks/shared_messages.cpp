@@ -39,13 +39,14 @@ bool SharedCommunicator::has_mail(size_t from) const {
   return box.written.load(std::memory_order_acquire) != box.read.load(std::memory_order_relaxed);
 }
 
-/// A rank that waits keeps what others send to it, so that two that send to each other both go on.
+/// A waiting rank stores incoming messages, so that two ranks that send to each other do not deadlock.
 void SharedCommunicator::keep_mail() {
   for (size_t from = 0; from < members_.size(); ++from)
     while (from != rank_ && has_mail(from)) kept_[from].push_back(take_piece(from));
 }
 
-/// Who is inside a collective that this rank has not come to waits for this rank.
+/// Throws if the peer is inside a collective that this rank has not called: the peer then waits for this
+/// rank.
 void SharedCommunicator::check_vain(size_t peer, const char* what, const std::function<bool()>& is_ready) {
   const uint64_t inside = layout_.member(region_, peer).inside.load(std::memory_order_acquire);
   if (inside <= collectives_ || is_ready()) return;

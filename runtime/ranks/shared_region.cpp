@@ -8,7 +8,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/ranks/hmac.h"
 #include "runtime/ranks/socket.h"
 
@@ -23,7 +23,8 @@ namespace {
       (bytes >> 20) + 1, what, std::strerror(error));
 }
 
-/// Memory is taken now: a full /dev/shm would else kill whoever first writes to it.
+/// Allocates the memory now, because a full /dev/shm would otherwise kill the first process that writes to
+/// it.
 int allocate(int descriptor, size_t bytes) {
   int error;
   do error = ::posix_fallocate(descriptor, 0, static_cast<off_t>(bytes));

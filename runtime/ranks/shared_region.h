@@ -17,8 +17,8 @@ class SharedRegion {
   static SharedRegion open(const std::string& name, size_t bytes);
   /// Memory of this process alone.
   static SharedRegion of_one_process(size_t bytes);
-  /// Takes the name away: those who have mapped it keep it, and it ends with the last of them. Of no effect
-  /// where there is no such name.
+  /// Removes the name. Processes that have mapped the region keep it, and it ends with the last of them. Has
+  /// no effect if there is no such name.
   static void unlink(const std::string& name);
   /// A name that no other region has.
   static std::string new_name();

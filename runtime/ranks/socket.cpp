@@ -14,7 +14,7 @@
 #include <cstring>
 #include <memory>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace smelt {
 namespace {
@@ -58,7 +58,7 @@ void set_option(const Socket& socket, int level, int option) {
             advice);
 }
 
-/// Of a connection under way: 0 when it stands, else what went wrong.
+/// Waits for a connection in progress; returns 0 when it is established, else the error.
 int wait_connected(const Socket& socket, Clock::time_point deadline) {
   pollfd wait = {socket.descriptor(), POLLOUT, 0};
   for (;;) {

@@ -1,4 +1,4 @@
-// TCP sockets that never block: what the hub and those who talk with it need of them.
+// Non-blocking TCP sockets for the hub and the ranks.
 #pragma once
 
 #include <chrono>
@@ -36,7 +36,7 @@ class Socket {
 /// `address` is a name or an address of this host; port 0 takes any free one. Throws Error (io) naming both.
 Socket listen_at(const std::string& address, int port);
 int port_of(const Socket& listener);
-/// The next connection that waits; none where nobody does.
+/// Accepts the next waiting connection; returns nothing if none waits.
 std::optional<Socket> accept_from(const Socket& listener);
 
 /// A connection made before `deadline`, or why there is none.

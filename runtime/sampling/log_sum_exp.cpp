@@ -23,7 +23,7 @@ Floats four_at(const float* x) {  // of any alignment
   return four;
 }
 
-/// Calls f with four numbers after the other, -infinity behind the last one.
+/// Calls f with four numbers at a time, and -infinity after the last one.
 template <typename F>
 void for_fours(std::span<const float> x, const F& f) {
   size_t i = 0;

@@ -1,4 +1,4 @@
-// What turns the scores of a row into log-probabilities.
+// Conversion of a row's scores to log-probabilities.
 #pragma once
 
 #include <span>

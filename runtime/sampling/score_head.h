@@ -1,4 +1,4 @@
-// The words of a row, the most probable first, and which of them a token is drawn from.
+// The words of a row, the most probable first, and the head from which a token is drawn.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace smelt {
 
-/// Words are sorted as far as they are asked for, since few of a row matter.
+/// Words of a row. They are sorted only as far as needed, because few of a row matter.
 class ScoreHead {
  public:
   struct Word {
@@ -21,23 +21,23 @@ class ScoreHead {
     uint64_t mass = 0;
   };
 
-  /// Of scores without NaN, not all of them -infinity; those are no words.
+  /// Requires: no score is NaN, and not all are -infinity. Scores of -infinity are no words.
   ScoreHead(std::span<const float> scores, float temperature);
 
   size_t size() const { return words_.size(); }
   const Word& operator[](size_t i);
   Head all() const { return {size(), total_}; }
-  /// The best `count`, and those that score as the last of them.
+  /// Returns the best `count`, and those that score as the last of them.
   Head best(size_t count);
-  /// The shortest head of at least this mass, which is at most all.
+  /// Returns the shortest head of at least this mass, which is at most all.
   Head holding(uint64_t mass);
   /// Those of at least this weight.
   Head likely(uint64_t weight) const;
-  /// What top-k, top-p and min-p leave.
+  /// Returns the head that top-k, top-p and min-p leave.
   Head kept(const DrawSettings& settings);
 
  private:
-  std::vector<Word> words_;  // a heap, and behind it the words that have been sorted, the first one last
+  std::vector<Word> words_;  // a heap, and after it the words that have been sorted, the first one last
   size_t sorted_ = 0;
   uint64_t total_ = 0;
 };

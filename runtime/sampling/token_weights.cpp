@@ -5,15 +5,15 @@
 #include <cmath>
 #include <limits>
 
-#include "runtime/philox.h"
+#include "runtime/base/philox.h"
 
 namespace smelt {
 namespace {
 
 constexpr uint32_t kSampleId = 0x53414D50;  // its own stream of random numbers
 
-/// Cody and Waite's reduction to |r| <= log(2) / 2 and Cephes' polynomial, in operations that IEEE 754
-/// defines alone: there is no sum behind a product that a compiler might contract.
+/// Cody and Waite's reduction to |r| <= log(2) / 2 and Cephes' polynomial, only with operations that IEEE 754
+/// defines: no sum follows a product that a compiler might contract.
 [[gnu::always_inline]] inline uint64_t fixed_exp(float d) {
   if (!(d > -28.0F)) return 0;
   const float k = std::fma(d, 1.44269504F, 12582912.0F) - 12582912.0F;  // d / log(2) to the nearest integer

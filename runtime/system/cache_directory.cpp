@@ -5,20 +5,16 @@
 #include <algorithm>
 #include <atomic>
 #include <cctype>
-#include <cstdlib>
 #include <fstream>
 #include <vector>
+
+#include "runtime/system/environment.h"
 
 namespace smelt {
 
 namespace fs = std::filesystem;
 
 namespace {
-
-fs::path environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
 
 /// The directory, or the first above it that exists.
 bool is_writable(fs::path place) {
@@ -27,7 +23,7 @@ bool is_writable(fs::path place) {
   return fs::is_directory(place, error) && ::access(place.c_str(), W_OK | X_OK) == 0;
 }
 
-/// Of its own for every call, also in other processes.
+/// Returns a path that is unique for every call, also across processes.
 fs::path temporary_beside(const fs::path& path) {
   static std::atomic<unsigned> counter = 0;
   fs::path temporary = path;
@@ -38,10 +34,10 @@ fs::path temporary_beside(const fs::path& path) {
 }  // namespace
 
 fs::path cache_directory() {
-  if (const auto own = environment("SMELT_CACHE_DIR"); !own.empty()) return own;
-  if (const auto base = environment("XDG_CACHE_HOME"); !base.empty()) return base / "smelt";
-  const auto home = environment("HOME");
-  return home.empty() ? home : home / ".cache" / "smelt";
+  if (const auto own = read_text(Variable::SMELT_CACHE_DIR)) return *own;
+  if (const auto base = read_text(Variable::XDG_CACHE_HOME)) return fs::path(*base) / "smelt";
+  const auto home = read_text(Variable::HOME);
+  return home ? fs::path(*home) / ".cache" / "smelt" : fs::path();
 }
 
 /// Other processes may add and remove files meanwhile: files that cannot be read are not counted.

@@ -1,4 +1,5 @@
-// Where what is expensive to make again is kept between processes: plans, cubins, choices of GEMM algorithms.
+// The directory in which expensive results are kept between processes: plans, cubins, choices of GEMM
+// algorithms.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +11,11 @@
 
 namespace smelt {
 
-/// $SMELT_CACHE_DIR, or smelt in $XDG_CACHE_HOME, or ~/.cache/smelt; empty where none of them is set. It need
+/// $SMELT_CACHE_DIR, or smelt in $XDG_CACHE_HOME, or ~/.cache/smelt; empty if none of them is set. It need
 /// not exist; callers that cannot write to it continue without a cache.
 std::filesystem::path cache_directory();
 
-/// The text as part of a file's name: all but letters and digits becomes '-'.
+/// Returns the text as part of a file's name: all but letters and digits becomes '-'.
 std::string file_name_part(std::string text);
 
 struct CacheContents {

@@ -5,9 +5,9 @@
 #include <link.h>
 
 #include <algorithm>
-#include <cstdlib>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
+#include "runtime/system/environment.h"
 
 namespace smelt {
 namespace {
@@ -41,9 +41,8 @@ Found find(std::span<const char* const> names) {
 
 std::vector<std::string> toolkit_folders() {
   std::vector<std::string> folders;
-  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"})
-    if (const char* home = std::getenv(variable); home && *home)
-      folders.push_back(std::string(home) + "/lib64");
+  for (const Variable variable : {Variable::CUDA_HOME, Variable::CUDA_PATH})
+    if (const auto home = read_text(variable)) folders.push_back(*home + "/lib64");
   for (const char* usual : {"/usr/local/cuda/lib64", "/usr/local/cuda/targets/x86_64-linux/lib"})
     if (std::ranges::find(folders, usual) == folders.end()) folders.emplace_back(usual);
   return folders;

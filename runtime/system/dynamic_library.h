@@ -8,11 +8,11 @@
 
 namespace smelt {
 
-/// A loaded library. It stays loaded for the life of the process: what it allocated keeps an owner.
+/// A loaded library. It stays loaded for the life of the process, because its allocations need their owner.
 class DynamicLibrary {
  public:
-  /// The first of `names` that the loader finds by itself, in $CUDA_HOME or in the toolkit's usual places.
-  /// Throws Error (unavailable) with `what` and all places that were looked in.
+  /// Returns the first of `names` that the loader finds by itself, in $CUDA_HOME or in the toolkit's usual
+  /// places. Throws Error (unavailable) with `what` and all places that were searched.
   DynamicLibrary(std::string_view what, std::span<const char* const> names);
 
   /// Throws Error naming the library and the function.
@@ -28,7 +28,7 @@ class DynamicLibrary {
   std::string what_, path_;
 };
 
-/// Folders beside the loader's own in which toolkit libraries are looked for.
+/// Returns the folders, in addition to the loader's own, that are searched for toolkit libraries.
 std::vector<std::string> toolkit_folders();
 
 }  // namespace smelt

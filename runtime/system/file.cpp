@@ -14,7 +14,7 @@
 #include <system_error>
 #include <utility>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace smelt {
 namespace {
@@ -42,7 +42,7 @@ struct Descriptor {
   }
 };
 
-/// A pipe that nobody writes to would be waited for, and a device has no end: neither is opened.
+/// A regular file. A pipe without a writer would block, and a device has no end: neither is opened.
 struct RegularFile : Descriptor {
   struct stat info{};
   explicit RegularFile(const fs::path& path)
@@ -58,7 +58,7 @@ struct RegularFile : Descriptor {
 void sync_directory(const fs::path& directory) {
   const Descriptor d(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (d.number < 0) fail_io("open directory", directory, errno);
-  // Some file systems do not sync directories and say EINVAL; the rename itself has happened.
+  // Some file systems do not sync directories and return EINVAL; the rename itself has happened.
   if (::fsync(d.number) != 0 && errno != EINVAL) fail_io("flush directory", directory, errno);
 }
 
@@ -66,7 +66,7 @@ fs::path directory_of(const fs::path& path) {
   return path.has_parent_path() ? path.parent_path() : fs::path(".");
 }
 
-/// The number of this process's descriptor that a path names.
+/// Returns the number of this process's descriptor that a path names.
 std::optional<int> descriptor_of(const fs::path& path) {
   if (path == "/dev/stdout") return STDOUT_FILENO;
   if (path == "/dev/stderr") return STDERR_FILENO;
@@ -77,7 +77,7 @@ std::optional<int> descriptor_of(const fs::path& path) {
   return error == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
 }
 
-/// The open descriptor of what has no contents to replace; -1 for any other path.
+/// Returns the open descriptor of a stream, which has no contents to replace; -1 for any other path.
 int open_stream(const fs::path& path) {
   const std::optional<int> own = descriptor_of(path);
   struct stat info{};
@@ -90,7 +90,7 @@ int open_stream(const fs::path& path) {
   return opened;
 }
 
-/// Whether no process writes the file: the lock that a writer holds ends with it.
+/// Returns whether no process writes the file: the lock that a writer holds ends with it.
 bool is_stale(const fs::path& temporary) {
   const Descriptor file(::open(temporary.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   return file.number >= 0 && ::flock(file.number, LOCK_EX | LOCK_NB) == 0;

@@ -39,7 +39,7 @@ class MappedFile {
 /// the bytes come.
 class AtomicFile {
  public:
-  /// Throws Error (io) where nothing can be written there. Removes temporaries of the same file that killed
+  /// Throws Error (io) if nothing can be written there. Removes temporaries of the same file that killed
   /// processes have left.
   explicit AtomicFile(const std::filesystem::path& path);
   AtomicFile(const AtomicFile&) = delete;

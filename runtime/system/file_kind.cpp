@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-/// `mark` stands at `place`; {} in the conversion is the file, in quotes.
+/// `mark` is located at byte `place`; {} in the conversion is the file, in quotes.
 struct Mark {
   std::string_view mark, name, conversion;
   size_t place = 0;
@@ -61,6 +61,7 @@ constexpr Mark kMarks[] = {
      "ELF"sv,
      "a program or library", ""},
     {"GGUF"sv, "a GGUF model", ""},
+    {"SMELTPLN"sv, "a compiled plan", ""},
     {"version https://git-lfs.github.com/spec/"sv, "a pointer of Git LFS to a file that is not here",
      "git lfs pull"},
 };
@@ -117,6 +118,21 @@ std::optional<FileKind> kind_by_zeros(std::string_view text, std::string_view pa
       little ? "iconv -f UTF-16LE -t UTF-8 {} > data.txt" : "iconv -f UTF-16BE -t UTF-8 {} > data.txt", path);
 }
 
+/// Detects 4-byte characters, of whose bytes at least two are always zero.
+std::optional<FileKind> kind_by_wide_zeros(std::string_view text, std::string_view path) {
+  constexpr size_t kSeen = 512, kFewest = 16;
+  const std::string_view seen = text.substr(0, std::min(kSeen, text.size()) / 4 * 4);
+  std::array<size_t, 4> zeros{};
+  for (size_t i = 0; i < seen.size(); ++i) zeros[i % 4] += seen[i] == '\0' ? 1u : 0u;
+  const size_t all = seen.size() / 4;
+  const bool little = zeros[0] == 0 && zeros[3] == all && zeros[2] * 4 > all * 3;
+  const bool big = zeros[3] == 0 && zeros[0] == all && zeros[1] * 4 > all * 3;
+  if (seen.size() < kFewest || (!little && !big)) return {};
+  return kind_of(
+      "a text in UTF-32",
+      little ? "iconv -f UTF-32LE -t UTF-8 {} > data.txt" : "iconv -f UTF-32BE -t UTF-8 {} > data.txt", path);
+}
+
 bool is_pickle(std::string_view text) {
   return text.size() > 3 && text[0] == '\x80' && text[1] >= 2 && text[1] <= 5 && text.back() == '.';
 }
@@ -130,7 +146,7 @@ bool is_arrow_stream(std::string_view text) {
   return words[0] == kMark && words[1] > 0 && words[1] < kMost;
 }
 
-/// The length of a header that is JSON comes first.
+/// Detects a safetensors file: it begins with the length of a JSON header.
 bool is_safetensors(std::string_view text) {
   uint64_t length = 0;
   if (text.size() < sizeof length + 2) return false;
@@ -150,6 +166,7 @@ std::optional<FileKind> file_kind(std::span<const std::byte> bytes, std::string_
   for (const Mark& mark : kMarks)
     if (has_mark(text, mark) && (mark.place != 4 || text.starts_with("BZh")))
       return kind_of(mark.name, mark.conversion, path);
+  if (auto kind = kind_by_wide_zeros(text, path); kind) return kind;
   return kind_by_zeros(text, path);
 }
 

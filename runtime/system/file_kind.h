@@ -15,8 +15,8 @@ struct FileKind {
   std::string conversion;  // a command that makes text, or what is expected, of it; empty where there is none
 };
 
-/// The kind of a file that holds these bytes and is called `path`; nothing for texts and for bytes that have
-/// no such mark. UTF-16 and UTF-32 are kinds, too: texts are read as UTF-8.
+/// Returns the kind of a file that holds these bytes and is called `path`; nothing for texts and for bytes
+/// that have no such mark. UTF-16 and UTF-32 are kinds, too: texts are read as UTF-8.
 std::optional<FileKind> file_kind(std::span<const std::byte> bytes, std::string_view path);
 
 /// "'t.gz' is a gzip archive: expected a text; convert it with ..."

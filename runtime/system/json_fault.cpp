@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/system/file_kind.h"
 #include "runtime/system/json_text.h"
 
@@ -14,10 +14,11 @@ namespace {
 
 constexpr std::string_view kValue = "a value (an object, a list, a string, a number, true, false or null)";
 
-/// Walks over a document; every function but skip() is false once something else than expected() stands at().
+/// Parses a document; every function except skip() returns false once the text at at() differs from
+/// expected().
 class Grammar {
  public:
-  /// A byte order mark may stand first.
+  /// A byte order mark may come first.
   explicit Grammar(std::string_view text) : text_(text), at_(text.starts_with("\xEF\xBB\xBF") ? 3 : 0) {}
 
   bool document() {
@@ -163,7 +164,7 @@ std::string place_of(std::string_view text, size_t at) {
   return fmt::format("byte {} (line {}, column {})", at + 1, line, column);
 }
 
-/// The four digits of \u at `at`; -1 where there is none.
+/// Returns the four digits of \u at `at`; -1 where there is none.
 int unit_at(std::string_view text, size_t at) {
   if (text.substr(at, 2) != "\\u") return -1;
   int unit = -1;
@@ -174,7 +175,7 @@ int unit_at(std::string_view text, size_t at) {
 
 bool is_half(int unit, int first) { return unit >= first && unit < first + 0x400; }
 
-/// Where a text that meets the grammar has half a surrogate pair; npos: nowhere.
+/// Returns the position of half a surrogate pair in a text that matches the grammar; npos if there is none.
 size_t find_half_pair(std::string_view text) {
   constexpr int kHigh = 0xD800, kLow = 0xDC00;
   constexpr size_t kUnit = 6;  // characters
@@ -187,7 +188,7 @@ size_t find_half_pair(std::string_view text) {
   return text.npos;
 }
 
-/// The grammar is met: what is left is half a pair, or a number that no double holds.
+/// The text meets the grammar: the fault is half a surrogate pair, or a number outside the range of double.
 [[noreturn]] void fail_on_value(std::string_view text, std::string_view file) {
   const size_t half = find_half_pair(text);
   if (half != text.npos)

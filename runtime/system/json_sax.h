@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/system/json_text.h"
 
 namespace smelt {
@@ -37,7 +37,7 @@ class StrictSax : public nlohmann::json_sax<nlohmann::json> {
   }
 
  protected:
-  /// The reader's position, such as "tensor 'x': shape", and what it expects there.
+  /// The reader's position, such as "tensor 'x': shape", and the value expected there.
   virtual std::string place() const = 0;
 
   [[noreturn]] bool unexpected(std::string_view what) const {

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/system/file.h"
 
 namespace smelt {
@@ -13,7 +13,8 @@ constexpr size_t kDeepest = 64;
 constexpr size_t kLongestKey = 60;  // in messages
 constexpr std::uintmax_t kLargestFile = 64u << 20;
 
-/// Builds a document from the events of a parse and refuses what nlohmann's own reader takes silently.
+/// Builds a document from the events of a parse and refuses faults that nlohmann's own reader accepts
+/// silently.
 template <typename T>
 class Builder : public nlohmann::json_sax<T> {
  public:

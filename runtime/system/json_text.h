@@ -12,20 +12,20 @@ namespace smelt {
 
 using Json = nlohmann::json;
 
-/// Throws Error (invalid_file) with `file`, the byte, line and column (from 1), what was found there and what
-/// was expected. Objects and lists are nested at most 64 deep, so that recursive functions may walk the
-/// result.
+/// Parses JSON. Throws Error (invalid_file) with `file`, the byte, line and column (from 1), the text found
+/// there and the expected text. Objects and lists are nested at most 64 deep, so that recursive functions may
+/// walk the result.
 Json parse_json(std::string_view text, std::string_view file);
-/// The same; members keep their order.
+/// Returns the same; members keep their order.
 nlohmann::ordered_json parse_ordered_json(std::string_view text, std::string_view file);
 
-/// Null where parse_json refuses the text: for caches, which are made anew.
+/// Null if parse_json refuses the text: for caches, which are made anew.
 Json parse_json_or_null(std::string_view text);
 
-/// The whole of a file of at most 64 MiB, parsed; throws Error (io) where it cannot be read.
+/// The whole of a file of at most 64 MiB, parsed; throws Error (io) if it cannot be read.
 Json read_json_file(const std::filesystem::path& path);
 
-/// For readers with SAX events of their own: describes the fault in `text`, which nlohmann's parser refused.
+/// Describes the fault in `text`, which nlohmann's parser refused, for readers with their own SAX events.
 [[noreturn]] void fail_broken_json(std::string_view text, std::string_view file);
 
 /// One line for messages: long values are cut.

@@ -4,7 +4,7 @@
 #include <mutex>
 #include <shared_mutex>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace smelt {
 namespace {

@@ -1,5 +1,5 @@
-// What the library has to say of its work, to whoever listens: an application's own log. Nobody listens at
-// first, and nothing is ever printed.
+// The library's log messages, which go to the application's own log. There is no listener at first, and the
+// library never prints.
 #pragma once
 
 #include <fmt/format.h>
@@ -11,26 +11,25 @@
 
 namespace smelt {
 
-/// debug: what happens again and again. info: once for each plan, session or call. warning: what an
-/// application should look at.
+/// debug: recurring events. info: once for each plan, session or call. warning: an application should react.
 enum class LogLevel : uint8_t { debug, info, warning };
 
 using LogListener = std::function<void(LogLevel, std::string_view message)>;
 
-/// For the whole process; an empty one ends listening. It is called by the thread that works, and by several
-/// at once where several work. When this returns, the listener before is called no more. What a listener does
-/// with the library is not told to it, and it may not set another: that throws Error. What it throws is
-/// passed over.
+/// Sets the listener of the whole process; an empty one removes it. It is called by the working threads,
+/// concurrently if there are several. When this function returns, the earlier listener is no longer called. A
+/// listener's own calls of the library are not logged, and setting another listener in it throws Error. Its
+/// exceptions are ignored.
 void set_log(LogListener listener);
 
-/// Whether anyone listens.
+/// Returns whether anyone listens.
 bool is_logged() noexcept;
 
 namespace log_detail {
 void tell(LogLevel level, std::string_view message) noexcept;
 }
 
-/// The message is made only where someone listens.
+/// Logs a message, which is formatted only if there is a listener.
 template <typename... Arguments>
 void log(LogLevel level, fmt::format_string<Arguments...> text, Arguments&&... arguments) {
   if (is_logged()) log_detail::tell(level, fmt::format(text, std::forward<Arguments>(arguments)...));

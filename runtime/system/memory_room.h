@@ -8,11 +8,11 @@
 
 namespace smelt {
 
-/// Whether the system would map `bytes` more now.
+/// Returns whether the system would map `bytes` more now.
 bool can_map(size_t bytes);
 
-/// Where the address space is limited: threads share one heap, which otherwise reserve 64 MiB each, and large
-/// blocks go back to the system when they are freed. To be called before there are threads.
+/// Saves address space if it is limited: threads share one heap, because they otherwise reserve 64 MiB each,
+/// and large blocks go back to the system when they are freed. Requires: called before threads are started.
 void save_addresses();
 
 /// Thread-safe.
@@ -38,7 +38,7 @@ class MemoryRoom {
   bool has(size_t bytes) const;
   /// Throws std::bad_alloc where they cannot.
   void require(size_t bytes) const;
-  /// The same, but waits while others have claims that may end.
+  /// Returns the same, but waits while others have claims that may end.
   [[nodiscard]] Claim claim(size_t bytes);
 
  private:

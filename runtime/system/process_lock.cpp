@@ -12,7 +12,7 @@
 #include <mutex>
 #include <thread>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/system/log.h"
 
 namespace smelt {
@@ -28,7 +28,7 @@ std::string host_name() {
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
-/// "1234 on host": what the process that has the lock wrote.
+/// Returns the text of the process that has the lock: "1234 on host".
 std::string read_owner(int file) {
   std::array<char, 300> text{};
   const ssize_t count = ::pread(file, text.data(), text.size(), 0);
@@ -71,7 +71,7 @@ void ProcessLock::take(const std::filesystem::path& file) const {
   write_owner();
 }
 
-/// For messages alone: a disk that is full is no reason to stop.
+/// Writes the owner for messages only, so a full disk is ignored.
 void ProcessLock::write_owner() const {
   const std::string owner = fmt::format("{} on {}\n", ::getpid(), host_name());
   if (::ftruncate(descriptor_, 0) != 0 ||

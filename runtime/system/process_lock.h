@@ -6,13 +6,12 @@
 
 namespace smelt {
 
-/// The lock of a file, which holds the number of the process that has it. It ends when it is destroyed and
-/// when its process ends, in whatever way; the file stays. Where the file system has no locks, nothing is
-/// held, and the log says so.
+/// The lock of a file, which contains the id of the process that holds it. It ends when it is destroyed or
+/// when its process ends; the file stays. If the file system has no locks, nothing is locked, and this is
+/// logged.
 class ProcessLock {
  public:
-  /// Throws Error naming the other process where one has the lock; waits a moment for one that is about to
-  /// end.
+  /// Throws Error naming the other process if one has the lock; waits a moment for one that is about to end.
   explicit ProcessLock(const std::filesystem::path& file);
   /// Waits for the lock of a directory, whose files may be replaced meanwhile. Where there is no such
   /// directory nothing is held.
@@ -29,7 +28,7 @@ class ProcessLock {
   int descriptor_;
 };
 
-/// The lock of this process, which all parts of it that ask for the same file share.
+/// Returns the lock of this process; all parts of it that request the same file share it.
 std::shared_ptr<const ProcessLock> shared_process_lock(const std::filesystem::path& file);
 
 }  // namespace smelt

@@ -39,7 +39,7 @@ class Stopwatch {
     else
       found->second += seconds;
   }
-  /// In the order of their first laps.
+  /// Returns the parts in the order of their first laps.
   const SecondsByPart& parts() const { return parts_; }
 
  private:

@@ -16,9 +16,9 @@ namespace smelt {
 
 struct AddedToken {
   std::string content;
-  bool single_word = false;  // only where no word character stands beside it
+  bool single_word = false;  // only where no word character is next to it
   bool lstrip = false;       // takes the white space before it
-  bool rstrip = false;       // and behind it
+  bool rstrip = false;       // and after it
   bool normalized = true;    // is looked for, normalized, in the normalized text
   bool special = false;      // may be left out when decoding
 };
@@ -39,11 +39,11 @@ class AddedTokens {
   PieceList find(std::string_view text, const Normalizer* normalizer, bool special) const;
 
   std::optional<int32_t> id(std::string_view content) const;
-  /// What a decoder gets: the normalized content.
+  /// Returns the text of the token for a decoder: the normalized content.
   std::optional<std::string_view> text(int32_t id) const;
   bool is_special(std::string_view text) const { return special_.contains(text); }
   bool is_special_id(int32_t id) const;
-  /// How many are not the model's own.
+  /// Returns the number of tokens that are not the model's own.
   size_t new_tokens() const { return new_tokens_; }
 
  private:
@@ -58,11 +58,11 @@ class AddedTokens {
     bool begins[256] = {};
     bool empty = true;
     void add(const std::string& content, int32_t id);
-    /// The longest content that begins at `at`.
+    /// Returns the longest content that begins at `at`.
     Piece longest(std::string_view text, uint32_t at) const;
   };
   std::vector<Piece> find_in(std::string_view text, const Matcher& matcher, bool special) const;
-  /// How long the language code is that the text begins with, and its token.
+  /// Returns the language code with which the text begins, as its length and token.
   Piece language_code(std::string_view text) const;
   bool accepts(const AddedToken& token, std::string_view text, Span match) const;
 

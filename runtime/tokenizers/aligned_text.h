@@ -41,9 +41,9 @@ struct PieceList {
   }
 };
 
-/// Makes the successor of a text from its code points, in order. `change` says how each relates to the text
-/// before: 0 replaces the next code point, 1 is new, -n replaces the next and n more behind it.
-/// What is new has the origin of what was replaced last.
+/// Makes the successor of a text from its code points, in order. `change` is the relation of each to the text
+/// before: 0 replaces the next code point, 1 is new, -n replaces the next and n more after it. A new code
+/// point has the origin of the one that was replaced last.
 class TextEdit {
  public:
   explicit TextEdit(AlignedText& text);

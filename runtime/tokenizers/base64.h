@@ -7,7 +7,7 @@
 
 namespace smelt {
 
-/// Nothing where the text is not base64.
+/// Nothing if the text is not base64.
 std::optional<std::string> decode_base64(std::string_view text);
 
 }  // namespace smelt

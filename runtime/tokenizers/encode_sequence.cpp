@@ -1,7 +1,7 @@
 // Text to tokens with offsets: added tokens, normalizer, pre-tokenizer, model.
 #include <algorithm>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/tokenizers/byte_alphabet.h"
 #include "runtime/tokenizers/tokenizer_parts.h"
 #include "runtime/tokenizers/unicode/classes.h"
@@ -23,8 +23,8 @@ class CodePointOffsets {
     }
   }
 
-  /// An end amid a code point is where that one begins, as in Hugging Face's tokenizers; what begins behind
-  /// the text keeps its bytes.
+  /// Converts a range. An end within a code point becomes the begin of that code point, as in Hugging Face's
+  /// tokenizers. A range that begins after the text keeps its bytes.
   TextRange convert(Span range) const {
     if (number_.empty() || range.begin >= size_) return {range.begin, range.end};
     const uint32_t begin = number_[range.begin];

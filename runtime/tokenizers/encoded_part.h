@@ -14,14 +14,14 @@ struct Blanks {
   uint32_t leading = 0, trailing = 0;
 };
 
-/// A sequence, or what is put between sequences.
+/// A sequence, or the tokens added between sequences.
 struct EncodedPart {
   Encoding encoding;
-  std::vector<Blanks> blanks;  // of each token; empty where nobody asks
+  std::vector<Blanks> blanks;  // of each token; empty if not requested
 };
 
 /// Drops tokens so that the sequences (one, or the two of a pair) have together at most `max_length`. Throws
-/// Error where the strategy cannot do that.
+/// Error if the strategy cannot do that.
 void truncate(std::span<EncodedPart> sequences, const Truncation& truncation, size_t max_length);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// What encoding gives, and how it is cut and filled up.
+// The result of encoding, and its truncation and padding.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace smelt {
 
-/// A range of the text in code points, or in bytes where byte_offsets is asked for.
+/// A range of the text in code points, or in bytes if byte_offsets is set.
 struct TextRange {
   uint32_t begin = 0, end = 0;
   friend bool operator==(const TextRange&, const TextRange&) = default;

@@ -1,7 +1,7 @@
 // Tokenizers from files.
 #include <algorithm>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/system/file.h"
 #include "runtime/tokenizers/json/readers.h"
 #include "runtime/tokenizers/sentencepiece/spm_parts.h"
@@ -37,6 +37,12 @@ Tokenizer load_directory(const fs::path& directory) {
   return files[0].filename() == kSource ? load_marian(directory) : Tokenizer::load(files[0]);
 }
 
+/// Returns whether the byte-level tokenizer of a GPT-2 puts a space before a text that has none.
+bool puts_space_before(const Tokenizer& tokenizer) {
+  const std::vector<int32_t> ids = tokenizer.encode("a", {.add_special_tokens = false}).ids;
+  return !ids.empty() && tokenizer.id_to_token(ids[0]).value_or("").starts_with("\u0120");
+}
+
 bool is_spm(const fs::path& path) { return path.extension() == ".spm" || path.extension() == ".model"; }
 
 }  // namespace
@@ -45,7 +51,23 @@ Tokenizer Tokenizer::load(const fs::path& path) {
   if (fs::is_directory(path)) return load_directory(path);
   if (is_spm(path))
     return Tokenizer(std::make_shared<TokenizerParts>(t5_parts(read_spm(path), path.string())));
-  return from_json(read_text_file(path), path.string());
+  Tokenizer tokenizer = from_json(read_text_file(path), path.string());
+  if (path.filename() == kJson) tokenizer.take(read_tokenizer_config(path.parent_path()), path.parent_path());
+  return tokenizer;
+}
+
+/// Applies the settings of the files next to tokenizer.json. Settings that are not supported are refused
+/// where they matter.
+void Tokenizer::take(const TokenizerConfig& config, const fs::path& directory) {
+  splits_special_tokens_ = config.splits_special_tokens;
+  for (const NamedToken& token : config.tokens)
+    if (!token.text.empty() && !parts_->added_tokens.id(token.text)) unknown_.push_back(token);
+  if (config.puts_space_before && *config.puts_space_before != puts_space_before(*this))
+    fail_with(
+        Status::invalid_file,
+        "'{}': add_prefix_space of tokenizer_config.json is {}, and tokenizer.json says otherwise: save "
+        "the tokenizer again, as with AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR)",
+        directory.string(), *config.puts_space_before);
 }
 
 Tokenizer Tokenizer::from_json(std::string_view text, std::string_view name) {

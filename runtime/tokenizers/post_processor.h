@@ -1,4 +1,4 @@
-// What is added around encoded sequences.
+// Post-processors: they add tokens around encoded sequences.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ class PostProcessor {
   /// `parts` begins as one sequence or two, and is joined afterwards.
   virtual void process(std::vector<EncodedPart>& parts, bool add_special_tokens) const = 0;
   virtual size_t added_tokens(bool pair) const = 0;
-  /// Whether process reads `blanks`.
+  /// Returns whether process reads `blanks`.
   virtual bool trims() const { return false; }
 };
 

@@ -4,7 +4,7 @@ namespace smelt {
 namespace {
 
 constexpr std::string_view kReplacement = "\uFFFD";
-// A character has at most four bytes: what as many tokens leave open is not going to become one.
+// A character has at most four bytes, so bytes that are incomplete after four tokens are no character.
 constexpr size_t kMostOpen = 4;
 constexpr size_t kLongestWindow = 256;
 
@@ -32,7 +32,7 @@ std::string StreamingDecoder::finish() {
   return last;
 }
 
-/// What is new in a text that begins like the one before; nothing where it is another.
+/// Returns the new part of a text that begins like the one before; nothing if it does not.
 std::string StreamingDecoder::show(std::string_view text) {
   if (text.size() <= shown_.size() || !text.starts_with(shown_)) return "";
   std::string fresh(text.substr(shown_.size()));
@@ -40,10 +40,10 @@ std::string StreamingDecoder::show(std::string_view text) {
   return fresh;
 }
 
-/// The tokens of what is new are the context of the next ones.
+/// Returns the new text. Its tokens become the context of the next ones.
 std::string StreamingDecoder::show_all(const std::string& text) {
   if (text.size() <= shown_.size()) return "";
-  if (!text.starts_with(shown_)) {  // bytes that were a character are none with those behind them
+  if (!text.starts_with(shown_)) {  // a character's bytes may be invalid with those after them
     ids_.erase(ids_.begin(), ids_.begin() + static_cast<std::ptrdiff_t>(context_));
     shown_.clear();
     context_ = 0;

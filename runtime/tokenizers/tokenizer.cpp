@@ -1,6 +1,6 @@
 #include "runtime/tokenizers/tokenizer.h"
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/tokenizers/tokenizer_parts.h"
 #include "runtime/tokenizers/unicode/utf8.h"
 
@@ -10,13 +10,13 @@ namespace {
 constexpr size_t kLongestText = size_t{1} << 30;
 
 /// Texts are repaired once, before anything is done with them.
-EncodedPart encode_repaired(const TokenizerParts& parts, std::string_view text,
+EncodedPart encode_repaired(const TokenizerParts& parts, std::string_view text, bool finds_special_tokens,
                             const EncodeOptions& options) {
   if (text.size() > kLongestText)
     fail("tokenizer: a text of {} bytes, expected at most {}: encode it in parts", text.size(), kLongestText);
   std::string repaired;
   if (!is_utf8(text)) text = repaired = repair_utf8(text);
-  return encode_sequence(parts, text, options.find_special_tokens, options.byte_offsets);
+  return encode_sequence(parts, text, finds_special_tokens, options.byte_offsets);
 }
 
 }  // namespace
@@ -37,9 +37,11 @@ const TokenizerParts& Tokenizer::side(const EncodeOptions& options) const {
 Encoding Tokenizer::encode_sequences(std::span<const std::string_view> texts,
                                      const EncodeOptions& options) const {
   const TokenizerParts& parts = side(options);
+  const bool finds = options.find_special_tokens && !splits_special_tokens_;
   std::vector<EncodedPart> sequences;
   for (const std::string_view text : texts) {
-    sequences.push_back(encode_repaired(parts, text, options));
+    if (finds) require_known(text);
+    sequences.push_back(encode_repaired(parts, text, finds, options));
     auto& types = sequences.back().encoding.type_ids;
     types.assign(types.size(), static_cast<int32_t>(sequences.size()) - 1);
   }
@@ -48,6 +50,16 @@ Encoding Tokenizer::encode_sequences(std::span<const std::string_view> texts,
   Encoding result;
   for (const EncodedPart& sequence : sequences) result.append(sequence.encoding);
   return result;
+}
+
+void Tokenizer::require_known(std::string_view text) const {
+  for (const NamedToken& token : unknown_)
+    if (text.find(token.text) != text.npos)
+      fail_with(
+          Status::invalid_file,
+          "the text has '{}', a special token of {} that tokenizer.json does not have: save the tokenizer "
+          "again, as with AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR)",
+          token.text, token.file);
 }
 
 void Tokenizer::truncate_parts(const TokenizerParts& parts, const EncodeOptions& options,

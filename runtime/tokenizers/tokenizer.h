@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/tokenizers/encoding.h"
+#include "runtime/tokenizers/tokenizer_config.h"
 
 namespace smelt {
 
@@ -31,21 +32,21 @@ class Tokenizer {
   /// spiece.model; or one such file. Throws Error (io, invalid_file) that names everything in the file that
   /// is not supported.
   static Tokenizer load(const std::filesystem::path& path);
-  /// The text of a tokenizer.json; `name` is for messages.
+  /// Reads the text of a tokenizer.json; `name` is for messages.
   static Tokenizer from_json(std::string_view text, std::string_view name);
-  /// What load reads of a directory; none where it finds no tokenizer.
+  /// Returns the files that load reads in a directory; none if it finds no tokenizer.
   static std::vector<std::filesystem::path> files_in(const std::filesystem::path& directory);
 
   explicit Tokenizer(std::shared_ptr<const TokenizerParts> parts,
                      std::shared_ptr<const TokenizerParts> target = nullptr);
 
-  /// The text need not be valid UTF-8: what is not becomes U+FFFD. Offsets are those of the repaired text.
-  /// Texts of more than 1 GiB are refused. Cut by truncation() and filled up by padding() where these are
+  /// Encodes a text. Invalid UTF-8 becomes U+FFFD, and offsets are those of the repaired text. Texts of more
+  /// than 1 GiB are refused. The result is truncated by truncation() and padded by padding() if these are
   /// set.
   Encoding encode(std::string_view text, const EncodeOptions& options = {}) const;
   Encoding encode_pair(std::string_view first, std::string_view second,
                        const EncodeOptions& options = {}) const;
-  /// Filled up to the longest where padding() says so.
+  /// Encodes a batch; pads to the longest if padding() is set so.
   std::vector<Encoding> encode_batch(std::span<const std::string> texts,
                                      const EncodeOptions& options = {}) const;
 
@@ -53,7 +54,7 @@ class Tokenizer {
   std::string decode(std::span<const int32_t> ids, bool skip_special_tokens = true) const;
 
   std::optional<int32_t> token_to_id(std::string_view token) const;
-  /// As a decoder sees it: byte-level tokens in their alphabet, for example.
+  /// Returns the token as a decoder sees it, such as byte-level tokens in their alphabet.
   std::optional<std::string> id_to_token(int32_t id) const;
   bool is_special(int32_t id) const;
   /// With added tokens.
@@ -65,6 +66,8 @@ class Tokenizer {
   void set_padding(std::optional<Padding> padding) { padding_ = padding; }
 
  private:
+  void take(const TokenizerConfig& config, const std::filesystem::path& directory);
+  void require_known(std::string_view text) const;
   const TokenizerParts& side(const EncodeOptions& options) const;
   void truncate_parts(const TokenizerParts& parts, const EncodeOptions& options,
                       std::vector<EncodedPart>& sequences) const;
@@ -73,17 +76,19 @@ class Tokenizer {
   std::shared_ptr<const TokenizerParts> parts_, target_;
   std::optional<Truncation> truncation_;
   std::optional<Padding> padding_;
+  bool splits_special_tokens_ = false;
+  std::vector<NamedToken> unknown_;  // texts that another file has made special tokens
 };
 
-/// Text as it becomes known, token by token: whole UTF-8 only, and nothing that a later token changes. The
-/// pieces joined are what decode gives for all ids; where bytes are no UTF-8, the number of U+FFFD may
-/// differ.
+/// Decoder for text that arrives token by token: it returns whole UTF-8 only, and no text that a later token
+/// changes. The joined pieces equal the result of decode for all ids; if bytes are no UTF-8, the number of
+/// U+FFFD may differ.
 class StreamingDecoder {
  public:
   explicit StreamingDecoder(Tokenizer tokenizer, bool skip_special_tokens = true);
-  /// What the token adds; empty while it may be the beginning of a character.
+  /// Returns the text that the token adds; empty while it may be the beginning of a character.
   std::string push(int32_t id);
-  /// What was held back; then the decoder is as new.
+  /// Returns the text that was held back, and resets the decoder.
   std::string finish();
 
  private:
@@ -92,7 +97,7 @@ class StreamingDecoder {
 
   Tokenizer tokenizer_;
   bool skip_special_tokens_;
-  std::vector<int32_t> ids_;  // those whose text was given last, for the context, and those behind them
+  std::vector<int32_t> ids_;  // those whose text was given last, for the context, and those after them
   size_t context_ = 0;        // how many of ids_ are context
   size_t open_ = 0;           // how many of the last tokens left the text with the beginning of a character
   std::string shown_;         // what was given of the text of ids_

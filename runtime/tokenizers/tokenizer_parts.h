@@ -1,4 +1,4 @@
-// What a tokenizer is made of; any part but the model may be missing.
+// Parts of a tokenizer; any part but the model may be missing.
 #pragma once
 
 #include <memory>
@@ -24,7 +24,7 @@ struct TokenizerParts {
   std::optional<Padding> padding;
 };
 
-/// The tokens of a valid text, without any around it.
+/// Returns the tokens of a valid text, without any around it.
 EncodedPart encode_sequence(const TokenizerParts& parts, std::string_view text, bool find_special_tokens,
                             bool byte_offsets);
 

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/tokenizers/encoded_part.h"
 
 namespace smelt {

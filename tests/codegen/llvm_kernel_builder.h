@@ -7,16 +7,16 @@
 #include <utility>
 #include <vector>
 
-#include "codegen/llvm/emit_llvm.h"
+#include "codegen/cpu/emit_llvm.h"
 #ifdef SMELT_CUDA_ON_HOST
 #include "codegen/kernel_passes/collapse_axes.h"
 #include "codegen/scheduling/schedule.h"
 #include "codegen/scheduling/schedule_candidates.h"
 #include "tests/support/cuda_on_host/cuda_on_host.h"
 #endif
-#include "ir/kernel.h"
+#include "ir/kernel/kernel.h"
+#include "runtime/base/philox.h"
 #include "runtime/cpu/shared_object.h"
-#include "runtime/philox.h"
 #include "runtime/plan/plan.h"
 
 namespace smelt::test {

@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "ir/program.h"
+#include "ir/program/program.h"
 
 namespace smelt::test {
 

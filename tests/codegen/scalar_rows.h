@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "ir/evaluate/scalar_reference.h"
-#include "runtime/dtype.h"
+#include "runtime/base/dtype.h"
 
 namespace smelt::test {
 

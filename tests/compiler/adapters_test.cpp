@@ -6,14 +6,14 @@
 
 #include <cmath>
 
-#include "compiler/compile.h"
+#include "compiler/driver/compile.h"
 #include "frontend/build_transformer.h"
 #include "ir/evaluate/evaluator.h"
-#include "ir/verifier.h"
+#include "ir/graph/verifier.h"
 #include "llvm/ADT/STLExtras.h"
-#include "passes/autodiff/differentiate.h"
-#include "passes/simplify/decompose.h"
-#include "runtime/session.h"
+#include "passes/graph/autodiff/differentiate.h"
+#include "passes/graph/simplify/decompose.h"
+#include "runtime/session/session.h"
 #include "tests/support/merged_adapters.h"
 #include "tests/support/random_tensors.h"
 

@@ -3,12 +3,12 @@
 
 #include <array>
 
-#include "compiler/compile.h"
+#include "compiler/driver/compile.h"
 #include "frontend/blocks/adapters.h"
 #include "llvm/ADT/STLExtras.h"
+#include "runtime/engine/weights/safetensors.h"
 #include "runtime/plan/state_parts.h"
-#include "runtime/session.h"
-#include "runtime/weights/safetensors.h"
+#include "runtime/session/session.h"
 
 namespace smelt {
 namespace {
@@ -132,10 +132,10 @@ int64_t gemms_of_step(const char* lora) {
 /// Base projections of one value stay one GEMM, as do A's; no step multiplies towards a frozen weight, and
 /// none towards what only frozen weights have made.
 TEST(AdapterTraining, GemmsAreThoseOfTheAdaptersAlone) {
-  // Forward 6 a layer (query, key and value in one, two of attention, three) and the head; backward as many
+  // Forward 6 per layer (query, key and value in one, two of attention, three) and the head; backward as many
   // by inputs and by weights, but by the inputs of the first layer's projections, twice for attention's.
   EXPECT_EQ(gemms_of_step(""), 13 + 2 + 2 * (3 + 3 + 4 + 2));
-  // Forward 3 a layer more (A of both in one, B of each). Backward by inputs: the head, 3 of the base and 4
+  // Forward 3 more per layer (A of both in one, B of each). Backward by inputs: the head, 3 of the base and 4
   // of attention a layer, B of each, and in the second layer the base's projections and A. By weights: A, B
   // of each. The first layer's keys depend on nothing that is trained.
   EXPECT_EQ(gemms_of_step("r=4"), 13 + 2 * 3 + 1 + 2 * (3 + 4 + 2 + 3) + 2 - 1);

@@ -1,9 +1,9 @@
 // Which kernels attention becomes on sm_90: those of its own instructions, or those of every architecture.
 #include <gtest/gtest.h>
 
-#include "compiler/compile.h"
-#include "ir/attention_body.h"
-#include "passes/autodiff/differentiate.h"
+#include "compiler/driver/compile.h"
+#include "ir/graph/attention_body.h"
+#include "passes/graph/autodiff/differentiate.h"
 #include "runtime/cuda/nvrtc.h"
 
 namespace smelt {

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "compiler/compile.h"
-#include "runtime/error.h"
-#include "runtime/generation/generator.h"
+#include "compiler/driver/compile.h"
+#include "runtime/base/error.h"
+#include "runtime/engine/generation/generator.h"
 
 namespace smelt {
 namespace {
@@ -339,7 +339,7 @@ TEST(CachedPlans, WhatHasNoCachesSaysWhy) {
     EXPECT_NE(text.find(part), std::string::npos) << text;
   };
   const char* gpt2 = R"({"family": "gpt2", )" SMELT_CACHED_DECODER "}";
-  expect(fault(gpt2, {.training = true}), "expected --mode infer");
+  expect(fault(gpt2, {.training = true}), "expected --mode=infer");
   expect(fault(gpt2, {.training = false, .segment_ids = true}),
          "expected neither segment_ids nor position_ids");
   expect(fault(R"({"family": "bert", )" SMELT_CACHED_SIZES R"("encoder": {"layers": 1, "heads": 2}})", {}),

@@ -91,7 +91,9 @@ TEST_F(Errors, PromptsLongerThanThePlan) {
   expect_error(smelt("generate $GOLDEN --max T=4 --ids '1 2 3' --max-new-tokens 9"), "length of 4");
   expect_error(smelt("compile $GOLDEN --max T=65"), "64");
   expect_error(smelt("compile $GOLDEN --max Q=65"), "Q");
-  expect_error(smelt("compile $GOLDEN --max B:65"), "B:65");
+  const Outcome bound = smelt("compile $GOLDEN --max B:65");
+  EXPECT_EQ(bound.status, 2);
+  EXPECT_TRUE(has(bound.err, "--max=B:65: expected bounds such as B=32")) << bound.err;
 }
 
 TEST_F(Errors, DataShorterThanABatch) {
@@ -204,6 +206,80 @@ TEST_F(Errors, PassesThatAreNotThere) {
   expect_error(smelt("compile $GOLDEN --disable-pass=juggle"), "juggle");
   expect_error(smelt("compile $GOLDEN --disable-pass=fuse"), "fuse");
   expect_error(smelt("dump $GOLDEN --pipeline='simplify,,'"), "pipeline");
+}
+
+TEST_F(Errors, TextsInBracketsAreWhole) {
+  spill(path("prompt.json"),
+        R"({"family":"gpt2","tokenizer":"bytes","vocab_size":256,"hidden":16,"max_positions":32,
+            "decoder":{"layers":1,"heads":2}})");
+  const Outcome outcome =
+      smelt("generate prompt.json --from-scratch --max-new-tokens 1 --json --prompt '[a, b]'");
+  expect_good(outcome);
+  EXPECT_TRUE(has(outcome.out, R"("prompt_ids":[91,97,44,32,98,93])")) << outcome.out;
+}
+
+TEST_F(Errors, AFlagIsTrueOrFalse) {
+  const Outcome outcome = smelt("generate $GOLDEN --ids 5 --do-sample=maybe");
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_TRUE(has(outcome.err, "--do-sample=maybe: expected true or false")) << outcome.err;
+}
+
+TEST_F(Errors, StreamsThatAreClosedOrFull) {
+  const std::string run = binary() + " generate '" + kGolden.string() + "' --ids 5 --max-new-tokens 2 ";
+  EXPECT_EQ(shell(run + "2>&-").out, shell(run).out) << "messages are lost, and the work goes on";
+  EXPECT_EQ(shell(run + "2>/dev/full").out, shell(run).out);
+  EXPECT_EQ(shell(run + "2>&- <&-").status, 0);
+  EXPECT_EQ(shell(run + ">&-").status, 1);
+  EXPECT_EQ(shell(run + ">&- 2>&- <&-").status, 1);
+}
+
+TEST_F(Errors, FilesBeyondTheLimitOfTheirSize) {
+  const Outcome outcome = shell("ulimit -f 4; " + binary() + " compile '" + kGolden.string() + "' -o x.plan");
+  expect_error(outcome, "cannot write ");
+  EXPECT_EQ(shell("ls -A | grep -c plan").out, "0\n") << "nothing is left";
+}
+
+TEST_F(Errors, ValuesOfAConfigInPlainWords) {
+  spill(path("c.json"), R"({"steps": -3})");
+  expect_error(smelt("train $GOLDEN --config c.json --data t.txt"),
+               "--steps: -3, expected a number from 0 on\n");
+}
+
+TEST_F(Errors, WhatIsReadIsNotWrittenOver) {
+  expect_good(shell("cp -r '" + kGolden.string() + "' model"));
+  expect_error(smelt("compile model --mode=infer -o model/config.json"), "there is a file that is no plan");
+  expect_error(smelt("export model -o model"), "this is what is read");
+  expect_good(smelt("compile model --mode=infer --entry logits -o x.plan"));
+  expect_good(smelt("compile model --mode=infer --entry logits -o x.plan"));
+  expect_error(smelt("report x.plan -o x.plan"), "this is what is read");
+}
+
+/// Such as of a variable that the shell does not know.
+TEST_F(Errors, AnEmptyTextIsNoValue) {
+  const Outcome outcome = smelt("train $GOLDEN --data t.txt --run-dir ''");
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_TRUE(has(outcome.err, "--run-dir: expected a value, found an empty text")) << outcome.err;
+}
+
+TEST_F(Errors, ThreadsBeyondWhatOpenBlasTakes) {
+  expect_error(smelt("generate $GOLDEN --ids 5 --threads 100000"), "threads is 100000: expected 0 to 512");
+}
+
+TEST_F(Errors, WhatIsContradictory) {
+  expect_error(smelt("generate $GOLDEN --ids 5 --weights $GOLDEN --from-scratch"), "give one of them");
+  expect_error(smelt("train $GOLDEN --data t.txt --lora r=4,r=5"), "--lora: r is given twice");
+}
+
+TEST_F(Errors, APlanKeepsWhatItWasCompiledWith) {
+  expect_good(smelt("compile $GOLDEN --mode=infer --entry logits -o x.plan"));
+  const std::string run = "generate x.plan --weights $GOLDEN --ids 5 --max-new-tokens 1 ";
+  expect_error(smelt(run + "--precision bf16 --max T=9"), "which --precision, --max cannot change");
+  expect_good(smelt(run + "--target cpu --precision fp32"));
+}
+
+TEST_F(Errors, APlanIsNoDescription) {
+  expect_good(smelt("compile $GOLDEN --mode=infer --entry logits -o x.plan"));
+  expect_error(smelt("dump x.plan"), "x.plan: a compiled plan; expected what it was compiled from");
 }
 
 }  // namespace

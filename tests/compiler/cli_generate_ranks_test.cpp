@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "cli.h"
-#include "compiler/npy.h"
+#include "compiler/cli/shared/npy.h"
 
 namespace smelt::test {
 namespace {
@@ -44,7 +44,7 @@ TEST_F(InferenceProcesses, MultiplyBytesAsOneDoes) {
 }
 
 TEST_F(InferenceProcesses, SearchInBeams) {
-  expect_same(2, kContinue + "--prompt abc --prompt z --num-beams 3 --choose-tokens --precision bf16");
+  expect_same(2, kContinue + "--prompt abc --prompt z --num-beams 3 --sampler --precision bf16");
 }
 
 TEST_F(InferenceProcesses, TranslateSources) {

@@ -68,7 +68,7 @@ TEST_F(Generate, WeightsOfAByteContinueAlike) {
   };
   EXPECT_LT(parameters(bytes.err), 0.4 * parameters(floats.err));  // biases, norms and positions stay
   const Outcome wrong = smelt(command + "--weight-type int4");
-  EXPECT_TRUE(has(wrong.err, "int4 not in {float,int8}")) << wrong.err;
+  EXPECT_TRUE(has(wrong.err, "--weight-type=int4: expected float or int8")) << wrong.err;
   expect_error(smelt("compile $GOLDEN --mode train --weight-type int8 -o x.plan"), "are for inference");
 }
 
@@ -98,7 +98,7 @@ TEST_F(Generate, FilesOfPromptsRunInGroups) {
 
 /// Their entries have kinds of steps that other plans lack.
 TEST_F(Generate, PlansThatChooseTokensAreReadFromFiles) {
-  expect_good(smelt("compile $GOLDEN --mode infer --choose-tokens --max B=2,T=16 -o model.plan"));
+  expect_good(smelt("compile $GOLDEN --mode infer --sampler --max B=2,T=16 -o model.plan"));
   const std::string rest = " --ids '3 1 4' --max-new-tokens 6 --num-beams 2";
   const Outcome plan = smelt("generate model.plan --weights $GOLDEN" + rest);
   expect_good(plan);

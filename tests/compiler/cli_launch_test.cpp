@@ -26,6 +26,12 @@ TEST_F(Launch, EveryRankIsToldWhoItIs) {
   EXPECT_TRUE(has("\n" + outcome.err, "\nsecret ")) << "rank 0's as it is: " << outcome.err;
 }
 
+TEST_F(Launch, WordsAreKept) {
+  for (const char* dashes : {"", "-- "})
+    EXPECT_EQ(smelt(std::string("launch -n 1 ") + dashes + "printf '%s;' '[a, b]' '' '[c]'").out,
+              "[a, b];;[c];");
+}
+
 TEST_F(Launch, ThreadsAreShared) {
   const std::string command = binary() + " launch -n 3 -- sh -c 'echo threads $OMP_NUM_THREADS'";
   const Outcome shared =

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli.h"
-#include "runtime/weights/safetensors.h"
+#include "runtime/engine/weights/safetensors.h"
 
 namespace smelt::test {
 namespace {
@@ -87,6 +87,15 @@ TEST_F(Adapters, WhatDoesNotFitIsAnError) {
   expect_error(other, "h.0.mlp.c_fc.lora_A.weight");
   expect_error(other, "h.0.attn.c_attn.lora_A.weight: F32");
   expect_error(smelt("export $GOLDEN --adapter run -o x"), "--merge-adapters");
+}
+
+TEST_F(Adapters, ARunThatTrainedThemIsNoModelAndGoesOnWithThem) {
+  expect_good(smelt(train("--lora r=2 --run-dir run --steps 1")));
+  expect_error(smelt("generate run --ids 1"),
+               "expected the model that it was trained on, with --adapter run");
+  const Outcome other = smelt(train("--run-dir run --steps 2 --resume"));
+  expect_error(other, "run is resumed with other options: lora r=2 -> none\n");
+  expect_error(other, "belongs to another plan");
 }
 
 TEST_F(Adapters, OthersMayBeFrozenToo) {

@@ -5,7 +5,7 @@
 #include <random>
 
 #include "cli.h"
-#include "runtime/weights/safetensors.h"
+#include "runtime/engine/weights/safetensors.h"
 
 namespace smelt::test {
 namespace {

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "cli.h"
-#include "runtime/weights/safetensors.h"
+#include "runtime/engine/weights/safetensors.h"
 
 namespace smelt::test {
 namespace {

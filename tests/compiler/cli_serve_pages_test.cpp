@@ -28,7 +28,7 @@ Json random_request(std::mt19937& random) {
 class PagedServer : public Server, public ::testing::WithParamInterface<bool> {
  protected:
   void start_paged(std::vector<std::string> options) {
-    options.emplace_back(GetParam() ? "--choose-tokens" : "--no-choose-tokens");
+    options.emplace_back(GetParam() ? "--sampler" : "--no-sampler");
     start_slow(options);
   }
   void expect_nothing_held() const {

@@ -29,6 +29,10 @@ class RankProcesses : public CommandLine {
            "0.01 --seed 7 --threads 1 --eval-batches 3 --eval-every 4 --run-dir " +
            run + " " + more;
   }
+  static std::string without_length(std::string command) {
+    constexpr std::string_view kLength = "--length 9 ";
+    return command.erase(command.find(kLength), kLength.size());
+  }
   Outcome launch(int ranks, const std::string& command) const {
     return smelt(fmt::format("launch -n {} -- {}", ranks, command));
   }
@@ -79,6 +83,14 @@ TEST_F(RankProcesses, TrainAsOneWithPartsOfTheParameters) {
   EXPECT_EQ(uneven.status, 1);
   EXPECT_TRUE(has(uneven.err, "decoder.heads")) << uneven.err;
   EXPECT_TRUE(has(uneven.err, "decoder.ffn")) << uneven.err;
+}
+
+/// Without --length sequences are as long as the plan takes, and not as long as a rank's part of them.
+TEST_F(RankProcesses, TrainOnWholeSequencesByParts) {
+  const std::string bounded = "--steps 4 --max T=16 ";
+  expect_good(smelt(without_length(train("one", bounded)).substr(6)));
+  expect_good(launch(2, without_length(train("two", bounded + "--mesh model=2 --sequence-parallel"))));
+  expect_close(losses("two"), losses("one"));
 }
 
 /// Each rank has some of the layers; the run goes on with one that has all of them.

@@ -192,6 +192,9 @@ TEST_F(Training, TextGoesThroughTheModelsTokenizer) {
   EXPECT_LT(losses("run").back(), 0.1) << "one and two take turns";
   EXPECT_EQ(smelt("generate run --prompt 'one two one' --max-new-tokens 3").out, "one two one two one two\n");
   expect_good(smelt("evaluate run --data words.txt --length 16 --batch 2"));
+  spill(path("latin.txt"), words + "d\xE9j\xE0 " + words);
+  expect_error(smelt("evaluate run --data latin.txt --length 16 --batch 2"),
+               "latin.txt': byte 802 is no UTF-8: expected a text in UTF-8");
 }
 
 TEST_F(Training, OverfitsOneBatch) {

@@ -1,6 +1,6 @@
 // A continuous batch over compiled models: random requests that join, leave and are cancelled get the same
 // ids and the same bits of log-probabilities as each alone, and what Generator gives.
-#include "runtime/serving/continuous_batch.h"
+#include "runtime/engine/serving/continuous_batch.h"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include <random>
 #include <span>
 
-#include "compiler/compile.h"
-#include "runtime/generation/generator.h"
+#include "compiler/driver/compile.h"
+#include "runtime/engine/generation/generator.h"
 
 namespace smelt {
 namespace {

@@ -1,7 +1,7 @@
 // Attention by blocks on the CPU against the evaluator: random bodies, sizes that cross blocks, grouped
 // heads, every way in which heads may lie, and the same bits for every number of threads.
-#include "ir/attention_body.h"
-#include "passes/autodiff/differentiate.h"
+#include "ir/graph/attention_body.h"
+#include "passes/graph/autodiff/differentiate.h"
 #include "runtime/cpu/shared_object.h"
 #include "tests/compiler/cpu_against_evaluator.h"
 #include "tests/support/random_attention.h"

@@ -1,5 +1,5 @@
 // Random graphs and their gradients, compiled for the CPU, against the evaluator.
-#include "passes/autodiff/differentiate.h"
+#include "passes/graph/autodiff/differentiate.h"
 #include "tests/compiler/cpu_against_evaluator.h"
 
 namespace smelt {

@@ -6,8 +6,9 @@
 #include <set>
 #include <sstream>
 
+#include "codegen/code_generator.h"
 #include "codegen/cuda/emit_cuda.h"
-#include "compiler/compile.h"
+#include "compiler/driver/compile.h"
 #include "frontend/description.h"
 #include "runtime/cuda/nvrtc.h"
 
@@ -83,13 +84,13 @@ TEST_P(CudaGoldenPlans, KernelsFromTheirTextGiveThePlansSource) {
   options.storage = GetParam().storage;
   const auto directory = std::filesystem::path(SMELT_SOURCE_DIR) / "tests/goldens" / GetParam().model;
   const Compilation compilation = compile(read_description(directory), options);
-  const auto sources = sources_of_kernels(compilation.program);
+  const auto listed = listed_kernels(compilation.program);
   const auto& kernels = compilation.program.kernels;
   ASSERT_FALSE(kernels.empty());
   for (size_t i = 0; i < kernels.size(); ++i) {
     const KernelCode& code = compilation.plan.kernels[i];
     EXPECT_EQ(code.text, print(kernels[i]));
-    EXPECT_EQ(emit_cuda(parse_kernel(code.text), sources[i]), code.source) << code.name;
+    EXPECT_EQ(emit_cuda(parse_kernel(code.text), listed[i].sources), code.source) << code.name;
   }
 }
 

@@ -1,7 +1,7 @@
 // How many launches a GPU's plan takes for an update, whatever its rule, and that their code is lean.
 #include <gtest/gtest.h>
 
-#include "compiler/compile.h"
+#include "compiler/driver/compile.h"
 #include "frontend/description.h"
 #include "ir/text/text.h"
 #include "llvm/ADT/STLExtras.h"

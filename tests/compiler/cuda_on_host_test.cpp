@@ -6,7 +6,7 @@
 #include <random>
 
 #include "frontend/description.h"
-#include "passes/autodiff/differentiate.h"
+#include "passes/graph/autodiff/differentiate.h"
 #include "runtime/cuda/nvrtc.h"
 #include "tests/compiler/cpu_against_evaluator.h"
 #include "tests/support/cuda_on_host/cuda_on_host.h"

@@ -2,7 +2,7 @@
 // references: sums over rows show what is off by the same in every row.
 #include <gtest/gtest.h>
 
-#include "compiler/cli/verify.h"
+#include "compiler/cli/commands/verify.h"
 #include "tests/support/cuda_on_host/cuda_on_host.h"
 
 namespace smelt {
@@ -24,7 +24,7 @@ class CudaVerify : public ::testing::TestWithParam<VerifyCase> {};
 
 TEST_P(CudaVerify, HoldsWithinTheBounds) {
   cli::CompileFlags flags;
-  flags.precision = GetParam().precision;
+  set_option(flags.values, "precision", GetParam().precision, OptionSpelling::command_line);
   const auto directory = std::filesystem::path(SMELT_SOURCE_DIR) / "tests/goldens" / GetParam().model;
   const cli::Verified found = cli::verify_directory(directory, flags, with_kernels_of_a_gpu);
   EXPECT_GT(found.compared, 30);

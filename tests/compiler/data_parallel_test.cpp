@@ -2,13 +2,13 @@
 #include <gtest/gtest.h>
 
 #include "frontend/build_transformer.h"
-#include "ir/verifier.h"
-#include "passes/sharding/partition.h"
-#include "passes/sharding/propagate_shardings.h"
-#include "passes/sharding/shard_training.h"
-#include "passes/simplify/simplify.h"
-#include "passes/training/flatten_parameters.h"
-#include "passes/training/training_entries.h"
+#include "ir/graph/verifier.h"
+#include "passes/graph/sharding/partition.h"
+#include "passes/graph/sharding/propagate_shardings.h"
+#include "passes/graph/sharding/shard_training.h"
+#include "passes/graph/simplify/simplify.h"
+#include "passes/graph/training/flatten_parameters.h"
+#include "passes/graph/training/training_entries.h"
 #include "tests/support/primitive_run.h"
 #include "tests/support/random_tensors.h"
 

@@ -9,10 +9,10 @@
 #include <random>
 #include <stdexcept>
 
-#include "compiler/compile.h"
-#include "runtime/error.h"
-#include "runtime/training/trainer.h"
-#include "runtime/weights/safetensors.h"
+#include "compiler/driver/compile.h"
+#include "runtime/base/error.h"
+#include "runtime/engine/training/trainer.h"
+#include "runtime/engine/weights/safetensors.h"
 
 namespace smelt {
 namespace {

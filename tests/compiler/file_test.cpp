@@ -3,36 +3,28 @@
 // CPU, and run over an arena full of NaNs; outputs and states are those of the evaluator.
 #include "tests/support/file_test.h"
 
-#include "codegen/lowering/lower.h"
 #include "codegen/make_plan.h"
-#include "codegen/scheduling/schedule_kernels.h"
+#include "compiler/driver/pass_pipeline.h"
+#include "passes/all_passes.h"
 #include "tests/compiler/cpu_against_evaluator.h"
 
 namespace smelt {
 namespace {
 
 using testing::Exec;
-using testing::Stages;
 
-Program lowered(const Module& module) {
-  Program program = lower(module);
-  schedule_kernels(program, {});
-  return program;
-}
-
-/// What stands between the pipeline's result and a plan.
-Plan finish(Module& module, const Stages& stages) {
+/// The stages that remain after a pipeline, up to a plan.
+Plan finish(Module& module, llvm::ArrayRef<PassCall> calls) {
   std::vector<PassCall> rest;
-  if (!stages.runs("fuse")) rest = {{"decompose", {}}, {"fuse", {}}};
-  if (!stages.runs("assign_layout")) {
+  if (!testing::runs(calls, "fuse")) rest = {pass::decompose(), pass::fuse()};
+  if (!testing::runs(calls, "assign_layout")) {
     if (!module.parameters.empty() && !module.find_state("parameters"))
-      rest.push_back({"flatten_parameters", {}});
-    rest.push_back({"assign_layout", {}});
+      rest.push_back(pass::flatten_parameters());
+    rest.push_back(pass::assign_layout());
   }
-  testing::run_passes(rest, module);
-  Program program = lowered(module);
-  order_steps(program, {});
-  plan_memory(program, {});
+  for (PassCall& call : program_passes({}, {})) rest.push_back(std::move(call));
+  Program program;
+  testing::verifying_manager(all_passes()).run(rest, module, program);
   return make_plan(program);
 }
 
@@ -89,11 +81,12 @@ void expect_graph_on_cpu(const Graph& graph, const Graph& written, const Plan& p
 void run_part_on_cpu(const std::filesystem::path& path, const std::string& text) {
   const auto execs = testing::directives(text, "EXEC-CPU");
   if (execs.empty()) return;
-  const Stages stages = testing::stages_of(text);
+  std::vector<PassCall> calls = testing::calls_of(text, all_passes());
+  llvm::erase_if(calls, [](const PassCall& call) { return unit_of(call.body) >= PassUnit::lowering; });
   const auto before = parse_module(text, path.string());
   const auto after = before->clone();
-  testing::run_passes(stages.graph_passes, *after);
-  const Plan plan = finish(*after->clone(), stages);
+  testing::run_passes(calls, *after);
+  const Plan plan = finish(*after->clone(), calls);
   for (const std::string& line : execs) {
     SCOPED_TRACE("EXEC-CPU: " + line);
     const Exec exec = testing::parse_exec(line);
@@ -107,7 +100,7 @@ void run_part_on_cpu(const std::filesystem::path& path, const std::string& text)
 
 class ProgramFileTests : public ::testing::TestWithParam<std::filesystem::path> {};
 
-TEST_P(ProgramFileTests, Pass) { testing::run_file(GetParam(), lowered); }
+TEST_P(ProgramFileTests, Pass) { testing::run_file(GetParam(), all_passes()); }
 
 INSTANTIATE_TEST_SUITE_P(All, ProgramFileTests, ::testing::ValuesIn(testing::files_with("RUN", "compiler")),
                          [](const auto& p) { return testing::test_name(p.param); });

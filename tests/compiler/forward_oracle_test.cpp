@@ -9,7 +9,7 @@
 #include "frontend/description.h"
 #include "frontend/weights.h"
 #include "ir/evaluate/evaluator.h"
-#include "passes/simplify/decompose.h"
+#include "passes/graph/simplify/decompose.h"
 
 namespace smelt {
 namespace {

@@ -6,7 +6,7 @@
 #include <random>
 
 #include "frontend/description.h"
-#include "runtime/executor.h"
+#include "runtime/session/executor.h"
 #include "tests/compiler/cpu_against_evaluator.h"
 #include "tests/support/cuda_on_host/cuda_on_host.h"
 

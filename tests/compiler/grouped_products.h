@@ -1,7 +1,7 @@
 // Products whose operands lack letters of each other, as groups of queries that share keys do.
 #pragma once
 
-#include "passes/autodiff/differentiate.h"
+#include "passes/graph/autodiff/differentiate.h"
 #include "tests/compiler/cpu_against_evaluator.h"
 
 namespace smelt::testing {

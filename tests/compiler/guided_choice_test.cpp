@@ -7,9 +7,9 @@
 #include <cmath>
 #include <random>
 
-#include "compiler/compile.h"
-#include "runtime/error.h"
-#include "runtime/generation/generator.h"
+#include "compiler/driver/compile.h"
+#include "runtime/base/error.h"
+#include "runtime/engine/generation/generator.h"
 #include "runtime/system/log.h"
 
 namespace smelt {

@@ -10,10 +10,10 @@
 #include <map>
 #include <random>
 
-#include "compiler/compile.h"
-#include "runtime/generation/loop_choice.h"
-#include "runtime/generation/run_ahead.h"
-#include "runtime/generation/text_inputs.h"
+#include "compiler/driver/compile.h"
+#include "runtime/engine/generation/loop_choice.h"
+#include "runtime/engine/generation/run_ahead.h"
+#include "runtime/engine/generation/text_inputs.h"
 #include "tests/support/cuda_on_host/cuda_on_host.h"
 
 namespace smelt {

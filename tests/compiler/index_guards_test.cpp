@@ -1,8 +1,8 @@
 // Gathers by numbers that nothing bounds: whole plans, on the CPU and with a GPU's kernels on the host.
 #include <gtest/gtest.h>
 
-#include "compiler/compile.h"
-#include "runtime/error.h"
+#include "compiler/driver/compile.h"
+#include "runtime/base/error.h"
 #include "tests/compiler/cpu_against_evaluator.h"
 #include "tests/support/cuda_on_host/cuda_on_host.h"
 

@@ -7,8 +7,8 @@
 #include <functional>
 #include <numeric>
 
-#include "compiler/compile.h"
-#include "runtime/error.h"
+#include "compiler/driver/compile.h"
+#include "runtime/base/error.h"
 #include "tests/compiler/cpu_against_evaluator.h"
 #include "tests/support/cuda_on_host/cuda_on_host.h"
 

@@ -1,18 +1,18 @@
 // Memory by budget: the curve is exact about memory, a budget takes the fastest plan that fits, and what
 // trains under it is the same model.
-#include "compiler/memory_curve.h"
+#include "compiler/driver/memory_curve.h"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <random>
 
-#include "compiler/plan_cache.h"
+#include "compiler/driver/plan_cache.h"
 #include "frontend/description.h"
-#include "runtime/error.h"
-#include "runtime/executor.h"
+#include "runtime/base/error.h"
 #include "runtime/plan/matrix_flops.h"
-#include "runtime/session.h"
+#include "runtime/session/executor.h"
+#include "runtime/session/session.h"
 
 namespace smelt {
 namespace {
@@ -131,7 +131,7 @@ TEST(MemoryBudget, WhatFitsInNoneSaysTheLeast) {
   options.memory_budget = 1000;
   const std::string message = fault(options);
   for (const char* part :
-       {"no plan fits", "the least is", "of 1000 B", "other states take", "--recompute price="})
+       {"no plan fits", "the least is", "of 1000 B", "other states take", "--recompute=price="})
     EXPECT_NE(message.find(part), std::string::npos) << part << ": " << message;
 }
 

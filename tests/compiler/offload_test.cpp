@@ -5,14 +5,14 @@
 
 #include <cstring>
 
-#include "compiler/compile.h"
+#include "compiler/driver/compile.h"
 #include "ir/analysis/host_states.h"
 #include "ir/analysis/step_footprint.h"
-#include "runtime/error.h"
-#include "runtime/executor.h"
+#include "runtime/base/error.h"
+#include "runtime/engine/training/trainer.h"
 #include "runtime/plan/host_traffic.h"
 #include "runtime/plan/plan_file.h"
-#include "runtime/training/trainer.h"
+#include "runtime/session/executor.h"
 #include "tests/runtime/temporary_directory.h"
 #include "tests/support/thread_ranks.h"
 #include "tests/support/watched_training.h"

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "passes/pass_manager.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/plan/plan_fields.h"
 #include "runtime/plan/plan_validate.h"
 #include "tests/compiler/cpu_against_evaluator.h"
@@ -152,7 +152,7 @@ TEST(Order, PlansOfSampleThatSayOtherwiseAreRefused) {
     const std::string found = refused(edit);
     EXPECT_NE(found.find(message), std::string::npos) << found;
   };
-  expect([](SampleStep& s) { s.count = 1 << 24; }, "draws from 16777216 words");
+  expect([](SampleStep& s) { s.count = 1 << 24; }, "count is 16777216: expected 0 to 8388608");
   expect([](SampleStep& s) { s.count = 50; }, "scores reaches element");
   expect([](SampleStep& s) { s.numbers_stride = 9; }, "numbers reaches element");
   expect([](SampleStep& s) { s.integers = s.scores; }, "integers is not i32");
@@ -188,10 +188,12 @@ TEST(Order, PlansThatSayOtherwiseAreRefused) {
     EXPECT_NE(found.find(message), std::string::npos) << found;
   };
   expect(refused(Overloaded{[](ScanStep& scan) { scan.kind = "min"; }, [](TopKStep&) {}}),
-         "has the kind 'min'");
-  expect(refused(Overloaded{[](ScanStep& scan) { scan.count = 4; }, [](TopKStep&) {}}), "writes 8 elements");
+         "combine is 'min': expected add, max or mul");
+  expect(refused(Overloaded{[](ScanStep& scan) { scan.count = 4; }, [](TopKStep&) {}}),
+         "x reaches element 7");
   expect(refused(Overloaded{[](ScanStep& scan) { scan.y_stride = 0; }, [](TopKStep&) {}}), "to one place");
-  expect(refused(Overloaded{[](ScanStep&) {}, [](TopKStep& top) { top.k = 1025; }}), "the 1025 largest");
+  expect(refused(Overloaded{[](ScanStep&) {}, [](TopKStep& top) { top.k = 1025; }}),
+         "k is 1025: expected 1 to 1024");
   expect(refused(Overloaded{[](ScanStep&) {}, [](TopKStep& top) { top.count = 6; }}), "x reaches element");
   expect(refused(Overloaded{[](ScanStep&) {}, [](TopKStep& top) { top.indices = top.values; }}),
          "is not i32");

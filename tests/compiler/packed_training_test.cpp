@@ -7,8 +7,8 @@
 #include <fstream>
 #include <random>
 
-#include "compiler/compile.h"
-#include "runtime/training/trainer.h"
+#include "compiler/driver/compile.h"
+#include "runtime/engine/training/trainer.h"
 
 namespace smelt {
 namespace {

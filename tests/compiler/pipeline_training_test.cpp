@@ -6,9 +6,9 @@
 #include <map>
 #include <mutex>
 
-#include "compiler/compile.h"
-#include "runtime/plan/kept_ports.h"
-#include "runtime/training/trainer.h"
+#include "compiler/driver/compile.h"
+#include "runtime/engine/training/trainer.h"
+#include "runtime/plan/retained_ports.h"
 #include "tests/runtime/temporary_directory.h"
 #include "tests/support/thread_ranks.h"
 #include "tests/support/watched_training.h"
@@ -268,7 +268,7 @@ TEST(PipelinePlans, RefuseWhatDoesNotFit) {
     const std::string refusal = refusal_of({"stage=2"}, change);
     EXPECT_NE(refusal.find(part), std::string::npos) << "expected: " << part << "\nfound: " << refusal;
   };
-  expect("--zero 2 and 3", [](CompileOptions& o) { o.zero = 2; });
+  expect("--zero=2 and 3", [](CompileOptions& o) { o.zero = 2; });
   expect("there is no stage 2", [](CompileOptions& o) { o.stage = 2; });
   expect("parts; 200 are asked for", [](CompileOptions& o) { o.parts_a_stage = 100; });
 }

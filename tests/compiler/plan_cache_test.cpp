@@ -1,6 +1,6 @@
 // The cache of plans: it gives back what the passes would make, and only that. What is damaged or another's
 // is not there, what cannot be written is no error.
-#include "compiler/plan_cache.h"
+#include "compiler/driver/plan_cache.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "cli.h"
-#include "compiler/build_id.h"
+#include "compiler/driver/build_id.h"
 #include "runtime/plan/plan_file.h"
 #include "runtime/system/cache_directory.h"
 #include "runtime/system/file.h"

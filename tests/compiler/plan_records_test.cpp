@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <set>
 
-#include "compiler/compile.h"
+#include "compiler/driver/compile.h"
 #include "ir/text/text.h"
+#include "runtime/base/error.h"
 #include "runtime/cpu/features.h"
-#include "runtime/error.h"
-#include "runtime/executor.h"
 #include "runtime/plan/plan_validate.h"
-#include "runtime/session.h"
+#include "runtime/session/executor.h"
+#include "runtime/session/session.h"
 #include "tests/runtime/temporary_directory.h"
 
 namespace smelt {

@@ -5,13 +5,13 @@
 #include <cmath>
 #include <filesystem>
 
-#include "compiler/summary.h"
+#include "compiler/driver/summary.h"
 #include "ir/evaluate/rounding.h"
 #include "llvm/ADT/STLExtras.h"
-#include "passes/autodiff/differentiate.h"
-#include "runtime/convert.h"
-#include "runtime/error.h"
-#include "runtime/training/checkpoint.h"
+#include "passes/graph/autodiff/differentiate.h"
+#include "runtime/base/convert.h"
+#include "runtime/base/error.h"
+#include "runtime/engine/training/checkpoint.h"
 #include "tests/compiler/cpu_against_evaluator.h"
 
 namespace smelt {

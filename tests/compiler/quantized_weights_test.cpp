@@ -1,6 +1,6 @@
 // Plans whose weights are bytes: they compute what the float64 evaluator makes of the quantised weights, and
 // are off from the weights that were given by no more than is promised.
-#include "compiler/compile.h"
+#include "compiler/driver/compile.h"
 #include "cpu_against_evaluator.h"
 #include "frontend/description.h"
 #include "tests/runtime/temporary_directory.h"

@@ -4,8 +4,8 @@
 
 #include <optional>
 
-#include "passes/simplify/guard_indices.h"
-#include "runtime/error.h"
+#include "passes/graph/simplify/guard_indices.h"
+#include "runtime/base/error.h"
 #include "tests/compiler/cpu_against_evaluator.h"
 
 namespace smelt {

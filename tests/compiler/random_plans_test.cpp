@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "codegen/make_plan.h"
-#include "compiler/compile.h"
-#include "passes/autodiff/differentiate.h"
+#include "compiler/driver/compile.h"
+#include "passes/graph/autodiff/differentiate.h"
 #include "runtime/plan/plan_validate.h"
 #include "tests/support/random_graph.h"
 

@@ -1,9 +1,9 @@
 // Batches that differ between ranks, and entries that ranks run by themselves.
 #include <gtest/gtest.h>
 
-#include "compiler/compile.h"
+#include "compiler/driver/compile.h"
 #include "ir/text/text.h"
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 #include "tests/support/thread_ranks.h"
 
 namespace smelt {

@@ -1,9 +1,9 @@
 // Collectives along any dim, compiled and run by threads, against sums and places worked out here.
 #include <gtest/gtest.h>
 
-#include "compiler/compile.h"
+#include "compiler/driver/compile.h"
 #include "ir/text/text.h"
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 #include "tests/support/thread_ranks.h"
 
 namespace smelt {

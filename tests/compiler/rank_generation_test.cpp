@@ -3,9 +3,9 @@
 
 #include <mutex>
 
-#include "compiler/compile.h"
-#include "runtime/error.h"
-#include "runtime/generation/generator.h"
+#include "compiler/driver/compile.h"
+#include "runtime/base/error.h"
+#include "runtime/engine/generation/generator.h"
 #include "tests/support/thread_ranks.h"
 
 namespace smelt {

@@ -1,8 +1,8 @@
 // Ranks that share a model with weights generate what transformers has generated with them.
 #include <gtest/gtest.h>
 
-#include "compiler/cli/model.h"
-#include "compiler/cli/verify_generation.h"
+#include "compiler/cli/commands/verify_generation.h"
+#include "compiler/cli/shared/model.h"
 #include "runtime/plan/plan_model.h"
 #include "tests/support/thread_ranks.h"
 

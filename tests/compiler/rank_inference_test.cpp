@@ -6,10 +6,10 @@
 
 #include "frontend/build_transformer.h"
 #include "ir/evaluate/evaluate_ranks.h"
-#include "ir/verifier.h"
+#include "ir/graph/verifier.h"
+#include "passes/graph/sharding/partition.h"
+#include "passes/graph/training/flatten_parameters.h"
 #include "passes/pass_manager.h"
-#include "passes/sharding/partition.h"
-#include "passes/training/flatten_parameters.h"
 #include "runtime/plan/segment_parts.h"
 #include "tests/support/random_tensors.h"
 

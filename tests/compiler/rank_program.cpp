@@ -8,7 +8,7 @@
 #include <exception>
 #include <string>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/ranks/ranks.h"
 
 namespace {

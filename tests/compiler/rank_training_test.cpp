@@ -4,9 +4,9 @@
 
 #include <map>
 
-#include "compiler/compile.h"
+#include "compiler/driver/compile.h"
+#include "runtime/engine/training/trainer.h"
 #include "runtime/plan/state_parts.h"
-#include "runtime/training/trainer.h"
 #include "tests/runtime/temporary_directory.h"
 #include "tests/support/thread_ranks.h"
 #include "tests/support/watched_training.h"

@@ -3,12 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "frontend/description.h"
-#include "ir/verifier.h"
-#include "passes/autodiff/rematerialize.h"
-#include "passes/reductions/rewrite_reductions.h"
-#include "passes/simplify/simplify.h"
-#include "passes/training/flatten_parameters.h"
-#include "passes/training/training_entries.h"
+#include "ir/graph/verifier.h"
+#include "passes/graph/autodiff/rematerialize.h"
+#include "passes/graph/reductions/rewrite_reductions.h"
+#include "passes/graph/simplify/simplify.h"
+#include "passes/graph/training/flatten_parameters.h"
+#include "passes/graph/training/training_entries.h"
 #include "tests/support/primitive_run.h"
 #include "tests/support/random_tensors.h"
 

@@ -1,6 +1,6 @@
 // Generation over rings by a plan that was lowered for a GPU, run on the host: tokens that the plan chooses,
 // by their text or without it, that the host chooses, and beams, against whole sequences.
-#include "runtime/generation/generator.h"
+#include "runtime/engine/generation/generator.h"
 #include "tests/compiler/cpu_against_evaluator.h"
 #include "tests/support/cuda_on_host/cuda_on_host.h"
 

@@ -1,6 +1,6 @@
 // scatter, sort and the gradients of top_k through whole plans, on the CPU and with a GPU's kernels on the
 // host, against the evaluator.
-#include "passes/autodiff/differentiate.h"
+#include "passes/graph/autodiff/differentiate.h"
 #include "tests/compiler/cpu_against_evaluator.h"
 #include "tests/support/cuda_on_host/cuda_on_host.h"
 

@@ -4,7 +4,7 @@
 #include <ostream>
 #include <string_view>
 
-#include "compiler/compile.h"
+#include "compiler/driver/compile.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace smelt {

@@ -2,7 +2,7 @@
 // two.
 #include <gtest/gtest.h>
 
-#include "compiler/compile.h"
+#include "compiler/driver/compile.h"
 #include "frontend/description.h"
 #include "frontend/transformer_spec.h"
 

@@ -1,5 +1,5 @@
 // Special values and large numbers through whole plans on the CPU: every element is within the derived bound.
-#include "passes/autodiff/differentiate.h"
+#include "passes/graph/autodiff/differentiate.h"
 #include "tests/compiler/cpu_against_evaluator.h"
 
 namespace smelt {

@@ -6,7 +6,7 @@
 
 #include <random>
 
-#include "compiler/compile.h"
+#include "compiler/driver/compile.h"
 #include "tests/compiler/cpu_against_evaluator.h"
 #include "tests/support/cuda_on_host/cuda_on_host.h"
 

@@ -3,12 +3,12 @@
 
 #include <map>
 
-#include "compiler/cli/bench_inputs.h"
-#include "compiler/compile.h"
-#include "runtime/error.h"
+#include "compiler/cli/commands/bench_inputs.h"
+#include "compiler/driver/compile.h"
+#include "runtime/base/error.h"
+#include "runtime/engine/training/checkpoint.h"
 #include "runtime/plan/segment_parts.h"
-#include "runtime/session.h"
-#include "runtime/training/checkpoint.h"
+#include "runtime/session/session.h"
 #include "tests/runtime/temporary_directory.h"
 #include "tests/support/thread_ranks.h"
 

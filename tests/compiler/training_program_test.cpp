@@ -2,8 +2,8 @@
 // parameters are updated by one kernel, a norm is one kernel, and neither dropout nor a softmax is stored.
 #include <gtest/gtest.h>
 
-#include "compiler/compile.h"
-#include "compiler/summary.h"
+#include "compiler/driver/compile.h"
+#include "compiler/driver/summary.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace smelt {

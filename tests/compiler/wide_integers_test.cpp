@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "ir/evaluate/whole_numbers.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "tests/compiler/cpu_against_evaluator.h"
 #include "tests/support/cuda_on_host/cuda_on_host.h"
 
@@ -187,6 +187,41 @@ graph @g(%x: i32[B,24]) {
     if (host.name == "s") {
       EXPECT_EQ(as_wide(host), sums);
     }
+}
+
+/// Signed numbers that overflow are undefined in C++: a compiler may take x - 1 < x for true.
+TEST(NarrowIntegers, WrapAsCudaText) {
+  constexpr std::string_view kText = R"(symbols R <= 8
+graph @g(%x: i32[R]) {
+  %one = constant {value = 1} : i32[R]
+  %less = sub %x, %one : i32[R]
+  %least = min %less, %x : i32[R]
+  %sum = add %x, %x : i32[R]
+  %half = div %sum, %one : i32[R]
+  %square = mul %x, %x : i32[R]
+  %minus = neg %x : i32[R]
+  %size = abs %x : i32[R]
+  return least = %least, half = %half, square = %square, minus = %minus, size = %size
+})";
+  const std::vector<int32_t> x = {INT32_MIN, INT32_MAX, 0, -1, 65537};
+  CompileOptions options;
+  options.mode = Mode::infer, options.target = "sm_90";
+  Session session(std::make_shared<const Plan>(
+                      test::plan_on_host(compile(parse_module(kText), options, Stage::program).program)),
+                  {.threads = 1, .poison = true});
+  session.initialize();
+  const std::vector<InputTensor> given = {{"x", DType::i32, {static_cast<int64_t>(x.size())}, x.data()}};
+  const std::map<std::string, std::function<int64_t(int64_t)>> expected = {
+      {"least", [](int64_t v) { return std::min<int64_t>(static_cast<int32_t>(v - 1), v); }},
+      {"half", [](int64_t v) { return v + v; }},
+      {"square", [](int64_t v) { return v * v; }},
+      {"minus", [](int64_t v) { return -v; }},
+      {"size", [](int64_t v) { return std::abs(v); }}};
+  for (const HostTensor& host : session.run("g", given)) {
+    const auto found = host.as<int32_t>();
+    for (size_t i = 0; i < x.size(); ++i)
+      EXPECT_EQ(found[i], static_cast<int32_t>(expected.at(host.name)(x[i]))) << host.name << " of " << x[i];
+  }
 }
 
 // ---- folding and the evaluator

@@ -1,7 +1,7 @@
 // Windows, strided slices, pads and convolutions through whole plans, on the CPU and with a GPU's kernels on
 // the host, against the evaluator.
-#include "passes/autodiff/differentiate.h"
-#include "runtime/error.h"
+#include "passes/graph/autodiff/differentiate.h"
+#include "runtime/base/error.h"
 #include "runtime/plan/plan_validate.h"
 #include "tests/compiler/cpu_against_evaluator.h"
 #include "tests/support/cuda_on_host/cuda_on_host.h"

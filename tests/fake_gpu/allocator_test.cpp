@@ -3,8 +3,8 @@
 #include <atomic>
 #include <cstdlib>
 
+#include "runtime/base/error.h"
 #include "runtime/cuda/driver.h"
-#include "runtime/error.h"
 #include "tests/fake_gpu/example.h"
 
 namespace smelt::fake {

@@ -1,9 +1,9 @@
 // Steps that are alternatives of one another: each is timed at first use, the fastest is taken and kept.
 #include <fstream>
 
+#include "runtime/base/error.h"
 #include "runtime/cuda/nvrtc.h"
 #include "runtime/cuda/step_choices.h"
-#include "runtime/error.h"
 #include "runtime/plan/plan_file.h"
 #include "runtime/plan/plan_validate.h"
 #include "tests/fake_gpu/example.h"

@@ -1,6 +1,6 @@
 // Plans for one architecture on a GPU of another.
+#include "runtime/base/error.h"
 #include "runtime/cuda/machine_code.h"
-#include "runtime/error.h"
 #include "tests/fake_gpu/example.h"
 
 namespace smelt::fake {

@@ -1,8 +1,8 @@
 // A GPU that is too small, not there, or driven by something old.
 #include <cstdio>
 
+#include "runtime/base/error.h"
 #include "runtime/cuda/gemm.h"
-#include "runtime/error.h"
 #include "tests/fake_gpu/example.h"
 
 namespace smelt::fake {

@@ -1,6 +1,6 @@
 // The bias of GEMMs whose batch no single stride walks: cuBLASLt adds none to GEMMs by pointers.
+#include "runtime/base/error.h"
 #include "runtime/cuda/gemm.h"
-#include "runtime/error.h"
 #include "tests/fake_gpu/example.h"
 
 namespace smelt::fake {

@@ -1,5 +1,5 @@
 // A resumed run gets the bits of one that was never stopped, whatever timing would choose now.
-#include "runtime/training/checkpoint.h"
+#include "runtime/engine/training/checkpoint.h"
 
 #include "runtime/cuda/gemm_choices.h"
 #include "tests/fake_gpu/example.h"

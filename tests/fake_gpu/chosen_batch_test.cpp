@@ -1,11 +1,11 @@
 // A continuous batch on the CUDA executor, whose plan chooses the tokens: each entry is one kernel that does
-// what tests/runtime/serving/choosing_model.h says.
+// what tests/runtime/engine/serving/choosing_model.h says.
 #include <map>
 
-#include "runtime/serving/continuous_batch.h"
+#include "runtime/engine/serving/continuous_batch.h"
 #include "tests/fake_gpu/example.h"
-#include "tests/runtime/serving/choosing_model.h"
-#include "tests/runtime/serving/crowd.h"
+#include "tests/runtime/engine/serving/choosing_model.h"
+#include "tests/runtime/engine/serving/crowd.h"
 
 namespace smelt::fake {
 namespace {

@@ -59,7 +59,7 @@ TEST_F(DependentLaunches, AVariableTurnsThemOff) {
   ::setenv("SMELT_DEPENDENT_LAUNCHES", "0", 1);
   EXPECT_EQ(dependent(), std::vector<bool>(6));
   ::setenv("SMELT_DEPENDENT_LAUNCHES", "no", 1);
-  EXPECT_HAS(message_of([] { session(); }), "SMELT_DEPENDENT_LAUNCHES is 'no': expected 1, or 0");
+  EXPECT_HAS(message_of([] { session(); }), "SMELT_DEPENDENT_LAUNCHES is 'no': expected 1 or 0");
   ::unsetenv("SMELT_DEPENDENT_LAUNCHES");
 }
 

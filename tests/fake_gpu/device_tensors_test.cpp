@@ -2,7 +2,7 @@
 #include <chrono>
 #include <thread>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "tests/fake_gpu/device_memory.h"
 #include "tests/fake_gpu/example.h"
 

@@ -1,6 +1,6 @@
 // Several GPUs in one process: each session works on its own, in memory, with code and handles of that GPU.
+#include "runtime/base/error.h"
 #include "runtime/cuda/device.h"
-#include "runtime/error.h"
 #include "tests/fake_gpu/example.h"
 #include "tests/fake_gpu/other_process.h"
 

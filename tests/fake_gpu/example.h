@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <memory>
 
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 #include "tests/fake_gpu/fake_gpu.h"
 #include "tests/runtime/temporary_directory.h"
 

@@ -1,7 +1,7 @@
 #include <bit>
 
+#include "runtime/base/half.h"
 #include "runtime/cuda/cublas_lt.h"
-#include "runtime/half.h"
 #include "tests/fake_gpu/fake_gpu.h"
 
 namespace smelt::cuda {

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <random>
 #include <set>
 #include <thread>
 #include <utility>
@@ -36,10 +37,13 @@ namespace smelt::cuda {
 struct ContextTag {
   int device = 0;
 };
+struct GraphTag;
 struct EventTag {
   double moment = 0;
   StreamTag* stream = nullptr;  // that it was recorded on
   std::shared_future<void> unfinished;
+  const GraphTag* capture = nullptr;  // that it was recorded in, behind that work
+  std::vector<size_t> after;
 };
 struct ModuleTag {
   int device = 0;
@@ -48,7 +52,12 @@ struct FunctionTag {
   std::string name;
   int device = 0;
 };
-using Work = std::vector<std::function<void()>>;
+/// Work of a graph, behind other work by its number.
+struct GraphNode {
+  std::function<void()> work;
+  std::vector<size_t> after;
+};
+using Work = std::vector<GraphNode>;
 struct GraphTag {
   Work work;
 };
@@ -60,6 +69,8 @@ struct StreamTag {
   std::unique_ptr<GraphTag> capture;
   StreamTag* origin = nullptr;  // whose capture it has joined by waiting for an event of it
   bool open = false;            // has work in that capture which the origin does not wait for
+  std::vector<size_t> after;    // work of the capture that comes before this stream's next
+  const GraphTag* captured() const { return origin ? origin->capture.get() : capture.get(); }
   std::shared_future<void> unfinished;
   bool waits_for_words = false;  // its work is done in order by threads of its own
 };
@@ -95,9 +106,10 @@ int smelt::fake::enqueue(cuda::Stream stream, std::function<void()> work, bool w
   if (stream && stream->device != current) return kInvalidHandle;
   if (gpu(current).fault != 0) return gpu(current).fault;
   const auto* of = stream && stream->origin ? stream->origin : stream;
-  if (of && of->capture)
-    of->capture->work.push_back(std::move(work));
-  else if (stream && stream->waits_for_words)
+  if (of && of->capture) {
+    of->capture->work.push_back({std::move(work), stream->after});
+    stream->after = {of->capture->work.size() - 1};
+  } else if (stream && stream->waits_for_words)
     do_later(stream, std::move(work));
   else
     finish(stream && waits ? stream->unfinished : std::shared_future<void>()), work();
@@ -239,6 +251,7 @@ static Code launch(Function function, smelt::fake::KernelCall call, Stream strea
   ++gpu().launches;
   const auto kernel = gpu().kernels.find(function->name);
   if (kernel == gpu().kernels.end()) return gpu().fault;
+  if (kernel->second.waits_for_words) stream->waits_for_words = true;
   call.maps.resize(kernel->second.maps);
   for (smelt::fake::Map& map : call.maps) std::memcpy(&map, *arguments++, sizeof map);
   const size_t together = kernel->second.together;
@@ -286,8 +299,10 @@ Code cuStreamSynchronize(Stream stream) {
 Code cuStreamWaitEvent(Stream stream, Event event, unsigned) {
   StreamTag* of = event->stream;
   finish(event->unfinished);
-  if (of && of->capture && of != stream) stream->origin = of;
+  if (of && of->capture && of != stream && !stream->origin) stream->origin = of, stream->after.clear();
   if (of && of->origin == stream) of->open = false;
+  if (event->capture && event->capture == stream->captured())
+    stream->after.insert(stream->after.end(), event->after.begin(), event->after.end());
   return gpu().fault;
 }
 Code cuStreamWaitValue32_v2(Stream stream, DevicePointer address, uint32_t value, unsigned) {
@@ -313,6 +328,7 @@ Code cuStreamBatchMemOp_v2(Stream stream, unsigned count, WordOperation* operati
   });
 }
 Code cuStreamBeginCapture_v2(Stream stream, int) {
+  stream->after.clear();
   return stream->capture = std::make_unique<GraphTag>(), gpu().fault;
 }
 Code cuStreamEndCapture(Stream stream, Graph* graph) {
@@ -328,9 +344,17 @@ Code cuEventDestroy_v2(Event event) { return delete event, gpu().fault; }
 Code cuEventRecord(Event event, Stream stream) {
   event->moment = gpu().clock, event->stream = stream;
   event->unfinished = stream ? stream->unfinished : std::shared_future<void>();
+  event->capture = stream ? stream->captured() : nullptr;
+  event->after = event->capture ? stream->after : std::vector<size_t>();
   return gpu().fault;
 }
-Code cuEventQuery(Event) { return gpu().fault != 0 || !gpu().late_events ? gpu().fault : kNotReady; }
+static bool is_under_way(const std::shared_future<void>& work) {
+  return work.valid() && work.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
+}
+Code cuEventQuery(Event event) {
+  if (gpu().fault != 0) return gpu().fault;
+  return gpu().late_events || is_under_way(event->unfinished) ? kNotReady : 0;
+}
 Code cuEventSynchronize(Event) { return ++gpu().event_waits, gpu().fault; }
 Code cuEventElapsedTime(float* milliseconds, Event begin, Event end) {
   double passed = end->moment - begin->moment;
@@ -340,10 +364,35 @@ Code cuEventElapsedTime(float* milliseconds, Event begin, Event end) {
 Code cuGraphInstantiateWithFlags(GraphExec* executable, Graph graph, unsigned long long) {
   return *executable = new GraphExecTag{graph->work}, gpu().fault;
 }
+static bool is_a_chain(const Work& all) {
+  for (size_t i = 1; i < all.size(); ++i)
+    if (all[i].after != std::vector{i - 1}) return false;
+  return true;
+}
+/// Mostly short, and seldom longer than all other work of a small graph takes.
+static std::chrono::microseconds any_while() {
+  const unsigned number = std::random_device()();
+  return std::chrono::microseconds(number % 8 == 0 ? 3000 : number % 100);
+}
+/// Work begins when that before it has ended, and when chance wants: what a graph does not order may
+/// come in any order.
+static void run_concurrently(const Work& all) {
+  std::vector<std::shared_future<void>> ended;
+  for (size_t i = 0; i < all.size(); ++i)
+    ended.push_back(std::async(std::launch::async, [&all, i, before = ended, device = current] {
+                      for (const size_t other : all[i].after) before[other].wait();
+                      std::this_thread::sleep_for(any_while());
+                      current = device;
+                      if (gpu().fault == 0) all[i].work();
+                    }).share());
+  for (const auto& each : ended) each.wait();
+}
 Code cuGraphLaunch(GraphExec executable, Stream stream) {
   ++gpu().graph_launches;
-  for (const auto& work : executable->work)
-    if (const Code code = enqueue(stream, work); code != 0) return 0;  // it is told later
+  if (!is_a_chain(executable->work))
+    return enqueue(stream, [all = executable->work] { run_concurrently(all); }), 0;
+  for (const GraphNode& node : executable->work)
+    if (const Code code = enqueue(stream, node.work); code != 0) return 0;  // it is told later
   return 0;
 }
 Code cuGraphDestroy(Graph graph) { return delete graph, gpu().fault; }

@@ -45,8 +45,9 @@ struct KernelCall {
 struct Kernel {
   size_t arguments = 0;
   std::function<void(const KernelCall&)> run = {};
-  size_t together = 1;  // so many of them are the members of the first parameter, a struct
-  size_t maps = 0;      // in front of them
+  size_t together = 1;           // so many of them are the members of the first parameter, a struct
+  size_t maps = 0;               // in front of them
+  bool waits_for_words = false;  // it runs on a thread of its own
 };
 
 struct Gpu {

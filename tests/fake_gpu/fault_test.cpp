@@ -1,6 +1,6 @@
 // A kernel that reaches memory which is not there: the step is named where it can be known, and from then on
 // every call says the same.
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "tests/fake_gpu/example.h"
 #include "tests/fake_gpu/other_process.h"
 
@@ -82,7 +82,7 @@ TEST_F(Fault, WatchedAndProfiledRunsTellIt) {
   });
 }
 
-/// Runs whose outputs nobody waits for: the fault is told by a later call.
+/// Runs whose outputs no caller waits for: a later call reports the fault.
 TEST_F(Fault, OfARunUnderWayIsNotBlamedOnTheNext) {
   in_another_process([] {
     break_run(2);
@@ -126,7 +126,7 @@ TEST_F(Fault, AnErrorOfTheCallersIsNone) {
 
 TEST_F(Fault, TheVariableIsChecked) {
   ::setenv("SMELT_CHECK_STEPS", "yes", 1);
-  EXPECT_HAS(message_of([] { session(); }), "SMELT_CHECK_STEPS is 'yes': expected 1, or 0");
+  EXPECT_HAS(message_of([] { session(); }), "SMELT_CHECK_STEPS is 'yes': expected 1 or 0");
   ::unsetenv("SMELT_CHECK_STEPS");
 }
 

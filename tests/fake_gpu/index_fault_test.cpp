@@ -1,7 +1,7 @@
 // Indices that were out of bounds on a GPU: told when results are waited for, never before.
-#include "runtime/index_faults.h"
+#include "runtime/session/index_faults.h"
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "tests/fake_gpu/example.h"
 
 namespace smelt::fake {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/plan/host_traffic.h"
 #include "tests/fake_gpu/example.h"
 

@@ -1,5 +1,5 @@
 // Collectives over several rows on GPUs: NCCL is given all rows of a step at once.
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "tests/fake_gpu/example.h"
 #include "tests/support/row_plans.h"
 #include "tests/support/thread_ranks.h"

@@ -1,7 +1,7 @@
 // Plans of several ranks on GPUs: what collectives leave, step by step and in graphs, beside other steps, and
 // when a rank fails.
+#include "runtime/base/error.h"
 #include "runtime/cuda/nccl.h"
-#include "runtime/error.h"
 #include "tests/fake_gpu/example.h"
 #include "tests/support/thread_ranks.h"
 

@@ -3,8 +3,8 @@
 // place that is used again too early, or a message in the wrong order, changes the numbers.
 #include <numeric>
 
-#include "runtime/error.h"
-#include "runtime/training/pipeline_worker.h"
+#include "runtime/base/error.h"
+#include "runtime/engine/training/pipeline_worker.h"
 #include "tests/fake_gpu/example.h"
 #include "tests/support/thread_ranks.h"
 

@@ -1,11 +1,11 @@
 // States between host and device: parts by pinned memory, mirrors where they are asked for, rounded copies.
 #include <algorithm>
 
-#include "runtime/convert.h"
-#include "runtime/error.h"
-#include "runtime/half.h"
-#include "runtime/weights/draws.h"
-#include "runtime/weights/initialize.h"
+#include "runtime/base/convert.h"
+#include "runtime/base/error.h"
+#include "runtime/base/half.h"
+#include "runtime/engine/weights/draws.h"
+#include "runtime/engine/weights/initialize.h"
 #include "tests/fake_gpu/example.h"
 
 namespace smelt::fake {

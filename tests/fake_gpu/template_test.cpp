@@ -1,6 +1,6 @@
 // Kernels that are templates: the executor launches any of them by what the plan says.
-#include "runtime/error.h"
-#include "runtime/half.h"
+#include "runtime/base/error.h"
+#include "runtime/base/half.h"
 #include "tests/fake_gpu/example.h"
 
 namespace smelt::fake {

@@ -1,5 +1,5 @@
 // Maps of a kernel's arguments: what a launch gives the driver, and what is refused.
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/plan/plan_file.h"
 #include "runtime/plan/plan_validate.h"
 #include "tests/fake_gpu/example.h"

@@ -6,7 +6,7 @@
 #include "frontend/build_transformer.h"
 #include "frontend/merge_adapters.h"
 #include "frontend/weights.h"
-#include "ir/verifier.h"
+#include "ir/graph/verifier.h"
 #include "tests/frontend/built_graph.h"
 #include "tests/support/merged_adapters.h"
 #include "tests/support/random_tensors.h"

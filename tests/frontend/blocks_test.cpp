@@ -1,7 +1,7 @@
 // What fields of the spec make of a block: norms, residuals, heads, positions and what is done to scores.
 #include "frontend/blocks/blocks.h"
 
-#include "ir/verifier.h"
+#include "ir/graph/verifier.h"
 #include "llvm/ADT/STLExtras.h"
 #include "tests/frontend/built_graph.h"
 

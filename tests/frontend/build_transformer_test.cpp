@@ -5,7 +5,7 @@
 #include <set>
 
 #include "frontend/hugging_face.h"
-#include "ir/verifier.h"
+#include "ir/graph/verifier.h"
 #include "tests/frontend/built_graph.h"
 
 namespace smelt {

@@ -1,7 +1,7 @@
 // Finds what build_transformer has made.
 #pragma once
 
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 #include "tests/frontend/support.h"
 
 namespace smelt::testing {

@@ -7,7 +7,7 @@
 #include "frontend/build_transformer.h"
 #include "frontend/hugging_face.h"
 #include "frontend/parameter_names.h"
-#include "ir/verifier.h"
+#include "ir/graph/verifier.h"
 #include "tests/frontend/support.h"
 
 namespace smelt {
@@ -263,6 +263,8 @@ const Refused kRefused[] = {
     {"qwen3", "layer_types: \"chunked_attention\"", R"({"layer_types": ["chunked_attention"]})"},
     {"gemma2", "layer_types: 3 entries",
      R"({"layer_types": ["full_attention", "full_attention", "sliding_attention"]})"},
+    {"mistral", "layer_types: [",
+     R"({"sliding_window": 5, "layer_types": ["full_attention", "full_attention"]})"},
     {"gemma2", "final_logit_softcapping: -1", R"({"final_logit_softcapping": -1})"},
     {"gemma", "use_bidirectional_attention: true", R"({"use_bidirectional_attention": true})"},
     {"gemma", "final_logit_softcapping: 30", R"({"final_logit_softcapping": 30})"},
@@ -308,6 +310,31 @@ TEST(Families, WhatChangesTheMathsIsRefusedByName) {
     SCOPED_TRACE(refused.changes);
     expect_in(refusal(refused.family, refused.changes), {"config.json: 1 problem\n", refused.field});
   }
+}
+
+/// As transformers' attribute_map has it.
+TEST(Families, OtherNamesOfAFieldAreItsOwn) {
+  const std::pair<const char*, const char*> equal[] = {
+      {R"({"n_head": null, "num_attention_heads": 5})", R"({"n_head": 5})"},
+      {R"({"num_attention_heads": 5, "n_head": 5})", R"({"n_head": 5})"}};
+  for (const auto& [other, own] : equal) EXPECT_EQ(changed("gpt2", other), changed("gpt2", own)) << other;
+  EXPECT_EQ(changed("t5", R"({"d_kv": null, "head_dim": 5})"), changed("t5", R"({"d_kv": 5})"));
+  expect_in(refusal("gpt2", R"({"n_head": 4, "num_attention_heads": 5})"),
+            {"n_head: 4, and num_attention_heads: 5, which is the same field; expected one value"});
+  expect_in(refusal("distilbert", R"({"n_heads": 4, "num_attention_heads": 5})"), {"n_heads: 4, and"});
+  expect_in(refusal("marian", R"({"encoder_layers": 1, "num_hidden_layers": 2})"),
+            {"encoder_layers: 1, and"});
+}
+
+TEST(Families, RopeScalingIsReadInPlaceOfRopeParameters) {
+  const char* both = R"({"rope_parameters": {"rope_type": "default", "rope_theta": 7e5}, "rope_theta": 5e5,
+                         "rope_scaling": {"type": "linear", "factor": 4}})";
+  const char* one = R"({"rope_parameters": {"rope_type": "linear", "factor": 4, "rope_theta": 5e5}})";
+  EXPECT_EQ(changed("llama", both), changed("llama", one));
+  const char* with_theta = R"({"rope_scaling": {"type": "linear", "factor": 4, "rope_theta": 5e5}})";
+  EXPECT_EQ(changed("llama", with_theta), changed("llama", one));
+  expect_in(refusal("llama", R"({"rope_scaling": "linear"})"),
+            {"rope_scaling: \"linear\", expected an object"});
 }
 
 TEST(Families, AllThatIsRefusedIsRefusedAtOnce) {

@@ -4,7 +4,7 @@
 
 #include "frontend/blocks/adapters.h"
 #include "frontend/description.h"
-#include "ir/verifier.h"
+#include "ir/graph/verifier.h"
 #include "tests/frontend/support.h"
 
 namespace smelt {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "frontend/transformer_spec.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/system/file.h"
 
 namespace smelt::testing {

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "frontend/description.h"
-#include "runtime/training/export.h"
+#include "runtime/engine/training/export.h"
 #include "tests/frontend/support.h"
 
 namespace smelt {

@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/generation/logits_processors.h"
-#include "runtime/serving/api_error.h"
-#include "runtime/serving/completion_request.h"
+#include "runtime/engine/generation/logits_processors.h"
+#include "runtime/engine/serving/api_error.h"
+#include "runtime/engine/serving/completion_request.h"
 #include "runtime/system/json_text.h"
 
 namespace smelt {

@@ -6,8 +6,8 @@
 
 #include "frontend/build_transformer.h"
 #include "frontend/hugging_face.h"
-#include "ir/verifier.h"
-#include "runtime/error.h"
+#include "ir/graph/verifier.h"
+#include "runtime/base/error.h"
 
 namespace smelt {
 namespace {

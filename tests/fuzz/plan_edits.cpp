@@ -15,9 +15,9 @@
 #include <iterator>
 #include <random>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/plan/plan_file.h"
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 #include "runtime/system/file.h"
 #include "runtime/system/json_text.h"
 #include "tests/support/plan_text.h"

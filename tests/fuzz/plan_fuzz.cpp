@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/plan/plan_file.h"
 #include "runtime/plan/plan_manifest.h"
 #include "runtime/plan/plan_validate.h"

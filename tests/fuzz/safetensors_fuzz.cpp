@@ -2,8 +2,8 @@
 #include <cstdlib>
 #include <span>
 
-#include "runtime/error.h"
-#include "runtime/weights/safetensors.h"
+#include "runtime/base/error.h"
+#include "runtime/engine/weights/safetensors.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto file = std::as_bytes(std::span(data, size));

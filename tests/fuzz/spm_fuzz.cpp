@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/tokenizers/sentencepiece/spm_parts.h"
 
 namespace smelt {

@@ -4,12 +4,12 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "ir/program.h"
+#include "ir/graph/verifier.h"
+#include "ir/program/program.h"
 #include "ir/text/dot.h"
 #include "ir/text/json.h"
 #include "ir/text/text.h"
-#include "ir/verifier.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace smelt {
 namespace {

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <string_view>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/tokenizers/tokenizer.h"
 #include "runtime/tokenizers/unicode/utf8.h"
 

@@ -7,8 +7,8 @@
 
 #include <cstdlib>
 
-#include "ir/attention_body.h"
-#include "passes/autodiff/differentiate.h"
+#include "ir/graph/attention_body.h"
+#include "passes/graph/autodiff/differentiate.h"
 #include "runtime/cuda/device.h"
 #include "tests/compiler/cpu_against_evaluator.h"
 #include "tests/runtime/temporary_directory.h"

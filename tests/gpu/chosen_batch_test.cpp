@@ -1,6 +1,6 @@
 // A continuous batch whose tokens the GPU chooses, one step ahead of the host: what the host would choose by
 // the same logits. Skipped where there is no GPU.
-#include "runtime/serving/continuous_batch.h"
+#include "runtime/engine/serving/continuous_batch.h"
 #include "tests/gpu/small_model.h"
 
 namespace smelt {

@@ -1,7 +1,7 @@
 // Tensors in the GPU's memory and a caller's stream; skipped where there is no GPU.
 #include "ir/text/text.h"
+#include "runtime/base/error.h"
 #include "runtime/cuda/memory.h"
-#include "runtime/error.h"
 #include "tests/gpu/small_model.h"
 #include "tests/runtime/temporary_directory.h"
 

@@ -2,7 +2,7 @@
 // where there is none. SMELT_SWEEP=0:10000 runs those cases; several processes can share a sweep.
 #include <cstdlib>
 
-#include "passes/autodiff/differentiate.h"
+#include "passes/graph/autodiff/differentiate.h"
 #include "runtime/cuda/device.h"
 #include "tests/compiler/grouped_products.h"
 

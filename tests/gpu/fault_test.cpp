@@ -3,8 +3,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "runtime/base/error.h"
 #include "runtime/cuda/nvrtc.h"
-#include "runtime/error.h"
 #include "tests/gpu/small_model.h"
 
 namespace smelt {

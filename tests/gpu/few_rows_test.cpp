@@ -2,7 +2,7 @@
 // where each may begin before the one in front has ended.
 #include <cstring>
 
-#include "runtime/half.h"
+#include "runtime/base/half.h"
 #include "tests/gpu/few_rows.h"
 
 namespace smelt::few_rows_test {

@@ -6,8 +6,8 @@
 #include <functional>
 #include <random>
 
+#include "runtime/base/half.h"
 #include "runtime/cuda/gemm.h"
-#include "runtime/half.h"
 
 namespace smelt::cuda {
 namespace {

@@ -1,6 +1,6 @@
 // Tokens that the GPU chooses by the text behind them are what the host would choose. Skipped where there is
 // no GPU.
-#include "runtime/generation/generator.h"
+#include "runtime/engine/generation/generator.h"
 #include "tests/gpu/small_model.h"
 
 namespace smelt {

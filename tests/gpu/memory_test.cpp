@@ -1,5 +1,5 @@
 // A plan that no GPU holds; skipped where there is no GPU.
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "tests/gpu/small_model.h"
 #include "tests/runtime/temporary_directory.h"
 

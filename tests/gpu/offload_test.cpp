@@ -1,6 +1,6 @@
 // Masters and moments in pinned memory: the same bits as on the device, step by step and captured, and less
 // memory there; skipped where there is no GPU.
-#include "runtime/training/checkpoint.h"
+#include "runtime/engine/training/checkpoint.h"
 #include "tests/gpu/small_model.h"
 #include "tests/runtime/temporary_directory.h"
 

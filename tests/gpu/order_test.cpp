@@ -1,7 +1,7 @@
 // scan and top_k on the GPU, against the CPU's; skipped where there is none.
 #include <cmath>
 
-#include "compiler/compile.h"
+#include "compiler/driver/compile.h"
 #include "ir/text/text.h"
 #include "runtime/cpu/scan.h"
 #include "runtime/cpu/top_k.h"

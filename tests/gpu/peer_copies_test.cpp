@@ -1,5 +1,5 @@
-// Gathers and exchanges by copies between two GPUs of this machine: what they leave in many runs whose ranks
-// are late at random, and that a lost rank ends the other; skipped where there are fewer.
+// Gathers and exchanges by copies, and small sums, between two GPUs of this machine: what they leave in many
+// runs whose ranks are late at random, and that a lost rank ends the other; skipped where there are fewer.
 //
 // The driver maps memory between processes alone: each rank is this program again, which runs the one test
 // that is disabled.
@@ -12,13 +12,15 @@
 #include <random>
 #include <thread>
 
+#include "runtime/base/error.h"
 #include "runtime/cuda/device.h"
-#include "runtime/error.h"
 #include "runtime/ranks/launch_variables.h"
 #include "runtime/ranks/mesh_ranks.h"
 #include "runtime/ranks/socket.h"
 #include "tests/gpu/small_model.h"
 #include "tests/support/gather_plans.h"
+#include "tests/support/parted_plans.h"
+#include "tests/support/sum_plans.h"
 
 extern char** environ;
 
@@ -36,6 +38,10 @@ const std::vector<Gathering> kGpuGatherings = {
     {kGathers, DType::bf16, 65537, 4, 31}, {kExchanges, DType::bf16, 4097, 33, 3},
     {kGathers, DType::f32, 1, 777, 2},     {kGathers, DType::f32, 3, 1, 0},
 };
+
+const std::vector<test::Summing> kGpuSums = {
+    {DType::f32, 1},       {DType::bf16, 7},    {DType::f16, 4096},   {DType::bf16, 4096, CollectiveSum::max},
+    {DType::bf16, 131072}, {DType::f32, 50001}, {DType::bf16, 99999}, {DType::f32, 3, CollectiveSum::max}};
 
 /// Starts this program as one rank, with what it is to do.
 pid_t start_gather_rank(int rank, int port, const char* what) {
@@ -99,15 +105,46 @@ void run_ahead(RankGroups& groups) {
   test::expect_gathered(session, kGpuGatherings, kGatherRanks, groups.rank(), 1);
 }
 
+void run_sums(RankGroups& groups, bool is_lost) {
+  const auto target = "sm_" + std::to_string(this_gpu());
+  Session session(std::make_shared<const Plan>(test::sum_plan(target, kGatherRanks, kGpuSums)),
+                  {.device = static_cast<int>(groups.rank()), .ranks = &groups});
+  std::mt19937 random(static_cast<unsigned>(groups.rank()));
+  for (int64_t run = 0; run < kGatherRuns && !::testing::Test::HasFailure(); ++run) {
+    if (random() % 4 == 0) std::this_thread::sleep_for(std::chrono::microseconds(random() % 5000));
+    if (is_lost && groups.rank() == 1 && run == kLostAfter) ::raise(SIGKILL);
+    test::expect_summed(session, kGpuSums, kGatherRanks, groups.rank(), run);
+  }
+}
+
+/// Products beside the copies of what they read, and of what they make.
+void run_in_parts(RankGroups& groups) {
+  const test::PartedShape shape{.positions = 33, .width = 64, .inner = 48};
+  const test::PartedPlan made("sm_" + std::to_string(this_gpu()), kGatherRanks, shape);
+  Session session(std::make_shared<const Plan>(made.plan()),
+                  {.device = static_cast<int>(groups.rank()), .ranks = &groups});
+  std::mt19937 random(static_cast<unsigned>(groups.rank()));
+  for (int64_t run = 0; run < kGatherRuns && !::testing::Test::HasFailure(); ++run) {
+    if (random() % 4 == 0) std::this_thread::sleep_for(std::chrono::microseconds(random() % 5000));
+    const int64_t records = 1 + run % test::kMostPartedRecords;
+    test::expect_parted(session, shape, kGatherRanks, groups.rank(), run, records);
+    if (run % 10 == 9)
+      session.repeat("g", test::PartedInputs(shape, groups.rank(), run, records).tensors(), 5);
+  }
+}
+
 TEST(GpuPeerCopiesRank, DISABLED_Works) {
-  const char* what = std::getenv("SMELT_TEST_RANK");
-  if (!what) GTEST_SKIP() << "a part of GpuPeerCopies";
-  const bool is_lost = std::string_view(what) == "lost";
+  const char* text = std::getenv("SMELT_TEST_RANK");
+  if (!text) GTEST_SKIP() << "a part of GpuPeerCopies";
+  const std::string_view what = text;
+  const bool is_lost = what != "whole";
   Ranks ranks(read_launch(process_environment()));
   const auto work = [&] {
     MeshRanks groups(ranks, parse_mesh("data=" + std::to_string(kGatherRanks)));
-    run_gathers(groups, is_lost);
+    run_sums(groups, what == "lost in sums");
+    run_gathers(groups, what == "lost in gathers");
     run_ahead(groups);
+    run_in_parts(groups);
   };
   if (!is_lost) return ranks.run(work);
   try {
@@ -128,9 +165,11 @@ class GpuPeerCopies : public ::testing::Test {
 TEST_F(GpuPeerCopies, LeaveWhatOthersGave) { EXPECT_EQ(run_gather_ranks("whole"), (std::vector{0, 0})); }
 
 TEST_F(GpuPeerCopies, EndWithALostRank) {
-  const auto begin = std::chrono::steady_clock::now();
-  EXPECT_EQ(run_gather_ranks("lost"), (std::vector{0, 128 + SIGKILL}));
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));  // with the start of both
+  for (const char* when : {"lost in sums", "lost in gathers"}) {
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_EQ(run_gather_ranks(when), (std::vector{0, 128 + SIGKILL})) << when;
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));  // with the start of both
+  }
 }
 
 }  // namespace

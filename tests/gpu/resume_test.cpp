@@ -2,7 +2,7 @@
 // cache; skipped where there is no GPU.
 #include <stdlib.h>
 
-#include "runtime/training/checkpoint.h"
+#include "runtime/engine/training/checkpoint.h"
 #include "tests/gpu/small_model.h"
 #include "tests/runtime/temporary_directory.h"
 

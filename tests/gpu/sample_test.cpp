@@ -5,7 +5,7 @@
 #include <chrono>
 #include <cmath>
 
-#include "compiler/compile.h"
+#include "compiler/driver/compile.h"
 #include "ir/text/text.h"
 #include "runtime/cpu/sample.h"
 #include "tests/gpu/small_model.h"

@@ -7,9 +7,9 @@
 #include <cmath>
 #include <random>
 
-#include "compiler/compile.h"
+#include "compiler/driver/compile.h"
 #include "runtime/cuda/device.h"
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 
 namespace smelt {
 

@@ -5,7 +5,7 @@
 
 #include "codegen/cuda/sort_kernels.h"
 #include "codegen/make_plan.h"
-#include "passes/memory/plan_memory.h"
+#include "passes/program/memory/plan_memory.h"
 #include "tests/gpu/small_model.h"
 
 namespace smelt {
@@ -33,7 +33,7 @@ Plan sort_plan() {
   entry.steps = {{sort, {0}, {1, 2, 3}, {}, {"sort"}, "forward"}};
   program.entries = {entry};
   plan_memory(program, {});
-  return make_plan(program, {Target::Kind::cuda, this_gpu()});
+  return make_plan(program, Target::gpu(this_gpu(), device_model(this_gpu())));
 }
 
 void expect_sorted(Session& session, int64_t count, const std::function<int32_t(int64_t)>& index) {

@@ -1,6 +1,6 @@
 // A pipeline of two stages on two GPUs of this machine has the losses of one GPU with as many micro-steps;
 // skipped where there are fewer.
-#include "runtime/training/trainer.h"
+#include "runtime/engine/training/trainer.h"
 #include "tests/gpu/small_model.h"
 #include "tests/runtime/temporary_directory.h"
 #include "tests/support/thread_ranks.h"

@@ -1,8 +1,8 @@
 // States on a GPU hold what the host's formulas give; skipped where there is no GPU.
 #include <algorithm>
 
-#include "runtime/convert.h"
-#include "runtime/weights/initialize.h"
+#include "runtime/base/convert.h"
+#include "runtime/engine/weights/initialize.h"
 #include "tests/gpu/small_model.h"
 
 namespace smelt {

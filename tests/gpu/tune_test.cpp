@@ -6,8 +6,8 @@
 #include "codegen/cuda/emit_cuda.h"
 #include "codegen/cuda/kernel_trial.h"
 #include "codegen/scheduling/schedule.h"
+#include "runtime/base/error.h"
 #include "runtime/cuda/nvrtc.h"
-#include "runtime/error.h"
 #include "tests/gpu/small_model.h"
 #include "tests/runtime/temporary_directory.h"
 

@@ -1,15 +1,15 @@
-#include "ir/body.h"
+#include "ir/graph/body.h"
 
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "ir/builder.h"
 #include "ir/evaluate/evaluator.h"
+#include "ir/graph/builder.h"
+#include "ir/graph/verifier.h"
 #include "ir/text/dot.h"
 #include "ir/text/json.h"
 #include "ir/text/text.h"
-#include "ir/verifier.h"
 
 namespace smelt {
 namespace {

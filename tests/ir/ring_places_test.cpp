@@ -1,4 +1,4 @@
-#include "ir/ring_places.h"
+#include "ir/ops/ring_places.h"
 
 #include <gtest/gtest.h>
 

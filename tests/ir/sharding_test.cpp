@@ -1,13 +1,13 @@
-#include "ir/sharding.h"
+#include "ir/graph/sharding.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
-#include "ir/builder.h"
+#include "ir/graph/builder.h"
+#include "ir/graph/verifier.h"
 #include "ir/text/text.h"
-#include "ir/verifier.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace smelt {
 namespace {

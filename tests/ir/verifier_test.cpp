@@ -1,12 +1,12 @@
-#include "ir/verifier.h"
+#include "ir/graph/verifier.h"
 
 #include <gtest/gtest.h>
 
 #include <fmt/ranges.h>
 
-#include "ir/builder.h"
+#include "ir/graph/builder.h"
 #include "ir/text/text.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace smelt {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ir/attention_body.h"
-#include "passes/simplify/decompose.h"
-#include "runtime/error.h"
+#include "ir/graph/attention_body.h"
+#include "passes/graph/simplify/decompose.h"
+#include "runtime/base/error.h"
 #include "tests/passes/support.h"
 #include "tests/support/random_attention.h"
 

@@ -6,7 +6,7 @@ namespace {
 
 class FileTests : public ::testing::TestWithParam<std::filesystem::path> {};
 
-TEST_P(FileTests, Pass) { testing::run_file(GetParam(), nullptr); }
+TEST_P(FileTests, Pass) { testing::run_file(GetParam(), pass_registry()); }
 
 INSTANTIATE_TEST_SUITE_P(All, FileTests, ::testing::ValuesIn(testing::files_with("RUN", "passes")),
                          [](const auto& p) { return testing::test_name(p.param); });

@@ -57,25 +57,37 @@ std::string message_of(const std::function<void()>& action) {
 
 TEST(Pipeline, ReadsAndWritesItself) {
   const auto calls =
-      parse_pipeline(" decompose{keep=softmax+gelu} , simplify,differentiate{output=f, seed=2}");
+      pass_registry().parse(" decompose{keep=softmax+gelu} , simplify,differentiate{output=f, seed=2}");
   ASSERT_EQ(calls.size(), 3u);
   EXPECT_EQ(calls[0].str(), "decompose{keep=softmax+gelu}");
   EXPECT_EQ(calls[1].str(), "simplify");
   EXPECT_EQ(calls[2].str(), "differentiate{output=f,seed=2}");
-  EXPECT_TRUE(parse_pipeline("").empty());
+  EXPECT_TRUE(pass_registry().parse("").empty());
 }
 
 TEST(Pipeline, SaysWhatIsWrong) {
-  EXPECT_NE(
-      message_of([] { parse_pipeline("simplfy"); }).find("no pass 'simplfy'; there are bound_ids, decompose"),
-      std::string::npos);
-  EXPECT_NE(message_of([] { parse_pipeline("decompose{keep}"); }).find("'='"), std::string::npos);
-  EXPECT_NE(message_of([] { parse_pipeline("decompose{keep=gelu"); }).find("'}'"), std::string::npos);
-  EXPECT_NE(message_of([] { parse_pipeline("simplify,"); }).find("the name of a pass"), std::string::npos);
+  EXPECT_NE(message_of([] {
+              pass_registry().parse("simplfy");
+            }).find("no pass 'simplfy'; there are bound_ids, decompose"),
+            std::string::npos);
+  EXPECT_NE(message_of([] { pass_registry().parse("decompose{keep}"); }).find("'='"), std::string::npos);
+  EXPECT_NE(message_of([] { pass_registry().parse("decompose{keep=gelu"); }).find("'}'"), std::string::npos);
+  EXPECT_NE(message_of([] { pass_registry().parse("simplify,"); }).find("the name of a pass"),
+            std::string::npos);
   const auto module = small();
   for (const char* pipeline :
        {"decompose{keep=matmul}", "decompose{drop=gelu}", "simplify{fast=1}", "differentiate{seed=x}"})
     EXPECT_THROW(PassManager().add(pipeline).run(*module), Error) << pipeline;
+}
+
+TEST(Pipeline, NumbersHaveBounds) {
+  for (const char* call : {"flatten_parameters{ranks=2,bucket=0}", "flatten_parameters{padding=-1}",
+                           "flatten_parameters{ranks=0}", "chunk_rows{rows=-5}", "rematerialize{price=-1}",
+                           "rematerialize{price=nan}", "rematerialize{share=7}", "rematerialize{layers=-1}",
+                           "cut_stages{stages=0}", "cut_stages{parts_a_stage=0}"})
+    EXPECT_NE(message_of([&] { pass_registry().parse(call); }).find("expected a number from"),
+              std::string::npos)
+        << call;
 }
 
 TEST(PassManager, RunsEveryPassOverEveryGraph) {
@@ -154,10 +166,10 @@ TEST(PassManager, NoticesAPassThatDoesNotTellTheTruth) {
   options.verify_each = true;
   const auto module = small();
   PassManager manager(options);
-  manager.add({"simplify", {}}, [](Graph& graph) {
-    graph.outputs[0].name = "renamed";
-    return false;
-  });
+  manager.add({"simplify", {}, [](Graph& graph) {
+                 graph.outputs[0].name = "renamed";
+                 return false;
+               }});
   const std::string message = message_of([&] { manager.run(*module->graphs[0]); });
   EXPECT_NE(message.find("pass simplify on @first: it changed the graph"), std::string::npos) << message;
 }
@@ -167,10 +179,10 @@ TEST(PassManager, NoticesAnInvalidGraph) {
   options.verify_each = true;
   const auto module = small();
   PassManager manager(options);
-  manager.add({"simplify", {}}, [](Graph& graph) {
-    graph.outputs[0].value->type.shape = {3, 7};
-    return true;
-  });
+  manager.add({"simplify", {}, [](Graph& graph) {
+                 graph.outputs[0].value->type.shape = {3, 7};
+                 return true;
+               }});
   const std::string message = message_of([&] { manager.run(*module->graphs[0]); });
   EXPECT_NE(message.find("the result of simplify is not valid"), std::string::npos) << message;
   EXPECT_NE(message.find("softmax \"norm\""), std::string::npos) << message;

@@ -2,9 +2,9 @@
 #include "tests/support/random_graph.h"
 #include "tests/support/minimize_module.h"
 
-#include "passes/fusion/merge_gemms.h"
+#include "passes/graph/fusion/merge_gemms.h"
+#include "passes/graph/simplify/simplify.h"
 #include "passes/pass_manager.h"
-#include "passes/simplify/simplify.h"
 #include "tests/passes/support.h"
 
 namespace smelt {

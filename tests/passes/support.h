@@ -3,13 +3,13 @@
 
 #include <gtest/gtest.h>
 
-#include "ir/builder.h"
 #include "ir/evaluate/evaluator.h"
+#include "ir/graph/builder.h"
+#include "ir/graph/verifier.h"
 #include "ir/text/text.h"
-#include "ir/verifier.h"
-#include "passes/autodiff/differentiate.h"
-#include "passes/autodiff/differentiate_forward.h"
-#include "passes/simplify/decompose.h"
+#include "passes/graph/autodiff/differentiate.h"
+#include "passes/graph/autodiff/differentiate_forward.h"
+#include "passes/graph/simplify/decompose.h"
 #include "tests/support/primitive_run.h"
 #include "tests/support/random_tensors.h"
 

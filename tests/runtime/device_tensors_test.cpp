@@ -1,7 +1,7 @@
 // Tensors of the device and streams where there is no GPU. (With one: tests/fake_gpu.)
 #include <gtest/gtest.h>
 
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 #include "tests/runtime/example_plan.h"
 #include "tests/runtime/temporary_directory.h"
 

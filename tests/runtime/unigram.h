@@ -9,9 +9,9 @@
 #include <optional>
 #include <vector>
 
-#include "runtime/error.h"
-#include "runtime/executor.h"
-#include "runtime/session.h"
+#include "runtime/base/error.h"
+#include "runtime/session/executor.h"
+#include "runtime/session/session.h"
 
 namespace smelt {
 

@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "ir/attention_body.h"
-#include "runtime/half.h"
+#include "ir/graph/attention_body.h"
+#include "runtime/base/half.h"
 #include "tests/support/random_tensors.h"
 
 namespace smelt::testing {

@@ -9,9 +9,9 @@
 //   // FAILS: text                       the pipeline throws an Error that holds the text
 //   // CHECKS: generated                 BLESS=1 writes the CHECK lines anew
 //
-// After the passes over graphs a pipeline may go on with `lower` (tests/compiler only), `order_steps` and
-// `plan_memory`; what is printed is then the program. A file whose pipeline has only these two is a program
-// itself. A file of several tests has them parted by lines "// -----".
+// If the pipeline lowers the module (tests/compiler only), the program is printed. A file whose pipeline
+// begins with a pass over programs is a program itself. A file of several tests has them separated by lines
+// "// -----".
 #pragma once
 
 #include <fmt/format.h>
@@ -20,10 +20,8 @@
 #include <optional>
 
 #include "ir/text/text.h"
-#include "passes/memory/order_steps.h"
-#include "passes/memory/plan_memory.h"
 #include "passes/pass_manager.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "tests/support/file_check.h"
 #include "tests/support/primitive_run.h"
 #include "tests/support/random_tensors.h"
@@ -86,43 +84,16 @@ inline void expect_same_results(const Module& before, const Module& after, const
   }
 }
 
-/// The pipeline of a part: passes over graphs, then stages over the program.
-struct Stages {
-  std::vector<PassCall> graph_passes;
-  std::vector<std::string> program_stages;
-
-  bool runs(std::string_view pass) const {
-    return llvm::any_of(graph_passes, [&](const PassCall& call) { return call.name == pass; });
-  }
-  bool starts_from_program() const { return graph_passes.empty() && program_stages.at(0) != "lower"; }
-};
-
-/// The items of a pipeline: the commas within braces part options.
-inline std::vector<std::string> items_of(const std::string& pipeline) {
-  std::vector<std::string> items(1);
-  int depth = 0;
-  for (char c : pipeline) {
-    depth += (c == '{') - (c == '}');
-    if (c == ',' && depth == 0)
-      items.emplace_back();
-    else
-      items.back() += c;
-  }
-  return items;
+/// The calls of all RUN lines.
+inline std::vector<PassCall> calls_of(const std::string& text, const PassRegistry& registry) {
+  std::vector<PassCall> calls;
+  for (const std::string& pipeline : directives(text, "RUN"))
+    llvm::append_range(calls, registry.parse(pipeline));
+  return calls;
 }
 
-inline Stages stages_of(const std::string& text) {
-  Stages stages;
-  for (const std::string& pipeline : directives(text, "RUN"))
-    for (const std::string& item : items_of(pipeline)) {
-      if (item == "lower" || item == "order_steps" || item == "plan_memory")
-        stages.program_stages.push_back(item);
-      else if (stages.program_stages.empty())
-        llvm::append_range(stages.graph_passes, parse_pipeline(item));
-      else
-        fail("RUN: {} works on graphs and cannot follow {}", item, stages.program_stages.back());
-    }
-  return stages;
+inline bool runs(llvm::ArrayRef<PassCall> calls, std::string_view pass) {
+  return llvm::any_of(calls, [&](const PassCall& call) { return call.name == pass; });
 }
 
 /// What a part's pipeline made: a module, or a program and the module that it was lowered from (if any).
@@ -132,50 +103,42 @@ struct Outcome {
   std::string text() const { return program ? print(*program) : print(*module); }
 };
 
-/// codegen's; null where the test program does not link it.
-using Lower = Program (*)(const Module&);
-
-inline void run_stage(const std::string& stage, Outcome& outcome, Lower lower) {
-  if (stage != "lower") {
-    if (stage == "order_steps")
-      order_steps(outcome.program.value(), {});
-    else
-      plan_memory(outcome.program.value(), {});
-    return;
-  }
-  if (!lower) fail("RUN: lower runs in tests/compiler only");
-  outcome.program = lower(*outcome.module);
-}
-
-inline void run_passes(const std::vector<PassCall>& calls, Module& module) {
+inline PassManager verifying_manager(const PassRegistry& registry = pass_registry()) {
   PassManagerOptions options;
   options.verify_each = true;
-  PassManager manager(options);
-  for (const PassCall& call : calls) manager.add(call.str());
-  manager.run(module);
+  return PassManager(options, registry);
 }
 
-inline Outcome run_pipeline(const std::string& text, const std::string& path, Lower lower) {
-  const Stages stages = stages_of(text);
+inline void run_passes(llvm::ArrayRef<PassCall> calls, Module& module) {
+  Program none;
+  verifying_manager().run(calls, module, none);
+}
+
+inline Outcome run_pipeline(const std::string& text, const std::string& path, const PassRegistry& registry) {
+  const std::vector<PassCall> calls = calls_of(text, registry);
+  PassManager manager = verifying_manager(registry);
   Outcome outcome;
-  if (stages.starts_from_program()) {
+  if (unit_of(calls.at(0).body) == PassUnit::program) {
     outcome.program = parse_program(text, path);
-  } else {
-    outcome.module = parse_module(text, path);
-    outcome.before = outcome.module->clone();
-    run_passes(stages.graph_passes, *outcome.module);
+    for (const PassCall& call : calls) manager.add(call);
+    manager.run(*outcome.program);
+    return outcome;
   }
-  for (const std::string& stage : stages.program_stages) run_stage(stage, outcome, lower);
+  outcome.module = parse_module(text, path);
+  outcome.before = outcome.module->clone();
+  Program program;
+  manager.run(calls, *outcome.module, program);
+  if (runs(calls, "lower")) outcome.program = std::move(program);
   return outcome;
 }
 
 /// RUN, FAILS, CHECK and EXEC of one part; new CHECK lines where they are to be written.
-inline void run_part(const std::filesystem::path& path, std::string& text, Lower lower) {
+inline void run_part(const std::filesystem::path& path, std::string& text, const PassRegistry& registry) {
   if (directives(text, "RUN").empty()) return;
   const auto failures = directives(text, "FAILS");
   Outcome outcome;
   try {
-    outcome = run_pipeline(text, path.string(), lower);
+    outcome = run_pipeline(text, path.string(), registry);
   } catch (const Error& error) {
     if (failures.empty()) throw;
     for (const std::string& expected : failures)
@@ -193,13 +156,13 @@ inline void run_part(const std::filesystem::path& path, std::string& text, Lower
     expect_same_results(*outcome.before, *outcome.module, parse_exec(exec));
 }
 
-inline void run_file(const std::filesystem::path& path, Lower lower) {
+inline void run_file(const std::filesystem::path& path, const PassRegistry& registry) {
   const std::string text = read_file(path);
   std::vector<std::string> parts = parts_of(text);
   for (std::string& part : parts) {
     SCOPED_TRACE(path.string() + ", the part with RUN: " +
                  (directives(part, "RUN").empty() ? "" : directives(part, "RUN")[0]));
-    ASSERT_NO_THROW(run_part(path, part, lower));
+    ASSERT_NO_THROW(run_part(path, part, registry));
   }
   if (!std::getenv("BLESS")) return;
   std::string result;

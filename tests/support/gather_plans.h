@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "runtime/plan/plan.h"
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 #include "tests/runtime/example_plan.h"
 
 namespace smelt::test {

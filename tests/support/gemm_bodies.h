@@ -8,7 +8,7 @@
 #include <random>
 #include <string>
 
-#include "compiler/compile.h"
+#include "compiler/driver/compile.h"
 
 namespace smelt::gemm_bodies {
 

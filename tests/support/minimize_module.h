@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "ir/graph.h"
-#include "ir/verifier.h"
+#include "ir/graph/graph.h"
+#include "ir/graph/verifier.h"
 
 namespace smelt::testing {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ir/evaluate/evaluate_ranks.h"
-#include "passes/simplify/decompose.h"
+#include "passes/graph/simplify/decompose.h"
 
 namespace smelt::testing {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <random>
 
-#include "ir/attention_body.h"
+#include "ir/graph/attention_body.h"
 
 namespace smelt::testing {
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <random>
 
-#include "ir/attention_body.h"
 #include "ir/evaluate/evaluator.h"
+#include "ir/graph/attention_body.h"
 
 namespace smelt::testing {
 

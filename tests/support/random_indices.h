@@ -4,8 +4,8 @@
 
 #include <random>
 
-#include "ir/builder.h"
 #include "ir/evaluate/evaluator.h"
+#include "ir/graph/builder.h"
 
 namespace smelt::testing {
 

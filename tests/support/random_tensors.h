@@ -6,9 +6,9 @@
 #include <limits>
 #include <random>
 
-#include "ir/body.h"
 #include "ir/evaluate/evaluator.h"
-#include "runtime/error.h"
+#include "ir/graph/body.h"
+#include "runtime/base/error.h"
 
 namespace smelt::testing {
 

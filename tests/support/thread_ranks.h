@@ -1,6 +1,8 @@
 // Ranks that are threads of one process: each runs the same function with its place in a mesh.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <condition_variable>
 #include <cstring>
 #include <deque>
@@ -13,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/ranks/rank_groups.h"
 #include "runtime/ranks/rank_sums.h"
 
@@ -238,5 +240,25 @@ class ThreadRanks {
   std::exception_ptr first_;
   bool first_follows_ = false;  // from another rank's failure, which has been told before it was thrown
 };
+
+/// Runs `work` at three ranks, of which rank 1 fails where it calls `may_fail`; the others end with its text.
+inline void expect_end_with_failing_rank(
+    const std::function<void(RankGroups&, const std::function<void()>& may_fail)>& work) {
+  std::vector<std::string> said(3);
+  const auto noted = [&](RankGroups& ranks) {
+    try {
+      work(ranks, [&] {
+        if (ranks.rank() == 1) throw Error("the disk is full");
+      });
+    } catch (const Error& error) {
+      said[static_cast<size_t>(ranks.rank())] = error.what();
+      throw;
+    }
+  };
+  EXPECT_THROW(ThreadRanks(parse_mesh("data=3")).run(noted), Error);
+  EXPECT_EQ(said[1], "the disk is full");
+  for (const size_t rank : {0, 2})
+    EXPECT_NE(said[rank].find("the disk is full"), std::string::npos) << said[rank];
+}
 
 }  // namespace smelt::test

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/training/trainer.h"
+#include "runtime/engine/training/trainer.h"
 #include "tests/runtime/temporary_directory.h"
 
 namespace smelt::test {

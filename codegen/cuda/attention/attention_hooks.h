@@ -1,7 +1,7 @@
-// What the text of an attention kernel calls of a body: the modification of each score and of each weight.
+// The functions of a body that the text of an attention kernel calls: modify each score and each weight.
 //
-// A kernel of attention is a template: text that calls the functions below, with the text of the body in
-// front of it. Neither includes a header. All functions are `static __device__ __forceinline__` (the macro SM
+// A kernel of attention is a template: text that calls the functions below, and that comes after the text of
+// the body. Neither includes a header. All functions are `static __device__ __forceinline__` (the macro SM
 // of the prelude), and b, h, t, s are batch, query head, query and key. With score = scale * q.k:
 //
 //   weight = exp(modified - lse)            lse[b,h,t] = log sum_s exp(modified), f32, compact
@@ -44,7 +44,7 @@
 //   column    summed over t by the kernel of dK and dV: [B,H,S]. For a key's bias [B,S], ...
 //   element   for what has both t and s: a kernel of its own sums over the batch, the heads, both or neither
 //             in registers: [B or 1, H or 1, T, S].
-// What is summed further (over b, h or t) is a reduction of these results like any other.
+// Further sums (over b, h or t) are ordinary reductions of these results.
 #pragma once
 
 #include <optional>
@@ -73,11 +73,11 @@ struct AttentionHooks {
   int element_gradients = 0;        // kElementGradients
 };
 
-/// Which templates call it. For sm_90a lanes look at tiles of their own, and a weight's factor is a constant
-/// (kKeptFactor).
+/// The templates that call a body. In those for sm_90a, lanes look at tiles of their own, and a weight's
+/// factor is a constant (kKeptFactor).
 enum class HookUse : uint8_t { mma, wgmma };
 
-/// The constants and the body, as they stand in front of a kernel.
+/// Returns the text of the constants and the body, which comes before the text of a kernel.
 std::string hooks_text(const AttentionHooks& hooks);
 
 }  // namespace smelt

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "codegen/cuda/attention/pieces_mma.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace smelt {
 namespace {

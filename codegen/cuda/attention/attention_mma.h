@@ -1,7 +1,7 @@
 // Flash attention on the tensor cores of sm_80 and later: mma.sync, ldmatrix and cp.async.
 //
-// A block keeps a tile of rows in shared memory and walks along tiles of columns, of which body_tile leaves
-// out those that nothing sees. Rows are queries and columns keys, but for the gradients of keys and values,
+// A block keeps a tile of rows in shared memory and loops over tiles of columns; body_tile lets it skip those
+// in which no key is seen. Rows are queries and columns keys, except in the gradients of keys and values,
 // where it is the other way round. Scores and weights stay in registers, where the result of one product is
 // laid out as the first operand of the next. Heavy tiles of masks like the causal one come first. All sums
 // have a fixed order; no kernel has a workspace.
@@ -14,10 +14,10 @@
 //   attention(INPUTS, T* dq, row gradients, SIZES, strides of q, k, v, d_o, dq, SCALE)
 //   attention(INPUTS, float* gradient, SIZES, strides of q, k, v, d_o, SCALE)              element_gradient
 //
-// `rest` is what rounding took from o; without it the pointer is not read. INPUTS are q, k, v, d_o, const
-// float* lse, const float* delta, the last two [batch, heads, queries]. SIZES are batch, heads, group,
-// queries, keys: query heads share a head of keys and values by `group`. SCALE is float scale, const
-// BodyArguments&. Of the gradients of what the body reads each is a float*, compact. The bases and strides of
+// `rest` is the rounding residual of o; without a residual the pointer is not read. INPUTS are q, k, v, d_o,
+// const float* lse, const float* delta, the last two [batch, heads, queries]. SIZES are batch, heads, group,
+// queries, keys: `group` query heads share a head of keys and values. SCALE is float scale, const
+// BodyArguments&. Each gradient of a value that the body reads is a float*, compact. The bases and strides of
 // q, k, v, d_o, o, dq, dk and dv are multiples of `vector` elements.
 #pragma once
 
@@ -26,8 +26,8 @@
 #include <vector>
 
 #include "codegen/cuda/attention/attention_hooks.h"
-#include "ir/attention_kernel.h"
-#include "runtime/dtype.h"
+#include "ir/kernel/attention_kernel.h"
+#include "runtime/base/dtype.h"
 
 namespace smelt {
 
@@ -39,7 +39,7 @@ struct MmaAttention {
   AttentionTiles tiles = {};
   AttentionHooks hooks = {};
   bool has_rest = false;  // of the forward kernel
-  // Of element_gradient: which of them, and whether each batch and each head has its own.
+  // For element_gradient: the number of the element gradient, and whether batches and heads stay separate.
   int element = 0;
   bool keeps_batch = true, keeps_head = true;
 };
@@ -55,8 +55,8 @@ struct AttentionTileRows {
   int least = 0, most = 0;
   bool operator==(const AttentionTileRows&) const = default;
 };
-/// The sizes that there are among mma_tiles, the one of the first first: which is the fastest depends on the
-/// sizes at launch.
+/// Returns the sizes among mma_tiles, that of the first tiles first. The sizes at launch determine the
+/// fastest.
 std::vector<AttentionTileRows> mma_tile_rows(AttentionPart part, int64_t head_size, int compute_capability,
                                              int64_t rows);
 

@@ -1,38 +1,38 @@
 // Flash attention for sm_90a: the text of the forward and of the backward kernels around a printed body.
 //
 // A block stays on its multiprocessor and takes work items from a counter. One warp copies tiles by TMA into
-// a ring of shared memory; the warpgroups beside it multiply them with wgmma and keep weights, sums and
-// gradients in registers. Tiles of which the body says that no key is seen are never loaded. The backward
-// kernel adds what the tiles of keys give to dQ in device memory, one after the other in a fixed order, so
-// the same bits come out each time.
+// a ring buffer in shared memory; the other warpgroups multiply them with wgmma and keep weights, sums and
+// gradients in registers. Tiles in which the body sees no key are never loaded. The backward kernel adds the
+// contribution of each tile of keys to dQ in device memory, one after the other in a fixed order, so the bits
+// are the same in every run.
 //
 // The text ends with a function for a kernel of `threads` threads (__launch_bounds__(kThreads, kBlocks)):
 //
-//   forward   attention(q, k, v maps, Half* o, Half* rest, float* lse, unsigned* counters, SIZES, strides of
-//                       o, rest, float scale, const BodyArguments&)
-//   backward  attention(q, k, v, d_o maps, const float* lse, const float* delta, Half* dk, Half* dv, float*
-//   sums,
-//                       unsigned* counters, SIZES, strides of dk, dv, float scale, const BodyArguments&)
-//   dQ        attention(const float* sums, Half* dq, unsigned* counters, heads, queries, strides of dq, float
-//   scale)
+//   forward   attention(q, k, v maps, Half* o, Half* rest, float* lse, unsigned* counters, SIZES,
+//                       strides of o, rest, float scale, const BodyArguments&)
+//   backward  attention(q, k, v, d_o maps, const float* lse, const float* delta, Half* dk, Half* dv,
+//                       float* sums, unsigned* counters, SIZES, strides of dk, dv, float scale,
+//                       const BodyArguments&)
+//   dQ        attention(const float* sums, Half* dq, unsigned* counters, heads, queries, strides of dq,
+//                       float scale)
 //
-// `rest` is what rounding took from o; without it the pointer is not read. SIZES are batch, heads, group,
-// queries, keys: long longs, as are strides, in elements, along batch, position and head. lse and delta are
-// f32[batch, heads, queries]. A launch has
+// `rest` is the rounding residual of o; without a residual the pointer is not read. SIZES are batch, heads,
+// group, queries, keys: long longs, as are strides, in elements, along batch, position and head. lse and
+// delta are f32[batch, heads, queries]. A launch has
 //
-//   blocks    multiprocessors * blocks_each, or as many as there are items if these are fewer: tiles of
-//   queries,
-//             or of keys, by batch by heads, or heads of keys; for dQ as many as tiles of queries
-//   counters  2, and for the backward kernel and dQ's 2 and one a tile of queries: batch * heads *
-//             ceil(queries / tiles.queries); zero before, and zero after dQ's kernel, or the forward one
-//   sums      sum_floats a tile of queries; what they hold before does not matter
+//   blocks    multiprocessors * blocks_each, or the number of items if that is smaller: tiles of queries, or
+//             of keys, times batch times heads, or heads of keys; for dQ one block per tile of queries
+//   counters  2 for the forward kernel; for the backward kernel and dQ's 2 and one per tile of queries:
+//             batch * heads * ceil(queries / tiles.queries); zero before the launch, and zero again after
+//             dQ's kernel or the forward kernel
+//   sums      sum_floats floats per tile of queries; their values before the launch do not matter
 //   maps      `const __grid_constant__ TensorMap` parameters, each a CUtensorMap of 16-bit floats of rank 4:
-//             base the value's address; sizes (d, position, head, batch), the head size and not what it is
-//             padded to; strides (position, head, batch) in bytes; box (64, tiles.queries or tiles.keys, 1,
-//             1); element strides 1; no interleaving; 128-byte swizzle; 128-byte L2 promotion; zeros outside.
+//             base the value's address; sizes (d, position, head, batch), with the head size before padding;
+//             strides (position, head, batch) in bytes; box (64, tiles.queries or tiles.keys, 1, 1); element
+//             strides 1; no interleaving; 128-byte swizzle; 128-byte L2 promotion; zeros outside.
 //
-// Neighbours along d lie together, addresses and strides are multiples of 16 bytes, and the scale is
-// positive: other operands are the other kernels'.
+// Requires: elements along d are contiguous, addresses and strides are multiples of 16 bytes, and the scale
+// is positive. The other kernels take all other operands.
 #pragma once
 
 #include <optional>
@@ -40,8 +40,8 @@
 #include <string_view>
 
 #include "codegen/cuda/attention/attention_hooks.h"
-#include "ir/attention_kernel.h"
-#include "runtime/dtype.h"
+#include "ir/kernel/attention_kernel.h"
+#include "runtime/base/dtype.h"
 
 namespace smelt {
 
@@ -60,19 +60,21 @@ struct WgmmaKernelText {
   int sum_floats = 0;   // of a tile of queries of dQ
 };
 
-/// Nothing where these kernels do not have what it needs: head sizes that are multiples of 8, up to 256, or
-/// 128 backward; draws that keep or drop weights, the factor being 0 or one positive number; no sums over
-/// queries or keys of gradients of what the body reads (kernels of their own make those by element).
+/// Return the tiles; nothing for operands that these kernels do not take. They take head sizes that are
+/// multiples of 8, up to 256, or 128 backward; draws that keep or drop weights, with a factor of 0 or one
+/// positive number; no sums over queries or keys of gradients of values that the body reads (kernels of their
+/// own make those by element).
 std::optional<WgmmaTiles> forward_wgmma_tiles(int head_size, const AttentionHooks& hooks);
 std::optional<WgmmaTiles> backward_wgmma_tiles(int head_size, const AttentionHooks& hooks);
-/// Of the same sizes, with fewer registers.
+/// Returns tiles of the same sizes that need fewer registers.
 std::optional<WgmmaTiles> lighter_backward_wgmma_tiles(WgmmaTiles tiles);
 
 /// O and LSE.
 WgmmaKernelText attention_forward_wgmma(const WgmmaAttention& attention);
-/// dK and dV, and what the queries' tiles add up to dQ, in the order in which the last kernel reads it.
+/// Returns the kernel of dK and dV, and of the sums that tiles add up to dQ, in the order in which the last
+/// kernel reads them.
 WgmmaKernelText attention_backward_wgmma(const WgmmaAttention& attention);
-/// dQ from those sums; it leaves the counters zero.
+/// Returns the kernel that makes dQ from these sums; it leaves the counters zero.
 WgmmaKernelText attention_query_gradient_wgmma(const WgmmaAttention& attention);
 
 }  // namespace smelt

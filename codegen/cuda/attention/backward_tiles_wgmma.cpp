@@ -2,7 +2,7 @@
 
 namespace smelt::wgmma {
 
-/// Both operands of dQ's sums are seen by the block; its order is that of the consumers' registers.
+/// The block sees both operands of dQ's sums; the order of the sums is that of the consumers' registers.
 const std::string_view kBackwardTiles = R"(
 // What is told of a tile: its place among the item's heads and queries, two bits for the keys of each consumer
 // (body_tile), and whether it is the item's last. Nothing is seen at all: kNothing alone.
@@ -67,7 +67,7 @@ SM int next_tile(Scan& scan, const BodyArguments& body, const Item& item, int gr
 }
 )";
 
-/// Of dQ, to which items of one head add one after the other.
+/// The order of the additions to dQ: the items of one head add to it one after the other.
 const std::string_view kOrder = R"(
 // What a tile adds to dQ goes to device memory in the order of the items, those of later keys first: `done` counts.
 SM void wait_in_order(const int* done, int rank) {

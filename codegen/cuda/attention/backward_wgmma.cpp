@@ -24,8 +24,8 @@ constexpr bool kEarlyProducts = {early_products};
 constexpr int kSumColumns = {sum_columns}, kSumBytes = 128 * kConsumers * kSumColumns * 2;
 )";
 
-/// Of a thread: what a multiprocessor's 64 K leave for two consumers. Those of narrow heads need fewer, which
-/// goes to the warps that look for tiles.
+/// Registers per thread: the share of a multiprocessor's 64 K that is left for two consumers. Kernels of
+/// narrow heads need fewer; the others go to the warps that look for tiles.
 struct BackwardRegisters {
   int producer, consumer;
 };

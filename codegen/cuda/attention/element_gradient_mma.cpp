@@ -2,7 +2,7 @@
 
 namespace smelt::mma {
 
-/// Rows are queries, columns keys: a block has one tile of the result in registers, and walks along the
+/// Rows are queries, columns keys. A block has one tile of the result in registers, and loops over the
 /// batches and heads that are summed.
 const std::string_view kElementGradient = R"(
 SM void attention(const Half* q, const Half* k, const Half* v, const Half* d_o, const float* lse,

@@ -114,7 +114,7 @@ SM float modified_score(float score, const BodyArguments& body, const Head& head
 }
 )";
 
-/// In two steps, since the products that the second one wants can be computed during the first.
+/// Two steps, because the products that the second step needs can be computed during the first.
 const std::string_view kGradients = R"(
 constexpr int kGradientCount = kRowGradients + kColumnGradients + kElementGradients;
 constexpr int kGradientSlots = kGradientCount > 0 ? kGradientCount : 1;

@@ -12,7 +12,7 @@
 namespace smelt {
 namespace {
 
-/// In the place of a result that a kernel does not have.
+/// Arguments in the position of a result that a kernel does not have.
 constexpr const char *kNoMatrix = "(Half*)nullptr", *kNoStrides = "0, 0, 0";
 
 class AttentionText {
@@ -48,8 +48,8 @@ class AttentionText {
   }
   std::string name_of(int param) const { return names_.params()[static_cast<size_t>(param)]; }
 
-  /// In the order of attention_mma.h: matrices that are read, rows, what is written, sizes, strides, the
-  /// scale.
+  /// Returns the arguments in the order of attention_mma.h: input matrices, rows, output matrices, sizes,
+  /// strides, the scale.
   std::string arguments() const {
     std::string text, written, strides;
     const auto append = [](std::string& list, const std::string& item) {
@@ -87,7 +87,7 @@ class AttentionText {
     return fmt::format("static __device__ unsigned tickets[{}];  // zero again at each end\n", count);
   }
 
-  /// In the order of few_queries.h.
+  /// Returns the arguments in the order of few_queries.h.
   std::string few_arguments() const {
     std::string text, strides;
     for (const AttentionKernel::Matrix& matrix : form_.matrices) {
@@ -107,8 +107,8 @@ class AttentionText {
 
   bool has_tickets() const { return form_.wgmma() && form_.part == AttentionPart::forward; }
 
-  /// In the order of attention_wgmma.h: maps, rows, what is written, what gradients share, sizes, strides of
-  /// what is written, the scale.
+  /// Returns the arguments in the order of attention_wgmma.h: maps, rows, outputs, buffers that gradients
+  /// share, sizes, strides of the outputs, the scale.
   std::string own_arguments() const {
     std::vector<std::string> list, strides;
     for (size_t i = 0; i < maps_; ++i) list.push_back(fmt::format("map{}", i));

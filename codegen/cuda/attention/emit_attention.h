@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "ir/kernel.h"
+#include "ir/kernel/kernel.h"
 
 namespace smelt {
 

@@ -17,13 +17,14 @@ namespace {
 /// Rows that a block's registers hold.
 constexpr int64_t kMostRows = 8;
 
-/// Of a block with so many rows or fewer: lanes' loads of keys and of values, and blocks of a multiprocessor.
-/// Measured on an H200.
+/// The tiles of a block with at most `rows` rows: loads of keys and of values in flight per lane, and blocks
+/// per multiprocessor. Measured on an H200.
 struct RowsAndTiles {
   int rows, loads, blocks;
 };
 constexpr RowsAndTiles kTiles[] = {{2, 8, 2}, {4, 4, 3}, {8, 4, 2}};
-/// Of few rows and up to so many keys, where a block's beginning and end take as long as its keys.
+/// The tiles for few rows and up to kFewKeys keys, where the begin and end of a block take as long as its
+/// keys.
 constexpr RowsAndTiles kTilesOfFewKeys = {2, 4, 4};
 constexpr int64_t kFewKeys = 256;
 /// Keys that blocks share by the unit.
@@ -48,7 +49,7 @@ int64_t group_of(const AttentionKernel& attention) {
   return *attention.heads.constant() / *attention.key_heads.constant();
 }
 
-/// Whether what a value is made of differs from head to head.
+/// Returns whether the operands of a value differ from head to head.
 bool differs_by_head(const Kernel& kernel, int id) {
   const Instruction& x = kernel.instructions[static_cast<size_t>(id)];
   const auto heads = static_cast<size_t>(kernel.attention->axes[1]);
@@ -57,8 +58,8 @@ bool differs_by_head(const Kernel& kernel, int id) {
   return std::ranges::any_of(x.operands, [&](int operand) { return differs_by_head(kernel, operand); });
 }
 
-/// How many blocks of the grid have the same rows, and how many of these work. A host, which runs one block
-/// at a time, lets the first of a cluster do the work of all.
+/// Returns text with the number of blocks of the grid that have the same rows, and the number of these that
+/// work. A host runs one block at a time, so there the first block of a cluster does the work of all.
 std::string sharing_text(const FewTiles& tiles) {
   const std::string alone = "namespace sharing {\n" + row_blocks_text(1) + "}\n";
   if (tiles.cluster == 1)

@@ -61,7 +61,7 @@ SM void widen(float (&to)[kOwn], const Piece (&from)[kTurns]) {
 }
 )";
 
-/// Which keys a block has.
+/// The keys of a block.
 const std::string_view kKeys = R"(
 // What the rows see of keys [first, end): 0 nothing, 1 some, 2 everything.
 SM int seen_of(const BodyArguments& body, const Rows& rows, int first, int end) {
@@ -108,8 +108,9 @@ SM Parts parts_of(const BodyArguments& body, const Rows& rows) {
 }
 )";
 
-/// Scores of a step, in three moves: a lane sums over its elements of each key; lanes of a key exchange sums,
-/// so that each has the whole scores of some keys and rows and asks the body about those; then all have all.
+/// Scores of a step, in three parts: a lane sums over its elements of each key; the lanes of a key exchange
+/// sums, so that each lane has the whole scores of some keys and rows, for which it calls the body; then all
+/// lanes get all scores.
 const std::string_view kScoresOfStep = R"(
 // Adds x over the lanes of a key, of which each keeps a share: those from lane_of_key() * kCount / kLanes on.
 template <int kCount, int kDistance>
@@ -270,7 +271,7 @@ SM Whole whole_of_warps(const float* part, int column) {
 }
 )";
 
-/// What a block does.
+/// The work of a block.
 const std::string_view kBlock = R"(
 // The block's rows over keys [first, end): a warp takes every kWarps-th step.
 SM void sum_keys(Sums& sums, const float (&q)[kRows][kOwn], const Matrix& k, const Matrix& v,

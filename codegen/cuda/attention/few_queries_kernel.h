@@ -1,4 +1,4 @@
-// The text of attention of few queries, in the order in which it stands in a kernel.
+// The parts of the text of decode attention, in the order in which a kernel contains them.
 #pragma once
 
 #include <string_view>

@@ -20,7 +20,7 @@ constexpr int kProducerRegisters = {producer_registers}, kConsumerRegisters = {c
 struct WgmmaRegisters {
   int producer, consumer;
 };
-/// Of a thread, by the number of consumers: what a multiprocessor's 64 K leave.
+/// Registers per thread, by the number of consumers: shares of a multiprocessor's 64 K.
 constexpr WgmmaRegisters kForwardRegisters[] = {{}, {56, 240}, {40, 232}, {32, 160}};
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Text that the kernels of attention_mma.h are made of.
+// Pieces of text of the kernels of attention_mma.h.
 #pragma once
 
 #include <string_view>
@@ -6,7 +6,7 @@
 namespace smelt::mma {
 
 extern const std::string_view kInstructions;
-/// Shared memory, fragments, products of tiles, and where in the batch a block is.
+/// Shared memory, fragments, products of tiles, and the position of a block in the batch.
 extern const std::string_view kTiles;
 /// Random numbers of a tile, and the body's functions called for its elements.
 extern const std::string_view kElements;

@@ -1,4 +1,4 @@
-// What the attention kernels for sm_90a share: copies of tiles, the body, work items.
+// Text that the attention kernels for sm_90a share: copies of tiles, the body, work items.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace smelt {
 
-/// Whether kernels of both directions may have what heads and body need.
+/// Returns whether kernels of both directions take the head size and the body.
 bool wgmma_takes(int head_size, const AttentionHooks& hooks);
 
 /// Sizes as constants, the functions below, and the body.
@@ -17,8 +17,9 @@ std::string wgmma_prelude(const WgmmaAttention& attention, std::string_view cons
 
 namespace wgmma {
 
-/// Of the forward kernel: weights of a tile, work items, and the kernel; of the backward one: items and tiles
-/// of queries, gradients of a tile, the order of what is added to dQ, and the kernel; and that of dQ.
+/// Parts of the forward kernel: weights of a tile, work items, and the kernel; of the backward kernel: items
+/// and tiles of queries, gradients of a tile, the order of the additions to dQ, and the kernel; and the
+/// kernel of dQ.
 extern const std::string_view kWeights, kForwardTiles, kForward, kBackwardTiles, kGradients, kOrder,
     kBackward, kQueryGradient;
 

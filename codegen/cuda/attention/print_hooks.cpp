@@ -15,7 +15,7 @@ namespace {
 using Kind = Instruction::Kind;
 
 constexpr const char* kIndices[] = {"b", "h", "t", "s"};
-/// By the slots of `handed`.
+/// The names of block arguments, by the slots of `handed`.
 constexpr const char* kHanded[] = {"score", "product", "weight", "delta"};
 
 /// An instruction's value, and what it is assigned to.
@@ -60,7 +60,7 @@ class HookPrinter {
   int factor() const {
     return is_forward() || use_ == HookUse::wgmma ? weight_factor(kernel_).value_or(-1) : -1;
   }
-  /// The score itself, perhaps behind a conversion to its own type.
+  /// Returns whether the value is the score itself, or its conversion to its own type.
   bool is_score(int id) const {
     const Instruction& x = instruction(id);
     return x.kind == Kind::convert ? is_score(x.operands[0]) : x.kind == Kind::handed && x.slot == 0;
@@ -100,7 +100,7 @@ class HookPrinter {
         statements(results));
   }
 
-  /// The weight is 0 where no key is seen: masks need not be asked.
+  /// The weight is 0 where no key is seen, so masks are not evaluated.
   std::string backward() const {
     std::vector<Result> results = {{"mixed", attention_.returned[1]}, {"dscore", attention_.returned[2]}};
     for (size_t i = 3; i < attention_.returned.size(); ++i)
@@ -114,7 +114,7 @@ class HookPrinter {
         statements(results));
   }
 
-  /// What they need, and assignments.
+  /// Returns the statements that the results need, and the assignments of the results.
   std::string statements(const std::vector<Result>& results) const {
     CudaContext context(kernel_, "blockIdx.x");
     BlockPrinters printers(context);

@@ -24,14 +24,16 @@ SM TileRange tile_range(const T* x, Index at, Index stride, int count) {{
 
 )";
 
-/// Of the numbers of a tile. Where wide heads have their gradients in registers, few are left beside.
+/// Returns the number of loads in flight for the numbers of a tile. Few registers are left where wide heads
+/// have their gradients in registers.
 int loads_in_flight(const Kernel& kernel, HookUse use) {
   const AttentionKernel& attention = *kernel.attention;
   return use == HookUse::wgmma && attention.part == AttentionPart::key_gradients && attention.width > 64 ? 1
                                                                                                          : 4;
 }
 
-/// Where lanes ask for tiles of their own, they look at those of one lane after the other.
+/// Scans tiles. If each lane asks for a tile of its own, all lanes together scan the tile of one lane after
+/// the other.
 constexpr const char* kLaneRange = R"(template <bool kByLane, typename T>
 SM TileRange lane_range(const T* x, Index at, Index stride, int count) {
   if (!kByLane) return tile_range(x, at, stride, count);
@@ -56,7 +58,7 @@ class TileCode {
     for (size_t i = 0; i < 2; ++i) context_.place.indices[kernel.attention->axes[i]] = i == 0 ? "b" : "h";
   }
 
-  /// Ranges of numbers along queries (2) or keys (3), in the order in which they are first asked for.
+  /// Ranges of numbers along queries (2) or keys (3), in the order of their first use.
   struct Range {
     int dim;
     std::string name, value;
@@ -146,7 +148,7 @@ class TileCode {
   AddressPrinter addresses_;
 };
 
-/// All threads of a block, or warps of it, ask for one tile.
+/// Returns the function for one tile per call, which all threads of a block, or of warps of it, make.
 std::string function_of_block(const Kernel& kernel, const TileCode& tile, const std::string& state) {
   std::string code;
   for (const TileCode::Range& range : tile.ranges())
@@ -158,7 +160,7 @@ std::string function_of_block(const Kernel& kernel, const TileCode& tile, const 
       unpacked_names(kernel, code), code);
 }
 
-/// The numbers along queries or along keys that a mask asks for.
+/// Returns the function that loads the numbers along queries or along keys that a mask needs.
 std::string numbers_function(const Kernel& kernel, const TileCode& tile, int dim) {
   std::string members, code;
   for (const TileCode::Range& range : tile.ranges()) {
@@ -176,7 +178,8 @@ std::string numbers_function(const Kernel& kernel, const TileCode& tile, int dim
       type, members, of_queries ? "queries" : "keys", letter, unpacked_names(kernel, code), code);
 }
 
-/// Lanes ask for tiles of their own, whose numbers they have looked up together.
+/// Returns the functions in which each lane has a tile of its own, whose numbers the lanes have looked up
+/// together.
 std::string functions_of_lanes(const Kernel& kernel, const TileCode& tile, const std::string& state) {
   const std::string code = tile.kept_values() + fmt::format("  return {};\n", state);
   return numbers_function(kernel, tile, 2) + numbers_function(kernel, tile, 3) +

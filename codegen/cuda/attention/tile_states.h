@@ -1,4 +1,4 @@
-// The function of a kernel of attention that says which tiles of scores its mask leaves out.
+// The function of an attention kernel that finds the tiles of scores that its mask excludes.
 #pragma once
 
 #include <string>

@@ -2,8 +2,8 @@
 
 namespace smelt::mma {
 
-/// A row in shared memory has an odd number of 16-byte pieces, so that eight rows of one column lie in
-/// different banks and all places are a lane's own plus a constant.
+/// A row in shared memory has an odd number of 16-byte pieces. So eight rows of one column are in different
+/// banks, and every address is a lane's own address plus a constant.
 const std::string_view kTiles = R"(
 constexpr int kThreads = 32 * kWarps, kWarpRows = 16 * kRowTiles, kRows = kWarpRows * kWarps;
 constexpr int kUnit = 16 * kParts, kPadded = (kHead + kUnit - 1) / kUnit * kUnit, kPitch = 2 * kPadded + 16;

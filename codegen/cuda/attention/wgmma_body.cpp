@@ -11,7 +11,7 @@ namespace {
 
 using Kind = Instruction::Kind;
 
-// Slots of what is handed to a gradient's body.
+// Slots of the block arguments of a gradient's body.
 constexpr int kScore = 0, kProduct = 1, kWeight = 2, kDelta = 3;
 
 class BodyOfWeights {
@@ -41,7 +41,7 @@ class BodyOfWeights {
     return found;
   }
 
-  /// The gradient of the modified score, perhaps 0 where no key is seen.
+  /// Returns whether the result is the gradient of the modified score, perhaps 0 where no key is seen.
   bool has_plain_derivative(int factor) const {
     const Instruction& x = at(attention_.returned[2]);
     const bool is_masked = is_scalar(x, ScalarOp::select) && is_zero(x.operands[2]) &&
@@ -58,7 +58,7 @@ class BodyOfWeights {
   static bool is_scalar(const Instruction& x, ScalarOp op) {
     return x.kind == Kind::scalar && x.scalar_op == op;
   }
-  /// Perhaps behind a conversion to its own type.
+  /// Returns whether the value is the block argument of the slot, or its conversion to its own type.
   bool is_handed(int id, int slot) const {
     const Instruction& x = at(id);
     if (x.kind == Kind::convert && x.dtype == DType::f32) return is_handed(x.operands[0], slot);
@@ -106,7 +106,7 @@ class BodyOfWeights {
            std::ranges::any_of(x.operands, [&](int operand) { return depends_on_gradient(operand); });
   }
 
-  /// Of a product with what is handed.
+  /// Returns the other operand of an operation on the block argument of the slot.
   std::optional<int> other_operand(int id, ScalarOp op, int slot) const {
     const Instruction& x = at(id);
     if (!is_scalar(x, op)) return std::nullopt;
@@ -135,7 +135,7 @@ class BodyOfWeights {
     if (found == std::end(kComparisons)) return std::nullopt;
     const bool is_strict = op == ScalarOp::gt || op == ScalarOp::lt;
     const bool keeps_from = (op == ScalarOp::ge || op == ScalarOp::gt) == is_first;
-    // d >= n and d < n part the draws at the next whole number, d > n and d <= n behind n.
+    // The draws change sides at the next whole number for d >= n and d < n, and after n for d > n and d <= n.
     const double least = is_strict == keeps_from ? std::floor(number) + 1 : std::ceil(number);
     return KeptDraws{
         .factor = 0, .from = static_cast<int>(std::clamp(least, 0.0, 65536.0)), .keeps_from = keeps_from};

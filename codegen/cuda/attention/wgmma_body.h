@@ -1,10 +1,10 @@
-// Which bodies of attention the templates for sm_90a take.
+// Legality of the bodies of attention for the templates for sm_90a.
 #pragma once
 
 #include <optional>
 
 #include "codegen/cuda/attention/attention_hooks.h"
-#include "ir/kernel.h"
+#include "ir/kernel/kernel.h"
 
 namespace smelt {
 
@@ -12,13 +12,13 @@ namespace smelt {
 /// where that body's weight is not a product with one.
 std::optional<int> weight_factor(const Kernel& kernel);
 
-/// Which draws keep a weight, and its factor then; nothing where the factor may be another number than this
-/// and 0.
+/// Returns the draws that keep a weight, and its factor then; nothing where the factor may be another number
+/// than this and 0.
 std::optional<KeptDraws> kept_draws(const Kernel& kernel);
 
-/// Whether draws keep or drop weights and do nothing else: the factor is 0, or one positive number; and
-/// whether the gradient of a score is weight * (product * factor - delta) times what depends on none of
-/// these, or, where nothing modifies the score, that alone.
+/// Returns whether draws only keep or drop weights (the factor is 0, or one positive number), and whether the
+/// gradient of a score is weight * (product * factor - delta), times a value that depends on none of these if
+/// the score is modified.
 bool wgmma_takes_body(const Kernel& kernel);
 
 }  // namespace smelt

@@ -5,7 +5,7 @@
 
 #include "codegen/cuda/attention/print_hooks.h"
 #include "codegen/cuda/attention/wgmma_body.h"
-#include "runtime/dtype.h"
+#include "runtime/base/dtype.h"
 
 namespace smelt {
 namespace {
@@ -25,7 +25,7 @@ const KernelParam& param_of(const Kernel& kernel, const AttentionKernel::Matrix&
   return kernel.params[static_cast<size_t>(matrix.param)];
 }
 
-/// Those that are broadcast stand still.
+/// Returns whether a matrix moves; a broadcast one does not.
 bool moves(const AttentionKernel::Matrix& matrix) {
   const auto is_zero = [](const Dim* stride) { return stride->is_zero(); };
   return std::ranges::none_of(std::vector{&matrix.batch_stride, &matrix.place_stride, &matrix.head_stride},

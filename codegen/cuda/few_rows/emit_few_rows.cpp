@@ -16,7 +16,7 @@ namespace {
 
 using Kind = Instruction::Kind;
 
-/// What all blocks but the first run of the kernel before: it stores what is staged alone.
+/// Returns the prologue that all blocks but the first run: it stores only the staged result.
 Kernel without_other_stores(Kernel kernel) {
   const int staged = static_cast<int>(kernel.params.size()) - 1;
   for (KernelBlock& block : kernel.blocks)
@@ -124,7 +124,7 @@ class FewRowsPrinter {
     return "  const auto before = [&] {\n" + (before_ ? before_->call(names_) : "") + "  };\n";
   }
 
-  /// From shared memory a lane reads as from any.
+  /// Returns the loads of A; a lane reads shared memory like any other.
   std::string load_rows() const {
     const std::string pitch = gemm_.is_staged() ? std::to_string(staged_pitch(gemm_.k.constant().value()))
                                                 : number_of(names_, gemm_.a.pitch);

@@ -1,11 +1,11 @@
-// Matmuls of few rows by weights, as a decoder has one for each new token: their time is that of reading the
-// weights once.
+// Small-M GEMMs: matmuls of few rows by weights, as a decoder has for each new token. Their time is the time
+// to read the weights once.
 //
-//   C[m,n] = alpha * sum_k A[m,k] B[k,n] + bias[n]        B's neighbours along k lie together
+//   C[m,n] = alpha * sum_k A[m,k] B[k,n] + bias[n]        B is contiguous along k
 //
-// The kernels differ in the rows that they take at most. All add up along k in the same order, and a row's
-// sums know nothing of the other rows: so a row has the same bits alone and among any others, whichever
-// kernel does it.
+// The kernels differ in the largest number of rows that they take. All add up along k in the same order, and
+// a row's sums do not depend on the other rows. So a row has the same bits alone and among any others, in
+// every kernel.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "ir/gemm_kernel.h"
-#include "ir/program.h"
+#include "ir/kernel/gemm_kernel.h"
+#include "ir/program/program.h"
 
 namespace smelt {
 
@@ -32,19 +32,19 @@ struct FewRows {
   std::string name() const;
 };
 
-/// In the order in which they are tried.
+/// Returns the kernels in the order in which they are tried.
 std::vector<FewRows> few_rows(DType dtype, DType result_dtype, bool has_bias);
 
-/// Rows that no kernel has more of.
+/// The most rows of any kernel.
 constexpr int64_t kMostFewRows = 16;
-/// What a kernel of its own takes for a product of that many rows, at most, by n columns in `parts`, of sums
-/// of k numbers (ir/gemm_kernel.h).
+/// Returns the tiles of a kernel for a product of at most `rows` rows by n columns in `parts`, of sums of k
+/// numbers (ir/kernel/gemm_kernel.h).
 FewRowTiles few_row_tiles(int64_t rows, int64_t n, int64_t k, int parts);
 
-/// Whether the step's rows may be few, and B is weights as the kernels read them. They do before the steps in
-/// front of them have ended, so weights are a state that no step of the entry writes.
+/// Returns whether the step's rows may be few, and B has the layout of weights that the kernels read. They
+/// read B before the preceding steps have ended, so B is a state that no step of the entry writes.
 bool has_few_rows(const Program& program, const PlanEntry& entry, const GemmStep& step);
-/// The kernels for a step of the entry, those for fewer rows first; none where it has none.
+/// Returns the kernels for a step of the entry, those for fewer rows first; none where the step has none.
 std::vector<FewRows> few_rows(const Program& program, const PlanEntry& entry, const GemmStep& step);
 
 }  // namespace smelt

@@ -38,7 +38,7 @@ FewRowTiles tiles_of(const FewRows& few) {
   return {.rows = few.rows, .weights = few.weights, .depth = few.depth, .result_dtype = few.result_dtype};
 }
 
-/// By the names of the step's fields, in the order of the kernel's parameters.
+/// Returns the launch: the names of the step's fields, in the order of the kernel's parameters.
 TemplateLaunch launch_of(const FewRows& few) {
   const Dim m = field("m"), n = field("n"), k = field("k"), a_pitch = field("a_row_stride"),
             b_pitch = field("b_column_stride");

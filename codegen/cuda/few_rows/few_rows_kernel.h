@@ -1,4 +1,4 @@
-// The template for matmuls of few rows (few_rows.h) on the tensor cores.
+// The template for small-M GEMMs (few_rows.h) on the tensor cores.
 #pragma once
 
 #include "codegen/cuda/few_rows/few_rows.h"

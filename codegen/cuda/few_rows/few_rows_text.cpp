@@ -6,8 +6,8 @@
 
 namespace smelt {
 
-/// Weights go past the L1 cache, which A keeps: all blocks of a multiprocessor read it again. The L2 fetches
-/// 128 bytes of a row at once, which neighbouring warps ask for in halves.
+/// Weights bypass the L1 cache, which keeps A, because all blocks of a multiprocessor read A again. The L2
+/// fetches 128 bytes of a row at once; two neighbouring warps load one half each.
 const std::string_view kFewRowsInstructions = R"(
 SM void load_weights(void* to, const void* from, bool is_there) {
   asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"((unsigned)__cvta_generic_to_shared(to)), "l"(from),
@@ -34,8 +34,8 @@ SM void multiply(float (&d)[4], unsigned a0, unsigned a1, unsigned a2, unsigned 
 }
 )";
 
-/// A byte b is u - 128 with u = b ^ 128. As the low bits of a float whose last bit is worth 1, u makes a
-/// whole number, from which a subtraction that is exact takes the rest.
+/// A byte b is u - 128 with u = b ^ 128. The low bits of a float whose last bit has the value 1 are set to u;
+/// this makes a whole number, from which an exact subtraction takes the offset.
 const std::string_view kWidenBytes = R"(
 SM unsigned pick(unsigned x, unsigned y, unsigned bytes) {
   unsigned picked;
@@ -66,19 +66,19 @@ constexpr int64_t kWarps = kFewRowsThreads / 32, kPieceBytes = 16;
 constexpr int64_t kPadding = 4;
 /// Elements between rows of A in shared memory beyond those that their length needs.
 constexpr int64_t kStagedPadding = 32;
-/// Rounds whose pieces of A are in registers or on their way there: a round takes less time than the L2 does,
-/// and more than shared memory.
+/// Returns the rounds whose pieces of A are in registers or in flight: a round takes less time than an access
+/// of the L2, and more than one of shared memory.
 int rounds_ahead(const FewRowTiles& tiles, bool staged, bool bytes) {
   if (staged) return 2;
   return (tiles.rows == 8 ? 6 : 4) / (bytes ? 2 : 1);
 }
 
-/// The tensor cores take weights as their operand of 16 rows and the rows of A as that of 8 columns. Both
-/// operands are summed in any order of k, as long as it is the same: so a lane's elements are those of 16
-/// bytes that lie together, and a lane needs the weights that it has loaded itself alone. It keeps them in a
-/// ring in shared memory, which holds more of them on their way than registers would. The warps of a block
-/// have pieces of 64 bytes of a row of weights along k in turns; where a piece ends beyond k it is zero. A
-/// block takes one tile after the other, and loads go on from one to the next.
+/// The tensor cores take weights as their operand of 16 rows, and the rows of A as their operand of 8
+/// columns. Both operands may be summed in any order of k, as long as it is the same order. So a lane's
+/// elements are those of 16 contiguous bytes, and a lane needs only the weights that it has loaded itself. It
+/// keeps them in a ring buffer in shared memory, which has space for more loads in flight than registers. The
+/// warps of a block take pieces of 64 bytes of a row of weights along k in turn; the part of a piece beyond k
+/// is zero. A block takes one tile after the other, and loads continue from one tile to the next.
 constexpr std::string_view kFunction = R"(
 // Elements of 16 bytes of weights, and along k of a round of all warps.
 constexpr int kPiece = 16 / sizeof(Weight), kRound = 32 * kPiece;

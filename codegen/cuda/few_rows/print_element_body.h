@@ -1,4 +1,4 @@
-// The body of a kernel for few rows as the types and functions that its text calls:
+// The epilogue of a small-M GEMM as the types and functions that its text calls:
 //
 //   struct BodyArguments, BodyLoads
 //   void body_load(const BodyArguments& body, Index row, Index c, BodyLoads& loads)
@@ -10,7 +10,7 @@
 
 #include <string>
 
-#include "ir/kernel.h"
+#include "ir/kernel/kernel.h"
 
 namespace smelt {
 

@@ -1,9 +1,9 @@
-// A matmul for sm_90a whose kernel goes on with each element of its result: the text around a printed body.
+// Epilogue fusion of a matmul for sm_90a: the text of the kernel around a printed body.
 //
 // A block stays on its multiprocessor and takes tiles of the result, one after the other in a fixed order.
-// One warp copies what they need into a ring of shared memory by TMA; the two warpgroups beside it multiply
-// with wgmma, each a tile of its own while the other is busy with the body, or both one tile. Blocks may go
-// in pairs (clusters), whose tiles lie below one another: each copies half of what they share, for both.
+// One warp copies the operands into a ring buffer in shared memory by TMA. The two other warpgroups multiply
+// with wgmma, each a tile of its own while the other runs the body, or both one tile. Blocks may form pairs
+// (clusters), whose tiles are neighbours along m: each block copies half of their shared operand, for both.
 //
 // An element of the result is first rounded to its type, as a library's result would be. A lane then has
 // eight neighbouring columns of a row at a time, for which the body is called. The text ends with
@@ -14,29 +14,29 @@
 //
 //   blocks    any multiple of kCluster; more than the tiles, rounded up to clusters, have nothing to do
 //   maps      `const __grid_constant__ TensorMap` parameters: CUtensorMaps of rank 2 of 16-bit floats, sizes
-//             (k, m) and (k, n), or (m, k) and (n, k) of transposed operands, whose neighbours along k do not
-//             lie together; box (64, 64); 128-byte swizzle; zeros outside
+//             (k, m) and (k, n), or (m, k) and (n, k) of transposed operands, which are not contiguous
+//             along k; box (64, 64); 128-byte swizzle; zeros outside
 //
-// and of the body it calls
+// The kernel calls these functions of the body:
 //
-//   struct BodyLoads          what the body reads of kLaneRows rows of eight columns; Same<T> where all rows
-//                             read the same
+//   struct BodyLoads          the values that the body reads for kLaneRows rows of eight columns; Same<T>
+//                             where all rows read the same
 //   void body_load(const BodyArguments&, int first, int rows, Index c, int columns, BodyLoads&)
 //   void body_run(const BodyArguments&, int first, int rows, Index c, int columns, const BodyLoads&,
 //                 Take take, int group, int wg, int warp, int lane, unsigned scratch)
 //       Row i of a lane is first + row_of(i); those from `rows` on, and columns from `columns` on, do not
 //       exist. take(i, float (&)[8]) makes the result's elements; all lanes call it. Column sums of a group
-//       of 32 columns go to shared memory by add_lanes, to where sums_of_warp says.
+//       of 32 columns go to shared memory by add_lanes, to the address that sums_of_warp gives.
 //   void body_sum(const BodyArguments&, int tile, int tiles, int column, int columns, int wg, int thread,
 //                 unsigned scratch)
-//       When a warpgroup has all columns of its tile: add_warps makes of what lies in shared memory the
-//       tile's row of partial sums. Only where there are sums.
+//       Called when a warpgroup has all columns of its tile: add_warps adds the values in shared memory up to
+//       the tile's row of partial sums. Only where there are sums.
 #pragma once
 
 #include <string>
 
-#include "ir/gemm_kernel.h"
-#include "runtime/dtype.h"
+#include "ir/kernel/gemm_kernel.h"
+#include "runtime/base/dtype.h"
 
 namespace smelt {
 
@@ -47,7 +47,7 @@ struct WgmmaGemm {
   int sums = 0;  // kSums: how many sums of a column the body makes
 };
 
-/// The text in front of the body, and behind it.
+/// The text before the body, and the text after it.
 std::string gemm_prelude(const WgmmaGemm& gemm);
 std::string gemm_kernel_text();
 

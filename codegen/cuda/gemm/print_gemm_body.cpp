@@ -32,7 +32,7 @@ class GemmBodyPrinter {
     return std::string(cuda_memory_type(kernel_.params[static_cast<size_t>(param)].dtype));
   }
 
-  /// Vectors as they lie in memory.
+  /// Returns the struct of early loads: vectors in their layout in memory.
   std::string types() const {
     std::string text = "struct BodyLoads {\n";
     for (const int id : early_)
@@ -124,7 +124,8 @@ class GemmBodyPrinter {
     printers.vectors.print_vector(nest, "0");
   }
 
-  /// Of one tile of rows: the sums go to its row of the partial ones. The last tile clears the rows behind.
+  /// Returns the function for one tile of rows: the sums go to its row of the partial sums. The last tile
+  /// clears the rows after its own.
   std::string sum() const {
     CodeText out;
     out.indent();

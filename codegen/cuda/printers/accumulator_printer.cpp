@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "llvm/ADT/STLExtras.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace smelt {
 namespace {
@@ -27,7 +27,7 @@ bool AccumulatorPrinter::adds_again(int id) const {
   });
 }
 
-// ---- in front of the rows
+// ---- before the rows
 
 void AccumulatorPrinter::declare() {
   for (int id : c_.shape.all_of(Kind::accumulate)) {
@@ -60,7 +60,7 @@ bool AccumulatorPrinter::has_sums_in_memory(int param) const {
                       [&](int id) { return c_.instruction(id).access.param == param && is_in_memory(id); });
 }
 
-/// Whether what stands in registers at the end is all of a slice.
+/// Returns whether the values in registers at the end make up a whole slice.
 bool AccumulatorPrinter::is_written_whole(int param) const {
   Dim written = 0;
   for (int id : c_.shape.all_of(Kind::accumulate)) {
@@ -71,9 +71,9 @@ bool AccumulatorPrinter::is_written_whole(int param) const {
   return written == c_.kernel.params[param].partial_elements;
 }
 
-// ---- behind the rows
+// ---- after the rows
 
-/// Accumulations into one parameter follow one another.
+/// Finishes accumulations; those into one parameter run one after the other.
 void AccumulatorPrinter::finish() {
   std::vector<int> columns;
   for (int id : c_.shape.all_of(Kind::accumulate)) {
@@ -121,7 +121,7 @@ void AccumulatorPrinter::finish_columns(const std::vector<int>& ids) {
   }
 }
 
-/// What a thread has of a row: k, j, and the column c.
+/// Opens the loops over a thread's elements of a row: k, j, and the column c.
 void AccumulatorPrinter::open_own_columns() {
   c_.out.open_unrolled("k", c_.vectors);
   c_.out.open_unrolled("j", c_.width);

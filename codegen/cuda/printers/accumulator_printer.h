@@ -1,5 +1,5 @@
-// The partial sums that a block of threads keeps while it walks over rows: in a register of every thread, in
-// one a column, or in memory, as follows from the access and from the schedule's vectors. At its end it
+// The partial sums that a block of threads keeps while it loops over rows: one register per thread, one
+// register per column, or memory, depending on the access and on the schedule's vectors. At the end the block
 // writes its slice of each parameter, every element once.
 #pragma once
 

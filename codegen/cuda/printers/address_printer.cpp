@@ -24,7 +24,8 @@ std::string AddressPrinter::start_of_lanes(int id) {
   return found->second;
 }
 
-/// At the current indices; where all lanes start from, without what moves along the inner axis.
+/// Returns the index at the current indices; without the terms of the inner axis it is the start of all
+/// lanes.
 std::string AddressPrinter::index(int id, bool with_inner) const {
   const Access& access = c_.instruction(id).access;
   std::string text = c_.index_sum(access.offset, access.strides, with_inner ? -1 : c_.shape.inner);

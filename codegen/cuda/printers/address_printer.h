@@ -1,5 +1,5 @@
-// The places in memory that instructions name. Lanes add their own column to an index that is computed once
-// for all of them: the start of their vectors.
+// The addresses of instructions. Lanes add their own column to an index that is computed once for all of
+// them: the start of their vectors.
 #pragma once
 
 #include <map>
@@ -15,23 +15,23 @@ class AddressPrinter {
  public:
   explicit AddressPrinter(CudaContext& context) : c_(context) {}
 
-  /// Names the starts of a block's vectors; those that the last block had are forgotten.
+  /// Names the starts of a block's vectors, and forgets those of the last block.
   void declare_starts(const BlockNest& nest);
 
   /// The element that an instruction reads or writes; the array that it is in, and its index there.
   std::string element(int id) const;
   std::string array(int id) const;
   std::string index(int id) const { return index(id, true); }
-  /// The address of the vector at column c, from its start or from the indices at hand.
+  /// Returns the address of the vector at column c, from its start or from the current indices.
   std::string vector(int id) const;
   std::string vector_without_start(int id) const;
-  /// What the block of threads has of a parameter with partial sums.
+  /// Returns the slice of a parameter with partial sums that the block of threads has.
   std::string slice(int param) const;
 
-  /// What stands behind sm_load and sm_store: whether vectors are aligned, and what the last one of a row has
-  /// where that is known.
+  /// Returns the suffix of sm_load and sm_store: whether vectors are aligned, and the elements of the last
+  /// vector of a row where that is known.
   std::string vector_form(int id);
-  /// What has to hold at a launch where vectors are aligned only for some sizes.
+  /// The conditions of a launch under which vectors are aligned, where they are aligned only for some sizes.
   const std::vector<std::string>& alignment_conditions() const { return alignment_conditions_; }
 
  private:

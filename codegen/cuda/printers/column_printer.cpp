@@ -54,7 +54,7 @@ void ColumnPrinter::print_row_in_registers(const BlockNest& nest, const std::str
                      .exists = c_.covers_rows_exactly() ? "" : fmt::format("c < {}", c_.columns_end())});
 }
 
-/// As many vectors at a time as are in flight.
+/// Prints rounds of as many vectors as are in flight.
 void ColumnPrinter::print_row_in_rounds(const BlockNest& nest, const std::string& first) {
   const std::string in_row = c_.covers_rows_exactly() ? "" : fmt::format("c < {}", c_.columns_end());
   const std::string in_registers = c_.vectors % c_.unroll != 0 ? fmt::format("k < {}", c_.vectors) : "";
@@ -122,7 +122,8 @@ void ColumnPrinter::declare_inverses(const BlockNest& nest) {
   }
 }
 
-/// That of a subnormal number would be infinite, so it is the inverse in larger units.
+/// Declares the inverse of a divisor. The inverse of a subnormal number would be infinite, so a scaled
+/// inverse is in larger units.
 void ColumnPrinter::declare_inverse(int divisor, bool scaled) {
   const std::string& d = c_.value_of(divisor).text;
   const std::string name = fmt::format("inverse{}", divisor);

@@ -1,5 +1,5 @@
-// Column blocks of row kernels: the threads of a team walk over the vectors of a row, interleaved, with
-// several loads of each in flight.
+// Column blocks of row kernels: the threads of a team loop over the vectors of a row, interleaved, with
+// several loads per thread in flight.
 #pragma once
 
 #include <string>

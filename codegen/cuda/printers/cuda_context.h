@@ -1,5 +1,5 @@
-// What the printers of one kernel share: the kernel, its schedule as counts of threads and vectors, names,
-// the text so far, and what holds at the place that is being printed.
+// State that the printers of one kernel share: the kernel, its schedule as counts of threads and vectors,
+// names, the text so far, and the current position in the text.
 #pragma once
 
 #include <algorithm>
@@ -12,11 +12,11 @@
 #include "codegen/cuda/expressions.h"
 #include "codegen/cuda/printers/cuda_names.h"
 #include "codegen/kernel_passes/kernel_shape.h"
-#include "ir/kernel.h"
+#include "ir/kernel/kernel.h"
 
 namespace smelt {
 
-/// Where the text stands. The guards are conditions, "" where they always hold.
+/// The current position in the text. The guards are conditions, "" where they always hold.
 struct CudaPlace {
   bool in_lanes = false;             // within the loop over the elements of a vector
   std::string lane_guard;            // the element at hand exists
@@ -54,7 +54,7 @@ class CudaContext {
   // ---- the kernel
   const Instruction& instruction(int id) const { return kernel.instructions[id]; }
   const KernelParam& param(int id) const { return kernel.params[instruction(id).access.param]; }
-  /// Of the element in memory that an instruction reads or writes.
+  /// Returns the kind of the element in memory that an instruction reads or writes.
   CudaKind memory_kind(int id) const { return cuda_kind(param(id).dtype); }
   bool is_cached(int id) const;
   bool is_flag(int id) const { return cuda_kind(instruction(id).dtype) == CudaKind::flag; }
@@ -87,19 +87,19 @@ class CudaContext {
   std::string element() const { return width > 1 ? "j" : "0"; }
   /// The first column of the thread's k-th vector.
   std::string column_of_vector() const { return fmt::format("(k * {} + {}) * {}", lanes, lane(), width); }
-  /// Where the columns end that a team works on, and how many there are from c on.
+  /// Return the end of the columns that a team works on, and the number of columns from c to that end.
   std::string columns_end() const;
   std::string columns_left() const;
-  /// A block of code for columns that exist; nothing where all do.
+  /// Opens a block of code for columns within the row; nothing where all are.
   void open_existing_columns();
   void close_existing_columns();
-  /// The registers of a team hold a row and nothing else.
+  /// Returns whether the registers of a team hold exactly a row.
   bool covers_rows_exactly() const;
 
-  /// All threads of a team have come so far.
+  /// Prints a barrier of all threads of a team.
   void team_barrier();
-  /// Teams of several warps that walk over rows exchange those of one row in one buffer and of the next in
-  /// another.
+  /// Returns whether rows alternate between two exchange buffers: in grid-stride loops with teams of several
+  /// warps.
   bool alternates_buffers() const;
 
  private:

@@ -1,4 +1,4 @@
-// What the text of a kernel calls its sizes and its parameters, and sums of such names.
+// Names of a kernel's sizes and parameters in its text, and sums of such names.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "codegen/cuda/code_text.h"
-#include "ir/kernel.h"
+#include "ir/kernel/kernel.h"
 
 namespace smelt {
 
@@ -17,7 +17,7 @@ class CudaNames {
 
   explicit CudaNames(const Kernel& kernel);
 
-  /// In the order of Kernel::params, and of launch_dims().
+  /// Return the names in the order of Kernel::params, and of launch_dims().
   const std::vector<std::string>& params() const { return params_; }
   const std::vector<std::string>& dims() const { return dim_names_; }
 

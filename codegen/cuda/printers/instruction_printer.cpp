@@ -9,7 +9,7 @@ namespace {
 
 using Kind = Instruction::Kind;
 
-/// What stands before a statement that runs where a condition holds.
+/// Returns the prefix of a statement that runs only if a condition holds.
 std::string only_if(const std::string& condition) {
   return condition.empty() ? "" : "if (" + condition + ") ";
 }
@@ -150,7 +150,8 @@ bool InstructionPrinter::stores_by_vector(const BlockNest& nest, int id) const {
          c_.shape.is_vector_access(id);
 }
 
-/// What moves along the lanes is theirs to store; the rest is stored once a row.
+/// Prints a store: every lane stores values that change along the lanes; other values are stored once per
+/// row.
 void InstructionPrinter::print_store(const BlockNest& nest, int id) {
   const CudaPlace& place = c_.place;
   const std::string value = operand(c_.instruction(id), 0, c_.memory_kind(id));

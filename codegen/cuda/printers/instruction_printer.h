@@ -15,7 +15,7 @@ class InstructionPrinter {
       : c_(context), addresses_(addresses), reductions_(reductions) {}
 
   void print(const BlockNest& nest, int id);
-  /// Those of a block that stand outside of its loops, in the first, ...
+  /// Prints the instructions of a block that are outside of its loops, in the first, ...
   void print_depth(const BlockNest& nest, int depth);
   /// A row block, which has no loops.
   void print_row_block(const KernelBlock& block);

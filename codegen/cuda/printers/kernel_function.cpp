@@ -38,8 +38,9 @@ std::string number_of(const CudaNames& names, const Dim& dim) {
 
 bool has_two_forms(const CudaBody& body) { return !body.alignment_conditions.empty(); }
 
-/// A body that runs by vectors where sizes known at launch allow it stands in a template, made twice, between
-/// which a function of the same arguments chooses.
+/// Returns the function of a body. If the body runs by vectors only for some sizes, which are known at
+/// launch, it becomes a template that is instantiated twice, and a function with the same arguments chooses
+/// between the two.
 std::string function_of(const CudaBody& body, const std::string& name) {
   const std::string parameters = device_parameters(body);
   if (!has_two_forms(body)) return fmt::format("SM void {}({}) {{\n{}}}\n\n", name, parameters, body.text);

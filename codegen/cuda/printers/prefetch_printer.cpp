@@ -13,7 +13,7 @@ PrefetchPrinter::PrefetchPrinter(CudaContext& context, const AddressPrinter& add
         stage_bytes_ += vector_bytes(c_.kernel, id) * c_.vectors * c_.schedule.threads;
 }
 
-// ---- the rows of a walk
+// ---- the rows of a grid-stride loop
 
 void PrefetchPrinter::print_first_rows(const std::string& first, int64_t step) {
   if (offsets_.empty()) return;
@@ -63,7 +63,7 @@ std::string PrefetchPrinter::prefetched_vector(int id) const {
   return fmt::format("(const {}*)({})", cuda_memory_type(c_.param(id).dtype), place(id, "stage"));
 }
 
-// ---- the row at hand
+// ---- the current row
 
 void PrefetchPrinter::print_early_loads() {
   std::vector<int> early;

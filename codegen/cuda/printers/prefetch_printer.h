@@ -1,5 +1,6 @@
-// Loads that are issued before their block. Those of the next rows of a walk go to shared memory, where each
-// thread reads what it has loaded itself: no barrier is needed. Those of later blocks go to registers.
+// Loads that are issued before their block. Loads for the next rows of a grid-stride loop go to shared
+// memory, where each thread reads only its own loads, so no barrier is needed. Loads for later blocks go to
+// registers.
 #pragma once
 
 #include <map>
@@ -14,14 +15,14 @@ class PrefetchPrinter {
  public:
   PrefetchPrinter(CudaContext& context, const AddressPrinter& addresses);
 
-  /// In front of the loop over rows: prefetches the first ones, `first` and those after it, `step` apart.
+  /// Before the loop over rows: prefetches the first ones, `first` and those after it, `step` apart.
   void print_first_rows(const std::string& first, int64_t step);
-  /// At the top of the loop: prefetches one more row and waits for the row at hand.
+  /// At the top of the loop: prefetches one more row and waits for the current row.
   void print_next_row(int64_t step);
-  /// In front of a row's blocks: loads of the form `early`.
+  /// Before a row's blocks: loads of the form `early`.
   void print_early_loads();
 
-  /// Where the vector of such a load is found.
+  /// Returns the location of the vector of such a load.
   std::string prefetched_vector(int id) const;
   std::string early_vector(int id) const;
 

@@ -1,11 +1,11 @@
-// The body of one kernel's function, and what the text around it has to know.
+// The body of one kernel's function, and the properties that the text around it needs.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "codegen/cuda/printers/cuda_names.h"
-#include "ir/kernel.h"
+#include "ir/kernel/kernel.h"
 
 namespace smelt {
 

@@ -84,7 +84,7 @@ bool ReductionPrinter::keeps_exponentials(int reduce) const {
 
 // ---- the share of a thread
 
-/// The number of the element at hand among those that a reduction reduces.
+/// Returns the position of the current element among those that a reduction reduces.
 std::string ReductionPrinter::place_among_reduced() const {
   std::string index;
   for (int axis : c_.shape.is_reduced() ? c_.shape.reduced : c_.shape.columns) {
@@ -216,8 +216,9 @@ void ReductionPrinter::shuffle_state(const CudaReductionState& state, const std:
   c_.out.line("{}", state.reduction.combine(state.names, others));
 }
 
-/// For each scalar of all states the array, up to the index of a warp, that its warps leave it in. A place is
-/// used once a row, and a walk over rows has two of each that alternate, so that one barrier is enough.
+/// Returns, for each scalar of all states, the array, up to the index of a warp, that its warps leave it in.
+/// A location is used once per row. A grid-stride loop over rows has two of each that alternate, so that one
+/// barrier is enough.
 std::vector<std::string> ReductionPrinter::shared_places() {
   const int warps = c_.lanes / 32;
   std::vector<std::string> places;

@@ -1,6 +1,6 @@
 // Reductions of a block, all at once: each thread's own share, then across the lanes of a warp by shuffles,
-// then across the warps of a team through shared memory. Which of these there are, and in which order they
-// add, follows from the schedule's team alone; all lanes end with the same bits.
+// then across the warps of a team through shared memory. The schedule's team alone determines which of these
+// steps there are, and the order of the additions; all lanes end with the same bits.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace smelt {
 
-/// A reduction under way: the names of its state, one a scalar.
+/// A reduction in progress: the names of its state, one per scalar.
 struct CudaReductionState {
   int id;
   CudaReduction reduction;
@@ -19,7 +19,7 @@ struct CudaReductionState {
 
   /// The names of another thread's state.
   std::vector<std::string> other_names() const;
-  /// Of one element, where every name is that of an array.
+  /// Returns the names of one element's state, where every name is the name of an array.
   std::vector<std::string> at(const std::string& index) const;
 };
 
@@ -34,11 +34,11 @@ class ReductionPrinter {
   /// The elements of a vector that print_vector takes at once: their array, and their joining the state.
   void declare_vector(int id);
   void print_vector(int id);
-  /// The states that are long sums: their f64 sums; adds the short sums to these; rounds them in the end.
+  /// Print long sums: declare their f64 sums, add the short sums to these, and round them at the end.
   void declare_long_sums();
   void add_short_sums();
   void round_long_sums();
-  /// Joins what the threads of a team have and binds the results.
+  /// Joins the states of a team's threads and binds the results.
   void finish_in_team();
   /// The names that later code reads; in reduced kernels those of one column.
   void bind_results();

@@ -43,7 +43,8 @@ void RowPrinter::print_row_of_team() {
   print_blocks("return");
 }
 
-/// Blocks of a kernel with partial sums walk over their share of the rows: neighbouring or interleaved ones.
+/// Prints the loop of a block over its share of the rows, neighbouring or interleaved ones, in a kernel with
+/// partial sums.
 void RowPrinter::print_walk() {
   declare_share_of_walk();
   if (c_.alternates_buffers()) c_.out.line("int buffer = 0;");

@@ -36,7 +36,8 @@ void TeamExchange::print_shuffle(const CudaReductionState& state, const std::str
 
 // ---- between warps
 
-/// What `groups` of threads have, each for the columns of a team, is joined in their order, round by round.
+/// Joins the states of `groups` thread groups, each for the columns of a team, in their order, round by
+/// round.
 void TeamExchange::print_exchange(int groups, bool for_first_team) {
   const States all(reductions_.states());
   const auto round_of = [&](size_t i) { return c_.instruction(all[i].id).exchange_round; };
@@ -46,7 +47,7 @@ void TeamExchange::print_exchange(int groups, bool for_first_team) {
   }
 }
 
-/// All of a vector's columns at a time, or as many as the round holds.
+/// Prints the exchange of all of a vector's columns at once, or of as many as the round holds.
 void TeamExchange::print_round(States states, int groups, bool for_first_team) {
   const int some = c_.instruction(states.front().id).exchange_columns, columns = some == 0 ? c_.width : some;
   const Round round{place_in_shared_memory(states, int64_t{columns} * groups * c_.lanes), groups, columns,
@@ -95,7 +96,8 @@ std::string TeamExchange::index_of(const Round& round, const std::string& group)
   return fmt::format("(j * {} + {}) * {} + lane]", round.groups, group, c_.lanes);
 }
 
-/// Where several teams share a warp, its first one has the sums of all.
+/// Writes the states of each group's columns. If several teams share a warp, the first team has the sums of
+/// all.
 void TeamExchange::write_columns(const Round& round, const std::string& j) {
   const bool shared_warps = c_.lanes < 32;
   c_.out.open("{}", shared_warps ? fmt::format("if (threadIdx.x % 32 < {})", c_.lanes) : "");

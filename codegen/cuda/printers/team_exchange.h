@@ -1,6 +1,6 @@
-// Of reduced kernels: the sums of a block's teams become one, column by column. The teams of a warp are
-// joined by shuffles, then the warps through shared memory; which of the two there are, and how many groups
-// of threads exchange, follows from the schedule's team and threads.
+// Sums over the teams of a block in reduced kernels, column by column. The teams of a warp are joined by
+// shuffles, then the warps through shared memory. The schedule's team and threads determine which of the two
+// steps there are, and the number of thread groups that exchange.
 #pragma once
 
 #include <span>
@@ -27,7 +27,7 @@ class TeamExchange {
     const CudaReductionState* state;
     std::vector<std::string> arrays;
   };
-  /// States that are exchanged together, so many columns of a vector at a time.
+  /// States that are exchanged together, `columns` columns of a vector at a time.
   struct Round {
     std::vector<SharedState> states;
     int groups, columns;

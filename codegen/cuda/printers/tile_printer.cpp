@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace smelt {
 
@@ -23,7 +23,7 @@ void TilePrinter::print() {
   c_.out.close();
 }
 
-/// A tile of columns is the fastest part of an item's number, the other axes are the rest.
+/// Splits an item's number: the tile of columns varies fastest, then the other axes.
 void TilePrinter::declare_item() {
   std::vector<int> others = c_.shape.parallel;
   if (c_.shape.columns.size() > 1)
@@ -93,7 +93,7 @@ void TilePrinter::print_reduced_loops(const BlockNest& nest) {
   c_.out.close();
 }
 
-/// Some of a team's indices at a time, whose sums become terms of the long sums.
+/// Prints sums over a part of a team's indices, which become terms of the long sums.
 void TilePrinter::print_short_sums(const BlockNest& nest, const std::string& end) {
   const int64_t step = c_.schedule.short_sum * c_.teams;
   c_.out.line("#pragma unroll 1");
@@ -120,7 +120,7 @@ void TilePrinter::print_share(const BlockNest& nest, const std::string& end) {
   c_.out.close();
 }
 
-/// While so many indices are left that their loads need not ask for the end.
+/// Prints the loop of rounds of `count` indices, which ends before a load would need a bounds check.
 void TilePrinter::print_rounds(const BlockNest& nest, int count, const std::string& end) {
   const auto print_each = [&](const auto& print_work) {
     c_.out.open_unrolled("u", count);
@@ -148,7 +148,8 @@ void TilePrinter::print_reduced_index(const BlockNest& nest, const std::function
   if (c_.shape.inner >= 0) c_.out.close();
 }
 
-/// What follows is columns, the first team's work, and rows, its first thread's.
+/// Returns whether only column blocks, which the first team runs, and row blocks, which its first thread
+/// runs, follow.
 bool TilePrinter::is_last_reduced(const KernelBlock& block) const {
   const KernelBlock* const end = c_.kernel.blocks.data() + c_.kernel.blocks.size();
   return std::none_of(&block + 1, end,

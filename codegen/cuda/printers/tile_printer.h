@@ -1,6 +1,6 @@
-// The body of a kernel with reduced axes: a block of threads works on items of the range one after the other,
-// an item being a tile of columns at some indices of the other axes. The lanes of a team lie along the tile's
-// columns, a vector each; the teams share the reduced axes and exchange their sums.
+// The body of a kernel with reduced axes: a block of threads works on items of the range one after the other.
+// An item is a tile of columns at some indices of the other axes. The lanes of a team have one vector each of
+// the tile's columns; the teams share the reduced axes and exchange their sums.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@ class TilePrinter {
   void print();
 
  private:
-  /// The indices of an item that loops walk over: how many there are, and from which on.
+  /// The range of an item's indices that loops iterate over: its begin and its end.
   struct Range {
     std::string begin = "0", end;
   };

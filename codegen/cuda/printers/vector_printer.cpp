@@ -51,7 +51,7 @@ void VectorPrinter::declare_kept(const KernelBlock& block) {
   }
 }
 
-/// What an earlier block kept of the element at hand.
+/// Returns the current element of a value that an earlier block kept.
 CudaValue VectorPrinter::kept_value(int id) const {
   const std::string& slot = c_.place.slot;
   if (c_.is_flag(id))

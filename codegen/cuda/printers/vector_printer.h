@@ -1,5 +1,4 @@
-// The work on vectors of columns: loads that bring them whole, a loop over their elements, stores that take
-// them whole.
+// The work on vectors of columns: whole-vector loads, a loop over their elements, whole-vector stores.
 #pragma once
 
 #include <map>
@@ -23,12 +22,14 @@ class VectorPrinter {
         instructions_(instructions),
         reductions_(reductions) {}
 
-  /// In front of a block's vectors: nothing is loaded yet.
+  /// Called before a block's vectors: nothing is loaded yet.
   void begin_block() { loaded_.clear(); }
-  /// The arrays that vectors are loaded to; `slots` behind their names: one array for each vector in flight.
+  /// Declares the arrays that vectors are loaded to, one for each vector in flight; `slots` is a suffix of
+  /// their names.
   void declare_loads(const BlockNest& nest, const std::string& slots);
   void print_loads(const BlockNest& nest, const std::string& slot);
-  /// Everything else on one vector: what it needs whole, its elements, what becomes of it whole.
+  /// Prints all other work on one vector: whole-vector operations before its elements, its elements, and
+  /// whole-vector operations after them.
   void print_vector(const BlockNest& nest, const std::string& slot);
 
   /// The registers of column values that later blocks read.

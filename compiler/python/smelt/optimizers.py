@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Optional
 
 from .errors import Error
+
+
+def checked_rate(rate: Any) -> Optional[float]:
+    """A learning rate: a number of Python, or what float() takes."""
+    try:
+        number = None if rate is None else float(rate)
+    except (TypeError, ValueError):
+        raise Error(f"lr: {rate!r}, expected a number") from None
+    if number is not None and not (math.isfinite(number) and number >= 0):
+        raise Error(f"lr: {number}, expected a finite number of at least 0")
+    return number
 
 
 @dataclass(frozen=True)
@@ -18,6 +30,9 @@ class Optimizer:
     clip: Optional[float] = field(default=None, kw_only=True)
     decay: str = field(default="all", kw_only=True)
     rule: ClassVar[str] = ""
+
+    def __post_init__(self) -> None:
+        checked_rate(self.lr)
 
     def options(self) -> dict[str, Any]:
         """As smelt.compile takes them; the rate is a session's."""
@@ -47,6 +62,7 @@ class Adam(Optimizer):
     rule: ClassVar[str] = "adam"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not isinstance(self.betas, (tuple, list)) or len(self.betas) != 2:
             raise Error(f"betas: {self.betas!r}, expected two numbers, such as (0.9, 0.999)")
 

@@ -1,4 +1,7 @@
-"""The options of smelt.compile, for type checkers; `smelt compile --help` explains them."""
+"""Options of smelt.compile, for type checkers; docs/compile_options.md explains them.
+
+Made by `smelt options --python > compiler/python/smelt/options.py`.
+"""
 
 from __future__ import annotations
 
@@ -6,29 +9,32 @@ from typing import Literal, Mapping, Sequence, TypedDict, Union
 
 
 class CompileOptions(TypedDict, total=False):
-    # What the plan is for.
+    # Plan.
     target: str
     mode: Literal["train", "infer"]
-    max: Union[str, Mapping[str, int]]
-    entry: Union[str, Sequence[str]]
     precision: Literal["fp32", "tf32", "bf16", "fp16"]
-    masters: Literal["fp32", "none"]
+    masters: Literal["none", "fp32"]
     weight_type: Literal["float", "int8"]
     attention: Literal["auto", "fused", "unfused", "mma", "wgmma"]
-    gemm_bodies: Literal["auto", "off", "only", "wide"]
+    gemm_epilogues: Literal["off", "auto", "only", "wide"]
     chunk_rows: int
     tune: bool
     no_plan_cache: bool
-    # Its inputs and outputs.
+    max: Union[str, Mapping[str, int]]
+    entry: Union[str, Sequence[str]]
+    # Inputs and outputs.
     attention_mask: bool
     position_ids: bool
     segment_ids: bool
     hidden_states: bool
+    # Generation.
     kv_cache: bool
-    choose_tokens: bool
+    sampler: bool
     cache_pages: int
     # Training.
     dropout: float
+    train_only: Union[str, Sequence[str]]
+    # Optimiser.
     optimizer: Literal["sgd", "momentum", "adagrad", "adam", "adamw", "lamb"]
     decay: Literal["declared", "all"]
     weight_decay: float
@@ -37,6 +43,7 @@ class CompileOptions(TypedDict, total=False):
     beta2: float
     eps: float
     momentum: float
+    # Memory.
     memory_budget: Union[str, int]
     recompute: str
     offload_optimizer: str

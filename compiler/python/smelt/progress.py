@@ -23,6 +23,8 @@ def _is_watched() -> bool:
     wanted = os.environ.get("SMELT_PROGRESS", "")
     if wanted in ("0", "1"):
         return wanted == "1"
+    if wanted:
+        raise Error(f"SMELT_PROGRESS is '{wanted}': expected 1 or 0")
     shell = sys.modules.get("IPython")
     in_notebook = shell is not None and type(shell.get_ipython()).__name__ == "ZMQInteractiveShell"
     return in_notebook or sys.stderr.isatty()

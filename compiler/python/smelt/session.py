@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from typing import TYPE_CHECKING, Any, Callable, Mapping, Optional, Union
 
@@ -10,6 +9,7 @@ from . import _native
 from .arrays import as_ids, in_order, is_on_gpu, stream_handle
 from .checks import json_text, named, whole
 from .errors import Error
+from .optimizers import checked_rate
 from .progress import Progress
 
 if TYPE_CHECKING:
@@ -18,17 +18,6 @@ if TYPE_CHECKING:
 
 _OPTIMIZER = "optimizer."
 _UPDATES = "optimizer.updates"
-
-
-def checked_rate(rate: Any) -> Optional[float]:
-    """A learning rate: a number of Python, or what float() takes."""
-    try:
-        number = None if rate is None else float(rate)
-    except (TypeError, ValueError):
-        raise Error(f"lr: {rate!r}, expected a number") from None
-    if number is not None and not (math.isfinite(number) and number >= 0):
-        raise Error(f"lr: {number}, expected a finite number of at least 0")
-    return number
 
 
 class StepResult:

@@ -1,4 +1,4 @@
-// Decoders of tokens that stand for bytes.
+// Decoders of tokens that represent bytes.
 #include <charconv>
 
 #include "runtime/tokenizers/byte_alphabet.h"
@@ -17,7 +17,7 @@ class ByteLevelDecoder : public TokenDecoder {
   }
 
  private:
-  /// The bytes that the token's letters stand for; the token itself where it has others.
+  /// Appends the bytes that the token's letters represent; the token itself if it has other letters.
   static void append_bytes(const std::string& token, std::string& bytes) {
     const size_t before = bytes.size();
     for (size_t at = 0; at < token.size();) {

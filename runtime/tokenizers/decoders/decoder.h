@@ -1,4 +1,4 @@
-// What turns the texts of tokens back into one text.
+// Decoders: they convert the texts of tokens to one text.
 #pragma once
 
 #include <memory>
@@ -27,7 +27,7 @@ std::unique_ptr<TokenDecoder> word_piece_decoder(std::string prefix, bool cleanu
 std::unique_ptr<TokenDecoder> bpe_decoder(std::string suffix);
 std::unique_ptr<TokenDecoder> ctc_decoder(std::string pad_token, std::string word_delimiter, bool cleanup);
 std::unique_ptr<TokenDecoder> sequence_decoder(std::vector<std::unique_ptr<TokenDecoder>> parts);
-/// Marian's: `special` tokens stand between spaces, `pieces` are those of SentencePiece.
+/// Creates Marian's decoder: `special` tokens are put between spaces, `pieces` are those of SentencePiece.
 std::unique_ptr<TokenDecoder> marian_decoder(std::set<std::string> special, std::set<std::string> pieces);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// Decoders of tokens that stand for text.
+// Decoders of tokens that represent text.
 #include <array>
 #include <utility>
 
@@ -12,7 +12,7 @@ void replace_in(std::string& text, std::string_view from, std::string_view to) {
   if (!from.empty() && text.find(from) != std::string::npos) text = replace_all(text, from, to);
 }
 
-/// What spaces before punctuation and in English contractions become, in this order.
+/// Replacements of spaces before punctuation and in English contractions, in this order.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kCleanups = {{{" .", "."},
                                                                                       {" ?", "?"},
                                                                                       {" !", "!"},

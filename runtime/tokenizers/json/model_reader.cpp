@@ -1,7 +1,7 @@
 #include <cmath>
 #include <limits>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/tokenizers/json/readers.h"
 
 namespace smelt {

@@ -14,7 +14,7 @@ namespace smelt {
 class Problems {
  public:
   void add(std::string problem) { list_.push_back(std::move(problem)); }
-  /// Throws Error (invalid_file) where there is any.
+  /// Throws Error (invalid_file) if there is any.
   void require_none(std::string_view file) const;
 
  private:
@@ -47,7 +47,7 @@ class PartReader {
   uint64_t count(std::string_view name, uint64_t otherwise);
   /// Exactly one code point.
   char32_t character(std::string_view name, char32_t otherwise);
-  /// Places of an array's elements; nothing where it is none.
+  /// Places of an array's elements; nothing if it is none.
   const Json* list(std::string_view name);
 
  private:

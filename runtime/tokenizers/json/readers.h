@@ -1,4 +1,4 @@
-// The parts of tokenizer.json. Each reader gives null where the part is null, or not supported: then it is in
+// The parts of tokenizer.json. Each reader gives null if the part is null, or not supported: then it is in
 // the list of problems.
 #pragma once
 

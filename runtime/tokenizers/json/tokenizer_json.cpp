@@ -1,5 +1,5 @@
 // tokenizer.json as a whole.
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/tokenizers/json/readers.h"
 
 namespace smelt {

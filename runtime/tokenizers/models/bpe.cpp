@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <array>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/tokenizers/models/merge_queue.h"
 #include "runtime/tokenizers/models/merge_table.h"
 #include "runtime/tokenizers/models/model.h"
@@ -108,7 +108,7 @@ class BpeModel : public TokenModel {
     flush();
   }
 
-  /// Unknown text that waits to be fused comes behind the bytes, as in Hugging Face's tokenizers.
+  /// Pending unknown text to be fused comes after the bytes, as in Hugging Face's tokenizers.
   bool add_bytes(const std::string& text, std::vector<Symbol>& symbols) const {
     const auto id = [&](char byte) { return bytes_[static_cast<unsigned char>(byte)]; };
     if (bytes_.empty() || std::any_of(text.begin(), text.end(), [&](char byte) { return id(byte) < 0; }))

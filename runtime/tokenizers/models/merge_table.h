@@ -25,7 +25,7 @@ class MergeTable {
     ids_.push_back(id);
   }
 
-  /// Null where the pair does not merge.
+  /// Null if the pair does not merge.
   const Merge* find(int32_t left, int32_t right) const {
     const Slot& slot = slots_[place(key_of(left, right))];
     return slot.key == kFree ? nullptr : &slot.merge;

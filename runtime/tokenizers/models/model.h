@@ -1,4 +1,4 @@
-// What turns a piece of text into tokens of a vocabulary.
+// Models: they convert a piece of text to tokens of a vocabulary.
 #pragma once
 
 #include <memory>
@@ -21,15 +21,15 @@ class TokenModel {
   explicit TokenModel(Vocabulary vocabulary) : vocabulary_(std::move(vocabulary)) {}
   virtual ~TokenModel() = default;
 
-  /// Appends the tokens of a piece. Throws Error where there is no token for a part of it. Safe to call from
+  /// Appends the tokens of a piece. Throws Error if there is no token for a part of it. Safe to call from
   /// several threads.
   virtual void encode(std::string_view piece, std::vector<ModelToken>& tokens) const = 0;
-  /// The text of a token that encode made of `piece`.
+  /// Returns the text of a token that encode made of `piece`.
   virtual std::string_view text_of(const ModelToken& token, std::string_view piece) const;
   const Vocabulary& vocabulary() const { return vocabulary_; }
 
  protected:
-  /// The id of the token that stands for what has none; throws Error where the vocabulary lacks it.
+  /// Returns the id of the unknown token; throws Error if the vocabulary lacks it.
   int32_t require_unknown(const std::string& token) const;
 
   Vocabulary vocabulary_;
@@ -61,20 +61,20 @@ struct WordPieceOptions {
   uint64_t max_input_chars_per_word = 100;
 };
 
-/// Byte pair encoding. Throws Error (invalid_file) where a merge is not of tokens.
+/// Byte pair encoding. Throws Error (invalid_file) if a merge is not of tokens.
 std::unique_ptr<TokenModel> bpe_model(Vocabulary vocabulary, const BpeOptions& options);
-/// The most probable division.
+/// Creates a model that chooses the most probable division.
 std::unique_ptr<TokenModel> unigram_model(const UnigramOptions& options);
-/// The longest token first.
+/// Creates a model that takes the longest token first.
 std::unique_ptr<TokenModel> word_piece_model(Vocabulary vocabulary, WordPieceOptions options);
-/// A token for a whole piece.
+/// Creates a model with one token per whole piece.
 std::unique_ptr<TokenModel> word_level_model(Vocabulary vocabulary, std::string unk_token);
 
 /// `model`'s tokens by the ids that `vocabulary` has for their texts.
 std::unique_ptr<TokenModel> renamed_model(std::unique_ptr<TokenModel> model, Vocabulary vocabulary,
                                           std::string unk_token);
 
-/// The ids of <0x00> to <0xFF>; -1 where the vocabulary lacks one.
+/// Returns the ids of <0x00> to <0xFF>; -1 where the vocabulary lacks one.
 std::vector<int32_t> byte_token_ids(const Vocabulary& vocabulary);
 
 }  // namespace smelt

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/tokenizers/models/byte_trie.h"
 #include "runtime/tokenizers/models/model.h"
 #include "runtime/tokenizers/unicode/utf8.h"
@@ -102,7 +102,7 @@ class UnigramModel : public TokenModel {
     return *unk_id_;
   }
 
-  /// What was unknown may be a token as a whole, or bytes.
+  /// Replaces unknown tokens: an unknown text may be a token as a whole, or bytes.
   void name_unknown(std::string_view piece, size_t first, std::vector<ModelToken>& tokens) const {
     const auto is_unknown = [&](const ModelToken& token) { return token.id == unk_id_; };
     const auto begin = tokens.begin() + static_cast<std::ptrdiff_t>(first);

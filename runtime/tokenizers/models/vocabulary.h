@@ -20,7 +20,7 @@ class Vocabulary {
   }
   /// Nothing for an id that no token has; ids may have holes.
   std::optional<std::string_view> token(int32_t id) const;
-  /// The number of ids.
+  /// Returns the number of ids.
   size_t size() const { return tokens_.size(); }
   /// Calls call(token, id) for all, in no order.
   template <typename Call>

@@ -34,7 +34,7 @@ class WordPieceModel : public TokenModel {
   }
 
  private:
-  /// The longest token that begins at `begin`; without an id where there is none.
+  /// Returns the longest token that begins at `begin`; without an id where there is none.
   ModelToken longest(std::string_view piece, uint32_t begin) const {
     ModelToken token{-1, {begin, begin}};
     uint32_t node = begin == 0 ? ByteTrie::kRoot : continuing_;
@@ -49,7 +49,7 @@ class WordPieceModel : public TokenModel {
   WordPieceOptions options_;
   ByteTrie trie_;
   std::vector<int32_t> ids_;               // by node: the token that ends there
-  uint32_t continuing_ = ByteTrie::kNone;  // where parts behind the first begin
+  uint32_t continuing_ = ByteTrie::kNone;  // begin of the parts after the first
 };
 
 class WordLevelModel : public TokenModel {

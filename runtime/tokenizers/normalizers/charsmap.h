@@ -9,7 +9,7 @@
 
 namespace smelt {
 
-/// Reads any bytes safely; throws Error (invalid_file) where they are no charsmap.
+/// Reads any bytes safely; throws Error (invalid_file) if they are no charsmap.
 class Charsmap {
  public:
   Charsmap() = default;

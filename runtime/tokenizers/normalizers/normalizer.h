@@ -1,4 +1,4 @@
-// What is done to a text before it is divided.
+// Normalizers: changes of a text before it is divided.
 #pragma once
 
 #include <memory>

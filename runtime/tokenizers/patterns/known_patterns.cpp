@@ -16,12 +16,12 @@ enum class Words {
   cased      // the same prefix, then capitals before small letters
 };
 
-/// What tells the known expressions apart.
+/// Differences between the known expressions.
 struct Rules {
   std::string_view expression;
   Contractions contractions;
   Words words;
-  int most_digits;            // a number is cut after so many; 0: never, and it may follow a space
+  int most_digits;            // the most digits per number; 0: no limit, and a number may follow a space
   std::string_view trailing;  // what may end a run of other characters
   bool lines;                 // white space up to its last line end is a match: `\s*[\r\n]+`
 };

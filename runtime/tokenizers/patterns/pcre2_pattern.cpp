@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/tokenizers/patterns/pattern.h"
 #include "runtime/tokenizers/unicode/classes.h"
 #include "runtime/tokenizers/unicode/utf8.h"
@@ -25,7 +25,7 @@ std::string message_of(int code) {
   return reinterpret_cast<const char*>(text);
 }
 
-/// Replaces code points that are too new for PCRE2 by ones that it knows, of as many bytes.
+/// Replaces code points that are too new for PCRE2 by older ones of equally many bytes.
 std::string without_recent(std::string_view text) {
   std::string result;
   result.reserve(text.size());
@@ -43,7 +43,7 @@ constexpr std::string_view kWordSet =
     R"(\x{1f130}-\x{1f149}\x{1f150}-\x{1f169}\x{1f170}-\x{1f189})";
 constexpr std::string_view kSpaceSet = R"(\p{Z}\t-\r\x{85})";
 
-/// Returns the escape as PCRE2 has to read it; empty where it means the same.
+/// Returns the escape as PCRE2 has to read it; empty if it means the same.
 std::string translated(char escape, bool in_class) {
   const auto word = [](std::string_view form) {
     return replace_all(form, "W", fmt::format("[{}]", kWordSet));
@@ -115,7 +115,7 @@ class Pcre2Pattern : public Pattern {
       at = end;
       if (begin == end) {
         at = end < text.size() ? end + code_point_at(text, end).bytes : end + 1;
-        if (end == last_end) continue;  // nothing, right behind a match
+        if (end == last_end) continue;  // empty, directly after a match
       }
       found({static_cast<uint32_t>(begin), static_cast<uint32_t>(end)});
       last_end = end;

@@ -17,7 +17,7 @@ class LiteralPattern : public Pattern {
   }
 
  private:
-  /// Nothing is found before, between and behind all code points.
+  /// Calls `found` with empty ranges before, between and after all code points.
   static void each_boundary(std::string_view text, const std::function<void(Span)>& found) {
     for (uint32_t at = 0; at < text.size(); at += code_point_at(text, at).bytes) found({at, at});
     found({static_cast<uint32_t>(text.size()), static_cast<uint32_t>(text.size())});

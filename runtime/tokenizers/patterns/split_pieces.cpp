@@ -11,7 +11,7 @@ struct Part {
   bool match;
 };
 
-/// Matches and what lies between them, together the whole text.
+/// Divides the whole text into matches and the parts between them.
 void divide(std::string_view text, const Pattern& pattern, bool invert, std::vector<Part>& parts) {
   parts.clear();
   uint32_t at = 0;
@@ -24,7 +24,7 @@ void divide(std::string_view text, const Pattern& pattern, bool invert, std::vec
   if (at != size) parts.push_back({{at, size}, invert});
 }
 
-/// Joins a part to the one before it where `joins` (the part, whether the one before was a match) says so.
+/// Joins a part to the one before it if `joins` (the part, whether the one before was a match) returns true.
 template <typename Joins>
 void join_parts(std::vector<Part>& parts, Joins joins) {
   std::vector<Part> joined;

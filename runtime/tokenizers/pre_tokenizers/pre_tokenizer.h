@@ -1,4 +1,4 @@
-// What divides a normalized text into the pieces that a model sees one by one.
+// Pre-tokenizers: they divide a normalized text into the pieces that a model sees one by one.
 #pragma once
 
 #include <memory>

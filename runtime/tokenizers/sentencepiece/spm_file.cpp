@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/tokenizers/unicode/utf8.h"
 
 namespace smelt {
@@ -17,7 +17,7 @@ struct Field {
   std::string_view content;
 };
 
-/// Reads the fields of one message, each of which must lie in it.
+/// Reads the fields of one message, each of which must be inside it.
 class Message {
  public:
   Message(std::string_view bytes, std::string_view file, size_t place)

@@ -22,11 +22,11 @@ struct SpmFile {
   std::string charsmap;
   bool add_dummy_prefix = true, remove_extra_whitespaces = true, escape_whitespaces = true;
 
-  /// The id of the first piece of a type; -1 where there is none.
+  /// Returns the id of the first piece of a type; -1 where there is none.
   int32_t first(SpmPiece::Type type) const;
 };
 
-/// Throws Error (invalid_file) with `file` and the byte where the bytes are no such model.
+/// Throws Error (invalid_file) with `file` and the byte if the bytes are no such model.
 SpmFile parse_spm(std::string_view bytes, std::string_view file);
 
 }  // namespace smelt

@@ -37,7 +37,7 @@ class SpmNormalizer : public Normalizer {
   }
 
  private:
-  /// The next part of a text, and what it becomes.
+  /// The next part of a text, and its replacement.
   struct Step {
     std::string_view text;
     uint32_t length;

@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/tokenizers/unicode/classes.h"
 
 namespace smelt {

@@ -46,7 +46,7 @@ struct ClassTable {
     add(k_extends, kExtends);
   }
 
-  /// The runs lie outside and inside by turns.
+  /// The runs are alternately outside and inside.
   void add(std::span<const uint32_t> runs, uint16_t bit) {
     uint32_t at = 0;
     bool inside = false;

@@ -8,7 +8,7 @@
 namespace smelt {
 namespace {
 
-/// What nothing joins: line ends and other controls.
+/// Characters that nothing joins: line ends and other controls.
 bool is_control(char32_t c) {
   const auto kind = utf8proc_get_property(static_cast<utf8proc_int32_t>(c))->boundclass;
   return kind == UTF8PROC_BOUNDCLASS_CR || kind == UTF8PROC_BOUNDCLASS_LF ||

@@ -1,4 +1,4 @@
-// Grapheme clusters: what a reader sees as one character.
+// Grapheme clusters: characters as a reader sees them.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace smelt {
 
-/// Where the grapheme that begins at `at` ends.
+/// Returns the end of the grapheme that begins at `at`.
 uint32_t grapheme_end(std::string_view text, uint32_t at);
 
 }  // namespace smelt

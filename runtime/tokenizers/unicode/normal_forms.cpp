@@ -84,7 +84,7 @@ class Composer {
   std::vector<Moving> marks_;
 };
 
-/// Marks behind a starter, in the order of their classes.
+/// Marks after a starter, in the order of their classes.
 class Orderer {
  public:
   template <typename Put>

@@ -5,8 +5,8 @@
 namespace smelt {
 namespace {
 
-/// What may follow a first byte: the number of bytes, and the range of the second, which excludes long forms,
-/// surrogates and what lies beyond U+10FFFF.
+/// Valid continuations of a first byte: the number of bytes, and the range of the second, which excludes long
+/// forms, surrogates and code points above U+10FFFF.
 struct Lead {
   uint8_t bytes, low, high;
 };
@@ -24,8 +24,8 @@ Lead lead_of(unsigned char first) {
   return {0, 0, 0};
 }
 
-/// How many bytes at the beginning of `text` can be those of one code point; at least 1 but for a wrong
-/// first.
+/// Returns the number of bytes at the beginning of `text` that can be those of one code point; at least 1
+/// unless the first byte is invalid.
 size_t well_formed_bytes(std::string_view text, const Lead& lead) {
   size_t count = std::min<size_t>(lead.bytes, 1);
   while (count < lead.bytes && count < text.size()) {

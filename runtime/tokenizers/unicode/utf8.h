@@ -38,8 +38,8 @@ void append_utf8(std::string& text, char32_t c);
 size_t count_code_points(std::string_view text);
 bool is_ascii(std::string_view text);
 
-/// How many bytes of the longest valid prefix; `incomplete` is set where the rest is the beginning of a code
-/// point, and `wrong` to the length of the sequence that cannot be one (0 at the end).
+/// The longest valid prefix, in bytes. `incomplete` is set if the rest is the beginning of a code point, and
+/// `wrong` is the length of the sequence that cannot be one (0 at the end).
 struct Utf8Prefix {
   size_t valid;
   size_t wrong;

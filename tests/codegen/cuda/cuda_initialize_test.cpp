@@ -5,7 +5,7 @@
 
 #include "codegen/cuda/initialize_kernels.h"
 #include "runtime/cpu/shared_object.h"
-#include "runtime/weights/initialize.h"
+#include "runtime/engine/weights/initialize.h"
 #include "tests/support/cuda_on_host/cuda_on_host.h"
 
 namespace smelt::test {

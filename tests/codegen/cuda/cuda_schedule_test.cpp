@@ -7,7 +7,7 @@
 #include "codegen/kernel_passes/keep_columns.h"
 #include "codegen/scheduling/schedule.h"
 #include "codegen/scheduling/schedule_candidates.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "tests/codegen/llvm_kernel_builder.h"
 
 namespace smelt::test {

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "codegen/cuda/template_kernels.h"
+#include "runtime/base/error.h"
 #include "runtime/cuda/nvrtc.h"
-#include "runtime/error.h"
 #include "runtime/plan/plan_validate.h"
 #include "runtime/plan/step_values.h"
 #include "tests/codegen/program_player.h"

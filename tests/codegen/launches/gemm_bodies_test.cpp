@@ -90,8 +90,8 @@ TEST(GemmBodies, TakeTheStepsPlaceWhereNothingIsMeasured) {
   EXPECT_EQ(offered({}, GemmBodies::only), "gemm_body");
   EXPECT_EQ(offered({}, GemmBodies::off), kNone);
   Program program = program_of({});
-  Target other = target_of(GemmBodies::only);
-  other.compute_capability = 80;
+  Target other = parse_target("sm_80");  // which has no wgmma
+  other.gemm_bodies = GemmBodies::only;
   EXPECT_FALSE(offer_gemm_bodies(program, other));
 }
 

@@ -1,17 +1,20 @@
 // The options of compilation, and what is said of them.
-#include "compiler/cli/compile_flags.h"
+#include "compiler/cli/shared/compile_flags.h"
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <tuple>
+
+#include "runtime/base/error.h"
 #include "runtime/cuda/driver.h"
-#include "runtime/error.h"
 
 namespace smelt::cli {
 namespace {
 
 std::string said_of(const char* target) {
   CompileFlags flags;
-  flags.target = target;
+  flags.values.target = target;
   ::testing::internal::CaptureStderr();
   flags.options();
   return ::testing::internal::GetCapturedStderr();
@@ -27,7 +30,7 @@ TEST(Target, WithoutAGpuNativeIsTheCpuAndSaysSo) {
   if (cuda::device_count() > 0) GTEST_SKIP() << "there is a GPU";
   EXPECT_NE(said_of("native").find("--target=native is the CPU here"), std::string::npos);
   EXPECT_EQ(said_of("cpu") + said_of("sm_90"), "");
-  EXPECT_FALSE(resolved_target(options_for("native")).is_cuda());
+  EXPECT_FALSE(resolved_target(options_for("native")).can.own_memory);
 }
 
 TEST(Target, WithoutAGpuCudaIsRefused) {
@@ -38,6 +41,39 @@ TEST(Target, WithoutAGpuCudaIsRefused) {
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("--target=cpu"), std::string::npos) << error.what();
   }
+}
+
+void expect_refused(const CompileFlags& flags, const std::string& part) {
+  try {
+    flags.options();
+    FAIL() << "expected an Error with '" << part << "'";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+  }
+}
+
+TEST(CompileFlags, RefuseNumbersThatNoUpdateRuleTakes) {
+  for (const auto& [member, value, part] :
+       {std::tuple{&ApplyOptimizerOptions::beta1, 1.0, "beta1 is 1, expected a number from 0 on, below 1"},
+        {&ApplyOptimizerOptions::eps, -1.0, "eps is -1"},
+        {&ApplyOptimizerOptions::weight_decay, NAN, "weight_decay is nan"},
+        {&ApplyOptimizerOptions::clip_norm, -1.0, "clip is -1"}}) {
+    CompileFlags flags;
+    flags.values.training.optimizer.*member = value;
+    expect_refused(flags, part);
+  }
+}
+
+TEST(CompileFlags, RefuseWhatWouldChangeNothing) {
+  CompileFlags momentum, stage, caches;
+  momentum.values.training.optimizer.momentum = 0.5;
+  expect_refused(momentum, "--momentum=0.5 changes nothing with --optimizer=adamw");
+  momentum.values.training.optimizer.optimizer = Optimizer::momentum;
+  EXPECT_EQ(momentum.options().training.optimizer.momentum, 0.5);
+  stage.values.stage = 1;
+  expect_refused(stage, "--stage=1: --mesh has no axis stage");
+  caches.values.build.cache_pages = 5;
+  expect_refused(caches, "--cache-pages=5: expected --mode=infer");
 }
 
 TEST(DefaultBounds, NameTheOptionsThatSetThem) {

@@ -1,9 +1,9 @@
 // Files of prompts, and what is said of their lines.
-#include "compiler/cli/prompt_file.h"
+#include "compiler/cli/shared/prompt_file.h"
 
 #include <gtest/gtest.h>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "tests/runtime/temporary_directory.h"
 
 namespace smelt::cli {

@@ -1,10 +1,11 @@
 // Words that the command line does not know, and options that change nothing.
-#include "compiler/cli/usage.h"
+#include "compiler/cli/shared/usage.h"
 
 #include <gtest/gtest.h>
 
 #include "compiler/cli/command.h"
-#include "compiler/cli/generation_flags.h"
+#include "compiler/cli/shared/generation_flags.h"
+#include "runtime/base/error.h"
 
 namespace smelt::cli {
 namespace {
@@ -53,6 +54,19 @@ TEST(Usage, UnknownOptionsNameTheirNeighbours) {
                "evaluate has no option --bach; did you mean --batch?");
   expect_start(problem_with({"compile", "m", "--zzzz"}), "compile has no option --zzzz\n");
   expect_start(problem_with({"compile", "m", "n"}), "compile takes no further word 'n'\n");
+}
+
+TEST(Usage, RangesAreInPlainWords) {
+  expect_start(problem_with({"train", "m", "--steps", "-1"}), "--steps: -1, expected a number from 0 on\n");
+  expect_start(problem_with({"train", "m", "--zero", "7"}),
+               "--zero=7: expected a whole number from 0 to 3\n");
+  expect_start(problem_with({"train", "m", "--length", "0"}), "--length: 0, expected a number above 0\n");
+}
+
+TEST(Usage, OppositesExcludeEachOther) {
+  expect_start(problem_with({"compile", "m", "--kv-cache", "--no-kv-cache"}), "--");
+  EXPECT_NE(problem_with({"compile", "m", "--kv-cache", "--no-kv-cache"}).find("excludes"),
+            std::string::npos);
 }
 
 TEST(Usage, OtherMistakesKeepTheirMessage) {

@@ -9,7 +9,7 @@
 #include "compiler/report/node_links.h"
 #include "compiler/report/report_page.h"
 #include "ir/analysis/reading_order.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "tests/compiler/report/reported_models.h"
 
 namespace smelt {

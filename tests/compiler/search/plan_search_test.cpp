@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <atomic>
 
+#include "compiler/driver/summary.h"
 #include "compiler/search/parallel_calls.h"
 #include "compiler/search/rank_formulas.h"
-#include "compiler/summary.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace smelt {
 namespace {

@@ -8,9 +8,9 @@
 #include <stdexcept>
 #include <thread>
 
-#include "runtime/serving/api_error.h"
-#include "runtime/serving/completion_reply.h"
-#include "tests/runtime/serving/late_model.h"
+#include "runtime/engine/serving/api_error.h"
+#include "runtime/engine/serving/completion_reply.h"
+#include "tests/runtime/engine/serving/late_model.h"
 
 namespace smelt::server {
 namespace {

@@ -61,6 +61,7 @@ TEST_F(ServedBatch, WhatTwoReadersReadDifferentlyIsRefused) {
   for (const auto& [fields, status] : std::vector<std::pair<std::string, const char*>>{
            {"Content-Length: 2\r\nContent-Length: 9\r\n\r\n{}", "400"},
            {"Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}", "400"},
+           {"Content-Length: 2, 2\r\n\r\n{}", "400"},
            {"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks, "400"},
            {"Transfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n" + chunks, "400"},
            {"Transfer-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{}", "400"},

@@ -11,7 +11,7 @@
 
 #include "compiler/server/http_server.h"
 #include "tests/compiler/http_client.h"
-#include "tests/runtime/serving/remembering_model.h"
+#include "tests/runtime/engine/serving/remembering_model.h"
 
 namespace smelt::server {
 

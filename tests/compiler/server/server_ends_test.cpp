@@ -8,7 +8,7 @@
 #include "compiler/server/completion_service.h"
 #include "compiler/server/end_signal.h"
 #include "compiler/server/http_server.h"
-#include "tests/runtime/serving/remembering_model.h"
+#include "tests/runtime/engine/serving/remembering_model.h"
 #include "tests/runtime/temporary_directory.h"
 
 namespace smelt::server {

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "tests/runtime/temporary_directory.h"
 #include "tests/support/thread_ranks.h"
 

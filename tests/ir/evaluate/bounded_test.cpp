@@ -143,5 +143,27 @@ TEST(Bounded, NumbersOfSixteenBitsRoundAlikeOrNot) {
   EXPECT_EQ(errors[1], 0x1p-7);  // between two numbers of bf16
 }
 
+/// A kernel rounds a value of 16 bits where it stores it, and not where it goes on with it.
+TEST(Bounded, ValuesOfSixteenBitsMayKeepTheirDigits) {
+  const Numbers errors = errors_of(R"(graph @g(%x: f16[2], %y: f16[2]) {
+  %0 = div %x, %y : f16[2]
+  %1 = convert %0 : f32[2]
+  return r = %1
+})",
+                                   {{"x", vector({0.239990234375, 1})}, {"y", vector({3, 2})}});
+  EXPECT_GT(errors[0], 0x1p-16);  // 0.07999674 is 0.08001709 in f16
+  EXPECT_LT(errors[0], 0x1p-14);
+  EXPECT_LT(errors[1], 0x1p-11);
+}
+
+/// 1e30 * 1e30 overflows where these two are multiplied first, although 0 comes before them.
+TEST(Bounded, ProductsAreOfAnyOrder) {
+  constexpr std::string_view text =
+      "graph @g(%x: f32[4]) { %0 = scan %x {axis = 0, kind = \"mul\"} : f32[4] return r = %0 }";
+  EXPECT_EQ(errors_of(text, {{"x", vector({0, 1e30, 1e30, 2})}}), (Numbers{0, 0, kUnbounded, kUnbounded}));
+  EXPECT_GE(errors_of(text, {{"x", vector({1e30, 1e-30, 1e-30, 1})}})[2], 1e-30);
+  EXPECT_LT(errors_of(text, {{"x", vector({2, 3, 4, 5})}})[3], 1e-4);
+}
+
 }  // namespace
 }  // namespace smelt

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "ir/graph/verifier.h"
 #include "ir/text/text.h"
-#include "ir/verifier.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "tests/support/random_tensors.h"
 
 namespace smelt {

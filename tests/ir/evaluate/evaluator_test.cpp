@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include "ir/builder.h"
-#include "ir/matmul_spec.h"
+#include "ir/graph/builder.h"
+#include "ir/graph/verifier.h"
+#include "ir/ops/matmul_spec.h"
 #include "ir/text/text.h"
-#include "ir/verifier.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "tests/ir/evaluate/support.h"
 #include "tests/support/random_tensors.h"
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <random>
 
-#include "ir/builder.h"
-#include "ir/reduction_code.h"
-#include "runtime/error.h"
+#include "ir/graph/builder.h"
+#include "ir/kernel/reduction_code.h"
+#include "runtime/base/error.h"
 
 namespace smelt {
 namespace {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "ir/evaluate/evaluator.h"
+#include "ir/graph/verifier.h"
 #include "ir/text/text.h"
-#include "ir/verifier.h"
 
 namespace smelt::testing {
 

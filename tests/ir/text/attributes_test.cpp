@@ -7,12 +7,12 @@
 #include <set>
 #include <sstream>
 
-#include "ir/builder.h"
-#include "ir/op_attributes.h"
+#include "ir/graph/builder.h"
+#include "ir/graph/verifier.h"
+#include "ir/ops/op_attributes.h"
 #include "ir/text/operations_page.h"
 #include "ir/text/text.h"
-#include "ir/verifier.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "tests/ir/text/every_operation.h"
 
 namespace smelt {
@@ -94,7 +94,7 @@ TEST(OpAttributes, EveryOperationHasAnAttributeCaseWhereItTakesAny) {
   for (const ColumnCase& c : all_columns()) seen.insert(c.op);
 #define SMELT_OP(name, ...) \
   EXPECT_EQ(seen.count(Op::name), attributes_of(Op::name).empty() ? 0u : 1u) << #name;
-#include "ir/ops.def"
+#include "ir/ops/ops.def"
 }
 
 TEST(OpAttributes, AMisspeltNameIsRefusedWithTheNearestOne) {
@@ -247,8 +247,9 @@ TEST(OperationsPage, IsThatOfTheTable) {
   std::ifstream file(SMELT_SOURCE_DIR "/docs/operations.md");
   std::stringstream text;
   text << file.rdbuf();
-  EXPECT_TRUE(text.str() == operations_page()) << "docs/operations.md differs from ir/ops.def: write it with "
-                                                  "`smelt opt --list-operations > docs/operations.md`";
+  EXPECT_TRUE(text.str() == operations_page())
+      << "docs/operations.md differs from ir/ops/ops.def: write it with "
+         "`smelt opt --list-operations > docs/operations.md`";
 }
 
 }  // namespace

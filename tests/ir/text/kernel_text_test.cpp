@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "ir/kernel.h"
-#include "runtime/error.h"
+#include "ir/kernel/kernel.h"
+#include "runtime/base/error.h"
 
 namespace smelt {
 namespace {

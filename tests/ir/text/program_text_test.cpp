@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "ir/program.h"
-#include "runtime/error.h"
+#include "ir/program/program.h"
+#include "runtime/base/error.h"
 
 namespace smelt {
 namespace {
@@ -178,7 +178,7 @@ const ProgramFaultCase kProgramFaults[] = {
     {"buffer 0 \"b\" : f32[1] entry @e { collective gather f32 #0 = #0 of 1 over data x 2 }", "1:45",
      "expected all_reduce, reduce_scatter, all_gather or all_to_all, found 'gather'"},
     {"buffer 0 \"b\" : f32[1] entry @e { collective all_gather f32 #0(1, 2) = #0 of 1 over data x 2 }",
-     "1:62", "expected the stride of rows"},
+     "1:64", "expected ')', found ','"},
     {"mesh {data = 2, data = 4}", "1:6", "the axis data stands there twice"},
     {"mesh {data = 0}", "1:6", "'data = 0' is no axis"},
     {"buffer 0 \"b\" {state = 0} : f32[1]", "1:24", "one of 0 states"},

@@ -6,9 +6,9 @@
 #include <fstream>
 #include <set>
 
-#include "ir/builder.h"
-#include "ir/verifier.h"
-#include "runtime/error.h"
+#include "ir/graph/builder.h"
+#include "ir/graph/verifier.h"
+#include "runtime/base/error.h"
 #include "tests/ir/text/every_operation.h"
 #include "tests/support/random_graph.h"
 
@@ -30,7 +30,7 @@ TEST(Text, EveryOperationRoundTripsAndIsValid) {
   std::set<std::string_view> seen;
   for (const auto& node : module->find_graph("every")->nodes()) seen.insert(name(node->op()));
 #define SMELT_OP(op, ...) EXPECT_TRUE(seen.count(#op)) << "kEveryOperation lacks a node of " << #op;
-#include "ir/ops.def"
+#include "ir/ops/ops.def"
 }
 
 TEST(Text, SymbolsHaveLeastValues) {

@@ -202,6 +202,17 @@ def test_unsigned_integers_have_all_their_bits(kind, body):
         compared(parser.parse_model(text), {"x": x, "y": x[::-1].copy() | 1}, max={"N": 8})
 
 
+@pytest.mark.parametrize("size, y", (("N", [0.1, 0.1, 7.0, 7.0, -0.1, 0.1, numpy.inf, 3.0, 2.0, 3.0]), ("1", [0.1])))
+def test_remainders_of_floats_are_exact(size, y):
+    text = f"""<ir_version: 10, opset_import: ["" : 20]> m (float[N] x, float[{size}] y) => (float[N] r)
+    {{ r = Mod <fmod = 1> (x, y) }}"""
+    x = numpy.array([1.0, 0.3, 1e9, -1e9, 5.3, -5.3, 7.0, 1e-40, numpy.inf, -0.0], numpy.float32)
+    y = numpy.array(y, numpy.float32)
+    found = smelt.onnx.compile_model(parser.parse_model(text), max={"N": 10}).session().run({"x": x, "y": y})["r"]
+    with numpy.errstate(invalid="ignore"):
+        numpy.testing.assert_array_equal(found, numpy.fmod(x, y))
+
+
 def test_the_sign_of_an_unsigned_integer_of_64_bits_is_refused():
     text = """<ir_version: 10, opset_import: ["" : 20]> m (uint64[3] x, uint64[3] y) => (bool[3] r)
     { a = Sub (x, y) r = Less (a, x) }"""

@@ -60,6 +60,13 @@ def test_descriptions():
         smelt.compile({"layers": {1}})
 
 
+@pytest.mark.parametrize("rule", [smelt.SGD, smelt.Adam, smelt.AdamW, smelt.LAMB, smelt.Adagrad])
+@pytest.mark.parametrize("rate", [float("nan"), float("inf"), -1.0, "fast"])
+def test_rates(rule, rate):
+    with pytest.raises(smelt.Error, match="lr: .*expected a"):
+        rule(lr=rate)
+
+
 @pytest.mark.parametrize("betas", [0.9, (0.9,), (0.9, 0.99, 0.999), "ab"])
 def test_betas(betas):
     with pytest.raises(smelt.Error, match="betas: .*expected two numbers"):

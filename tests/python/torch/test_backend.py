@@ -173,3 +173,15 @@ def test_what_smelt_cannot_do_is_left_to_pytorch_if_asked():
     torch._dynamo.reset()
     left = torch.compile(eigenvalues, backend=smelt_backend, options={"fallback": True})
     assert torch.allclose(left(x), torch.full((3,), 2.0))
+
+
+@pytest.mark.parametrize("shape", ((), (1,), (1, 1)))
+def test_gradients_of_one_element_of_any_shape(shape):
+    def function(x, w):
+        return (x @ w).reshape(shape), x.sum(0).detach()
+
+    for _ in range(2):
+        x, w = torch.randn(1, 4, requires_grad=True), torch.randn(4, 1, requires_grad=True)
+        expected = torch.autograd.grad(function(x, w)[0].sum(), (x, w))
+        found = torch.autograd.grad(torch.compile(function, backend=smelt_backend)(x, w)[0].sum(), (x, w))
+        torch.testing.assert_close(found, expected)

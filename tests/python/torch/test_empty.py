@@ -60,3 +60,14 @@ def test_numbers_of_no_elements():
         x = torch.randn(2, length, 4)
         for found, expected in zip(session.run(x=x).values(), module(x)):
             torch.testing.assert_close(found, expected, equal_nan=True)
+
+
+def test_products_of_no_elements():
+    class Products(nn.Module):
+        def forward(self, x):
+            return x.prod(1), x.prod(), x.prod(0), x.long().prod(1)
+
+    x = torch.ones(2, 0)
+    found = smelt.torch.compile_module(Products(), x).session().run(x=x)
+    for one, expected in zip(found.values(), Products()(x)):
+        assert torch.equal(one, expected)

@@ -231,6 +231,15 @@ def test_other_names(session):
         session.run(x=torch.ones(3, 4), y=torch.ones(3))
 
 
+def test_arguments_without_names_are_refused():
+    class Any(torch.nn.Module):
+        def forward(self, *tensors):
+            return sum(tensors)
+
+    with pytest.raises(smelt.Error, match=r"forward of Any takes \*tensors, whose elements have no names"):
+        smelt.torch.compile_module(Any(), (torch.ones(2), torch.ones(2)))
+
+
 BAD_CALLS = {
     "no bound": ({"max": {}}, "the size B has no bound"),
     "sample beyond it": ({"max": {"B": 2}}, "max says B <= 2"),
@@ -267,7 +276,7 @@ BAD_CALLS = {
     "sparse": ({"sample": {"x": torch.eye(4).to_sparse()}}, "expected a dense one"),
     "nested": ({"sample": {"x": torch.nested.nested_tensor([torch.ones(3), torch.ones(4)])}}, "a nested tensor"),
     "entry": ({"entry": "nowhere"}, "there is no entry @nowhere"),
-    "precision": ({"precision": "fp8"}, "fp8 not in"),
+    "precision": ({"precision": "fp8"}, "precision=fp8: expected fp32, tf32, bf16 or fp16"),
     "complex": ({"sample": {"x": torch.ones(3, 4, dtype=torch.complex64)}}, "Smelt does not have"),
 }
 

@@ -389,13 +389,50 @@ def transformed(x, w):
     return (g @ w).sum() + torch.func.vmap(lambda row: row @ w)(x).sum()
 
 
-@pytest.mark.parametrize("function", (checkpointed, transformed))
+def second_derivatives(x, w):
+    return (torch.func.hessian(lambda y: (y**3 @ w).sin().sum())(x[0]) @ x[0]).sum()
+
+
+@pytest.mark.parametrize("function", (checkpointed, transformed, second_derivatives))
 def test_checkpointing_and_transforms_run(function):
     run = torch.compile(function, backend=smelt_backend, dynamic=True, options={"max": {"B": 8, "W": 8}})
     for rows in (3, 5):
         x, w = torch.randn(rows, 4, requires_grad=True), torch.randn(4, 4, requires_grad=True)
         expected = torch.autograd.grad(function(x, w), (x, w))
         torch.testing.assert_close(torch.autograd.grad(run(x, w), (x, w)), expected, rtol=1e-4, atol=1e-4)
+
+
+def test_a_gradient_of_a_gradient_is_an_error():
+    def function(x):
+        (g,) = torch.autograd.grad((x**3).sum(), x, create_graph=True)
+        return g * x
+
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    result = torch.compile(function, backend=smelt_backend)(x)
+    torch.testing.assert_close(result, torch.tensor([3.0, 24.0]))
+    with pytest.raises(smelt.Error, match="differentiated again.*torch.func.grad"):
+        result.sum().backward()
+
+
+def test_inputs_that_are_changed_in_place_are_named():
+    def function(x):
+        y = x * 2
+        torch._dynamo.graph_break()
+        y.mul_(3)
+        return y
+
+    with pytest.raises(smelt.Error, match="changes an input or a parameter whose gradient is needed in place"):
+        torch.compile(function, backend=smelt_backend)(torch.ones(3, requires_grad=True))
+
+
+def test_heads_whose_width_changes_are_named():
+    def function(x):
+        return torch.nn.functional.scaled_dot_product_attention(x, x, x)
+
+    x = torch.ones(1, 2, 3, 4)
+    torch._dynamo.mark_dynamic(x, 3)
+    with pytest.raises(smelt.Error, match="heads whose width changes"):
+        torch.compile(function, backend=smelt_backend, options={"max": {"E": 8}})(x)
 
 
 def test_what_the_backend_cannot_do_is_an_error_of_smelt():
@@ -421,3 +458,77 @@ def test_errors_of_the_backend_name_arguments_as_the_code_does():
     doubled = torch.compile(lambda tokens: tokens * 2, backend=smelt_backend)
     with pytest.raises(smelt.Error, match="'tokens' is float64"):
         doubled(torch.randn(3, dtype=torch.float64))
+
+
+class Reaches(nn.Module):
+    """Each output reaches other parameters than the others."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.c = (nn.Parameter(torch.randn(3)) for _ in range(3))
+
+    def forward(self, x):
+        with torch.no_grad():
+            scale = self.c * 2
+        return (self.a * x).sum(), self.b * x * scale, x * 0 + scale
+
+
+@pytest.mark.parametrize("used", ((0,), (1,), (0, 1)))
+def test_what_an_output_does_not_reach_has_no_gradient(used):
+    """PyTorch leaves it without one, so that an optimiser does not decay it."""
+    module, x = Reaches(), torch.randn(3)
+    for run in (module, torch.compile(module, backend=smelt_backend)):
+        module.zero_grad()
+        outputs = run(x)
+        sum(outputs[i].sum() for i in used).backward()
+        found = [p.grad is not None for p in (module.a, module.b, module.c)]
+        assert found == [0 in used, 1 in used, False]
+        assert [y.requires_grad for y in outputs] == [True, True, False]
+
+
+def of_integers(x, w):
+    return (x > 0).sum(), (x * w).long()
+
+
+def test_integers_alone_have_no_gradient():
+    x, w = torch.randn(3, requires_grad=True), torch.randn(3)
+    for found, expected in zip(torch.compile(of_integers, backend=smelt_backend)(x, w), of_integers(x, w)):
+        assert torch.equal(found, expected) and not found.requires_grad
+
+
+def hook_before_uses(x, w):
+    y = x * 2
+    k = (w * w).sum()
+    y.register_hook(lambda g: g * k)
+    z = y.exp()
+    z.register_hook(lambda g: g.clamp(-1, 1))
+    return y * z
+
+
+def hooks_after_uses(x, w):
+    y = x * 2
+    z = y + 1
+    y.register_hook(lambda g: g * 3)
+    y.register_hook(lambda g: g + w)
+    return y * z
+
+
+@pytest.mark.parametrize("function", (hook_before_uses, hooks_after_uses))
+def test_the_backend_calls_hooks_on_tensors(function):
+    def gradient(run):
+        x, w = torch.linspace(-2, 2, 5).requires_grad_(), torch.linspace(0, 1, 5)
+        run(x, w).sum().backward()
+        return x.grad
+
+    torch.testing.assert_close(gradient(torch.compile(function, backend=smelt_backend)), gradient(function))
+
+
+def test_a_hook_that_reads_what_is_made_later_is_named():
+    def function(x):
+        y = x * 2
+        z = (y + 1).detach()
+        y.register_hook(lambda g: g * z)
+        return y * z
+
+    with pytest.raises(smelt.Error, match="register_hook on 'y' .*test_gradients.py.*before the first use of 'y'"):
+        torch.compile(function, backend=smelt_backend)(torch.ones(3, requires_grad=True))

@@ -7,6 +7,7 @@ from torch import nn
 
 import smelt
 import smelt.torch
+from smelt.torch.backend import smelt_backend
 
 WEIGHTS = torch.tensor([0.3, 1.0, 0.6, 0.9])
 LABELS = torch.tensor([[0, 2, -1, 1], [3, -1, -1, -1], [-1, 0, 1, 2], [1, 1, 0, -1], [0, 1, 2, 3]])
@@ -50,6 +51,39 @@ def test_losses_and_their_gradients(name):
     after = session.state_dict()
     for key, parameter in model.named_parameters():
         torch.testing.assert_close(before[key] - after[key], parameter.grad, rtol=1e-4, atol=1e-5)
+
+
+MANY = torch.arange(5000.0)
+SHARES = (MANY * 0.7).cos().repeat(6, 1).softmax(-1)
+OF_MANY_CLASSES = {
+    "logsumexp": lambda z, y: z.logsumexp(-1).sum(),
+    "log_softmax": lambda z, y: (z.log_softmax(-1) * SHARES.to(z)).sum(),
+    "cross entropy": lambda z, y: F.cross_entropy(z, y),
+    "cross entropy, weights and smoothing": lambda z, y: F.cross_entropy(
+        z, y, weight=(MANY.sin() + 2).to(z), label_smoothing=0.1
+    ),
+    "nll": lambda z, y: F.nll_loss(z.log_softmax(-1), y, ignore_index=7),
+    "kl": lambda z, y: F.kl_div(z.log_softmax(-1), SHARES.to(z), reduction="batchmean"),
+}
+
+
+@pytest.mark.parametrize("name", OF_MANY_CLASSES)
+@pytest.mark.parametrize("offset", (0.0, 1000.0))
+def test_losses_of_many_classes(name, offset):
+    """Losses and gradients of 5,000 logits have the digits of float32: nothing in them cancels."""
+
+    def with_gradient(function, z):
+        z = z.clone().requires_grad_()
+        loss = function(z, torch.arange(6) + 5)
+        loss.backward()
+        return loss.detach().double(), z.grad.double()
+
+    torch.manual_seed(0)
+    z = 3 * torch.randn(6, 5000) + offset
+    loss = OF_MANY_CLASSES[name]
+    exact = with_gradient(loss, z.double())
+    for value, found in zip(exact, with_gradient(torch.compile(loss, backend=smelt_backend), z)):
+        assert (found - value).abs().max() <= 1e-6 * value.abs().max()
 
 
 @pytest.mark.parametrize("loss", [F.multi_margin_loss, F.multilabel_margin_loss])

@@ -24,6 +24,10 @@ ELEMENTS = {
     "expm1": torch.expm1, "abs": torch.abs, "sign": torch.sign, "square": torch.square, "sinc": torch.sinc,
     "sin": torch.sin, "cos": torch.cos, "clamp": lambda x: x.clamp(0, 3), "clamp_min": lambda x: x.clamp(min=1),
     "clamp_max": lambda x: x.clamp(max=-1), "clamp by tensors": lambda x: x.clamp(torch.zeros_like(x), torch.ones_like(x)),
+    "clamp between equal tensors": lambda x: x.clamp(x.detach().round(), x.detach().round()),
+    "clamp of tensors": lambda x: torch.zeros_like(x).clamp(x, x.flip(-1)) + x.clamp(x, x.abs()) + x.clamp(-x.abs(), x),
+    "atan2": lambda x: torch.atan2(x, -x.detach().abs()) + torch.atan2(x.detach(), x) + torch.atan2(x.flip(-1), x),
+    "copysign": lambda x: torch.copysign(x, x.detach().flip(-1)),
     "maximum": lambda x: torch.maximum(x, torch.zeros_like(x)), "minimum": lambda x: torch.minimum(x, x.flip(-1)),
     "fmax": lambda x: torch.fmax(x, x.flip(-1)), "fmin": lambda x: torch.fmin(x, torch.zeros_like(x)),
     "softshrink": F.softshrink, "hardshrink": F.hardshrink, "threshold": lambda x: F.threshold(x, 1.0, 5.0),
@@ -120,6 +124,21 @@ def gradients():
     }
 
 
+@functools.lru_cache(maxsize=None)
+def gradients_of_the_backend():
+    functions = {**ELEMENTS, **ORDERED, **SUMS}
+
+    def loss(*parts):
+        return sum(f(w).sum() for f, w in zip(functions.values(), parts))
+
+    def run(function):
+        parts = [torch.tensor(CORNERS, requires_grad=True) for _ in functions]
+        function(*parts).backward()
+        return [torch.zeros_like(w) if w.grad is None else w.grad for w in parts]
+
+    return dict(zip(functions, zip(run(torch.compile(loss, backend=smelt_backend)), run(loss))))
+
+
 def check(found, expected, digits):
     found, expected = found.float(), expected.float()
     assert found.shape == expected.shape
@@ -143,9 +162,10 @@ def test_sums(name):
     check(*values("sums")[name], 1e-5)
 
 
+@pytest.mark.parametrize("door", (gradients, gradients_of_the_backend), ids=("training", "backend"))
 @pytest.mark.parametrize("name", {**ELEMENTS, **ORDERED, **SUMS})
-def test_gradients(name):
-    found, expected = gradients()[name]
+def test_gradients(name, door):
+    found, expected = door()[name]
     assert bool(((found - expected).abs() <= 3e-6 * (1 + expected.abs())).all()), f"expected {expected}, found {found}"
 
 

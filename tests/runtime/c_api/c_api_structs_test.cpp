@@ -79,7 +79,7 @@ TEST_F(CApiStructs, OfALaterVersionAreFilledInAsFarAsTheyAreKnown) {
   EXPECT_EQ(port.more, 77U);
 }
 
-/// An element's place in an array is told by the size that the caller gave.
+/// An element's position in an array follows from the size that the caller gave.
 TEST_F(CApiStructs, OfALaterVersionAreFoundInArrays) {
   LaterTensor outputs[2] = {};
   float other[3] = {};

@@ -1,8 +1,8 @@
 // Collectives over several rows as one step, with threads for ranks, and what is wrong with damaged ones.
 #include <gtest/gtest.h>
 
+#include "runtime/base/error.h"
 #include "runtime/cpu/executor.h"
-#include "runtime/error.h"
 #include "runtime/plan/plan_file.h"
 #include "runtime/plan/plan_validate.h"
 #include "tests/support/row_plans.h"

@@ -1,8 +1,8 @@
 // Steps that ranks do together, with threads for ranks.
 #include <gtest/gtest.h>
 
+#include "runtime/base/error.h"
 #include "runtime/cpu/executor.h"
-#include "runtime/error.h"
 #include "runtime/plan/plan_file.h"
 #include "runtime/plan/plan_validate.h"
 #include "tests/runtime/example_plan.h"

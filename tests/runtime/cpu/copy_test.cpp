@@ -6,7 +6,7 @@
 #include <cstring>
 #include <random>
 
-#include "runtime/half.h"
+#include "runtime/base/half.h"
 
 namespace smelt {
 namespace {

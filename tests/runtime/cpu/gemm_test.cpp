@@ -6,7 +6,7 @@
 #include <cmath>
 #include <random>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace smelt {
 namespace {

@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "runtime/convert.h"
+#include "runtime/base/convert.h"
 
 namespace smelt {
 namespace {

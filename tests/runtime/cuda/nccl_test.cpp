@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 #if __has_include(<nccl.h>)
 #include <nccl.h>

@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/system/file.h"
 #include "tests/runtime/temporary_directory.h"
 

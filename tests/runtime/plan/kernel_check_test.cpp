@@ -5,7 +5,7 @@
 
 #include <functional>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/plan/plan_file.h"
 #include "runtime/plan/plan_validate.h"
 #include "tests/runtime/example_plan.h"

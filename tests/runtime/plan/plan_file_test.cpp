@@ -8,7 +8,7 @@
 #include <functional>
 #include <random>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/plan/plan_fields.h"
 #include "runtime/plan/plan_manifest.h"
 #include "runtime/plan/plan_validate.h"
@@ -278,7 +278,7 @@ TEST(PlanValidate, Ranges) {
   EXPECT_FAULT("from reaches element", std::get<CopyStep>(p.entries[0].steps[2].what).from_strides[0] = 5);
   EXPECT_FAULT("2 extents with 1", std::get<CopyStep>(p.entries[0].steps[2].what).from_strides.pop_back());
   EXPECT_FAULT("to reaches element", std::get<FillStep>(p.entries[0].steps[0].what).elements = 2);
-  EXPECT_FAULT("writes 3298534883328 elements of c into buffer 'y'",
+  EXPECT_FAULT("c reaches element 3298534883327 of buffer 'y'",
                std::get<GemmStep>(p.entries[0].steps[5].what).m = int64_t{1} << 40,
                std::get<GemmStep>(p.entries[0].steps[5].what).batch.push_back({0, 0, 0, 0, true}));
   EXPECT_FAULT(
@@ -292,17 +292,20 @@ TEST(PlanValidate, Ranges) {
   EXPECT_FAULT("begins reaches element", p.buffers[example::begins].elements = 0,
                p.entries[0].outputs[5].shape = {Dim(0)},
                std::get<SortIndexStep>(p.entries[0].steps[4].what).rows = 0);
+  EXPECT_FAULT("two operands in one buffer",
+               std::get<SortIndexStep>(p.entries[0].steps[4].what).begins =
+                   std::get<SortIndexStep>(p.entries[0].steps[4].what).permutation);
   EXPECT_FAULT("begins reaches element", std::get<SortIndexStep>(p.entries[0].steps[4].what).rows = 10);
   EXPECT_FAULT("indices reaches element", std::get<SortIndexStep>(p.entries[0].steps[4].what).count += 1);
   using Workspace = SortIndexStep::Workspace;
   EXPECT_FAULT(
-      "the workspace is not i32: buffer 'total'",
+      "workspace is not i32: buffer 'total'",
       std::get<SortIndexStep>(p.entries[0].steps[4].what).workspace = Workspace({example::total, 0}, 1),
       p.entries[0].steps[4].writes.push_back(example::total));
   EXPECT_FAULT(
       "expected it among those it writes",
       std::get<SortIndexStep>(p.entries[0].steps[4].what).workspace = Workspace({example::ids, 0}, 1));
-  EXPECT_FAULT("needs i32", p.buffers[example::begins].dtype = DType::f32,
+  EXPECT_FAULT("begins is not i32", p.buffers[example::begins].dtype = DType::f32,
                p.entries[0].outputs[5].dtype = DType::f32);
 }
 
@@ -451,7 +454,7 @@ TEST(PlanManifest, NamesThePlaceOfAFault) {
 
 /// The member `kind` of a step's object says which step it is.
 TEST(PlanManifest, NoFieldOfAStepTakesThePlaceOfItsKind) {
-  const auto field = [](const char* name, const auto&) { EXPECT_STRNE(name, "kind"); };
+  const auto field = [](const char* name, const auto&...) { EXPECT_STRNE(name, "kind"); };
   any_step_kind([&](const auto& step) {
     visit_fields(field, step);
     return false;

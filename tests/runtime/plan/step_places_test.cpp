@@ -13,7 +13,7 @@ namespace {
 std::string text(const StepPlace& place) {
   std::string walks;
   for (const Walk& walk : place.walks)
-    walks += fmt::format("{}{} x {}", walks.empty() ? "" : ", ", walk.extent->str(), walk.stride->str());
+    walks += fmt::format("{}{} x {}", walks.empty() ? "" : ", ", walk.extent.str(), walk.stride.str());
   const char* use = place.reads() && place.writes() ? "reads and writes"
                     : place.writes()                ? "writes"
                     : place.reads()                 ? "reads"
@@ -33,10 +33,10 @@ TEST(StepPlaces, OfEveryKind) {
   const Plan plan = example::plan();
   const std::vector<Step>& steps = plan.entries[0].steps;
   EXPECT_EQ(texts(steps[0]), (Texts{"to writes 9 [1 x 1]"}));
-  EXPECT_EQ(texts(steps[1]), (Texts{"argument points to 0 []", "argument points to 4 []"}));
+  EXPECT_EQ(texts(steps[1]), (Texts{"arguments points to 0 []", "arguments points to 4 []"}));
   EXPECT_EQ(texts(steps[2]), (Texts{"from reads 4 [B*T x 4, 4 x 1]", "to writes 11 [B*T x 1, 4 x B*T]"}));
   EXPECT_EQ(texts(steps[4]), (Texts{"indices reads 8 [B*T x 1]", "permutation writes 6 [B*T x 1]",
-                                    "begins writes 7 [9 x 1, 2 x 1]"}));
+                                    "begins writes 7 [10 x 1]"}));
   EXPECT_EQ(texts(steps[5]),
             (Texts{"a reads 4 [B*T x 4, 4 x 1]", "b reads 2 [4 x 1, 3 x 4]", "c writes 1 [B*T x 3, 3 x 1]"}));
 }
@@ -92,6 +92,27 @@ TEST(StepPlaces, OfACopyWithTooFewStrides) {
   Step step = example::plan().entries[0].steps[2];
   std::get<CopyStep>(step.what).to_strides.pop_back();
   EXPECT_EQ(texts(step), (Texts{"from reads 4 [B*T x 4]", "to writes 11 [B*T x 1]"}));
+}
+
+/// A row with fewer elements than are asked for ends with -1.
+TEST(StepPlaces, OfTheLargestHaveTheirRange) {
+  Step step;
+  step.what = TopKStep{.x = {0, 0},
+                       .values = {1, 0},
+                       .indices = {2, 0},
+                       .rows = 3,
+                       .count = Dim::symbol("T"),
+                       .row_stride = Dim::symbol("T"),
+                       .k = 4};
+  EXPECT_EQ(texts(step), (Texts{"x reads 0 [3 x T, T x 1]", "values writes 1 [3 x 4, 4 x 1]",
+                                "indices writes 2 [3 x 4, 4 x 1]"}));
+  const std::vector<StepPlace> all = places(step);
+  EXPECT_EQ(all[2].dtype, DType::i32);
+  EXPECT_FALSE(all[1].numbers);
+  for (const auto& [count, least] : {std::pair(0, -1), {3, -1}, {4, 0}, {INT32_MAX - 1, 0}}) {
+    EXPECT_EQ(all[2].numbers->least.evaluate({{"T", count}}), least);
+    EXPECT_EQ(all[2].numbers->most.evaluate({{"T", count}}), count - 1);
+  }
 }
 
 TEST(StepKinds, HaveNamesOfTheirOwn) {

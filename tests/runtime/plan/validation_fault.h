@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/plan/plan_validate.h"
 
 namespace smelt::testing {

@@ -15,8 +15,8 @@ namespace {
 using Variables = std::map<std::string, std::string>;
 
 Launch launch_of(const Variables& variables) {
-  return read_launch([&](const std::string& name) -> std::optional<std::string> {
-    const auto found = variables.find(name);
+  return read_launch([&](std::string_view name) -> std::optional<std::string> {
+    const auto found = variables.find(std::string(name));
     return found == variables.end() ? std::nullopt : std::optional(found->second);
   });
 }

@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include "runtime/half.h"
+#include "runtime/base/half.h"
 #include "tests/runtime/temporary_directory.h"
 
 namespace smelt {

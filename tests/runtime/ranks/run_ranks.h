@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/ranks/launch_variables.h"
 #include "runtime/ranks/socket.h"
 

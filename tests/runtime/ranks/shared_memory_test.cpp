@@ -10,7 +10,7 @@
 #include <random>
 #include <vector>
 
-#include "runtime/half.h"
+#include "runtime/base/half.h"
 #include "runtime/ranks/rank_sums.h"
 #include "tests/runtime/ranks/run_ranks.h"
 #include "tests/runtime/temporary_directory.h"

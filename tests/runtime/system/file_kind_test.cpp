@@ -28,6 +28,7 @@ TEST(FileKind, KnowsFilesByTheirFirstBytes) {
   EXPECT_EQ(kind("\x02\0\0\0\0\0\0\0{}"s), "a safetensors file");
   EXPECT_EQ(kind("SQLite format 3\0"s), "an SQLite database");
   EXPECT_EQ(kind("%PDF-1.7"), "a PDF document");
+  EXPECT_EQ(kind("SMELTPLN"), "a compiled plan");
   EXPECT_EQ(kind(std::string(257, 'a') + "ustar"), "a tar archive");
   EXPECT_EQ(kind("version https://git-lfs.github.com/spec/v1\n"),
             "a pointer of Git LFS to a file that is not here");
@@ -41,6 +42,13 @@ TEST(FileKind, KnowsTextsInOtherEncodings) {
   EXPECT_EQ(kind("\xFF\xFE\0\0"s), "a text in UTF-32");
   EXPECT_EQ(kind(little), "a text in UTF-16");
   EXPECT_EQ(kind(big), "a text in UTF-16");
+}
+
+TEST(FileKind, KnowsWideTextsWithoutAByteOrderMark) {
+  std::string little, big;
+  for (const char c : "a text in UTF-32"s) little += c + "\0\0\0"s, big += "\0\0\0"s + c;
+  EXPECT_EQ(kind(little), "a text in UTF-32");
+  EXPECT_EQ(kind(big), "a text in UTF-32");
 }
 
 TEST(FileKind, LeavesTextsAlone) {

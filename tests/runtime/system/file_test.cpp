@@ -10,9 +10,9 @@
 #include <functional>
 #include <thread>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
+#include "runtime/engine/weights/safetensors.h"
 #include "runtime/plan/plan_file.h"
-#include "runtime/weights/safetensors.h"
 #include "tests/runtime/temporary_directory.h"
 
 namespace smelt {

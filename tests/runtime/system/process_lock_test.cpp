@@ -10,7 +10,7 @@
 #include <optional>
 #include <thread>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "tests/runtime/temporary_directory.h"
 
 namespace smelt {

@@ -5,7 +5,7 @@
 #include <map>
 #include <random>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace smelt {
 namespace {

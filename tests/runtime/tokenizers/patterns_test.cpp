@@ -2,7 +2,7 @@
 
 #include <random>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/tokenizers/patterns/pattern.h"
 #include "runtime/tokenizers/unicode/classes.h"
 #include "runtime/tokenizers/unicode/utf8.h"

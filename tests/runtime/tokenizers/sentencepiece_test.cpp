@@ -2,7 +2,7 @@
 
 #include <random>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/system/file.h"
 #include "runtime/tokenizers/sentencepiece/spm_parts.h"
 #include "runtime/tokenizers/tokenizer.h"

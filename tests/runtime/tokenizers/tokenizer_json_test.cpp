@@ -2,7 +2,7 @@
 
 #include <random>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/system/file.h"
 #include "runtime/system/json_text.h"
 #include "runtime/tokenizers/tokenizer.h"

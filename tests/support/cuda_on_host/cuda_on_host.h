@@ -14,11 +14,11 @@
 #include "codegen/cuda/prelude.h"
 #include "codegen/kernel_passes/launch_dims.h"
 #include "codegen/make_plan.h"
-#include "ir/program.h"
+#include "ir/program/program.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "runtime/base/error.h"
 #include "runtime/cpu/features.h"
 #include "runtime/cuda/cubin_cache.h"
-#include "runtime/error.h"
 #include "tests/support/cuda_on_host/few_rows_on_host.h"
 
 namespace smelt::test {

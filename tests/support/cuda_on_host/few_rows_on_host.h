@@ -7,7 +7,7 @@
 
 #include "codegen/cuda/few_rows/few_rows_text.h"
 #include "codegen/cuda/prelude.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace smelt::test {
 

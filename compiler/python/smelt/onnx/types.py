@@ -10,7 +10,7 @@ from onnx import TensorProto
 
 from .refusal import Refusal
 
-# What no type of Smelt's wraps to: how many bits, and whether one is the sign.
+# Integer types that no type of Smelt wraps like: the number of bits, and whether one is the sign.
 WRAPPED = {"i16": (16, True), "i4": (4, True), "u4": (4, False), "i2": (2, True), "u2": (2, False)}
 
 

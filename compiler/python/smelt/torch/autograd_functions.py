@@ -5,7 +5,7 @@ through the operation smelt::custom_vjp. Its operands are the outputs, one smelt
 of the function, and the gradients that its backward computes from these cotangents. A function that asks for None in
 place of the zeros of a result that is not used (set_materialize_grads) has gradients for each choice of used results, and
 the row takes those of the results that the graph uses. The rows of aten/stated.py write
-both as the operations of the same names (ir/custom_vjp.h).
+both as the operations of the same names (ir/graph/custom_vjp.h).
 """
 
 from __future__ import annotations

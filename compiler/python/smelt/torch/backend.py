@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import copy
 import functools
-from typing import Any, Callable, Mapping, Optional
+from typing import Any, Callable, Iterable, Mapping, Optional
 
 import sympy
 import torch
@@ -25,6 +25,7 @@ from .dims import expression
 from .doubles import warn_of_doubles
 from .flex import without_block_masks
 from .graphs import argument_names, transformed, uses_transforms, without_wrappers
+from .hooks import with_hooks
 from .outputs import Runner
 from .program import Program, build_program
 
@@ -112,7 +113,7 @@ class CompiledGraph:
         self.inputs = argument_names(graph)
         self.arguments = Arguments(given, self.bounds, self.inputs)
         self.trained = [i for i in self.arguments.tensors if given[i].requires_grad]
-        self.program, self.values = self._imported(without_wrappers(graph), given)
+        self.program, self.values, self.reached = self._imported(without_wrappers(with_hooks(graph)), given)
         self.differentiable = self._differentiable(graph)
         self.forward = self._runner(compile_text(self.program.text, mode="infer", **self.options))
         self.loss = self._only_number()
@@ -124,7 +125,10 @@ class CompiledGraph:
         self.backward_of = torch._dynamo.disable(_Differentiated.gradients)
         """Not compiled itself where compiled code asks for gradients."""
 
-    def _imported(self, graph: torch.fx.GraphModule, given: list[Any]) -> tuple[Program, list[Any]]:
+    def _imported(
+        self, graph: torch.fx.GraphModule, given: list[Any]
+    ) -> tuple[Program, list[Any], dict[str, set[str]]]:
+        """Returns the program, the outputs as PyTorch describes them, and which arguments each of them reaches."""
         module: torch.nn.Module = _Whole(graph, self.arguments)
         sample = {self.inputs[i]: _of_hint(given[i]) for i in self.arguments.tensors}
         shapes = self.arguments.dynamic_shapes(given)
@@ -136,7 +140,7 @@ class CompiledGraph:
         if program.missing:
             raise Error("Smelt cannot do:\n  " + "\n  ".join(str(m) for m in program.missing))
         warn_of_doubles("the module", program.doubles)
-        return program, captured.values
+        return program, captured.values, dict(zip(captured.outputs, captured.reached_inputs))
 
     def _differentiable(self, graph: torch.fx.GraphModule) -> list[bool]:
         """Returns, for each output that is a tensor, whether it requires a gradient, as Dynamo has recorded it."""
@@ -184,23 +188,30 @@ class CompiledGraph:
         found = self.forward.run("forward", self._inputs(tensors), call)
         return [found[n] for n in self.program.output_tensors if n is not None]
 
-    def gradients(self, call: int, tensors: list[torch.Tensor], given: Mapping[str, Any]) -> list[Any]:
-        """Of all tensors, None where there is none; random numbers are those of the call."""
+    def gradients(
+        self, call: int, tensors: list[torch.Tensor], given: Mapping[str, Any], used: Iterable[str]
+    ) -> list[Any]:
+        """Of all tensors, None where there is none; random numbers are those of the call. `used`: the outputs that are
+        differentiated."""
         inputs = self._inputs(tensors)
         inputs |= {f"g.{name}": gradient.float().contiguous() for name, gradient in given.items()}
-        return self._by_argument(self.backward.run("backward", inputs, call))
+        return self._by_argument(self.backward.run("backward", inputs, call), used)
 
     def with_gradients(self, call: int, tensors: list[torch.Tensor]) -> tuple[list[torch.Tensor], list[Any]]:
         """All outputs, and the gradients of the loss."""
         found = self.whole.run("forward", self._inputs(tensors), call)
-        return [found[n] for n in self.program.output_tensors if n is not None], self._by_argument(found)
+        outputs = [found[n] for n in self.program.output_tensors if n is not None]
+        return outputs, self._by_argument(found, [self.loss])
 
-    def _by_argument(self, found: Mapping[str, torch.Tensor]) -> list[Any]:
-        return [found.get(f"grad.{self.inputs[i]}") for i in self.arguments.tensors]
+    def _by_argument(self, found: Mapping[str, torch.Tensor], used: Iterable[Any]) -> list[Any]:
+        """Returns no gradient of what none of the outputs reaches: zeros would be decayed by an optimiser."""
+        reached = set().union(*(self.reached[name] for name in used))
+        names = (self.inputs[i] for i in self.arguments.tensors)
+        return [found.get(f"grad.{name}") if name in reached else None for name in names]
 
     def _only_number(self) -> Optional[str]:
-        shapes = {n: v.shape for n, v in zip(self.program.output_tensors, self.values) if n is not None}
-        single = [n for n in self.program.float_outputs if all(size == 1 for size in shapes[n])]
+        ranks = {n: v.dim() for n, v in zip(self.program.output_tensors, self.values) if n is not None}
+        single = [n for n in self.program.float_outputs if ranks[n] == 0]
         return single[0] if len(single) == 1 else None
 
     @property
@@ -240,9 +251,11 @@ class _Differentiated(torch.autograd.Function):
         return tuple(results)
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
     def backward(context: Any, *gradients: Any) -> Any:
-        return context.graph.backward_of(context, gradients)
+        twice = torch.is_grad_enabled()
+        with torch.no_grad():
+            found = context.graph.backward_of(context, gradients)
+        return _differentiated_once(found, context.saved_tensors) if twice else found
 
     @staticmethod
     def gradients(context: Any, gradients: tuple) -> Any:
@@ -252,11 +265,36 @@ class _Differentiated(torch.autograd.Function):
         if [name for name, gradient in given.items() if gradient is not None] == [graph.loss]:
             found = context.early or graph.with_gradients(context.call, tensors)[1]
             return (None, None, *_scaled(found, given[graph.loss]))
-        device = next(g.device for g in given.values() if g is not None)
+        used = [name for name, gradient in given.items() if gradient is not None]
+        if not used:
+            return (None, None, *(None for _ in tensors))
+        device = given[used[0]].device
         for name, shape in zip(given, context.floats.values()):
             if given[name] is None:
                 given[name] = torch.zeros(shape, device=device)
-        return (None, None, *graph.gradients(context.call, tensors, given))
+        return (None, None, *graph.gradients(context.call, tensors, given, used))
+
+
+class _Once(torch.autograd.Function):
+    """Gradients that may be used as values. PyTorch's once_differentiable takes them for constants where those of the
+    outputs are constants."""
+
+    @staticmethod
+    def forward(context: Any, count: int, *tensors: torch.Tensor) -> Any:
+        return tuple(x.view_as(x) for x in tensors[:count])
+
+    @staticmethod
+    def backward(context: Any, *_: Any) -> Any:
+        raise Error(
+            "a gradient of a graph that the backend smelt has compiled is differentiated again, which its plans do not "
+            "do: take the inner gradient in the compiled code, by torch.func.grad"
+        )
+
+
+def _differentiated_once(found: tuple, inputs: tuple) -> tuple:
+    gradients = [g for g in found if isinstance(g, torch.Tensor)]
+    marked = iter(_Once.apply(len(gradients), *gradients, *inputs))
+    return tuple(next(marked) if isinstance(g, torch.Tensor) else g for g in found)
 
 
 def _scaled(gradients: list[Any], by: torch.Tensor) -> list[Any]:

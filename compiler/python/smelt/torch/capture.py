@@ -61,6 +61,8 @@ class Captured:
     reached: list[set[str]] = field(default_factory=list)
     """The module's parameters that have a gradient where an output is differentiated, for each output; empty unless it
     was captured for training."""
+    reached_inputs: list[set[str]] = field(default_factory=list)
+    """The same of the inputs that require a gradient."""
     conditions: list[Any] = field(default_factory=list)
     """On PyTorch's symbols: that a size has as many parts as the sample's."""
 
@@ -78,10 +80,18 @@ def by_name(module: torch.nn.Module, sample: Any) -> dict[str, Any]:
     if isinstance(sample, Mapping):
         return dict(sample)
     arguments = tuple(sample) if isinstance(sample, (tuple, list)) else (sample,)
+    signature = inspect.signature(module.forward)
     try:
-        return dict(inspect.signature(module.forward).bind(*arguments).arguments)
+        given = dict(signature.bind(*arguments).arguments)
     except TypeError as problem:
         raise Error(f"the sample does not fit forward of {type(module).__name__}: {problem}") from None
+    for name in given:
+        if signature.parameters[name].kind is inspect.Parameter.VAR_POSITIONAL:
+            raise Error(
+                f"forward of {type(module).__name__} takes *{name}, whose elements have no names for a plan's inputs: give "
+                "a module whose forward names its arguments"
+            )
+    return given
 
 
 def capture(
@@ -122,7 +132,8 @@ def _captured(
     names, symbols = _output_names(program), dims.symbols(program, arguments, shapes)
     values = _output_values(program)
     names_of_leaves = _leaf_names(arguments)
-    return Captured(program, names_of_leaves, names, symbols, values, dims.least, traced.reached, splits.conditions)
+    reached = traced.reached, traced.reached_inputs
+    return Captured(program, names_of_leaves, names, symbols, values, dims.least, *reached, splits.conditions)
 
 
 def _with_gradient(program: torch.export.ExportedProgram) -> set[str]:
@@ -242,6 +253,7 @@ class _Traced:
         self.module = module
         self.training = training
         self.reached: list[set[str]] = []
+        self.reached_inputs: list[set[str]] = []
 
     @contextmanager
     def plain_forward(self, names: Iterable[str]) -> Iterator[None]:
@@ -255,7 +267,7 @@ class _Traced:
         def plain(*args: Any, **kwargs: Any) -> Any:
             with self._derivatives():
                 outputs = _plain(forward(*args, **kwargs))
-            self._note_gradients(outputs)
+            self._note_gradients(outputs, kwargs)
             return outputs
 
         plain.__signature__ = _signature(names)
@@ -275,12 +287,19 @@ class _Traced:
         with stated_derivatives(self.module), no_hooks(), detached_gradients():
             yield
 
-    def _note_gradients(self, outputs: Any) -> None:
-        """Records which parameters each output reaches, of the last trace."""
-        parameters = dict(self.module.named_parameters(remove_duplicate=False)) if self.training else {}
-        if parameters:
-            leaves = torch.utils._pytree.tree_leaves(outputs)
-            self.reached = [reached_by(x, parameters) if isinstance(x, torch.Tensor) else set() for x in leaves]
+    def _note_gradients(self, outputs: Any, inputs: Mapping[str, Any]) -> None:
+        """Records which parameters and inputs each output reaches, of the last trace."""
+        if not self.training:
+            return
+        leaves = torch.utils._pytree.tree_leaves(outputs)
+        parameters = dict(self.module.named_parameters(remove_duplicate=False))
+        self.reached = _reached_by(leaves, parameters) if parameters else []
+        tensors = {name: x for name, x in inputs.items() if isinstance(x, torch.Tensor) and x.requires_grad}
+        self.reached_inputs = _reached_by(leaves, tensors)
+
+
+def _reached_by(outputs: list[Any], tensors: Mapping[str, torch.Tensor]) -> list[set[str]]:
+    return [reached_by(x, tensors) if isinstance(x, torch.Tensor) else set() for x in outputs]
 
 
 def _limited_interpreters() -> Any:
@@ -420,6 +439,10 @@ def _reason(problem: Exception) -> str:
             "what it does next depends on the numbers in a tensor (an `if`, a loop or an index in Python); a plan "
             f"does the same for all data. PyTorch says: {_first_lines(text)}"
         )
+    if "unhashable type: non-nested SymInt" in text:
+        return "how many elements a tensor has depends on the numbers in another one, as with a mask as an index"
+    if "a leaf Variable that requires grad is being used in an in-place operation" in text:
+        return "its code changes an input or a parameter whose gradient is needed in place: make a new tensor"
     if "fake tensor in the exported program constant" in text:
         return (
             "its code takes a tensor out of what is traced, as x.data (write x.detach()), numpy, a library of compiled "
@@ -454,7 +477,7 @@ def decompositions() -> dict:
 
 
 def taken_apart(program: torch.export.ExportedProgram) -> torch.export.ExportedProgram:
-    # What export would check of the arguments while it takes the program apart; a plan checks its sizes itself, and of
-    # some arguments PyTorch writes the check wrong.
+    # Without example inputs, export does not check the arguments while it decomposes the program: a plan
+    # checks its sizes itself, and PyTorch writes the check wrong for some arguments.
     program._example_inputs = None
     return program.run_decompositions(dict(decompositions()))

@@ -112,7 +112,9 @@ class Sizes:
 
     def _symbol(self, size: sympy.Symbol) -> str:
         if size not in self.names:
-            raise Error(f"the size {size} depends on the data: it is no dim of an input, nor computed of such dims")
+            read = "a number that the code reads from a tensor (item())"
+            what = f"the size {size}" if size.is_integer else read
+            raise Error(f"{what} depends on the data: it is no dim of an input, nor computed of such dims")
         name = self.names[size]
         return name if isinstance(name, str) else self.text(name)
 

@@ -45,10 +45,10 @@ def _word(source: str) -> str:
 def without_wrappers(graph: torch.fx.GraphModule) -> torch.fx.GraphModule:
     """Returns a copy that calls the graphs of wrappers itself, or the graph where it has none. Checkpointing only
     changes when values are computed, which a plan decides by itself."""
-    if not any(_is_wrapper(n) for part in _parts(graph) for n in part.graph.nodes):
+    if not any(_is_wrapper(n) for part in parts_of(graph) for n in part.graph.nodes):
         return graph
     graph = copy.deepcopy(graph)
-    for part in _parts(graph):
+    for part in parts_of(graph):
         for node in [n for n in part.graph.nodes if _is_wrapper(n)]:
             _call_directly(part, node)
         part.recompile()
@@ -78,14 +78,27 @@ def transformed(module: torch.nn.Module, sample: Mapping[str, torch.Tensor]) -> 
     from torch.fx.experimental.proxy_tensor import make_fx  # imported here, since that takes long
 
     names = list(sample)
-    for part in _parts(module):
+    for part in parts_of(module):
         for node in part.graph.nodes:
             if str(node.target) in ("autograd_function_apply", "<built-in function _set_grad_enabled>"):
                 raise Error(f"transforms of torch.func next to {_SPOKEN[str(node.target)]} cannot be traced together")
     given = [x.detach() for x in sample.values()]
     with one_at_a_time(), same_state():
         traced = make_fx(lambda *tensors: module(**dict(zip(names, tensors))), tracing_mode="symbolic")(*given)
+    _without_prims(traced)
     return _Traced(traced, names)
+
+
+def _without_prims(graph: torch.fx.GraphModule) -> None:
+    """Replaces operations of prims, which forward differentiation writes and PyTorch has no derivatives of, by those of
+    aten with the same name and tensors alone."""
+    for node in graph.graph.nodes:
+        if not str(node.target).startswith("prims."):
+            continue
+        operation = getattr(torch.ops.aten, str(node.target).split(".")[1], None)
+        if operation and all(str(a.type) == "Tensor" for a in node.target._schema.arguments):
+            node.target = operation
+    graph.recompile()
 
 
 _SPOKEN = {
@@ -94,7 +107,7 @@ _SPOKEN = {
 }
 
 
-def _parts(graph: torch.nn.Module) -> list[torch.fx.GraphModule]:
+def parts_of(graph: torch.nn.Module) -> list[torch.fx.GraphModule]:
     return [part for part in graph.modules() if isinstance(part, torch.fx.GraphModule)]
 
 

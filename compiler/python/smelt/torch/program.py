@@ -110,7 +110,7 @@ class ProgramBuilder:
         self.program.places = size_places(self.captured, user_values(self.captured.program))
         returned = self._returned(results, loss)
         self.program.text = self._text(returned, "loss" if loss else "forward")
-        if self.trained:
+        if self.trained and self.program.float_outputs:
             self.program.backward_text = self._text([("total", self._weighed(returned))], "backward")
         return self.program
 

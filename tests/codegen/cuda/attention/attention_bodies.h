@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "codegen/cuda/attention/attention_mma.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace smelt::test {
 

@@ -8,8 +8,8 @@
 #include <ostream>
 #include <random>
 
-#include "runtime/half.h"
-#include "runtime/philox.h"
+#include "runtime/base/half.h"
+#include "runtime/base/philox.h"
 #include "tests/codegen/cuda/attention/attention_on_host.h"
 
 namespace smelt::test {

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/base/error.h"
 #include "runtime/cuda/nvrtc.h"
-#include "runtime/error.h"
 #include "tests/codegen/cuda/attention/attention_bodies.h"
 
 namespace smelt::test {

@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "runtime/half.h"
+#include "runtime/base/half.h"
 
 namespace smelt::test {
 namespace {

@@ -8,8 +8,8 @@
 #include <cmath>
 #include <random>
 
+#include "runtime/base/half.h"
 #include "runtime/cuda/nvrtc.h"
-#include "runtime/half.h"
 #include "tests/codegen/cuda/few_rows/few_rows_on_host.h"
 #include "tests/codegen/program_player.h"
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "codegen/cuda/emit_cuda.h"
-#include "runtime/half.h"
+#include "runtime/base/half.h"
 #include "tests/codegen/llvm_kernel_builder.h"
 
 namespace smelt::test {

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 from ...ranges import remainder_of
+from ...remainders import fmod_of, remainder_of_floats
 from ..rows import row
+from ..shapes import broadcast_shapes
 
 
 @row("Mod")
@@ -15,19 +15,25 @@ def mod(n, x, y):
 
 def remainder(b, x, y, truncates):
     """With the sign of x where the quotient is truncated, else with that of y."""
-    quotient = b.div(x, y)
     if x.dtype != "f32":
         numbers = remainder_of(b.facts.range_of(x), b.facts.range_of(y), not truncates)
-        whole = quotient if truncates else b.floor_div(x, y)
+        whole = b.div(x, y) if truncates else b.floor_div(x, y)
         with b.width(False):  # exact in as many bits as x and y have
             return b.known(b.sub(x, b.mul(whole, y)), numbers)
-    truncated = b.mul(b.point("sign", quotient), b.point("floor", b.point("abs", quotient)))
-    rest = b.sub(x, b.mul(truncated if truncates else b.point("floor", quotient), y))
-    is_endless = b.point(
-        "logical_and", b.point("eq", b.point("abs", y), math.inf), b.point("lt", b.point("abs", x), math.inf)
-    )
-    opposed = b.point("lt", b.mul(b.point("sign", x), b.point("sign", y)), 0)
-    return b.select(is_endless, x if truncates else b.select(opposed, y, x), rest)
+    shape = broadcast_shapes((x.shape, y.shape))
+    whole = fmod_of if truncates else remainder_of_floats
+    return whole(_Nodes(b), b.spread(x, shape), b.spread(y, shape))
+
+
+class _Nodes:
+    """What smelt/remainders.py writes with."""
+
+    def __init__(self, b):
+        self.add, self.sub, self.mul, self.div, self.select = b.add, b.sub, b.mul, b.div, b.select
+        self.unary = self.binary = b.point
+        self.both = lambda a, c: b.point("logical_and", a, c)
+        self.constant = b.full
+        self.one = b.node
 
 
 def power_of_two(b, y):

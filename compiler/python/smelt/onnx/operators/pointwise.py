@@ -15,7 +15,7 @@ from ..types import element
 from ..refusal import Refusal
 from .. import scalars
 
-# What is one row of scalar_ops.def, by ONNX's name.
+# ONNX operators that are one row of scalar_ops.def, by name.
 PLAIN = {
     "Abs": "abs",
     "Cos": "cos",
@@ -36,7 +36,7 @@ PLAIN = {
 COMPARED = {"Less": "lt", "LessOrEqual": "le", "Greater": "gt", "GreaterOrEqual": "ge", "Equal": "eq"}
 LOGIC = {"And": "logical_and", "Or": "logical_or", "Xor": "ne", "Not": "logical_not"}
 
-# What is composed of others: functions of smelt.onnx.scalars.
+# ONNX operators composed of others: functions of smelt.onnx.scalars.
 COMPOSED = {
     "Acos": scalars.acos,
     "Acosh": scalars.acosh,

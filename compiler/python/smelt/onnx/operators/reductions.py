@@ -48,7 +48,7 @@ def product_of(b, x, axes, keep):
     return b.reshape(x, shape if keep else [s for i, s in enumerate(shape) if i not in axes])
 
 
-# What is reduced, how, and what is made of the sum.
+# Operand, operation and final step of each reduction.
 REDUCTIONS = {
     "ReduceSum": sum_of,
     "ReduceMax": lambda b, x, axes, keep: b.reduce("max", x, axes, keep),

@@ -25,7 +25,7 @@ def scaled_dot_product_attention(
 ):
     if query.rank != 4:
         return _of_other_rank(w, out, query, key, value, attn_mask, dropout_p, is_causal, scale)
-    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else float(scale)
+    scale = _scale_of(query, scale)
     batch = out.shape[:1]
     q, k, v = (w.transpose(_batched(w, x, batch), [0, 2, 1, 3]) for x in (query, key, value))
     if not enable_gqa:
@@ -43,6 +43,14 @@ def scaled_dot_product_attention(
 
 def _batched(w, x: Value, batch: Shape) -> Value:
     return w.spread(x, batch + x.shape[1:])
+
+
+def _scale_of(query: Value, scale) -> float:
+    if scale is not None:
+        return float(scale)
+    if not isinstance(query.shape[-1], int):
+        refuse("heads whose width changes: leave that dim out of the sizes that change, or give scale=")
+    return 1 / math.sqrt(query.shape[-1])
 
 
 def _of_other_rank(w, out, query, key, value, mask, dropout_p, is_causal, scale) -> Value:
@@ -168,7 +176,7 @@ def flash_attention_for_cpu(w, out, query, key, value, dropout_p=0.0, is_causal=
     if dropout_p or attn_mask is not None:
         refuse("a kernel of PyTorch's for attention, with a mask or dropout; call scaled_dot_product_attention")
     result = scaled_dot_product_attention(w, out[0], query, key, value, None, 0.0, is_causal, scale)
-    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else float(scale)
+    scale = _scale_of(query, scale)
     scores = w.mul(w.matmul("bhtd,bhsd->bhts", w.stop(query), w.stop(key)), scale)
     if is_causal:
         seen = w.binary("ge", w.iota(scores.shape, 2), w.iota(scores.shape, 3))

@@ -76,15 +76,29 @@ def masked_fill(w, out, self, mask, value):
 
 @row("aten.clamp.default", "aten.clamp.Tensor")
 def clamp(w, out, self, min=None, max=None):
-    """The derivative passes inside of numbers, and not on them; of bounds in tensors it is that of max and min, half
+    """The derivative passes inside of numbers, and not on them; of a bound in a tensor it is that of max and min, half
     where they are equal. NaN stays."""
     x = w.operand(self, out.dtype, out.shape)
     bounds = [x for x in (("max", "gt", min), ("min", "lt", max)) if x[2] is not None]
     if not any(isinstance(bound, Value) for *_, bound in bounds):
         return _inside(w, x, bounds)
-    for kind, _, bound in bounds:
-        x = w.pointwise(kind, x, w.operand(bound, out.dtype, out.shape))
-    return x
+    bounds = [(kind, w.operand(bound, out.dtype, out.shape)) for kind, _, bound in bounds]
+    limited = x
+    for kind, bound in bounds:
+        limited = w.pointwise(kind, limited, bound)
+    return _between(w, limited, x, bounds[0][1], bounds[1][1]) if len(bounds) == 2 and limited.grad else limited
+
+
+def _between(w, limited: Value, x: Value, low: Value, high: Value) -> Value:
+    """With PyTorch's derivatives of a clamp between two tensors: half on a bound, all of it where x is both bounds."""
+    x0, low0, high0 = w.stop(x), w.stop(low), w.stop(high)
+    half = w.select(w.binary("lt", low0, high0), 0.5, w.constant(0.0, "f32", x.shape))
+    on_low, on_high = (w.select(w.binary("eq", x0, bound), half, 0.0) for bound in (low0, high0))
+    inside = w.cast(w.both(w.binary("ge", x0, low0), w.binary("le", x0, high0)), "f32")
+    below = w.cast(w.both(w.binary("le", low0, high0), w.binary("lt", x0, low0)), "f32")
+    above = w.cast(w.pointwise("logical_or", w.binary("lt", high0, low0), w.binary("gt", x0, high0)), "f32")
+    slopes = (w.sub(inside, w.add(on_low, on_high)), w.add(below, on_low), w.add(above, on_high))
+    return w.with_slopes(w.stop(limited), *zip((x, low, high), slopes))
 
 
 def _inside(w, x: Value, bounds) -> Value:

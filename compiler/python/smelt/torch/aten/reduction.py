@@ -197,9 +197,16 @@ def _norm_of_order(w, size: Value, order: float, axes) -> Value:
 
 def log_of_sum(w, x: Value, axes) -> Value:
     """The logarithm of the sum of exponentials: infinite if the maximum is, below which the sum of exponentials is NaN."""
-    most, rest = w.reduce("max_sumexp", x, axes, (None, None))
-    result = w.add(most, w.unary("log", rest))
-    return w.select(w.binary("eq", w.stop(most), math.inf), math.inf, result)
+    most, rest = w.reduce("max_sumexp", w.stop(x), axes, (None, None))
+    infinite, log = w.binary("eq", most, math.inf), w.unary("log", rest)
+    result = w.select(infinite, math.inf, w.add(most, log))
+    if not x.grad:
+        return result
+    # The derivative is the softmax. Those of the maximum and of the sum would cancel, and leave their rounding errors.
+    below = w.sub(w.stop(x), w.along(most, axes, x.shape))
+    share = w.unary("exp", w.sub(below, w.along(w.select(infinite, 0.0, log), axes, x.shape)))
+    nothing = w.with_slopes(w.constant(0.0, "f32", x.shape), (x, share))
+    return w.add(result, w.sum(nothing, axes))
 
 
 @row("aten.logsumexp.default")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...ranges import remainder_of
+from ...remainders import floor_of_floats, fmod_of, is_exact_divisor, remainder_of_floats
 from ..registry import refuse, row
 from ..values import Value
 from .pointwise import with_size
@@ -76,7 +77,10 @@ def div_mode(w, out, self, other, rounding_mode=None):
     if out.dtype == "i32":
         whole = w.div(a, b) if rounding_mode == "trunc" else floor_of_quotient(w, a, b)
         return with_size(whole, "div", self, other)
-    return trunc_of(w, w.div(a, b)) if rounding_mode == "trunc" else w.unary("floor", w.div(a, b))
+    a, b = w.stop(a), w.stop(b)
+    if rounding_mode == "trunc":
+        return trunc_of(w, w.div(a, b))
+    return w.unary("floor", w.div(a, b)) if is_exact_divisor(other) else floor_of_floats(w, a, b)
 
 
 @row("aten.floor_divide.default", "aten.floor_divide.Scalar")
@@ -89,7 +93,11 @@ def remainder(w, out, self, other):
     a, b = _pair(w, out, self, other)
     if out.dtype == "i32":
         return whole_remainder(w, a, b, floors=True)
-    return w.sub(a, w.mul(w.unary("floor", w.div(a, b)), b))
+    if is_exact_divisor(other):
+        return w.sub(a, w.mul(w.unary("floor", w.div(a, b)), b))
+    a0, b0 = w.stop(a), w.stop(b)
+    slope = w.unary("neg", floor_of_floats(w, a0, b0)) if b.grad else 0.0
+    return w.with_slopes(remainder_of_floats(w, a0, b0), (a, 1.0), (b, slope))
 
 
 @row("aten.fmod.Tensor", "aten.fmod.Scalar")
@@ -97,7 +105,10 @@ def fmod(w, out, self, other):
     a, b = _pair(w, out, self, other)
     if out.dtype == "i32":
         return whole_remainder(w, a, b, floors=False)
-    return w.sub(a, w.mul(trunc_of(w, w.div(a, b)), b))
+    if is_exact_divisor(other):
+        return w.sub(a, w.mul(trunc_of(w, w.div(a, b)), b))
+    a0, b0 = w.stop(a), w.stop(b)
+    return w.with_slopes(fmod_of(w, a0, b0), (a, 1.0), (b, w.unary("neg", trunc_of(w, w.div(a0, b0)))))
 
 
 @row("aten.round.decimals")

@@ -73,6 +73,8 @@ def product_along(w, x: Value, axis: int) -> Value:
         if x.grad:
             refuse("the derivative of a product along a dim whose size changes")
         return w.slice(w.scan(x, axis, "mul"), axis, size - 1, 1)
+    if size == 0:
+        return w.constant(1, x.dtype, (*x.shape[:axis], 1, *x.shape[axis + 1 :]))
     while size > 1:
         half = (size + 1) // 2
         rest = padded(w, w.slice(x, axis, half, size - half), axis, 0, 2 * half - size, 1)

@@ -63,7 +63,13 @@ def atan2(w, out, self, other):
     angle = _atan_to_one(w, ratio)
     angle = w.select(steep, w.binary("sub", math.pi / 2, angle), angle)
     angle = w.select(_is_negative(w, x), w.binary("sub", math.pi, angle), angle)
-    return w.select(_is_negative(w, y), w.unary("neg", angle), angle)
+    angle = w.select(_is_negative(w, y), w.unary("neg", angle), angle)
+    if not y.grad and not x.grad:
+        return angle
+    square = w.add(w.mul(w.stop(y), w.stop(y)), w.mul(w.stop(x), w.stop(x)))
+    per_square = w.select(w.binary("eq", square, 0.0), 0.0, w.unary("reciprocal", square))
+    slopes = w.mul(w.stop(x), per_square), w.mul(w.unary("neg", w.stop(y)), per_square)
+    return w.with_slopes(w.stop(angle), (y, slopes[0]), (x, slopes[1]))
 
 
 def _sizes(w, y: Value, x: Value) -> tuple[Value, Value]:
@@ -88,8 +94,10 @@ def signbit(w, out, self):
 def copysign(w, out, self, other):
     x = w.operand(self, "f32", out.shape)
     sign = w.stop(w.operand(other, "f32", out.shape))
-    differs = w.binary("ne", _is_negative(w, w.stop(x)), _is_negative(w, sign))
-    return w.select(differs, w.unary("neg", x), x)
+    x0 = w.stop(x)
+    differs = w.binary("ne", _is_negative(w, x0), _is_negative(w, sign))
+    result = w.select(differs, w.unary("neg", x0), x0)
+    return w.with_slopes(result, (x, w.select(w.binary("eq", x0, 0.0), 0.0, w.div(result, x0))))
 
 
 # ---- arcsines

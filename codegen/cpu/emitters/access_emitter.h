@@ -1,0 +1,40 @@
+// Loads, stores and accumulation. Inactive lanes, and lanes whose predicate is false, access no memory; an
+// inactive scalar access goes to a slot on the stack.
+#pragma once
+
+#include "codegen/cpu/emitters/address_emitter.h"
+#include "codegen/cpu/emitters/kernel_context.h"
+#include "codegen/cpu/emitters/kernel_values.h"
+
+namespace smelt {
+
+class AccessEmitter {
+ public:
+  using V = llvm::Value*;
+
+  AccessEmitter(KernelContext& context, KernelValues& values, AddressEmitter& addresses)
+      : c_(context), b(context.b), values_(values), addresses_(addresses) {}
+
+  V load(int id);
+  void store(int id);
+  void accumulate(int id);
+
+ private:
+  V load_scalar(V pointer, DType type, V predicate);
+  V load_lanes(const LaneAddress& address, DType type, V mask);
+  V store_mask(const Instruction& x);
+  void store_value(const LaneAddress& address, DType type, V packed, V mask);
+  void store_lanes(const LaneAddress& address, DType type, V packed, V mask);
+  void accumulate_adjacent(V pointer, V value, V mask);
+  void accumulate_sum(V pointer, V value);
+  void accumulate_each_lane(V pointers, V value, V mask);
+  V pointers_of(const LaneAddress& address);
+  bool is_rounded(int id, DType type) const;
+
+  KernelContext& c_;
+  llvm::IRBuilder<>& b;
+  KernelValues& values_;
+  AddressEmitter& addresses_;
+};
+
+}  // namespace smelt

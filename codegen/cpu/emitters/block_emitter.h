@@ -1,0 +1,47 @@
+// The loop nest of a block. Its innermost loop goes over vectors of the inner axis, tile by tile where an
+// instruction works on a whole tile.
+#pragma once
+
+#include "codegen/cpu/emitters/address_emitter.h"
+#include "codegen/cpu/emitters/instruction_emitter.h"
+#include "codegen/cpu/emitters/kernel_context.h"
+#include "codegen/cpu/emitters/kernel_values.h"
+#include "codegen/cpu/emitters/random_emitter.h"
+#include "codegen/cpu/emitters/reduction_emitter.h"
+
+namespace smelt {
+
+class BlockEmitter {
+ public:
+  using V = llvm::Value*;
+
+  BlockEmitter(KernelContext& context, KernelValues& values, AddressEmitter& addresses, RandomEmitter& random,
+               ReductionEmitter& reductions, InstructionEmitter& instructions)
+      : c_(context),
+        b(context.b),
+        values_(values),
+        addresses_(addresses),
+        random_(random),
+        reductions_(reductions),
+        instructions_(instructions) {}
+
+  void emit(const KernelBlock& block);
+
+ private:
+  void emit_loops(const BlockNest& nest, int depth);
+  void emit_innermost(const BlockNest& nest);
+  void emit_tile(const BlockNest& nest, V first, V limit);
+  void emit_vectors(const BlockNest& nest, V first, V limit);
+  void emit_vector(const BlockNest& nest, V first, V mask);
+  void emit_body(const BlockNest& nest);
+
+  KernelContext& c_;
+  llvm::IRBuilder<>& b;
+  KernelValues& values_;
+  AddressEmitter& addresses_;
+  RandomEmitter& random_;
+  ReductionEmitter& reductions_;
+  InstructionEmitter& instructions_;
+};
+
+}  // namespace smelt

@@ -1,0 +1,41 @@
+// The emitters that the blocks of a kernel need, whatever its axes are.
+#pragma once
+
+#include "codegen/cpu/emitters/access_emitter.h"
+#include "codegen/cpu/emitters/address_emitter.h"
+#include "codegen/cpu/emitters/block_emitter.h"
+#include "codegen/cpu/emitters/exponential_emitter.h"
+#include "codegen/cpu/emitters/instruction_emitter.h"
+#include "codegen/cpu/emitters/kernel_context.h"
+#include "codegen/cpu/emitters/kernel_values.h"
+#include "codegen/cpu/emitters/prefetch_emitter.h"
+#include "codegen/cpu/emitters/random_emitter.h"
+#include "codegen/cpu/emitters/reduction_emitter.h"
+
+namespace smelt {
+
+struct BlockEmitters {
+  explicit BlockEmitters(KernelContext& context)
+      : values(context),
+        addresses(context, values),
+        accesses(context, values, addresses),
+        random(context),
+        prefetches(context, addresses),
+        exponentials(context, prefetches),
+        reductions(context, values, exponentials),
+        instructions(context, values, accesses, random, exponentials, reductions),
+        blocks(context, values, addresses, random, reductions, instructions) {}
+  BlockEmitters(const BlockEmitters&) = delete;  // they refer to one another
+
+  KernelValues values;
+  AddressEmitter addresses;
+  AccessEmitter accesses;
+  RandomEmitter random;
+  PrefetchEmitter prefetches;
+  ExponentialEmitter exponentials;
+  ReductionEmitter reductions;
+  InstructionEmitter instructions;
+  BlockEmitter blocks;
+};
+
+}  // namespace smelt

@@ -1,0 +1,45 @@
+// Instructions one by one.
+#pragma once
+
+#include "codegen/cpu/emitters/access_emitter.h"
+#include "codegen/cpu/emitters/exponential_emitter.h"
+#include "codegen/cpu/emitters/kernel_context.h"
+#include "codegen/cpu/emitters/kernel_values.h"
+#include "codegen/cpu/emitters/random_emitter.h"
+#include "codegen/cpu/emitters/reduction_emitter.h"
+
+namespace smelt {
+
+class InstructionEmitter {
+ public:
+  using V = llvm::Value*;
+
+  InstructionEmitter(KernelContext& context, KernelValues& values, AccessEmitter& accesses,
+                     RandomEmitter& random, ExponentialEmitter& exponentials, ReductionEmitter& reductions)
+      : c_(context),
+        values_(values),
+        accesses_(accesses),
+        random_(random),
+        exponentials_(exponentials),
+        reductions_(reductions) {}
+
+  void emit(const BlockNest& nest, int id);
+  /// Emits the instructions of a block that are outside of its loops, in the first, ...
+  void emit_depth(const BlockNest& nest, int depth);
+
+ private:
+  void emit_kind(const BlockNest& nest, int id);
+  V constant(const Instruction& x);
+  V converted(const Instruction& x);
+  V scalar(int id);
+  V operand(const Instruction& x, int i) { return values_.value_of(x.operands[i]); }
+
+  KernelContext& c_;
+  KernelValues& values_;
+  AccessEmitter& accesses_;
+  RandomEmitter& random_;
+  ExponentialEmitter& exponentials_;
+  ReductionEmitter& reductions_;
+};
+
+}  // namespace smelt

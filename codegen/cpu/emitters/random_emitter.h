@@ -1,0 +1,40 @@
+// Random bits. One Philox call makes those of eight neighbouring columns: a tile's bits are drawn into an
+// array before its vectors, where the columns are those of the inner axis.
+#pragma once
+
+#include "codegen/cpu/emitters/kernel_context.h"
+#include "codegen/cpu/philox_code.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace smelt {
+
+class RandomEmitter {
+ public:
+  using V = llvm::Value*;
+
+  explicit RandomEmitter(KernelContext& context) : c_(context), b(context.b), philox_(context.b) {}
+
+  bool has_tile_draws(const BlockNest& nest) const;
+  /// The bits of a tile that starts at place.tile_first.
+  void draw_tile(const BlockNest& nest, V limit);
+  /// i32: the bits of one instruction, one a lane.
+  V bits(int id);
+
+ private:
+  bool draws_tile(const BlockNest& nest, int id) const;
+  bool has_a_row_per_lane(const Instruction& x) const;
+  V draw_array(int id, V limit);
+  PhiloxStream stream_of(int id) const;
+  V load_drawn(const Instruction& x, V array);
+  V first_group(V column);
+  V column(const Instruction& x);
+  V row(const Instruction& x);
+  V lane_rows(const Instruction& x);
+
+  KernelContext& c_;
+  llvm::IRBuilder<>& b;
+  PhiloxCode philox_;
+  llvm::DenseMap<int, V> tiles_;  // arrays by instruction
+};
+
+}  // namespace smelt

@@ -1,0 +1,47 @@
+// The loop over a kernel's range. An item is a row at some indices of the range's axes, or a tile of columns
+// there where the kernel reduces; a flat kernel's range is the column axis itself.
+#pragma once
+
+#include <vector>
+
+#include "codegen/cpu/emitters/block_emitter.h"
+#include "codegen/cpu/emitters/kernel_context.h"
+#include "codegen/cpu/emitters/kernel_values.h"
+#include "codegen/cpu/emitters/partial_sums.h"
+
+namespace smelt {
+
+class RangeEmitter {
+ public:
+  using V = llvm::Value*;
+
+  RangeEmitter(KernelContext& context, KernelValues& values, BlockEmitter& blocks, PartialSums& sums)
+      : c_(context), b(context.b), values_(values), blocks_(blocks), sums_(sums) {}
+
+  void emit() { c_.schedule.flat ? emit_flat() : emit_items(); }
+
+ private:
+  void emit_flat();
+  void emit_items();
+  void emit_row(llvm::BasicBlock* next);
+
+  V tile_count();
+  V create_counter(V first);
+  void start_counters(V item);
+  void advance_counters();
+  V advanced(V counter, V extent, V carry);
+
+  void set_indices(V item);
+  void set_block();
+  void set_tile();
+
+  KernelContext& c_;
+  llvm::IRBuilder<>& b;
+  KernelValues& values_;
+  BlockEmitter& blocks_;
+  PartialSums& sums_;
+  std::vector<V> counters_;   // the current indices of the range's axes, on the stack
+  V tile_counter_ = nullptr;  // and of the tile, null where the range has no tiles
+};
+
+}  // namespace smelt

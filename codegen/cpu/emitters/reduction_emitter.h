@@ -1,0 +1,81 @@
+// Reductions of a block. A column block reduces along the columns: its state has an element for each lane. A
+// reduced block reduces along other axes: its state is an array, with an element for each column of a tile.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "codegen/cpu/emitters/accumulator.h"
+#include "codegen/cpu/emitters/exponential_emitter.h"
+#include "codegen/cpu/emitters/kernel_context.h"
+#include "codegen/cpu/emitters/kernel_values.h"
+#include "codegen/cpu/emitters/wide_sums.h"
+
+namespace smelt {
+
+class ReductionEmitter {
+ public:
+  using V = llvm::Value*;
+
+  ReductionEmitter(KernelContext& context, KernelValues& values, ExponentialEmitter& exponentials)
+      : c_(context), b(context.b), values_(values), exponentials_(exponentials) {}
+
+  /// Set up states before a block's loops, and bind results after them.
+  void begin(const BlockNest& nest);
+  void finish(const BlockNest& nest);
+
+  /// Emit code before and after the vectors of a tile, for the reductions that work tile by tile.
+  bool has_tiled(const BlockNest& nest) const;
+  void begin_tile();
+  void finish_tile(const BlockNest& nest, V first, V limit);
+
+  /// Called after each run of a block's innermost loop.
+  void finish_run(const BlockNest& nest);
+
+  /// Adds the current elements.
+  void add(const BlockNest& nest, int id);
+
+ private:
+  using ChangeSums = void(llvm::IRBuilder<>&, const WideSums& at);
+
+  bool is_tiled(const BlockNest& nest, int id) const;
+  bool is_real_sum(int id) const;
+  std::optional<int64_t> terms_of_run(const BlockNest& nest) const;
+  std::optional<int64_t> runs_of(const BlockNest& nest) const;
+  int64_t runs_of_short_sum(const BlockNest& nest) const;
+  llvm::Type* type_of_wide_sums(const BlockNest& nest);
+  bool has_column_states(const BlockNest& nest) const { return nest.is_reduced() && c_.shape.inner >= 0; }
+  Accumulator& accumulator_of(int id);
+  Reducer reducer_of(const Accumulator& accumulator) { return Reducer(b, c_.math, accumulator.op); }
+  llvm::Type* vector_of(const Accumulator& accumulator) { return lanes_of(accumulator.type, c_.width); }
+
+  void begin_accumulator(const BlockNest& nest, int id);
+  void store_identity(const Accumulator& accumulator);
+  void store_column_identities(const Accumulator& accumulator);
+
+  V element(const Accumulator& accumulator);
+  V element_index(const BlockNest& nest);
+  Reducer::State masked(const BlockNest& nest, const Accumulator& accumulator, Reducer::State lifted, V mask);
+  Reducer::State state_pointers(const BlockNest& nest, const Accumulator& accumulator);
+
+  WideSums wide_sums_at(const Accumulator& accumulator, V at);
+  void for_each_sum(const BlockNest& nest, const Accumulator& accumulator,
+                    llvm::function_ref<ChangeSums> change);
+
+  llvm::SmallVector<int, 4> result_ids(int reduce) const;
+  void finish_row(const Accumulator& accumulator);
+  Reducer::State row_state(const Accumulator& accumulator);
+  void finish_columns(const Accumulator& accumulator);
+  void store_column_results(const Accumulator& accumulator, size_t count);
+  V state_pointer(const Accumulator& accumulator, size_t scalar, V at);
+
+  KernelContext& c_;
+  llvm::IRBuilder<>& b;
+  KernelValues& values_;
+  ExponentialEmitter& exponentials_;
+  std::vector<Accumulator> accumulators_;  // of the block at hand
+  int64_t runs_of_short_sum_ = 0;          // of the block at hand
+  V run_counter_ = nullptr;                // runs since the last short sum ended, on the stack
+};
+
+}  // namespace smelt

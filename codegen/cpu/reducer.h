@@ -1,0 +1,46 @@
+// The rows of reduce_ops.def in LLVM IR, lane by lane.
+#pragma once
+
+#include "codegen/cpu/scalar_math.h"
+#include "ir/kernel/reduction_code.h"
+
+namespace smelt {
+
+class Reducer {
+ public:
+  using V = llvm::Value*;
+  using State = llvm::SmallVector<V, 4>;
+
+  Reducer(llvm::IRBuilder<>& builder, ScalarMath& math, ReduceOp op)
+      : b(builder), math_(math), code_(reduction_code(op)), row_(info(op)) {}
+
+  /// Scalars of a state.
+  size_t size() const { return row_.state.size(); }
+  /// The type of one of them, for elements of `type`.
+  llvm::Type* type_of(size_t scalar, llvm::Type* type) const;
+  State identity(llvm::Type* type) const;
+  /// The state of one element; `index` is its i32 place among the reduced ones, if needs_index().
+  State lift(V x, V index) const;
+  State combine(const State& left, const State& right) const;
+  /// Combines all lanes to one scalar state, halves onto halves: the order is the same on every processor.
+  State across(State state) const;
+  V finish(const State& state, size_t result) const;
+  /// Returns whether every result is a scalar of the state, unchanged.
+  bool is_plain() const;
+  bool needs_index() const { return code_.reads_place(); }
+
+ private:
+  V constant(const ReductionStep& step, llvm::Type* type) const;
+  State run(const ReductionFunction& function, llvm::Type* type,
+            llvm::function_ref<V(const ReductionStep&)> variable) const;
+
+  llvm::IRBuilder<>& b;
+  ScalarMath& math_;
+  const ReductionCode& code_;
+  const ReduceOpInfo& row_;
+};
+
+/// Returns the base that exponents are relative to: zero where m is infinite, else m.
+llvm::Value* finite_maximum(llvm::IRBuilder<>& b, ScalarMath& math, llvm::Value* m);
+
+}  // namespace smelt

@@ -1,0 +1,37 @@
+// The request of a `smelt bench` command.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/cli/shared/adapters.h"
+#include "compiler/cli/shared/compile_flags.h"
+#include "compiler/cli/shared/search_flags.h"
+
+namespace smelt::cli {
+
+struct BenchCommand {
+  std::vector<std::string> models;
+  int64_t layers = 4, width = 128, heads = 4, vocabulary = 256, length = 128, batch = 16;
+  double dropout = 0.1;
+  int steps = 6, warm_up = 2, threads = 0, accumulate = 1;
+  std::optional<int> together;
+  bool profile = false, json = false, infer = false, generate = false, sample = false;
+  int64_t new_tokens = 32, beams = 1;
+  std::string output, trace, pipeline_order = "1f1b";
+  CompileFlags flags;
+  AdapterFlags adapter;
+  SearchFlags search;
+
+  bool has_model() const { return !models.empty(); }
+};
+
+/// The model that is measured: one that was given, or a GPT-2 of the given shape.
+Description describe(const BenchCommand& command);
+/// The options of compilation. With --profile the plan is compiled, because its steps are looked up.
+CompileOptions profiled_options(const BenchCommand& command);
+/// Returns a text that describes the measured workload: the model at its bounds.
+std::string workload_text(const BenchCommand& command);
+
+}  // namespace smelt::cli

@@ -1,0 +1,166 @@
+// smelt evaluate: the mean loss over data.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <optional>
+
+#include "compiler/cli/command.h"
+#include "compiler/cli/shared/config_file.h"
+#include "compiler/cli/shared/data_flags.h"
+#include "compiler/cli/shared/inference_ranks.h"
+#include "compiler/cli/shared/model.h"
+#include "compiler/cli/shared/text_table.h"
+#include "runtime/engine/training/evaluation.h"
+
+namespace smelt::cli {
+namespace {
+
+struct EvaluateCommand {
+  std::string model, split = "all";
+  int64_t batch = 8, length = 0, batches = 0;
+  bool json = false;
+  CompileFlags flags;
+  WeightFlags weights;
+  DataFlags data;
+};
+
+/// Models that classify also give their scores, for the accuracy.
+bool classifies(const Model& model) {
+  const TransformerSpec* spec = model.spec();
+  return spec &&
+         (spec->head.kind == HeadKind::sequence_classes || spec->head.kind == HeadKind::image_classes);
+}
+
+CompileOptions compile_options(const EvaluateCommand& options, const Model& model, DefaultBounds& bounds) {
+  CompileOptions result = options.flags.options();
+  result.mode = Mode::train;
+  result.entries = {"evaluate"};
+  if (classifies(model)) result.entries.push_back("logits");
+  if (options.length > 0) bounds.add(result.build.bounds, "T", options.length, "--length");
+  bounds.add(result.build.bounds, "B", options.batch, "--batch");
+  options.data.bound_lengths(model, result.build.bounds, bounds);
+  options.data.read_segments(model, result.build);
+  return result;
+}
+
+/// Train and held-back part as one.
+template <typename Range>
+Range whole(const Range& train) {
+  return {train.data, 0, train.data->size()};
+}
+
+DataPart unpacked_part(const EvaluateCommand& options, const Model& model) {
+  const DataSplit split = options.data.open(model, "evaluate");
+  if (options.split == "train") return split.train;
+  if (options.split == "held-back") return split.held_back;
+  return std::visit([](const auto& train) { return DataPart(whole(train)); }, split.train);
+}
+
+BatchOptions batch_options(const EvaluateCommand& options, const Model& model) {
+  BatchOptions result{.batch = options.batch};
+  if (options.length > 0)
+    result.length = options.length;
+  else if (options.data.pack || !options.data.holds_records())
+    result.length = model.longest_labels();
+  return result;
+}
+
+DataPart part_of(const EvaluateCommand& options, const Model& model, int64_t length) {
+  DataPart part = unpacked_part(options, model);
+  if (!options.data.pack) return part;
+  const PlanEntry& entry = *model.plan->find_entry("evaluate");
+  return pack(part, pack_options(entry, length, options.data.document_end_of(model)));
+}
+
+/// A regression, or several classes at once: the loss is no likelihood of one of many.
+bool labels_are_numbers(const Plan& plan) {
+  const PlanEntry* entry = plan.find_entry("evaluate");
+  return entry && std::ranges::any_of(entry->inputs, [](const Port& port) {
+           return port.name == "labels" && port.dtype == DType::f32;
+         });
+}
+
+void print_json(const EvaluationSums& found, bool numbers, double seconds) {
+  fmt::print("{{\"loss\": {:.9g}, \"targets\": {:.0f}, \"seconds\": {:.3f}", found.loss(), found.targets,
+             seconds);
+  if (!numbers) fmt::print(", \"perplexity\": {:.9g}", std::exp(found.loss()));
+  if (const auto accuracy = found.accuracy()) fmt::print(", \"accuracy\": {:.9g}", *accuracy);
+  fmt::print("}}\n");
+}
+
+void print_text(const EvaluationSums& found, bool numbers, double seconds) {
+  const double mean = found.loss();
+  const std::string count = count_text(static_cast<int64_t>(found.targets));
+  if (const auto accuracy = found.accuracy())
+    fmt::print("loss {:.6f} nats, accuracy {:.2f}% ({} of {}), in {}\n", mean, 100 * *accuracy, found.correct,
+               found.classified, seconds_text(seconds));
+  else if (numbers)
+    fmt::print("loss {:.6f} a target, over {} targets in {}\n", mean, count, seconds_text(seconds));
+  else
+    fmt::print("loss {:.6f} nats a token ({:.4f} bits), perplexity {:.4f}, over {} tokens in {}\n", mean,
+               mean / std::log(2.0), std::exp(mean), count, seconds_text(seconds));
+}
+
+/// The loss is the same at all ranks; the first one prints it.
+void run_evaluate(const EvaluateCommand& options, const Json& all, InferenceRanks* ranks) {
+  const bool is_first = !ranks || ranks->is_first();
+  Model model = open_model(options.model, options.weights);
+  CompileOptions compiled = compile_options(options, model, model.bounds);
+  if (ranks) ranks->add_to(compiled);
+  CompileFlags flags = options.flags;
+  flags.values.timing &= is_first, flags.says_memory &= is_first;
+  compile_model(model, compiled, flags);
+  const BatchOptions batching = batch_options(options, model);
+  const DataPart part = part_of(options, model, batching.length);
+  SessionOptions session_options = options.weights.session_options();
+  if (ranks) ranks->add_to(session_options, *model.plan), ranks->agree("the evaluation", model, all);
+  auto session = open_session(model, options.weights, session_options);
+  const int64_t most = options.batches > 0 ? options.batches : std::numeric_limits<int32_t>::max();
+  if (ranks)
+    ranks->share_choices(*session, [&] {
+      evaluate_batches(*session, *make_list(part, batching, 1), {},
+                       [&] { ranks->progress("a first batch"); });
+    });
+  const auto batches = make_list(part, batching, most);
+  const auto begin = std::chrono::steady_clock::now();
+  const EvaluationSums found = evaluate_batches(*session, *batches, {}, [&] {
+    if (ranks) ranks->progress("a batch");
+  });
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  if (!is_first) return;
+  (options.json ? print_json : print_text)(found, labels_are_numbers(*model.plan), seconds);
+}
+
+}  // namespace
+
+void add_evaluate(CLI::App& app) {
+  auto options = std::make_shared<EvaluateCommand>();
+  CLI::App* command = app.add_subcommand(
+      "evaluate", "Mean loss of a model over data, and the accuracy of one that classifies");
+  command->add_option("model", options->model, "model directory, run directory, spec, graph or plan")
+      ->required();
+  command->add_option("--batch", options->batch, "windows, records or packed rows at a time")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_option("--length", options->length,
+                      "tokens a window or a packed row; default: the plan's maximum");
+  command->add_option("--batches", options->batches, "evenly spread batches; 0: all of the data");
+  command->add_option("--split", options->split, "part of the data")
+      ->check(CLI::IsMember({"all", "train", "held-back"}))
+      ->capture_default_str();
+  command->add_flag("--json", options->json, "print one JSON object");
+  options->data.add_to(*command);
+  options->flags.add_to(*command, {OptionGroup::ranks});
+  options->weights.add_to(*command);
+  command->callback([options, command] {
+    infer_over_ranks(options->flags.values.mesh, "evaluate", [&](InferenceRanks* ranks) {
+      run_evaluate(*options, resolved_config(*command), ranks);
+    });
+  });
+}
+
+}  // namespace smelt::cli

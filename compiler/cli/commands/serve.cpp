@@ -1,0 +1,209 @@
+// smelt serve: a model over HTTP, as OpenAI's clients speak it (docs/serving.md).
+#include <cstdio>
+#include <thread>
+
+#include "compiler/cli/command.h"
+#include "compiler/cli/commands/serve_caches.h"
+#include "compiler/cli/shared/config_file.h"
+#include "compiler/cli/shared/generation_flags.h"
+#include "compiler/cli/shared/inference_ranks.h"
+#include "compiler/cli/shared/model.h"
+#include "compiler/cli/shared/prompt_text.h"
+#include "compiler/cli/shared/text_table.h"
+#include "compiler/server/batch_follower.h"
+#include "compiler/server/end_signal.h"
+#include "compiler/server/http_server.h"
+#include "runtime/base/error.h"
+#include "runtime/engine/generation/cache_pages.h"
+#include "runtime/plan/plan_ranks.h"
+#include "runtime/system/memory_room.h"
+
+namespace smelt::cli {
+namespace {
+
+constexpr int64_t kDefaultSlots = 8;
+constexpr size_t kMoreConnections = 256;  // in addition to those whose requests run or wait
+
+struct ServeCommand {
+  std::string model, host = "127.0.0.1", name;
+  int port = 8080;
+  int64_t slots = 0;
+  size_t queue = 64, chunk = 64;
+  bool no_special_tokens = false, no_shared_prefixes = false;
+  std::vector<std::string> allowed_hosts;
+  CacheFlags caches;
+  CompileFlags flags;
+  WeightFlags weights;
+};
+
+CompileOptions compile_options(const ServeCommand& options, const Model& model, const InferenceRanks* ranks,
+                               DefaultBounds& bounds) {
+  CompileOptions result = options.flags.options();
+  if (ranks) ranks->add_to(result);
+  result.mode = Mode::infer;
+  bounds.add(result.build.bounds, "B", options.slots > 0 ? options.slots : kDefaultSlots, "--slots");
+  options.caches.apply(model, result);
+  if (result.build.cache_pages == 0) result.build.chooses_tokens = false;  // slots leave it to the host
+  result.entries = generation_entries(model, result);
+  return result;
+}
+
+std::string name_of(const ServeCommand& options) {
+  if (!options.name.empty()) return options.name;
+  const auto path = std::filesystem::absolute(options.model).lexically_normal();
+  return (path.has_filename() ? path : path.parent_path()).filename().string();
+}
+
+std::string caches_text(const ContinuousBatchCounts& counts) {
+  const std::string bytes = "caches " + bytes_text(counts.cache_bytes);
+  return counts.pages.total == 0
+             ? bytes
+             : fmt::format("{}, {} pages of {} tokens", bytes, counts.pages.total, kPageTokens);
+}
+
+/// The URL is the one line on standard output, for programs that start a server at any free port. It comes
+/// last: who has read it finds the other line written, too.
+void announce(const ServeCommand& options, int port, const ContinuousBatchCounts& counts) {
+  const bool is_ipv6 = options.host.find(':') != std::string::npos;
+  fmt::print(stderr, "model '{}', {} slots, {}, {} requests may wait; Ctrl-C ends\n", name_of(options),
+             counts.slots, caches_text(counts), options.queue);
+  fmt::print("listening on http://{}:{}\n", is_ipv6 ? "[" + options.host + "]" : options.host, port);
+  std::fflush(stdout);
+}
+
+/// Serves until a signal, or, where there are other ranks, a fault: open answers are then ended as failed.
+void listen(server::HttpServer& http, server::BatchThread& batch, const server::EndSignal& signal,
+            bool has_ranks) {
+  const std::jthread ender([&] {
+    signal.wait();
+    batch.close();
+    http.stop();
+  });
+  struct Wake {  // before the thread is waited for, whatever has ended the server
+    server::BatchThread& batch;
+    const server::EndSignal& signal;
+    ~Wake() { batch.on_fault({}), signal.wake(); }
+  } const wake{batch, signal};
+  if (has_ranks) batch.on_fault([&] { signal.wake(); });
+  http.listen();
+}
+
+/// The state of a rank of a server.
+struct Served {
+  Model model;
+  std::unique_ptr<Session> session;
+  ContinuousBatchOptions batch;
+};
+
+Served open_served(const ServeCommand& options, const Json& all, InferenceRanks* ranks) {
+  Served served;
+  DefaultBounds bounds;
+  served.model = open_model(options.model, options.weights);
+  const bool is_first = !ranks || ranks->is_first();
+  if (served.model.weights && !is_first) served.model.weights->note.clear();
+  CompileFlags flags = options.flags;
+  flags.values.timing &= is_first, flags.says_memory &= is_first;
+  compile_model(served.model, compile_options(options, served.model, ranks, bounds), flags);
+  served.model.bounds = bounds;
+  require_text_writer(served.model.plan->model);
+  if (is_first) tell_unknown_fields(served.model);
+  SessionOptions session = options.weights.session_options();
+  if (ranks)
+    ranks->add_to(session, *served.model.plan), ranks->agree("the server", served.model, all);
+  else
+    require_mesh(*served.model.plan, nullptr);
+  served.session = open_session(served.model, options.weights, session);
+  served.batch = {.slots = static_cast<size_t>(options.slots),
+                  .most_waiting = options.queue,
+                  .chunk = options.chunk,
+                  .shares_prefixes = !options.no_shared_prefixes};
+  return served;
+}
+
+std::string description_of(const Model& model) { return model.about.is_null() ? "" : model.about.dump(); }
+
+void answer_clients(const ServeCommand& options, const Served& served, bool has_ranks) {
+  server::BatchThread batch(*served.session, served.batch);
+  const PromptText texts(served.model, batch.vocabulary(), !options.no_special_tokens);
+  const server::RequestMaker maker(texts, description_of(served.model));
+  server::CompletionService completions(batch, texts, maker, name_of(options));
+  const size_t connections = batch.counts().slots + options.queue + kMoreConnections;
+  server::HttpServer http(batch, completions, connections, options.allowed_hosts);
+  const server::EndSignal signal;  // before anyone knows that there is a server to be ended
+  announce(options, http.bind(options.host, options.port), batch.counts());
+  listen(http, batch, signal, has_ranks);
+  if (has_ranks && !batch.fault().empty()) fail("{}", batch.fault());
+}
+
+/// Ignores signals that come to all ranks. The first rank handles them and ends the others; a signal may also
+/// come here after the first rank's message.
+void leave_signals_to_first() { static const server::EndSignal until_the_process_ends; }
+
+void follow_first(const ServeCommand& options, const Served& served) {
+  server::BatchFollower batch(*served.session, served.batch);
+  const PromptText texts(served.model, batch.vocabulary(), !options.no_special_tokens);
+  const server::RequestMaker maker(texts, description_of(served.model));
+  batch.run([&](const server::AskedCompletion& asked) { return maker.again(asked); });
+}
+
+void run_serve(const ServeCommand& options, const Json& all, InferenceRanks* ranks) {
+  const bool is_first = !ranks || ranks->is_first();
+  save_addresses();
+  if (!is_first) leave_signals_to_first();  // before the first one is told that all are there
+  const Served served = open_served(options, all, ranks);
+  if (is_first)
+    answer_clients(options, served, ranks != nullptr);
+  else
+    follow_first(options, served);
+}
+
+void add_limits(CLI::App& command, ServeCommand& options) {
+  command
+      .add_option("--slots", options.slots, "requests that run together (default: 8, or those of the plan)")
+      ->check(CLI::PositiveNumber);
+  command.add_option("--queue", options.queue, "requests that may wait for a slot; others are refused")
+      ->check(CLI::Range(0, 1024))
+      ->capture_default_str();
+  command
+      .add_option("--chunk", options.chunk,
+                  "tokens of a prompt that are read between two of the others' tokens")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  options.caches.add_to(command);
+  command.add_flag("--no-shared-prefixes", options.no_shared_prefixes,
+                   "of caches in pages: read every prompt from its beginning");
+}
+
+}  // namespace
+
+void add_serve(CLI::App& app) {
+  auto options = std::make_shared<ServeCommand>();
+  CLI::App* command = app.add_subcommand("serve", "Answer OpenAI's clients over HTTP with a decoder");
+  command->add_option("model", options->model, "model directory, run directory, spec or plan")->required();
+  command
+      ->add_option("--host", options->host,
+                   "address to listen at; others than this machine's are open to all")
+      ->capture_default_str();
+  command->add_option("--port", options->port, "port; 0: any free one")
+      ->check(CLI::Range(0, 65535))
+      ->capture_default_str();
+  command
+      ->add_option(
+          "--allow-host", options->allowed_hosts,
+          "host that clients and pages may reach the server by, HOST or HOST:PORT, beside localhost or "
+          "the address; may be given several times")
+      ->allow_extra_args(false)
+      ->type_name("HOST");
+  command->add_option("--name", options->name,
+                      "what clients know the model by (default: the name of its file)");
+  command->add_flag("--no-special-tokens", options->no_special_tokens, "add none around any prompt");
+  add_limits(*command, *options);
+  options->flags.add_to(*command, {OptionGroup::sampling, OptionGroup::ranks});
+  options->weights.add_to(*command);
+  command->callback([options, command] {
+    infer_over_ranks(options->flags.values.mesh, "serve",
+                     [&](InferenceRanks* ranks) { run_serve(*options, resolved_config(*command), ranks); });
+  });
+}
+
+}  // namespace smelt::cli

@@ -1,0 +1,77 @@
+#include "compiler/cli/commands/serve_caches.h"
+
+#include <algorithm>
+
+#include "compiler/cli/shared/text_table.h"
+#include "runtime/base/error.h"
+#include "runtime/engine/generation/cache_pages.h"
+
+namespace smelt::cli {
+namespace {
+
+constexpr int64_t kMostPages = int64_t{1} << 26;
+
+/// A model whose caches are one page.
+struct OnePage {
+  int64_t bytes = 0;       // of keys and values
+  int64_t slots_take = 0;  // pages of B slots of T tokens
+};
+
+/// Returns the bytes of a state on one rank, where several have parts of it.
+int64_t rank_bytes(const Module& module, const State& state) {
+  int64_t parts = 1;
+  for (const auto& axes : state.cut)
+    for (const std::string& name : axes)
+      if (const auto axis = module.mesh().find(name)) parts *= module.mesh().axes[*axis].size;
+  return module.symbols.upper(element_count(state.shape)) * size_of(state.dtype) / parts;
+}
+
+/// Returns the size of a page; nothing where the model has no caches in pages.
+std::optional<OnePage> one_page_of(const Model& model, CompileOptions options) {
+  options.build.cache_pages = 1, options.build.chooses_tokens = false;
+  if (!model.spec() || !keeps_caches(*model.spec(), build_options(options))) return std::nullopt;
+  const std::unique_ptr<Module> module = build_transformer(*model.spec(), build_options(options));
+  OnePage page;
+  for (const State& state : module->states)
+    if (state.role == Role::cache) page.bytes += rank_bytes(*module, state);
+  const int64_t tokens = module->symbols.upper(Dim::symbol("T"));
+  page.slots_take = module->symbols.upper(Dim::symbol("B")) * ((tokens + kPageTokens - 1) / kPageTokens);
+  return page;
+}
+
+int64_t pages_in(uint64_t bytes, const OnePage& page) {
+  const uint64_t pages = bytes / static_cast<uint64_t>(page.bytes);
+  if (pages == 0)
+    fail("--cache-memory={}: a page of {} tokens takes {} bytes; give at least that", bytes, kPageTokens,
+         page.bytes);
+  return static_cast<int64_t>(std::min(pages, static_cast<uint64_t>(kMostPages)));
+}
+
+}  // namespace
+
+void CacheFlags::add_to(CLI::App& app) {
+  CLI::Option* memory =
+      app.add_option(
+             "--cache-memory", bytes_,
+             "memory for keys and values, in bytes or with K, M or G: the caches are as many pages of "
+             "16 tokens, which requests share; default: what --slots slots of T tokens would take")
+          ->transform(CLI::AsSizeValue(false));
+  app.add_option("--cache-pages", pages_,
+                 "the same as a number of pages; 0: a slot of T tokens for each request, and no pages")
+      ->check(CLI::Range(int64_t{0}, kMostPages))
+      ->excludes(memory);
+}
+
+void CacheFlags::apply(const Model& model, CompileOptions& options) const {
+  if (asked() && !model.description)
+    fail("{}: a plan has its caches already; compile it with --cache-pages=", model.path.string());
+  if (pages_) {
+    options.build.cache_pages = *pages_;
+    return;
+  }
+  const std::optional<OnePage> page = one_page_of(model, options);
+  if (!page && bytes_) fail("--cache-memory: {} has no caches in pages", model.path.string());
+  if (page) options.build.cache_pages = bytes_ ? pages_in(*bytes_, *page) : page->slots_take;
+}
+
+}  // namespace smelt::cli

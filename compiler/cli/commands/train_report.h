@@ -1,0 +1,30 @@
+// The report of smelt train at the end of a run.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "compiler/cli/shared/search_flags.h"
+#include "runtime/engine/training/trainer.h"
+
+namespace smelt::cli {
+
+/// Records the progress and the speed of the run.
+class Figures : public TrainerObserver {
+ public:
+  void stepped(const StepRecord& record) override {
+    step = record.step;
+    tokens_per_second.push_back(record.tokens_per_second);
+    gflops_per_second.push_back(record.gflops_per_second);
+    milliseconds.push_back(record.milliseconds);
+    peak_bytes = record.peak_bytes;
+  }
+  int64_t step = 0, peak_bytes = 0;
+  std::vector<double> tokens_per_second, gflops_per_second, milliseconds;
+};
+
+/// Medians over the steps. `peak_flops`: 0: not known. `chosen`: null, or what a search for plans predicted.
+void print_result(const TrainingResult& result, const Figures& figures, double peak_flops,
+                  const ChosenPlan* chosen);
+
+}  // namespace smelt::cli

@@ -1,0 +1,140 @@
+#include "compiler/cli/shared/data_flags.h"
+
+#include <algorithm>
+
+#include "compiler/cli/shared/encoded_files.h"
+#include "runtime/base/error.h"
+#include "runtime/tokenizers/tokenizer.h"
+
+namespace smelt::cli {
+namespace {
+
+using Files = std::vector<std::string>;
+
+std::vector<std::filesystem::path> paths(const Files& files) { return {files.begin(), files.end()}; }
+
+bool is_records(const std::string& file) { return std::filesystem::path(file).extension() == ".safetensors"; }
+
+std::shared_ptr<const TokenData> read_tokens(const Model& model, const Files& files, TokenFormat format) {
+  if (format != TokenFormat::automatic)
+    return std::make_shared<const TokenData>(paths(files), format, model.vocabulary());
+  const EncodedFiles encoded(model, files);
+  return std::make_shared<const TokenData>(encoded.paths(), format, model.vocabulary());
+}
+
+std::shared_ptr<const RecordData> read_records(const Files& files, const Plan& plan, std::string_view entry) {
+  const PlanEntry* found = plan.find_entry(entry);
+  if (!found) fail("the plan has no entry '{}': compile the model with --mode=train", entry);
+  return std::make_shared<const RecordData>(paths(files), *found, plan.symbols);
+}
+
+/// Windows are input and target at once, which is the task of a decoder alone.
+void require_decoder_alone(const Model& model) {
+  if (!model.about.is_object()) return;
+  const Json* layers = find_path(model.about, "spec.encoder.layers");
+  if (layers && layers->is_number_integer() && layers->get<int64_t>() > 0)
+    fail(
+        "text and token files teach a decoder alone what comes next, but this model has an encoder: give a "
+        "data set of records (.safetensors; see docs/data.md)");
+}
+
+/// Text goes through the model's tokenizer, or is read as bytes, which are the tokens of few models.
+void require_text_model(const Model& model, const Files& files) {
+  if (model.reads_bytes() || !Tokenizer::files_in(model.path).empty()) return;
+  for (const std::string& file : files)
+    if (format_of(file) == TokenFormat::bytes)
+      fail(
+          "'{}' is text, which is read as bytes, but the model's {} tokens are not bytes: put the model's "
+          "tokenizer beside it, encode the text into a token file (docs/data.md), give the spec "
+          "\"tokenizer\": \"bytes\", or give --data-format=bytes to take bytes as they are",
+          file, model.vocabulary());
+}
+
+/// The largest width of a tensor [records, width] in the files; 0 where there is none.
+int64_t width_of(const Files& files, std::string_view name) {
+  int64_t width = 0;
+  for (const std::string& file : files) {
+    const Checkpoint opened = Checkpoint::open(file);
+    const TensorView* tensor = opened.find(name);
+    if (tensor && tensor->shape.size() == 2) width = std::max(width, tensor->shape[1]);
+  }
+  return width;
+}
+
+}  // namespace
+
+void DataFlags::add_to(CLI::App& app) {
+  app.add_option("--data", data,
+                 "files of tokens or text, one after another, or data sets of records (.safetensors; "
+                 "docs/data.md)");
+  app.add_option("--validation-data,--validation", validation, "held-back files; default: the end of --data");
+  app.add_option("--data-format", format, "automatic, bytes (text), llmc (.bin of llm.c), u16 (raw numbers)")
+      ->check(CLI::IsMember({"automatic", "bytes", "llmc", "u16"}))
+      ->capture_default_str();
+  app.add_option("--held-back", held_back, "share of --data that is held back for validation")
+      ->check(CLI::Range(0.0, 0.9))
+      ->capture_default_str();
+  app.add_flag("--pack", pack,
+               "fill rows of --length tokens with whole texts or records, one behind the other");
+  app.add_option("--document-end", document_end,
+                 "token ids in a row that end a text of --pack; default: the model's end of text; files end "
+                 "one too")
+      ->delimiter(',');
+}
+
+bool DataFlags::holds_records() const {
+  Files all = data;
+  all.insert(all.end(), validation.begin(), validation.end());
+  const auto records = std::ranges::count_if(all, is_records);
+  if (records != 0 && records != std::ranges::ssize(all))
+    fail("--data and --validation mix data sets (.safetensors) with text or token files: give one kind");
+  return records > 0;
+}
+
+void DataFlags::bound_lengths(const Model& model, std::vector<Symbols::Bound>& bounds,
+                              DefaultBounds& defaults) const {
+  const TransformerSpec* spec = model.spec();
+  if (!spec || pack || !holds_records()) return;
+  Files all = data;
+  all.insert(all.end(), validation.begin(), validation.end());
+  const bool both = spec->encoder.layers > 0 && spec->decoder.layers > 0;
+  const auto bound = [&](const char* symbol, const char* tensor) {
+    const int64_t width = width_of(all, tensor);
+    const int64_t most = spec->max_positions > 0 ? spec->max_positions : width;
+    if (width > 0) defaults.add(bounds, symbol, std::min(width, most), "the width of --data");
+  };
+  bound("T", both ? "labels" : "input_ids");
+  if (both) bound("S", "input_ids");
+}
+
+void DataFlags::read_segments(const Model& model, BuildOptions& build) const {
+  if (!pack) return;
+  const TransformerSpec* spec = model.spec();
+  build.segment_ids = true;
+  build.position_ids = !spec || !spec->positions.counted;  // else the model counts them in each segment
+}
+
+std::vector<int32_t> DataFlags::document_end_of(const Model& model) const {
+  if (!pack || !document_end.empty()) return document_end;
+  const Json* ends = model.about.is_object() ? find_path(model.about, "eos_token_id") : nullptr;
+  if (!ends || !ends->is_array() || ends->empty()) return {};
+  return {ends->front().get<int32_t>()};
+}
+
+DataSplit DataFlags::open(const Model& model, std::string_view entry) const {
+  if (data.empty()) fail("there is no data: name text, token or .safetensors files with --data");
+  if (holds_records()) {
+    const auto train = read_records(data, *model.plan, entry);
+    return split<RecordData>(
+        train, validation.empty() ? nullptr : read_records(validation, *model.plan, entry), held_back);
+  }
+  require_decoder_alone(model);
+  const TokenFormat kind = *parse_token_format(format);
+  if (kind == TokenFormat::automatic)
+    for (const Files* files : {&data, &validation}) require_text_model(model, *files);
+  const auto train = read_tokens(model, data, kind);
+  return split<TokenData>(train, validation.empty() ? nullptr : read_tokens(model, validation, kind),
+                          held_back);
+}
+
+}  // namespace smelt::cli

@@ -1,0 +1,273 @@
+#include "compiler/cli/shared/model.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+
+#include "compiler/cli/shared/memory_curve_text.h"
+#include "compiler/cli/shared/text_table.h"
+#include "compiler/driver/plan_cache.h"
+#include "frontend/families/families.h"
+#include "frontend/weights.h"
+#include "runtime/base/error.h"
+#include "runtime/engine/generation/cache_pages.h"
+#include "runtime/engine/training/export.h"
+#include "runtime/plan/plan_file.h"
+#include "runtime/plan/plan_model.h"
+#include "runtime/plan/state_parts.h"
+#include "runtime/system/file.h"
+#include "runtime/tokenizers/tokenizer.h"
+
+namespace smelt::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_plan(const fs::path& path) {
+  return fs::is_regular_file(path) && (path.extension() == ".plan" || is_plan_file(path));
+}
+
+/// The module, where weights are there: those that do not fit it are said before anything is compiled.
+std::unique_ptr<Module> build_for_weights(Model& model, const CompileOptions& options) {
+  if (!model.weights) return nullptr;
+  Description& description = *model.description;
+  if (description.kind == Description::Kind::directory)
+    untie_stored_head(description.spec, *model.weights->tensors);
+  if (description.kind != Description::Kind::graph)
+    require_computed_positions(description.spec, *model.weights->tensors);
+  std::unique_ptr<Module> module = description.build(build_options(options));
+  check_weights(*module, *model.weights->tensors, model.adapter && !model.adapter->tensors);
+  return module;
+}
+
+void compile_description(Model& model, const CompileOptions& options, const CompileFlags& flags) {
+  std::unique_ptr<Module> built = build_for_weights(model, options);
+  {
+    const std::jthread preparation = prepare_executor(options.target, options.device);
+    model.compilation = compile_or_recall(*model.description, options, std::move(built));
+  }
+  if (flags.values.timing) print_timing(*model.compilation);
+  if (flags.says_memory) fmt::print(stderr, "{}", curve_text(*model.compilation, options.memory_budget));
+  model.plan = std::make_shared<const Plan>(std::move(model.compilation->plan));
+  model.compilation->plan = {};
+}
+
+bool has_parameters(const Plan& plan) {
+  return std::ranges::any_of(plan.states, [](const State& state) { return state.role == Role::parameter; });
+}
+
+/// Files that turn texts, chats and pictures into inputs, for any program that reads the directory.
+constexpr const char* kTextFiles[] = {"tokenizer.json",
+                                      "tokenizer_config.json",
+                                      "special_tokens_map.json",
+                                      "added_tokens.json",
+                                      "chat_template.jinja",
+                                      "chat_template.json",
+                                      "vocab.json",
+                                      "merges.txt",
+                                      "vocab.txt",
+                                      "spiece.model",
+                                      "sentencepiece.bpe.model",
+                                      "tokenizer.model",
+                                      "source.spm",
+                                      "target.spm",
+                                      "target_vocab.json",
+                                      "tekken.json",
+                                      "bpe.codes",
+                                      "dict.txt",
+                                      "preprocessor_config.json",
+                                      "processor_config.json"};
+constexpr const char* kMoreTemplates = "additional_chat_templates";
+
+void copy_text_files(const fs::path& from, const fs::path& to) {
+  for (const char* name : kTextFiles)
+    if (fs::is_regular_file(from / name)) write_file(to / name, read_text_file(from / name));
+  if (!fs::is_directory(from / kMoreTemplates)) return;
+  make_directories(to / kMoreTemplates);
+  for (const auto& entry : fs::directory_iterator(from / kMoreTemplates))
+    if (entry.path().extension() == ".jinja")
+      write_file(to / kMoreTemplates / entry.path().filename(), read_text_file(entry.path()));
+}
+
+/// Names that the family lists as buffers of its checkpoints.
+bool is_ignored(const Json& about, const std::string& name) {
+  if (!about.is_object() || !about.contains("ignored_tensors")) return false;
+  const Json& patterns = about["ignored_tensors"];
+  return std::ranges::any_of(
+      patterns, [&](const Json& p) { return p.is_string() && matches_pattern(name, p.get<std::string>()); });
+}
+
+void refuse_unexpected(const Model& model, std::vector<std::string> names) {
+  std::erase_if(names, [&](const std::string& name) {
+    const TensorView* tensor = model.weights->tensors->find(name);
+    return is_ignored(model.about, name) || is_replaced(*model.plan, name) ||
+           (tensor && repeats_base(*tensor, *model.weights->tensors));
+  });
+  if (!names.empty())
+    fail_with(Status::invalid_file, "weights '{}' hold tensors that the model has no use for: {}",
+              model.weights->tensors->path().string(), fmt::join(names, ", "));
+}
+
+/// Refuses options of the compiler for a plan, on which they have no effect.
+void refuse_given(const CompileFlags& flags, const Model& model) {
+  const std::vector<std::string> given = flags.given(model.plan->target);
+  if (!given.empty())
+    fail(
+        "{} is a compiled plan, which {} cannot change: leave the options out, or compile the model again "
+        "with them",
+        model.path.string(), fmt::join(given, ", "));
+}
+
+}  // namespace
+
+Model open_model(const fs::path& path, const WeightFlags& weights) {
+  Model model;
+  model.path = model_path(path);
+  if (!weights.weights.empty() && weights.from_scratch)
+    fail("--weights {} and --from-scratch say different things: give one of them", weights.weights);
+  if (!weights.weights.empty()) model.weights = weights_at(weights.weights);
+  if (is_plan(model.path)) {
+    adapter_of(weights.adapter, nullptr);
+    model.plan = load_plan(model.path);
+    return model;
+  }
+  model.description = read_description(model.path);
+  if (!model.weights && !weights.from_scratch) model.weights = weights_of(*model.description);
+  model.adapter = adapter_of(weights.adapter, &*model.description);
+  if (model.weights) model.weights->tensors = with_adapter(model.weights->tensors, model.adapter);
+  if (!model.weights && model.adapter && model.adapter->tensors)
+    fail("--adapter {}: {} has no weights that it could stand beside", weights.adapter.directory,
+         model.path.string());
+  return model;
+}
+
+void compile_model(Model& model, const CompileOptions& options, const CompileFlags& flags) {
+  CompileOptions adapted = options;
+  if (model.adapter) adapted.build.lora = model.adapter->config;
+  if (model.description)
+    compile_description(model, adapted, flags);
+  else
+    refuse_given(flags, model);
+  model.about = read_plan_model(model.plan->model);
+  if (flags.says_memory) fmt::print(stderr, "{}\n", planned_memory_text(*model.plan));
+}
+
+Model compile_or_load(const fs::path& path, const CompileOptions& options, const WeightFlags& weights,
+                      const CompileFlags& flags) {
+  Model model = open_model(path, weights);
+  compile_model(model, options, flags);
+  return model;
+}
+
+void WeightFlags::add_to(CLI::App& app) {
+  app.add_option("--weights", weights, "safetensors file, index or directory instead of the model's own");
+  app.add_flag("--from-scratch", from_scratch, "initial values instead of weights");
+  app.add_option("--threads", threads, "0: SMELT_NUM_THREADS, OMP_NUM_THREADS or all cores")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--seed", seed, "of initial values and of random numbers")->capture_default_str();
+  app.add_flag("--check-steps", check_steps, "on a GPU: wait after every step, so that a fault names it");
+  adapter.add_to(app);
+}
+
+SessionOptions WeightFlags::session_options() const {
+  return {.threads = threads, .seed = seed, .check_steps = check_steps};
+}
+
+std::unique_ptr<Session> make_session(const Model& model, const SessionOptions& options) {
+  try {
+    return std::make_unique<Session>(model.plan, options);
+  } catch (const Error& error) {
+    if (error.status() != Status::out_of_memory) throw;
+    const std::string bounds = model.bounds.text();
+    fail_with(error.status(), "{} ({})", error.what(), bounds.empty() ? "--max" : bounds);
+  }
+}
+
+void load_weights(Session& session, const Model& model) {
+  refuse_unexpected(model, load_with_adapter(session, *model.weights->tensors, model.adapter));
+}
+
+std::unique_ptr<Session> open_session(const Model& model, const WeightFlags& flags) {
+  return open_session(model, flags, flags.session_options());
+}
+
+std::unique_ptr<Session> open_session(const Model& model, const WeightFlags& flags,
+                                      const SessionOptions& options) {
+  if (!model.weights && !flags.from_scratch && has_parameters(*model.plan))
+    fail(
+        "{}: there are no weights beside it; name them with --weights, or give --from-scratch for initial "
+        "values",
+        model.path.string());
+  auto session = make_session(model, options);
+  if (!model.weights) {
+    session->initialize(flags.seed);
+    return session;
+  }
+  if (!model.weights->note.empty()) fmt::print(stderr, "{}\n", model.weights->note);
+  refuse_unexpected(model, session->initialize(flags.seed, *model.weights->tensors));
+  return session;
+}
+
+void save_description(const Model& model, const fs::path& directory) {
+  make_directories(directory);
+  copy_text_files(model.path, directory);
+  if (model.about.is_object() && model.about["config"].is_object())
+    export_description(*model.plan, directory);
+  else if (model.about.is_object())
+    write_file(directory / "spec.json", model.about["spec"].dump(2) + "\n");
+  else if (model.description)
+    write_file(directory / "model.ir", model.description->text);
+}
+
+void save_model(const Session& session, const Model& model, const fs::path& directory, int64_t step,
+                const fs::path& checkpoint) {
+  save_description(model, directory);
+  const std::map<std::string, std::string> metadata = {{"step", std::to_string(step)}};
+  const bool in_parts = std::ranges::any_of(session.plan().states, [](const State& state) {
+    return state.role == Role::parameter && is_in_parts(state);
+  });
+  if (in_parts)
+    save_checkpoint_weights(checkpoint, directory / "model.safetensors", metadata);
+  else
+    session.save_weights(directory / "model.safetensors", metadata);
+}
+
+std::vector<std::string> generation_entries(const Model& model, const CompileOptions& options) {
+  if (!model.spec() || !keeps_caches(*model.spec(), build_options(options))) return {};
+  return cache_entries(model.spec()->encoder.layers > 0, options);
+}
+
+std::vector<std::string> cache_entries(bool reads_source, const CompileOptions& options) {
+  const bool chooses = build_options(options).chooses_tokens.value_or(false);
+  if (options.build.cache_pages > 0)
+    return chooses ? std::vector<std::string>{kReadPages, kDecodePages, kNextPages, kBeginPages}
+                   : std::vector<std::string>{kReadPages, kDecodePages, kStepPages};
+  std::vector<std::string> entries = {"decode", "reorder"};
+  if (reads_source) entries.insert(entries.end(), {"encode", "reorder_sources"});
+  if (chooses) entries.insert(entries.end(), {"next", "next_beams", "next_guided", "next_beams_guided"});
+  return entries;
+}
+
+std::string names_of_entries(const Plan& plan) {
+  std::vector<std::string> names;
+  for (const PlanEntry& entry : plan.entries) names.push_back("@" + entry.name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::string planned_memory_text(const Plan& plan) {
+  std::map<Role, int64_t> by_role;
+  for (const State& state : plan.states) by_role[state.role] += resident_bytes(plan, state);
+  const ExecutorMemory memory = executor_memory(plan);
+  std::vector<std::string> parts;
+  for (const auto& [role, bytes] : by_role)
+    parts.push_back(fmt::format("{} {}", name(role), bytes_text(bytes)));
+  parts.push_back(fmt::format("arena {}", bytes_text(memory.arena)));
+  const std::string host =
+      memory.host > 0 ? fmt::format("; in the host's memory {} of states", bytes_text(memory.host)) : "";
+  return fmt::format("planned memory {}: {}{}", bytes_text(memory.states + memory.arena),
+                     fmt::join(parts, ", "), host);
+}
+
+}  // namespace smelt::cli

@@ -1,0 +1,78 @@
+#include "compiler/cli/shared/prompt_text.h"
+
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "runtime/base/error.h"
+#include "runtime/tokenizers/unicode/utf8.h"
+
+namespace smelt::cli {
+namespace {
+
+/// Bytes as they come, but whole characters: the beginning of one waits for its end.
+class BytesAsText {
+ public:
+  std::string operator()(std::optional<int32_t> token) {
+    if (!token) return std::exchange(held_, "");
+    held_ += decode_bytes({&*token, 1});
+    return is_open() ? std::string() : std::exchange(held_, "");
+  }
+
+ private:
+  bool is_open() const {
+    std::string_view rest = held_;
+    for (;;) {
+      const Utf8Prefix prefix = valid_utf8_prefix(rest);
+      if (prefix.valid == rest.size()) return false;
+      if (prefix.incomplete) return true;
+      rest.remove_prefix(prefix.valid + prefix.wrong);
+    }
+  }
+
+  std::string held_;
+};
+
+}  // namespace
+
+PromptText::PromptText(const Model& model, int64_t vocabulary, bool add_special_tokens)
+    : vocabulary_(vocabulary),
+      bytes_(model.reads_bytes() && vocabulary == 256),
+      add_special_tokens_(add_special_tokens) {
+  if (Tokenizer::files_in(model.path).empty()) return;
+  tokenizer_ = Tokenizer::load(model.path);
+  tokenizer_->set_truncation(std::nullopt), tokenizer_->set_padding(std::nullopt);
+}
+
+Generator::Tokens PromptText::encode(const std::string& text) const {
+  return encode(text, add_special_tokens_);
+}
+
+Generator::Tokens PromptText::encode(const std::string& text, bool add_special_tokens) const {
+  if (!tokenizer_) return encode_bytes(text, vocabulary_);
+  EncodeOptions options;
+  options.add_special_tokens = add_special_tokens;
+  const Generator::Tokens tokens = tokenizer_->encode(text, options).ids;
+  for (const int32_t token : tokens)
+    if (token >= vocabulary_)
+      fail("the tokenizer gives token {}, and the model knows {} tokens: it is another model's", token,
+           vocabulary_);
+  return tokens;
+}
+
+std::string PromptText::decode(const Generator::Tokens& tokens) const {
+  return tokenizer_ ? tokenizer_->decode(tokens) : decode_bytes(tokens);
+}
+
+std::string PromptText::decode_one(int32_t token) const {
+  return tokenizer_ ? tokenizer_->decode({&token, 1}, false) : decode_bytes({&token, 1});
+}
+
+std::function<std::string(std::optional<int32_t>)> PromptText::stream() const {
+  if (!tokenizer_) return BytesAsText();
+  return [decoder = std::make_shared<StreamingDecoder>(*tokenizer_)](std::optional<int32_t> token) {
+    return token ? decoder->push(*token) : decoder->finish();
+  };
+}
+
+}  // namespace smelt::cli

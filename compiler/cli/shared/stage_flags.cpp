@@ -1,0 +1,37 @@
+#include "compiler/cli/shared/stage_flags.h"
+
+#include <fmt/ranges.h>
+
+#include "runtime/engine/training/pipeline_stage.h"
+
+namespace smelt::cli {
+
+std::vector<std::pair<std::string, std::string>> stage_flags(const Plan& plan,
+                                                             const CompileOptions* compiled) {
+  std::vector<std::pair<std::string, std::string>> flags;
+  const auto stage = pipeline_stage(plan);
+  const auto add = [&](const char* name, std::string value) { flags.emplace_back(name, std::move(value)); };
+  add("--target", plan.target);
+  add("--mesh", str(plan.mesh));
+  if (!stage) return flags;
+  add("--pipeline-parts", fmt::format("{}", stage->parts_a_stage));
+  if (!compiled) return flags;
+  const CompileOptions& c = *compiled;
+  const ApplyOptimizerOptions& o = c.training.optimizer;
+  add("--precision",
+      fmt::format("{}{}{}", name(c.storage), c.tf32 ? ", tf32" : "", c.masters ? "" : ", no masters"));
+  add("--zero", fmt::format("{}", c.zero));
+  add("--zero-bucket", fmt::format("{}", c.zero_bucket));
+  add("--optimizer", std::string(name(o.optimizer)));
+  add("--weight-decay", fmt::format("{}{}", o.weight_decay, o.decay_all ? " of all" : ""));
+  add("--clip", fmt::format("{}", o.clip_norm));
+  add("numbers of the optimizer",
+      fmt::format("{}, {}, {}, {}, {}, {}, {}, {}", o.beta1, o.beta2, o.eps, o.momentum, o.dampening,
+                  o.nesterov, o.learning_rate_decay, o.initial_accumulator_value));
+  add("--dropout", c.build.dropout ? fmt::format("{}", *c.build.dropout) : "the model's");
+  add("--train-only", fmt::format("{}", fmt::join(c.trained, ", ")));
+  add("--attention", fmt::format("{}", static_cast<int>(c.attention)));
+  return flags;
+}
+
+}  // namespace smelt::cli

@@ -1,0 +1,73 @@
+// Checks of options that depend on one another.
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "compiler/driver/option_table.h"
+
+namespace smelt {
+namespace {
+
+/// Refuses a number that the update rule does not read: it would be lost in silence.
+void refuse_unread(const ApplyOptimizerOptions& options) {
+  const ApplyOptimizerOptions standard;
+  const struct {
+    const char* option;
+    double given, standard;
+    std::vector<std::string_view> rules;
+  } rows[] = {{"--beta1", options.beta1, standard.beta1, {"adam", "adamw", "lamb"}},
+              {"--beta2", options.beta2, standard.beta2, {"adam", "adamw", "lamb"}},
+              {"--eps", options.eps, standard.eps, {"adam", "adamw", "lamb", "adagrad"}},
+              {"--momentum", options.momentum, standard.momentum, {"momentum"}}};
+  for (const auto& row : rows)
+    if (row.given != row.standard && std::ranges::find(row.rules, name(options.optimizer)) == row.rules.end())
+      fail("{}={} changes nothing with --optimizer={}: expected --optimizer={}", row.option, row.given,
+           name(options.optimizer), fmt::join(row.rules, ", "));
+}
+
+/// Options that the mode or the mesh leaves without an effect.
+void refuse_idle(const CompileOptions& options, bool has_mode) {
+  if (options.build.cache_pages > 0 && has_mode && options.mode == Mode::train)
+    fail("--cache-pages={}: expected --mode=infer", options.build.cache_pages);
+  if (options.stage > 0 && !options.mesh.find(kStageAxis))
+    fail("--stage={}: --mesh has no axis stage; expected such as --mesh=stage={}", options.stage,
+         options.stage + 1);
+}
+
+/// A CPU has one memory, which is the host's.
+void check_offload(const CompileOptions& options) {
+  if (!options.offload.on()) return;
+  if (options.mode != Mode::train)
+    fail("--offload-optimizer is for training: what --mode=infer makes has no masters and no moments");
+  if (!resolved_target(options).can.own_memory)
+    fail(
+        "--offload-optimizer moves states from a GPU's memory to the host's, and the target is {}, which has "
+        "that memory alone: leave it out, or give --target=cuda",
+        options.target);
+}
+
+void check_memory(const CompileOptions& options) {
+  check_offload(options);
+  if (options.memory_budget && options.recompute_given)
+    fail("--memory-budget chooses what is computed again: leave it or --recompute out");
+  if (options.recompute.has_price() && !options.pipeline.empty())
+    fail(
+        "--recompute is of the default pipeline: give its parts as those of rematerialize{{...}} in "
+        "--pipeline");
+}
+
+}  // namespace
+
+CompileOptions checked_options(CompileOptions options, bool has_mode) {
+  refuse_idle(options, has_mode);
+  refuse_unread(options.training.optimizer);
+  check_options(options.training.optimizer);
+  check_memory(options);
+  options.passes.dump_dir = options.dump_dir;
+  options.passes.reproducer_dir =
+      options.dump_dir.empty() && options.passes.verify_each ? "." : options.dump_dir;
+  return options;
+}
+
+}  // namespace smelt

@@ -1,0 +1,186 @@
+// Forms of option values: parsing and printing of each kind of value. A text that is not a value throws an
+// Error with the expected form; the caller adds the name of the option.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <concepts>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/driver/compile.h"
+
+namespace smelt {
+
+enum class ValueKind : uint8_t { flag, toggle, one_of, whole, real, bytes, list, bounds, text };
+/// Returns whether a value is a list, separated by commas.
+constexpr bool is_list(ValueKind kind) { return kind == ValueKind::list || kind == ValueKind::bounds; }
+/// Returns whether values are true and false, and the name alone is true.
+constexpr bool is_switch(ValueKind kind) { return kind == ValueKind::flag || kind == ValueKind::toggle; }
+
+inline constexpr int64_t kAnyWhole = std::numeric_limits<int64_t>::max();
+
+/// "12GiB", "500MiB", "1.5 GB" (powers of ten), "1073741824".
+int64_t parse_bytes(std::string_view text);
+/// "all", "none", a share as "50%", or bytes as parse_bytes takes them.
+OffloadStatesOptions parse_offload(std::string_view text);
+/// "B=32,T=1024,B*T=4096"
+std::vector<Symbols::Bound> parse_bounds(std::string_view text);
+std::string bounds_text(const std::vector<Symbols::Bound>& bounds);
+/// "data=2,model=2", as parse_mesh reads it; empty of no mesh.
+std::string mesh_text(const Mesh& mesh);
+
+bool parse_flag(std::string_view text);
+int64_t parse_whole(std::string_view text, int64_t least, int64_t most);
+double parse_real(std::string_view text, double least, double most);
+/// The place of `text` among "a|b|c".
+size_t parse_word(std::string_view text, std::string_view words);
+std::string word_at(std::string_view words, size_t place);
+std::vector<std::string> split_list(std::string_view text);
+std::string join_list(const std::vector<std::string>& parts);
+
+/// Off unless it is given.
+struct Flag {
+  static constexpr ValueKind kKind = ValueKind::flag;
+  std::string values() const { return "true or false"; }
+  void parse(std::string_view text, bool& value) const { value = parse_flag(text); }
+  std::string text(bool value) const { return value ? "true" : ""; }
+};
+
+/// A switch that is on, off, or chosen by the compiler; "no-NAME" is off.
+struct Toggle {
+  static constexpr ValueKind kKind = ValueKind::toggle;
+  std::string values() const { return "true or false"; }
+  void parse(std::string_view text, std::optional<bool>& value) const { value = parse_flag(text); }
+  std::string text(std::optional<bool> value) const { return value ? *value ? "true" : "false" : ""; }
+};
+
+/// Words for the values of an enumeration, in their order, or for false and true.
+struct Words {
+  static constexpr ValueKind kKind = ValueKind::one_of;
+  std::string_view words;
+  std::string values() const { return std::string(words); }
+  template <typename T>
+  void parse(std::string_view text, T& value) const {
+    value = static_cast<T>(parse_word(text, words));
+  }
+  template <typename T>
+  std::string text(T value) const {
+    return word_at(words, static_cast<size_t>(value));
+  }
+};
+
+/// A whole number from `least` to `most`; `unset` is written as nothing.
+struct Whole {
+  static constexpr ValueKind kKind = ValueKind::whole;
+  int64_t least, most = kAnyWhole;
+  std::optional<int64_t> unset = {};
+  std::string values() const;
+  template <typename T>
+  void parse(std::string_view text, T& value) const {
+    constexpr int64_t kMost = std::same_as<T, int> ? std::numeric_limits<int>::max() : kAnyWhole;
+    value = static_cast<T>(parse_whole(text, least, std::min(most, kMost)));
+  }
+  void parse(std::string_view text, std::optional<int64_t>& value) const {
+    value = parse_whole(text, least, most);
+  }
+  std::string text(int64_t value) const { return value == unset ? "" : std::to_string(value); }
+  std::string text(std::optional<int64_t> value) const { return value ? text(*value) : ""; }
+};
+
+struct Real {
+  static constexpr ValueKind kKind = ValueKind::real;
+  double least = -std::numeric_limits<double>::infinity(), most = std::numeric_limits<double>::infinity();
+  std::string values() const;
+  template <typename T>
+  void parse(std::string_view text, T& value) const {
+    value = parse_real(text, least, most);
+  }
+  std::string text(std::optional<double> value) const { return value ? fmt::format("{}", *value) : ""; }
+};
+
+/// Bytes, in MiB.
+struct Mebibytes {
+  static constexpr ValueKind kKind = ValueKind::whole;
+  int64_t least, most;
+  std::string values() const { return Whole{least, most}.values(); }
+  void parse(std::string_view text, int64_t& value) const { value = parse_whole(text, least, most) << 20; }
+  std::string text(int64_t value) const { return std::to_string(value >> 20); }
+};
+
+struct Bytes {
+  static constexpr ValueKind kKind = ValueKind::bytes;
+  std::string values() const { return "bytes, such as 800MiB"; }
+  template <typename T>
+  void parse(std::string_view text, T& value) const {
+    value = parse_bytes(text);
+  }
+  std::string text(std::optional<int64_t> value) const {
+    return value.value_or(0) > 0 ? std::to_string(*value) : "";
+  }
+};
+
+struct List {
+  static constexpr ValueKind kKind = ValueKind::list;
+  std::string values() const { return "names, with commas"; }
+  void parse(std::string_view text, std::vector<std::string>& value) const { value = split_list(text); }
+  std::string text(const std::vector<std::string>& value) const { return join_list(value); }
+};
+
+struct Text {
+  static constexpr ValueKind kKind = ValueKind::text;
+  std::string values() const { return "text"; }
+  void parse(std::string_view text, std::string& value) const { value = text; }
+  std::string text(const std::string& value) const { return value; }
+};
+
+struct TargetForm : Text {
+  std::string values() const { return "cpu, cuda, native or sm_N"; }
+  void parse(std::string_view text, std::string& value) const;
+};
+
+struct BoundsForm {
+  static constexpr ValueKind kKind = ValueKind::bounds;
+  std::string values() const { return "B=32,T=1024,B*T=4096"; }
+  void parse(std::string_view text, std::vector<Symbols::Bound>& value) const { value = parse_bounds(text); }
+  std::string text(const std::vector<Symbols::Bound>& value) const { return bounds_text(value); }
+};
+
+struct MeshForm {
+  static constexpr ValueKind kKind = ValueKind::text;
+  std::string values() const { return "AXIS=RANKS, with commas"; }
+  void parse(std::string_view text, Mesh& value) const { value = parse_mesh(text); }
+  std::string text(const Mesh& value) const { return mesh_text(value); }
+};
+
+struct RecomputeForm {
+  static constexpr ValueKind kKind = ValueKind::text;
+  std::string values() const { return "cheap, layers or price=..."; }
+  void set(CompileOptions& options, std::string_view text) const {
+    options.recompute = parse_recompute_policy(text), options.recompute_given = true;
+  }
+  std::string get(const CompileOptions& options) const {
+    return options.recompute.has_price() ? options.recompute.str() : "";
+  }
+};
+
+/// Storage and tf32, two members.
+struct PrecisionForm {
+  static constexpr ValueKind kKind = ValueKind::one_of;
+  std::string values() const { return "fp32|tf32|bf16|fp16"; }
+  void set(CompileOptions& options, std::string_view text) const;
+  std::string get(const CompileOptions& options) const;
+};
+
+/// Share and bytes of the states, and that a budget does not choose them.
+struct OffloadForm {
+  static constexpr ValueKind kKind = ValueKind::text;
+  std::string values() const { return "all, none, a share or bytes"; }
+  void set(CompileOptions& options, std::string_view text) const;
+  std::string get(const CompileOptions& options) const;
+};
+
+}  // namespace smelt

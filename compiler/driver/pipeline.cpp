@@ -1,0 +1,211 @@
+// The order of the compiler, from description to plan.
+#include <chrono>
+
+#include "codegen/cuda/tune_schedules.h"
+#include "codegen/make_plan.h"
+#include "compiler/driver/compile.h"
+#include "compiler/driver/memory_curve.h"
+#include "compiler/driver/offload_choice.h"
+#include "compiler/driver/pass_pipeline.h"
+#include "compiler/driver/pipeline_stages.h"
+#include "compiler/driver/sharing.h"
+#include "compiler/driver/summary.h"
+#include "ir/graph/verifier.h"
+#include "runtime/base/error.h"
+#include "runtime/cuda/device.h"
+
+namespace smelt {
+namespace {
+
+/// Announces each phase before it runs, and records its seconds, in order.
+class PhaseClock {
+ public:
+  PhaseClock(const CompileOptions& options, Compilation& result) : options_(options), result_(result) {}
+  void start(std::string_view phase) const {
+    if (options_.passes.on_step) options_.passes.on_step(phase);
+  }
+  void end(std::string phase) {
+    const auto now = std::chrono::steady_clock::now();
+    result_.seconds.emplace_back(std::move(phase), std::chrono::duration<double>(now - begin_).count());
+    begin_ = now;
+  }
+
+ private:
+  const CompileOptions& options_;
+  Compilation& result_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+AttentionTemplates templates_of(AttentionForm form) {
+  if (form == AttentionForm::mma) return AttentionTemplates::mma;
+  return form == AttentionForm::wgmma ? AttentionTemplates::wgmma : AttentionTemplates::measured;
+}
+
+void check_precision(const CompileOptions& options, const Target& target) {
+  if (options.mode == Mode::train && !options.masters && options.storage != DType::bf16)
+    fail("parameters without f32 masters are bf16, not {}: updates are too small for other types",
+         name(options.storage));
+  if (options.mode == Mode::train && options.int8_weights)
+    fail(
+        "weights of int8 are for inference, since no update would change them: give --mode=infer, or "
+        "--weight-type=float");
+  if (options.tf32 && !target.can.tf32)
+    fail(
+        "tf32 is a precision of GPUs, and the target is {}: give --target=native or sm_80 and later, or "
+        "--precision=fp32",
+        target.str());
+}
+
+/// Returns the target with the options of code generation. Throws Error where options contradict one another.
+Target checked_target(const CompileOptions& options) {
+  Target target = resolved_target(options);
+  target.attention = templates_of(options.attention);
+  target.gemm_bodies = options.gemm_bodies;
+  check_precision(options, target);
+  if (options.mode == Mode::train && pipeline_stages(options.mesh) > 1) check_stages(options);
+  return target;
+}
+
+class Compiler {
+ public:
+  Compiler(CompileOptions options, Compilation& result)
+      : options_(std::move(options)),
+        result_(result),
+        clock_(options_, result),
+        manager_(options_.passes, all_passes()) {}
+
+  void run(std::unique_ptr<Module> module, Stage stage) {
+    verify_or_throw(*module);
+    clock_.end("build");
+    result_.graph = module->clone();
+    if (stage == Stage::graph) return;
+    target_ = checked_target(options_);
+    if (options_.mesh.ranks() > 1) module->set_mesh(options_.mesh);
+    facts_ = facts_of(*module, options_);
+    module_ = std::move(module);
+    run_phases(stage);
+    result_.fused = std::move(module_);
+    result_.pass_timing = manager_.timing_report();
+  }
+
+ private:
+  PassPipeline pipeline(Stage stage) {
+    PassReports reports{
+        .chunks = &result_.chunks, .layout_copies = &result_.layout_copies, .memory = &result_.memory};
+    if (options_.explain_fusion) reports.fusions = &result_.fusions;
+    if (options_.explain_sharding) reports.shardings = &shardings_, reports.collectives = &collectives_;
+    return pass_pipeline(facts_, options_, target_, stage, reports);
+  }
+
+  /// Runs the phases. The search for memory changes the options, and so the phases after it.
+  void run_phases(Stage stage) {
+    PassPipeline phases = pipeline(stage);
+    for (size_t i = 0; i < phases.size(); ++i) {
+      clock_.start(phases[i].name);
+      run(phases[i]);
+      clock_.end(phases[i].name);
+      if (phases[i].kind == PipelinePhase::Kind::memory) phases = pipeline(stage);
+    }
+  }
+
+  void run(const PipelinePhase& phase) {
+    switch (phase.kind) {
+      case PipelinePhase::Kind::passes:
+        return run_passes(phase);
+      case PipelinePhase::Kind::memory:
+        return choose_policy();
+      case PipelinePhase::Kind::tune:
+        result_.tuned = tune_schedules(result_.program, target_, options_.device);
+        return;
+      case PipelinePhase::Kind::emit:
+        result_.plan = make_plan(result_.program, target_);
+    }
+  }
+
+  void run_passes(const PipelinePhase& phase) {
+    if (phase.name == "fuse") result_.summary = summarise_unfused(*module_);
+    manager_.run(phase.calls, *module_, result_.program);
+    if (phase.name == "passes") check_ranks();
+    if (phase.name == "lower") summarise_program(result_.program, result_.summary);
+  }
+
+  void check_ranks() {
+    if (module_->mesh().empty()) return;
+    if (!module_->partitioned)
+      fail("--pipeline leaves out propagate_shardings and partition, which the mesh {} needs",
+           str(module_->mesh()));
+    if (options_.explain_sharding) result_.shardings = explain(shardings_) + explain(collectives_);
+  }
+
+  /// Chooses the values that backward computes again, so that the plan fits the budget.
+  void choose_policy() {
+    result_.curve = memory_curve(*module_, target_, options_);
+    if (options_.memory_budget) choose_within(*options_.memory_budget);
+  }
+
+  /// Chooses within a budget. On a GPU states may move to the host's memory, where the options do not give
+  /// their number.
+  void choose_within(int64_t budget) {
+    if (target_.can.own_memory && options_.offload.automatic && options_.mode == Mode::train)
+      if (const auto choice = offload_within(*module_, target_, options_, result_.curve, budget)) {
+        options_.recompute = choice->recompute, options_.offload = choice->offload;
+        result_.offload_bytes = choice->offload.bytes;
+        return;
+      }
+    options_.recompute = fastest_within(result_.curve, budget);
+  }
+
+  CompileOptions options_;  // a budget of memory decides on the policy
+  Target target_;
+  ModuleFacts facts_;
+  std::unique_ptr<Module> module_;
+  Compilation& result_;
+  PhaseClock clock_;
+  PassManager manager_;
+  std::vector<ShardingEntry> shardings_;
+  std::vector<CollectiveEntry> collectives_;
+};
+
+}  // namespace
+
+Target resolved_target(const CompileOptions& options) {
+  const bool here = options.target == "native" || options.target == "cuda";
+  if (!here) return parse_target(options.target);
+  if (cuda::device_count() == 0) {
+    if (options.target == "native") return {};
+    fail(
+        "--target=cuda: this machine has no GPU that works (smelt doctor says why); give --target=cpu, or "
+        "the "
+        "architecture of another machine's, such as --target=sm_90");
+  }
+  const cuda::DeviceInfo gpu = cuda::device_info(options.device);
+  return Target::gpu(gpu.compute_capability, gpu.model);
+}
+
+std::string pipeline_text(const Description& description, const CompileOptions& options) {
+  const std::unique_ptr<Module> module = description.build(build_options(options));
+  if (options.mesh.ranks() > 1) module->set_mesh(options.mesh);
+  return print(pass_pipeline(facts_of(*module, options), options, checked_target(options)));
+}
+
+BuildOptions build_options(const CompileOptions& options) {
+  BuildOptions build = options.build;
+  build.training = options.mode == Mode::train;
+  if (options.mesh.ranks() > 1) build.mesh = options.mesh;
+  build.cache_type = options.storage;
+  if (options.mode == Mode::infer && !build.chooses_tokens)
+    build.chooses_tokens = resolved_target(options).can.launches;
+  return build;
+}
+
+Compilation compile(std::unique_ptr<Module> module, const CompileOptions& options, Stage stage) {
+  Compilation result;
+  Compiler(options, result).run(std::move(module), stage);
+  return result;
+}
+
+Compilation compile(const Description& description, const CompileOptions& options, Stage stage) {
+  return compile(description.build(build_options(options)), options, stage);
+}
+
+}  // namespace smelt

@@ -1,0 +1,29 @@
+// The fields of a kernel that multiplies and their keywords in the text form.
+#pragma once
+
+#include "ir/kernel/gemm_kernel.h"
+
+namespace smelt {
+
+/// Calls visit(word, member) for each field, in printed order.
+template <typename Visit>
+void visit_gemm_fields(const Visit& visit) {
+  visit("a", &GemmKernel::a);
+  visit("b", &GemmKernel::b);
+  visit("m", &GemmKernel::m);
+  visit("n", &GemmKernel::n);
+  visit("k", &GemmKernel::k);
+  visit("tiles", &GemmKernel::tiles);
+  visit("few", &GemmKernel::few);
+  visit("most_blocks", &GemmKernel::most_blocks);
+  visit("shared_bytes", &GemmKernel::shared_bytes);
+}
+
+/// Calls visit for each number of the tiles, which are printed as a list.
+template <typename Tiles, typename Visit>
+void visit_gemm_tiles(Tiles& tiles, const Visit& visit) {
+  visit(tiles.row_tiles), visit(tiles.columns), visit(tiles.sharing), visit(tiles.cluster),
+      visit(tiles.stages);
+}
+
+}  // namespace smelt

@@ -1,0 +1,33 @@
+// Splits letters of a matmul's spec: "rc,oc->ro" becomes "btc,oc->bto" where r is [b,t].
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+
+#include "ir/ops/matmul_spec.h"
+#include "runtime/base/dim.h"
+
+namespace smelt {
+
+class SplitLetters {
+ public:
+  explicit SplitLetters(const MatmulSpec& spec) : spec_(spec), used_(spec.a + spec.b) {}
+
+  /// Gives each part an unused letter. Throws Error if all letters are used.
+  void split(char letter, const Shape& parts);
+  bool is_any_split() const { return !parts_.empty(); }
+  MatmulSpec spec() const { return {names(spec_.a), names(spec_.b), names(spec_.out)}; }
+  /// Returns the shape, after the splits, of a value that had `letters` and the shape `before`.
+  Shape shape(const std::string& letters, const Shape& before) const;
+
+ private:
+  std::string names(const std::string& letters) const;
+  char unused() const;
+
+  MatmulSpec spec_;
+  std::string used_;
+  std::map<char, std::pair<std::string, Shape>> parts_;
+};
+
+}  // namespace smelt

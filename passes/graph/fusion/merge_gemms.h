@@ -1,0 +1,21 @@
+// merge_gemms: merges matmuls that share an operand into one, over weights that are adjacent in memory.
+//
+//   y_i = x w_i           ->  Y = x concat(w_i), y_i = slices of Y; equal bias adds move onto Y
+//   dx = sum_i g_i w_i    ->  dx = concat(g_i) concat(w_i)
+//   dw_i = g_i^T x        ->  dW = concat(g_i)^T x, dw_i = slices of dW, where that concat of g_i exists
+//
+// The w_i (and biases) are parameters stacked along their first dim, so that their concat is a view: their
+// names go to Module::adjacent, which flatten_parameters follows. If the parameters are flat already, only
+// adjacent weights are merged. The rewrite depends on no particular model: it applies to three projections of
+// attention as well as to all layers' projections of one encoder output. Ensures: values differ only by the
+// order of the sums over i.
+#pragma once
+
+#include "ir/graph/graph.h"
+
+namespace smelt {
+
+struct MergeGemmsOptions {};
+bool merge_gemms(Graph& graph, const MergeGemmsOptions& options);
+
+}  // namespace smelt

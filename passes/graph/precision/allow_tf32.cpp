@@ -1,0 +1,15 @@
+#include "passes/graph/precision/allow_tf32.h"
+
+namespace smelt {
+
+bool allow_tf32(Graph& graph, const AllowTf32Options&) {
+  bool changed = false;
+  for (const auto& node : graph.nodes()) {
+    if (!node->is(Op::matmul) || node->operand(0)->dtype() != DType::f32) continue;
+    node->set(attr::tf32, true);
+    changed = true;
+  }
+  return changed;
+}
+
+}  // namespace smelt

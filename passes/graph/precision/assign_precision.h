@@ -1,0 +1,41 @@
+// assign_precision: stores results of fusions and matmuls as bf16 or f16.
+//
+//   %y = fusion (%x: f32[..]) { .. ret %v }     %y = fusion (%x: bf16[..]) { %w = convert %x : f32[..] ..
+//                                                 %n = convert %v : bf16[..] .. ret %n }
+//
+// Arithmetic stays f32: bodies widen their operands and round their results with explicit `convert` nodes,
+// and a node of the same body that reads a stored value reads the rounded one. A matmul takes narrow
+// operands, sums in f32 and stores a narrow result. storage_classes.h defines which values are narrow.
+// Outputs keep their types; a value that is an output and has other readers is stored in both types by its
+// producer. A state of gradients that no graph reads (no entry accumulates in it) becomes narrow.
+//
+// In a pipeline stage, values that cross a boundary between parts are narrow, and values that forward saves
+// for backward have the type in which forward stores them: outputs and inputs with the names of
+// retained_ports.h.
+//
+// Runs after fuse, so that kernels are those of fp32, and before assign_layout. Ensures: the only added
+// rounding is to the storage type; types of other outputs, inputs and states do not change.
+#pragma once
+
+#include <string_view>
+
+#include "ir/graph/graph.h"
+#include "ir/pass_options.h"
+
+namespace smelt {
+
+struct AssignPrecisionOptions {
+  DType storage = DType::f32;  // f32: nothing changes
+};
+template <typename Field>
+void visit_options(Field& field, AssignPrecisionOptions& o) {
+  field("storage", o.storage);
+}
+/// Assigns the storage types. Requires: in a pipeline stage, forward entries are processed before backward
+/// entries.
+bool assign_precision(Graph& graph, const AssignPrecisionOptions& options);
+
+/// Parses "fp32", "bf16" or "fp16", the values of --precision. Throws Error naming these.
+DType parse_precision(std::string_view text);
+
+}  // namespace smelt

@@ -1,0 +1,265 @@
+#include "passes/graph/precision/quantize_weights.h"
+
+#include <algorithm>
+#include <set>
+
+#include "ir/graph/builder.h"
+#include "ir/ops/matmul_spec.h"
+#include "llvm/ADT/STLExtras.h"
+#include "passes/analysis.h"
+#include "passes/expressions.h"
+#include "passes/graph/training/flatten_parameters.h"
+#include "runtime/base/error.h"
+
+namespace smelt {
+namespace {
+
+constexpr int64_t kAlignment = 16;  // elements, as in the flat state
+
+bool has(const std::string& letters, char letter) { return letters.find(letter) != std::string::npos; }
+
+/// The axes of the result that the rows of the weight at operand `side` are, in order; nothing where a row,
+/// which is all but the last of its dims, is not the weights of one output.
+std::optional<std::vector<int64_t>> output_axes(const Node& matmul, unsigned side) {
+  const MatmulSpec spec = parse_matmul_spec(matmul.get(attr::spec));
+  const std::string &weight = side == 0 ? spec.a : spec.b, &other = side == 0 ? spec.b : spec.a;
+  if (weight.size() < 2 || !has(other, weight.back()) || has(spec.out, weight.back())) return std::nullopt;
+  std::vector<int64_t> axes;
+  for (const char row : weight.substr(0, weight.size() - 1)) {
+    if (!has(spec.out, row) || has(other, row)) return std::nullopt;
+    axes.push_back(static_cast<int64_t>(spec.out.find(row)));
+  }
+  return llvm::is_sorted(axes) ? std::optional(axes) : std::nullopt;
+}
+
+bool multiplies(const Node& user, const Value& weight) {
+  if (!user.is(Op::matmul) || user.body || user.operand(0) == user.operand(1)) return false;
+  return output_axes(user, user.operand(0) == &weight ? 0 : 1).has_value();
+}
+
+bool gathers_rows(const Node& user, const Value& weight) {
+  return user.is(Op::gather) && user.operand(0) == &weight && user.get(attr::axis) == 0 && weight.rank() == 2;
+}
+
+bool stacks(const Node& user) {
+  const auto is_parameter = [](const Value* value) { return value->node()->is(Op::parameter); };
+  return user.is(Op::concat) && user.get(attr::axis) == 0 && llvm::all_of(user.operands(), is_parameter) &&
+         !user.graph().is_output(user.result()) &&
+         llvm::all_of(user.result()->users(), [&](const Node* n) { return multiplies(*n, *user.result()); });
+}
+
+/// The names of the weights that are taken.
+class WeightChoice {
+ public:
+  explicit WeightChoice(const Module& module) : module_(module) {
+    for (const auto& graph : module.graphs)
+      for (const auto& node : graph->nodes())
+        if (node->is(Op::parameter)) look(*node);
+    for (const std::string& name : refused_) taken_.erase(name);
+    while (drop_broken_stacks()) continue;
+  }
+  std::set<std::string> names() const { return taken_; }
+
+ private:
+  void look(const Node& parameter) {
+    const Value& weight = *parameter.result();
+    const std::string& name = parameter.get(attr::name);
+    const State* flat = module_.state_of_parameter(name);
+    bool fits = flat && flat->name == kParameters && weight.dtype() == DType::f32 && weight.rank() >= 2 &&
+                !parameter.graph().is_output(&weight);
+    bool multiplied = false;
+    for (const Node* user : weight.users()) {
+      multiplied |= multiplies(*user, weight) || stacks(*user);
+      fits &= multiplies(*user, weight) || stacks(*user) || gathers_rows(*user, weight);
+    }
+    if (!fits) refused_.insert(name);
+    if (multiplied) taken_.insert(name);
+  }
+
+  /// A stack has one type: it is taken whole or not at all.
+  bool drop_broken_stacks() {
+    const size_t before = taken_.size();
+    for (const auto& graph : module_.graphs)
+      for (const auto& node : graph->nodes())
+        if (stacks(*node) && !llvm::all_of(node->operands(), [&](Value* v) { return is_taken(*v); }))
+          for (const Value* part : node->operands()) taken_.erase(part->node()->get(attr::name));
+    return taken_.size() != before;
+  }
+  bool is_taken(const Value& part) const { return taken_.count(part.node()->get(attr::name)) != 0; }
+
+  const Module& module_;
+  std::set<std::string> taken_, refused_;
+};
+
+/// A flat state that grows by segments: these follow each other without a gap where they did before.
+class FlatState {
+ public:
+  FlatState(std::string name, DType dtype) {
+    state_.name = std::move(name), state_.role = Role::parameter, state_.dtype = dtype;
+  }
+
+  void append(Segment segment, bool follows) {
+    const int64_t aligned = (end_ + kAlignment - 1) / kAlignment * kAlignment;
+    segment.offset = follows ? end_ : aligned;
+    end_ = segment.offset + segment.elements();
+    state_.segments.push_back(std::move(segment));
+  }
+
+  /// Never empty: a plan has no buffers of no bytes.
+  State finished() {
+    state_.shape = {std::max(kAlignment, (end_ + kAlignment - 1) / kAlignment * kAlignment)};
+    return std::move(state_);
+  }
+
+ private:
+  State state_;
+  int64_t end_ = 0;
+};
+
+Segment scales_segment(const Segment& weight) {
+  Segment scales;
+  scales.name = weight.name, scales.shape.assign(weight.shape.begin(), weight.shape.end() - 1);
+  scales.decay = false, scales.frozen = true;
+  if (weight.cut.empty()) return scales;
+  scales.cut.assign(weight.cut.begin(), weight.cut.end() - 1);
+  if (llvm::all_of(scales.cut, [](const auto& axes) { return axes.empty(); }))
+    scales.cut.clear();
+  else
+    scales.whole.assign(weight.whole.begin(), weight.whole.end() - 1);
+  return scales;
+}
+
+void move_segments(Module& module, const std::set<std::string>& names) {
+  State& flat = *module.find_state("parameters");
+  FlatState floats(flat.name, flat.dtype), bytes(std::string(kQuantizedParameters), DType::i8),
+      scales(std::string(kQuantizedScales), DType::f32);
+  const Segment* before = nullptr;
+  for (const Segment& segment : flat.segments) {
+    const bool taken = names.count(segment.name) != 0;
+    const bool follows = before && before->offset + before->elements() == segment.offset &&
+                         taken == (names.count(before->name) != 0);
+    (taken ? bytes : floats).append(segment, follows);
+    if (taken) scales.append(scales_segment(segment), follows);
+    before = &segment;
+  }
+  State of_scales = scales.finished();
+  of_scales.scales_of = kQuantizedParameters;
+  flat = floats.finished();
+  module.states.push_back(bytes.finished());
+  module.states.push_back(std::move(of_scales));
+}
+
+class Rewriter {
+ public:
+  Rewriter(Graph& graph, const std::set<std::string>& names, bool in_place)
+      : graph_(graph), names_(names), in_place_(in_place) {}
+
+  void run() {
+    for (Node* matmul : nodes_of(graph_, Op::matmul))
+      for (unsigned side : {0u, 1u})
+        if (!matmul->body && is_weight(*matmul->operand(side))) {
+          multiply(*matmul, side);
+          break;  // another node replaces it
+        }
+    for (Node* gather : nodes_of(graph_, Op::gather))
+      if (is_weight(*gather->operand(0))) read_rows(*gather);
+    graph_.prune();
+  }
+
+ private:
+  bool is_weight(const Value& value) const {
+    const Node& node = *value.node();
+    if (value.dtype() != DType::f32) return false;
+    if (node.is(Op::parameter)) return names_.count(node.get(attr::name)) != 0;
+    return node.is(Op::concat) && stacks(node) && is_weight(*node.operand(0));
+  }
+
+  static llvm::SmallVector<const Node*, 4> parts(const Value& weight) {
+    const Node& node = *weight.node();
+    if (node.is(Op::parameter)) return {&node};
+    llvm::SmallVector<const Node*, 4> nodes;
+    for (const Value* operand : node.operands()) nodes.push_back(operand->node());
+    return nodes;
+  }
+
+  static Value* stacked(GraphBuilder& b, llvm::ArrayRef<Value*> values) {
+    return values.size() == 1 ? values[0] : b.concat(values, 0);
+  }
+
+  static Value* bytes(GraphBuilder& b, const Value& weight) {
+    llvm::SmallVector<Value*, 4> values;
+    for (const Node* part : parts(weight)) {
+      const Type type{DType::i8, part->result()->shape()};
+      values.push_back(b.create(Op::parameter, {}, {attr::name(part->get(attr::name))}, type)->result());
+    }
+    return stacked(b, values);
+  }
+
+  static Value* scales(GraphBuilder& b, const Value& weight) {
+    const State& state = *b.module().find_state(kQuantizedScales);
+    Value* all = b.state(kQuantizedScales);
+    llvm::SmallVector<Value*, 4> values;
+    for (const Node* part : parts(weight)) {
+      const auto at =
+          llvm::find_if(state.segments, [&](const Segment& s) { return s.name == part->get(attr::name); });
+      Value* rows = b.slice(all, 0, at->offset, at->elements());
+      const Shape& shape = part->result()->shape();
+      values.push_back(shape.size() == 2 ? rows : b.reshape(rows, Shape(shape.begin(), shape.end() - 1)));
+    }
+    return stacked(b, values);
+  }
+
+  void multiply(Node& matmul, unsigned side) {
+    graph_.replace_all_uses(matmul.result(), scaled_product(matmul, side));
+    graph_.erase(&matmul);
+  }
+
+  Value* scaled_product(Node& matmul, unsigned side) {
+    GraphBuilder b(graph_, &matmul);
+    const InheritMarks marks(graph_, &matmul, matmul);
+    b.set_source(matmul.source);
+    const Value& weight = *matmul.operand(side);
+    Value* operands[2] = {matmul.operand(0), matmul.operand(1)};
+    operands[side] = bytes(b, weight);
+    if (!in_place_) operands[side] = b.convert(operands[side], DType::f32);
+    Node* product = b.create(Op::matmul, operands, {attr::spec(matmul.get(attr::spec)), attr::result("f32")});
+    Value* factors = b.broadcast(scales(b, weight), *output_axes(matmul, side), product->result()->shape());
+    return b.mul(product->result(), factors);
+  }
+
+  void read_rows(Node& gather) {
+    graph_.replace_all_uses(gather.result(), scaled_rows(gather));
+    graph_.erase(&gather);
+  }
+
+  Value* scaled_rows(Node& gather) {
+    GraphBuilder b(graph_, &gather);
+    const InheritMarks marks(graph_, &gather, gather);
+    b.set_source(gather.source);
+    const Value& weight = *gather.operand(0);
+    Value* rows = b.convert(b.gather(bytes(b, weight), gather.operand(1)), DType::f32);
+    Value* factors = b.gather(scales(b, weight), gather.operand(1));
+    std::vector<int64_t> axes;
+    for (int64_t i = 0; i < factors->rank(); ++i) axes.push_back(i);
+    return b.mul(rows, b.broadcast(factors, axes, rows->shape()));
+  }
+
+  Graph& graph_;
+  const std::set<std::string>& names_;
+  bool in_place_;
+};
+
+}  // namespace
+
+bool quantize_weights(Module& module, const QuantizeWeightsOptions& options) {
+  if (module.parameters.empty() || module.find_state(kQuantizedParameters)) return false;
+  flat_parameters(module);
+  if (parameter_copy(module)) fail("quantize_weights: parameters have f32 masters, which training updates");
+  const std::set<std::string> names = WeightChoice(module).names();
+  if (names.empty()) return false;
+  move_segments(module, names);
+  for (const auto& graph : module.graphs) Rewriter(*graph, names, options.in_place).run();
+  return true;
+}
+
+}  // namespace smelt

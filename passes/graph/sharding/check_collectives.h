@@ -1,0 +1,28 @@
+// check_collectives: rejects collectives that the ranks of data-parallel training cannot run together.
+//
+// Ranks along the batch axis have different batches, which differ in the number of records and in their
+// lengths. They run @evaluate and @logits different numbers of times, or only some of them do. So a
+// collective along that axis must have the same size for any batch, and @evaluate and @logits exchange
+// nothing but parts of states: if these are gathered, ranks run them together.
+#pragma once
+
+#include <string>
+
+#include "ir/graph/graph.h"
+#include "ir/pass_options.h"
+
+namespace smelt {
+
+struct CheckCollectivesOptions {
+  std::string axis = "data";  // of the batches
+};
+template <typename Field>
+void visit_options(Field& field, CheckCollectivesOptions& o) {
+  field("axis", o.axis);
+}
+/// Checks a partitioned module; does nothing if the mesh has no such axis or one rank along it. Throws one
+/// Error that names every collective that ranks cannot run together, with its entry, its shape and the
+/// reason.
+void check_collectives(const Module& module, const CheckCollectivesOptions& options);
+
+}  // namespace smelt

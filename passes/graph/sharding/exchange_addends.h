@@ -1,0 +1,32 @@
+// exchange_addends: replaces a reduce_scatter with an all_to_all of the addends and additions on each rank.
+//
+//   y = reduce_scatter(x)  ->  a = all_to_all(x), the ranks' addends of this rank's part
+//                              y = a[0] + a[1] + ...
+//
+// Copy engines of a GPU run the exchange and the additions join the kernel that reads the sum, while a sum by
+// NCCL takes multiprocessors from concurrent matmuls. The same bytes cross each link, but a rank reads as
+// many parts as there are ranks instead of one, and holds them until the sum is made. So the pass takes only
+// large sums of values that depend on the batch, over few ranks; sums of flat states are excluded because
+// these are long. Runs after reassociate_sums. Ensures: addends are added in the order of the ranks; values
+// differ only by the order of float additions.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "ir/graph/graph.h"
+#include "ir/pass_options.h"
+
+namespace smelt {
+
+struct ExchangeAddendsOptions {
+  int64_t least_bytes = int64_t{1} << 20;  // of all addends that a rank has, at the symbols' bounds
+  int64_t most_ranks = 4;
+};
+template <typename Field>
+void visit_options(Field& field, ExchangeAddendsOptions& o) {
+  field("least_bytes", o.least_bytes), field("most_ranks", o.most_ranks);
+}
+bool exchange_addends(Graph& graph, const ExchangeAddendsOptions& options);
+
+}  // namespace smelt

@@ -1,0 +1,34 @@
+// shard_sequences: annotates the residual stream for sequence parallelism (Korthikanti et al., 2022,
+// "Reducing Activation Recomputation in Large Transformer Models", arXiv:2205.05198).
+//
+//   y = all_reduce(x w)        =>    y = reduce_scatter(x w) along the sequence
+//   z = norm(y)                      z = norm(y), on the rank's own positions
+//   matmul z, ..                     matmul all_gather(z), ..
+//
+// Ranks that share parameters sum rows of the residual stream, and then all compute the same norms, dropout
+// and additions on all rows. Here each such sum is sharded along the sequence instead: a rank gets the sum of
+// its own positions and computes on those, and operands of matrix products are gathered. A reduce_scatter and
+// a gather move the bytes of one all_reduce, while the computation in between and the values kept for
+// backward are divided by the number of ranks. Sums over ranks are found as in propagate_shardings; the
+// second dim of an input defines the length of a sequence. Runs after shard_training and before
+// propagate_shardings. Ensures: existing annotations stay; no value changes.
+#pragma once
+
+#include <string>
+
+#include "ir/graph/graph.h"
+#include "ir/pass_options.h"
+
+namespace smelt {
+
+struct ShardSequencesOptions {
+  std::string axis = "model";
+};
+template <typename Field>
+void visit_options(Field& field, ShardSequencesOptions& o) {
+  field("axis", o.axis);
+}
+/// Annotates the values; does nothing if the mesh has no such axis, or after partition.
+bool shard_sequences(Module& module, const ShardSequencesOptions& options);
+
+}  // namespace smelt

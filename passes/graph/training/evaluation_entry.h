@@ -1,0 +1,28 @@
+// make_evaluation_entry: adds @evaluate, the loss without dropout.
+//
+//   graph @loss(..) { .. dropout .. }    =>    graph @loss(..) { .. dropout .. }
+//                                              graph @evaluate(..) { .. }
+//
+// A description may have its own graph @evaluate. Otherwise the pass adds one: the graph of the loss without
+// its dropouts, with the same inputs and outputs (loss_sum, token_count).
+#pragma once
+
+#include <string>
+
+#include "ir/graph/graph.h"
+#include "ir/pass_options.h"
+
+namespace smelt {
+
+struct MakeEvaluationEntryOptions {
+  std::string loss = "loss";  // name of the graph
+};
+template <typename Field>
+void visit_options(Field& field, MakeEvaluationEntryOptions& o) {
+  field("loss", o.loss);
+}
+/// Adds the graph, before composites are decomposed; returns whether it was added. Does nothing without a
+/// graph of the name `loss`.
+bool make_evaluation_entry(Module& module, const MakeEvaluationEntryOptions& options = {});
+
+}  // namespace smelt

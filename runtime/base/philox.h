@@ -1,0 +1,42 @@
+// Philox4x32-7 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011): the random numbers of
+// dropout, a pure function of (seed, id, step, position), so that the CPU, a GPU and the evaluator draw the
+// same bits.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace smelt {
+
+struct Philox {
+  uint32_t seed = 0, step = 0;
+  uint32_t micro_step = 0;  // the number of the micro-step << 16
+
+  /// Returns the generator of micro-step micro * parts + part.
+  Philox of_part(int64_t parts, int64_t part) const {
+    const auto number = static_cast<uint32_t>((micro_step >> 16) * parts + part);
+    return {seed, step, number << 16 | (micro_step & 0xFFFFu)};
+  }
+
+  /// Returns the four words for 8 columns: key (seed, id), counter (step, micro_step, row, column / 8).
+  std::array<uint32_t, 4> words(uint32_t id, uint32_t row, uint32_t column) const {
+    std::array<uint32_t, 4> c = {step, micro_step, row, column / 8};
+    uint32_t k0 = seed, k1 = id;
+    for (int round = 0; round < 7; ++round) {
+      const uint64_t p0 = uint64_t{0xD2511F53u} * c[0], p1 = uint64_t{0xCD9E8D57u} * c[2];
+      c = {static_cast<uint32_t>(p1 >> 32) ^ c[1] ^ k0, static_cast<uint32_t>(p1),
+           static_cast<uint32_t>(p0 >> 32) ^ c[3] ^ k1, static_cast<uint32_t>(p0)};
+      k0 += 0x9E3779B9u;
+      k1 += 0xBB67AE85u;
+    }
+    return c;
+  }
+
+  /// Returns the 16-bit decision of one element: half `column % 2` (low first) of word `column % 8 / 2`.
+  uint32_t bits(uint32_t id, uint32_t row, uint32_t column) const {
+    const uint32_t word = words(id, row, column)[column % 8 / 2];
+    return column % 2 == 0 ? word & 0xFFFFu : word >> 16;
+  }
+};
+
+}  // namespace smelt

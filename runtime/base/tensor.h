@@ -1,0 +1,50 @@
+// Dense, row-major tensors by name: the inputs and outputs of a plan's entries.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/base/dtype.h"
+
+namespace smelt {
+
+/// Returns the number of elements of a shape; throws Error for a negative size or on 64-bit overflow.
+int64_t count_elements(std::span<const int64_t> shape);
+/// Returns a description for messages: "i32[2,128]".
+std::string describe(DType dtype, std::span<const int64_t> shape);
+
+/// A tensor that the caller owns and the session reads. `on_device`: data is an address of the session's
+/// device (see Session::run).
+struct InputTensor {
+  std::string name;
+  DType dtype = DType::f32;
+  std::vector<int64_t> shape;
+  const void* data = nullptr;
+  bool on_device = false;
+};
+
+/// Memory of the caller that an output is written to; `bytes` is what it can hold.
+struct OutputBuffer {
+  std::string name;
+  void* data = nullptr;
+  int64_t bytes = 0;
+  bool on_device = false;
+};
+
+/// A tensor with memory of its own.
+struct HostTensor {
+  std::string name;
+  DType dtype = DType::f32;
+  std::vector<int64_t> shape;
+  std::vector<std::byte> bytes;
+
+  template <typename T>
+  std::span<const T> as() const {
+    return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
+  }
+};
+
+}  // namespace smelt

@@ -1,0 +1,157 @@
+#include "runtime/engine/generation/beam_loop.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "runtime/base/error.h"
+#include "runtime/engine/generation/loop_inputs.h"
+#include "runtime/engine/generation/run_ahead.h"
+#include "runtime/engine/generation/text_inputs.h"
+#include "runtime/engine/generation/token_states.h"
+
+namespace smelt {
+namespace {
+
+constexpr int32_t kNoSum = 0x7FEDCAFE;  // the bits of a NaN that no arithmetic gives
+constexpr size_t kCandidates = static_cast<size_t>(kBeamCandidates),
+                 kRuns = static_cast<size_t>(kCandidateRuns);
+
+/// Returns the index of the first candidate of a sentence at a position.
+size_t first_of(size_t sentence, size_t place) { return (sentence * kRuns + place % kRuns) * kCandidates; }
+
+}  // namespace
+
+bool BeamLoop::has_entry(const Session& session) {
+  return session.has_entry(kNextBeams) && session.plan().find_state(kNextBias) &&
+         session.plan().find_state(kBeamRows);
+}
+
+BeamLoop::BeamLoop(Session& session) : session_(session) {
+  vocabulary_ = state_extent(session.plan(), kNextBias, 1);
+  capacity_ = state_extent(session.plan(), kBeamRows, 1);
+}
+
+void BeamLoop::set_states(std::span<const Sentence> sentences, const GenerationOptions& options) {
+  const auto beams = static_cast<size_t>(options.num_beams);
+  const auto tokens = numbers<int32_t>(session_.state(kNextToken)),
+             past = numbers<int32_t>(session_.state(kNextPast)),
+             rows = numbers<int32_t>(session_.state(kBeamRows));
+  const std::span<float> sums = session_.state_f32(kBeamSums);
+  for (size_t row = 0; row < sentences.size() * beams; ++row) {
+    const size_t sentence = row / beams;
+    tokens[row] = sentences[sentence].read.back();
+    past[row] = static_cast<int32_t>(sentences[sentence].read.size()) - 1;
+    sums[row] = row % beams == 0 ? 0 : -std::numeric_limits<float>::infinity();
+    std::ranges::fill(rows.subspan(row * capacity_, capacity_), static_cast<int32_t>(sentence));
+  }
+}
+
+void BeamLoop::set_biases(size_t rows, const GenerationOptions& options) {
+  session_.clear_state(kNextBias);
+  if (!has_biases(options)) return;
+  const std::span<float> all = session_.state_f32(kNextBias);
+  for (size_t row = 0; row < rows; ++row) add_biases(options, all.subspan(row * vocabulary_, vocabulary_));
+}
+
+bool BeamLoop::is_there(size_t sentence, size_t place) const {
+  const size_t first = first_of(sentence, place);
+  for (size_t i = first; i < first + kCandidates; ++i)
+    if (tokens_[i] == kNotYet || beams_[i] == kNotYet || sums_[i] == kNoSum) return false;
+  return true;
+}
+
+/// Leaves room for those of a later run.
+std::vector<Continuation> BeamLoop::take(const Sentence& sentence, size_t row, size_t place) {
+  std::vector<Continuation> best;
+  const auto first = std::bit_cast<float>(int32_t{sums_[first_of(row, place)]});
+  for (size_t i = first_of(row, place), end = i + kCandidates; i < end; ++i) {
+    const auto sum = std::bit_cast<float>(int32_t{sums_[i]});
+    if (std::isnan(sum) && !sentence.search.done())
+      fail_with(Status::numeric, "sentence {}: a logit is NaN: no token can be chosen", row);
+    if (std::isfinite(static_cast<float>(best_sums_[row] + sum)) && best.size() < sentence.search.kept())
+      best.push_back({static_cast<size_t>(beams_[i]), tokens_[i], static_cast<float>(best_sums_[row] + sum),
+                      best_sums_[row] + sum});
+    tokens_[i] = kNotYet;
+    beams_[i] = kNotYet;
+    sums_[i] = kNoSum;
+  }
+  if (std::abs(first) < kMostToCountFrom) best_sums_[row] += first;
+  if (best.empty() && !sentence.search.done())
+    fail_with(Status::numeric, "sentence {}: every logit is -infinity: no token can be chosen", row);
+  return best;
+}
+
+/// All candidates are yet to come.
+void BeamLoop::clear_candidates() {
+  const auto clear = [&](std::string_view state, int32_t value) {
+    const auto all = numbers<int32_t>(session_.state(state));
+    std::ranges::fill(all, value);
+    return all.data();
+  };
+  tokens_ = clear(kCandidateTokens, kNotYet), beams_ = clear(kCandidateBeams, kNotYet);
+  sums_ = clear(kCandidateSums, kNoSum);
+}
+
+/// Inputs per row, and per sentence.
+struct BeamLoop::Inputs {
+  LoopInputs loop;
+  std::optional<TextInputs> text;
+  std::vector<History> rows;
+  std::vector<int32_t> ends, beams;
+  int64_t width;
+
+  explicit Inputs(int64_t beams) : width(beams) {}
+
+  void add(const Sentence& sentence, const GenerationOptions& options) {
+    const LoopPlace place = {.read = std::ssize(sentence.read),
+                             .prompt_length = static_cast<int64_t>(sentence.prompt.prompt_length)};
+    for (int64_t beam = 0; beam < width; ++beam) {
+      rows.push_back(sentence.prompt);
+      if (text)
+        text->add(sentence.prompt, sentence.read.size());
+      else
+        loop.add(place, options);
+    }
+    ends.insert(ends.end(), options.eos_token_id.begin(), options.eos_token_id.end());
+    ends.resize(rows.size() / static_cast<size_t>(width) * static_cast<size_t>(kEndTokens), -1);
+    beams.resize(rows.size());
+  }
+
+  std::vector<InputTensor> tensors() const {
+    const int64_t sentences = std::ssize(beams) / width;
+    std::vector<InputTensor> all = text ? text->tensors() : loop.tensors();
+    all.push_back({"beams", DType::i32, {sentences, width}, beams.data()});
+    all.push_back({"ends", DType::i32, {sentences, kEndTokens}, ends.data()});
+    return all;
+  }
+};
+
+void BeamLoop::run(std::span<const Sentence> sentences, const GenerationOptions& options, bool guided) {
+  Inputs inputs(options.num_beams);
+  if (guided) inputs.text.emplace(session_.plan(), options);
+  for (const Sentence& sentence : sentences) inputs.add(sentence, options);
+  set_states(sentences, options);
+  if (guided)
+    set_text_states(session_, inputs.rows, options);
+  else
+    set_biases(inputs.rows.size(), options);
+  clear_candidates();
+  best_sums_.assign(sentences.size(), 0);
+  RunAhead runs(session_, guided ? kNextBeamsGuided : kNextBeams, inputs.tensors(), options.max_new_tokens);
+  const auto is_live = [](const Sentence& sentence) { return !sentence.search.done(); };
+  for (int64_t seen = 0; std::ranges::any_of(sentences, is_live); ++seen) {
+    runs.start(seen);
+    for (size_t i = 0; i < sentences.size(); ++i) {
+      const size_t place = sentences[i].read.size() + static_cast<size_t>(seen);
+      runs.wait([&] { return is_there(i, place); });
+      std::vector<Continuation> best = take(sentences[i], i, place);
+      if (is_live(sentences[i])) sentences[i].search.take(std::move(best));
+    }
+  }
+  session_.synchronize();
+}
+
+}  // namespace smelt

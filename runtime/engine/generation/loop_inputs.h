@@ -1,0 +1,60 @@
+// Inputs per row of entries that sample tokens themselves, and the number of runs that the host may start
+// ahead.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "runtime/base/tensor.h"
+#include "runtime/engine/generation/generation_options.h"
+#include "runtime/plan/plan.h"
+
+namespace smelt {
+
+/// The lengths of a row that its options refer to, and the index of its sequence.
+struct LoopPlace {
+  int64_t read = 0;           // tokens that the model reads so far
+  int64_t prompt_length = 0;  // of the decoder, padding included
+  int64_t fresh = 0;          // new tokens so far
+  int64_t index = 0;          // of the sequence, for its random numbers
+};
+
+/// The inputs of @next and @next_beams that they share, one row after the other.
+class LoopInputs {
+ public:
+  void add(const LoopPlace& row, const GenerationOptions& options);
+  /// Returns the inputs, which point into this object.
+  std::vector<InputTensor> tensors() const;
+  /// Returns those inputs that only @next_guided reads.
+  std::vector<InputTensor> of_drawing() const;
+
+ private:
+  void hold_back(const LoopPlace& row, const GenerationOptions& options);
+  void force(const LoopPlace& row, const GenerationOptions& options);
+  InputTensor table(const char* name, DType dtype, const auto& values) const;
+
+  std::vector<float> numbers_, penalty_;
+  std::vector<int32_t> integers_, held_back_, held_back_until_, forced_, forced_at_;
+};
+
+/// Returns whether there are biases of single tokens, which do not depend on the text; add_biases adds them.
+bool has_biases(const GenerationOptions& options);
+void add_biases(const GenerationOptions& options, std::span<float> scores);
+/// Adds those biases that sequence_bias and bad_words_ids set for single tokens.
+void add_biases_of_tokens(const GenerationOptions& options, std::span<float> scores);
+/// Sets the elements of kNextPenalty for a row with these tokens; the others stay.
+void add_penalties(const GenerationOptions& options, std::span<const int32_t> tokens,
+                   std::span<float> penalties);
+
+/// Returns an extent of a state of the plan, at its bounds.
+size_t state_extent(const Plan& plan, std::string_view state, size_t axis);
+
+/// Number of runs that are started before the host has seen the results of the first: several on a device
+/// that runs asynchronously, one if the host computes.
+struct RunsAhead {
+  int64_t most = 1, together = 1;
+};
+RunsAhead runs_ahead(std::string_view target);
+
+}  // namespace smelt

@@ -1,0 +1,217 @@
+#include "runtime/engine/serving/continuous_batch.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/base/error.h"
+#include "runtime/cpu/few_rows.h"
+#include "runtime/engine/generation/loop_choice.h"
+#include "runtime/engine/generation/loop_inputs.h"
+#include "runtime/engine/serving/choosing_rows.h"
+#include "runtime/plan/device_kind.h"
+
+namespace smelt {
+namespace {
+
+/// The slots whose rows have the bits that each has alone.
+size_t most_slots(const Session& session, size_t slots) {
+  const int64_t exact = device_kind(session.plan().target).most_exact_rows;
+  return exact > 0 ? std::min(slots, static_cast<size_t>(exact)) : slots;
+}
+
+size_t chosen_slots(size_t asked, size_t most) {
+  if (asked > most)
+    fail(
+        "{} slots: expected at most {}; compile with a larger --max B= (on a CPU up to {} rows have the bits "
+        "that each has alone)",
+        asked, most, FewRows::kMostRows);
+  return asked == 0 ? most : asked;
+}
+
+}  // namespace
+
+ContinuousBatch::ContinuousBatch(Session& session, const ContinuousBatchOptions& options)
+    : rows_(CacheRows::of(session, options.shares_prefixes)), options_(options) {
+  options_.slots = chosen_slots(options.slots, most_slots(session, rows_->slots()));
+  if (options_.chunk == 0) fail("a chunk of 0 tokens: expected at least 1");
+  for (const State& state : session.plan().states)
+    if (state.role == Role::cache) counts_.cache_bytes += state_bytes(session.plan(), state);
+  const bool works_apart = runs_ahead(session.plan().target).most > 1;
+  steps_ = std::make_unique<Steps>(*rows_, options.ahead.value_or(works_apart ? 1 : 0));
+}
+
+/// The last new token is never read.
+void ContinuousBatch::check_length(const Request& request) const {
+  const size_t prompt = request.prompt.size();
+  const auto fresh = static_cast<size_t>(request.options.max_new_tokens);
+  if (prompt <= capacity() && fresh <= capacity() - prompt + 1)
+    return rows_->check(prompt + std::max<size_t>(fresh, 1) - 1);
+  fail(
+      "a prompt of {} tokens and {} new ones exceed the {} tokens that a slot holds; ask for fewer, or "
+      "compile "
+      "with a larger --max T=",
+      prompt, fresh, capacity());
+}
+
+void ContinuousBatch::check(const Request& request) const {
+  const GenerationOptions& options = request.options;
+  options.validate(vocabulary());
+  if (options.num_beams != 1) fail("num_beams {}: a continuous batch has no beams", options.num_beams);
+  if (options.num_return_sequences != 1)
+    fail("num_return_sequences {}: expected a request for each", options.num_return_sequences);
+  if (options.sliding_window) fail("sliding_window: a continuous batch keeps whole texts");
+  if (request.prompt.empty()) fail("the prompt is empty: expected at least one token");
+  for (const int32_t token : request.prompt)
+    if (token < 0 || token >= vocabulary())
+      fail("token {} of the prompt is outside the model's vocabulary of {}", token, vocabulary());
+  if (!request.stop.empty() && !request.text) fail("stop: there is no text without a tokenizer");
+  if (std::ranges::count(request.stop, "") > 0) fail("stop: an empty text; expected at least one byte");
+  check_length(request);
+}
+
+/// Those that wait take free slots with the next steps.
+void ContinuousBatch::require_room(size_t requests) const {
+  if (requests > most_requests())
+    fail("{} requests at once: expected at most {}, which are all that may run and wait", requests,
+         most_requests());
+  if (running_.size() + waiting_.size() + requests > most_requests())
+    fail_with(Status::unavailable, "{} requests run and {} wait, of at most {} together: try again later",
+              running_.size(), waiting_.size(), most_requests());
+}
+
+ContinuousBatch::Id ContinuousBatch::submit(Request request) {
+  check(request);
+  require_room(1);
+  const auto sequence = std::make_shared<RunningSequence>(std::move(request));
+  if (rows_->choosing() && options_.plan_chooses &&
+      is_taken(kNextPages, ChoosingRows::refuses(sequence->request())))
+    sequence->leave_choice_to_plan();
+  known_.emplace(next_, sequence);
+  if (sequence->ended())
+    count_end(Finish::length);
+  else
+    waiting_.push_back(sequence);
+  return next_++;
+}
+
+/// Returns whether the next request can begin. Later requests wait for it, too, so that small ones do not
+/// overtake a large one forever.
+bool ContinuousBatch::has_room() const {
+  return !waiting_.empty() && rows_->has_room(waiting_.front()->prompt(), waiting_.front()->most_held());
+}
+
+/// While a prompt is read, which slot 0 is for, no other begins.
+void ContinuousBatch::admit() {
+  if (running_.size() == options_.slots || !has_room()) return;
+  if (running_.empty()) {
+    running_.emplace_back();
+  } else {
+    if (running_[0]->reads_prompt()) return;
+    rows_->move(0, running_.size(), running_[0]->held());
+    running_.push_back(running_[0]);
+  }
+  begin();
+}
+
+/// Begins the next request in slot 0, which is free.
+void ContinuousBatch::begin() {
+  running_[0] = waiting_.front();
+  waiting_.pop_front();
+  running_[0]->hold(rows_->begin(running_[0]->prompt(), running_[0]->most_held()));
+}
+
+bool ContinuousBatch::step() {
+  if (idle()) return false;
+  ++counts_.steps;
+  try {
+    admit();
+    const Steps::Taken taken = steps_->step(running_);
+    counts_.new_tokens += taken.tokens, counts_.plan_tokens += taken.by_plan;
+    read_chunk();
+    leave();
+  } catch (const Error& error) {  // nothing is known of the caches
+    fail_all(error.what());
+  }
+  return true;
+}
+
+void ContinuousBatch::read_chunk() {
+  if (running_.empty()) return;
+  RunningSequence& sequence = *running_[0];
+  if (!sequence.reads_prompt()) return;
+  const CacheRows::Read read = rows_->read(sequence.prompt(), sequence.held(), options_.chunk);
+  sequence.hold(read.tokens);
+  counts_.prompt_tokens += read.tokens;
+  if (sequence.reads_prompt()) return;
+  sequence.take(read.logits);
+  ++counts_.new_tokens;
+}
+
+/// Removes ended requests from the last slot on, so that the request that moves into a place has not ended. A
+/// request for which a step in progress still writes stays.
+void ContinuousBatch::leave() {
+  for (size_t slot = running_.size(); slot-- > 0;)
+    if (running_[slot]->ended() && !steps_->has(running_[slot])) remove(slot);
+}
+
+void ContinuousBatch::remove(size_t slot) {
+  const Finish finish = running_[slot]->finish();
+  rows_->end(slot);
+  slot == 0 && has_room() ? begin() : move_last_to(slot);
+  count_end(finish);
+}
+
+void ContinuousBatch::move_last_to(size_t slot) {
+  const size_t last = running_.size() - 1;
+  if (slot != last) rows_->move(last, slot, running_[last]->held());
+  running_[slot] = running_[last];
+  running_.pop_back();
+}
+
+void ContinuousBatch::fail_all(const std::string& error) {
+  for (const Sequence& sequence : running_) {
+    if (!sequence->ended()) sequence->end(Finish::failed, error);
+    count_end(sequence->finish());
+  }
+  running_.clear();
+  steps_->forget();
+  rows_->forget();
+}
+
+void ContinuousBatch::count_end(Finish finish) {
+  ++(finish == Finish::cancelled ? counts_.cancelled
+     : finish == Finish::failed  ? counts_.failed
+                                 : counts_.ended);
+}
+
+Progress ContinuousBatch::poll(Id id) {
+  const auto found = known_.find(id);
+  if (found == known_.end()) fail("there is no request {}, or its end was told", id);
+  Progress progress = found->second->progress();
+  if (progress.finish != Finish::none) known_.erase(found);
+  return progress;
+}
+
+/// Cancels a request. A running one leaves its slot now, not with the next step, unless a step is in
+/// progress.
+void ContinuousBatch::cancel(Id id) {
+  const auto found = known_.find(id);
+  if (found == known_.end() || found->second->ended()) return;
+  const Sequence sequence = found->second;
+  sequence->end(Finish::cancelled);
+  if (std::erase(waiting_, sequence) > 0) return count_end(Finish::cancelled);
+  try {
+    leave();
+  } catch (const Error& error) {
+    fail_all(error.what());
+  }
+}
+
+ContinuousBatchCounts ContinuousBatch::counts() const {
+  ContinuousBatchCounts counts = counts_;
+  counts.slots = options_.slots, counts.running = running_.size(), counts.waiting = waiting_.size();
+  counts.pages = rows_->pages();
+  return counts;
+}
+
+}  // namespace smelt

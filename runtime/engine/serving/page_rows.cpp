@@ -1,0 +1,182 @@
+#include "runtime/engine/serving/page_rows.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/base/error.h"
+#include "runtime/engine/generation/prompt_lengths.h"
+#include "runtime/plan/device_kind.h"
+
+namespace smelt {
+namespace {
+
+constexpr auto kPage = static_cast<size_t>(kPageTokens);
+
+size_t pages_for(size_t tokens) { return (tokens + kPage - 1) / kPage; }
+
+const Port& input_of(const PlanEntry& entry, std::string_view name) {
+  const auto found = std::ranges::find(entry.inputs, name, &Port::name);
+  if (found == entry.inputs.end()) fail("entry '{}' has no input '{}'", entry.name, name);
+  return *found;
+}
+
+/// The bound that a plan gives its pages' numbers.
+size_t page_count(const PlanEntry& entry) {
+  const Port& pages = input_of(entry, "pages");
+  if (!pages.ids || pages.ids->below < 1 || pages.shape.size() != 2 || !pages.shape[1].constant())
+    fail("entry '{}': its input 'pages' is no list of numbered pages for each row", entry.name);
+  return static_cast<size_t>(pages.ids->below);
+}
+
+}  // namespace
+
+PageRows::PageRows(Session& session, bool shares_prefixes, const char* step_entry)
+    : session_(session),
+      captures_(device_kind(session.plan().target).captures_runs),
+      shares_(shares_prefixes),
+      pool_(page_count(session.entry(step_entry))) {
+  const PlanEntry &step = session.entry(step_entry), &read = session.entry(kReadPages);
+  const Symbols& symbols = session.plan().symbols;
+  vocabulary_ = *step.outputs[0].shape[1].constant();
+  slots_ = static_cast<size_t>(symbols.upper(input_of(step, "input_ids").shape[0]));
+  capacity_ = static_cast<size_t>(symbols.upper(input_of(read, "input_ids").shape[1]));
+  width_ = static_cast<size_t>(*input_of(step, "pages").shape[1].constant());
+  rows_.resize(slots_), table_.resize(slots_ * width_);
+}
+
+void PageRows::check(size_t tokens) const {
+  const size_t total = pool_.counts().total;
+  if (pages_for(tokens) > total)
+    fail(
+        "{} tokens take {} pages of {}, and the caches have {}; ask for fewer, or give the caches more with "
+        "--cache-memory= or --cache-pages=",
+        tokens, pages_for(tokens), kPage, total);
+}
+
+/// Returns the longest beginning in full pages that are there; the last token is read in any case, for its
+/// logits.
+template <typename Take>
+PageRows::Found PageRows::find(std::span<const int32_t> prompt, const Take& take) const {
+  Found found;
+  while (shares_ && (found.pages + 1) * kPage < prompt.size()) {
+    const auto page = pool_.find(found.prefix, prompt.subspan(found.pages * kPage, kPage));
+    if (!page) break;
+    if (pool_.is_kept(*page)) ++found.kept;
+    found.prefix = pool_.behind(*page);
+    take(found.pages++, *page);
+  }
+  return found;
+}
+
+bool PageRows::has_room(std::span<const int32_t> prompt, size_t tokens) const {
+  const Found found = find(prompt, [](size_t, int32_t) {});
+  return pages_for(tokens) - found.pages + found.kept <= pool_.available();
+}
+
+size_t PageRows::begin(std::span<const int32_t> prompt, size_t tokens) {
+  const Found found = find(prompt, [&](size_t number, int32_t page) {
+    pool_.share(page);
+    list(0)[number] = page;
+  });
+  const size_t more = pages_for(tokens) - found.pages;
+  pool_.reserve(more);
+  rows_[0] = {found.pages, more, found.pages, found.prefix};
+  return found.pages * kPage;
+}
+
+void PageRows::end(size_t row) {
+  Row& ended = rows_[row];
+  while (ended.count > 0) pool_.release(std::exchange(list(row)[--ended.count], 0));
+  pool_.unreserve(ended.reserved);
+  ended = {};
+}
+
+void PageRows::move(size_t from, size_t to, size_t /*length*/) {
+  std::copy_n(list(from), width_, list(to));
+  std::fill_n(list(from), width_, 0);
+  rows_[to] = std::exchange(rows_[from], {});
+}
+
+void PageRows::forget() {
+  for (size_t row = 0; row < rows_.size(); ++row) end(row);
+  pool_.forget();
+}
+
+/// Takes the pages of a row's first tokens that it does not have yet.
+void PageRows::hold(size_t row, size_t tokens) {
+  for (Row& own = rows_[row]; own.count * kPage < tokens; --own.reserved)
+    list(row)[own.count++] = pool_.take();
+}
+
+/// Full pages of the prompt that were read are there for others.
+void PageRows::note(std::span<const int32_t> prompt, size_t held) {
+  if (!shares_) return;
+  for (Row& row = rows_[0]; (row.noted + 1) * kPage <= held; ++row.noted)
+    row.prefix = pool_.note(list(0)[row.noted], row.prefix, prompt.subspan(row.noted * kPage, kPage));
+}
+
+std::span<const float> PageRows::run(const char* entry, std::span<const InputTensor> inputs, size_t rows) {
+  logits_.resize(rows * static_cast<size_t>(vocabulary_));
+  const OutputBuffer output{"logits", logits_.data(), static_cast<int64_t>(logits_.size() * sizeof(float))};
+  session_.run(entry, inputs, {&output, 1});
+  return logits_;
+}
+
+/// Returns the number of tokens of the next run, which ends where a page does unless the device captures
+/// runs.
+size_t PageRows::run_length(size_t past, size_t length, size_t chunk) const {
+  return std::min(length - past, captures_ ? chunk : kPage - past % kPage);
+}
+
+CacheRows::Read PageRows::read(std::span<const int32_t> prompt, size_t past, size_t chunk) {
+  const size_t end = past + std::min(chunk, prompt.size() - past);
+  size_t at = past;
+  do {
+    const size_t length = run_length(at, prompt.size(), chunk);
+    read_run(prompt, at, length, captures_ ? padded_length(length, chunk, capacity_) : length);
+    at += length;
+  } while (at < end && at + run_length(at, prompt.size(), chunk) <= end);
+  return {at - past, at == prompt.size() ? std::span<const float>(logits_) : std::span<const float>()};
+}
+
+/// The last run of a prompt gives logits.
+void PageRows::read_run(std::span<const int32_t> prompt, size_t past, size_t length, size_t padded) {
+  hold(0, past + length);
+  const auto own = static_cast<int32_t>(length), before = static_cast<int32_t>(past);
+  padded_.assign(padded, 0);
+  std::ranges::copy(prompt.subspan(past, length), padded_.begin());
+  const InputTensor inputs[] = {{"input_ids", DType::i32, {1, static_cast<int64_t>(padded)}, padded_.data()},
+                                {"pages", DType::i32, {1, static_cast<int64_t>(width_)}, list(0)},
+                                {"past_length", DType::i32, {1}, &before},
+                                {"lengths", DType::i32, {1}, &own}};
+  if (past + length == prompt.size())
+    run(kDecodePages, inputs, 1);
+  else
+    session_.run(kReadPages, inputs, std::span<const OutputBuffer>{});
+  note(prompt, past + length);
+}
+
+std::vector<InputTensor> PageRows::StepInputs::tensors() const {
+  const auto rows = std::ssize(tokens);
+  return {{"input_ids", DType::i32, {rows, 1}, tokens.data()},
+          {"pages", DType::i32, {rows, std::ssize(pages) / rows}, pages.data()},
+          {"past_length", DType::i32, {rows}, past.data()}};
+}
+
+PageRows::StepInputs PageRows::inputs_of(std::span<const RowStep> steps) {
+  StepInputs inputs;
+  for (const RowStep& step : steps) {
+    hold(step.row, step.past + 1);
+    inputs.tokens.push_back(step.token);
+    inputs.pages.insert(inputs.pages.end(), list(step.row), list(step.row) + width_);
+    inputs.past.push_back(static_cast<int32_t>(step.past));
+  }
+  return inputs;
+}
+
+std::span<const float> PageRows::run(std::span<const RowStep> steps) {
+  const StepInputs inputs = inputs_of(steps);
+  return run(kStepPages, inputs.tensors(), steps.size());
+}
+
+}  // namespace smelt

@@ -1,0 +1,98 @@
+#include "runtime/engine/serving/running_sequence.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "runtime/base/error.h"
+#include "runtime/engine/generation/logits_processors.h"
+#include "runtime/engine/generation/sampling.h"
+
+namespace smelt {
+namespace {
+
+constexpr auto all_impossible = [](const auto& scores) {
+  return std::ranges::all_of(scores, [](auto score) { return std::isinf(score) && score < 0; });
+};
+
+/// Returns whether the byte begins a UTF-8 character.
+bool begins_character(char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U; }
+
+}  // namespace
+
+RunningSequence::RunningSequence(Request request)
+    : request_(std::move(request)), stops_(request_.stop), tokens_(request_.prompt) {
+  if (request_.options.max_new_tokens == 0) end(Finish::length);
+}
+
+/// Chooses the same token as Generator does for the same prompt, options and index.
+int32_t RunningSequence::choose(std::span<const float> logits) const {
+  std::vector<double> scores(logits.begin(), logits.end());
+  process_scores(request_.options, {tokens_, request_.prompt.size(), 0, request_.prompt}, scores);
+  if (all_impossible(scores) && !all_impossible(logits))
+    fail("the options of the request suppress all {} tokens: none can be chosen", scores.size());
+  return draw(candidates(scores, request_.options),
+              uniform_number(request_.options.seed, tokens_.size(), request_.index));
+}
+
+NewToken RunningSequence::describe(int32_t token, std::span<const float> logits) const {
+  NewToken result{.id = token, .text_begin = characters_};
+  if (!request_.log_probabilities) return result;
+  result.log_probability = log_probability(logits, token);
+  for (const int32_t best : most_probable(logits, *request_.log_probabilities))
+    result.best.emplace_back(best, log_probability(logits, best));
+  return result;
+}
+
+void RunningSequence::take(std::span<const float> logits) {
+  try {
+    const int32_t token = choose(logits);
+    news_.tokens.push_back(describe(token, logits));
+    add(token);
+  } catch (const Error& error) {
+    end_failed(error);
+  }
+}
+
+void RunningSequence::take(const ChosenTokens::Token& token) {
+  NewToken fresh{.id = token.id, .text_begin = characters_};
+  if (request_.log_probabilities) fresh.log_probability = token.log_probability;
+  news_.tokens.push_back(std::move(fresh));
+  add(token.id);
+}
+
+/// An end token is no text.
+void RunningSequence::add(int32_t token) {
+  tokens_.push_back(token);
+  const GenerationOptions& options = request_.options;
+  if (options.ends(token)) return end(Finish::stop);
+  if (request_.text) show(request_.text(token));
+  const size_t fresh = tokens_.size() - request_.prompt.size();
+  if (stops_.found())
+    end(Finish::stop);
+  else if (fresh == static_cast<size_t>(options.max_new_tokens))
+    end(Finish::length);
+}
+
+void RunningSequence::show(const std::string& text) {
+  characters_ += static_cast<size_t>(std::ranges::count_if(text, begins_character));
+  news_.text += stops_.push(text);
+}
+
+/// Ends the sequence. Text that was held back is shown, unless a stop text is in it.
+void RunningSequence::end(Finish finish, std::string error) {
+  if (request_.text && !stops_.found()) show(request_.text(std::nullopt));
+  if (stops_.found() && finish == Finish::length) finish = Finish::stop;
+  news_.text += stops_.finish();
+  finish_ = news_.finish = finish;
+  news_.error = std::move(error);
+}
+
+void RunningSequence::end_failed(const Error& error) {
+  end(Finish::failed, error.what());
+  news_.is_requests_fault = error.status() == Status::invalid_argument;
+}
+
+Progress RunningSequence::progress() { return std::exchange(news_, {}); }
+
+}  // namespace smelt

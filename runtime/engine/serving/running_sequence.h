@@ -1,0 +1,71 @@
+// One request of a continuous batch from its first token to its last: its tokens, the text shown and the
+// progress reported.
+#pragma once
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/base/error.h"
+#include "runtime/engine/generation/chosen_tokens.h"
+#include "runtime/engine/serving/request.h"
+#include "runtime/engine/serving/stop_strings.h"
+
+namespace smelt {
+
+class RunningSequence {
+ public:
+  explicit RunningSequence(Request request);
+
+  /// Returns the tokens of the prompt that the caches do not hold yet.
+  std::span<const int32_t> unread() const { return std::span(tokens_).subspan(held_); }
+  size_t held() const { return held_; }  // tokens that the caches hold
+  void hold(size_t count) { held_ += count; }
+  std::span<const int32_t> prompt() const { return request_.prompt; }
+  /// Returns the most tokens of it that the caches may hold: the last new one is never read.
+  size_t most_held() const {
+    return request_.prompt.size() +
+           static_cast<size_t>(std::max<int64_t>(request_.options.max_new_tokens, 1)) - 1;
+  }
+  bool reads_prompt() const { return held_ < request_.prompt.size(); }
+  const Request& request() const { return request_; }
+  std::span<const int32_t> tokens() const { return tokens_; }  // those that are known
+  /// Returns whether the plan chooses all new tokens but the first, so that one more may be read before the
+  /// last is known.
+  bool plan_chooses() const { return plan_chooses_; }
+  void leave_choice_to_plan() { plan_chooses_ = true; }
+  /// Returns whether one more token after the prompt may be read.
+  bool may_go_on() const {
+    return !ended() && !reads_prompt() && held_ < (plan_chooses_ ? most_held() : tokens_.size());
+  }
+
+  /// Chooses the next token by its logits; a numeric fault of them ends the sequence as failed.
+  void take(std::span<const float> logits);
+  /// Takes a token that the plan has sampled.
+  void take(const ChosenTokens::Token& token);
+  void end(Finish finish, std::string error = "");
+  void end_failed(const Error& error);
+  Finish finish() const { return finish_; }
+  bool ended() const { return finish_ != Finish::none; }
+
+  /// Returns the progress since the last call.
+  Progress progress();
+
+ private:
+  int32_t choose(std::span<const float> logits) const;
+  NewToken describe(int32_t token, std::span<const float> logits) const;
+  void add(int32_t token);
+  void show(const std::string& text);
+
+  Request request_;
+  StopStrings stops_;
+  std::vector<int32_t> tokens_;  // the prompt's and the new ones
+  size_t held_ = 0;
+  bool plan_chooses_ = false;
+  size_t characters_ = 0;  // of the text, also of what may be the beginning of a stop text
+  Finish finish_ = Finish::none;
+  Progress news_;
+};
+
+}  // namespace smelt

@@ -1,0 +1,78 @@
+#include "runtime/engine/serving/slot_rows.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "runtime/engine/generation/prompt_lengths.h"
+
+namespace smelt {
+namespace {
+
+constexpr const char *kDecode = "decode", *kReorder = "reorder";
+
+}  // namespace
+
+SlotRows::SlotRows(Session& session) : session_(session), bounds_(session) {
+  const PlanEntry& entry = session.entry(kDecode);
+  const Symbols& symbols = session.plan().symbols;
+  vocabulary_ = *entry.outputs[0].shape[1].constant();
+  slots_ = static_cast<size_t>(symbols.upper(entry.inputs[0].shape[0]));
+  capacity_ = bounds_.capacity();
+}
+
+/// Reads a chunk. The division of a prompt depends on its length and `chunk` alone.
+CacheRows::Read SlotRows::read(std::span<const int32_t> prompt, size_t past, size_t chunk) {
+  const auto tokens = prompt.subspan(past, std::min({prompt.size() - past, chunk, bounds_.longest_run(1)}));
+  const std::span<const float> logits = read_run(tokens, past);
+  read_ = past + tokens.size();
+  return {tokens.size(), past + tokens.size() == prompt.size() ? logits : std::span<const float>{}};
+}
+
+size_t SlotRows::begin(std::span<const int32_t> /*prompt*/, size_t /*tokens*/) { return read_ = 0; }
+
+/// While row 0 still reads its prompt, the next chunk overwrites the token that it is given here.
+std::span<const float> SlotRows::run(std::span<const RowStep> steps) {
+  const size_t first = steps[0].row;
+  std::vector<int32_t> tokens(first, 0), past(first, static_cast<int32_t>(read_));
+  for (const RowStep& step : steps) {
+    tokens.push_back(step.token);
+    past.push_back(static_cast<int32_t>(step.past));
+  }
+  const auto rows = std::ssize(past);
+  const InputTensor inputs[] = {{"input_ids", DType::i32, {rows, 1}, tokens.data()},
+                                {"past_length", DType::i32, {rows}, past.data()}};
+  return decode(inputs).subspan(first * static_cast<size_t>(vocabulary_));
+}
+
+/// Reads tokens of row 0. Padding is written to positions that the next tokens overwrite.
+std::span<const float> SlotRows::read_run(std::span<const int32_t> tokens, size_t past) {
+  std::vector<int32_t> padded(tokens.begin(), tokens.end());
+  padded.resize(std::min(bounds_.run_length(tokens.size(), 1), capacity_ - past), 0);
+  const auto before = static_cast<int32_t>(past), own = static_cast<int32_t>(tokens.size());
+  std::vector<InputTensor> inputs = {{"input_ids", DType::i32, {1, std::ssize(padded)}, padded.data()},
+                                     {"past_length", DType::i32, {1}, &before}};
+  if (padded.size() > tokens.size()) inputs.push_back({"lengths", DType::i32, {1}, &own});
+  return decode(inputs);
+}
+
+std::span<const float> SlotRows::decode(std::span<const InputTensor> inputs) {
+  logits_.resize(static_cast<size_t>(inputs[0].shape[0] * vocabulary_));
+  const OutputBuffer output{"logits", logits_.data(), static_cast<int64_t>(logits_.size() * sizeof(float))};
+  session_.run(kDecode, inputs, {&output, 1});
+  return logits_;
+}
+
+/// Lengths are rounded up: each that is new is a run of new sizes.
+void SlotRows::move(size_t from, size_t to, size_t length) {
+  constexpr size_t kStep = 64;
+  if (length == 0) return;
+  std::vector<int32_t> places(std::min(capacity_, (length + kStep - 1) / kStep * kStep));
+  std::iota(places.begin(), places.end(), 0);
+  const auto source = static_cast<int32_t>(from), target = static_cast<int32_t>(to);
+  const InputTensor inputs[] = {{"from", DType::i32, {1}, &source},
+                                {"to", DType::i32, {1}, &target},
+                                {"places", DType::i32, {static_cast<int64_t>(places.size())}, places.data()}};
+  session_.run(kReorder, inputs, {});
+}
+
+}  // namespace smelt

@@ -1,0 +1,29 @@
+// Rows that are whole slots of the caches: @decode and @reorder of frontend/build_transformer.h, of which row
+// i of a run has slot i.
+#pragma once
+
+#include "runtime/engine/generation/cache_bounds.h"
+#include "runtime/engine/serving/cache_rows.h"
+
+namespace smelt {
+
+class SlotRows : public CacheRows {
+ public:
+  explicit SlotRows(Session& session);
+
+  void move(size_t from, size_t to, size_t length) override;
+  Read read(std::span<const int32_t> prompt, size_t past, size_t chunk) override;
+  size_t begin(std::span<const int32_t> prompt, size_t tokens) override;
+  std::span<const float> run(std::span<const RowStep> steps) override;
+
+ private:
+  std::span<const float> read_run(std::span<const int32_t> tokens, size_t past);
+  std::span<const float> decode(std::span<const InputTensor> inputs);
+
+  Session& session_;
+  CacheBounds bounds_;
+  size_t read_ = 0;  // tokens of row 0's prompt
+  std::vector<float> logits_;
+};
+
+}  // namespace smelt

@@ -1,0 +1,359 @@
+#include "runtime/engine/training/trainer.h"
+
+#include <sys/resource.h>
+
+#include <fmt/ranges.h>
+
+#include <chrono>
+#include <cmath>
+#include <fstream>
+
+#include "runtime/base/error.h"
+#include "runtime/engine/training/loss_curve.h"
+#include "runtime/engine/training/same_states.h"
+#include "runtime/engine/training/trainer_plan.h"
+#include "runtime/plan/matrix_flops.h"
+#include "runtime/plan/plan_ranks.h"
+#include "runtime/system/file.h"
+
+namespace smelt {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double milliseconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+}
+
+int64_t peak_bytes() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return int64_t{usage.ru_maxrss} * 1024;
+}
+
+constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
+
+/// Returns the value of a scalar output; nothing if the entry has none of that name.
+std::optional<double> scalar_output(std::span<const HostTensor> outputs, std::string_view name) {
+  for (const HostTensor& t : outputs)
+    if (t.name == name && t.dtype == DType::f32 && t.bytes.size() == sizeof(float)) return t.as<float>()[0];
+  return {};
+}
+
+void require_bounds(const Session& session, const TrainerOptions& options, const BatchStream& stream) {
+  const PlanEntry& entry = session.entry(fed_entry(session.plan(), options));
+  try {
+    session.unify(entry, stream.largest());
+  } catch (const Error& error) {
+    fail("--batch {} does not fit the plan: {}", options.batch, error.what());
+  }
+}
+
+/// Another run's checkpoints are neither continued by accident nor mixed with this one's.
+void require_fresh(const CheckpointDirectory& checkpoints, const TrainerOptions& options) {
+  if (!options.resume && !checkpoints.list().empty())
+    fail("'{}' holds a run already: continue it with --resume, or choose another directory",
+         options.run_directory.string());
+}
+
+/// Returns the results of train_step or apply: both give the mean loss of the whole update.
+Trainer::Update figures(std::span<const HostTensor> outputs) {
+  return {scalar_output(outputs, "loss").value_or(kNotANumber), scalar_output(outputs, "gradient_norm"),
+          scalar_output(outputs, "loss_scale"), scalar_output(outputs, "skipped_steps")};
+}
+
+/// Runs f, a part of the run at `where`; an anomaly in it is named by that place.
+template <typename F>
+auto at_place(const std::string& where, const std::string& end, F f) {
+  try {
+    return f();
+  } catch (const Error& error) {
+    if (error.status() != Status::numeric) throw;
+    throw Error(fmt::format("{}: {}{}", where, error.what(), end), Status::numeric);
+  }
+}
+
+bool is_due(int64_t every, int64_t step) { return every > 0 && step % every == 0; }
+
+}  // namespace
+
+Trainer::Trainer(Session& session, TrainerOptions options, DataSplit data)
+    : session_(session), ranks_(session.ranks()), options_(std::move(options)), data_(std::move(data)) {
+  require_mesh(session_.plan(), session_.executor().ranks());
+  options_.data_ranks = ranks_.data_ranks();
+  options_.validate();
+  schedule_ = options_.rate();
+  require_entries(session_.plan(), options_);
+  make_pipeline();
+  const bool writes = !options_.run_directory.empty() && ranks_.is_first();
+  std::string looks = writes ? fingerprint() : std::string();
+  if (options_.pack) pack_data();
+  stream_ = make_stream(data_.train, batch_options());
+  require_bounds(session_, options_, *stream_);
+  if (options_.eval_every > 0)
+    held_back_ = make_list(data_.held_back, batch_options(), options_.eval_batches);
+  if (!writes) return;
+  make_directories(options_.run_directory);
+  lock_ = shared_process_lock(options_.run_directory / "run.lock");
+  options_.data = std::move(looks);
+  checkpoints_.emplace(options_.run_directory / "checkpoints", options_.keep_checkpoints);
+  require_fresh(*checkpoints_, options_);
+}
+
+void Trainer::tell(const std::function<void(TrainerObserver&)>& what) const {
+  for (TrainerObserver* observer : observers_) what(*observer);
+}
+
+/// Ranks that wait for one that has failed end with its Error.
+TrainingResult Trainer::run() {
+  try {
+    return run_steps();
+  } catch (const std::exception& error) {
+    ranks_.report_failure(error.what());
+    throw;
+  }
+}
+
+TrainingResult Trainer::run_steps() {
+  if (!restored_) restore();
+  restored_ = false;  // another run begins anew
+  const int64_t first = result_.step;
+  require_same_states(session_, ranks_, first);
+  begin();
+  std::ofstream metrics;
+  std::optional<JsonLines> lines;
+  if (checkpoints_) {
+    metrics.open(options_.run_directory / "metrics.jsonl", std::ios::app);
+    observers_.push_back(&lines.emplace(metrics));
+  }
+  struct Closing {
+    Trainer& trainer;
+    bool owns_last;
+    ~Closing() {
+      trainer.tell([&](TrainerObserver& o) { o.finished(trainer.result_.step); });
+      if (owns_last) trainer.observers_.pop_back();
+    }
+  } closing{*this, lines.has_value()};
+  tell([&](TrainerObserver& o) { o.started(first, options_.steps); });
+  tell_packing();
+  if (first == 0) record_evaluation(0);
+  while (result_.step < options_.steps && !result_.stopped_early) {
+    train(result_.step);
+    after_step(result_.step);
+  }
+  draw_curve();
+  return result_;
+}
+
+int64_t Trainer::restore() {
+  result_ = {};
+  const std::optional<CheckpointInfo> info =
+      options_.resume ? restore_at_all_ranks() : std::optional<CheckpointInfo>();
+  restored_ = true;
+  if (!info) return 0;
+  result_.step = info->step;
+  result_.checkpoint = info->path;
+  TrainerOptions before;
+  read_json(info->trainer, before);
+  go_on_in_data(before, info->step);
+  tell_changes(before, info->step);
+  return result_.step;
+}
+
+/// Restores the newest complete checkpoint, which the first rank finds; the others read the same.
+std::optional<CheckpointInfo> Trainer::restore_at_all_ranks() {
+  constexpr int64_t kNone = -1;
+  const auto log = [&](std::string_view text) { tell([&](TrainerObserver& o) { o.message(text); }); };
+  std::optional<CheckpointInfo> info;
+  if (checkpoints_) info = checkpoints_->restore(session_, log);
+  const int64_t step = ranks_.largest(info ? info->step : kNone);
+  if (checkpoints_ || step == kNone) return info;
+  const std::filesystem::path path = checkpoint_path(options_.run_directory / "checkpoints", step);
+  if (!std::filesystem::exists(path))
+    fail(
+        "rank {} does not find '{}', which rank 0 resumes from: the run directory must be one that all ranks "
+        "see",
+        ranks_.rank(), path.string());
+  return read_checkpoint(path, session_);
+}
+
+/// Restores the files of the run as they were at the step that it resumes from.
+void Trainer::begin() {
+  history_ = {};
+  tokens_ = 0;
+  if (!checkpoints_) return;
+  history_ = truncate_metrics(options_.run_directory / "metrics.jsonl", result_.step);
+  if (!history_.train.empty()) result_.loss = history_.train.back().second;
+  tokens_ = history_.tokens;
+  if (!history_.held_back.empty() && history_.held_back.back().first == result_.step)
+    result_.held_back_loss = history_.held_back.back().second;
+  write_file(options_.run_directory / "options.json", to_json(options_));
+}
+
+void Trainer::train(int64_t step) {
+  const auto begin = Clock::now();
+  const double rate = schedule_.at(step);
+  session_.scalar("learning_rate") = static_cast<float>(rate);
+  const Update done = at_place(fmt::format("training stopped at step {}", step + 1), last_good(),
+                               [&] { return update(step); });
+  result_.step = step + 1;
+  result_.loss = done.loss;
+  check_finite(step + 1, done);
+  // Ranks that share a model read the same tokens, and each does a part of the work.
+  double work[] = {ranks_.counts() ? static_cast<double>(update_tokens_) : 0.0, flops_};
+  ranks_.add_up_of_all(work);
+  tokens_ += static_cast<int64_t>(work[0]);
+  const double milliseconds = milliseconds_since(begin);
+  const StepRecord record{.step = step + 1,
+                          .loss = result_.loss,
+                          .learning_rate = rate,
+                          .gradient_norm = done.gradient_norm.value_or(kNotANumber),
+                          .milliseconds = milliseconds,
+                          .tokens_per_second = work[0] / (milliseconds / 1000),
+                          .gflops_per_second = work[1] / (milliseconds * 1e6),
+                          .peak_gflops_per_second = peak_flops * static_cast<double>(ranks_.count()) / 1e9,
+                          .tokens = tokens_,
+                          .peak_bytes = peak_bytes(),
+                          .loss_scale = done.loss_scale,
+                          .skipped_steps = done.skipped_steps};
+  history_.train.emplace_back(record.step, record.loss);
+  tell([&](TrainerObserver& o) { o.stepped(record); });
+}
+
+Trainer::Update Trainer::update(int64_t step) {
+  flops_ = 0, update_tokens_ = 0;
+  const int64_t micro_steps = options_.gradient_accumulation;
+  if (!pipeline_ && micro_steps == 1) return figures(micro_step("train_step", step, 0));
+  if (pipeline_) pipeline_->accumulate(micro_steps);
+  for (int64_t i = 0; !pipeline_ && i < micro_steps; ++i) micro_step("accumulate", step, i);
+  session_.set_random(static_cast<uint32_t>(options_.seed), step);
+  ranks_.progress("the update", step + 1);
+  return figures(session_.run("apply", {}));
+}
+
+std::vector<HostTensor> Trainer::micro_step(std::string_view entry, int64_t step, int64_t index) {
+  const int64_t place = index * ranks_.data_ranks() + ranks_.data_rank();
+  ranks_.progress("training", step + 1);
+  stream_->fill(options_.overfit_one_batch ? 0 : step, place, batch_);
+  const std::vector<InputTensor> inputs = batch_.inputs();
+  session_.set_random(static_cast<uint32_t>(options_.seed), step, index);
+  update_tokens_ += batch_.tokens;
+  count_flops(session_.entry(entry), session_.unify(session_.entry(entry), inputs));
+  return session_.run(entry, inputs);
+}
+
+bool Trainer::Update::skipped() const {
+  return loss_scale.value_or(0) > 1 && gradient_norm && !std::isfinite(*gradient_norm);
+}
+
+void Trainer::check_finite(int64_t step, const Update& done) {
+  const bool loss_bad = !std::isfinite(done.loss);
+  if (!loss_bad && done.skipped())
+    return tell([&](TrainerObserver& o) {
+      o.message(fmt::format("step {} is left out: a gradient overflowed at a loss scale of {}", step,
+                            *done.loss_scale));
+    });
+  if (!loss_bad && std::isfinite(done.gradient_norm.value_or(0))) return;
+  draw_curve();
+  std::string message =
+      fmt::format("training stopped at step {}: the {} is {}", step, loss_bad ? "loss" : "gradient norm",
+                  loss_bad ? done.loss : *done.gradient_norm);
+  message += last_good() + "; try a lower learning rate or more warm-up";
+  if (explain_anomaly) message += "; " + explain_anomaly(batch_.inputs());
+  throw Error(message, Status::numeric);
+}
+
+std::string Trainer::last_good() const {
+  return result_.checkpoint.empty()
+             ? "; there is no checkpoint yet"
+             : fmt::format("; the last good state is '{}'", result_.checkpoint.string());
+}
+
+/// The optimizer multiplies no matrices, so that micro-steps are all there is to an update.
+void Trainer::count_flops(const PlanEntry& entry, const SymbolValues& sizes) {
+  EntryFlops& known = entry_flops_[&entry];
+  if (sizes != known.sizes) known = {sizes, matrix_flops(entry, sizes)};
+  flops_ += known.flops;
+}
+
+void Trainer::after_step(int64_t step) {
+  const bool last = step == options_.steps;
+  const bool asked = !last && should_stop && should_stop();
+  result_.stopped_early = ranks_.largest(asked ? 1 : 0) > 0;
+  const bool ending = last || result_.stopped_early;
+  if (is_due(options_.eval_every, step) || ending) record_evaluation(step);
+  if (is_due(options_.sample_every, step) || (last && options_.sample_every > 0)) sample(step);
+  if (is_due(options_.checkpoint_every, step) || ending) save(step);
+}
+
+void Trainer::sample(int64_t step) {
+  ranks_.progress("a sample", step);
+  if (!sampler) return;
+  const std::string text = sampler(step);
+  tell([&](TrainerObserver& o) { o.sampled(step, text); });
+}
+
+/// Each rank takes some of the batches.
+EvaluationSums Trainer::evaluate_at_all_ranks() {
+  RunEvaluation run;
+  if (pipeline_) run = [&](const Batch& batch) { return pipeline_->evaluate(batch); };
+  const EvaluationSums own = evaluate_batches(
+      session_, *held_back_, share_of_evaluation(), [&] { ranks_.progress("an evaluation", result_.step); },
+      run);
+  double sums[] = {own.loss_sum, own.targets, static_cast<double>(own.classified),
+                   static_cast<double>(own.correct)};
+  ranks_.add_up(sums);
+  return {sums[0], sums[1], static_cast<int64_t>(sums[2]), static_cast<int64_t>(sums[3])};
+}
+
+EvaluationRecord Trainer::evaluate(int64_t step) {
+  if (!held_back_) held_back_ = make_list(data_.held_back, batch_options(), options_.eval_batches);
+  const auto begin = Clock::now();
+  const EvaluationSums found = evaluate_at_all_ranks();
+  return {step, found.loss(), static_cast<int64_t>(found.targets), milliseconds_since(begin),
+          found.accuracy()};
+}
+
+void Trainer::record_evaluation(int64_t step) {
+  if (options_.eval_every == 0) return;
+  const EvaluationRecord record = at_place(fmt::format("evaluation stopped after step {}", step), last_good(),
+                                           [&] { return evaluate(step); });
+  result_.held_back_loss = record.loss;
+  result_.accuracy = record.accuracy;
+  history_.held_back.emplace_back(step, record.loss);
+  tell([&](TrainerObserver& o) { o.evaluated(record); });
+}
+
+void Trainer::save(int64_t step) {
+  if (options_.run_directory.empty()) return;
+  ranks_.progress("a checkpoint", step);
+  require_same_states(session_, ranks_, step);
+  share_choices();
+  result_.checkpoint = checkpoint_path(options_.run_directory / "checkpoints", step);
+  constexpr size_t kChecksumDigits = 16;
+  const auto parts =
+      ranks_.texts_of_all(write_checkpoint_part(result_.checkpoint, session_, step), kChecksumDigits);
+  const std::string layout = checkpoint_layout(session_.plan());
+  const auto layouts = ranks_.texts_of_all(layout, static_cast<size_t>(ranks_.largest(std::ssize(layout))));
+  if (!checkpoints_) return;
+  checkpoints_->save(session_, {step, to_json(options_), {}, {}, layouts}, parts);
+  tell([&](TrainerObserver& o) { o.saved(step, result_.checkpoint); });
+  draw_curve();
+}
+
+/// A run that resumes from a checkpoint has its choices at all ranks. This run uses the same ones from here
+/// on, so both compute the same bits. Pipeline stages have plans and choices of their own.
+void Trainer::share_choices() {
+  if (ranks_.count() == 1 || pipeline_) return;
+  Executor& executor = session_.executor();
+  const std::string own = executor.choices(), first = ranks_.of_first(own);
+  if (first != own) executor.restore_choices(first);
+}
+
+void Trainer::draw_curve() const {
+  if (!checkpoints_) return;
+  write_file(options_.run_directory / "loss.svg",
+             render_loss_curve(history_, "loss of " + options_.run_directory.filename().string()));
+}
+
+}  // namespace smelt

@@ -1,0 +1,85 @@
+// Exchanges and sums between ranks.
+#pragma once
+
+#include <string>
+
+#include "runtime/plan/steps/fields.h"
+#include "runtime/ranks/communicator.h"
+
+namespace smelt {
+
+std::string_view name(CollectiveKind kind);  // "all_reduce"
+std::optional<CollectiveKind> parse_collective_kind(std::string_view text);
+std::string_view name(CollectiveSum sum);  // "add", "max"
+std::optional<CollectiveSum> parse_collective_sum(std::string_view text);
+/// Returns whether the ranks' elements are summed.
+inline bool is_sum(CollectiveKind kind) {
+  return kind == CollectiveKind::all_reduce || kind == CollectiveKind::reduce_scatter;
+}
+
+/// An operation of the `ranks` ranks along an axis of the mesh (runtime/ranks/communicator.h), with parts of
+/// `elements` elements. `from` and `to` hold one part, or one part per rank, contiguously: `from` of
+/// reduce_scatter, `to` of all_gather, both of all_to_all. All ranks of a group run such steps in one order.
+/// `rows` of these operations are done as one, row i at i * from_stride and at i * to_stride: along a dim of
+/// a tensor that is not its outermost, parts are rows of memory with gaps between them.
+struct CollectiveStep {
+  CollectiveKind kind = CollectiveKind::all_reduce;
+  std::string axis;    // of Plan::mesh
+  BufferRef from, to;  // may be the same place in all_reduce, and share no element otherwise
+  Dim elements, ranks;
+  DType dtype = DType::f32;
+  CollectiveSum sum = CollectiveSum::add;  // of all_reduce and reduce_scatter
+  /// On a GPU the step may run concurrently with later ones, until the step of this number, which waits for
+  /// it; the number of steps of the entry stands for its end. -1: the next step waits. No step between the
+  /// two touches `to` or writes to `from`.
+  int waited_at = -1;
+  Dim rows = 1, from_stride = 0, to_stride = 0;  // elements; rows of `to` share none
+
+  bool reads_parts() const {
+    return kind == CollectiveKind::reduce_scatter || kind == CollectiveKind::all_to_all;
+  }
+  bool writes_parts() const {
+    return kind == CollectiveKind::all_gather || kind == CollectiveKind::all_to_all;
+  }
+  /// Elements of a row.
+  Dim from_elements() const { return reads_parts() ? elements * ranks : elements; }
+  Dim to_elements() const { return writes_parts() ? elements * ranks : elements; }
+
+  std::vector<Walk> walks(const Dim& stride, bool all_parts) const {
+    std::vector<Walk> all;
+    if (!rows.is_one()) all.push_back({rows, stride});
+    if (all_parts) all.push_back({ranks, elements});
+    all.push_back({elements});
+    return all;
+  }
+};
+
+template <>
+struct StepKind<CollectiveStep> {
+  static constexpr std::string_view name = "collective", keyword = "collective",
+                                    text =
+                                        "$collective{ $sum} $dtype $to{($to_stride)} = $from{($from_stride)} "
+                                        "of $elements over $axis x $ranks"
+                                        "{ rows $rows}{ until $waited_at}",
+                                    description =
+                                        "{$rows rows of }$collective of $elements elements along $axis";
+  static constexpr bool by_template = false;
+  static bool shows(const CollectiveStep& step, std::string_view field) {
+    if (field == "sum") return is_sum(step.kind);
+    return field == "waited_at" ? step.waited_at >= 0 : !step.rows.is_one();
+  }
+};
+template <typename V, Is<CollectiveStep> T>
+void visit_fields(V& v, T& x) {
+  v("collective", x.kind, role::attribute("all_reduce, reduce_scatter, all_gather or all_to_all"));
+  v("axis", x.axis, role::attribute("an axis of the mesh"));
+  v("from", x.from, [&] { return role::reads(x.dtype, x.walks(x.from_stride, x.reads_parts())); });
+  v("to", x.to, [&] { return role::writes(x.dtype, x.walks(x.to_stride, x.writes_parts())); });
+  v("elements", x.elements, role::extent()), v("ranks", x.ranks, role::extent());
+  v("dtype", x.dtype, role::attribute()), v("sum", x.sum, role::attribute("add or max"));
+  v("waited_at", x.waited_at, role::attribute("the number of a step"));
+  v("rows", x.rows, role::extent()), v("from_stride", x.from_stride, role::stride);
+  v("to_stride", x.to_stride, role::stride);
+}
+
+}  // namespace smelt

@@ -1,0 +1,46 @@
+// Copies of strided boxes.
+#pragma once
+
+#include <algorithm>
+
+#include "runtime/plan/steps/fields.h"
+
+namespace smelt {
+
+/// Copies a box of `extents` elements between two strided places.
+struct CopyStep {
+  BufferRef from, to;
+  Shape extents;
+  std::vector<Dim> from_strides, to_strides;
+  DType dtype = DType::f32;
+  /// As CollectiveStep::waited_at, for a dense copy to or from the host's part of a state (State::resident).
+  int waited_at = -1;
+
+  /// Elements of one side. A damaged plan may have fewer strides than extents; validation refuses it later.
+  std::vector<Walk> walks(const std::vector<Dim>& strides) const {
+    std::vector<Walk> all;
+    const size_t rank = std::min({extents.size(), from_strides.size(), to_strides.size()});
+    for (size_t i = 0; i < rank; ++i) all.push_back({extents[i], strides[i]});
+    return all;
+  }
+};
+
+template <>
+struct StepKind<CopyStep> {
+  static constexpr std::string_view
+      name = "copy",
+      keyword = "copy", text = "$dtype$extents $to$to_strides = $from$from_strides{ until $waited_at}";
+  static constexpr bool by_template = false;
+  static bool shows(const CopyStep& step, std::string_view /*waited_at*/) { return step.waited_at >= 0; }
+};
+template <typename V, Is<CopyStep> T>
+void visit_fields(V& v, T& x) {
+  v("from", x.from, [&] { return role::reads(x.dtype, x.walks(x.from_strides)); });
+  v("to", x.to, [&] { return role::writes(x.dtype, x.walks(x.to_strides)); });
+  v("extents", x.extents, role::extent());
+  v("from_strides", x.from_strides, role::stride), v("to_strides", x.to_strides, role::stride);
+  v("dtype", x.dtype, role::attribute());
+  v("waited_at", x.waited_at, role::attribute("the number of a step"));
+}
+
+}  // namespace smelt

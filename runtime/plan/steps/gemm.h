@@ -1,0 +1,81 @@
+// Products of matrices.
+#pragma once
+
+#include "runtime/plan/steps/fields.h"
+
+namespace smelt {
+
+/// C[m,n] = alpha * sum_k A[m,k] B[k,n] + beta * C[m,n] + bias[n], repeated over `batch`.
+/// Every matrix has a row and a column stride; one of the two is 1.
+struct GemmStep {
+  struct Matrix {
+    BufferRef base;
+    Dim row_stride, column_stride;
+  } a, b, c;
+  Dim m, n, k;
+  double alpha = 1, beta = 0;
+  struct Batch {
+    Dim extent, a_stride, b_stride, c_stride;
+    bool reduced = false;  // accumulates into the same C instead of moving along it
+  };
+  std::vector<Batch> batch = {};
+  DType dtype = DType::f32;            // of A and B; products are summed in f32
+  DType result_dtype = DType::f32;     // of C and the bias
+  bool tf32 = false;                   // a GPU may leave out 13 bits of the mantissas of f32 operands
+  std::optional<BufferRef> bias = {};  // C's columns are contiguous, no batch is reduced
+  bool a_i8 = false, b_i8 = false;     // this operand is stored as i8; on a CPU, and one of the two at most
+
+  /// Elements of a matrix over all batches. A reduced batch writes the same C again.
+  std::vector<Walk> walks(const Matrix& matrix, const Dim& rows, const Dim& columns,
+                          Dim Batch::* stride) const {
+    std::vector<Walk> all = {{rows, matrix.row_stride}, {columns, matrix.column_stride}};
+    for (const Batch& each : batch)
+      if (stride != &Batch::c_stride || !each.reduced) all.push_back({each.extent, each.*stride});
+    return all;
+  }
+};
+
+template <typename V, Is<GemmStep::Matrix> T>
+void visit_fields(V& v, T& x) {
+  v("base", x.base), v("row_stride", x.row_stride), v("column_stride", x.column_stride);
+}
+template <typename V, Is<GemmStep::Batch> T>
+void visit_fields(V& v, T& x) {
+  v("extent", x.extent), v("a_stride", x.a_stride), v("b_stride", x.b_stride), v("c_stride", x.c_stride);
+  v("reduced", x.reduced);
+}
+
+template <>
+struct StepKind<GemmStep> {
+  static constexpr std::string_view name = "gemm", keyword = "gemm";
+  static constexpr bool by_template = false;
+};
+template <typename V, Is<GemmStep> T>
+void visit_fields(V& v, T& x) {
+  using Batch = GemmStep::Batch;
+  v("a", x.a,
+    [&] { return role::reads(x.a_i8 ? DType::i8 : x.dtype, x.walks(x.a, x.m, x.k, &Batch::a_stride)); });
+  v("b", x.b,
+    [&] { return role::reads(x.b_i8 ? DType::i8 : x.dtype, x.walks(x.b, x.k, x.n, &Batch::b_stride)); });
+  v("bias", x.bias, [&] { return role::reads(x.result_dtype, {{x.n}}); });
+  v("c", x.c, [&] {
+    return role::Operand{x.beta != 0 ? PlaceUse::read_write : PlaceUse::write, x.result_dtype,
+                         x.walks(x.c, x.m, x.n, &Batch::c_stride)};
+  });
+  v("m", x.m, role::extent()), v("n", x.n, role::extent()), v("k", x.k, role::extent());
+  v("alpha", x.alpha, role::scalar), v("beta", x.beta, role::scalar);
+  v("batch", x.batch, role::attribute("batches")), v("dtype", x.dtype, role::attribute());
+  v("result_dtype", x.result_dtype, role::attribute()), v("tf32", x.tf32, role::attribute());
+  v("a_i8", x.a_i8, role::attribute()), v("b_i8", x.b_i8, role::attribute());
+}
+
+/// Floating-point operations, a multiplication and an addition as two. `size` gives the value of a Dim.
+template <typename Size>
+double flops_of(const GemmStep& gemm, const Size& size) {
+  double flops = 2;
+  for (const Dim* extent : {&gemm.m, &gemm.n, &gemm.k}) flops *= static_cast<double>(size(*extent));
+  for (const GemmStep::Batch& batch : gemm.batch) flops *= static_cast<double>(size(batch.extent));
+  return flops;
+}
+
+}  // namespace smelt

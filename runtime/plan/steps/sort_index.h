@@ -1,0 +1,48 @@
+// Sorts of indices.
+#pragma once
+
+#include "runtime/plan/steps/fields.h"
+
+namespace smelt {
+
+/// A stable counting sort of `count` indices below `rows`: permutation[i] is the position of the i-th
+/// smallest, and begins[r]..begins[r+1] bounds row r's part of it (rows + 1 numbers). Indices outside [0,
+/// rows) are left out.
+struct SortIndexStep {
+  struct Workspace {
+    BufferRef base;
+    Dim elements;
+  };
+  BufferRef indices, permutation, begins;
+  Dim count, rows;
+  std::optional<Workspace> workspace = {};  // i32, of a GPU's sort of many indices
+};
+
+template <typename V, Is<SortIndexStep::Workspace> T>
+void visit_fields(V& v, T& x) {
+  v("base", x.base), v("elements", x.elements);
+}
+
+template <>
+struct StepKind<SortIndexStep> {
+  static constexpr std::string_view
+      name = "sort_index",
+      keyword = "sort_index",
+      text = "$indices -> $permutation, $begins of $count below $rows{ by $workspace}",
+      description = "sort of $count indices below $rows";
+  static constexpr bool by_template = true;
+  static bool shows(const SortIndexStep& step, std::string_view /*workspace*/) {
+    return step.workspace.has_value();
+  }
+};
+template <typename V, Is<SortIndexStep> T>
+void visit_fields(V& v, T& x) {
+  v("indices", x.indices, [&] { return role::reads(DType::i32, {{x.count}}); });
+  v("permutation", x.permutation, [&] { return role::writes(DType::i32, {{x.count}}, {{0, x.count - 1}}); });
+  v("begins", x.begins, [&] { return role::writes(DType::i32, {{x.rows + 1}}, {{0, x.count}}); });
+  v("count", x.count, role::extent(0, INT32_MAX)), v("rows", x.rows, role::extent(0, INT32_MAX - 1));
+  v("workspace", x.workspace,
+    [&] { return role::Operand{PlaceUse::scratch, DType::i32, {{x.workspace->elements}}}; });
+}
+
+}  // namespace smelt

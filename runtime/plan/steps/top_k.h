@@ -1,0 +1,35 @@
+// The largest elements of rows.
+#pragma once
+
+#include "runtime/plan/steps/fields.h"
+
+namespace smelt {
+
+/// The k largest of each of `rows` rows of `count` f32 elements, which begin `row_stride` apart: the largest
+/// first, equal ones in the order of their indices, NaN last. A row of fewer elements ends with -inf at -1.
+struct TopKStep {
+  BufferRef x, values, indices;  // the results are dense
+  Dim rows, count, row_stride, k;
+};
+
+template <>
+struct StepKind<TopKStep> {
+  static constexpr std::string_view name = "top_k", keyword = "top_k",
+                                    text = "$x($row_stride) -> $values, $indices of $rows x $count by $k",
+                                    description = "the $k largest of $count in each of $rows rows";
+  static constexpr bool by_template = true;
+};
+template <typename V, Is<TopKStep> T>
+void visit_fields(V& v, T& x) {
+  const auto found = [&] { return std::vector<Walk>{{x.rows, x.k}, {x.k}}; };
+  v("x", x.x, [&] { return role::reads(DType::f32, {{x.rows, x.row_stride}, {x.count}}); });
+  v("values", x.values, [&] { return role::writes(DType::f32, found()); });
+  v("indices", x.indices, [&] {
+    const Dim least = floor_div(x.count - x.k, INT32_MAX);  // -1 where count < k, else 0
+    return role::writes(DType::i32, found(), {{least, x.count - 1}});
+  });
+  v("rows", x.rows, role::extent()), v("count", x.count, role::extent(0, INT32_MAX - 1));
+  v("row_stride", x.row_stride, role::stride), v("k", x.k, role::extent(1, 1024));
+}
+
+}  // namespace smelt

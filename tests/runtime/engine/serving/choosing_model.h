@@ -1,0 +1,121 @@
+// The model of remembering_model.h where the plan chooses tokens, as @next_pages does it.
+#pragma once
+
+#include <atomic>
+
+#include "runtime/engine/generation/logits_processors.h"
+#include "runtime/engine/generation/sampling.h"
+#include "runtime/engine/generation/token_states.h"
+#include "tests/runtime/engine/serving/remembering_model.h"
+
+namespace smelt {
+
+inline Plan choosing_pages_plan(int64_t slots, int64_t capacity, int64_t pages) {
+  Plan plan = remembering_pages_plan(slots, capacity, pages);
+  const Dim b = Dim::symbol("B");
+  const auto state = [&](std::string_view name, Role role, DType dtype, Shape shape) {
+    plan.states.push_back({std::string(name), role, dtype, std::move(shape), {}, {}});
+  };
+  state(kNextToken, Role::cache, DType::i32, {slots, 1});
+  state(kNextBias, Role::cache, DType::f32, {slots, kWords});
+  state(kNextPenalty, Role::cache, DType::f32, {slots, kWords, 1});
+  state(kNewTokens, Role::stream, DType::i32, {slots, capacity + 1, 1});
+  state(kNewLogProbabilities, Role::stream, DType::f32, {slots, capacity + 1, 1});
+  PlanEntry& next = plan.entries.back();
+  next.name = kNextPages;
+  const auto input = [&](const char* name, DType dtype, int64_t columns) {
+    next.inputs.push_back({name, dtype, columns > 1 ? Shape{b, columns} : Shape{b}});
+  };
+  input("slots", DType::i32, 1), input("numbers", DType::f32, 3), input("integers", DType::i32, 4);
+  input("penalty", DType::f32, 1), input("held_back", DType::i32, kHeldBackTokens);
+  input("held_back_until", DType::i32, kHeldBackTokens), input("forced", DType::i32, kForcedTokens);
+  input("forced_at", DType::i32, kForcedTokens);
+  plan.entries.push_back(
+      {kBeginPages,
+       {{"slot", DType::i32, {1}}, {"bias", DType::f32, {1, kWords}}, {"penalties", DType::f32, {1, kWords}}},
+       {},
+       {},
+       0});
+  return plan;
+}
+
+/// Where the plan's states are.
+struct ChoiceStates {
+  int32_t* next;
+  float *bias, *penalty;
+  int32_t* tokens;
+  float* log_probabilities;
+  size_t places;  // of a row of these two
+};
+
+class RememberingChoice : public RememberingPages {
+ public:
+  using RememberingPages::RememberingPages;
+
+  /// @begin_pages, whose inputs are in the plan's order, as are those of @next_pages.
+  static void begin(std::span<const void* const> inputs, const ChoiceStates& states) {
+    const auto slot = static_cast<size_t>(*static_cast<const int32_t*>(inputs[0]));
+    std::copy_n(static_cast<const float*>(inputs[1]), kColumns, states.bias + slot * kColumns);
+    std::copy_n(static_cast<const float*>(inputs[2]), kColumns, states.penalty + slot * kColumns);
+  }
+  /// `width`: pages of a row; the logits may be null.
+  void next(std::span<const void* const> inputs, size_t rows, size_t width, float* logits,
+            const ChoiceStates& states) {
+    for (size_t row = 0; row < rows; ++row)
+      next({inputs, row}, width, logits ? logits + row * kColumns : nullptr, states);
+  }
+
+ private:
+  static constexpr auto kColumns = static_cast<size_t>(kWords);
+
+  /// One row's inputs of @next_pages.
+  struct Row {
+    std::span<const void* const> inputs;
+    size_t row;
+    template <typename T>
+    const T* at(size_t input, size_t columns) const {
+      return static_cast<const T*>(inputs[input]) + row * columns;
+    }
+  };
+
+  void next(const Row& row, size_t width, float* logits_out, const ChoiceStates& states) {
+    const auto slot = static_cast<size_t>(*row.at<int32_t>(3, 1));
+    const int32_t given = *row.at<int32_t>(0, 1), token = given < 0 ? states.next[slot] : given;
+    const auto past = static_cast<size_t>(*row.at<int32_t>(2, 1));
+    const std::vector<float> logits = read(row.at<int32_t>(1, width), past, {&token, 1});
+    if (logits_out) std::ranges::copy(logits, logits_out);
+    const int32_t chosen = choose(row, slot, logits, static_cast<int32_t>(past + 1), states);
+    states.next[slot] = chosen;
+    states.penalty[slot * kColumns + static_cast<size_t>(chosen)] = *row.at<float>(6, 1);
+    const size_t at = slot * states.places + past + 1;
+    std::atomic_ref(states.log_probabilities[at]).store(log_probability(logits, chosen));
+    std::atomic_ref(states.tokens[at]).store(chosen);
+  }
+
+  static int32_t choose(const Row& row, size_t slot, std::span<const float> logits, int32_t place,
+                        const ChoiceStates& states) {
+    constexpr auto kHeld = static_cast<size_t>(kHeldBackTokens), kForced = static_cast<size_t>(kForcedTokens);
+    for (size_t i = 0; i < kForced; ++i)
+      if (row.at<int32_t>(10, kForced)[i] == place) return row.at<int32_t>(9, kForced)[i];
+    std::vector<double> scores;
+    for (size_t word = 0; word < logits.size(); ++word) {
+      const float bent = logits[word] + states.bias[slot * kColumns + word];
+      const float by = states.penalty[slot * kColumns + word];
+      scores.push_back(by == 0 ? bent : bent < 0 ? bent * by : bent / by);
+    }
+    for (size_t i = 0; i < kHeld; ++i)
+      if (const int32_t held = row.at<int32_t>(7, kHeld)[i];
+          held >= 0 && place < row.at<int32_t>(8, kHeld)[i])
+        scores[static_cast<size_t>(held)] = kBanned;
+    const float* numbers = row.at<float>(4, 3);
+    const int32_t* integers = row.at<int32_t>(5, 4);
+    SamplingOptions options;
+    options.do_sample = true, options.temperature = numbers[0], options.top_p = numbers[1];
+    options.min_p = numbers[2], options.top_k = integers[0];
+    return draw(candidates(scores, options),
+                uniform_number(static_cast<uint32_t>(integers[1]), static_cast<size_t>(place),
+                               static_cast<size_t>(integers[3])));
+  }
+};
+
+}  // namespace smelt

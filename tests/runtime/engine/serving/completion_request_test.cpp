@@ -1,0 +1,116 @@
+#include "runtime/engine/serving/completion_request.h"
+
+#include <gtest/gtest.h>
+
+#include "runtime/engine/serving/api_error.h"
+#include "tests/runtime/temporary_directory.h"
+
+namespace smelt {
+namespace {
+
+CompletionRequest read(const char* body) { return read_completion_request(body, completion_defaults("")); }
+
+/// "status param: message"
+std::string fault(const char* body) {
+  try {
+    read(body);
+  } catch (const ApiError& error) {
+    return fmt::format("{} {}: {}", error.http_status(), error.param(), error.what());
+  }
+  return "no ApiError";
+}
+
+TEST(CompletionRequests, SayWhatOpenAIsClientsSay) {
+  const CompletionRequest request = read(
+      R"({"model": "m", "prompt": ["a", "b"], "max_tokens": 5, "temperature": 0.5, "top_p": 0.9, "n": 2,
+          "stream": true, "stream_options": {"include_usage": true}, "logprobs": 3, "stop": ["x", "yz"],
+          "stop_token_ids": [7], "seed": 9, "user": "u", "best_of": 2, "suffix": null,
+          "presence_penalty": 0, "logit_bias": {"4": -100}, "top_k": 3, "repetition_penalty": 1.5})");
+  EXPECT_EQ(*request.model, "m");
+  ASSERT_EQ(request.prompts.size(), 2U);
+  EXPECT_EQ(request.prompts[1].text, "b");
+  EXPECT_EQ(request.options.max_new_tokens, 5);
+  EXPECT_EQ(request.options.temperature, 0.5);
+  EXPECT_EQ(request.options.top_k, 3);
+  EXPECT_EQ(request.options.repetition_penalty, 1.5);
+  EXPECT_EQ(request.options.eos_token_id, std::vector<int32_t>{7});
+  EXPECT_EQ(request.options.sequence_bias[0].bias, -100);
+  EXPECT_EQ(request.stop, (std::vector<std::string>{"x", "yz"}));
+  EXPECT_EQ(request.n, 2);
+  EXPECT_EQ(request.log_probabilities, 3);
+  EXPECT_EQ(request.seed, 9U);
+  EXPECT_TRUE(request.stream && request.include_usage && !request.echo);
+}
+
+TEST(CompletionRequests, SayLittle) {
+  const CompletionRequest request = read(R"({"prompt": [1, 2, 3], "stop": "x", "temperature": null})");
+  EXPECT_EQ(request.prompts[0].tokens, (std::vector<int32_t>{1, 2, 3}));
+  EXPECT_EQ(request.options.max_new_tokens, 16);
+  EXPECT_TRUE(request.options.do_sample);
+  EXPECT_EQ(request.options.temperature, 1);
+  EXPECT_EQ(request.options.top_k, 0);
+  EXPECT_FALSE(request.seed || request.stream || request.log_probabilities || request.model);
+  EXPECT_EQ(read(R"({"prompt": [[1], [2, 3]]})").prompts.size(), 2U);
+}
+
+TEST(CompletionRequests, WhatIsNotHonouredIsNamed) {
+  const std::pair<const char*, const char*> faults[] = {
+      {R"({})", "400 prompt: there is no prompt"},
+      {R"([])", "400 : the body: expected a JSON object"},
+      {R"({"prompt": "a")", "400 : 'the body'"},
+      {R"({"prompt": "a", "tools": []})", "400 tools: there is no option 'tools'"},
+      {R"({"prompt": "a", "num_beams": 2})", "400 num_beams:"},
+      {R"({"prompt": []})", "400 prompt:"},
+      {R"({"prompt": [1, -2]})", "400 prompt:"},
+      {R"({"prompt": "a", "max_tokens": -1})", "400 max_tokens:"},
+      {R"({"prompt": "a", "max_tokens": 18446744073709551615})", "400 max_tokens:"},
+      {R"({"prompt": "a", "temperature": 3})", "400 temperature:"},
+      {R"({"prompt": "a", "top_p": 0})", "400 top_p:"},
+      {R"({"prompt": "a", "top_k": -1})", "400 top_k:"},
+      {R"({"prompt": "a", "n": 0})", "400 n:"},
+      {R"({"prompt": "a", "n": 2, "best_of": 3})", "400 best_of:"},
+      {R"({"prompt": "a", "stop": [""]})", "400 stop:"},
+      {R"({"prompt": "a", "stream_options": {}})", "400 stream_options:"},
+      {R"({"prompt": "a", "presence_penalty": 0.5})", "400 presence_penalty:"},
+      {R"({"prompt": "a", "suffix": "b"})", "400 suffix:"},
+      {R"({"prompt": "a", "logit_bias": {"x": 1}})", "400 logit_bias:"},
+      {R"({"prompt": "a", "echo": true, "logprobs": 0})", "400 echo:"},
+      {R"({"prompt": "a", "bad_words_ids": [1]})", "400 bad_words_ids:"}};
+  for (const auto& [body, part] : faults) EXPECT_HAS(fault(body), part);
+}
+
+std::string repeated(const std::string& text, size_t count) {
+  std::string result = text;
+  for (size_t i = 1; i < count; ++i) result += "," + text;
+  return result;
+}
+
+TEST(CompletionRequests, ListsAreBounded) {
+  const auto fault_of = [](const std::string& fields) {
+    return fault((R"({"prompt": "a", )" + fields + "}").c_str());
+  };
+  EXPECT_EQ(fault_of(R"("bad_words_ids": [)" + repeated("[1]", 1024) + "]"), "no ApiError");
+  EXPECT_HAS(fault_of(R"("bad_words_ids": [)" + repeated("[1]", 1025) + "]"),
+             "400 bad_words_ids: bad_words_ids: 1025 entries");
+  EXPECT_HAS(fault_of(R"("sequence_bias": [)" + repeated("[[1], 2]", 1025) + "]"), "400 sequence_bias:");
+  EXPECT_HAS(fault_of(R"("bad_words_ids": [)" + repeated("[1,2,3,4,5]", 1000) + "]"),
+             "400 bad_words_ids: bad_words_ids: more than 4096");
+  EXPECT_EQ(fault_of(R"("suppress_tokens": [)" + repeated("1", 4096) + "]"), "no ApiError");
+  EXPECT_HAS(fault_of(R"("suppress_tokens": [)" + repeated("1", 4096) + R"(], "eos_token_id": 1)"),
+             "400 eos_token_id:");
+  EXPECT_EQ(fault_of(R"("stop": ")" + std::string(256, 'x') + '"'), "no ApiError");
+  EXPECT_HAS(fault_of(R"("stop": ["a", ")" + std::string(257, 'x') + R"("])"),
+             "400 stop: stop: a text of 257 bytes");
+}
+
+TEST(ApiErrors, HaveOpenAIsShape) {
+  EXPECT_EQ(error_body(ApiError(400, "a \"b\"", "stop", "invalid_value")),
+            R"({"error":{"code":"invalid_value","message":"a \"b\"","param":"stop",)"
+            R"("type":"invalid_request_error"}})");
+  EXPECT_EQ(api_error(Error("full", Status::unavailable)).http_status(), 503);
+  EXPECT_EQ(api_error(Error("numbers", Status::numeric)).http_status(), 500);
+  EXPECT_EQ(api_error(Error("length")).http_status(), 400);
+}
+
+}  // namespace
+}  // namespace smelt

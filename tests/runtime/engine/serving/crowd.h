@@ -1,0 +1,69 @@
+// Many requests over caches in pages, at random times, some of which are cancelled.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "runtime/engine/serving/continuous_batch.h"
+#include "tests/runtime/engine/serving/random_requests.h"
+
+namespace smelt {
+
+using Id = ContinuousBatch::Id;
+
+inline void expect_nothing_held(const ContinuousBatch& batch) {
+  const PageCounts pages = batch.counts().pages;
+  EXPECT_EQ(pages.used, 0U);
+  EXPECT_EQ(pages.shared, 0U);
+  EXPECT_EQ(pages.reserved, 0U);
+}
+
+/// Prompts begin with one of a few texts; fewer pages than all slots could fill.
+inline Request next_request(RandomRequests& random) {
+  Request request = random.next(20);
+  const int64_t text = random.number(4);
+  Tokens begin(static_cast<size_t>(16 * text + random.number(10)), static_cast<int32_t>(text));
+  request.prompt.insert(request.prompt.begin(), begin.begin(), begin.end());
+  return request;
+}
+
+struct Crowd {
+  std::map<Id, Request> requests;
+  std::map<Id, Tokens> found;
+  std::map<Id, Finish> ends;
+  uint64_t most_shared = 0;
+
+  Crowd(ContinuousBatch& batch, size_t count, uint32_t seed) {
+    RandomRequests random(seed);
+    while (ends.size() < count) {
+      for (int64_t i = random.number(3); i-- > 0 && requests.size() < count;) {
+        const Request request = next_request(random);
+        requests[batch.submit(request)] = request;
+      }
+      if (random.number(9) == 0 && !requests.empty()) batch.cancel(requests.rbegin()->first);
+      batch.step();
+      most_shared = std::max<uint64_t>(most_shared, batch.counts().pages.shared);
+      for (const auto& [id, request] : requests)
+        if (!ends.contains(id)) take(batch, id);
+    }
+  }
+
+ private:
+  void take(ContinuousBatch& batch, Id id) {
+    const Progress progress = batch.poll(id);
+    for (const int32_t token : ids_of(progress)) found[id].push_back(token);
+    if (progress.finish != Finish::none) ends[id] = progress.finish;
+  }
+};
+
+inline void expect_alone(Crowd& crowd) {
+  for (const auto& [id, request] : crowd.requests) {
+    Tokens expected = alone(request);
+    if (crowd.ends[id] == Finish::cancelled) expected.resize(crowd.found[id].size());
+    EXPECT_EQ(crowd.found[id], expected) << id;
+  }
+}
+
+}  // namespace smelt

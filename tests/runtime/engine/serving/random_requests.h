@@ -1,0 +1,71 @@
+// Requests of every option that a batch takes, and what each of them gets of RememberingModel's logits alone.
+#pragma once
+
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "runtime/engine/generation/logits_processors.h"
+#include "runtime/engine/generation/sampling.h"
+#include "runtime/engine/serving/request.h"
+#include "tests/runtime/engine/serving/remembering_model.h"
+
+namespace smelt {
+
+using Tokens = std::vector<int32_t>;
+
+inline Request request_of(Tokens prompt, int64_t fresh) {
+  Request request{.prompt = std::move(prompt), .options = {}};
+  request.options.max_new_tokens = fresh;
+  return request;
+}
+
+inline Tokens ids_of(const Progress& progress) {
+  Tokens ids;
+  for (const NewToken& token : progress.tokens) ids.push_back(token.id);
+  return ids;
+}
+
+/// Without any cache or batch.
+inline Tokens alone(const Request& request) {
+  Tokens tokens = request.prompt;
+  while (tokens.size() - request.prompt.size() < static_cast<size_t>(request.options.max_new_tokens)) {
+    const std::vector<float> logits = remembered_logits(tokens);
+    std::vector<double> scores(logits.begin(), logits.end());
+    process_scores(request.options, {tokens, request.prompt.size(), 0, request.prompt}, scores);
+    tokens.push_back(draw(candidates(scores, request.options),
+                          uniform_number(request.options.seed, tokens.size(), request.index)));
+    if (request.options.ends(tokens.back())) break;
+  }
+  return {tokens.begin() + static_cast<ptrdiff_t>(request.prompt.size()), tokens.end()};
+}
+
+class RandomRequests {
+ public:
+  explicit RandomRequests(uint32_t seed = 7) : random_(seed) {}
+
+  Request next(int64_t longest_prompt = 30) {
+    Request request = request_of(tokens(1 + number(longest_prompt)), number(16));
+    GenerationOptions& options = request.options;
+    options.do_sample = number(2) == 1, options.seed = static_cast<uint32_t>(number(1000));
+    options.top_k = number(9), options.top_p = 0.5 + 0.05 * static_cast<double>(number(11));
+    options.min_p = 0.02 * static_cast<double>(number(3));
+    options.temperature = 0.5 * static_cast<double>(number(4));
+    options.repetition_penalty = 1 + 0.2 * static_cast<double>(number(3));
+    options.no_repeat_ngram_size = 3 * number(2), options.min_new_tokens = number(5);
+    if (number(2) == 1) options.eos_token_id = tokens(2);
+    request.index = static_cast<size_t>(number(3));
+    return request;
+  }
+  int64_t number(int64_t below) { return static_cast<int64_t>(random_() % static_cast<uint64_t>(below)); }
+  Tokens tokens(int64_t count) {
+    Tokens result;
+    while (std::ssize(result) < count) result.push_back(static_cast<int32_t>(number(kWords)));
+    return result;
+  }
+
+ private:
+  std::mt19937 random_;
+};
+
+}  // namespace smelt
