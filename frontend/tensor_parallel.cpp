@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "llvm/ADT/STLExtras.h"
+
 namespace smelt {
 namespace {
 
@@ -81,8 +83,20 @@ std::vector<std::vector<std::string>> heads_of_cache(const Shape& shape, const M
   return cut;
 }
 
+std::string unknown_axis(const Mesh& mesh) {
+  const auto is_unknown = [](const MeshAxis& axis) {
+    return axis.size > 1 && axis.name != "data" && axis.name != kModelAxis && axis.name != kStageAxis;
+  };
+  const auto found = llvm::find_if(mesh.axes, is_unknown);
+  return found == mesh.axes.end() ? "" : found->name;
+}
+
 std::vector<SpecProblem> undivided(const TransformerSpec& spec, const Mesh& mesh) {
   std::vector<SpecProblem> problems;
+  if (const std::string axis = unknown_axis(mesh); !axis.empty())
+    problems.push_back({"mesh", fmt::format("has the axis {}, along which nothing is divided; expected data, "
+                                            "model or stage",
+                                            axis)});
   if (!is_tensor_parallel(mesh)) return problems;
   const int64_t ranks = mesh.axes[*mesh.find(kModelAxis)].size;
   const auto check = [&](const StackSpec& stack, const char* name, const char* field, int64_t number) {

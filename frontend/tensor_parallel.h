@@ -24,6 +24,9 @@ std::optional<Sharding> tensor_parallel(const Place& place, std::string_view kin
 std::vector<std::vector<std::string>> heads_of_cache(const Shape& shape, const Mesh& mesh);
 /// Returns whether the parameters of a module are sharded over this mesh.
 bool is_tensor_parallel(const Mesh& mesh);
+/// Names the first axis of several ranks along which the compiler divides nothing by itself: it is none of
+/// data, model and stage. Empty: there is none.
+std::string unknown_axis(const Mesh& mesh);
 /// Returns every number of the spec that the ranks along the axis must divide and do not. A vocabulary that
 /// they do not divide is valid: every rank then has all of it.
 std::vector<SpecProblem> undivided(const TransformerSpec& spec, const Mesh& mesh);

@@ -6,10 +6,12 @@
 #include "compiler/driver/compile.h"
 #include "compiler/driver/memory_curve.h"
 #include "compiler/driver/offload_choice.h"
+#include "compiler/driver/option_forms.h"
 #include "compiler/driver/pass_pipeline.h"
 #include "compiler/driver/pipeline_stages.h"
 #include "compiler/driver/sharing.h"
 #include "compiler/driver/summary.h"
+#include "frontend/tensor_parallel.h"
 #include "ir/graph/verifier.h"
 #include "runtime/base/error.h"
 #include "runtime/cuda/device.h"
@@ -66,6 +68,15 @@ Target checked_target(const CompileOptions& options) {
   return target;
 }
 
+/// Sets the mesh of the options, where it has several ranks. A graph may bring axes of its own.
+void set_mesh(Module& module, const Mesh& mesh) {
+  if (mesh.ranks() == 1) return;
+  if (const std::string axis = unknown_axis(mesh); !axis.empty() && !module.mesh().find(axis))
+    fail("--mesh {}: nothing is divided along the axis {}; expected data, model or stage", mesh_text(mesh),
+         axis);
+  module.set_mesh(mesh);
+}
+
 class Compiler {
  public:
   Compiler(CompileOptions options, Compilation& result)
@@ -80,7 +91,7 @@ class Compiler {
     result_.graph = module->clone();
     if (stage == Stage::graph) return;
     target_ = checked_target(options_);
-    if (options_.mesh.ranks() > 1) module->set_mesh(options_.mesh);
+    set_mesh(*module, options_.mesh);
     facts_ = facts_of(*module, options_);
     module_ = std::move(module);
     run_phases(stage);
@@ -184,7 +195,7 @@ Target resolved_target(const CompileOptions& options) {
 
 std::string pipeline_text(const Description& description, const CompileOptions& options) {
   const std::unique_ptr<Module> module = description.build(build_options(options));
-  if (options.mesh.ranks() > 1) module->set_mesh(options.mesh);
+  set_mesh(*module, options.mesh);
   return print(pass_pipeline(facts_of(*module, options), options, checked_target(options)));
 }
 

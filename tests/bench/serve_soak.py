@@ -42,7 +42,8 @@ def one_request(port, draw, counts, own):
     kind = draw.randrange(6)
     body = body_of(draw, own.vocabulary, own.longest)
     if kind == 0:
-        body = {**body, draw.choice(["n", "max_tokens", "stop"]): draw.choice([-1, "x", {}])}
+        name = draw.choice(["n", "max_tokens", "stop"])
+        body[name] = draw.choice([-1, {}] if name == "stop" else [-1, "x", {}])
     if kind == 1:
         body["stream"] = True
     connection, reply = post(port, body)

@@ -156,6 +156,13 @@ TEST_F(RankProcesses, RefuseWhatDoesNotFit) {
   EXPECT_FALSE(fs::exists(path("run/metrics.jsonl")));
 }
 
+TEST_F(RankProcesses, AnAxisThatDividesNothingIsRefused) {
+  spill(path("graph.ir"), "graph @f(%x: f32[3]) {\n  %y = exp %x : f32[3]\n  return y = %y\n}\n");
+  expect_error(smelt("dump graph.ir --mesh soup=2"), "nothing is divided along the axis soup");
+  expect_error(smelt("dump spec.json --mesh data=2,soup=2"),
+               "has the axis soup, along which nothing is divided");
+}
+
 /// Separate copies in one run directory would pass for one run.
 TEST_F(RankProcesses, RefuseAPlanOfAnotherMesh) {
   expect_good(smelt("compile spec.json --max B=2,T=9 -o alone.plan"));
@@ -166,8 +173,8 @@ TEST_F(RankProcesses, RefuseAPlanOfAnotherMesh) {
   EXPECT_TRUE(has(alone.err, "compile it with --mesh data=2")) << alone.err;
   const Outcome unused = launch(2, train("run", "--steps 1 --mesh expert=2"));
   EXPECT_EQ(unused.status, 1);
-  EXPECT_TRUE(has(unused.err, "along the axis expert")) << unused.err;
-  EXPECT_TRUE(has(unused.err, "training uses the axes data, model and stage")) << unused.err;
+  EXPECT_TRUE(has(unused.err, "has the axis expert, along which nothing is divided")) << unused.err;
+  EXPECT_TRUE(has(unused.err, "expected data, model or stage")) << unused.err;
   EXPECT_FALSE(fs::exists(path("run/metrics.jsonl")));
   const Outcome profiled = launch(2, "smelt bench spec.json --max B=2,T=8 --mesh stage=2 --profile");
   EXPECT_EQ(profiled.status, 1);

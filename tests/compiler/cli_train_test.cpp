@@ -129,6 +129,17 @@ TEST_F(Training, ARefusedResumeChangesNothing) {
   EXPECT_EQ(contents(), before);
 }
 
+TEST_F(Training, AQuietRunSaysThatItsDataChanged) {
+  expect_good(smelt(train("--run-dir run --steps 2 --quiet")));
+  const Outcome same = smelt(train("--run-dir run --steps 3 --resume --quiet"));
+  expect_good(same);
+  EXPECT_FALSE(has(same.err, "resumed")) << same.err;
+  spill(path("text.txt"), slurp(path("text.txt")) + "more of it");
+  const Outcome other = smelt(train("--run-dir run --steps 4 --resume --quiet"));
+  expect_good(other);
+  EXPECT_TRUE(has(other.err, "resumed at step 3 with other data")) << other.err;
+}
+
 TEST_F(Training, AHandWrittenModelIsTrainedEvaluatedAndGeneratesFrom) {
   const std::string model = hand_written_model();
   spill(path("model.ir"), model);

@@ -17,9 +17,9 @@ struct DiffCommand {
 };
 
 void run_diff(const DiffCommand& options) {
-  const ReportedPlan before = read_reported_plan(options.before, options.flags, options.adapters);
-  const ReportedPlan after = read_reported_plan(options.after, options.flags, options.adapters);
-  fmt::print("{}", diff_text(before, after));
+  const std::vector<ReportedPlan> plans =
+      read_reported_plans({options.before, options.after}, options.flags, options.adapters);
+  fmt::print("{}", diff_text(plans[0], plans[1]));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "compiler/cli/commands/plan_source.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "compiler/cli/shared/config_file.h"
@@ -21,15 +22,26 @@ ReportedPlan compiled(const std::string& path, const CompileFlags& flags, const 
   return reported(compile(description, options, Stage::program), options, path);
 }
 
-}  // namespace
-
-ReportedPlan read_reported_plan(const std::string& path, const CompileFlags& flags,
-                                const AdapterFlags& adapters) {
-  if (!is_plan_path(path)) return compiled(path, flags, adapters);
-  ReportedPlan plan = reported(*load_plan(path), path);
+/// Loads a plan, of which it keeps the entries that the flags name.
+ReportedPlan loaded(const std::string& path, const CompileFlags& flags, bool is_alone) {
+  const std::shared_ptr<const Plan> file = load_plan(path);
+  if (is_alone) flags.refuse_for_plan(path, file->target, {"entry", "no-plan-cache"});
+  ReportedPlan plan = reported(*file, path);
   const std::vector<std::string>& entries = flags.values.entries;
   if (!entries.empty()) keep_entries(plan, entries);
   return plan;
+}
+
+}  // namespace
+
+std::vector<ReportedPlan> read_reported_plans(const std::vector<std::string>& paths,
+                                              const CompileFlags& flags, const AdapterFlags& adapters) {
+  const bool are_plans = std::ranges::all_of(paths, is_plan_path);
+  if (are_plans) adapter_of(adapters, nullptr);
+  std::vector<ReportedPlan> plans;
+  for (const std::string& path : paths)
+    plans.push_back(is_plan_path(path) ? loaded(path, flags, are_plans) : compiled(path, flags, adapters));
+  return plans;
 }
 
 }  // namespace smelt::cli

@@ -10,9 +10,10 @@
 
 namespace smelt::cli {
 
-/// Compiles a description, with adapters, up to its program, explaining fusion; loads a plan, of which it
-/// keeps the entries that the flags name. Throws Error where there is none of them.
-ReportedPlan read_reported_plan(const std::string& path, const CompileFlags& flags,
-                                const AdapterFlags& adapters);
+/// Compiles descriptions, with adapters, up to their programs, explaining fusion; loads plans, of which it
+/// keeps the entries that the flags name. Throws Error where a plan has none of them, and where all paths are
+/// plans and the flags give options that only a compilation reads.
+std::vector<ReportedPlan> read_reported_plans(const std::vector<std::string>& paths,
+                                              const CompileFlags& flags, const AdapterFlags& adapters);
 
 }  // namespace smelt::cli

@@ -33,16 +33,15 @@ std::string command_text(const ReportCommand& options) {
 
 void run_report(const ReportCommand& options) {
   require_other_output(options.output, {options.model, options.profile, options.against});
-  ReportedPlan plan = read_reported_plan(options.model, options.flags, options.adapters);
+  std::vector<std::string> paths = {options.model};
+  if (!options.against.empty()) paths.push_back(options.against);
+  std::vector<ReportedPlan> plans = read_reported_plans(paths, options.flags, options.adapters);
+  ReportedPlan& plan = plans.front();
   add_codes(plan);
   ReportOptions report{.command = command_text(options), .times = {}};
   if (!options.profile.empty())
     report.times = read_step_times(plan.program, read_text_file(options.profile), options.profile);
-  ReportedPlan against;
-  if (!options.against.empty()) {
-    against = read_reported_plan(options.against, options.flags, options.adapters);
-    report.against = &against;
-  }
+  if (plans.size() > 1) report.against = &plans.back();
   const std::string page =
       report_page(report_data(plan, report), fmt::format("{} for {}", plan.model, plan.target));
   write_file(options.output, page);

@@ -64,6 +64,12 @@ void stop_on_signals() {
   if (hangup.sa_handler != SIG_IGN) ::sigaction(SIGHUP, &action, nullptr);
 }
 
+/// Prints what also a run without progress says.
+class Warnings : public TrainerObserver {
+ public:
+  void warned(std::string_view text) override { fmt::print(stderr, "{}\n", text); }
+};
+
 class Run {
  public:
   /// `ranks`: null, or this process's place among others that train the same. `chosen`: null, or the plan
@@ -94,7 +100,11 @@ class Run {
     Trainer trainer(*session_, trainer_options(), data);
     if (ranks_) ranks_->agree(*model_.plan, trainer.describe_data(), trainer_options());
     TerminalProgress progress(std::cerr, terminal_style(STDERR_FILENO));
-    if (!is_quiet()) trainer.add_observer(progress);
+    Warnings warnings;
+    if (!is_quiet())
+      trainer.add_observer(progress);
+    else if (is_first())
+      trainer.add_observer(warnings);
     begin(trainer);
     describe_run();
     return train(trainer);

@@ -104,17 +104,21 @@ void CompileFlags::add_all_to(CLI::App& app) {
          {entries, mode, inputs, caches, sampling, dropout, trained, optimizer, memory, ranks, stage, mesh});
 }
 
-std::vector<std::string> CompileFlags::given(std::string_view plan) const {
-  constexpr std::string_view kOthers[] = {"mesh", "timing", "no-plan-cache", "mode"};
+void CompileFlags::refuse_for_plan(const std::string& file, std::string_view target,
+                                   std::initializer_list<std::string_view> read) const {
   std::vector<std::string> names;
   for (const CompileOption& option : option_table()) {
     const bool is_set = command_->get_option_no_throw(fmt::format("--{}", option.name));
-    if (!is_set || llvm::is_contained(kOthers, option.name) || option.get(values) == option.get(defaults_))
+    if (!is_set || llvm::is_contained(read, option.name) || option.get(values) == option.get(defaults_))
       continue;
-    if (option.name != "target" || !is_for(values.target, plan))
+    if (option.name != "target" || !is_for(values.target, target))
       names.push_back(fmt::format("--{}", option.name));
   }
-  return names;
+  if (!names.empty())
+    fail(
+        "{} is a compiled plan, which {} cannot change: leave the options out, or compile the model again "
+        "with them",
+        file, fmt::join(names, ", "));
 }
 
 CompileOptions CompileFlags::options() const {

@@ -21,9 +21,10 @@ struct CompileFlags {
   /// Adds all options of making a plan: of compile, dump, report and diff.
   void add_all_to(CLI::App& app);
 
-  /// Names the options given that a plan for `target` has been compiled without, "--precision" such as: they
-  /// have other values than their defaults.
-  std::vector<std::string> given(std::string_view target) const;
+  /// Refuses the options given that cannot change the compiled plan of a file: those with other values than
+  /// their defaults, without those that the command reads for a plan, `read`. Throws Error naming them.
+  void refuse_for_plan(const std::string& file, std::string_view target,
+                       std::initializer_list<std::string_view> read) const;
   /// The value of an option as text. Requires: a name of the table.
   std::string text(std::string_view name) const { return find_option(name)->get(values); }
   /// The options, checked. Notes on stderr that "native" means the CPU here, where says_fallback.

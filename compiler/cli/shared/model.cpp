@@ -110,16 +110,6 @@ void refuse_unexpected(const Model& model, std::vector<std::string> names) {
               model.weights->tensors->path().string(), fmt::join(names, ", "));
 }
 
-/// Refuses options of the compiler for a plan, on which they have no effect.
-void refuse_given(const CompileFlags& flags, const Model& model) {
-  const std::vector<std::string> given = flags.given(model.plan->target);
-  if (!given.empty())
-    fail(
-        "{} is a compiled plan, which {} cannot change: leave the options out, or compile the model again "
-        "with them",
-        model.path.string(), fmt::join(given, ", "));
-}
-
 }  // namespace
 
 Model open_model(const fs::path& path, const WeightFlags& weights) {
@@ -149,7 +139,8 @@ void compile_model(Model& model, const CompileOptions& options, const CompileFla
   if (model.description)
     compile_description(model, adapted, flags);
   else
-    refuse_given(flags, model);
+    flags.refuse_for_plan(model.path.string(), model.plan->target,
+                          {"mesh", "timing", "no-plan-cache", "mode"});
   model.about = read_plan_model(model.plan->model);
   if (flags.says_memory) fmt::print(stderr, "{}\n", planned_memory_text(*model.plan));
 }

@@ -55,8 +55,9 @@ class TrainerObserver {
   virtual void evaluated(const EvaluationRecord& record);
   virtual void sampled(int64_t step, std::string_view text);
   virtual void saved(int64_t step, const std::filesystem::path& checkpoint);
-  virtual void message(std::string_view text);  // a warning or a remark, one line
-  virtual void finished(int64_t step);          // also when stopped early or failed
+  virtual void message(std::string_view text);  // a remark, one line
+  virtual void warned(std::string_view text) { message(text); }
+  virtual void finished(int64_t step);  // also when stopped early or failed
 };
 
 /// Loss by step, for the loss curve.

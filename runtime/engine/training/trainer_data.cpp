@@ -86,13 +86,16 @@ void Trainer::go_on_in_data(const TrainerOptions& before, int64_t step) {
 
 /// Data are distinguished by their contents, not by their paths.
 void Trainer::tell_changes(const TrainerOptions& before, int64_t step) const {
-  const auto log = [&](const std::string& text) { tell([&](TrainerObserver& o) { o.message(text); }); };
   if (const std::string changed = changed_options(before, options_); !changed.empty())
-    log(fmt::format("resumed at step {} with other values of: {}; the run goes on with the new ones", step,
-                    changed));
+    tell([&](TrainerObserver& o) {
+      o.message(fmt::format("resumed at step {} with other values of: {}; the run goes on with the new ones",
+                            step, changed));
+    });
   if (!before.data.empty() && !options_.data.empty() && before.data != options_.data)
-    log(fmt::format("resumed at step {} with other data: {}, in place of {}", step, options_.data,
-                    before.data));
+    tell([&](TrainerObserver& o) {
+      o.warned(fmt::format("resumed at step {} with other data: {}, in place of {}", step, options_.data,
+                           before.data));
+    });
 }
 
 void Trainer::pack_data() {

@@ -48,6 +48,9 @@ TEST_F(Report, MistakesAreSaid) {
   expect_error(smelt("report " + kModel + " --profile none.json -o page.html"), "none.json");
   expect_good(smelt("compile $GOLDEN --mode=infer --max B=2,T=16 --entry logits -o model.plan"));
   expect_error(smelt("report model.plan --entry train_step -o page.html"), "there are: @logits");
+  expect_error(smelt("report model.plan --precision bf16 --max B=1 -o page.html"),
+               "is a compiled plan, which --precision, --max cannot change");
+  expect_error(smelt("report model.plan --lora r=4 -o page.html"), "a plan has no room for them");
 }
 
 TEST_F(Report, DiffNamesTheChangedSteps) {
