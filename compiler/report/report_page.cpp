@@ -36,8 +36,8 @@ std::string data_text(const Json& data) {
 
 std::string report_page(const Json& data, const std::string& title) {
   const std::map<std::string_view, std::string> parts = {{"@TITLE@", escaped(title)},
-                                                         {"@STYLE@", page::kStyle},
-                                                         {"@SCRIPT@", page::kScript},
+                                                         {"@STYLE@", std::string(page::kStyle)},
+                                                         {"@SCRIPT@", std::string(page::kScript)},
                                                          {"@DATA@", data_text(compact(data))}};
   const std::string_view html = page::kHtml;
   std::string result;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "runtime/system/json_text.h"
 
@@ -10,11 +11,9 @@ namespace smelt {
 /// The page (compiler/report/page/, part of this library) around its data.
 std::string report_page(const Json& data, const std::string& title);
 
-/// Made by cmake/embed_page.cmake of the files in compiler/report/page.
+/// Made by cmake/embed.cmake of the files in compiler/report/page.
 namespace page {
-extern const char* const kHtml;
-extern const char* const kStyle;
-extern const char* const kScript;
+extern const std::string_view kHtml, kStyle, kScript;
 }  // namespace page
 
 }  // namespace smelt
