@@ -4,111 +4,15 @@
 
 #include <string>
 
+#include "runtime/cuda/device_text.h"
+
 namespace smelt::cuda {
-namespace {
-
-// A message is 16 bytes: two words of data, each followed by the number of the call. Both pairs are written
-// at once, so the receiver needs no other signal and no fence. Slots alternate: a rank sends call n + 2 after
-// it has received call n + 1 of every rank, which each of these sent after it had received call n.
-constexpr std::string_view kText = R"(
-typedef long long i64;
-
-__device__ float read(const char* from, i64 i, i64 type) {
-  if (type == 0) return ((const float*)from)[i];
-  const unsigned short bits = ((const unsigned short*)from)[i];
-  if (type == 1) return __uint_as_float((unsigned)bits << 16);
-  float x;
-  asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(bits));
-  return x;
-}
-
-__device__ unsigned short narrow(float x, i64 type) {
-  unsigned short bits;
-  if (type == 1) asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(x));
-  else asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
-  return bits;
-}
-
-__device__ void write(char* to, i64 i, float x, i64 type) {
-  if (type == 0) ((float*)to)[i] = x;
-  else ((unsigned short*)to)[i] = narrow(x, type);
-}
-
-// Two f32 or four numbers of 16 bits; 0 beyond the end.
-__device__ uint2 packed(const char* from, i64 begin, i64 elements, i64 type) {
-  unsigned words[2] = {0, 0};
-  const int lanes = type == 0 ? 2 : 4;
-  for (int j = 0; j < lanes && begin + j < elements; ++j) {
-    if (type == 0) words[j] = ((const unsigned*)from)[begin + j];
-    else words[j / 2] |= (unsigned)((const unsigned short*)from)[begin + j] << j % 2 * 16;
-  }
-  return make_uint2(words[0], words[1]);
-}
-
-__device__ void send(char* slot, i64 vector, uint2 x, unsigned call) {
-  asm volatile("st.volatile.global.v4.u32 [%0], {%1, %2, %3, %2};" ::"l"(slot + vector * 16), "r"(x.x), "r"(call), "r"(x.y)
-               : "memory");
-}
-
-__device__ uint2 receive(const char* slot, i64 vector, unsigned call, const volatile unsigned* stop) {
-  uint4 x;
-  for (unsigned tries = 1;; ++tries) {
-    asm volatile("ld.volatile.global.v4.u32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "l"(slot + vector * 16) : "memory");
-    if (x.y == call && x.w == call) break;
-    if (tries % 1024 == 0 && *stop != 0) break;
-  }
-  return make_uint2(x.x, x.z);
-}
-
-__device__ float larger(float a, float b) {
-  float y;
-  asm("max.NaN.f32 %0, %1, %2;" : "=f"(y) : "f"(a), "f"(b));
-  return y;
-}
-
-extern "C" __global__ void __launch_bounds__(256)
-smelt_peer_sum(const char* from, char* to, char* block, i64 elements, i64 type, i64 sum, i64 rank, i64 ranks) {
-  volatile unsigned* calls = (volatile unsigned*)block;
-  const volatile unsigned* stop = (const volatile unsigned*)(block + kStopAt);
-  char* const* peers = (char* const*)(block + kPeersAt);
-  const unsigned call = *calls + 1;
-  const i64 slot = 2 * (kBytes / ranks / 8 * 8), turn = kSlotsAt + (call & 1) * ranks * slot;
-  const i64 lanes = type == 0 ? 2 : 4, step = (i64)gridDim.x * blockDim.x;
-  const i64 first = (i64)blockIdx.x * blockDim.x + threadIdx.x;
-  for (i64 v = first; v * lanes < elements; v += step) {
-    const uint2 own = packed(from, v * lanes, elements, type);
-    for (i64 i = 1; i < ranks; ++i) send(peers[(rank + i) % ranks] + turn + rank * slot, v, own, call);
-  }
-  for (i64 v = first; v * lanes < elements; v += step) {
-    float total[4] = {0, 0, 0, 0};
-    const uint2 own = packed(from, v * lanes, elements, type);
-    for (i64 other = 0; other < ranks; ++other) {
-      const uint2 x = other == rank ? own : receive(block + turn + other * slot, v, call, stop);
-      for (int j = 0; j < lanes; ++j) {
-        const float term = read((const char*)&x, j, type);
-        total[j] = other == 0 ? term : sum == 0 ? total[j] + term : larger(total[j], term);
-      }
-    }
-    for (int j = 0; j < lanes && v * lanes + j < elements; ++j) write(to, v * lanes + j, total[j], type);
-  }
-  __syncthreads();  // every thread of the block has read the number of the call
-  if (threadIdx.x != 0) return;
-  unsigned* tickets = (unsigned*)(block + kTicketsAt);
-  __threadfence();
-  if (atomicAdd(tickets, 1) + 1 != gridDim.x) return;
-  *tickets = 0;
-  *calls = call;
-}
-)";
-
-}  // namespace
 
 std::string_view peer_sum_text() {
   using Block = PeerSumBlock;
   static const std::string text = fmt::format(
       "enum : long long {{ kTicketsAt = {}, kStopAt = {}, kPeersAt = {}, kSlotsAt = {}, kBytes = {} }};\n{}",
-      Block::kTicketsAt, Block::kStopAt, Block::kPeersAt, Block::kSlotsAt, Block::kBytes, kText);
+      Block::kTicketsAt, Block::kStopAt, Block::kPeersAt, Block::kSlotsAt, Block::kBytes, device::kPeerSum);
   return text;
 }
 
