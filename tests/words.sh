@@ -3,7 +3,7 @@
 #   tests/words.sh [--list PATTERN_NUMBER]   prints the lines that have a pattern
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-sources() { git ls-files '*.h' '*.cpp' '*.def' '*.py' '*.sh' | grep -v '^tests/words'; }
+sources() { git ls-files '*.h' '*.cpp' '*.cuh' '*.def' '*.py' '*.sh' | grep -v '^tests/words'; }
 hits() { sources | xargs grep -nE -- "$1" || true; }
 
 number=0 faults=0

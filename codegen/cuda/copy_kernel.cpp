@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "codegen/cuda/device_text.h"
 #include "codegen/cuda/template_arguments.h"
+#include "codegen/cuda/with_words.h"
 
 namespace smelt {
 namespace {
@@ -10,12 +12,6 @@ namespace {
 constexpr int kCopyThreads = 256;
 /// More is the driver's copy, which is the faster one then.
 constexpr int64_t kCopiesBelow = int64_t{1} << 16;
-
-constexpr std::string_view kCopyText = R"((const Element* from, Element* to, long long count) {
-  const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < count) to[i] = from[i];
-}
-)";
 
 std::string_view word_text(int64_t bytes) {
   if (bytes == 8) return "unsigned long long";
@@ -33,9 +29,8 @@ KernelCode copy_kernel(const CopyStep& step) {
   kernel.name = fmt::format("smelt_copy_{}_{}", bytes, step.extents.size());
   kernel.range = 1;  // the step says how many
   kernel.threads = kCopyThreads;
-  kernel.source =
-      fmt::format("typedef {} Element;\nextern \"C\" __global__ void __launch_bounds__({})\n    {}{}",
-                  word_text(bytes), kCopyThreads, kernel.name, kCopyText);
+  kernel.source = fmt::format("typedef {} Element;\n{}", word_text(bytes),
+                              with_words(device::kCopy, {{"KERNEL", kernel.name}}));
   kernel.launch =
       TemplateLaunch{.step = "copy",
                      .arguments = {address("from", std::nullopt, PlaceUse::read, bytes),

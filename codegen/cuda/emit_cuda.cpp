@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "codegen/cuda/attention/emit_attention.h"
+#include "codegen/cuda/device_text.h"
 #include "codegen/cuda/few_rows/emit_few_rows.h"
 #include "codegen/cuda/gemm/emit_gemm.h"
 #include "codegen/cuda/prelude.h"
@@ -94,25 +95,8 @@ std::string take_pointers_of_copy(const CudaBody& body) {
 
 std::string tail_name(size_t number) { return fmt::format("tail{}", number); }
 
-/// Every block but one leaves. That block sees the writes of all others on any path, because the fence after
-/// the count discards the cached data of the multiprocessor. The count restarts with the next launch;
-/// launches of one stream run one after the other.
-constexpr const char* kIsLastBlock = R"(__device__ unsigned blocks_ended;
-
-SM bool is_last_block() {
-  __shared__ bool last;
-  __threadfence();
-  __syncthreads();
-  if (threadIdx.x == 0) last = atomicInc(&blocks_ended, gridDim.x - 1) == gridDim.x - 1;
-  __syncthreads();
-  if (last) __threadfence();
-  return last;
-}
-
-)";
-
 std::string tail_functions(const std::vector<CudaBody>& tail) {
-  std::string text = tail.empty() ? "" : kIsLastBlock;
+  std::string text = tail.empty() ? "" : std::string(device::kLastBlock);
   for (size_t i = 0; i < tail.size(); ++i) text += function_of(tail[i], tail_name(i));
   return text;
 }

@@ -3,16 +3,33 @@
 #include <cctype>
 #include <vector>
 
-#include "codegen/cuda/prelude_text.h"
+#include "codegen/cuda/device_text.h"
 
 namespace smelt {
 namespace {
 
+struct PreludePiece {
+  std::string_view name;  // the type or function that it defines
+  std::string_view text;
+};
+
+/// Appends the pieces of a file of codegen/cuda/device/prelude/. A marked line names the piece after it.
+void append_pieces(std::vector<PreludePiece>& pieces, std::string_view file) {
+  constexpr std::string_view kMark = "// ==== ";
+  for (size_t at = file.find(kMark); at != std::string_view::npos;) {
+    const size_t name = at + kMark.size(), text = file.find('\n', name) + 1;
+    at = file.find(kMark, text);
+    pieces.push_back({file.substr(name, text - 1 - name), file.substr(text, at - text)});
+  }
+}
+
+/// Every piece calls only pieces before it.
 const std::vector<PreludePiece>& prelude_pieces() {
   static const std::vector<PreludePiece> all = [] {
     std::vector<PreludePiece> pieces;
-    for (const auto& table : {memory_pieces(), function_pieces(), thread_pieces()})
-      pieces.insert(pieces.end(), table.begin(), table.end());
+    for (const std::string_view file :
+         {device::kPreludeMemory, device::kPreludeFunctions, device::kPreludeThreads})
+      append_pieces(pieces, file);
     return pieces;
   }();
   return all;

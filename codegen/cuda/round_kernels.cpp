@@ -1,27 +1,15 @@
 #include "codegen/cuda/round_kernels.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
+#include "codegen/cuda/device_text.h"
 #include "codegen/cuda/template_arguments.h"
+#include "codegen/cuda/with_words.h"
 
 namespace smelt {
 namespace {
 
 constexpr int kRoundThreads = 256;
-
-constexpr std::string_view kRoundText =
-    R"(// An element a thread, to the nearest, ties to even.
-extern "C" __global__ void __launch_bounds__({1})
-    smelt_round_{0}(const float* from, unsigned short* to, long long count) {{
-  const long long i = (long long)blockIdx.x * {1} + threadIdx.x;
-  if (i >= count) return;
-  unsigned short rounded;
-  asm("cvt.rn.{0}.f32 %0, %1;" : "=h"(rounded) : "f"(from[i]));
-  to[i] = rounded;
-}}
-)";
 
 }  // namespace
 
@@ -39,7 +27,7 @@ std::vector<KernelCode> round_kernels(const std::vector<State>& states) {
         TemplateLaunch{.arguments = {address("from", DType::f32, PlaceUse::read),
                                      address("to", state.dtype, PlaceUse::write), integer(field("count"))},
                        .blocks = ceil_div(field("count"), kRoundThreads)};
-    made.source = fmt::format(fmt::runtime(kRoundText), type, kRoundThreads);
+    made.source = with_words(device::kRound, {{"TYPE", type}});
   }
   return kernels;
 }

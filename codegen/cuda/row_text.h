@@ -14,9 +14,6 @@ constexpr int kClusterCapability = 90, kBlocksOfRow = 8;
 /// The least length of a row that is worth the blocks of a cluster.
 constexpr int64_t kLongRow = 8192;
 
-/// Entry: an element and its index as one number, larger ones before smaller ones.
-extern const std::string_view kEntryText;
-
 /// Returns kBlocks, and the functions of the blocks that share one row:
 ///   int block_of_row()              the number of this block among them
 ///   void row_sync()                 waits for all of their threads, and makes their writes visible
@@ -29,8 +26,8 @@ enum class RowKind : uint8_t { any, short_ones, long_ones, few_long_ones, many_l
 /// The least number of rows that keeps all multiprocessors busy with one block per row.
 constexpr int64_t kManyRows = 65;
 
-/// Puts the head of a kernel before its parameters, and makes it a kernel that gives each row `blocks`
-/// blocks.
+/// Returns the kernel in `text` (KERNEL, with the attributes CLUSTER) after row_blocks_text(blocks): it gives
+/// each row `blocks` blocks.
 KernelCode kernel_of_rows(std::string name, std::string_view step, const std::string& text, int threads,
                           int blocks, RowKind rows);
 

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "codegen/cuda/device_text.h"
 #include "codegen/cuda/row_text.h"
-#include "codegen/cuda/sample_text.h"
 #include "codegen/cuda/step_kernels.h"
 #include "codegen/cuda/template_arguments.h"
 
@@ -23,10 +23,11 @@ std::string held_text(int blocks) {
 }
 
 KernelCode sample_kernel(int blocks, RowKind rows) {
-  std::string text(kEntryText);
+  std::string text(device::kRowsEntry);
   text += held_text(blocks);
-  for (const std::string_view part : {kSampleWeightText, kSampleRowText, kSampleBinsText, kSampleListText,
-                                      kSampleSearchText, kSampleBestText, kSampleKernelText})
+  for (const std::string_view part :
+       {device::kSamplingWeights, device::kSamplingRow, device::kSamplingBins, device::kSamplingList,
+        device::kSamplingSearch, device::kSamplingBest, device::kSamplingKernel})
     text += part;
   KernelCode kernel = kernel_of_rows(blocks > 1 ? "smelt_sample_long" : "smelt_sample", "sample", text,
                                      kSampleThreads, blocks, rows);

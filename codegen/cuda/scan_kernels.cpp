@@ -2,72 +2,15 @@
 
 #include <fmt/format.h>
 
+#include "codegen/cuda/device_text.h"
 #include "codegen/cuda/step_kernels.h"
 #include "codegen/cuda/template_arguments.h"
+#include "codegen/cuda/with_words.h"
 
 namespace smelt {
 namespace {
 
 constexpr int kRowThreads = 1024, kColumnThreads = 256;
-
-constexpr std::string_view kRowText =
-    R"((const T* x_, T* y_, long long count, long long x_outer, long long x_stride, long long y_outer,
-                       long long y_stride) {
-  // A line a block, 4,096 elements at a time: a thread takes four neighbours, warps and then the block join what
-  // their threads found. The order of sums depends on the places alone.
-  __shared__ T sums[32];
-  const T* const x = x_ + (long long)blockIdx.x * x_outer;
-  T* const y = y_ + (long long)blockIdx.x * y_outer;
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  T carry = kIdentity;
-  for (long long first = 0; first < count; first += 4096) {
-    const long long at = first + threadIdx.x * 4;
-    T v[4];
-#pragma unroll
-    for (int e = 0; e < 4; ++e) v[e] = at + e < count ? x[(at + e) * x_stride] : kIdentity;
-    T upto = combine(combine(v[0], v[1]), combine(v[2], v[3]));
-#pragma unroll
-    for (int d = 1; d < 32; d *= 2) {
-      const T below = __shfl_up_sync(0xFFFFFFFFu, upto, d);
-      if (lane >= d) upto = combine(below, upto);
-    }
-    if (lane == 31) sums[warp] = upto;
-    __syncthreads();
-    T before = carry;
-#pragma unroll
-    for (int w = 0; w < 32; ++w) {
-      if (w < warp) before = combine(before, sums[w]);
-      carry = combine(carry, sums[w]);
-    }
-    const T previous = __shfl_up_sync(0xFFFFFFFFu, upto, 1);
-    if (lane > 0) before = combine(before, previous);
-#pragma unroll
-    for (int e = 0; e < 4; ++e) {
-      const T with = combine(before, v[e]);
-      if (at + e < count) y[(at + e) * y_stride] = kExclusive ? before : with;
-      before = with;
-    }
-    __syncthreads();
-  }
-}
-)";
-
-constexpr std::string_view kColumnText =
-    R"((const T* x, T* y, long long outer, long long count, long long inner, long long x_outer,
-                          long long x_stride, long long y_outer, long long y_stride) {
-  // A line a thread; neighbouring threads have neighbouring lines.
-  const long long line = (long long)blockIdx.x * 256 + threadIdx.x;
-  if (line >= outer * inner) return;
-  const T* from = x + line / inner * x_outer + line % inner;
-  T* to = y + line / inner * y_outer + line % inner;
-  T carry = kIdentity;
-  for (long long i = 0; i < count; ++i) {
-    const T with = combine(carry, from[i * x_stride]);
-    to[i * y_stride] = kExclusive ? carry : with;
-    carry = with;
-  }
-}
-)";
 
 /// Scans f32, i32 and i64; integers wrap around, and NaN wins a maximum.
 std::string combine_text(const std::string& kind, DType dtype) {
@@ -109,13 +52,12 @@ KernelCode kernel_of_scan(std::string name, std::string source, int threads, Dim
 std::vector<KernelCode> scan_kernels(const std::string& kind, DType dtype, bool exclusive) {
   const std::string what = fmt::format("{}_{}{}", kind, name(dtype), exclusive ? "_exclusive" : ""),
                     rows = "smelt_scan_rows_" + what, columns = "smelt_scan_columns_" + what;
-  const auto source = [&](const std::string& kernel, int threads, std::string_view text) {
-    return fmt::format("{}extern \"C\" __global__ void __launch_bounds__({})\n    {}{}",
-                       prelude(kind, dtype, exclusive), threads, kernel, text);
+  const auto source = [&](const std::string& kernel, std::string_view text) {
+    return prelude(kind, dtype, exclusive) + with_words(text, {{"KERNEL", kernel}});
   };
   const Dim outer = field("outer"), inner = field("inner");
-  KernelCode by_row = kernel_of_scan(rows, source(rows, kRowThreads, kRowText), kRowThreads, outer * inner);
-  KernelCode by_column = kernel_of_scan(columns, source(columns, kColumnThreads, kColumnText), kColumnThreads,
+  KernelCode by_row = kernel_of_scan(rows, source(rows, device::kScanRows), kRowThreads, outer * inner);
+  KernelCode by_column = kernel_of_scan(columns, source(columns, device::kScanColumns), kColumnThreads,
                                         ceil_div(outer * inner, kColumnThreads));
   const auto x = address("x", dtype, PlaceUse::read), y = address("y", dtype, PlaceUse::write);
   const auto number = [](const char* name) { return integer(field(name)); };

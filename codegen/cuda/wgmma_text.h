@@ -1,5 +1,5 @@
-// Text that all kernels for sm_90a share: barriers in shared memory, wgmma of a given size, lanes that
-// exchange values. It calls the macros SM (static device functions) and HALF_TYPE ("bf16" or "f16").
+// Functions that multiply by wgmma, for a given shape. They come after the files of
+// codegen/cuda/device/wgmma, which all kernels for sm_90a share.
 #pragma once
 
 #include <string>
@@ -8,9 +8,6 @@
 #include "runtime/base/dtype.h"
 
 namespace smelt {
-
-/// Types; barriers and shared memory; products, their operands and what becomes of their sums.
-extern const std::string_view kWgmmaTypes, kWgmmaBarriers, kWgmmaProducts;
 
 std::string_view half_text(DType dtype);
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-#include "codegen/cuda/attention/pieces_mma.h"
+#include "codegen/cuda/device_text.h"
 #include "runtime/base/error.h"
 
 namespace smelt {
@@ -101,13 +101,13 @@ int64_t most_shared_bytes(int compute_capability) {
 std::string_view body_of(AttentionPart part) {
   switch (part) {
     case AttentionPart::forward:
-      return mma::kForward;
+      return device::kAttentionMmaForward;
     case AttentionPart::key_gradients:
-      return mma::kKeyGradients;
+      return device::kAttentionMmaKeyGradients;
     case AttentionPart::query_gradients:
-      return mma::kQueryGradients;
+      return device::kAttentionMmaQueryGradients;
     case AttentionPart::element_gradient:
-      return mma::kElementGradient;
+      return device::kAttentionMmaElementGradient;
     case AttentionPart::gradients:
       break;
   }
@@ -173,8 +173,10 @@ std::string attention_mma_text(const MmaAttention& attention) {
       attention.head_size, attention.vector, tiles.warps, tiles.row_tiles, tiles.columns, tiles.chunk,
       tiles.blocks, tiles.parts, attention.element, attention.has_rest, attention.keeps_batch,
       attention.keeps_head, attention.part == AttentionPart::key_gradients);
-  text += mma::kInstructions, text += mma::kTiles, text += mma::kElements;
-  if (attention.part != AttentionPart::forward) text += mma::kGradients;
+  text.append(device::kAttentionMmaInstructions)
+      .append(device::kAttentionMmaTiles)
+      .append(device::kAttentionMmaElements);
+  if (attention.part != AttentionPart::forward) text += device::kAttentionMmaGradients;
   return text += body_of(attention.part);
 }
 

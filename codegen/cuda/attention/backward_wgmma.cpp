@@ -4,6 +4,7 @@
 
 #include "codegen/cuda/attention/attention_wgmma.h"
 #include "codegen/cuda/attention/pieces_wgmma.h"
+#include "codegen/cuda/device_text.h"
 
 namespace smelt {
 namespace {
@@ -87,15 +88,16 @@ WgmmaKernelText attention_backward_wgmma(const WgmmaAttention& attention) {
         WgmmaShape{.name = "keys", .columns = columns, .b_transposed = true},
         WgmmaShape{.name = "sums", .columns = sum_columns, .a_transposed = true, .b_transposed = true}})
     kernel.text += wgmma_functions(shape, attention.dtype);
-  kernel.text.append(wgmma::kBackwardTiles)
-      .append(wgmma::kGradients)
-      .append(wgmma::kOrder)
-      .append(wgmma::kBackward);
+  kernel.text.append(device::kAttentionWgmmaBackwardTiles)
+      .append(device::kAttentionWgmmaGradients)
+      .append(device::kAttentionWgmmaOrder)
+      .append(device::kAttentionWgmmaBackward);
   return kernel;
 }
 
 WgmmaKernelText attention_query_gradient_wgmma(const WgmmaAttention& attention) {
-  return {backward_prelude(attention).append(wgmma::kQueryGradient), 128 * attention.tiles.consumers, 0};
+  return {backward_prelude(attention).append(device::kAttentionWgmmaQueryGradient),
+          128 * attention.tiles.consumers, 0};
 }
 
 }  // namespace smelt

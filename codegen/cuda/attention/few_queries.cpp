@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "codegen/cuda/attention/few_queries_kernel.h"
 #include "codegen/cuda/attention/print_hooks.h"
+#include "codegen/cuda/device_text.h"
 #include "codegen/cuda/prelude.h"
 #include "codegen/cuda/row_text.h"
 #include "codegen/kernel_passes/mask_intervals.h"
@@ -127,7 +127,9 @@ std::string few_queries_text(const Kernel& kernel) {
       mask.instruction >= 0 && differs_by_head(kernel, mask.instruction), attention.places >= 0,
       tiles.tickets > 0);
   text += sharing_text(tiles);
-  for (const std::string_view part : {few::kLayout, few::kKeys, few::kScoresOfStep, few::kSums, few::kBlock})
+  for (const std::string_view part :
+       {device::kAttentionDecodeLayout, device::kAttentionDecodeKeys, device::kAttentionDecodeScores,
+        device::kAttentionDecodeSums, device::kAttentionDecodeBlock})
     text += part;
   return text;
 }

@@ -2,6 +2,7 @@
 
 #include "codegen/cuda/attention/attention_wgmma.h"
 #include "codegen/cuda/attention/pieces_wgmma.h"
+#include "codegen/cuda/device_text.h"
 
 namespace smelt {
 namespace {
@@ -58,7 +59,9 @@ WgmmaKernelText attention_forward_wgmma(const WgmmaAttention& attention) {
       wgmma_functions({.name = "scores", .columns = tiles.keys}, attention.dtype) +
       wgmma_functions({.name = "outputs", .columns = columns, .a_in_registers = true, .b_transposed = true},
                       attention.dtype);
-  kernel.text.append(wgmma::kWeights).append(wgmma::kForwardTiles).append(wgmma::kForward);
+  kernel.text.append(device::kAttentionWgmmaWeights)
+      .append(device::kAttentionWgmmaForwardTiles)
+      .append(device::kAttentionWgmmaForward);
   return kernel;
 }
 

@@ -1,4 +1,4 @@
-// Text that the attention kernels for sm_90a share: copies of tiles, the body, work items.
+// The begin of the text of attention kernels for sm_90a (codegen/cuda/device/attention/wgmma/).
 #pragma once
 
 #include <string>
@@ -12,16 +12,7 @@ namespace smelt {
 /// Returns whether kernels of both directions take the head size and the body.
 bool wgmma_takes(int head_size, const AttentionHooks& hooks);
 
-/// Sizes as constants, the functions below, and the body.
+/// Returns the text up to tiles.cuh, with `constants` of the kernel.
 std::string wgmma_prelude(const WgmmaAttention& attention, std::string_view constants);
 
-namespace wgmma {
-
-/// Parts of the forward kernel: weights of a tile, work items, and the kernel; of the backward kernel: items
-/// and tiles of queries, gradients of a tile, the order of the additions to dQ, and the kernel; and the
-/// kernel of dQ.
-extern const std::string_view kWeights, kForwardTiles, kForward, kBackwardTiles, kGradients, kOrder,
-    kBackward, kQueryGradient;
-
-}  // namespace wgmma
 }  // namespace smelt

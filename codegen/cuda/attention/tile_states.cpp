@@ -2,27 +2,12 @@
 
 #include <fmt/format.h>
 
+#include "codegen/cuda/device_text.h"
 #include "codegen/cuda/printers/block_printers.h"
+#include "codegen/cuda/with_words.h"
 
 namespace smelt {
 namespace {
-
-/// The numbers of a tile's queries or keys: the lanes of a warp look at them together.
-constexpr const char* kTileRange = R"(struct TileRange {{
-  int least, most;
-}};
-template <typename T>
-SM TileRange tile_range(const T* x, Index at, Index stride, int count) {{
-  int least = 0x7fffffff, most = -0x7fffffff - 1;
-#pragma unroll {}
-  for (int i = threadIdx.x & 31; i < count; i += 32) {{
-    const int number = sm_get(x[at + i * stride]);
-    least = min(least, number), most = max(most, number);
-  }}
-  return {{__reduce_min_sync(~0u, least), __reduce_max_sync(~0u, most)}};
-}}
-
-)";
 
 /// Returns the number of loads in flight for the numbers of a tile. Few registers are left where wide heads
 /// have their gradients in registers.
@@ -31,22 +16,6 @@ int loads_in_flight(const Kernel& kernel, HookUse use) {
   return use == HookUse::wgmma && attention.part == AttentionPart::key_gradients && attention.width > 64 ? 1
                                                                                                          : 4;
 }
-
-/// Scans tiles. If each lane asks for a tile of its own, all lanes together scan the tile of one lane after
-/// the other.
-constexpr const char* kLaneRange = R"(template <bool kByLane, typename T>
-SM TileRange lane_range(const T* x, Index at, Index stride, int count) {
-  if (!kByLane) return tile_range(x, at, stride, count);
-  TileRange own = {};
-#pragma unroll 1
-  for (int lane = 0; lane < 32; ++lane) {
-    const TileRange one = tile_range(x, __shfl_sync(~0u, at, lane), stride, __shfl_sync(~0u, count, lane));
-    if ((threadIdx.x & 31) == lane) own = one;
-  }
-  return own;
-}
-
-)";
 
 /// C++ for MaskIntervals over a tile.
 class TileCode {
@@ -195,10 +164,13 @@ std::string functions_of_lanes(const Kernel& kernel, const TileCode& tile, const
 std::string tile_function(const Kernel& kernel, const ScoreMask& mask, HookUse use) {
   TileCode tile(kernel, use);
   const std::string state = mask.instruction < 0 ? "2" : MaskIntervals(kernel, tile).state(mask.instruction);
-  std::string text = tile.ranges().empty() ? "" : fmt::format(kTileRange, loads_in_flight(kernel, use));
+  std::string text;
+  if (!tile.ranges().empty())
+    text =
+        with_words(device::kAttentionTileRange, {{"LOADS", fmt::format("{}", loads_in_flight(kernel, use))}});
   const std::string looks_up = fmt::format("constexpr bool kLooksUp = {};\n", !tile.ranges().empty());
   if (use == HookUse::mma) return text + looks_up + function_of_block(kernel, tile, state);
-  if (!tile.ranges().empty()) text += kLaneRange;
+  if (!tile.ranges().empty()) text += device::kAttentionLaneRange;
   return text + looks_up + functions_of_lanes(kernel, tile, state);
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "codegen/cuda/device_text.h"
 #include "codegen/cuda/few_rows/few_rows_text.h"
 #include "codegen/cuda/prelude.h"
 #include "codegen/cuda/template_arguments.h"
@@ -14,25 +15,6 @@ constexpr int kMostBlocks = 264;
 constexpr int64_t kAlignment = 16;
 /// Elements; they keep places in 32 bits.
 constexpr int64_t kDepthsBelow = int64_t{1} << 30, kPitchesBelow = int64_t{1} << 24;
-
-constexpr std::string_view kKernel = R"(
-extern "C" __global__ void __launch_bounds__(256, 2)
-    KERNEL(const Half* a, const Half* b, Result* c, BIAS_PARAMETER long long m_, long long n_, long long k_,
-           long long a_pitch_, long long b_pitch, long long c_pitch, float alpha) {
-  extern __shared__ __align__(16) uint4 ring[];
-  const int m = (int)m_, n = (int)n_, k = (int)k_, a_pitch = (int)a_pitch_;
-  const int group = threadIdx.x % 32 / 4, own = (int)threadIdx.x / 32 * (kRound / 8) + threadIdx.x % 4 * kPiece;
-  const auto load_rows = [&](unsigned (&to)[ROWS / 8][kPiece / 2], int round) {
-    const int at = own + kRound * round;
-#pragma unroll
-    for (int i = 0; i < ROWS / 8; ++i) load_row(to[i], a + (8 * i + group) * a_pitch + at, 8 * i + group < m && at < k);
-  };
-  const auto put = [&](int row, int column, const float (&sums)[1], int) {
-    sm_put(c[row * c_pitch + column], alpha * sums[0] BIAS);
-  };
-  few_rows(ring, b, m, n, k, b_pitch, [] {}, load_rows, [](int) {}, put);
-}
-)";
 
 FewRowTiles tiles_of(const FewRows& few) {
   return {.rows = few.rows, .weights = few.weights, .depth = few.depth, .result_dtype = few.result_dtype};
@@ -64,7 +46,8 @@ TemplateLaunch launch_of(const FewRows& few) {
 
 std::string source_of(const FewRows& few) {
   const std::string_view result = cuda_memory_type(few.result_dtype);
-  const std::string text = few_rows_function() + fmt::format("typedef {} Result;\n{}", result, kKernel);
+  const std::string text =
+      few_rows_function() + fmt::format("typedef {} Result;\n{}", result, device::kSmallMGemmKernel);
   PreludeNeeds needs;
   need_element(needs, few.result_dtype), need_calls(needs, text);
   return fmt::format(

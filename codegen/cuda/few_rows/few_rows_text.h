@@ -16,7 +16,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 #include "ir/kernel/gemm_kernel.h"
 #include "runtime/base/dtype.h"
@@ -36,8 +35,5 @@ int64_t few_rows_bytes(const FewRowTiles& tiles);
 /// Returns the elements from one row of A in shared memory to the next, so that a warp's reads have no bank
 /// conflicts.
 int64_t staged_pitch(int64_t k);
-
-/// The GPU's own instructions in the text; tests on a host replace them.
-extern const std::string_view kFewRowsInstructions, kWidenBytes;
 
 }  // namespace smelt

@@ -1,6 +1,6 @@
 // Random values of initial weights, eight or sixteen lanes at a time. They are made by additions,
 // multiplications, divisions and square roots of doubles in one order, each rounded by itself: a parameter
-// has the same bits on any machine, GPUs among them (codegen/cuda/initialize_kernels.cpp has the same
+// has the same bits on any machine, GPUs among them (codegen/cuda/device/initialize/draws.cuh has the same
 // operations).
 #pragma once
 

@@ -105,7 +105,7 @@ void expect_the_cpus_largest(const HostKernels& kernels, const TopKSizes& sizes,
   EXPECT_TRUE(std::all_of(found.end() - 8, found.end(), [](float value) { return value == -77; }));
 }
 
-/// How many, and for which GPU.
+/// The number of elements to find, and the GPU.
 struct TopKCase {
   int64_t k = 1;
   int compute_capability = 0;

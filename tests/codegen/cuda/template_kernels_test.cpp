@@ -1,4 +1,4 @@
-// How templates are launched: the arguments and grids that the plan holds, at numbers.
+// Launches of templates: the arguments and grids that the plan holds, at numbers.
 #include <gtest/gtest.h>
 
 #include "codegen/cuda/template_kernels.h"

@@ -40,7 +40,7 @@ struct Index {
   unsigned x = 0, y = 0;
 };
 
-/// What the lanes of one mask exchange, time after time.
+/// Values that the lanes of one mask exchange, time after time.
 struct LaneExchange {
   unsigned mask;
   unsigned counts[32];

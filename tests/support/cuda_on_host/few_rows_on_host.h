@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "codegen/cuda/device_text.h"
 #include "codegen/cuda/few_rows/few_rows_text.h"
 #include "codegen/cuda/prelude.h"
 #include "runtime/base/error.h"
@@ -26,7 +27,7 @@ inline float widen_f16(unsigned bits) {
 }
 )";
 
-/// In place of kFewRowsInstructions; WIDEN is one of the functions above.
+/// In place of device::kSmallMGemmInstructions; WIDEN is one of the functions above.
 inline constexpr const char* kFewRowsOnHost = R"(
 inline void load_four(unsigned* to, const Half* from, bool is_there) {
   for (int i = 0; i < 4; ++i) to[i] = 0;
@@ -45,7 +46,7 @@ inline void multiply(float (&d)[4], unsigned a0, unsigned a1, unsigned a2, unsig
 }
 )";
 
-/// In place of kWidenBytes.
+/// In place of device::kSmallMGemmWidenBytes.
 inline constexpr const char* kWidenOnHost = R"(
 inline void widen_bf16(unsigned (&to)[2], unsigned from) {
   for (int i = 0; i < 4; ++i) {
@@ -70,7 +71,8 @@ inline std::string few_rows_host_source(std::string text, DType dtype) {
     if (at == std::string::npos) fail("the text has no {}", from);
     text.replace(at, from.size(), to);
   };
-  replace(kFewRowsInstructions, kFewRowsOnHost), replace(kWidenBytes, kWidenOnHost);
+  replace(device::kSmallMGemmInstructions, kFewRowsOnHost);
+  replace(device::kSmallMGemmWidenBytes, kWidenOnHost);
   replace("extern __shared__ __align__(16) uint4 ring[];", "uint4* const ring = (uint4*)host_memory;");
   return fmt::format("#define WIDEN widen_{}\n{}", cuda_memory_type(dtype), text);
 }

@@ -66,7 +66,7 @@ class HostKernels {
     object_.emplace(compile_text_on_host(text));
   }
 
-  /// How many of them took the sizes.
+  /// Returns the number of kernels that took the sizes.
   int run(const cuda::LaunchValues& values) const {
     int launches = 0;
     for (const KernelCode& kernel : kernels_) {

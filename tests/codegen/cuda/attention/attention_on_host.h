@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "codegen/cuda/attention/attention_mma.h"
-#include "codegen/cuda/attention/pieces_mma.h"
+#include "codegen/cuda/device_text.h"
 #include "runtime/cpu/shared_object.h"
 #include "tests/codegen/cuda/attention/attention_bodies.h"
 #include "tests/support/cuda_on_host/cuda_on_host.h"
@@ -41,7 +41,7 @@ struct HostCall {
 };
 )";
 
-/// In place of mma::kInstructions.
+/// In place of device::kAttentionMmaInstructions.
 inline constexpr const char* kHostInstructions = R"(
 inline float exp2_of(float x) { return exp2f(x); }
 inline float log2_of(float x) { return log2f(x); }
@@ -100,7 +100,7 @@ inline std::string host_text(const MmaAttention& attention, const BodyText& body
     if (at == std::string::npos) fail("the text has no {}", from);
     text.replace(at, from.size(), to);
   };
-  replace(mma::kInstructions, kHostInstructions);
+  replace(device::kAttentionMmaInstructions, kHostInstructions);
   replace("extern __shared__ __align__(128) unsigned char memory[];",
           "unsigned char* const memory = host_memory;");
   static constexpr int kPointers[] = {6, 8, 7, 7}, kMatrices[] = {5, 6, 5, 4};

@@ -1,4 +1,4 @@
-// What the text of a kernel calls its sizes and parameters.
+// Names of sizes and parameters in the text of a kernel.
 #include "codegen/cuda/printers/cuda_names.h"
 
 #include <gtest/gtest.h>

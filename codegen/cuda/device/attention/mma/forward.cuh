@@ -1,0 +1,184 @@
+// The function `attention` of the forward kernel: O and the log-sum-exps.
+// While scores are computed V's tile arrives, and K's next one while weights are multiplied by V. Exponents are in base 2,
+// below a base of each row that follows its maximum only where that has grown by more than kSlack: then the sums are scaled,
+// which is rare. Where gradients are wanted there is no slack, and a factor that only keeps or drops comes last: so a key that
+// has all the weight is multiplied by exactly 1, and what rounds the weights is as small in the means as in the gradients
+// (tests/codegen/cuda/attention/attention_rounding_test.cpp).
+// Requires: elements.cuh.
+
+
+constexpr int kColumnTiles = kColumns / 8;
+constexpr float kSlack = kHasRest ? 0.0f : 8.0f;
+typedef Sums<kColumnTiles> Scores;
+
+// Scores become modified ones in base 2.
+template <bool kUnmasked>
+SM void modify(Scores& scores, const BodyArguments& body, const Head& head, const Corner& corner,
+               float scale) {
+  for_elements<kColumnTiles, kDrawsInScore>(
+      body, head, corner, [&](const Cell& cell, int e, int query, int key, const unsigned* draws) {
+        float& score = at<kColumnTiles>(scores, cell, e);
+        score = modified_score<kUnmasked>(scale * score, body, head, query, key, draws);
+      });
+}
+
+// Weights times the body's factors, but for kKeptFactor.
+SM void apply_factors(Scores& weights, const BodyArguments& body, const Head& head, const Corner& corner) {
+  for_elements<kColumnTiles, (kDraws > 0)>(
+      body, head, corner, [&](const Cell& cell, int e, int query, int key, const unsigned* draws) {
+        float modified, factor;
+        body_forward<true>(body, head.b, head.h, min(query, head.queries - 1), min(key, head.keys - 1), draws,
+                           0.0f, modified, factor);
+        float& weight = at<kColumnTiles>(weights, cell, e);
+        if (kKeptFactor == 0.0f)
+          weight *= factor;
+        else if (factor == 0.0f)
+          weight = 0.0f;
+      });
+}
+
+struct Softmax {
+  float base[kRowTiles][2], sum[kRowTiles][2];  // a lane has its columns' part of a sum
+};
+
+// Bases follow scores * scale; what was summed below the old ones is scaled.
+SM void move_bases(Softmax& softmax, Sums<kPart / 8>& sums, const Scores& scores, float scale) {
+  float base[kRowTiles][2];
+  bool grows = false;
+#pragma unroll
+  for (int r = 0; r < 2 * kRowTiles; ++r) {
+    float top = -infinity();
+#pragma unroll
+    for (int n = 0; n < kColumnTiles; ++n)
+      top = fmaxf(top, fmaxf(scores[r / 2][n][r % 2 * 2], scores[r / 2][n][r % 2 * 2 + 1]));
+    top = max_of_quad(top) * scale;
+    const float old = softmax.base[r / 2][r % 2];
+    base[r / 2][r % 2] = top > old + kSlack ? top : old;
+    grows |= top > old + kSlack;
+  }
+  if (!__any_sync(~0u, grows)) return;
+#pragma unroll
+  for (int r = 0; r < 2 * kRowTiles; ++r) {
+    float& old = softmax.base[r / 2][r % 2];
+    const float to = base[r / 2][r % 2], less = old == to ? 1.0f : exp2_of(old - to);
+    old = to, softmax.sum[r / 2][r % 2] *= less;
+#pragma unroll
+    for (int n = 0; n < kPart / 8; ++n)
+      sums[r / 2][n][r % 2 * 2] *= less, sums[r / 2][n][r % 2 * 2 + 1] *= less;
+  }
+}
+
+// Scores * scale become weights below the bases.
+SM void exponentiate(Scores& scores, Softmax& softmax, float scale) {
+#pragma unroll
+  for (int r = 0; r < 2 * kRowTiles; ++r) {
+    const float at = softmax.base[r / 2][r % 2], base = at == -infinity() ? 0.0f : at;
+#pragma unroll
+    for (int n = 0; n < kColumnTiles; ++n)
+#pragma unroll
+      for (int e = 0; e < 2; ++e) {
+        float& score = scores[r / 2][n][r % 2 * 2 + e];
+        score = exp2_of(score * scale - base);
+        softmax.sum[r / 2][r % 2] += score;
+      }
+  }
+}
+
+// Sums become what rounding takes from their results, and scales 1.
+SM void leave_rest(Sums<kPart / 8>& sums, float (&scales)[kRowTiles][2]) {
+#pragma unroll
+  for (int r = 0; r < 2 * kRowTiles; ++r) {
+#pragma unroll
+    for (int n = 0; n < kPart / 8; ++n)
+#pragma unroll
+      for (int e = 0; e < 2; ++e) {
+        float& sum = sums[r / 2][n][r % 2 * 2 + e];
+        sum *= scales[r / 2][r % 2], sum -= low_of(pack(sum, 0.0f));
+      }
+    scales[r / 2][r % 2] = 1.0f;
+  }
+}
+
+SM void attention(const Half* q, const Half* k, const Half* v, Half* o, Half* rest, float* lse,
+                  long long batch, long long heads, long long group, long long queries, long long keys,
+                  long long q_b, long long q_t, long long q_h, long long k_b, long long k_t, long long k_h,
+                  long long v_b, long long v_t, long long v_h, long long o_b, long long o_t, long long o_h,
+                  long long rest_b, long long rest_t, long long rest_h, float scale,
+                  const BodyArguments& body) {
+  extern __shared__ __align__(128) unsigned char memory[];
+  const int tiles = ((int)queries + kRows - 1) / kRows;
+  const Place place = place_of(blockIdx.x, tiles, (int)(batch * heads), keys * 4 * kHead);
+  const Head head{place.head / (int)heads, place.head % (int)heads, (int)heads, (int)queries, (int)keys};
+  const int row0 = (tiles - 1 - place.tile) * kRows, kv = head.h / (int)group;
+  const Matrix qm{q + head.b * q_b + head.h * q_h, q_t}, km{k + head.b * k_b + kv * k_h, k_t},
+      vm{v + head.b * v_b + kv * v_h, v_t};
+  const unsigned qs = shared_address(memory), ks = qs + kRows * kPitch, vs = ks + kColumns * kPitch;
+  const unsigned staging = qs + warp_row() * kPitch;
+
+  int column0 = -kColumns, seen = 0;  // the next tile of which some row sees something
+  const auto advance = [&] {
+    do column0 += kColumns;
+    while (column0 < head.keys &&
+           (seen = body_tile(body, head.b, head.h, row0, min(row0 + kRows, head.queries), column0,
+                             min(column0 + kColumns, head.keys))) == 0);
+  };
+  copy_rows<kRows>(qs, qm, row0, head.queries);
+  advance();
+  if (column0 < head.keys) copy_rows<kColumns>(ks, km, column0, head.keys);
+  commit_copies();
+
+  Softmax softmax;
+#pragma unroll
+  for (int r = 0; r < 2 * kRowTiles; ++r)
+    softmax.base[r / 2][r % 2] = -infinity(), softmax.sum[r / 2][r % 2] = 0.0f;
+  Sums<kPart / 8> sums;
+  clear<kPart / 8>(sums);
+  const int first_query = row0 + warp_row() + lane_row();
+  while (column0 < head.keys) {
+    wait_for_copies();
+    __syncthreads();
+    copy_rows<kColumns>(vs, vm, column0, head.keys);
+    commit_copies();
+    Scores scores;
+    multiply_rows<kColumnTiles>(scores, staging + by_rows(), ks + by_columns());
+
+    const Corner corner{first_query, column0 + lane_column()};
+    const bool is_unmasked =
+        seen == 2 && column0 + kColumns <= head.keys && (kPlainWhenUnmasked || row0 + kRows <= head.queries);
+    float factor = 1.0f;
+    if (is_unmasked && kPlainWhenUnmasked && scale > 0.0f)
+      factor = scale * kLog2e;
+    else if (is_unmasked && !kPlainWhenUnmasked)
+      modify<true>(scores, body, head, corner, scale);
+    else
+      modify<false>(scores, body, head, corner, scale);
+    move_bases(softmax, sums, scores, factor);
+    exponentiate(scores, softmax, factor);
+    if (kHasFactor) apply_factors(scores, body, head, corner);
+
+    wait_for_copies();
+    __syncthreads();
+    advance();
+    if (column0 < head.keys) copy_rows<kColumns>(ks, km, column0, head.keys);
+    commit_copies();
+    add_weighted<kColumnTiles>(sums, scores, vs + by_rows());
+  }
+  wait_for_copies();
+  __syncthreads();
+
+  float scales[kRowTiles][2];
+#pragma unroll
+  for (int r = 0; r < 2 * kRowTiles; ++r) {
+    const float sum = sum_of_quad(softmax.sum[r / 2][r % 2]);
+    scales[r / 2][r % 2] = sum == 0.0f ? 0.0f : (kKeptFactor == 0.0f ? 1.0f : kKeptFactor) / sum;
+    const int query = first_query + 8 * r;
+    if ((lane() & 3) == 0 && query < head.queries)
+      lse[row_of(head, query)] =
+          sum == 0.0f ? -infinity() : (softmax.base[r / 2][r % 2] + log2_of(sum)) * 0.6931471805599453f;
+  }
+  store_rows(o + head.b * o_b + head.h * o_h, o_t, sums, scales, staging, row0 + warp_row(), head.queries, 0);
+  if (!kHasRest) return;
+  leave_rest(sums, scales);
+  store_rows(rest + head.b * rest_b + head.h * rest_h, rest_t, sums, scales, staging, row0 + warp_row(),
+             head.queries, 0);
+}

@@ -1,0 +1,161 @@
+// Shared memory, fragments, products of tiles, and the position of a block in the batch.
+// A row in shared memory has an odd number of 16-byte pieces. So eight rows of one column are in different banks, and every
+// address is a lane's own address plus a constant.
+// Requires: instructions.cuh.
+
+
+constexpr int kThreads = 32 * kWarps, kWarpRows = 16 * kRowTiles, kRows = kWarpRows * kWarps;
+constexpr int kUnit = 16 * kParts, kPadded = (kHead + kUnit - 1) / kUnit * kUnit, kPitch = 2 * kPadded + 16;
+constexpr int kPart = kPadded / kParts;  // of the head's columns, those of a block's results
+constexpr float kLog2e = 1.4426950408889634f;
+
+SM float infinity() { return __uint_as_float(0x7f800000u); }
+
+// ---- shared memory
+
+struct Matrix {
+  const Half* at;
+  long long stride;
+};
+
+// Rows [first, first + kCount), of which those from `end` on and columns from kHead on are zero.
+template <int kCount>
+SM void copy_rows(unsigned tile, const Matrix& matrix, int first, int end) {
+  constexpr int kPieces = kPadded / 8, kStep = kThreads / kPieces, kSteps = (kCount + kStep - 1) / kStep;
+  const int thread = kRowsAreKeys ? fresh(threadIdx.x) : threadIdx.x, column = thread % kPieces * 8;
+  int row = thread / kPieces;
+  if (kThreads % kPieces != 0 && row >= kStep) return;
+  const Half* from = matrix.at + (first + row) * matrix.stride + column;
+  tile += row * kPitch + 2 * column, end -= first;
+#pragma unroll(kVector == 8 ? kSteps : 1)
+  for (int i = 0; i < kSteps; ++i) {
+    if (kCount % kStep != 0 && row >= kCount) break;
+#pragma unroll
+    for (int e = 0; e < 8; e += kVector)
+      copy_piece(tile + 2 * e, from + e, row < end && (kHead == kPadded || column + e < kHead));
+    row += kStep, tile += kStep * kPitch, from += kStep * matrix.stride;
+  }
+}
+
+// ---- fragments: a lane's part of 16 x 16 elements
+
+SM int lane() { return threadIdx.x & 31; }
+SM int warp_row() { return (threadIdx.x >> 5) * kWarpRows; }
+// Of the first of a lane's rows and columns in a fragment of sums.
+SM int lane_row() { return lane() >> 2; }
+SM int lane_column() { return 2 * (lane() & 3); }
+
+// What a lane loads of a first operand, and of a second one whose rows are summed over.
+SM unsigned by_rows() { return (lane() & 15) * kPitch + (lane() >> 4) * 16; }
+// Of a second operand whose columns are summed over.
+SM unsigned by_columns() { return ((lane() & 7) + (lane() >> 4) * 8) * kPitch + (lane() >> 3 & 1) * 16; }
+
+// A warp's sums over some columns, eight a tile.
+template <int kColumnTiles>
+using Sums = float[kRowTiles][kColumnTiles][4];
+
+template <int kColumnTiles>
+SM void clear(Sums<kColumnTiles>& sums) {
+#pragma unroll
+  for (int t = 0; t < kRowTiles; ++t)
+#pragma unroll
+    for (int n = 0; n < kColumnTiles; ++n)
+#pragma unroll
+      for (int i = 0; i < 4; ++i) sums[t][n][i] = 0.0f;
+}
+
+// sums = A B^T along the head; A's place is by_rows, B's by_columns.
+template <int kColumnTiles>
+SM void multiply_rows(Sums<kColumnTiles>& sums, unsigned a, unsigned b) {
+  clear<kColumnTiles>(sums);
+#pragma unroll
+  for (int k = 0; k < kPadded / 16; ++k) {
+    unsigned af[kRowTiles][4];
+#pragma unroll
+    for (int t = 0; t < kRowTiles; ++t) load_fragment(af[t], a + 16 * t * kPitch + 32 * k);
+#pragma unroll
+    for (int n = 0; n < kColumnTiles; n += 2) {
+      unsigned bf[4];
+      load_fragment(bf, b + 8 * n * kPitch + 32 * k);
+#pragma unroll
+      for (int t = 0; t < kRowTiles; ++t) {
+        multiply(sums[t][n], af[t], bf[0], bf[1]);
+        multiply(sums[t][n + 1], af[t], bf[2], bf[3]);
+      }
+    }
+  }
+}
+
+// sums += weights B along the columns of the weights; B's place is by_rows.
+template <int kColumnTiles>
+SM void add_weighted(Sums<kPart / 8>& sums, const Sums<kColumnTiles>& weights, unsigned b) {
+#pragma unroll
+  for (int k = 0; k < kColumnTiles; k += 2) {
+    unsigned af[kRowTiles][4];
+#pragma unroll
+    for (int t = 0; t < kRowTiles; ++t)
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+        af[t][i] = pack(weights[t][k + i / 2][i % 2 * 2], weights[t][k + i / 2][i % 2 * 2 + 1]);
+#pragma unroll
+    for (int n = 0; n < kPart / 8; n += 2) {
+      unsigned bf[4];
+      load_transposed(bf, b + 8 * k * kPitch + 16 * n);
+#pragma unroll
+      for (int t = 0; t < kRowTiles; ++t) {
+        multiply(sums[t][n], af[t], bf[0], bf[1]);
+        multiply(sums[t][n + 1], af[t], bf[2], bf[3]);
+      }
+    }
+  }
+}
+
+// A row's sum or maximum, from the four lanes that have its columns.
+SM float sum_of_quad(float x) {
+  x += __shfl_xor_sync(~0u, x, 1);
+  return x + __shfl_xor_sync(~0u, x, 2);
+}
+SM float max_of_quad(float x) {
+  x = fmaxf(x, __shfl_xor_sync(~0u, x, 1));
+  return fmaxf(x, __shfl_xor_sync(~0u, x, 2));
+}
+
+// ---- results
+
+// Rows [first, end) of a warp's sums, each times its scale, to the columns of a part; through rows of shared
+// memory that are the warp's own.
+SM void store_rows(Half* to, long long stride, const Sums<kPart / 8>& sums,
+                   const float (&scales)[kRowTiles][2], unsigned staging, int first, int end, int part) {
+  __syncwarp(~0u);
+#pragma unroll
+  for (int t = 0; t < kRowTiles; ++t)
+#pragma unroll
+    for (int n = 0; n < kPart / 8; ++n)
+#pragma unroll
+      for (int half = 0; half < 2; ++half)
+        store_word(staging + (16 * t + 8 * half + lane_row()) * kPitch + 16 * n + 2 * lane_column(),
+                   pack(sums[t][n][2 * half] * scales[t][half], sums[t][n][2 * half + 1] * scales[t][half]));
+  __syncwarp(~0u);
+  constexpr int kPieces = kPart / kVector;
+#pragma unroll 4
+  for (int piece = lane(); piece < kWarpRows * kPieces; piece += 32) {
+    const int row = piece / kPieces, column = piece % kPieces * kVector;
+    if (first + row < end && part * kPart + column < kHead)
+      store_piece(to + (first + row) * stride + part * kPart + column, staging + row * kPitch + 2 * column);
+  }
+}
+
+// ---- the grid
+
+struct Place {
+  int tile, head;  // of all heads of the batch
+};
+
+// Neighbouring blocks have the same tile of different heads, of as many as the second level of the cache
+// holds.
+SM Place place_of(int block, int tiles, int heads, long long head_bytes) {
+  const int together = (int)min(max((24LL << 20) / head_bytes, 1LL), (long long)heads);
+  const int part = block / (together * tiles), rest = block % (together * tiles);
+  const int here = min(together, heads - part * together);
+  return {rest / here, part * together + rest % here};
+}

@@ -1,0 +1,17 @@
+// The range of the numbers of a tile's queries or keys, at which the lanes of a warp look together.
+// Requires: SM, the type Index and sm_get. C++ replaces the word LOADS by the number of loads in flight.
+
+struct TileRange {
+  int least, most;
+};
+template <typename T>
+SM TileRange tile_range(const T* x, Index at, Index stride, int count) {
+  int least = 0x7fffffff, most = -0x7fffffff - 1;
+#pragma unroll LOADS
+  for (int i = threadIdx.x & 31; i < count; i += 32) {
+    const int number = sm_get(x[at + i * stride]);
+    least = min(least, number), most = max(most, number);
+  }
+  return {__reduce_min_sync(~0u, least), __reduce_max_sync(~0u, most)};
+}
+

@@ -1,0 +1,221 @@
+// The function `attention` of the forward kernel: O and the log-sum-exps.
+// Requires: weights.cuh and forward_tiles.cuh.
+
+
+// Keys and values of heads that are taken together stay in the cache.
+constexpr int kTogetherBytes = 20 << 20;
+
+SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMap& v_map, Half* output, Half* rest,
+                  float* lse, unsigned* counters, long long batch_, long long heads_, long long group_, long long queries_,
+                  long long keys_, long long o_b, long long o_t, long long o_h, long long rest_b, long long rest_t,
+                  long long rest_h, float scale, const BodyArguments& body) {
+  extern __shared__ __align__(1024) unsigned char memory[];
+  const int heads = (int)heads_, queries = (int)queries_, keys = (int)keys_;
+  const int tiles = (queries + kQueries - 1) / kQueries, all_heads = (int)batch_ * heads, items = tiles * all_heads;
+
+  const unsigned q_tiles = (shared_address(memory) + 1023) & ~1023u;
+  const unsigned k_tiles = q_tiles + kQueryStages * kQueryBytes, v_tiles = k_tiles + kStages * kKeyBytes;
+  const unsigned barriers = v_tiles + kStages * kKeyBytes;
+  const unsigned full_q = barriers, empty_q = full_q + 8 * kQueryStages, full_k = empty_q + 8 * kQueryStages, empty_k = full_k + 8 * kStages,
+                 full_v = empty_k + 8 * kStages, empty_v = full_v + 8 * kStages, infos = empty_v + 8 * kStages,
+                 items_at = infos + 4 * kStages;
+  if (threadIdx.x == 0) {
+    for (int i = 0; i < kQueryStages; ++i) barrier_init(full_q + 8 * i, 1), barrier_init(empty_q + 8 * i, 128 * kConsumers);
+    for (int i = 0; i < kStages; ++i) {
+      barrier_init(full_k + 8 * i, 1), barrier_init(empty_k + 8 * i, 128 * kConsumers);
+      barrier_init(full_v + 8 * i, 1), barrier_init(empty_v + 8 * i, 128 * kConsumers);
+    }
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    fence_stores();
+  }
+  __syncthreads();
+
+  if (threadIdx.x < 128) {
+    if (kConsumers > 1) asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kProducerRegisters));
+    if (threadIdx.x >= 32) return;
+    const bool leader = threadIdx.x == 0;
+    const int group = (int)group_, head_bytes = max(keys * kHead * 4 / group, 1);
+    const int together = min(max(kTogetherBytes / head_bytes, 1), all_heads);
+    int ks = 0, vs = 0, qs = 0;
+    unsigned k_phase = 1, v_phase = 1, q_phase = 1;
+    const auto load_values = [&](int tile, int h, int b) {
+      barrier_wait(empty_v + 8 * vs, v_phase);
+      if (leader) {
+        barrier_expect(full_v + 8 * vs, kKeyBytes);
+        copy_rows(v_tiles + vs * kKeyBytes, v_map, kKeys, tile * kKeys, h / group, b, full_v + 8 * vs);
+      }
+      if (++vs == kStages) vs = 0, v_phase ^= 1;
+    };
+    for (int at = blockIdx.x; at < items;) {
+      const Item item = item_of(at, tiles, heads, all_heads, together);
+      Scan scan{(keys + kKeys - 1) / kKeys, 0, 0};
+      int tile = next_tile(scan, body, item.b, item.h, item.t0, queries, keys), before = kNothing;
+      do {
+        const int after = tile == kNothing ? kNothing : next_tile(scan, body, item.b, item.h, item.t0, queries, keys);
+        const int number = tile & ((1 << kKindAt) - 1);
+        barrier_wait(empty_k + 8 * ks, k_phase);
+        if (leader) {
+          store_shared(infos + 4 * ks, after == kNothing ? tile | kLast : tile);
+          if (tile == kNothing) {
+            barrier_arrive(full_k + 8 * ks);
+          } else {
+            barrier_expect(full_k + 8 * ks, kKeyBytes);
+            copy_rows(k_tiles + ks * kKeyBytes, k_map, kKeys, number * kKeys, item.h / group, item.b, full_k + 8 * ks);
+          }
+        }
+        if (++ks == kStages) ks = 0, k_phase ^= 1;
+        if (before == kNothing) {
+          barrier_wait(empty_q + 8 * qs, q_phase);
+          if (leader) {
+            const unsigned to = items_at + 16 * qs;
+            store_shared(to, item.b), store_shared(to + 4, item.h), store_shared(to + 8, item.t0);
+            barrier_expect(full_q + 8 * qs, kQueryBytes);
+            copy_rows(q_tiles + qs * kQueryBytes, q_map, kQueries, item.t0, item.h, item.b, full_q + 8 * qs);
+          }
+          if (++qs == kQueryStages) qs = 0, q_phase ^= 1;
+        } else {
+          load_values(before, item.h, item.b);
+        }
+        before = tile == kNothing ? kNothing : number;
+        tile = after;
+      } while (tile != kNothing);
+      at = take_item(counters, items);
+      if (before != kNothing) load_values(before, item.h, item.b);
+    }
+    barrier_wait(empty_q + 8 * qs, q_phase);
+    if (leader) {
+      store_shared(items_at + 16 * qs, -1);
+      barrier_arrive(full_q + 8 * qs);
+    }
+  } else {
+    if (kConsumers > 1) asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kConsumerRegisters));
+    const int wg = uniform(threadIdx.x / 128) - 1, lane = threadIdx.x & 31, warp = uniform(threadIdx.x / 32) & 3;
+    const int own_row = 64 * wg + 16 * warp + (lane >> 2);
+    const float scale_log2 = scale * kLog2e;
+    const unsigned q_places = describe(q_tiles + wg * 64 * 128, 0), k_places = describe(k_tiles, 0),
+                     v_places = describe(v_tiles, kKeys * 128);
+    // Consumers take turns: one multiplies while another takes exponentials.
+    const auto wait_for_turn = [&] {
+      if (kTakesTurns) named_sync<128 * kConsumers>(1 + wg);
+    };
+    const auto pass_turn = [&] {
+#pragma unroll
+      for (int i = 1; i < kConsumers && kTakesTurns; ++i) named_arrive<128 * kConsumers>(1 + (wg + i) % kConsumers);
+    };
+    for (int i = 0; i < wg && kTakesTurns; ++i) named_arrive<128 * kConsumers>(1 + i);
+
+    int ks = 0, vs = 0, qs = 0;
+    unsigned k_phase = 0, v_phase = 0, q_phase = 0;
+    float s[kKeys / 2], o[kColumns / 2];
+    unsigned p[kKeys / 4], kept[kWords];
+    const auto multiply_keys = [&] {
+      multiply_begin();
+      const unsigned k_place = k_places + (ks * kKeyBytes >> 4), q_place = q_places + (qs * kQueryBytes >> 4);
+#pragma unroll
+      for (int i = 0; i < kColumns / 16; ++i) {
+        const int q_at = (i / 4 * kQueries * 128 + i % 4 * 32) >> 4, k_at = (i / 4 * kKeys * 128 + i % 4 * 32) >> 4;
+        if (i == 0) begin_scores(s, q_place, k_place);
+        else multiply_scores(s, q_place + q_at, k_place + k_at);
+      }
+      multiply_commit();
+    };
+    const auto multiply_values = [&] {
+      multiply_begin();
+      const unsigned v_place = v_places + (vs * kKeyBytes >> 4);
+#pragma unroll
+      for (int i = 0; i < kKeys / 16; ++i) multiply_outputs(o, p + 4 * i, v_place + (i * 16 * 128 >> 4));
+      multiply_commit();
+    };
+    const auto release_queries = [&] {
+      barrier_arrive(empty_q + 8 * qs);
+      if (++qs == kQueryStages) qs = 0, q_phase ^= 1;
+    };
+    const auto release_keys = [&] {
+      barrier_arrive(empty_k + 8 * ks);
+      if (++ks == kStages) ks = 0, k_phase ^= 1;
+    };
+    const auto release_values = [&] {
+      barrier_arrive(empty_v + 8 * vs);
+      if (++vs == kStages) vs = 0, v_phase ^= 1;
+    };
+
+    while (true) {
+      barrier_wait(full_q + 8 * qs, q_phase);
+      const unsigned item_at = items_at + 16 * qs;
+      const int b = uniform(load_shared(item_at));
+      if (b < 0) break;
+      const int h = uniform(load_shared(item_at + 4)), t = uniform(load_shared(item_at + 8)) + own_row;
+      const long long row = ((long long)b * heads + h) * queries + t;
+      float top[2] = {-infinity(), -infinity()}, sum[2] = {0.0f, 0.0f}, shrink[2];
+      barrier_wait(full_k + 8 * ks, k_phase);
+      int info = uniform(load_shared(infos + 4 * ks));
+      clear(o);
+      const auto weigh_tile = [&] {
+        const int key = (info & ((1 << kKindAt) - 1)) * kKeys + 2 * (lane & 3);
+        float coefficient = scale_log2;
+        const bool unmasked = (info >> (kKindAt + 2 * wg) & 3) == 2;
+        if (!kPlainWhenUnmasked || !unmasked) {
+          if (unmasked) modify<true>(s, body, b, h, t, queries, key, keys, scale);
+          else modify<false>(s, body, b, h, t, queries, key, keys, scale);
+          coefficient = kLog2e;
+        }
+        weigh(s, coefficient, top, sum, shrink);
+      };
+      const auto draw_tile = [&] { draw(kept, body, row, (info & ((1 << kKindAt) - 1)) * kKeys); };
+      if (info == kNothing) {
+        release_keys();
+        release_queries();
+      } else {
+        multiply_keys();
+        draw_tile();
+        multiply_wait<0>();
+        pin(s);
+        release_keys();
+        weigh_tile();
+        pack_weights(p, s, kept);
+        while (!(info & kLast)) {
+          barrier_wait(full_k + 8 * ks, k_phase);
+          info = uniform(load_shared(infos + 4 * ks));
+          wait_for_turn();
+          multiply_keys();
+          barrier_wait(full_v + 8 * vs, v_phase);
+          multiply_values();
+          pass_turn();
+          draw_tile();
+          multiply_wait<1>();
+          pin(s);
+          release_keys();
+          weigh_tile();
+          finish(sum[0] + sum[1]);
+          multiply_wait<0>();
+          pin(o), pin(p);
+          release_values();
+#pragma unroll
+          for (int i = 0; i < kColumns / 2; ++i) o[i] *= shrink[i >> 1 & 1];
+          pack_weights(p, s, kept);
+        }
+        release_queries();
+        barrier_wait(full_v + 8 * vs, v_phase);
+        multiply_values();
+        multiply_wait<0>();
+        pin(o), pin(p);
+        release_values();
+      }
+      float share[2];
+#pragma unroll
+      for (int r = 0; r < 2; ++r) {
+        sum[r] += __shfl_xor_sync(0xFFFFFFFFu, sum[r], 1);
+        sum[r] += __shfl_xor_sync(0xFFFFFFFFu, sum[r], 2);
+        const bool there = t + 8 * r < queries;
+        share[r] = sum[r] > 0.0f ? (kHasFactor ? kKeptFactor : 1.0f) * __frcp_rn(sum[r]) : 0.0f;
+        store_row(output + b * o_b + h * o_h + (t + 8 * r) * o_t, there, o, r, share[r], kHead);
+        if (there && (lane & 3) == 0) lse[row + 8 * r] = sum[r] > 0.0f ? (top[r] + log2_fast(sum[r])) * kLn2 : -infinity();
+      }
+      if (!kHasRest) continue;
+      leave_rest(o, share);
+#pragma unroll
+      for (int r = 0; r < 2; ++r)
+        store_row(rest + b * rest_b + h * rest_h + (t + 8 * r) * rest_t, t + 8 * r < queries, o, r, 1.0f, kHead);
+    }
+  }
+}

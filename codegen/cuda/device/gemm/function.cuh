@@ -1,0 +1,113 @@
+// The function `gemm` that the entry of a matmul for sm_90a calls.
+// Requires: epilogue.cuh, and the products begin_tile and multiply_tile.
+
+
+// ---- the kernel
+SM void gemm(const TensorMap& a_map, const TensorMap& b_map, long long m_, long long n_, long long k_,
+             const BodyArguments& body) {
+  extern __shared__ __align__(1024) unsigned char memory[];
+  const int m = (int)m_, n = (int)n_, steps = (int)((k_ + 63) / 64);
+  const int row_tiles = (m + kRows * kCluster - 1) / (kRows * kCluster), column_tiles = (n + kColumns - 1) / kColumns;
+  const int items = row_tiles * column_tiles, rank = kCluster > 1 ? (int)(blockIdx.x % kCluster) : 0;
+  const int first = (int)(blockIdx.x / kCluster), step = (int)(gridDim.x / kCluster);
+
+  const unsigned tiles = (shared_address(memory) + 1023) & ~1023u, full = tiles + kStages * kStageBytes,
+                 empty = full + 8 * kStages, scratch = empty + 8 * kStages;
+  if (threadIdx.x == 0) {
+    for (int i = 0; i < kStages; ++i) barrier_init(full + 8 * i, 1), barrier_init(empty + 8 * i, 4 * kSharing * kCluster);
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    fence_stores();
+  }
+  if (kCluster > 1) cluster_sync();
+  else __syncthreads();
+
+  if (threadIdx.x < 128) {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kProducerRegisters));
+    if (uniform(threadIdx.x / 32) == 0) {
+      const bool leads = is_elected();
+      int stage = 0;
+      unsigned phase = 1;
+      for (int item = first; item < items; item += step) {
+        const Tile tile = tile_of(item, rank, row_tiles, column_tiles);
+        for (int at = 0; at < steps; ++at) {
+          const unsigned to = tiles + stage * kStageBytes, barrier = full + 8 * stage;
+          barrier_wait(empty + 8 * stage, phase);
+          if (leads) {
+            barrier_expect(barrier, kStageBytes);
+#pragma unroll
+            for (int i = 0; i < kABoxes; ++i) {
+              const int row = tile.row + 64 * i;
+              copy_box(to + i * kBoxBytes, a_map, kATransposed ? row : 64 * at, kATransposed ? 64 * at : row, barrier);
+            }
+#pragma unroll
+            for (int j = 0; j < kBBoxes / kCluster; ++j) {
+              const int i = rank * (kBBoxes / kCluster) + j, column = tile.column + 64 * i;
+              copy_box_to_all(to + (kABoxes + i) * kBoxBytes, b_map, kBTransposed ? column : 64 * at,
+                              kBTransposed ? 64 * at : column, barrier);
+            }
+          }
+          if (++stage == kStages) stage = 0, phase ^= 1;
+        }
+      }
+    }
+    __syncwarp();
+  } else {
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kConsumerRegisters));
+    const int wg = uniform(threadIdx.x / 128) - 1, lane = threadIdx.x & 31, warp = uniform(threadIdx.x / 32) & 3;
+    const int part = kSharing > 1 ? wg * kRowTiles : 0, turn = kSharing > 1 ? 0 : wg;  // of a tile; of the tiles
+    constexpr int turns = kSharing > 1 ? 1 : 2;
+    const unsigned a_places = describe(tiles + part * kBoxBytes, kATransposed ? kBoxBytes : 0),
+                   b_places = describe(tiles + kABoxes * kBoxBytes, kBTransposed ? kBoxBytes : 0);
+    float sums[kRowTiles][kColumns / 2];
+    // A warpgroup multiplies when the other has taken all stages of its tile: a barrier of a stage only tells one walk
+    // through the ring from the next.
+    if (turns > 1 && wg == 1) named_arrive<256>(3);
+    int place = turn * steps;  // of the next tile's first stage in the walk of all
+    for (int item = first + turn * step; item < items; item += turns * step, place += turns * steps) {
+      int stage = place % kStages, before = 0;
+      unsigned phase = place / kStages & 1;
+      const auto multiply = [&](bool begins) {
+        barrier_wait(full + 8 * stage, phase);
+        multiply_begin();
+#pragma unroll
+        for (int i = 0; i < 4; ++i)
+#pragma unroll
+          for (int t = 0; t < kRowTiles; ++t) {
+            const unsigned at = stage * kStageBytes >> 4;
+            const unsigned a = a_places + at + (t * kBoxBytes + i * (kATransposed ? 16 * 128 : 32) >> 4),
+                           b = b_places + at + (i * (kBTransposed ? 16 * 128 : 32) >> 4);
+            if (begins && i == 0) begin_tile(sums[t], a, b);
+            else multiply_tile(sums[t], a, b);
+          }
+        multiply_commit();
+      };
+      // The stage is free in all blocks of the cluster that fill it.
+      const auto release = [&](int released) {
+        if (kCluster == 1 && lane == 0) barrier_arrive(empty + 8 * released);
+        if (kCluster > 1 && lane < kCluster) arrive_in(lane, empty + 8 * released);
+      };
+      const auto advance = [&] {
+        before = stage;
+        if (++stage == kStages) stage = 0, phase ^= 1;
+      };
+      if (turns > 1) named_sync<256>(3 + wg);
+      multiply(true);
+      advance();
+#pragma unroll 1
+      for (int at = 1; at < steps; ++at) {
+        multiply(false);
+        multiply_wait<1>();
+        release(before);
+        advance();
+      }
+      if (turns > 1) named_arrive<256>(3 + (1 - wg));
+      multiply_wait<0>();
+#pragma unroll
+      for (int t = 0; t < kRowTiles; ++t) pin(sums[t]);
+      release(before);
+      finish_tile(sums, tile_of(item, rank, row_tiles, column_tiles), part, wg, warp, lane, m, n, body, scratch);
+    }
+  }
+  __syncwarp();
+  if (kCluster > 1) cluster_sync();  // others may still arrive here
+}

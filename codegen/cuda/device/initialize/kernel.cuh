@@ -1,0 +1,36 @@
+// The kernel that initializes the segments of a state.
+// Requires: draws.cuh, and store_f32.cuh or store_bf16.cuh. C++ replaces the words NAME (the kernel's name) and TYPE (an
+// element of the state).
+
+
+struct __align__(4 * sizeof(TYPE)) Four { TYPE x[4]; };
+
+// Four elements per thread, those of one call of Philox. Rows are found by halving.
+extern "C" __global__ void __launch_bounds__(256)
+    NAME(TYPE* state, const Row* rows, long long count, long long groups) {
+  const long long at = (long long)blockIdx.x * 256 + threadIdx.x;
+  if (at >= groups) return;
+  long long low = 0, high = count;
+  while (high - low > 1) {
+    const long long middle = low + (high - low) / 2;
+    if (rows[middle].first_group <= at) low = middle;
+    else high = middle;
+  }
+  const Row row = rows[low];
+  const long long group = at - row.first_group, first = 4 * group;
+  float x[4] = {(float)row.scale, (float)row.scale, (float)row.scale, (float)row.scale};
+  if (row.kind != 0) {
+    unsigned words[4];
+    draw_words(row.seed, row.id, group, words);
+    if (row.kind == 1) draw_normal(words, row.scale, x);
+    else draw_uniform(words, row.scale, x);
+  }
+  TYPE* to = state + row.offset + first;
+  if (first + 4 <= row.elements && row.offset % 4 == 0) {
+    *(Four*)to = Four{{stored(x[0]), stored(x[1]), stored(x[2]), stored(x[3])}};
+    return;
+  }
+#pragma unroll
+  for (int i = 0; i < 4; ++i)
+    if (first + i < row.elements) to[i] = stored(x[i]);
+}

@@ -1,0 +1,245 @@
+// Functions of numbers, random numbers, and functions that combine two states of a reduction.
+// Arithmetic on signed integers (sm_add, sm_wide_add, ...) wraps around, because C++ leaves their overflow undefined. The
+// functions that combine two states give the same bits whichever state comes first.
+// Requires: SM, and pieces of memory.cuh. The second file of the prelude, in pieces as memory.cuh describes.
+
+// ==== sm_infinity
+SM float sm_infinity() { return __uint_as_float(0x7F800000u); }
+// ==== sm_max
+// NaN wins.
+SM float sm_max(float a, float b) {
+#ifdef __CUDA_ARCH__
+  float y;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(y) : "f"(a), "f"(b));
+  return y;
+#else
+  return a != a ? a : b != b ? b : a > b ? a : b;
+#endif
+}
+SM int sm_max(int a, int b) { return a > b ? a : b; }
+// ==== sm_min
+// NaN wins.
+SM float sm_min(float a, float b) {
+#ifdef __CUDA_ARCH__
+  float y;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(y) : "f"(a), "f"(b));
+  return y;
+#else
+  return a != a ? a : b != b ? b : a < b ? a : b;
+#endif
+}
+SM int sm_min(int a, int b) { return a < b ? a : b; }
+// ==== sm_sign
+SM float sm_sign(float a) { return a > 0 ? 1.0f : a < 0 ? -1.0f : a; }
+SM int sm_sign(int a) { return (a > 0) - (a < 0); }
+// ==== sm_sigmoid
+SM float sm_sigmoid(float a) {
+  const float e = expf(-fabsf(a));
+  return (a < 0 ? e : 1.0f) / (1.0f + e);
+}
+// ==== sm_exp2
+// The GPU's own 2^x: 2 ulp off; what is below the normal numbers is 0.
+SM float sm_exp2(float x) {
+#ifdef __CUDA_ARCH__
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+#else
+  return exp2f(x);
+#endif
+}
+// ==== sm_inverse
+// 1 / x, 0 above 2^126; of an x that is a normal number.
+SM float sm_inverse(float x) {
+#ifdef __CUDA_ARCH__
+  float y;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+#else
+  return 1.0f / x;
+#endif
+}
+// ==== sm_fast_div
+// __fdividef is 0, or NaN of an infinity, by what is above 2^126.
+SM float sm_fast_div(float a, float b) {
+  const float scale = fabsf(b) > 8.5e37f ? 0.0625f : 1.0f;
+  return __fdividef(a * scale, b * scale);
+}
+// ==== sm_fast_exp
+SM float sm_fast_exp(float x) { return sm_exp2(x * 1.44269504f); }
+// ==== sm_exp
+// `fast`: a few roundings off, for what is stored in half the digits.
+template <bool fast>
+SM float sm_exp(float x) { return fast ? sm_fast_exp(x) : expf(x); }
+// ==== sm_fast_tanh
+SM float sm_fast_tanh(float a) {
+  return fmaf(-2.0f, sm_inverse(sm_exp2(a * 2.88539008f) + 1.0f), 1.0f);
+}
+// ==== sm_fast_sigmoid
+SM float sm_fast_sigmoid(float a) { return sm_inverse(1.0f + sm_exp2(a * -1.44269504f)); }
+// ==== sm_fast_erf
+// Within 7e-7: 1 - 2^-p of a polynomial p that is fitted to -log2 erfc(|a|).
+SM float sm_fast_erf(float a) {
+  const float x = fabsf(a);
+  const float p = fmaf(fmaf(fmaf(fmaf(2.95126e-3f, x, -2.961544e-2f), x, 0.14869327f), x, 0.91849929f), x, 1.62788979f);
+  return copysignf(1.0f - sm_exp2(-(p * x)), a);
+}
+// ==== sm_tangent
+// y is an odd function of a, made from numbers near 1, whose digits are few near 0: there it is its tangent.
+SM float sm_tangent(float a, float slope, float y) { return fabsf(a) < 0.0078125f ? slope * a : y; }
+// ==== sm_div
+// Truncating; x / 0 = x.
+SM int sm_div(int a, int b) { return b == 0 || (b == -1 && a == -2147483647 - 1) ? a : a / b; }
+// ==== sm_add
+SM int sm_add(int a, int b) { return (int)((unsigned)a + (unsigned)b); }
+// ==== sm_sub
+SM int sm_sub(int a, int b) { return (int)((unsigned)a - (unsigned)b); }
+// ==== sm_mul
+SM int sm_mul(int a, int b) { return (int)((unsigned)a * (unsigned)b); }
+// ==== sm_neg
+SM int sm_neg(int a) { return (int)(0u - (unsigned)a); }
+// ==== sm_abs
+SM int sm_abs(int a) { return a < 0 ? sm_neg(a) : a; }
+// ==== sm_wide_max
+SM long long sm_wide_max(long long a, long long b) { return a > b ? a : b; }
+// ==== sm_wide_min
+SM long long sm_wide_min(long long a, long long b) { return a < b ? a : b; }
+// ==== sm_wide_sign
+SM long long sm_wide_sign(long long a) { return (a > 0) - (a < 0); }
+// ==== sm_wide_div
+// Truncating; x / 0 = x.
+SM long long sm_wide_div(long long a, long long b) {
+  return b == 0 || (b == -1 && a == -9223372036854775807ll - 1) ? a : a / b;
+}
+// ==== sm_wide_add
+SM long long sm_wide_add(long long a, long long b) {
+  return (long long)((unsigned long long)a + (unsigned long long)b);
+}
+// ==== sm_wide_sub
+SM long long sm_wide_sub(long long a, long long b) {
+  return (long long)((unsigned long long)a - (unsigned long long)b);
+}
+// ==== sm_wide_mul
+SM long long sm_wide_mul(long long a, long long b) {
+  return (long long)((unsigned long long)a * (unsigned long long)b);
+}
+// ==== sm_wide_neg
+SM long long sm_wide_neg(long long a) { return (long long)(0ull - (unsigned long long)a); }
+// ==== sm_wide_abs
+SM long long sm_wide_abs(long long a) { return a < 0 ? sm_wide_neg(a) : a; }
+// ==== sm_sine
+
+// The turns in x, without their whole number, where `part` is a part of 1 / (2 pi) of 28 bits: both are exact.
+SM double sm_turns(double x, double part) { return x * part - rint(x * part); }
+// sin(x + quarters pi/2). The reductions in double need no table, so no memory of the thread's own.
+SM float sm_sine(float x, int quarters) {
+  double shifted = fma((double)x, 0.63661977236758134, 6755399441055744.0);
+  const double turns = shifted - 6755399441055744.0;
+  float rest = (float)fma(turns, -6.1232339957367660e-17, fma(turns, -1.5707963267948966, (double)x));
+  if (fabsf(x) > 1e9f) {
+    const double sum = sm_turns(x, 1.7634897189248905e-52) + sm_turns(x, 3.8770419007437455e-43) +
+                       sm_turns(x, 4.1707168783816406e-35) + sm_turns(x, 1.9241762118391763e-26) +
+                       sm_turns(x, 4.038449450981451e-18) + sm_turns(x, 2.6953480142255515e-09) +
+                       sm_turns(x, 0.15915494039654732);
+    shifted = 4.0 * sum + 6755399441055744.0;
+    rest = (float)((4.0 * sum - (shifted - 6755399441055744.0)) * 1.5707963267948966);
+  }
+  const float r = fabsf(rest) > 0.8f ? 0.0f : rest, t = r * r;
+  const int turn = __double2loint(shifted) + quarters;
+  const float sine = fmaf(r * t, fmaf(fmaf(-1.9517233e-4f, t, 8.332178e-3f), t, -0.16666655f), r);
+  const float cosine =
+      fmaf(fmaf(fmaf(fmaf(2.4438434e-5f, t, -1.3887367e-3f), t, 4.1666646e-2f), t, -0.5f), t, 1.0f);
+  const float y = (turn & 1) != 0 ? cosine : sine;
+  return (turn & 2) != 0 ? -y : y;
+}
+// ==== sm_sin
+SM float sm_sin(float x) { return sm_sine(x, 0); }
+// ==== sm_cos
+SM float sm_cos(float x) { return sm_sine(x, 1); }
+// ==== sm_philox
+
+// Philox4x32-7: the decisions of eight columns, two a word.
+SM void sm_philox(unsigned (&c)[4], const unsigned* random, unsigned id, unsigned row, unsigned group) {
+  unsigned k0 = random[0], k1 = id;
+  c[0] = random[1], c[1] = random[2], c[2] = row, c[3] = group;
+#pragma unroll
+  for (int round = 0; round < 7; ++round) {
+    const unsigned long long p0 = 0xD2511F53ull * c[0], p1 = 0xCD9E8D57ull * c[2];
+    c[0] = (unsigned)(p1 >> 32) ^ c[1] ^ k0, c[2] = (unsigned)(p0 >> 32) ^ c[3] ^ k1;
+    c[1] = (unsigned)p1, c[3] = (unsigned)p0;
+    k0 += 0x9E3779B9u, k1 += 0xBB67AE85u;
+  }
+}
+// ==== sm_random
+// One column's decision alone.
+SM int sm_random(const unsigned* random, unsigned id, unsigned row, unsigned column) {
+  unsigned words[4];
+  sm_philox(words, random, id, row, column / 8);
+  const unsigned which = column / 2 % 4;
+  const unsigned word = which == 0 ? words[0] : which == 1 ? words[1] : which == 2 ? words[2] : words[3];
+  return (int)(word >> column % 2 * 16 & 0xFFFFu);
+}
+// ==== sm_combine_max_sumexp
+
+template <bool fast>
+SM void sm_combine_max_sumexp(float& m, float& s, float m2, float s2) {
+  const float top = sm_max(m, m2), base = fabsf(top) == sm_infinity() ? 0.0f : top;
+  s = __fadd_rn(__fmul_rn(s, sm_exp<fast>(m - base)), __fmul_rn(s2, sm_exp<fast>(__fsub_rn(m2, base))));
+  m = top;
+}
+// ==== sm_combine_lanes_max_sumexp
+
+// The pairs of W lanes become one: the largest maximum first, then every sum scaled to it once.
+template <bool fast, int W>
+SM void sm_combine_lanes_max_sumexp(float& m, float& s, unsigned mask) {
+  float top = m;
+#pragma unroll
+  for (int d = W / 2; d > 0; d /= 2) top = sm_max(top, __shfl_xor_sync(mask, top, d));
+  const float base = fabsf(top) == sm_infinity() ? 0.0f : top;
+  s *= sm_exp<fast>(m - base);
+#pragma unroll
+  for (int d = W / 2; d > 0; d /= 2) s += __shfl_xor_sync(mask, s, d);
+  m = top;
+}
+// ==== sm_combine_vector_max_sumexp
+
+// V elements more. A NaN is no maximum: it reaches the sum, and by that the result.
+template <bool fast, int V>
+SM void sm_combine_vector_max_sumexp(float& m, float& s, const float (&x)[V]) {
+  float top = m, sum = 0;
+#pragma unroll
+  for (int i = 0; i < V; ++i) top = fmaxf(top, x[i]);
+  const float base = fabsf(top) == sm_infinity() ? 0.0f : top;
+#pragma unroll
+  for (int i = 0; i < V; ++i) sum += sm_exp<fast>(__fsub_rn(x[i], base));
+  s = s * sm_exp<fast>(m - base) + sum;
+  m = top;
+}
+// ==== sm_sum_exponentials
+
+// All elements of a thread, which become their exponentials below the thread's own maximum; that base is returned.
+template <bool fast, int K, int V>
+SM float sm_sum_exponentials(float& m, float& s, float (&x)[K][V]) {
+  m = -sm_infinity(), s = 0;
+#pragma unroll
+  for (int i = 0; i < K * V; ++i) m = fmaxf(m, x[i / V][i % V]);
+  const float base = fabsf(m) == sm_infinity() ? 0.0f : m;
+#pragma unroll
+  for (int i = 0; i < K * V; ++i) s += x[i / V][i % V] = sm_exp<fast>(__fsub_rn(x[i / V][i % V], base));
+  return base;
+}
+// ==== sm_combine_argmax
+
+// Index -1: no element. NaN wins; of equals the smaller index.
+template <typename T>
+SM void sm_combine_argmax(T& x, int& i, T x2, int i2) {
+  const bool nan = x != x, nan2 = x2 != x2;
+  const bool greater = x2 > x || (nan2 && !nan), equal = x2 == x || (nan2 && nan);
+  if (i2 >= 0 && (i < 0 || greater || (equal && i2 < i))) x = x2, i = i2;
+}
+// ==== sm_combine_first
+
+template <typename T>
+SM void sm_combine_first(T& x, int& i, T x2, int i2) {
+  if (i2 >= 0 && (i < 0 || i2 < i)) x = x2, i = i2;
+}

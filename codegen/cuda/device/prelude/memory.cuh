@@ -1,0 +1,205 @@
+// Elements in memory, their rounding, and vectors of them.
+// sm_get reads an element as float, int, long long or bool, and sm_put rounds one into its place. sm_put_pair takes two
+// elements, where one instruction rounds both.
+// Requires: the macro SM (static __device__ __forceinline__). The first file of the prelude.
+// A line with ==== begins a piece and names the type or function that it defines. A kernel holds the pieces that it calls, in
+// this order (codegen/cuda/prelude.h). Every piece calls only pieces before it.
+
+// ==== float
+SM float sm_get(float x) { return x; }
+SM void sm_put(float& to, float x) { to = x; }
+// ==== double
+SM float sm_get(double x) { return (float)x; }
+SM void sm_put(double& to, float x) { to = x; }
+// ==== int
+SM int sm_get(int x) { return x; }
+SM void sm_put(int& to, int x) { to = x; }
+// ==== i64
+typedef long long i64;
+SM long long sm_get(i64 x) { return x; }
+SM void sm_put(i64& to, long long x) { to = x; }
+// ==== u16
+typedef unsigned short u16;
+SM int sm_get(u16 x) { return x; }
+SM void sm_put(u16& to, int x) { to = (u16)x; }
+// ==== u8
+typedef unsigned char u8;
+SM int sm_get(u8 x) { return x; }
+SM void sm_put(u8& to, int x) { to = (u8)x; }
+// ==== i8
+typedef signed char i8;
+SM int sm_get(i8 x) { return x; }
+SM void sm_put(i8& to, int x) { to = (i8)x; }
+// ==== flag
+struct flag { unsigned char bits; };
+SM bool sm_get(flag x) { return x.bits != 0; }
+SM void sm_put(flag& to, bool x) { to.bits = x; }
+// ==== bf16
+struct bf16 { unsigned short bits; };
+SM float sm_get(bf16 x) { return __uint_as_float((unsigned)x.bits << 16); }
+SM void sm_put(bf16& to, float x) {
+#ifdef __CUDA_ARCH__  // rounding two at once is faster than one
+  unsigned both;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(0.0f), "f"(x));
+  to.bits = (unsigned short)both;
+#else
+  const unsigned bits = __float_as_uint(x);
+  to.bits = (unsigned short)(x != x ? bits >> 16 | 0x40 : (bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
+#endif
+}
+// ==== f16
+struct f16 { unsigned short bits; };
+SM float sm_get(f16 x) {
+#ifdef __CUDA_ARCH__
+  float y;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x.bits));
+  return y;
+#else
+  const unsigned magnitude = (x.bits & 0x7FFFu) << 13, sign = (x.bits & 0x8000u) << 16;
+  const float scaled = __uint_as_float(magnitude) * 0x1p112f;
+  return __uint_as_float((magnitude >= 0x7C00u << 13 ? magnitude | 0x7F800000u : __float_as_uint(scaled)) | sign);
+#endif
+}
+SM void sm_put(f16& to, float x) {
+#ifdef __CUDA_ARCH__
+  unsigned both;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(0.0f), "f"(x));
+  to.bits = (unsigned short)both;
+#else
+  const unsigned bits = __float_as_uint(x), magnitude = bits & 0x7FFFFFFFu;
+  unsigned y = (magnitude + (magnitude >> 13 & 1) + 0xFFFu - (112u << 23)) >> 13;
+  if (magnitude < 0x38800000u) y = __float_as_uint(__uint_as_float(magnitude) + 0.5f) - 0x3F000000u;
+  if (magnitude >= 0x47800000u) y = 0x7C00u;
+  if (magnitude > 0x7F800000u) y = 0x7E00u;
+  to.bits = (unsigned short)(y | (bits >> 16 & 0x8000u));
+#endif
+}
+// ==== sm_round
+
+// x as an element of type T holds it.
+template <typename T, typename C>
+SM C sm_round(C x) {
+  T element;
+  sm_put(element, x);
+  return sm_get(element);
+}
+// ==== sm_round_random
+
+// x or one of its two bf16 neighbours: 16 random bits are added below the cut. NaN stays NaN.
+SM float sm_round_random(float x, int bits) {
+  const unsigned sum = __float_as_uint(x) + ((unsigned)bits & 0xFFFFu);
+  return x != x ? x : __uint_as_float(sum & 0xFFFF0000u);
+}
+// ==== Pack
+
+template <typename T, int count>
+struct alignas(sizeof(T) * count) Pack { T at[count]; };
+// ==== sm_load_early
+
+// A vector as it lies in memory.
+template <typename T, int V>
+SM void sm_load_early(T (&to)[V], const T* from) {
+  constexpr int P = 16 / sizeof(T) < V ? 16 / sizeof(T) : V;
+#pragma unroll
+  for (int i = 0; i < V / P; ++i) ((Pack<T, P>*)to)[i] = ((const Pack<T, P>*)from)[i];
+}
+// ==== sm_load
+
+// V elements, of which n exist (the others are 0): in accesses of up to 16 bytes where the place is aligned.
+template <bool aligned, typename T, typename C, int V, typename N>
+SM void sm_load(C (&to)[V], const T* from, N n) {
+  constexpr int P = 16 / sizeof(T) < V ? 16 / sizeof(T) : V;
+  if (aligned && n >= V) {
+    Pack<T, P> packs[V / P];
+#pragma unroll
+    for (int i = 0; i < V / P; ++i) packs[i] = ((const Pack<T, P>*)from)[i];
+#pragma unroll
+    for (int i = 0; i < V; ++i) to[i] = sm_get(packs[i / P].at[i % P]);
+  } else {
+#pragma unroll
+    for (int i = 0; i < V; ++i) to[i] = i < n ? sm_get(from[i]) : C(0);
+  }
+}
+// ==== sm_load_end
+
+template <int count, int at, typename T, typename C, int V>
+SM void sm_load_piece(C (&to)[V], const T* from) {
+  if constexpr (count > 0) {
+    const Pack<T, count> pack = *(const Pack<T, count>*)(from + at);
+#pragma unroll
+    for (int i = 0; i < count; ++i) to[at + i] = sm_get(pack.at[i]);
+  }
+}
+
+// The same where a last vector, of n < V elements, has R: in accesses of four, two and one.
+template <bool aligned, int R, typename T, typename C, int V, typename N>
+SM void sm_load_end(C (&to)[V], const T* from, N n) {
+  if (!aligned || n >= V) return sm_load<aligned>(to, from, n);
+#pragma unroll
+  for (int i = R; i < V; ++i) to[i] = C(0);
+  sm_load_piece<R & 4, 0>(to, from), sm_load_piece<R & 2, R & 4>(to, from), sm_load_piece<R & 1, R & 6>(to, from);
+}
+// ==== sm_put_pair
+
+template <typename T, typename C>
+SM void sm_put_pair(T* to, C a, C b) { sm_put(to[0], a), sm_put(to[1], b); }
+// ==== bf16
+SM void sm_put_pair(bf16* to, float a, float b) {
+#ifdef __CUDA_ARCH__
+  unsigned both;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(b), "f"(a));
+  to[0].bits = (unsigned short)both, to[1].bits = (unsigned short)(both >> 16);
+#else
+  sm_put(to[0], a), sm_put(to[1], b);
+#endif
+}
+// ==== f16
+SM void sm_put_pair(f16* to, float a, float b) {
+#ifdef __CUDA_ARCH__
+  unsigned both;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(b), "f"(a));
+  to[0].bits = (unsigned short)both, to[1].bits = (unsigned short)(both >> 16);
+#else
+  sm_put(to[0], a), sm_put(to[1], b);
+#endif
+}
+// ==== sm_store
+
+// The first n of V elements.
+template <bool aligned, typename T, typename C, int V, typename N>
+SM void sm_store(T* to, const C (&from)[V], N n) {
+  constexpr int P = 16 / sizeof(T) < V ? 16 / sizeof(T) : V;
+  if (aligned && n >= V) {
+#pragma unroll
+    for (int i = 0; i < V / P; ++i) {
+      Pack<T, P> pack;
+#pragma unroll
+      for (int j = 0; j + 1 < P; j += 2) sm_put_pair(&pack.at[j], from[i * P + j], from[i * P + j + 1]);
+      if (P == 1) sm_put(pack.at[0], from[i * P]);
+      ((Pack<T, P>*)to)[i] = pack;
+    }
+  } else {
+#pragma unroll
+    for (int i = 0; i < V; ++i)
+      if (i < n) sm_put(to[i], from[i]);
+  }
+}
+// ==== sm_store_end
+
+template <int count, int at, typename T, typename C, int V>
+SM void sm_store_piece(T* to, const C (&from)[V]) {
+  if constexpr (count == 1) sm_put(to[at], from[at]);
+  if constexpr (count > 1) {
+    Pack<T, count> pack;
+#pragma unroll
+    for (int i = 0; i < count; i += 2) sm_put_pair(&pack.at[i], from[at + i], from[at + i + 1]);
+    *(Pack<T, count>*)(to + at) = pack;
+  }
+}
+
+// The same where a last vector, of n < V elements, has R.
+template <bool aligned, int R, typename T, typename C, int V, typename N>
+SM void sm_store_end(T* to, const C (&from)[V], N n) {
+  if (!aligned || n >= V) return sm_store<aligned>(to, from, n);
+  sm_store_piece<R & 4, 0>(to, from), sm_store_piece<R & 2, R & 4>(to, from), sm_store_piece<R & 1, R & 6>(to, from);
+}

@@ -1,0 +1,115 @@
+// The function few_rows of a small-M GEMM (codegen/cuda/few_rows/few_rows_text.h describes its callbacks).
+// The tensor cores take weights as their operand of 16 rows, and the rows of A as their operand of 8 columns. Both operands may
+// be summed in any order of k, as long as it is the same order. So a lane's elements are those of 16 contiguous bytes, and a
+// lane needs only the weights that it has loaded itself. It keeps them in a ring buffer in shared memory, which has space for
+// more loads in flight than registers. The warps of a block take pieces of 64 bytes of a row of weights along k in turn; the
+// part of a piece beyond k is zero. A block takes one tile after the other, and loads continue from one tile to the next.
+// Requires: instructions.cuh, and widen_bytes.cuh if weights are bytes.
+
+
+// Elements of 16 bytes of weights, and along k of a round of all warps.
+constexpr int kPiece = 16 / sizeof(Weight), kRound = 32 * kPiece;
+
+template <bool staged>
+SM void load_words(unsigned (&to)[kPiece / 2], const Half* from, bool is_there) {
+#pragma unroll
+  for (int i = 0; i < kPiece / 8; ++i)
+    staged ? load_four_staged(to + 4 * i, from + 8 * i, is_there) : load_four(to + 4 * i, from + 8 * i, is_there);
+}
+SM void load_row(unsigned (&to)[kPiece / 2], const Half* from, bool is_there) { load_words<false>(to, from, is_there); }
+SM void load_staged(unsigned (&to)[kPiece / 2], const Half* from, bool is_there) { load_words<true>(to, from, is_there); }
+
+SM void take_piece(unsigned (&to)[kPiece / 2], const uint4& piece) {
+#if BYTES
+  const unsigned words[4] = {piece.x, piece.y, piece.z, piece.w};
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    unsigned two[2];
+    WIDEN_BYTES(two, words[i]);
+    to[2 * i] = two[0], to[2 * i + 1] = two[1];
+  }
+#else
+  to[0] = piece.x, to[1] = piece.y, to[2] = piece.z, to[3] = piece.w;
+#endif
+}
+
+// A tile: WEIGHTS columns of the product, WEIGHTS / PARTS of each part, by up to ROWS rows of A.
+template <class Before, class LoadRows, class Begin, class Put>
+SM void few_rows(uint4* ring, const Weight* b, int m, int n, int k, long long b_pitch, Before before,
+                 LoadRows load_rows, Begin begin, Put put) {
+  float* const partial = (float*)(ring + DEPTH * PIECES * 256);
+  const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, group = lane >> 2, quarter = lane & 3;
+  const int own = kRound / 8 * warp + kPiece * quarter, rounds = (k + kRound - 1) / kRound;
+
+  int next_first = blockIdx.x * COLUMNS, next_round = 0;
+  const auto load_piece = [&](int slot) {
+    const int at = own + kRound * next_round;
+    if (next_first < n)
+#pragma unroll
+      for (int i = 0; i < PIECES; ++i) {
+        const int column = min(next_first + 8 * (i % (PIECES / PARTS)) + group, n - 1) + i / (PIECES / PARTS) * n;
+        load_weights(&ring[(slot * PIECES + i) * 256 + threadIdx.x], b + column * b_pitch + min(at, k - kPiece), at < k);
+      }
+    end_piece();
+    if (++next_round == rounds) next_round = 0, next_first += gridDim.x * COLUMNS;
+  };
+  sm_allow_next_launch();
+  for (int i = 0; i < DEPTH; ++i) load_piece(i);
+  sm_wait_for_launches();
+  before();
+
+  unsigned as[AHEAD][ROWS / 8][kPiece / 2];
+  int slot = 0;
+  for (int first = blockIdx.x * COLUMNS; first < n; first += gridDim.x * COLUMNS) {
+    float sums[(PIECES + 1) / 2][ROWS / 8][4] = {};
+#pragma unroll
+    for (int i = 0; i < AHEAD - 1; ++i) load_rows(as[i], i);
+    begin(first);
+    for (int round = 0; round < rounds; round += AHEAD) {
+#pragma unroll
+      for (int i = 0; i < AHEAD; ++i) {
+        if (round + i >= rounds) break;
+        load_rows(as[(i + AHEAD - 1) % AHEAD], round + i + AHEAD - 1);
+        wait_for_pieces<DEPTH - 1>();
+        unsigned w[PIECES + PIECES % 2][kPiece / 2] = {};
+#pragma unroll
+        for (int p = 0; p < PIECES; ++p) take_piece(w[p], ring[(slot * PIECES + p) * 256 + threadIdx.x]);
+#pragma unroll
+        for (int half = 0; half < kPiece / 2; half += 2)
+#pragma unroll
+          for (int t = 0; t < (PIECES + 1) / 2; ++t)
+#pragma unroll
+            for (int u = 0; u < ROWS / 8; ++u)
+              multiply(sums[t][u], w[2 * t][half], w[2 * t + 1][half], w[2 * t][half + 1], w[2 * t + 1][half + 1],
+                       as[i][u][half], as[i][u][half + 1]);
+        load_piece(slot);
+        slot = slot + 1 == DEPTH ? 0 : slot + 1;
+      }
+    }
+
+    // The warps' sums are added in their order.
+#pragma unroll
+    for (int t = 0; t < (PIECES + 1) / 2; ++t)
+#pragma unroll
+      for (int u = 0; u < ROWS / 8; ++u)
+#pragma unroll
+        for (int e = 0; e < (PIECES == 1 ? 2 : 4); ++e)
+          partial[(warp * ROWS + 8 * u + 2 * quarter + e % 2) * PITCH + 16 * t + group + e / 2 * 8] = sums[t][u][e];
+    __syncthreads();
+#pragma unroll
+    for (int item = 0; item < ITEMS; ++item) {
+      const int i = threadIdx.x + 256 * item, row = i / COLUMNS, column = first + i % COLUMNS;
+      if (i >= COLUMNS * ROWS || row >= m || column >= n) continue;
+      float whole[PARTS];
+#pragma unroll
+      for (int part = 0; part < PARTS; ++part) {
+        whole[part] = 0.0f;
+#pragma unroll
+        for (int from = 0; from < 8; ++from)
+          whole[part] += partial[(from * ROWS + row) * PITCH + part * COLUMNS + i % COLUMNS];
+      }
+      put(row, column, whole, item);
+    }
+    __syncthreads();
+  }
+}

@@ -1,0 +1,20 @@
+// The kernel of a small-M GEMM without an epilogue.
+// Requires: function.cuh, the type Result, and the macros KERNEL (its name), BIAS_PARAMETER and BIAS.
+
+
+extern "C" __global__ void __launch_bounds__(256, 2)
+    KERNEL(const Half* a, const Half* b, Result* c, BIAS_PARAMETER long long m_, long long n_, long long k_,
+           long long a_pitch_, long long b_pitch, long long c_pitch, float alpha) {
+  extern __shared__ __align__(16) uint4 ring[];
+  const int m = (int)m_, n = (int)n_, k = (int)k_, a_pitch = (int)a_pitch_;
+  const int group = threadIdx.x % 32 / 4, own = (int)threadIdx.x / 32 * (kRound / 8) + threadIdx.x % 4 * kPiece;
+  const auto load_rows = [&](unsigned (&to)[ROWS / 8][kPiece / 2], int round) {
+    const int at = own + kRound * round;
+#pragma unroll
+    for (int i = 0; i < ROWS / 8; ++i) load_row(to[i], a + (8 * i + group) * a_pitch + at, 8 * i + group < m && at < k);
+  };
+  const auto put = [&](int row, int column, const float (&sums)[1], int) {
+    sm_put(c[row * c_pitch + column], alpha * sums[0] BIAS);
+  };
+  few_rows(ring, b, m, n, k, b_pitch, [] {}, load_rows, [](int) {}, put);
+}

@@ -1,0 +1,18 @@
+// The kernel that finds the begin of each row in sorted indices.
+// Requires: nothing.
+
+// Where each row's part of the permutation begins: the first place whose index is not smaller, by halving.
+extern "C" __global__ void __launch_bounds__(256)
+    smelt_sort_begins(const int* indices, const int* permutation, int* begins, long long count_,
+                      long long rows_) {
+  const int count = (int)count_, rows = (int)rows_, row = (int)(blockIdx.x * 256 + threadIdx.x);
+  if (row > rows) return;
+  int low = 0, high = count;
+  while (low < high) {
+    const int middle = low + (high - low) / 2, index = indices[permutation[middle]];
+    const bool smaller = index >= 0 && index < row;
+    low = smaller ? middle + 1 : low;
+    high = smaller ? high : middle;
+  }
+  begins[row] = low;
+}

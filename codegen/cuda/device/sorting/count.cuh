@@ -1,0 +1,18 @@
+// The first kernel of a radix sort: it counts the values of the first digit.
+// Requires: digits.cuh. C++ replaces the word KERNEL by the kernel's name.
+
+extern "C" __global__ void __launch_bounds__(256)
+    KERNEL(const int* indices, int* workspace, long long count_, long long rows_) {
+  // How often each value of the first digit is in the block's chunk. Those of the other digits are counted when
+  // their indices get there.
+  __shared__ int counts[kBins];
+  const int count = (int)count_, rows = (int)rows_, first = (int)blockIdx.x * kChunk;
+  const int end = count - first < kChunk ? count : first + kChunk;
+  for (int i = threadIdx.x; i < kBins; i += 256) counts[i] = 0;
+  __syncthreads();
+  for (int i = first + threadIdx.x; i < end; i += 256) atomicAdd(&counts[digit_of(indices[i], rows, 0)], 1);
+  __syncthreads();
+  for (int digit = 0; digit < kDigits; ++digit)
+    for (int i = threadIdx.x; i < kBins; i += 256)
+      histogram_of(workspace, count, digit)[blockIdx.x * kBins + i] = digit == 0 ? counts[i] : 0;
+}

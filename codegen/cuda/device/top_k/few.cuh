@@ -1,0 +1,131 @@
+// The kernel of top_k for at most 32 elements, which reads most elements of a row only once.
+// Requires: kK, rows/*.cuh, put.cuh. C++ replaces the words KERNEL (its name) and CLUSTER (its attribute, or nothing).
+
+constexpr int kThreads = 1024, kEach = 16, kGroups = kThreads / 16, kListed = kThreads;
+__shared__ unsigned largest_of[kGroups], bound;
+__shared__ Entry list[kListed], found[kK];
+__shared__ int listed;
+
+// A thread's elements of a piece of a row: their keys, and where the piece begins and the row's part ends.
+struct Piece {
+  unsigned keys[kEach];
+  int first, count;
+  __device__ __forceinline__ int index(int e) const { return first + e * kThreads + (int)threadIdx.x; }
+  __device__ __forceinline__ Entry entry(int e) const {
+    return index(e) < count ? entry_of(keys[e], index(e)) : 0;
+  }
+};
+__device__ __forceinline__ Piece piece_of(const float* x, int first, int count) {
+  Piece piece;
+  piece.first = first, piece.count = count;
+  float values[kEach];
+#pragma unroll
+  for (int e = 0; e < kEach; ++e) values[e] = piece.index(e) < count ? x[piece.index(e)] : 0.0f;
+#pragma unroll
+  for (int e = 0; e < kEach; ++e) piece.keys[e] = piece.index(e) < count ? key_of(values[e]) : 0u;
+  return piece;
+}
+
+// The k-th largest of the maxima of groups: at least k elements have keys that are not below it, and not many more.
+__device__ __forceinline__ unsigned bound_of(const Piece& piece) {
+  const int thread = (int)threadIdx.x;
+  unsigned largest = 0;
+#pragma unroll
+  for (int e = 0; e < kEach; ++e) largest = piece.keys[e] > largest ? piece.keys[e] : largest;
+#pragma unroll
+  for (int d = 8; d > 0; d /= 2) {
+    const unsigned other = __shfl_xor_sync(0xFFFFFFFFu, largest, d);
+    largest = other > largest ? other : largest;
+  }
+  if (thread % 16 == 0) largest_of[thread / 16] = largest;
+  __syncthreads();
+  if (thread < kGroups) {
+    const unsigned mine = largest_of[thread];
+    int before = 0;
+#pragma unroll 16
+    for (int g = 0; g < kGroups; ++g)
+      before += largest_of[g] > mine || (largest_of[g] == mine && g < thread) ? 1 : 0;
+    if (before == kK - 1) bound = mine;
+  }
+  __syncthreads();
+  return bound;
+}
+
+// Puts what is not below `least` behind what is listed, as far as there is room; how many are there then.
+__device__ __forceinline__ int list_from(const Piece& piece, Entry least, int before) {
+  if (threadIdx.x == 0) listed = before;
+  __syncthreads();
+#pragma unroll
+  for (int e = 0; e < kEach; ++e) {
+    const Entry entry = piece.entry(e);
+    if (entry == 0 || entry < least) continue;
+    const int at = atomicAdd(&listed, 1);
+    if (at < kListed) list[at] = entry;
+  }
+  __syncthreads();
+  const int all = listed;
+  __syncthreads();
+  return all;
+}
+
+// Where many are equal, or a group has many of the largest: halves the entries at which the list may end, until at
+// least k of this piece are left.
+__device__ __forceinline__ int list_fewer(const Piece& piece, Entry least, int before) {
+  Entry low = least, high = ~0ull;
+  int all = kListed + 1;
+  while (all > kListed || all < before + kK) {
+    const Entry middle = low + (high - low) / 2;
+    all = list_from(piece, middle, before);
+    if (all < before + kK) high = middle;
+    if (all > kListed) low = middle;
+  }
+  return all;
+}
+
+// The k largest of the list, sorted: an entry's place is how many are larger.
+__device__ __forceinline__ void sort_list(int count) {
+  const int thread = (int)threadIdx.x;
+  if (thread < kK) found[thread] = 0;
+  __syncthreads();
+  if (thread < count) {
+    const Entry mine = list[thread];
+    int before = 0;
+#pragma unroll 8
+    for (int i = 0; i < count; ++i) before += list[i] > mine ? 1 : 0;
+    if (before < kK && mine > 0) found[before] = mine;
+  }
+  __syncthreads();
+}
+
+// Of a part of a row, into `found`.
+__device__ __forceinline__ void find_largest(const float* x, int first, int end) {
+  int kept = 0;
+  for (int begin = first; begin < end; begin += kThreads * kEach) {
+    const Piece piece = piece_of(x, begin, end);
+    Entry least = (Entry)bound_of(piece) << 32;
+    if (kept == kK && found[kK - 1] > least) least = found[kK - 1];
+    if ((int)threadIdx.x < kept) list[threadIdx.x] = found[threadIdx.x];
+    int all = list_from(piece, least, kept);
+    if (all > kListed) all = list_fewer(piece, least, kept);
+    sort_list(all);
+    kept = all < kK ? all : kK;
+  }
+  if (kept == 0) sort_list(0);
+}
+
+extern "C" __global__ CLUSTER void __launch_bounds__(1024) KERNEL(const float* x_, float* values, int* indices, long long count_, long long row_stride) {
+  // Each block finds the largest of its part of the row, the first one those of all parts.
+  const long long row = blockIdx.x / kBlocks;
+  const float* const x = x_ + row * row_stride;
+  const int count = (int)count_, part = (count + kBlocks - 1) / kBlocks, thread = (int)threadIdx.x;
+  const int first = block_of_row() * part;
+  find_largest(x, first, first + part < count ? first + part : count);
+  if (kBlocks > 1) {
+    row_sync();  // the first block has done with its list
+    if (thread < kK) in_block(list, 0)[block_of_row() * kK + thread] = found[thread];
+    row_sync();
+    if (block_of_row() > 0) return;
+    sort_list(kBlocks * kK);
+  }
+  if (thread < kK) put(x, found[thread], values + row * kK + thread, indices + row * kK + thread);
+}

@@ -1,0 +1,33 @@
+// The files of codegen/cuda/device/ as constants, without the comments at their heads: top_k/few.cuh is
+// kTopKFew. cmake/embed.cmake defines them.
+#pragma once
+
+#include <string_view>
+
+namespace smelt::device {
+
+extern const std::string_view kCopy, kLastBlock, kRound;
+extern const std::string_view kAttentionLaneRange, kAttentionTileRange;
+extern const std::string_view kAttentionDecodeBlock, kAttentionDecodeKeys, kAttentionDecodeLayout,
+    kAttentionDecodeScores, kAttentionDecodeSums;
+extern const std::string_view kAttentionMmaElementGradient, kAttentionMmaElements, kAttentionMmaForward,
+    kAttentionMmaGradients, kAttentionMmaInstructions, kAttentionMmaKeyGradients, kAttentionMmaQueryGradients,
+    kAttentionMmaTiles;
+extern const std::string_view kAttentionWgmmaBackward, kAttentionWgmmaBackwardTiles, kAttentionWgmmaForward,
+    kAttentionWgmmaForwardTiles, kAttentionWgmmaGradients, kAttentionWgmmaMath, kAttentionWgmmaOrder,
+    kAttentionWgmmaQueryGradient, kAttentionWgmmaTiles, kAttentionWgmmaWeights;
+extern const std::string_view kBatchedGemmKernel, kBatchedGemmPutPair;
+extern const std::string_view kGemmEpilogue, kGemmFunction, kGemmSizes, kGemmTiles;
+extern const std::string_view kInitializeDraws, kInitializeKernel, kInitializeStoreBf16, kInitializeStoreF32;
+extern const std::string_view kPreludeFunctions, kPreludeMemory, kPreludeThreads;
+extern const std::string_view kRowsCluster, kRowsEntry, kRowsOneBlock;
+extern const std::string_view kSamplingBest, kSamplingBins, kSamplingKernel, kSamplingList, kSamplingRow,
+    kSamplingSearch, kSamplingWeights;
+extern const std::string_view kScanColumns, kScanRows;
+extern const std::string_view kSmallMGemmFunction, kSmallMGemmInstructions, kSmallMGemmKernel,
+    kSmallMGemmWidenBytes;
+extern const std::string_view kSortingBegins, kSortingCount, kSortingDigits, kSortingPlace, kSortingRank;
+extern const std::string_view kTopKFew, kTopKPut, kTopKSelect;
+extern const std::string_view kWgmmaBarriers, kWgmmaProducts, kWgmmaTypes;
+
+}  // namespace smelt::device
