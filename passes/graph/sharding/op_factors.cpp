@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <map>
 
+#include "ir/analysis/reshape_factors.h"
 #include "ir/graph/body.h"
 #include "ir/graph/insertion.h"
 #include "ir/ops/matmul_spec.h"
 #include "llvm/ADT/STLExtras.h"
 #include "passes/graph/sharding/body_factors.h"
-#include "passes/graph/sharding/reshape_factors.h"
 
 namespace smelt {
 

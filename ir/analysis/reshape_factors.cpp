@@ -1,4 +1,4 @@
-#include "passes/graph/sharding/reshape_factors.h"
+#include "ir/analysis/reshape_factors.h"
 
 namespace smelt {
 namespace {
