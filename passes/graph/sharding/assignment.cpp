@@ -141,7 +141,7 @@ class NodeAssigner {
   std::vector<size_t> list_with(size_t axis, size_t factor) const {
     std::vector<size_t> order;
     double most = -1;
-    each_dim([&](const Sharding& sharding, size_t dim, const std::vector<int>& factors, double bytes) {
+    each_dim([&](const Sharding& sharding, size_t dim, llvm::ArrayRef<int> factors, double bytes) {
       if (made_.factors->leading(factors) != static_cast<int>(factor)) return;
       if (!llvm::is_contained(sharding.dims[dim], axis) || bytes <= most) return;
       order = sharding.dims[dim], most = bytes;

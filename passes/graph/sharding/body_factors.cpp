@@ -21,10 +21,11 @@ class JoinedFactors {
       factor.kind = kind_in_body(inner, factor.kind);
       made_.factors.push_back(std::move(factor));
     }
-    for (auto* list : {&own.operands, &own.results})
-      for (DimFactors& dims : *list)
-        for (auto& dim : dims)
-          for (int& factor : dim) factor += first;
+    const auto renumber = [&](DimFactors& dims) {
+      for (auto& dim : dims)
+        for (int& factor : dim) factor += first;
+    };
+    llvm::for_each(own.operands, renumber), llvm::for_each(own.results, renumber);
     return own;
   }
 

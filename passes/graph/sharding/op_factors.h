@@ -1,15 +1,12 @@
-// Factors of the iteration space of an operation, as one table by op. A factor runs through dims of operands
-// and results, and can be cut over ranks in all of them at once. Its kind defines how the ranks' results are
-// then combined.
+// Factors of an operation for ranks: those of ir/analysis/op_dims.h, each of which can be cut over ranks in
+// all dims that have it at once. Its kind defines how the ranks' results are then combined.
 //
 //   matmul "bc,oc->bo"     b: carried, o: carried, c: summed
 //   reshape [B,T,8] -> [B*T,8]     B: carried (leads a dim on both sides), T: carried (does not: never cut)
 //   gather (table[v,c], ids[b])    v: looked_up, c: carried, b: carried
 #pragma once
 
-#include <vector>
-
-#include "ir/graph/graph.h"
+#include "ir/analysis/op_dims.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace smelt {
@@ -26,20 +23,18 @@ struct Factor {
   Dim size;
 };
 
-/// Per dim of a value its factors, outermost first.
-using DimFactors = std::vector<std::vector<int>>;
-
 struct OpFactors {
   std::vector<Factor> factors;
-  std::vector<DimFactors> operands, results;
+  llvm::SmallVector<DimFactors, 3> operands;
+  llvm::SmallVector<DimFactors, 1> results;
   llvm::DenseMap<const Value*, DimFactors> inside;  // of values of the node's body
 
   /// Returns the factor that cuts a dim: the first one whose size is not 1; -1: there is none.
-  int leading(const std::vector<int>& dim) const;
+  int leading(llvm::ArrayRef<int> dim) const;
   /// Returns whether ranks can cut the factor into `parts` parts: it must lead every dim that it is in.
   bool can_cut(int factor, int64_t parts) const;
 };
-/// Returns the factors of a node; every dim of an operation that is not in the table is whole.
+/// Returns the factors of a node, and of its body.
 OpFactors factors_of(const Node& node);
 
 }  // namespace smelt
