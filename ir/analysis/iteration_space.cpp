@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "ir/analysis/insert_checks.h"
+#include "ir/analysis/op_dims.h"
 #include "ir/graph/insertion.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/EquivalenceClasses.h"
@@ -134,46 +135,23 @@ class Analysis {
     for (size_t i = 0; i < a.size(); ++i) classes_.unite(a[i], b[i]);
   }
 
+  /// Dims with one factor move together. Those of a fusable operation have one factor each.
   void relate(const Node& node) {
-    const auto& operands = space_.operands[&node];
-    const auto result = [&](unsigned i = 0) -> const Axes& { return space_.results[node.result(i)]; };
-    switch (node.op()) {
-      case Op::constant:
-      case Op::iota:
-      case Op::random:
-        return;
-      case Op::pointwise:
-      case Op::convert:
-      case Op::stop_gradient:
-        for (const Axes& operand : operands) unite_all(operand, result());
-        return;
-      case Op::broadcast:
-        for (auto [i, axis] : llvm::enumerate(node.get(attr::axes)))
-          classes_.unite(operands[0][i], result()[axis]);
-        return;
-      case Op::transpose:
-        for (auto [i, axis] : llvm::enumerate(node.get(attr::permutation)))
-          classes_.unite(operands[0][axis], result()[i]);
-        return;
-      case Op::reduce:
-        for (unsigned i = 0; i < node.result_count(); ++i) unite_all(kept(node), result(i));
-        return;
-      case Op::gather: {
-        const int64_t axis = node.get(attr::axis), count = node.operand(1)->rank();
-        for (int64_t i = 0; i < node.result()->rank(); ++i) {
-          const bool index = i >= axis && i < axis + count;
-          classes_.unite(index ? operands[1][i - axis] : operands[0][i < axis ? i : i - count + 1],
-                         result()[i]);
-        }
-        return;
+    if (!info(node.op()).has(Trait::fusable))
+      throw Refusal{fmt::format("{} stands in no kernel", node.mnemonic())};
+    const OpDims dims = op_dims(node);
+    Axes first(dims.factors.size(), -1);
+    const auto unite = [&](const DimFactors& factors, const Axes& axes) {
+      for (const auto& [dim, axis] : llvm::zip(factors, axes)) {
+        int& known = first[dim.front()];
+        classes_.unite(known, axis);
+        if (known < 0) known = axis;
       }
-      case Op::insert:
-        for (const Axes& index : llvm::ArrayRef(operands).drop_front(2)) unite_all(index, operands[1]);
-        unite_with_earlier(node, operands[1]);
-        return;
-      default:
-        throw Refusal{fmt::format("{} stands in no kernel", node.mnemonic())};
-    }
+    };
+    for (const auto& [factors, axes] : llvm::zip(dims.operands, space_.operands[&node])) unite(factors, axes);
+    for (const auto& [factors, result] : llvm::zip(dims.results, node.results()))
+      unite(factors, space_.results[result.get()]);
+    if (node.is(Op::insert)) unite_with_earlier(node, space_.operands[&node][1]);
   }
 
   /// A number that is stored everywhere follows the axes of something else that is stored in its shape.
@@ -183,14 +161,6 @@ class Analysis {
         if (!node->is(Op::constant) && is_output_(result.get()) &&
             result->shape() == constant.result()->shape())
           return unite_all(space_.results[result.get()], space_.results[constant.result()]);
-  }
-
-  /// The reduce operand's dims that stay.
-  Axes kept(const Node& node) const {
-    Axes dims;
-    for (auto [i, axis] : llvm::enumerate(space_.operands.find(&node)->second[0]))
-      if (!llvm::is_contained(node.get(attr::axes), static_cast<int64_t>(i))) dims.push_back(axis);
-    return dims;
   }
 
   Axes reduced(const Node& node) const {
