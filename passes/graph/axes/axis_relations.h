@@ -2,7 +2,7 @@
 // them together.
 #pragma once
 
-#include "ir/graph/graph.h"
+#include "ir/analysis/op_dims.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include "passes/graph/axes/axis_classes.h"
@@ -28,16 +28,8 @@ class AxisRelations {
 
  private:
   bool relate(const Node& node);
-  void relate_same(const Node& node);
-  void relate_broadcast(const Node& node);
-  void relate_transpose(const Node& node);
-  void relate_reduce(const Node& node);
-  void relate_gather(const Node& node);
-  void relate_along(const Node& node);
-  void relate_rows(const Node& node);
+  bool stays_whole(const Node& node, const DimFactor& factor, llvm::ArrayRef<int> same) const;
   void unite(int a, int b) { classes.match({a}, {b}); }
-  void unite_all(llvm::ArrayRef<int> a, llvm::ArrayRef<int> b) { classes.match(a, b); }
-  void pin_last(const Value* value);
 
   llvm::DenseMap<const Value*, Axes> axes_;
   llvm::DenseSet<const Node*> relates_;
