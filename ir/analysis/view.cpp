@@ -1,5 +1,6 @@
 #include "ir/analysis/view.h"
 
+#include "ir/analysis/op_dims.h"
 #include "ir/ops/windows.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -89,59 +90,47 @@ std::optional<std::vector<Dim>> reshape_strides(const Shape& from, const std::ve
   return result;
 }
 
-std::optional<Layout> view_layout(const Node& view, const Layout& operand) {
-  Layout layout = operand;
-  switch (view.op()) {
-    case Op::stop_gradient:
-      return layout;
-    case Op::reshape: {
-      auto strides = reshape_strides(view.operand(0)->shape(), operand.strides, view.result()->shape());
-      if (!strides) return std::nullopt;
-      layout.strides = std::move(*strides);
-      return layout;
-    }
-    case Op::transpose:
-      for (auto [i, axis] : llvm::enumerate(view.get(attr::permutation)))
-        layout.strides[i] = operand.strides[axis];
-      return layout;
-    case Op::slice:
-      layout.offset += view.get(attr::begin) * operand.strides[view.get(attr::axis)];
-      return layout;
-    case Op::windows: {
-      const Windows windows = windows_of(view);
-      Dim& stride = layout.strides[windows.axis];
-      const Dim between = stride * windows.dilation;
-      stride *= windows.step;
-      layout.strides.insert(layout.strides.begin() + windows.axis + 1, between);
-      return layout;
-    }
-    case Op::broadcast:
-      layout.strides.assign(view.result()->rank(), Dim(0));
-      for (auto [i, axis] : llvm::enumerate(view.get(attr::axes))) layout.strides[axis] = operand.strides[i];
-      return layout;
-    default:
-      return std::nullopt;
+namespace {
+
+/// Strides of the dims `to`, which have the factors of `from`; 0 for a dim that repeats elements.
+std::vector<Dim> strides_along(const DimFactors& from, llvm::ArrayRef<Dim> strides, const DimFactors& to) {
+  std::vector<Dim> result;
+  for (const auto& dim : to) {
+    const auto* same = llvm::find(from, dim);
+    result.push_back(same == from.end() ? Dim(0) : strides[same - from.begin()]);
   }
+  return result;
+}
+
+/// The layout of `to` if it has the elements of `from`, of this layout, in row-major order.
+std::optional<Layout> reshaped(Layout layout, const Value& from, const Value& to) {
+  auto strides = reshape_strides(from.shape(), layout.strides, to.shape());
+  if (!strides) return std::nullopt;
+  layout.strides = std::move(*strides);
+  return layout;
+}
+
+}  // namespace
+
+std::optional<Layout> view_layout(const Node& view, const Layout& operand) {
+  if (view.is(Op::reshape)) return reshaped(operand, *view.operand(0), *view.result());
+  const OpDims dims = op_dims(view);
+  Layout layout{operand.buffer, operand.offset,
+                strides_along(dims.operands[0], operand.strides, dims.results[0])};
+  if (view.is(Op::slice)) layout.offset += view.get(attr::begin) * operand.strides[view.get(attr::axis)];
+  if (view.is(Op::windows)) {
+    const Windows windows = windows_of(view);
+    layout.strides[windows.axis] *= windows.step, layout.strides[windows.axis + 1] *= windows.dilation;
+  }
+  return layout;
 }
 
 std::optional<Layout> operand_layout(const Node& view, const Layout& result) {
-  Layout layout = result;
-  switch (view.op()) {
-    case Op::stop_gradient:
-      return layout;
-    case Op::reshape: {
-      auto strides = reshape_strides(view.result()->shape(), result.strides, view.operand(0)->shape());
-      if (!strides) return std::nullopt;
-      layout.strides = std::move(*strides);
-      return layout;
-    }
-    case Op::transpose:
-      for (auto [i, axis] : llvm::enumerate(view.get(attr::permutation)))
-        layout.strides[axis] = result.strides[i];
-      return layout;
-    default:
-      return std::nullopt;
-  }
+  if (view.is(Op::reshape)) return reshaped(result, *view.result(), *view.operand(0));
+  if (!view.is(Op::transpose) && !view.is(Op::stop_gradient)) return std::nullopt;
+  const OpDims dims = op_dims(view);
+  return Layout{result.buffer, result.offset,
+                strides_along(dims.results[0], result.strides, dims.operands[0])};
 }
 
 }  // namespace smelt

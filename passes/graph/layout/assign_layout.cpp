@@ -242,11 +242,7 @@ class Assigner {
     const Value& rows = *transpose.result();
     const auto is_gradient = [](const Node* user) { return user->is(Op::attention_grad); };
     if (!is_compact(transpose, rows) || !llvm::all_of(rows.users(), is_gradient)) return std::nullopt;
-    const std::vector<Dim> dense = dense_strides(rows.shape());
-    std::vector<Dim> strides(dense.size());
-    for (const auto& [i, dim] : llvm::enumerate(transpose.get(attr::permutation)))
-      strides[static_cast<size_t>(dim)] = dense[i];
-    return strides;
+    return operand_layout(transpose, dense(-1, rows))->strides;
   }
 
   /// Numbers a row of scores, and sums of gradients: kernels of attention have no pitch for them, nor have
