@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "ir/evaluate/evaluate_ops.h"
+#include "runtime/sampling/draw_settings.h"
 #include "runtime/sampling/token_weights.h"
 
 namespace smelt::evaluation {
@@ -73,15 +74,8 @@ S log_share(const std::vector<Word>& words, float score) {
 
 template <typename S>
 DrawSettings settings_of(const S* numbers, const S* integers) {
-  const auto number = [&](int i) { return static_cast<float>(math::primal(numbers[i])); };
-  const auto integer = [&](int i) { return static_cast<int32_t>(math::primal(integers[i])); };
-  return {.temperature = number(0),
-          .top_p = number(1),
-          .min_p = number(2),
-          .top_k = integer(0),
-          .seed = static_cast<uint32_t>(integer(1)),
-          .position = static_cast<uint32_t>(integer(2)),
-          .index = static_cast<uint32_t>(integer(3))};
+  return settings_of_columns([&](size_t i) { return static_cast<float>(math::primal(numbers[i])); },
+                             [&](size_t i) { return static_cast<int32_t>(math::primal(integers[i])); });
 }
 
 }  // namespace
@@ -96,8 +90,8 @@ Arrays<S> evaluate_sample(const Call<S>& call) {
     for (size_t i = 0; i < columns; ++i)
       scores.push_back(static_cast<float>(math::primal(x.data[row * columns + i])));
     const std::vector<Word> words = sorted_words(scores);
-    const int32_t token =
-        token_of(words, settings_of(&call.operand(1).data[row * 3], &call.operand(2).data[row * 4]));
+    const int32_t token = token_of(words, settings_of(&call.operand(1).data[row * size_t{kDrawNumbers}],
+                                                      &call.operand(2).data[row * size_t{kDrawIntegers}]));
     results[0].data[row] = S(static_cast<decltype(math::primal(S(0)))>(token));
     results[1].data[row] = token < 0 ? S(std::numeric_limits<float>::quiet_NaN())
                                      : log_share<S>(words, scores[static_cast<size_t>(token)]);

@@ -5,6 +5,7 @@
 
 #include "ir/ops/matmul_spec.h"
 #include "llvm/ADT/STLExtras.h"
+#include "runtime/sampling/draw_settings.h"
 #include "runtime/sampling/token_weights.h"
 
 namespace smelt::rules {
@@ -209,7 +210,7 @@ Types infer_sample(const Context& c) {
   if (words > kMostWords)
     fail("sample: a row of operand 0 has {} words, expected at most {}", words, kMostWords);
   Shape shape = c.type(0).shape;
-  for (const auto& [operand, count] : {std::pair(1U, 3), std::pair(2U, 4)}) {
+  for (const auto& [operand, count] : {std::pair(1U, kDrawNumbers), std::pair(2U, kDrawIntegers)}) {
     shape.back() = count;
     need_dtype(c, operand, operand == 1 ? DType::f32 : DType::i32);
     need_shape(c, operand, shape);

@@ -48,15 +48,9 @@ void sample(const SampleSizes& sizes, const float* scores, const float* numbers,
   for (int64_t row = 0; row < sizes.rows; ++row) {
     const float* const n = numbers + row * sizes.numbers_stride;
     const int32_t* const i = integers + row * sizes.integers_stride;
-    const DrawSettings settings{.temperature = n[0],
-                                .top_p = n[1],
-                                .min_p = n[2],
-                                .top_k = i[0],
-                                .seed = static_cast<uint32_t>(i[1]),
-                                .position = static_cast<uint32_t>(i[2]),
-                                .index = static_cast<uint32_t>(i[3])};
-    sample_row({scores + row * sizes.row_stride, static_cast<size_t>(sizes.count)}, settings, tokens + row,
-               log_probabilities + row);
+    const auto at = [](const auto* columns) { return [columns](size_t column) { return columns[column]; }; };
+    sample_row({scores + row * sizes.row_stride, static_cast<size_t>(sizes.count)},
+               settings_of_columns(at(n), at(i)), tokens + row, log_probabilities + row);
   }
 }
 

@@ -1,0 +1,48 @@
+// Settings for drawing the token of one row, as columns of the operands of the op `sample`.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "runtime/sampling/token_weights.h"
+
+namespace smelt {
+
+/// Columns of `numbers`, f32[rows,kDrawNumbers].
+enum class DrawNumber : uint8_t {
+#define SMELT_DRAW_NUMBER(name) name,
+#define SMELT_DRAW_INTEGER(name, type)
+#include "runtime/sampling/draw_settings.def"
+  count
+};
+/// Columns of `integers`, i32[rows,kDrawIntegers].
+enum class DrawInteger : uint8_t {
+#define SMELT_DRAW_NUMBER(name)
+#define SMELT_DRAW_INTEGER(name, type) name,
+#include "runtime/sampling/draw_settings.def"
+  count
+};
+inline constexpr auto kDrawNumbers = static_cast<int64_t>(DrawNumber::count),
+                      kDrawIntegers = static_cast<int64_t>(DrawInteger::count);
+
+/// Returns the settings of one row; `number(i)` and `integer(i)` return the values in its columns.
+template <typename Number, typename Integer>
+DrawSettings settings_of_columns(const Number& number, const Integer& integer) {
+  DrawSettings settings;
+#define SMELT_DRAW_NUMBER(name) settings.name = number(static_cast<size_t>(DrawNumber::name));
+#define SMELT_DRAW_INTEGER(name, type) \
+  settings.name = static_cast<type>(integer(static_cast<size_t>(DrawInteger::name)));
+#include "runtime/sampling/draw_settings.def"
+  return settings;
+}
+
+/// Appends a row to each of the matrices.
+inline void append_columns(const DrawSettings& settings, std::vector<float>& numbers,
+                           std::vector<int32_t>& integers) {
+#define SMELT_DRAW_NUMBER(name) numbers.push_back(settings.name);
+#define SMELT_DRAW_INTEGER(name, type) integers.push_back(static_cast<int32_t>(settings.name));
+#include "runtime/sampling/draw_settings.def"
+}
+
+}  // namespace smelt
