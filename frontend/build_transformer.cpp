@@ -9,6 +9,7 @@
 #include "frontend/tensor_parallel.h"
 #include "llvm/ADT/STLExtras.h"
 #include "runtime/base/error.h"
+#include "runtime/plan/decode_contract.h"
 
 namespace smelt {
 namespace {
@@ -46,7 +47,7 @@ std::unique_ptr<Module> build_transformer(const TransformerSpec& given, const Bu
     ModelGraph(*module, spec, options, adapters, "loss", dropout_of(spec, options)).add_loss();
     ModelGraph(*module, spec, options, adapters, "evaluate", {}).add_loss();
   }
-  ModelGraph(*module, spec, options, adapters, "logits", {}).add_logits();
+  ModelGraph(*module, spec, options, adapters, entry::logits, {}).add_logits();
   if (keeps_caches(spec, options)) add_cached_graphs(*module, spec, options, adapters);
   if (adapters) finish_adapters(*module, spec, *adapters, options.training);
   const std::optional<Json> config = config_from_spec(spec);

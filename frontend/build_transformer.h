@@ -46,32 +46,9 @@ struct BuildOptions {
 ///   @logits    logits; for a model without a head last_hidden_state and, with a pooler, pooler_output;
 ///              on request hidden.0 (embeddings), hidden.i (after block i), hidden.N (the last one,
 ///              after the final norm), and encoder_hidden.i of an encoder before a decoder
-/// and, with caches of as many rows and tokens as B, T and S may have:
-///   @encode    reads a batch of sources and caches keys and values for the decoder's cross attention;
-///              source_length
-///   @decode    reads tokens after the past_length[b] ones that each row has read before, caches their keys
-///              and values, and returns the last one's logits [B,V]; the rows of a batch are the first B
-///              rows of the caches. If a block has a window, its keys and values may be in rings
-///              (frontend/symbol_bounds.h): a run then has up to R tokens, and past_length[b] may be less
-///              than the number of cached tokens of a row, padding included, by less than R
-///   @next      reads one token per row, samples the next one and stores it for its next run, in the states
-///              of runtime/engine/generation/token_states.h; rows
-///   @next_beams  the same for a beam search: the best continuations of N sentences of K beams, and the
-///              continued beams
-///   @next_guided, @next_beams_guided   the same with scores that options change by the text, whose tokens
-///              are in separate states
-///   @reorder   copies row from[b] of the caches at places[t] to row to[b]: beams, and batches that
-///              shrink; rows_moved
-///   @reorder_sources   the same for the caches of @encode, at places[s]
-/// or, if the caches are in pages,
-///   @read_pages, @decode_pages   cache the tokens of one row ([1,T]); the second also returns the last one's
-///              logits [1,V]
-///   @step_pages  reads one token of each row ([B,1]); logits [B,V]
-///   @next_pages, @begin_pages   instead of @step_pages, if tokens are sampled: the same, and samples the
-///              next tokens as @next does, each row in its slot of the states; @begin_pages gives one slot
-///              the biases and penalties for sampling its next row's tokens
-/// over inputs, i32 by default:
-///   input_ids          [B,T], or [B,S] before a decoder; [B,R] of @decode with rings
+/// and, with caches of as many rows and tokens as B, T and S may have, the entries for generation
+/// (runtime/plan/decode_contract.def); over inputs, i32 by default:
+///   input_ids          [B,T], or [B,S] before a decoder
 ///   pixel_values       f32[B,channels,size,size] instead of ids
 ///   attention_mask     as input_ids, 0 for padding; optional: all 1
 ///   token_type_ids     as input_ids; optional: all 0
@@ -79,28 +56,6 @@ struct BuildOptions {
 ///   segment_ids        as input_ids: tokens see those of the same number alone, and a decoder is taught no
 ///                      label after the end of a segment; optional: all 0
 ///   decoder_input_ids  [B,T], of @logits; in @loss it is the labels, shifted to the right
-///   pages              [B,P], P = ceil(T / kPageTokens): the pages of the tokens of each row; no run writes
-///                      to other pages, and a page that is not needed yet may have any number
-///   past_length, from, to   [B], and places [T] or [S]
-///   lengths            [B]: how many of the T tokens are the row's own; padding follows them;
-///                      -1, and by default: all
-///   slots              [B], of @next_pages, where an input_id of -1 means the token that the row's last run
-///                      sampled: the slot of each row in the states, all different
-///   slot, bias, penalties   [1] and f32[1,V] twice, of @begin_pages: addends to the scores of words, and
-///                      per word its `penalty`; 0 for a word that has not occurred
-///   numbers, integers  f32[B,3] and [B,4], of @next: temperature (0: greedy), top_p, min_p; top_k, seed,
-///                      unused, index of the sequence, as in runtime/engine/generation/sampling.h
-///   penalty            f32[B]: divisor of later scores of a sampled token, or factor if they are negative
-///   held_back, held_back_until, forced, forced_at
-///                      [B,16] and [B,2]: tokens that are forbidden before, and forced at, these positions
-///                      in their row (-1: none)
-///   beams, ends        [N,K], of which only the shape is used, and [N,16]: the tokens that end a sentence
-///                      (-1: none); of @next_beams and @next_beams_guided, whose other inputs of rows have
-///                      N K of them
-///   text_places, text_numbers, text_integers, end_growth, biased_before, biased_last, biases, biased_with,
-///   banned_before, banned_last
-///                      of @next_guided and @next_beams_guided, instead of penalty, held_back and forced:
-///                      frontend/blocks/guided_scores.h has their shapes
 ///   labels             [B,T]; [B] of models that classify, or f32 [B] or [B,classes] by head.problem
 /// A decoder alone is trained to predict label t + 1 at position t. Throws one Error with all parts of the
 /// spec that cannot be built.

@@ -5,7 +5,7 @@
 #include "frontend/model_graph.h"
 #include "frontend/symbol_bounds.h"
 #include "frontend/tensor_parallel.h"
-#include "runtime/engine/generation/cache_pages.h"
+#include "runtime/plan/decode_contract.h"
 
 namespace smelt {
 namespace {
@@ -27,19 +27,19 @@ class CachedGraph : ModelGraph {
     remember_mask(memory);
     const Stack stack{.name = "decoder", .spec = spec_.decoder, .memory = last_, .memory_cache = &memory};
     for (int64_t block = 0; block < spec_.decoder.layers; ++block) remember_memory(b_, stack, block);
-    b_.graph.output("source_length", b_.graph.extent(ids_->shape()[1], DType::i32));
+    give(port::source_length, b_.graph.extent(ids_->shape()[1], DType::i32));
   }
 
   /// Adds the entry that reads more tokens after those that were read before.
   void add_decode() {
     if (rings()) length_ = Dim::symbol("R");
-    ids_ = input(has_both(spec_) ? "decoder_input_ids" : "input_ids", {batch_, length_});
+    ids_ = input(has_both(spec_) ? port::decoder_input_ids : port::input_ids);
     Cache tokens = cache_of("T");
-    tokens.past = input("past_length", {batch_});
+    tokens.past = input(port::past_length);
     set_id_range(*tokens.past->node(), {.below = tokens.capacity});  // one more token has room
     decode_behind(tokens, batch_);
-    last_ = last_tokens(last_, optional_input("lengths", {batch_}, kAllTokens));
-    b_.graph.output("logits", row_logits());
+    last_ = last_tokens(last_, input_of_lengths());
+    give(port::logits, row_logits());
   }
 
   /// One token more of each row, which the run before has chosen; a guided choice looks at the text.
@@ -52,28 +52,28 @@ class CachedGraph : ModelGraph {
                            text_choice_inputs(b_, tokens.rows));
     else
       choose_tokens(b_, found, token_choice_inputs(b_, tokens.rows, tokens.past));
-    put_rows(b_.graph, kNextPast, b_.graph.add(tokens.past, b_.graph.like(tokens.past, 1)));
-    b_.graph.output("rows", b_.graph.extent(batch_, DType::i32));
+    put_rows(b_.graph, state::next_past, b_.graph.add(tokens.past, b_.graph.like(tokens.past, 1)));
+    give(port::rows, b_.graph.extent(batch_, DType::i32));
   }
 
   /// Some more tokens of one row, whose cache is in pages; the last one's logits where they are wanted.
   void add_read_pages(bool gives_logits) {
     batch_ = 1;
-    ids_ = input("input_ids", {batch_, length_});
+    ids_ = input(port::input_ids);
     Value* table = input_of_pages();
     Value* past = input_of_past();
-    Value* lengths = optional_input("lengths", {batch_}, kAllTokens);
+    Value* lengths = input_of_lengths();
     Value* all = b_.graph.broadcast(b_.graph.extent(length_, DType::i32), {}, lengths->shape());
     Value* own = b_.graph.select(b_.graph.eq(lengths, b_.graph.like(lengths, kAllTokens)), all, lengths);
     decode_behind(paged_cache(b_, options_.cache_pages, table, past, length_, own), batch_);
-    if (!gives_logits) return b_.graph.output("rows", b_.graph.extent(length_, DType::i32));
+    if (!gives_logits) return give(port::rows, b_.graph.extent(length_, DType::i32));
     last_ = last_tokens(last_, lengths);
-    b_.graph.output("logits", row_logits());
+    give(port::logits, row_logits());
   }
 
   /// One token of each row.
   void add_step_pages() {
-    ids_ = input("input_ids", {batch_, 1});
+    ids_ = decode_input(b_, port::input_ids, sizes(1));
     read_one_each();
   }
 
@@ -82,11 +82,12 @@ class CachedGraph : ModelGraph {
     const Symbols& symbols = b_.graph.module().symbols;
     const int64_t slots = symbols.upper(batch_);
     declare_token_states(b_, slots, symbols.upper(length_));
-    Value* given = tokens_or_none(b_, "input_ids", {batch_, 1});
-    Value* own = input("slots", {batch_});
+    Value* given = tokens_or_none(b_, port::input_ids, sizes(1));
+    Value* own = input(port::slots);
     set_id_range(*own->node(), {.below = slots});
     b_.graph.set_source("next.token");
-    Value* chosen = within(b_.graph, b_.graph.gather(b_.graph.state(kNextToken), own), spec_.vocab_size);
+    Value* chosen =
+        within(b_.graph, b_.graph.gather(b_.graph.state(state::next_token), own), spec_.vocab_size);
     ids_ = b_.graph.select(b_.graph.lt(given, b_.graph.like(given, 0)), chosen, given);
     const Read read = read_one_each();
     TokenChoice choice = token_choice_inputs(b_, own, read.past);
@@ -97,13 +98,14 @@ class CachedGraph : ModelGraph {
   /// Adds the entry that sets the biases and penalties for a slot's next row.
   void add_begin_pages() {
     begin_choice(b_);
-    b_.graph.output("rows", b_.graph.scalar(1, DType::i32));
+    give(port::rows, b_.graph.scalar(1, DType::i32));
   }
 
   /// The same for the beams of some sentences.
   void add_next_beams(bool guided) {
     const Dim sentences = Dim::symbol("N"), beams = Dim::symbol("K");
-    input("beams", {sentences, beams});
+    const Extents of_beams = {{Extent::sentences, sentences}, {Extent::beams, beams}};
+    decode_input(b_, port::beams, of_beams);
     batch_ = sentences * beams;
     Cache tokens = cache_to_choose_from(guided);
     declare_beam_states(b_, tokens.slots, tokens.capacity);
@@ -112,26 +114,40 @@ class CachedGraph : ModelGraph {
     tokens.row_of_place = beam_rows(b_, choice);
     decode_behind(tokens, sentences, beams);
     Value* found = row_logits();
-    Value* ends = tokens_or_none(b_, "ends", {sentences, kEndTokens});
+    Value* ends = tokens_or_none(b_, port::ends, of_beams);
     if (guided)
       choose_guided_beams(b_, found, choice, text_choice_inputs(b_, tokens.rows), ends, sentences, beams);
     else
       choose_beams(b_, found, choice, ends, sentences, beams);
-    b_.graph.output("rows", b_.graph.extent(batch_, DType::i32));
+    give(port::rows, b_.graph.extent(batch_, DType::i32));
   }
 
   /// Rows of what @decode keeps, or @encode, at some places become those of others.
   void add_reorder(bool sources) {
-    const Dim length = sources ? Dim::symbol("S") : length_;
-    Value *from = input("from", {batch_}), *to = input("to", {batch_}), *places = input("places", {length});
+    if (sources) length_ = Dim::symbol("S");
+    Value *from = input(port::from), *to = input(port::to), *places = input(port::places);
     std::vector<std::string> names;
     for (const State& state : b_.graph.module().states)
       if (is_cache(state.name, sources)) names.push_back(state.name);
     for (const std::string& name : names) move_rows(b_, name, from, to, places);
-    b_.graph.output("rows_moved", b_.graph.extent(batch_, DType::i32));
+    give(port::rows_moved, b_.graph.extent(batch_, DType::i32));
   }
 
  private:
+  /// Returns the sizes of a run of `tokens` tokens per row.
+  Extents sizes(const Dim& tokens) {
+    const int64_t longest = b_.graph.module().symbols.upper(length_);
+    return {{Extent::rows, batch_},
+            {Extent::tokens, tokens},
+            {Extent::places, tokens},
+            {Extent::row_pages, (longest + kPageTokens - 1) / kPageTokens}};
+  }
+  Value* input(const DecodePort& port) { return decode_input(b_, port, sizes(length_)); }
+  Value* input_of_lengths() {
+    return optional_input(std::string(port::lengths), port::lengths.shape.of(sizes(length_)), kAllTokens);
+  }
+  void give(const DecodePort& port, Value* value) { b_.graph.output(std::string(port), value); }
+
   /// Computes the decoder's last hidden state of ids_, which follow the cached tokens; `readers` consecutive
   /// rows read each of the sources.
   void decode_behind(const Cache& tokens, const Dim& sources, const Dim& readers = 1) {
@@ -155,12 +171,12 @@ class CachedGraph : ModelGraph {
   Cache cache_to_choose_from(bool guided) {
     Cache tokens = cache_of("T");
     declare_token_states(b_, tokens.slots, tokens.capacity);
-    declare_state(b_, kNextPast, Role::cache, DType::i32, {tokens.slots});
+    declare_states(b_, {{Extent::slots, tokens.slots}}, {state::next_past});
     const int64_t source = has_both(spec_) ? cache_of("S").capacity : tokens.capacity + 1;
     if (guided) declare_text_states(b_, tokens.slots, tokens.capacity, source);
     b_.graph.set_source("next.token");
-    tokens.past = rows_of_state(b_, kNextPast, batch_, tokens.capacity);
-    ids_ = rows_of_state(b_, kNextToken, batch_, spec_.vocab_size);
+    tokens.past = rows_of_state(b_, state::next_past, batch_, tokens.capacity);
+    ids_ = rows_of_state(b_, state::next_token, batch_, spec_.vocab_size);
     return tokens;
   }
 
@@ -173,21 +189,20 @@ class CachedGraph : ModelGraph {
     Value* past = input_of_past();
     decode_behind(paged_cache(b_, options_.cache_pages, table, past, 1, nullptr), batch_);
     Value* found = row_logits();
-    b_.graph.output("logits", found);
+    give(port::logits, found);
     return {past, found};
   }
 
   /// Pages of each row, as many as its longest text has.
   Value* input_of_pages() {
-    const int64_t longest = b_.graph.module().symbols.upper(length_);
-    Value* table = input("pages", {batch_, (longest + kPageTokens - 1) / kPageTokens});
+    Value* table = input(port::pages);
     set_id_range(*table->node(), {.below = options_.cache_pages});
     return table;
   }
 
   /// Adds the input of past lengths, which leaves room for one more token.
   Value* input_of_past() {
-    Value* past = input("past_length", {batch_});
+    Value* past = input(port::past_length);
     set_id_range(*past->node(), {.below = b_.graph.module().symbols.upper(length_)});
     return past;
   }
@@ -236,12 +251,12 @@ class CachedGraph : ModelGraph {
 };
 
 void add_pages(Module& module, const TransformerSpec& spec, const BuildOptions& options, Adapters* adapters) {
-  CachedGraph(module, spec, options, adapters, kReadPages).add_read_pages(false);
-  CachedGraph(module, spec, options, adapters, kDecodePages).add_read_pages(true);
+  CachedGraph(module, spec, options, adapters, entry::read_pages).add_read_pages(false);
+  CachedGraph(module, spec, options, adapters, entry::decode_pages).add_read_pages(true);
   if (!options.chooses_tokens.value_or(false))
-    return CachedGraph(module, spec, options, adapters, kStepPages).add_step_pages();
-  CachedGraph(module, spec, options, adapters, kNextPages).add_next_pages();
-  CachedGraph(module, spec, options, adapters, kBeginPages).add_begin_pages();
+    return CachedGraph(module, spec, options, adapters, entry::step_pages).add_step_pages();
+  CachedGraph(module, spec, options, adapters, entry::next_pages).add_next_pages();
+  CachedGraph(module, spec, options, adapters, entry::begin_pages).add_begin_pages();
 }
 
 }  // namespace
@@ -251,18 +266,19 @@ void add_cached_graphs(Module& module, const TransformerSpec& spec, const BuildO
                        Adapters* adapters) {
   if (options.cache_pages > 0) return add_pages(module, spec, options, adapters);
   if (const auto rings = ring_bounds(spec, options, module.symbols)) bound_runs(*rings, module.symbols);
-  if (has_both(spec)) CachedGraph(module, spec, options, adapters, "encode").add_encode();
-  CachedGraph(module, spec, options, adapters, "decode").add_decode();
+  if (has_both(spec)) CachedGraph(module, spec, options, adapters, entry::encode).add_encode();
+  CachedGraph(module, spec, options, adapters, entry::decode).add_decode();
   if (options.chooses_tokens.value_or(false)) {
     bound_beams(module.symbols);
     for (const bool guided : {false, true}) {
-      CachedGraph(module, spec, options, adapters, guided ? "next_guided" : "next").add_next(guided);
-      CachedGraph(module, spec, options, adapters, guided ? "next_beams_guided" : "next_beams")
+      CachedGraph(module, spec, options, adapters, guided ? entry::next_guided : entry::next)
+          .add_next(guided);
+      CachedGraph(module, spec, options, adapters, guided ? entry::next_beams_guided : entry::next_beams)
           .add_next_beams(guided);
     }
   }
-  CachedGraph(module, spec, options, adapters, "reorder").add_reorder(false);
-  if (has_both(spec)) CachedGraph(module, spec, options, adapters, "reorder_sources").add_reorder(true);
+  CachedGraph(module, spec, options, adapters, entry::reorder).add_reorder(false);
+  if (has_both(spec)) CachedGraph(module, spec, options, adapters, entry::reorder_sources).add_reorder(true);
 }
 
 }  // namespace smelt

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "frontend/model_checks.h"
-
+#include "runtime/plan/decode_contract.h"
 namespace smelt {
 
 ModelGraph::ModelGraph(Module& module, const TransformerSpec& spec, const BuildOptions& options,
@@ -37,9 +37,10 @@ void ModelGraph::add_loss() {
 
 void ModelGraph::add_logits() {
   read_sources();
-  if (has_decoder(spec_)) decode(has_both(spec_) ? input("decoder_input_ids", {batch_, length_}) : ids_);
+  if (has_decoder(spec_))
+    decode(has_both(spec_) ? input(std::string(port::decoder_input_ids), {batch_, length_}) : ids_);
   Value* found = logits(b_, last_);
-  if (found) b_.graph.output("logits", found);
+  if (found) b_.graph.output(std::string(port::logits), found);
   if (found && !options_.hidden_states) return;
   b_.graph.output("last_hidden_state", last_);
   if (Value* pool = spec_.head.pooler ? pooled(b_, last_) : nullptr) b_.graph.output("pooler_output", pool);
@@ -70,8 +71,8 @@ bool ModelGraph::masked() const {
 void ModelGraph::read_sources() {
   if (has_patches(spec_)) return encode_image();
   const Dim length = has_both(spec_) ? Dim::symbol("S") : length_;
-  ids_ = input("input_ids", {batch_, length});
-  if (masked()) mask_ = optional_input("attention_mask", {batch_, length}, 1);
+  ids_ = input(std::string(port::input_ids), {batch_, length});
+  if (masked()) mask_ = optional_input(std::string(port::attention_mask), {batch_, length}, 1);
   if (options_.segment_ids) segments_ = optional_input("segment_ids", {batch_, length}, 0);
   if (options_.position_ids) position_ids_ = given_positions(length);
   if (has_encoder(spec_)) encode(length);

@@ -8,7 +8,7 @@
 
 #include "frontend/model_checks.h"
 #include "runtime/base/error.h"
-#include "runtime/engine/generation/token_states.h"
+#include "runtime/plan/decode_contract.h"
 
 namespace smelt {
 namespace {

@@ -27,6 +27,9 @@ while IFS=: read -r file line _; do fault "$file:$line: code generation belongs 
 # Passes and emitters work on operations, never on models.
 while IFS=: read -r file line _; do fault "$file:$line: a model's name in a pass or an emitter"; done \
   < <(grep -rniwE 'gpt2?|bert|llama|vit|t5|bart|marian' passes codegen || true)
+# What graphs and the engine of generation agree on is runtime/plan/decode_contract.def.
+while IFS=: read -r file line _; do fault "$file:$line: the engine of generation: read runtime/plan/decode_contract.h"; done \
+  < <(grep -rnE '^#include "runtime/engine/(generation|serving)/' ir passes frontend codegen || true)
 # A target is asked for what it can do, never for its name or its back end.
 while IFS=: read -r file line _; do fault "$file:$line: asks for a target by name: ask Target::can or device_kind"; done \
   < <(grep -rnE 'is_cuda\(\)|starts_with\("(sm_|cpu)|back_end [!=]= BackEnd|compute_capability [!=]= [0-9k]' --include='*.h' --include='*.cpp' \

@@ -40,7 +40,7 @@ Value* sums_of(BlockBuilder& b, Value* logits, const TokenChoice& choice, Value*
   const LogSum sum = log_sum(g, logits);
   for (Value* part : {sum.top, sum.log}) scores = g.sub(scores, g.broadcast(part, {0}, scores->shape()));
   scores = forced_alone(g, biased(g, scores, choice), choice, place);
-  Value* before = g.slice(g.state(kBeamSums), 0, 0, logits->shape()[0]);
+  Value* before = g.slice(g.state(state::beam_sums), 0, 0, logits->shape()[0]);
   scores = g.add(scores, g.broadcast(before, {0}, scores->shape()));
   scores = g.reshape(scores, logits->shape());
   scores = without_held_back(g, scores, choice, place);
@@ -56,7 +56,7 @@ Value* is_end(GraphBuilder& g, Value* tokens, Value* ends) {
 
 /// NaN where one of a sentence's beams has a fault, else any number, [sentences]: other beams would hide it.
 Value* fault_of_sentence(GraphBuilder& g, Value* faults, const Dim& sentences, const Dim& beams) {
-  Value* before = g.slice(g.state(kBeamSums), 0, 0, faults->shape()[0]);
+  Value* before = g.slice(g.state(state::beam_sums), 0, 0, faults->shape()[0]);
   Value* of_live = g.select(g.gt(before, g.like(before, kNever)), faults, g.like(faults, 0));
   return g.reduce(ReduceOp::max, g.reshape(of_live, {sentences, beams}), {1});
 }
@@ -109,15 +109,15 @@ void show(GraphBuilder& g, const Candidates& found, Value* fault, Value* place) 
     const Dim sentences = x->shape()[0];
     g.update_at(state, g.reshape(x, {sentences, 1, x->shape()[1]}), {rows, at}, {0, 1});
   };
-  put(kCandidateBeams, found.beams);
-  put(kCandidateTokens, found.tokens);
-  put(kCandidateSums, with_fault(g, found.sums, fault));
+  put(state::candidate_beams, found.beams);
+  put(state::candidate_tokens, found.tokens);
+  put(state::candidate_sums, with_fault(g, found.sums, fault));
 }
 
 /// The slot of the beam that each row goes on from: its places lie wherever that one's do, and this run's in
 /// its row.
 Value* rows_of_parents(GraphBuilder& g, const TokenChoice& choice, Value* parents, const Dim& beams) {
-  Value *state = g.state(kBeamRows), *rows = choice.rows;
+  Value *state = g.state(state::beam_rows), *rows = choice.rows;
   Value* width = g.broadcast(g.extent(beams, DType::i32), {}, rows->shape());
   Value* parent = g.add(g.mul(g.div(rows, width), width), parents);
   return within(g, parent, *state->shape()[0].constant());
@@ -126,19 +126,16 @@ Value* rows_of_parents(GraphBuilder& g, const TokenChoice& choice, Value* parent
 }  // namespace
 
 void declare_beam_states(BlockBuilder& b, int64_t slots, int64_t capacity) {
-  declare_state(b, kBeamSums, Role::cache, DType::f32, {slots});
-  declare_state(b, kBeamRows, Role::cache, DType::i32, {slots, capacity});
-  const Shape shown = {slots, kCandidateRuns, kBeamCandidates};
-  declare_state(b, kCandidateSums, Role::stream, DType::f32, shown);
-  declare_state(b, kCandidateBeams, Role::stream, DType::i32, shown);
-  declare_state(b, kCandidateTokens, Role::stream, DType::i32, shown);
+  declare_states(b, {{Extent::slots, slots}, {Extent::capacity, capacity}},
+                 {state::beam_sums, state::beam_rows, state::candidate_sums, state::candidate_beams,
+                  state::candidate_tokens});
 }
 
 Value* beam_rows(BlockBuilder& b, const TokenChoice& choice) {
   GraphBuilder& g = b.graph;
-  const State& state = *g.module().find_state(kBeamRows);
+  const State& state = *g.module().find_state(state::beam_rows);
   const int64_t slots = *state.shape[0].constant();
-  Value* rows = rows_of_state(b, kBeamRows, choice.rows->shape()[0], slots);
+  Value* rows = rows_of_state(b, state::beam_rows, choice.rows->shape()[0], slots);
   return with_own_row(g, rows, choice.past, choice.rows);
 }
 
@@ -160,14 +157,14 @@ NextBeams leave_beams(BlockBuilder& b, const Candidates& found, Value* faults, c
   Value* place = g.add(choice.past, g.like(choice.past, 1));
   show(g, found, fault_of_sentence(g, faults, sentences, beams), of_sentences(g, place, sentences, beams));
   Value* beam = next_beam(g, found, ends, beams);
-  put_rows(g, kBeamSums, of_beams(g, behind_best(g, found.sums), beam, beams, kNever));
+  put_rows(g, state::beam_sums, of_beams(g, behind_best(g, found.sums), beam, beams, kNever));
   Value* tokens = of_beams(g, found.tokens, beam, beams, 0);
-  put_rows(g, kNextToken, with_ones(g, tokens));
-  put_rows(g, kNextPast, place);
+  put_rows(g, state::next_token, with_ones(g, tokens));
+  put_rows(g, state::next_past, place);
   Value* parents = within(g, of_beams(g, found.beams, beam, beams, 0), kMostBeamsAhead);
   parents = rows_of_parents(g, choice, parents, beams);
-  Value* table = g.gather(g.state(kBeamRows), parents);
-  put_rows(g, kBeamRows, with_own_row(g, table, choice.past, parents));
+  Value* table = g.gather(g.state(state::beam_rows), parents);
+  put_rows(g, state::beam_rows, with_own_row(g, table, choice.past, parents));
   return {parents, tokens};
 }
 

@@ -48,7 +48,7 @@ Value* by_rank(GraphBuilder& g, Value* scores, const TextChoice& text) {
 Value* sums_of_rows(GraphBuilder& g, Value* scores, const TextChoice& text) {
   Value* penalty = number_of(g, text.numbers, kRankPenalty, scores->shape());
   scores = g.select(g.eq(penalty, g.like(penalty, 0)), scores, by_rank(g, scores, text));
-  Value* before = g.slice(g.state(kBeamSums), 0, 0, scores->shape()[0]);
+  Value* before = g.slice(g.state(state::beam_sums), 0, 0, scores->shape()[0]);
   return finite(g, g.add(g.broadcast(before, {0}, scores->shape()), scores));
 }
 
@@ -68,8 +68,8 @@ void choose_guided_tokens(BlockBuilder& b, Value* logits, const TokenChoice& cho
   Value* scores = guided_scores(b, logits, choice, text);
   g.set_source("next.token");
   Value* token = leave_tokens(b, logits, drawn_tokens(g, scores, choice, place), choice, place);
-  Value* texts = of_rows(g, kTextTokens, choice);
-  put_rows(g, kTextTokens, with_token(g, texts, text_lengths(g, choice, text), token));
+  Value* texts = of_rows(g, state::text_tokens, choice);
+  put_rows(g, state::text_tokens, with_token(g, texts, text_lengths(g, choice, text), token));
 }
 
 void choose_guided_beams(BlockBuilder& b, Value* logits, const TokenChoice& choice, const TextChoice& text,
@@ -81,8 +81,8 @@ void choose_guided_beams(BlockBuilder& b, Value* logits, const TokenChoice& choi
   const Candidates found = best_candidates(b, sums);
   g.set_source("next.beams");
   const NextBeams next = leave_beams(b, found, fault_of_numbers(g, logits), choice, ends, beams);
-  Value* texts = g.gather(g.state(kTextTokens), next.parents);
-  put_rows(g, kTextTokens, with_token(g, texts, text_lengths(g, choice, text), next.tokens));
+  Value* texts = g.gather(g.state(state::text_tokens), next.parents);
+  put_rows(g, state::text_tokens, with_token(g, texts, text_lengths(g, choice, text), next.tokens));
 }
 
 }  // namespace smelt

@@ -85,7 +85,7 @@ Value* biased_scores(BlockBuilder& b, Value* scores, const TokenChoice& choice, 
                      const Text& found) {
   GraphBuilder& g = b.graph;
   const Dim rows = scores->shape()[0];
-  Value* bias = of_rows(g, kNextBias, choice);
+  Value* bias = of_rows(g, state::next_bias, choice);
   Value* all = with_bias(g, in_parts(g, scores), in_parts(g, bias));
   all = g.reshape(all, scores->shape());
   Value* last = g.broadcast(text.biased_last, {1}, {rows, kBiasedPhrases});
@@ -153,7 +153,7 @@ struct EveryWord {
   Value* like(double value) const { return g.like(scores, value); }
   /// Which tokens are of a kind.
   Value* is(TokenKind kind) const {
-    Value* row = in_parts(g, g.slice(g.state(kTextKinds), 0, kind, 1));
+    Value* row = in_parts(g, g.slice(g.state(state::text_kinds), 0, kind, 1));
     row = g.reshape(row, {shape()[1], shape()[2]});
     return g.broadcast(g.ne(row, g.like(row, 0)), {1, 2}, shape());
   }
@@ -204,30 +204,29 @@ Value* of_every_word(GraphBuilder& g, Value* scores, const TextChoice& text, Val
 }  // namespace
 
 TextChoice text_choice_inputs(BlockBuilder& b, Value* rows) {
-  GraphBuilder& g = b.graph;
-  const auto input = [&](const char* name, DType dtype, Shape shape) {
-    g.set_source(name);
-    return g.input(name, Type{dtype, std::move(shape)});
-  };
-  const Dim places = g.module().find_state(kTextTokens)->shape[1];
+  const Dim places = b.graph.module().find_state(state::text_tokens)->shape[1];
+  const Extents sizes = {{Extent::rows, rows->shape()[0]}, {Extent::capacity, places - 1}};
   TextChoice text;
-  text.places = input("text_places", DType::i32, {rows->shape()[0], kTextPlaces});
-  text.numbers = input("text_numbers", DType::f32, {kTextNumbers});
-  text.integers = input("text_integers", DType::i32, {kTextIntegers});
-  text.growth = input("end_growth", DType::f32, {places});
-  text.biased_before = input("biased_before", DType::i32, {kBiasedPhrases, kPhraseTokens});
-  text.biased_last = tokens_or_none(b, "biased_last", {kBiasedPhrases});
-  text.biases = input("biases", DType::f32, {kBiasedPhrases});
-  text.biased_with = input("biased_with", DType::i32, {kBiasedPhrases, kBiasesOfToken});
-  text.banned_before = input("banned_before", DType::i32, {kBannedPhrases, kPhraseTokens});
-  text.banned_last = tokens_or_none(b, "banned_last", {kBannedPhrases});
+  text.places = decode_input(b, port::text_places, sizes);
+  text.numbers = decode_input(b, port::text_numbers, sizes);
+  text.integers = decode_input(b, port::text_integers, sizes);
+  text.growth = decode_input(b, port::end_growth, sizes);
+  text.biased_before = decode_input(b, port::biased_before, sizes);
+  text.biased_last = tokens_or_none(b, port::biased_last, sizes);
+  text.biases = decode_input(b, port::biases, sizes);
+  text.biased_with = decode_input(b, port::biased_with, sizes);
+  text.banned_before = decode_input(b, port::banned_before, sizes);
+  text.banned_last = tokens_or_none(b, port::banned_last, sizes);
   return text;
 }
 
 void declare_text_states(BlockBuilder& b, int64_t slots, int64_t capacity, int64_t source_capacity) {
-  declare_state(b, kTextTokens, Role::cache, DType::i32, {slots, capacity + 1});
-  declare_state(b, kTextSource, Role::cache, DType::i32, {slots, source_capacity});
-  declare_state(b, kTextKinds, Role::cache, DType::i32, {kTokenKinds, b.spec.vocab_size});
+  declare_states(b,
+                 {{Extent::slots, slots},
+                  {Extent::capacity, capacity},
+                  {Extent::source_capacity, source_capacity},
+                  {Extent::vocabulary, b.spec.vocab_size}},
+                 {state::text_tokens, state::text_source, state::text_kinds});
 }
 
 Value* number_of(GraphBuilder& g, Value* numbers, int64_t which, const Shape& shape) {
@@ -249,7 +248,7 @@ Value* text_lengths(GraphBuilder& g, const TokenChoice& choice, const TextChoice
 Value* guided_scores(BlockBuilder& b, Value* scores, const TokenChoice& choice, const TextChoice& text) {
   GraphBuilder& g = b.graph;
   const int64_t words = b.spec.vocab_size;
-  Value *tokens = of_rows(g, kTextTokens, choice), *source = of_rows(g, kTextSource, choice);
+  Value *tokens = of_rows(g, state::text_tokens, choice), *source = of_rows(g, state::text_source, choice);
   Value* length = text_lengths(g, choice, text);
   const Text found{tokens, length, tail_of(g, tokens, length)};
   Value* source_length = column(g, text.places, kSourceLength);

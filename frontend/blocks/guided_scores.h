@@ -6,20 +6,13 @@
 
 namespace smelt {
 
-/// Inputs that change the scores of rows. All but `places` belong to one request;
-/// runtime/engine/generation/token_states.h names the columns and elements.
+/// Inputs that change the scores of rows, as runtime/plan/decode_contract.def has them. All but `places`
+/// belong to one request.
 struct TextChoice {
-  Value* places = nullptr;    // i32[B,kTextPlaces]
-  Value* numbers = nullptr;   // f32[kTextNumbers]
-  Value* integers = nullptr;  // i32[kTextIntegers]
-  Value* growth = nullptr;    // f32[capacity + 1]: of ends, by how many tokens a text is beyond its length
-  Value* biased_before = nullptr;  // i32[kBiasedPhrases,kPhraseTokens]
-  Value* biased_last = nullptr;    // i32[kBiasedPhrases], -1: none
-  Value* biases = nullptr;         // f32[kBiasedPhrases]
-  Value* biased_with =
-      nullptr;  // i32[kBiasedPhrases,kBiasesOfToken]: phrases of the same last token, in order
-  Value* banned_before = nullptr;  // i32[kBannedPhrases,kPhraseTokens]
-  Value* banned_last = nullptr;    // i32[kBannedPhrases], -1: none
+  Value *places = nullptr, *numbers = nullptr, *integers = nullptr;
+  Value* growth = nullptr;
+  Value *biased_before = nullptr, *biased_last = nullptr, *biases = nullptr, *biased_with = nullptr;
+  Value *banned_before = nullptr, *banned_last = nullptr;
 };
 
 /// Adds these as inputs of the graph, for rows i32[B].

@@ -1,7 +1,7 @@
 // A cache whose memory is handed out in pages of a few tokens. A row has a list of them, and its tokens lie
 // in these one after the other, so rows of any length share one memory, and a page may be several rows'.
 #include "frontend/blocks/blocks.h"
-#include "runtime/engine/generation/cache_pages.h"
+#include "runtime/plan/decode_contract.h"
 
 namespace smelt {
 namespace {

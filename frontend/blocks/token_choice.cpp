@@ -10,11 +10,6 @@ namespace {
 
 constexpr double kBanned = -std::numeric_limits<double>::infinity();
 
-Value* input(BlockBuilder& b, const char* name, DType dtype, Shape shape) {
-  b.graph.set_source(name);
-  return b.graph.input(name, Type{dtype, std::move(shape)});
-}
-
 Value* spread(GraphBuilder& g, Value* row, const Shape& shape) { return g.broadcast(row, {0}, shape); }
 
 /// A token that its place asks for takes the chosen one's place.
@@ -69,9 +64,9 @@ Value* log_probability(GraphBuilder& g, Value* logits, Value* token) {
 void leave_token(GraphBuilder& g, Value* word, const TokenChoice& choice) {
   word = with_ones(g, word);
   if (choice.any_slots)
-    g.update_at(kNextToken, word, {choice.rows}, {0});
+    g.update_at(state::next_token, word, {choice.rows}, {0});
   else
-    put_rows(g, kNextToken, word);
+    put_rows(g, state::next_token, word);
 }
 
 /// Writes a value of each row at its position in a state [slots,places,1].
@@ -81,47 +76,57 @@ void put_at(GraphBuilder& g, std::string_view state, Value* value, const TokenCh
 
 }  // namespace
 
-Value* tokens_or_none(BlockBuilder& b, const char* name, Shape shape) {
-  Value* tokens = input(b, name, DType::i32, std::move(shape));
+Value* decode_input(BlockBuilder& b, const DecodePort& port, const Extents& sizes) {
+  const std::string name(port.name);
+  b.graph.set_source(name);
+  return b.graph.input(name, Type{port.dtype, port.shape.of(sizes)});
+}
+
+Value* tokens_or_none(BlockBuilder& b, const DecodePort& port, const Extents& sizes) {
+  Value* tokens = decode_input(b, port, sizes);
   set_id_range(*tokens->node(), {.below = b.spec.vocab_size, .ignored = -1});
   return tokens;
 }
 
 TokenChoice drawing_inputs(BlockBuilder& b, Value* rows, Value* past) {
-  const Dim batch = rows->shape()[0];
+  const Extents sizes = {{Extent::rows, rows->shape()[0]}};
   TokenChoice choice{.rows = rows, .past = past};
-  choice.numbers = input(b, "numbers", DType::f32, {batch, 3});
-  choice.integers = input(b, "integers", DType::i32, {batch, 4});
+  choice.numbers = decode_input(b, port::numbers, sizes);
+  choice.integers = decode_input(b, port::integers, sizes);
   return choice;
 }
 
 TokenChoice token_choice_inputs(BlockBuilder& b, Value* rows, Value* past) {
-  const Dim batch = rows->shape()[0];
+  const Extents sizes = {{Extent::rows, rows->shape()[0]}};
   TokenChoice choice = drawing_inputs(b, rows, past);
-  choice.penalty = input(b, "penalty", DType::f32, {batch});
-  choice.held_back = tokens_or_none(b, "held_back", {batch, kHeldBackTokens});
-  choice.held_back_until = input(b, "held_back_until", DType::i32, {batch, kHeldBackTokens});
-  choice.forced = tokens_or_none(b, "forced", {batch, kForcedTokens});
-  choice.forced_at = input(b, "forced_at", DType::i32, {batch, kForcedTokens});
+  choice.penalty = decode_input(b, port::penalty, sizes);
+  choice.held_back = tokens_or_none(b, port::held_back, sizes);
+  choice.held_back_until = decode_input(b, port::held_back_until, sizes);
+  choice.forced = tokens_or_none(b, port::forced, sizes);
+  choice.forced_at = decode_input(b, port::forced_at, sizes);
   return choice;
 }
 
 void begin_choice(BlockBuilder& b) {
   GraphBuilder& g = b.graph;
-  const Dim words = b.spec.vocab_size;
-  Value* slot = input(b, "slot", DType::i32, {1});
-  set_id_range(*slot->node(), {.below = *g.state(kNextBias)->shape()[0].constant()});
-  g.update_at(kNextBias, input(b, "bias", DType::f32, {1, words}), {slot}, {0});
-  g.update_at(kNextPenalty, with_ones(g, input(b, "penalties", DType::f32, {1, words})), {slot}, {0});
+  const Extents sizes = {{Extent::vocabulary, b.spec.vocab_size}};
+  Value* slot = decode_input(b, port::slot, sizes);
+  set_id_range(*slot->node(), {.below = *g.state(state::next_bias)->shape()[0].constant()});
+  g.update_at(state::next_bias, decode_input(b, port::bias, sizes), {slot}, {0});
+  g.update_at(state::next_penalty, with_ones(g, decode_input(b, port::penalties, sizes)), {slot}, {0});
+}
+
+void declare_states(BlockBuilder& b, const Extents& sizes,
+                    std::initializer_list<std::reference_wrapper<const DecodeState>> states) {
+  for (const DecodeState& each : states)
+    declare_state(b, each.name, each.role, each.dtype, each.shape.of(sizes));
 }
 
 void declare_token_states(BlockBuilder& b, int64_t slots, int64_t capacity) {
-  const Dim words = b.spec.vocab_size;
-  declare_state(b, kNextToken, Role::cache, DType::i32, {slots, 1});
-  declare_state(b, kNextBias, Role::cache, DType::f32, {slots, words});
-  declare_state(b, kNextPenalty, Role::cache, DType::f32, {slots, words, 1});
-  declare_state(b, kNewTokens, Role::stream, DType::i32, {slots, capacity + 1, 1});
-  declare_state(b, kNewLogProbabilities, Role::stream, DType::f32, {slots, capacity + 1, 1});
+  declare_states(
+      b, {{Extent::slots, slots}, {Extent::capacity, capacity}, {Extent::vocabulary, b.spec.vocab_size}},
+      {state::next_token, state::next_bias, state::next_penalty, state::new_tokens,
+       state::new_log_probabilities});
 }
 
 Value* with_ones(GraphBuilder& g, Value* x, int64_t count) {
@@ -162,7 +167,7 @@ Value* of_rows(GraphBuilder& g, std::string_view state, const TokenChoice& choic
 }
 
 Value* biased(GraphBuilder& g, Value* scores, const TokenChoice& choice) {
-  return g.add(scores, in_parts(g, of_rows(g, kNextBias, choice)));
+  return g.add(scores, in_parts(g, of_rows(g, state::next_bias, choice)));
 }
 
 Value* without_held_back(GraphBuilder& g, Value* scores, const TokenChoice& choice, Value* place) {
@@ -186,7 +191,7 @@ Value* penalised(GraphBuilder& g, Value* scores, Value* penalties) {
 
 /// With the place of the new token among the integers, which draws its random number.
 Value* drawn_tokens(GraphBuilder& g, Value* scores, const TokenChoice& choice, Value* place) {
-  constexpr double kPosition = 2;
+  constexpr auto kPosition = static_cast<double>(DrawInteger::position);
   Value* integers = choice.integers;
   Value* is_position = g.eq(g.iota(integers->type, 1), g.like(integers, kPosition));
   integers = g.select(is_position, spread(g, place, integers->shape()), integers);
@@ -201,8 +206,8 @@ Value* leave_tokens(BlockBuilder& b, Value* logits, Value* token, const TokenCho
   GraphBuilder& g = b.graph;
   Value* word = within(g, token, b.spec.vocab_size);
   leave_token(g, word, choice);
-  put_at(g, kNewTokens, token, choice, place);
-  put_at(g, kNewLogProbabilities, log_probability(g, logits, word), choice, place);
+  put_at(g, state::new_tokens, token, choice, place);
+  put_at(g, state::new_log_probabilities, log_probability(g, logits, word), choice, place);
   return word;
 }
 
@@ -210,12 +215,12 @@ void choose_tokens(BlockBuilder& b, Value* logits, const TokenChoice& choice) {
   GraphBuilder& g = b.graph;
   g.set_source("next.scores");
   Value* place = g.add(choice.past, g.like(choice.past, 1));
-  Value* penalties = in_parts(g, g.reshape(of_rows(g, kNextPenalty, choice), logits->shape()));
+  Value* penalties = in_parts(g, g.reshape(of_rows(g, state::next_penalty, choice), logits->shape()));
   Value* scores = penalised(g, biased(g, in_parts(g, logits), choice), penalties);
   scores = without_held_back(g, g.reshape(scores, logits->shape()), choice, place);
   g.set_source("next.token");
   Value* token = or_forced(g, drawn_tokens(g, scores, choice, place), choice, place);
-  put_at(g, kNextPenalty, choice.penalty, choice, leave_tokens(b, logits, token, choice, place));
+  put_at(g, state::next_penalty, choice.penalty, choice, leave_tokens(b, logits, token, choice, place));
 }
 
 }  // namespace smelt

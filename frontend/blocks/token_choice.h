@@ -1,34 +1,34 @@
 // Sampling of the next token of every row from its logits, in a graph (@next, @next_pages).
 #pragma once
 
-#include "frontend/blocks/blocks.h"
-#include "runtime/engine/generation/token_states.h"
+#include <functional>
 
+#include "frontend/blocks/blocks.h"
+#include "runtime/plan/decode_contract.h"
 namespace smelt {
 
-/// Inputs of the sampler per row of the batch: B rows or those of all beams.
+/// Inputs of the sampler per row of the batch: B rows or those of all beams, i32[B], and inputs of
+/// runtime/plan/decode_contract.def.
 struct TokenChoice {
-  Value* rows = nullptr;             // i32[B]: the slot of each row in the states
-  bool any_slots = false;            // false: the slots are 0 ... B-1
-  Value* past = nullptr;             // i32[B]: tokens that were read before this run's one
-  Value* numbers = nullptr;          // f32[B,3]: temperature (0: greedy), top_p, min_p
-  Value* integers = nullptr;         // i32[B,4]: top_k, seed, unused, index of the sequence
-  Value* penalty = nullptr;          // f32[B]: of a token that has come, as repetition_penalty
-  Value* held_back = nullptr;        // i32[B,kHeldBackTokens]: tokens that may not come ...
-  Value* held_back_until = nullptr;  // ... before this place in the row; -1: none
-  Value* forced = nullptr;           // i32[B,kForcedTokens]: tokens that come ...
-  Value* forced_at = nullptr;        // ... at this place; -1: none
+  Value* rows = nullptr;   // the slot of each row in the states
+  bool any_slots = false;  // false: the slots are 0 ... B-1
+  Value* past = nullptr;   // tokens that were read before this run's one
+  Value *numbers = nullptr, *integers = nullptr, *penalty = nullptr;
+  Value *held_back = nullptr, *held_back_until = nullptr, *forced = nullptr, *forced_at = nullptr;
 };
 
 /// Adds the per-row inputs that the host gives in every run.
 TokenChoice token_choice_inputs(BlockBuilder& b, Value* rows, Value* past);
 /// Adds only the inputs of a random draw: rows, past, numbers and integers.
 TokenChoice drawing_inputs(BlockBuilder& b, Value* rows, Value* past);
+/// Adds an input of the decode contract for runs of these sizes.
+Value* decode_input(BlockBuilder& b, const DecodePort& port, const Extents& sizes);
 /// Adds an input of tokens; -1 means none.
-Value* tokens_or_none(BlockBuilder& b, const char* name, Shape shape);
-
-/// Declares the states of runtime/engine/generation/token_states.h, without kNextPast, for `slots` rows of
-/// `capacity` tokens.
+Value* tokens_or_none(BlockBuilder& b, const DecodePort& port, const Extents& sizes);
+/// Declares states of the decode contract for plans of these sizes.
+void declare_states(BlockBuilder& b, const Extents& sizes,
+                    std::initializer_list<std::reference_wrapper<const DecodeState>> states);
+/// Declares the states of sampled tokens, without state::next_past, for `slots` rows of `capacity` tokens.
 void declare_token_states(BlockBuilder& b, int64_t slots, int64_t capacity);
 /// Sets the biases and penalties for the next row of one slot, from inputs.
 void begin_choice(BlockBuilder& b);
@@ -89,7 +89,7 @@ Value* drawn_tokens(GraphBuilder& g, Value* scores, const TokenChoice& choice, V
 /// Stores the tokens for the next run, and returns them to the host with their probabilities by the logits.
 /// Returns the tokens that the next run reads.
 Value* leave_tokens(BlockBuilder& b, Value* logits, Value* token, const TokenChoice& choice, Value* place);
-/// Samples a token per row from f32[B,V], and stores the states of the next run, without kNextPast.
+/// Samples a token per row from f32[B,V], and stores the states of the next run, without state::next_past.
 void choose_tokens(BlockBuilder& b, Value* logits, const TokenChoice& choice);
 
 }  // namespace smelt

@@ -75,8 +75,8 @@ smelt_status port_count(const smelt_plan* plan, const char* entry, size_t* count
   });
 }
 
-smelt_status port(const smelt_plan* plan, const char* entry, size_t index, smelt_port* out, Ports ports,
-                  Texts texts, const char* what) {
+smelt_status describe_port(const smelt_plan* plan, const char* entry, size_t index, smelt_port* out,
+                           Ports ports, Texts texts, const char* what) {
   return guarded([&] {
     const size_t i = entry_index(*required(plan, "the plan"), entry);
     const auto& list = plan->plan->entries[i].*ports;
@@ -140,10 +140,11 @@ smelt_status smelt_plan_output_count(const smelt_plan* plan, const char* entry, 
   return port_count(plan, entry, count, &PlanEntry::outputs);
 }
 smelt_status smelt_plan_input(const smelt_plan* plan, const char* entry, size_t index, smelt_port* out) {
-  return port(plan, entry, index, out, &PlanEntry::inputs, &smelt_plan::EntryText::inputs, "input");
+  return describe_port(plan, entry, index, out, &PlanEntry::inputs, &smelt_plan::EntryText::inputs, "input");
 }
 smelt_status smelt_plan_output(const smelt_plan* plan, const char* entry, size_t index, smelt_port* out) {
-  return port(plan, entry, index, out, &PlanEntry::outputs, &smelt_plan::EntryText::outputs, "output");
+  return describe_port(plan, entry, index, out, &PlanEntry::outputs, &smelt_plan::EntryText::outputs,
+                       "output");
 }
 
 size_t smelt_plan_state_count(const smelt_plan* plan) { return plan ? plan->plan->states.size() : 0; }

@@ -65,7 +65,7 @@ class ScoresOfAGraph {
       scores.insert(scores.end(), row.scores.begin(), row.scores.end());
     }
     set_text_states(*session_, histories, options);
-    const auto past = numbers<int32_t>(session_->state(kNextPast));
+    const auto past = numbers<int32_t>(session_->state(state::next_past));
     for (size_t i = 0; i < rows.size(); ++i)
       past[i] = static_cast<int32_t>(rows[i].tokens.size() - rows[i].padding) - 1;
     std::vector<InputTensor> all = inputs.tensors();
@@ -87,12 +87,12 @@ class ScoresOfAGraph {
   static void build(BlockBuilder& b) {
     GraphBuilder& g = b.graph;
     const Dim rows = Dim::symbol("B");
-    declare_state(b, kNextPast, Role::cache, DType::i32, {kTexts});
-    declare_state(b, kNextBias, Role::cache, DType::f32, {kTexts, kWords});
+    declare_state(b, state::next_past, Role::cache, DType::i32, {kTexts});
+    declare_state(b, state::next_bias, Role::cache, DType::f32, {kTexts, kWords});
     declare_text_states(b, kTexts, kTextPlacesOfRow - 1, kSourcePlaces);
     Value* scores = g.input("scores", {DType::f32, {rows, kWords}});
     TokenChoice choice{.rows = g.iota({DType::i32, {rows}}, 0)};
-    choice.past = rows_of_state(b, kNextPast, rows, kTextPlacesOfRow - 1);
+    choice.past = rows_of_state(b, state::next_past, rows, kTextPlacesOfRow - 1);
     g.output("guided", guided_scores(b, scores, choice, text_choice_inputs(b, choice.rows)));
   }
 
@@ -333,7 +333,9 @@ class GuidedScores : public ::testing::Test {
   }
   /// Returns how many rows were compared.
   size_t compare(std::span<const Row> rows, const GenerationOptions& options, Reference reference) {
-    EXPECT_EQ(guided_choice_refuses(graph().plan(), options, {kTextPlacesOfRow, kSourcePlaces}), "");
+    EXPECT_EQ(
+        guided_choice_refuses({kTextPlacesOfRow, kSourcePlaces}, options, {kTextPlacesOfRow, kSourcePlaces}),
+        "");
     const std::vector<float> found = graph().of(rows, options);
     for (size_t i = 0; i < rows.size(); ++i) {
       const auto row = std::span(found).subspan(i * kWords, kWords);
@@ -402,7 +404,7 @@ TEST_F(GuidedScores, WhatExceedsTheBoundsIsRefused) {
   const auto refusal = [&](auto set, LongestText longest = {}) {
     GenerationOptions options;
     set(options);
-    return guided_choice_refuses(graph().plan(), options, longest);
+    return guided_choice_refuses({kTextPlacesOfRow, kSourcePlaces}, options, longest);
   };
   EXPECT_EQ(refusal([](auto& o) { o.no_repeat_ngram_size = 17; }), "no_repeat_ngram_size above 16");
   EXPECT_EQ(refusal([](auto& o) { o.encoder_no_repeat_ngram_size = 17; }),

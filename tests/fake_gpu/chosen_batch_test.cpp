@@ -76,8 +76,8 @@ class ChosenBatch : public FakeGpu {
     for (size_t i = 0; i < entry.outputs.size(); ++i) outputs.push_back(call.argument<void*>(at++));
     const SymbolValues symbols = {{"B", call.argument<int64_t>(at + 1)},
                                   {"T", call.argument<int64_t>(at + 2)}};
-    if (entry.name == kBeginPages) return RememberingChoice::begin(inputs, states);
-    if (entry.name != kNextPages) return model_.run(entry, symbols, inputs, outputs, {});
+    if (entry.name == entry::begin_pages) return RememberingChoice::begin(inputs, states);
+    if (entry.name != entry::next_pages) return model_.run(entry, symbols, inputs, outputs, {});
     model_.next(inputs, static_cast<size_t>(symbols.at("B")), kCapacity / kPageTokens,
                 static_cast<float*>(outputs[0]), states);
   }

@@ -14,7 +14,7 @@
 #include "compiler/server/end_signal.h"
 #include "compiler/server/http_server.h"
 #include "runtime/base/error.h"
-#include "runtime/engine/generation/cache_pages.h"
+#include "runtime/plan/decode_contract.h"
 #include "runtime/plan/plan_ranks.h"
 #include "runtime/system/memory_room.h"
 

@@ -4,7 +4,7 @@
 
 #include "compiler/cli/shared/text_table.h"
 #include "runtime/base/error.h"
-#include "runtime/engine/generation/cache_pages.h"
+#include "runtime/plan/decode_contract.h"
 
 namespace smelt::cli {
 namespace {

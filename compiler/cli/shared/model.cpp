@@ -12,8 +12,8 @@
 #include "frontend/families/families.h"
 #include "frontend/weights.h"
 #include "runtime/base/error.h"
-#include "runtime/engine/generation/cache_pages.h"
 #include "runtime/engine/training/export.h"
+#include "runtime/plan/decode_contract.h"
 #include "runtime/plan/plan_file.h"
 #include "runtime/plan/plan_model.h"
 #include "runtime/plan/state_parts.h"
@@ -233,11 +233,14 @@ std::vector<std::string> generation_entries(const Model& model, const CompileOpt
 std::vector<std::string> cache_entries(bool reads_source, const CompileOptions& options) {
   const bool chooses = build_options(options).chooses_tokens.value_or(false);
   if (options.build.cache_pages > 0)
-    return chooses ? std::vector<std::string>{kReadPages, kDecodePages, kNextPages, kBeginPages}
-                   : std::vector<std::string>{kReadPages, kDecodePages, kStepPages};
-  std::vector<std::string> entries = {"decode", "reorder"};
-  if (reads_source) entries.insert(entries.end(), {"encode", "reorder_sources"});
-  if (chooses) entries.insert(entries.end(), {"next", "next_beams", "next_guided", "next_beams_guided"});
+    return chooses ? std::vector<std::string>{entry::read_pages, entry::decode_pages, entry::next_pages,
+                                              entry::begin_pages}
+                   : std::vector<std::string>{entry::read_pages, entry::decode_pages, entry::step_pages};
+  std::vector<std::string> entries = {entry::decode, entry::reorder};
+  if (reads_source) entries.insert(entries.end(), {entry::encode, entry::reorder_sources});
+  if (chooses)
+    entries.insert(entries.end(),
+                   {entry::next, entry::next_beams, entry::next_guided, entry::next_beams_guided});
   return entries;
 }
 

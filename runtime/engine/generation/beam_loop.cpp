@@ -10,7 +10,7 @@
 #include "runtime/engine/generation/loop_inputs.h"
 #include "runtime/engine/generation/run_ahead.h"
 #include "runtime/engine/generation/text_inputs.h"
-#include "runtime/engine/generation/token_states.h"
+#include "runtime/plan/decode_contract.h"
 
 namespace smelt {
 namespace {
@@ -24,22 +24,14 @@ size_t first_of(size_t sentence, size_t place) { return (sentence * kRuns + plac
 
 }  // namespace
 
-bool BeamLoop::has_entry(const Session& session) {
-  return session.has_entry(kNextBeams) && session.plan().find_state(kNextBias) &&
-         session.plan().find_state(kBeamRows);
-}
-
-BeamLoop::BeamLoop(Session& session) : session_(session) {
-  vocabulary_ = state_extent(session.plan(), kNextBias, 1);
-  capacity_ = state_extent(session.plan(), kBeamRows, 1);
-}
-
+BeamLoop::BeamLoop(Session& session, const DecodeInterface& decode)
+    : session_(session), vocabulary_(decode.vocabulary), capacity_(decode.capacity) {}
 void BeamLoop::set_states(std::span<const Sentence> sentences, const GenerationOptions& options) {
   const auto beams = static_cast<size_t>(options.num_beams);
-  const auto tokens = numbers<int32_t>(session_.state(kNextToken)),
-             past = numbers<int32_t>(session_.state(kNextPast)),
-             rows = numbers<int32_t>(session_.state(kBeamRows));
-  const std::span<float> sums = session_.state_f32(kBeamSums);
+  const auto tokens = numbers<int32_t>(session_.state(state::next_token)),
+             past = numbers<int32_t>(session_.state(state::next_past)),
+             rows = numbers<int32_t>(session_.state(state::beam_rows));
+  const std::span<float> sums = session_.state_f32(state::beam_sums);
   for (size_t row = 0; row < sentences.size() * beams; ++row) {
     const size_t sentence = row / beams;
     tokens[row] = sentences[sentence].read.back();
@@ -50,9 +42,9 @@ void BeamLoop::set_states(std::span<const Sentence> sentences, const GenerationO
 }
 
 void BeamLoop::set_biases(size_t rows, const GenerationOptions& options) {
-  session_.clear_state(kNextBias);
+  session_.clear_state(state::next_bias);
   if (!has_biases(options)) return;
-  const std::span<float> all = session_.state_f32(kNextBias);
+  const std::span<float> all = session_.state_f32(state::next_bias);
   for (size_t row = 0; row < rows; ++row) add_biases(options, all.subspan(row * vocabulary_, vocabulary_));
 }
 
@@ -91,8 +83,8 @@ void BeamLoop::clear_candidates() {
     std::ranges::fill(all, value);
     return all.data();
   };
-  tokens_ = clear(kCandidateTokens, kNotYet), beams_ = clear(kCandidateBeams, kNotYet);
-  sums_ = clear(kCandidateSums, kNoSum);
+  tokens_ = clear(state::candidate_tokens, kNotYet), beams_ = clear(state::candidate_beams, kNotYet);
+  sums_ = clear(state::candidate_sums, kNoSum);
 }
 
 /// Inputs per row, and per sentence.
@@ -123,8 +115,8 @@ struct BeamLoop::Inputs {
   std::vector<InputTensor> tensors() const {
     const int64_t sentences = std::ssize(beams) / width;
     std::vector<InputTensor> all = text ? text->tensors() : loop.tensors();
-    all.push_back({"beams", DType::i32, {sentences, width}, beams.data()});
-    all.push_back({"ends", DType::i32, {sentences, kEndTokens}, ends.data()});
+    all.push_back(port::beams.tensor({sentences, width}, beams.data()));
+    all.push_back(port::ends.tensor({sentences, kEndTokens}, ends.data()));
     return all;
   }
 };
@@ -140,7 +132,8 @@ void BeamLoop::run(std::span<const Sentence> sentences, const GenerationOptions&
     set_biases(inputs.rows.size(), options);
   clear_candidates();
   best_sums_.assign(sentences.size(), 0);
-  RunAhead runs(session_, guided ? kNextBeamsGuided : kNextBeams, inputs.tensors(), options.max_new_tokens);
+  RunAhead runs(session_, guided ? entry::next_beams_guided : entry::next_beams, inputs.tensors(),
+                options.max_new_tokens);
   const auto is_live = [](const Sentence& sentence) { return !sentence.search.done(); };
   for (int64_t seen = 0; std::ranges::any_of(sentences, is_live); ++seen) {
     runs.start(seen);

@@ -6,25 +6,21 @@
 #include <vector>
 
 #include "runtime/engine/generation/beam_search.h"
+#include "runtime/plan/decode_interface.h"
 #include "runtime/session/session.h"
-
 namespace smelt {
-
-inline constexpr const char *kNextBeams = "next_beams", *kNextBeamsGuided = "next_beams_guided";
 
 class BeamLoop {
  public:
-  /// Returns whether the plan has the entry.
-  static bool has_entry(const Session& session);
-  explicit BeamLoop(Session& session);
-
+  /// Requires: the plan has the entry.
+  BeamLoop(Session& session, const DecodeInterface& decode);
   struct Sentence {
     std::span<const int32_t> read;  // what the model reads of the prompt
     History prompt;                 // padding included
     BeamSearch& search;             // before its first step
   };
-  /// Runs the entry @next_beams, or @next_beams_guided, until all searches are done. The plan must have the
-  /// entry, which must support the options (runtime/engine/generation/loop_choice.h). The caches' first rows
+  /// Runs the entry @next_beams, or @next_beams_guided, until all searches are done. The entry must
+  /// support the options (runtime/engine/generation/loop_choice.h). The caches' first rows
   /// hold all tokens of the sentences but the last; all sentences have equally many. Throws Error (numeric)
   /// if no token can be chosen.
   void run(std::span<const Sentence> sentences, const GenerationOptions& options, bool guided);

@@ -5,15 +5,10 @@
 #include <numeric>
 #include <utility>
 
-#include "runtime/engine/generation/prompt_lengths.h"
 #include "runtime/engine/generation/rank_progress.h"
-#include "runtime/plan/device_kind.h"
 
 namespace smelt {
 namespace {
-
-constexpr const char *kDecodeEntry = "decode", *kEncodeEntry = "encode", *kReorderEntry = "reorder",
-                     *kReorderSourcesEntry = "reorder_sources";
 
 /// Parts of rows as one tensor, each as long.
 struct Padded {
@@ -36,24 +31,20 @@ size_t longest_source(std::span<const ModelRow> rows) {
   return longest;
 }
 
-InputTensor input(const char* name, const Padded& rows) {
-  return {name, DType::i32, rows.shape, rows.values.data()};
+InputTensor input(const DecodePort& port, const Padded& rows) {
+  return port.tensor(rows.shape, rows.values.data());
 }
-
-InputTensor input(const char* name, const std::vector<int32_t>& values) {
-  return {name, DType::i32, {static_cast<int64_t>(values.size())}, values.data()};
+InputTensor input(const DecodePort& port, const std::vector<int32_t>& values) {
+  return port.tensor({std::ssize(values)}, values.data());
 }
 
 }  // namespace
 
-CachedLogits::CachedLogits(Session& session)
-    : session_(session), bounds_(session), reads_source_(session.has_entry(kEncodeEntry)) {
-  if (!reads_source_) return;
-  const std::vector<Port>& sources = session.entry(kEncodeEntry).inputs;
-  source_capacity_ = static_cast<size_t>(session.plan().symbols.upper(sources[0].shape[1]));
-  const bool takes_mask = std::ranges::count(sources, "attention_mask", &Port::name) > 0;
-  pads_sources_ = takes_mask && device_kind(session.plan().target).captures_runs;
-}
+CachedLogits::CachedLogits(Session& session, const DecodeInterface& decode)
+    : session_(session),
+      bounds_(session.plan(), decode),
+      source_capacity_(decode.source_capacity),
+      reads_source_(decode.reads_source) {}
 
 /// Returns the number of tokens at the beginning of a row that are cached and from which it can continue. At
 /// least one token is left to read, because the logits after it are needed.
@@ -101,8 +92,8 @@ void CachedLogits::move(const char* entry, const Moves& moves) {
   if (moves.length == 0) return;
   std::vector<int32_t> places(moves.length);
   std::iota(places.begin(), places.end(), 0);
-  const std::vector<InputTensor> inputs = {input("from", moves.from), input("to", moves.to),
-                                           input("places", places)};
+  const std::vector<InputTensor> inputs = {input(port::from, moves.from), input(port::to, moves.to),
+                                           input(port::places, places)};
   session_.run(entry, inputs, {});
 }
 
@@ -113,7 +104,7 @@ void CachedLogits::reorder(std::span<const Match> matches) {
   for (size_t i = 0; i < matches.size(); ++i)
     if (matches[i].slot != i) moves.add(matches[i].slot, i, matches[i].length);
   moves.length = std::min(capacity(), (moves.length + kStep - 1) / kStep * kStep);
-  move(kReorderEntry, moves);
+  move(entry::reorder, moves);
 }
 
 /// Beams of one sentence have the same source, each a copy of its own: these stay where they are.
@@ -124,15 +115,7 @@ void CachedLogits::reorder_sources(std::span<const Match> matches, std::span<con
     const bool is_here = i < held.size() && held[i].source == wanted.source && held[i].mask == wanted.mask;
     if (!is_here) moves.add(matches[i].slot, i, source_capacity_);
   }
-  move(kReorderSourcesEntry, moves);
-}
-
-/// Returns the length at which sources are read: padding after them is masked.
-size_t CachedLogits::source_length(std::span<const ModelRow> rows) const {
-  const size_t longest = longest_source(rows);
-  if (!pads_sources_) return longest;
-  const SymbolValues others = {{"B", std::ssize(rows)}};
-  return padded_length(longest, most_beside(session_.plan().symbols, "S", others), source_capacity_);
+  move(entry::reorder_sources, moves);
 }
 
 void CachedLogits::encode(std::span<const ModelRow> rows) {
@@ -142,12 +125,12 @@ void CachedLogits::encode(std::span<const ModelRow> rows) {
     sources.push_back(row.source);
     masks.push_back(row.mask.empty() ? std::span(ones).first(row.source.size()) : row.mask);
   }
-  const size_t length = source_length(rows);
+  const size_t length = bounds_.source_length(longest_source(rows), rows.size());
   const Padded ids = padded(sources, length, 0), seen = padded(masks, length, 0);
-  std::vector<InputTensor> inputs = {input("input_ids", ids)};
-  if (std::ranges::count(seen.values, 0) > 0) inputs.push_back(input("attention_mask", seen));
-  tell_progress(session_, kEncodeEntry);
-  session_.run(kEncodeEntry, inputs, {});
+  std::vector<InputTensor> inputs = {input(port::input_ids, ids)};
+  if (std::ranges::count(seen.values, 0) > 0) inputs.push_back(input(port::attention_mask, seen));
+  tell_progress(session_, entry::encode);
+  session_.run(entry::encode, inputs, {});
 }
 
 /// Runs that read as much as one can, and one of the rest, for which each row keeps a token at least: rows
@@ -181,11 +164,12 @@ void CachedLogits::decode_run(std::span<const ModelRow> rows, std::vector<size_t
     furthest_[i] = std::max(furthest_[i], past[i] + longest);
   }
   const Padded ids = padded(fresh, longest, 0);
-  const std::vector<InputTensor> inputs = {input(reads_source_ ? "decoder_input_ids" : "input_ids", ids),
-                                           input("past_length", begins), input("lengths", lengths)};
-  const OutputBuffer output{"logits", logits.data(), static_cast<int64_t>(logits.size_bytes())};
-  tell_progress(session_, kDecodeEntry);
-  session_.run(kDecodeEntry, inputs, {&output, logits.empty() ? size_t{0} : size_t{1}});
+  const std::vector<InputTensor> inputs = {
+      input(reads_source_ ? port::decoder_input_ids : port::input_ids, ids), input(port::past_length, begins),
+      input(port::lengths, lengths)};
+  const OutputBuffer output = port::logits.buffer(logits);
+  tell_progress(session_, entry::decode);
+  session_.run(entry::decode, inputs, {&output, logits.empty() ? size_t{0} : size_t{1}});
 }
 
 /// While runs may fail nothing is known of the caches.

@@ -1,5 +1,5 @@
 // The logits of the next token of some rows, from entries that cache the keys and values of their tokens
-// (@encode, @decode, @reorder, @reorder_sources of frontend/build_transformer.h).
+// (@encode, @decode, @reorder, @reorder_sources).
 #pragma once
 
 #include <span>
@@ -16,7 +16,7 @@ namespace smelt {
 /// some rows have ended read their last token only.
 class CachedLogits {
  public:
-  explicit CachedLogits(Session& session);
+  CachedLogits(Session& session, const DecodeInterface& decode);
 
   size_t capacity() const { return bounds_.capacity(); }  // tokens of a row
 
@@ -55,7 +55,6 @@ class CachedLogits {
   std::vector<size_t> keep_matches(std::span<const ModelRow> rows, std::span<const Held> held);
   void reorder(std::span<const Match> matches);
   void reorder_sources(std::span<const Match> matches, std::span<const Held> held);
-  size_t source_length(std::span<const ModelRow> rows) const;
   void encode(std::span<const ModelRow> rows);
   void decode(std::span<const ModelRow> rows, std::vector<size_t> past, std::span<float> logits);
   void decode_run(std::span<const ModelRow> rows, std::vector<size_t>& past, size_t longest,
@@ -66,8 +65,8 @@ class CachedLogits {
 
   Session& session_;
   CacheBounds bounds_;
-  size_t source_capacity_ = 0;
-  bool reads_source_, pads_sources_ = false;
+  size_t source_capacity_;
+  bool reads_source_;
   std::vector<Held> held_;
   std::vector<size_t> furthest_;  // of each row of the last run, as Held has it
 };

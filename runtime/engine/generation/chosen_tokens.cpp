@@ -6,7 +6,7 @@
 #include "runtime/base/error.h"
 #include "runtime/engine/generation/loop_inputs.h"
 #include "runtime/engine/generation/run_ahead.h"
-#include "runtime/engine/generation/token_states.h"
+#include "runtime/plan/decode_contract.h"
 
 namespace smelt {
 namespace {
@@ -32,15 +32,12 @@ ChosenTokens::Token checked(const ChosenTokens::Token& token) {
 
 }  // namespace
 
-bool ChosenTokens::has_states(const Plan& plan) {
-  return plan.find_state(kNewTokens) && plan.find_state(kNewLogProbabilities) && plan.find_state(kNextBias);
-}
-
-ChosenTokens::ChosenTokens(Session& session)
+ChosenTokens::ChosenTokens(Session& session, const DecodeInterface& decode)
     : session_(session),
-      places_(state_extent(session.plan(), kNewTokens, 1)),
-      tokens_(reinterpret_cast<volatile int32_t*>(session.peek(kNewTokens).data())),
-      log_probabilities_(reinterpret_cast<volatile float*>(session.peek(kNewLogProbabilities).data())) {}
+      places_(decode.capacity + 1),
+      tokens_(reinterpret_cast<volatile int32_t*>(session.peek(state::new_tokens).data())),
+      log_probabilities_(
+          reinterpret_cast<volatile float*>(session.peek(state::new_log_probabilities).data())) {}
 
 bool ChosenTokens::is_there(size_t row, size_t place) const {
   return look(tokens_[index(row, place)]) != kNotYet &&
@@ -65,8 +62,8 @@ void ChosenTokens::forget(size_t row, size_t place) {
 }
 
 void ChosenTokens::forget_all() {
-  std::ranges::fill(numbers<int32_t>(session_.state(kNewTokens)), kNotYet);
-  std::ranges::fill(session_.state_f32(kNewLogProbabilities), kNoLogarithm);
+  std::ranges::fill(numbers<int32_t>(session_.state(state::new_tokens)), kNotYet);
+  std::ranges::fill(session_.state_f32(state::new_log_probabilities), kNoLogarithm);
 }
 
 }  // namespace smelt

@@ -1,20 +1,17 @@
 // The tokens that a sampling entry (@next, @next_pages) writes for the host, each at its position in its row
-// of the states kNewTokens and kNewLogProbabilities.
+// of the states state::new_tokens and state::new_log_probabilities.
 #pragma once
 
 #include <cstdint>
 
+#include "runtime/plan/decode_interface.h"
 #include "runtime/session/session.h"
-
 namespace smelt {
 
 class ChosenTokens {
  public:
-  static bool has_states(const Plan& plan);
-
-  /// Requires: the plan has the states. Tokens stay in them until they are forgotten.
-  explicit ChosenTokens(Session& session);
-
+  /// Requires: the plan samples tokens. Tokens stay in the states until they are forgotten.
+  ChosenTokens(Session& session, const DecodeInterface& decode);
   struct Token {
     int32_t id = 0;
     float log_probability = 0;

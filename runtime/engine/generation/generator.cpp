@@ -102,10 +102,10 @@ struct Generator::Sentence {
 };
 
 Generator::Generator(Session& session, std::string entry)
-    : session_(session), model_(session, std::move(entry)) {
+    : session_(session), decode_(session.plan()), model_(session, decode_, std::move(entry)) {
   require_text_writer(session.plan().model);
-  if (model_.cached() && TokenLoop::has_entry(session)) loop_.emplace(session);
-  if (model_.cached() && BeamLoop::has_entry(session)) beam_loop_.emplace(session);
+  if (model_.cached() && decode_.samplers.tokens) loop_.emplace(session, decode_);
+  if (model_.cached() && decode_.samplers.beams) beam_loop_.emplace(session, decode_);
 }
 
 /// Removes padding at the end. Padding before that is passed to the encoder as a mask, because positions
@@ -224,7 +224,7 @@ std::vector<Generator::Tokens> Generator::draw_all(std::span<const Prompt> promp
           {sequences.size(), prompt, prompt.tokens, options.new_tokens(prompt.tokens.size()) == 0});
   if (listener.log_probabilities) listener.log_probabilities->assign(sequences.size(), {});
   const Chooser chooser =
-      loop_ ? chooser_of_tokens(session_, options, longest_of(prompts, options)) : Chooser::host;
+      loop_ ? chooser_of_tokens(decode_, options, longest_of(prompts, options)) : Chooser::host;
   run_by_kind(
       sequences, options, static_cast<size_t>(max_batch()),
       [&](const Prompt& prompt) {
@@ -297,8 +297,7 @@ std::vector<std::vector<Hypothesis>> Generator::search(std::span<const Tokens> p
                                             prompt.padding, prompt.source, sentences.size())});
   const auto most = static_cast<size_t>(std::max<int64_t>(1, max_batch() / options.num_beams));
   const Chooser chooser =
-      beam_loop_ ? chooser_of_beams(session_, options, longest_of<Prompt>(all, options), max_batch())
-                 : Chooser::host;
+      beam_loop_ ? chooser_of_beams(decode_, options, longest_of<Prompt>(all, options)) : Chooser::host;
   const bool ahead = chooser != Chooser::host;
   const auto found = [&](const Sentence& sentence) {
     return sentence.beams.best(static_cast<size_t>(options.num_return_sequences));

@@ -87,6 +87,7 @@ class Generator {
   void finish_ahead(std::span<Sentence*> batch, const GenerationOptions& options, bool guided);
 
   Session& session_;
+  DecodeInterface decode_;
   NextLogits model_;
   // Set if the plan samples tokens itself.
   std::optional<TokenLoop> loop_;

@@ -5,10 +5,8 @@
 #include <algorithm>
 #include <map>
 
-#include "runtime/engine/generation/beam_loop.h"
-#include "runtime/engine/generation/loop_inputs.h"
-#include "runtime/engine/generation/token_loop.h"
-#include "runtime/engine/generation/token_states.h"
+#include "runtime/engine/generation/beam_search.h"
+#include "runtime/plan/decode_contract.h"
 #include "runtime/system/log.h"
 
 namespace smelt {
@@ -92,15 +90,16 @@ std::string bans_refuse(const std::vector<std::vector<int32_t>>& words) {
   return "";
 }
 
-Chooser chooser(const std::string& plain, const std::string& guided, const char* entry) {
+Chooser sampler_of(const std::string& plain, const std::string& guided, const char* entry) {
   if (plain.empty()) return Chooser::plain;
   return is_taken(entry, guided) ? Chooser::guided : Chooser::host;
 }
 
-/// Returns why the host samples: the refusal of the guided `entry` if the plan has it, otherwise `plain`.
-std::string refusal_of(const Session& session, const char* entry, const std::string& plain,
+/// Returns why the host samples: the refusal of the guided entry if the plan has it, otherwise `plain`.
+std::string refusal_of(const DecodeInterface& decode, bool has_guided, const std::string& plain,
                        const GenerationOptions& options, const LongestText& longest) {
-  return session.has_entry(entry) ? guided_choice_refuses(session.plan(), options, longest) : plain;
+  if (!has_guided) return plain;
+  return guided_choice_refuses({decode.text_capacity, decode.source_text_capacity}, options, longest);
 }
 
 }  // namespace
@@ -115,33 +114,34 @@ std::string plain_choice_refuses(const GenerationOptions& options) {
   return options.num_beams == 1 ? plain_scores_refuse(options) : "num_beams";
 }
 
-std::string guided_choice_refuses(const Plan& plan, const GenerationOptions& options,
+std::string guided_choice_refuses(const LongestText& room, const GenerationOptions& options,
                                   const LongestText& longest) {
   if (options.sliding_window) return "sliding_window";
   for (const auto& [name, size] : {std::pair("no_repeat_ngram_size", options.no_repeat_ngram_size),
                                    {"encoder_no_repeat_ngram_size", options.encoder_no_repeat_ngram_size}})
     if (size > kMostNgram) return fmt::format("{} above {}", name, kMostNgram);
-  if (longest.tokens > state_extent(plan, kTextTokens, 1) ||
-      longest.source > state_extent(plan, kTextSource, 1))
+  if (longest.tokens > room.tokens || longest.source > room.source)
     return "a prompt with its padding is longer than the plan's rows";
   const std::string refusal = biases_refuse(options.sequence_bias);
   return refusal.empty() ? bans_refuse(options.bad_words_ids) : refusal;
 }
 
-Chooser chooser_of_tokens(const Session& session, const GenerationOptions& options,
+Chooser chooser_of_tokens(const DecodeInterface& decode, const GenerationOptions& options,
                           const LongestText& longest) {
-  if (!TokenLoop::has_entry(session)) return Chooser::host;
+  if (!decode.samplers.tokens) return Chooser::host;
   const std::string plain = plain_choice_refuses(options);
-  return chooser(plain, refusal_of(session, kNextGuided, plain, options, longest), kNextEntry);
+  return sampler_of(plain, refusal_of(decode, decode.samplers.tokens_by_text, plain, options, longest),
+                    entry::next);
 }
 
-Chooser chooser_of_beams(const Session& session, const GenerationOptions& options, const LongestText& longest,
-                         int64_t max_batch) {
-  if (!BeamLoop::has_entry(session)) return Chooser::host;
-  const std::string both = beams_refuse(options, max_batch);
-  if (!both.empty()) return chooser(both, both, kNextBeams);
+Chooser chooser_of_beams(const DecodeInterface& decode, const GenerationOptions& options,
+                         const LongestText& longest) {
+  if (!decode.samplers.beams) return Chooser::host;
+  const std::string both = beams_refuse(options, static_cast<int64_t>(decode.rows));
+  if (!both.empty()) return sampler_of(both, both, entry::next_beams);
   const std::string plain = plain_beams_refuse(options);
-  return chooser(plain, refusal_of(session, kNextBeamsGuided, plain, options, longest), kNextBeams);
+  return sampler_of(plain, refusal_of(decode, decode.samplers.beams_by_text, plain, options, longest),
+                    entry::next_beams);
 }
 
 }  // namespace smelt

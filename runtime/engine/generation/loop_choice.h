@@ -5,8 +5,7 @@
 #include <string>
 
 #include "runtime/engine/generation/generation_options.h"
-#include "runtime/session/session.h"
-
+#include "runtime/plan/decode_interface.h"
 namespace smelt {
 
 enum class Chooser : uint8_t { host, plain, guided };
@@ -19,17 +18,16 @@ struct LongestText {
 
 /// Returns the sampler for tokens that are drawn or the most probable, and for a beam search, among the
 /// plan's entries. If the host samples although the plan has an entry, the reason is logged.
-Chooser chooser_of_tokens(const Session& session, const GenerationOptions& options,
+Chooser chooser_of_tokens(const DecodeInterface& decode, const GenerationOptions& options,
                           const LongestText& longest);
-Chooser chooser_of_beams(const Session& session, const GenerationOptions& options, const LongestText& longest,
-                         int64_t max_batch);
-
+Chooser chooser_of_beams(const DecodeInterface& decode, const GenerationOptions& options,
+                         const LongestText& longest);
 /// Returns whether `refusal`, the result of a function below, is empty; logs it otherwise.
 bool is_taken(const char* entry, const std::string& refusal);
 /// Returns why @next and @next_pages do not support these options; empty if they do.
 std::string plain_choice_refuses(const GenerationOptions& options);
-/// Returns the same for @next_guided and @next_beams_guided, for the options that change scores.
-std::string guided_choice_refuses(const Plan& plan, const GenerationOptions& options,
+/// Returns the same for @next_guided and @next_beams_guided, for the options that change scores, where texts
+/// of at most `room` fit.
+std::string guided_choice_refuses(const LongestText& room, const GenerationOptions& options,
                                   const LongestText& longest);
-
 }  // namespace smelt

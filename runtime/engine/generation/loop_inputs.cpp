@@ -4,7 +4,8 @@
 #include <limits>
 
 #include "runtime/engine/generation/logits_processors.h"
-#include "runtime/engine/generation/token_states.h"
+#include "runtime/engine/generation/sampling.h"
+#include "runtime/plan/decode_contract.h"
 #include "runtime/plan/device_kind.h"
 
 namespace smelt {
@@ -31,12 +32,10 @@ bool forces_first(const LoopPlace& row, const GenerationOptions& options) {
 }  // namespace
 
 void LoopInputs::add(const LoopPlace& row, const GenerationOptions& options) {
-  const double temperature = options.greedy() ? 0 : options.temperature;
-  for (const double number : {temperature, options.top_p, options.min_p})
-    numbers_.push_back(static_cast<float>(number));
-  const int64_t top_k = std::min<int64_t>(options.top_k, std::numeric_limits<int32_t>::max());
-  for (const int64_t integer : {top_k, int64_t{options.seed}, int64_t{0}, row.index})
-    integers_.push_back(static_cast<int32_t>(integer));
+  DrawSettings settings = settings_of(options);
+  if (options.greedy()) settings.temperature = 0;
+  settings.seed = options.seed, settings.index = static_cast<uint32_t>(row.index);
+  append_columns(settings, numbers_, integers_);
   penalty_.push_back(static_cast<float>(options.repetition_penalty));
   hold_back(row, options);
   force(row, options);
@@ -61,23 +60,21 @@ void LoopInputs::force(const LoopPlace& row, const GenerationOptions& options) {
   forced_at_.push_back(last ? place_of(row, options.max_new_tokens - 1) : kNone);
 }
 
-InputTensor LoopInputs::table(const char* name, DType dtype, const auto& values) const {
-  const auto rows = static_cast<int64_t>(penalty_.size());
-  return {name, dtype, {rows, static_cast<int64_t>(values.size()) / rows}, values.data()};
+InputTensor LoopInputs::table(const DecodePort& port, const auto& values) const {
+  const int64_t rows = std::ssize(penalty_);
+  return port.tensor({rows, std::ssize(values) / rows}, values.data());
 }
-
 std::vector<InputTensor> LoopInputs::of_drawing() const {
-  return {table("numbers", DType::f32, numbers_), table("integers", DType::i32, integers_)};
+  return {table(port::numbers, numbers_), table(port::integers, integers_)};
 }
 
 std::vector<InputTensor> LoopInputs::tensors() const {
   std::vector<InputTensor> all = of_drawing();
-  all.push_back({"penalty", DType::f32, {std::ssize(penalty_)}, penalty_.data()});
-  for (const auto& [name, values] : {std::pair("held_back", &held_back_),
-                                     {"held_back_until", &held_back_until_},
-                                     {"forced", &forced_},
-                                     {"forced_at", &forced_at_}})
-    all.push_back(table(name, DType::i32, *values));
+  all.push_back(port::penalty.tensor({std::ssize(penalty_)}, penalty_.data()));
+  all.push_back(table(port::held_back, held_back_));
+  all.push_back(table(port::held_back_until, held_back_until_));
+  all.push_back(table(port::forced, forced_));
+  all.push_back(table(port::forced_at, forced_at_));
   return all;
 }
 
@@ -105,10 +102,6 @@ void add_penalties(const GenerationOptions& options, std::span<const int32_t> to
   if (options.repetition_penalty == 1) return;
   for (const int32_t token : tokens)
     penalties[static_cast<size_t>(token)] = static_cast<float>(options.repetition_penalty);
-}
-
-size_t state_extent(const Plan& plan, std::string_view state, size_t axis) {
-  return static_cast<size_t>(plan.symbols.upper(plan.find_state(state)->shape[axis]));
 }
 
 RunsAhead runs_ahead(std::string_view target) {

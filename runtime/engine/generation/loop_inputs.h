@@ -8,7 +8,7 @@
 
 #include "runtime/base/tensor.h"
 #include "runtime/engine/generation/generation_options.h"
-#include "runtime/plan/plan.h"
+#include "runtime/plan/decode_contract.h"
 
 namespace smelt {
 
@@ -32,7 +32,7 @@ class LoopInputs {
  private:
   void hold_back(const LoopPlace& row, const GenerationOptions& options);
   void force(const LoopPlace& row, const GenerationOptions& options);
-  InputTensor table(const char* name, DType dtype, const auto& values) const;
+  InputTensor table(const DecodePort& port, const auto& values) const;
 
   std::vector<float> numbers_, penalty_;
   std::vector<int32_t> integers_, held_back_, held_back_until_, forced_, forced_at_;
@@ -43,12 +43,9 @@ bool has_biases(const GenerationOptions& options);
 void add_biases(const GenerationOptions& options, std::span<float> scores);
 /// Adds those biases that sequence_bias and bad_words_ids set for single tokens.
 void add_biases_of_tokens(const GenerationOptions& options, std::span<float> scores);
-/// Sets the elements of kNextPenalty for a row with these tokens; the others stay.
+/// Sets the elements of state::next_penalty for a row with these tokens; the others stay.
 void add_penalties(const GenerationOptions& options, std::span<const int32_t> tokens,
                    std::span<float> penalties);
-
-/// Returns an extent of a state of the plan, at its bounds.
-size_t state_extent(const Plan& plan, std::string_view state, size_t axis);
 
 /// Number of runs that are started before the host has seen the results of the first: several on a device
 /// that runs asynchronously, one if the host computes.

@@ -20,37 +20,42 @@ const Port* find(std::span<const Port> ports, std::string_view name) {
   return port == ports.end() ? nullptr : &*port;
 }
 
-constexpr const char *kDecode = "decode", *kEncode = "encode", *kReorder = "reorder";
-
-std::string chosen_entry(const Session& session, std::string entry) {
-  if (!entry.empty()) return entry;
-  return session.has_entry(kDecode) && session.has_entry(kReorder) ? kDecode : "logits";
-}
-
 void append(std::vector<int32_t>& all, std::span<const int32_t> some) {
   all.insert(all.end(), some.begin(), some.end());
 }
 
 }  // namespace
 
-NextLogits::NextLogits(Session& session, std::string entry)
-    : session_(session), entry_(chosen_entry(session, std::move(entry))) {
+NextLogits::NextLogits(Session& session, const DecodeInterface& decode, std::string entry)
+    : session_(session), entry_(std::move(entry)) {
+  if (entry_.empty()) entry_ = decode.in_rows() ? entry::decode : entry::logits;
   const PlanEntry& plan_entry = session_.entry(entry_);
-  if (entry_ == kDecode) cached_.emplace(session_);
-  const PlanEntry& reader = cached_ && session_.has_entry(kEncode) ? session_.entry(kEncode) : plan_entry;
-  const Port* decoder = find(plan_entry.inputs, "decoder_input_ids");
-  const Port& ids = decoder ? *decoder : only(plan_entry.inputs, "input", entry_, DType::i32, 2);
-  if (decoder) source_input_ = only(reader.inputs, "input", entry_, DType::i32, 2).name;
-  if (find(reader.inputs, "attention_mask")) mask_input_ = "attention_mask";
-  const Port& logits = only(plan_entry.outputs, "output", entry_, DType::f32, cached_ ? 2 : 3);
+  entry_ == entry::decode ? use_caches(decode) : use_whole(plan_entry);
+}
+
+void NextLogits::use_caches(const DecodeInterface& decode) {
+  if (!decode.in_rows())
+    fail("the plan has no entry '{}': it cannot generate by '{}'", entry::reorder, entry_);
+  cached_.emplace(session_, decode);
+  reads_source_ = decode.reads_source, takes_mask_ = decode.masks_source;
+  vocabulary_ = static_cast<int64_t>(decode.vocabulary), max_batch_ = static_cast<int64_t>(decode.rows);
+  max_length_ = static_cast<int64_t>(decode.capacity);
+}
+
+void NextLogits::use_whole(const PlanEntry& plan_entry) {
+  const Port* decoder = find(plan_entry.inputs, port::decoder_input_ids);
+  const Port& first = only(plan_entry.inputs, "input", entry_, DType::i32, 2);
+  const Port& ids = decoder ? *decoder : first;
+  if (decoder) reads_source_ = true, source_input_ = first.name;
+  takes_mask_ = find(plan_entry.inputs, port::attention_mask) != nullptr;
+  const Port& logits = only(plan_entry.outputs, "output", entry_, DType::f32, 3);
   const auto vocabulary = logits.shape.back().constant();
   if (!vocabulary)
     fail("entry '{}', output '{}': expected a constant last dimension (the vocabulary), found {}", entry_,
          logits.name, logits.shape.back().str());
   input_ = ids.name, output_ = logits.name, vocabulary_ = *vocabulary;
   max_batch_ = session_.plan().symbols.upper(ids.shape[0]);
-  max_length_ =
-      cached_ ? static_cast<int64_t>(cached_->capacity()) : session_.plan().symbols.upper(ids.shape[1]);
+  max_length_ = session_.plan().symbols.upper(ids.shape[1]);
 }
 
 std::span<const float> NextLogits::run(std::span<const ModelRow> rows) {
@@ -74,7 +79,7 @@ void NextLogits::add_sources(std::span<const ModelRow> rows, std::vector<InputTe
   }
   const std::vector<int64_t> shape = {static_cast<int64_t>(rows.size()), static_cast<int64_t>(length)};
   inputs.push_back({source_input_, DType::i32, shape, sources_.data()});
-  if (std::ranges::count(masks_, 0) > 0) inputs.push_back({mask_input_, DType::i32, shape, masks_.data()});
+  if (std::ranges::count(masks_, 0) > 0) inputs.push_back(port::attention_mask.tensor(shape, masks_.data()));
 }
 
 void NextLogits::run_batch(std::span<const ModelRow> rows, std::span<float> last) {

@@ -19,13 +19,13 @@ class NextLogits {
   /// Checks that the entry takes i32 ids [B,T] and gives f32 logits [B,T,V]; of an entry decode, with caches,
   /// [B,V]. Where it has an input decoder_input_ids, the other ids, or those of an entry encode, are what the
   /// encoder reads.
-  NextLogits(Session& session, std::string entry);
+  NextLogits(Session& session, const DecodeInterface& decode, std::string entry);
 
   int64_t vocabulary() const { return vocabulary_; }
   int64_t max_batch() const { return max_batch_; }
   int64_t max_length() const { return max_length_; }
-  bool reads_source() const { return !source_input_.empty(); }
-  bool takes_mask() const { return !mask_input_.empty(); }
+  bool reads_source() const { return reads_source_; }
+  bool takes_mask() const { return takes_mask_; }
 
   /// Returns whether rows of one run may differ in how many tokens they, or their sources, have.
   bool mixes_lengths() const { return cached_ && (!reads_source() || takes_mask()); }
@@ -38,6 +38,8 @@ class NextLogits {
   CachedLogits* cached() { return cached_ ? &*cached_ : nullptr; }
 
  private:
+  void use_caches(const DecodeInterface& decode);
+  void use_whole(const PlanEntry& plan_entry);
   void run_batch(std::span<const ModelRow> rows, std::span<float> last);
   void run_whole(std::span<const ModelRow> rows, std::span<float> last);
   void add_sources(std::span<const ModelRow> rows, std::vector<InputTensor>& inputs);
@@ -45,7 +47,8 @@ class NextLogits {
   Session& session_;
   std::optional<CachedLogits> cached_;
   std::string entry_;
-  std::string input_, output_, source_input_, mask_input_;
+  std::string input_, output_, source_input_;  // without caches
+  bool reads_source_ = false, takes_mask_ = false;
   int64_t vocabulary_ = 0, max_batch_ = 0, max_length_ = 0;
   std::vector<int32_t> ids_, sources_, masks_;
   std::vector<float> logits_, last_;

@@ -25,6 +25,8 @@ std::vector<float> checked(std::span<const double> scores) {
   return result;
 }
 
+}  // namespace
+
 DrawSettings settings_of(const SamplingOptions& options, size_t fewest) {
   const int64_t k = options.top_k > 0 ? std::max(options.top_k, static_cast<int64_t>(fewest)) : 0;
   return {.temperature = static_cast<float>(options.temperature),
@@ -32,8 +34,6 @@ DrawSettings settings_of(const SamplingOptions& options, size_t fewest) {
           .min_p = static_cast<float>(options.min_p),
           .top_k = static_cast<int32_t>(std::min<int64_t>(k, INT32_MAX))};
 }
-
-}  // namespace
 
 std::vector<Candidate> candidates(std::span<const double> scores, const SamplingOptions& options,
                                   size_t fewest) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/engine/generation/generation_options.h"
+#include "runtime/sampling/draw_settings.h"
 
 namespace smelt {
 
@@ -15,6 +16,10 @@ struct Candidate {
   double probability;
   uint64_t weight = 1;  // that it is drawn by (runtime/sampling/token_weights.h)
 };
+
+/// Returns the settings that draw a token by the options, with a top_k of at least `fewest`; without seed,
+/// position and index.
+DrawSettings settings_of(const SamplingOptions& options, size_t fewest = 1);
 
 /// Returns the candidates that may be drawn, most probable first (equal ones by id), with probabilities that
 /// sum to 1. Greedy: the one candidate of probability 1. Keeps at least `fewest` candidates if that many

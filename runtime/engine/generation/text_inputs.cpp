@@ -7,7 +7,7 @@
 #include "runtime/engine/generation/beam_search.h"
 #include "runtime/engine/generation/loop_inputs.h"
 #include "runtime/engine/generation/run_ahead.h"
-#include "runtime/engine/generation/token_states.h"
+#include "runtime/plan/decode_contract.h"
 
 namespace smelt {
 namespace {
@@ -28,9 +28,14 @@ bool forces_first_token(const History& history, const GenerationOptions& options
   return history.prompt_length == 1 && options.forced_bos_token_id;
 }
 
+/// Returns the numbers per row of a state, which is sharded over no ranks.
+size_t row_width(const Plan& plan, std::string_view state) {
+  return static_cast<size_t>(plan.symbols.upper(plan.find_state(state)->shape[1]));
+}
+
 void set_kinds(Session& session, const GenerationOptions& options) {
-  session.clear_state(kTextKinds);
-  const auto kinds = numbers<int32_t>(session.state(kTextKinds));
+  session.clear_state(state::text_kinds);
+  const auto kinds = numbers<int32_t>(session.state(state::text_kinds));
   const size_t words = kinds.size() / kTokenKinds;
   const auto mark = [&](TokenKind kind, std::span<const int32_t> tokens) {
     for (const int32_t token : tokens) kinds[kind * words + static_cast<size_t>(token)] = 1;
@@ -46,7 +51,7 @@ template <typename Part>
 void set_rows(Session& session, std::string_view state, std::span<const History> rows, const Part& part) {
   session.clear_state(state);
   const auto all = numbers<int32_t>(session.state(state));
-  const size_t width = state_extent(session.plan(), state, 1);
+  const size_t width = row_width(session.plan(), state);
   for (size_t row = 0; row < rows.size(); ++row)
     std::ranges::copy(part(rows[row]), all.begin() + static_cast<ptrdiff_t>(row * width));
 }
@@ -78,7 +83,7 @@ TextInputs::TextInputs(const Plan& plan, const GenerationOptions& options)
   integers_[kKeptOfBeam] = static_cast<int32_t>(kept_continuations(options));
   set_biases();
   set_bans();
-  set_growth(state_extent(plan, kTextTokens, 1));
+  set_growth(row_width(plan, state::text_tokens));
 }
 
 void TextInputs::set_biases() {
@@ -130,32 +135,32 @@ void TextInputs::add(const History& history, size_t read) {
 }
 
 std::vector<InputTensor> TextInputs::tensors() const {
-  const auto list = [](const char* name, DType dtype, const auto& values) {
-    return InputTensor{name, dtype, {std::ssize(values)}, values.data()};
+  const auto list = [](const DecodePort& port, const auto& values) {
+    return port.tensor({std::ssize(values)}, values.data());
   };
-  const auto table = [](const char* name, const std::vector<int32_t>& values, int64_t columns) {
-    return InputTensor{name, DType::i32, {std::ssize(values) / columns, columns}, values.data()};
+  const auto table = [](const DecodePort& port, const std::vector<int32_t>& values, int64_t columns) {
+    return port.tensor({std::ssize(values) / columns, columns}, values.data());
   };
-  return {table("text_places", places_, kTextPlaces),
-          list("text_numbers", DType::f32, numbers_),
-          list("text_integers", DType::i32, integers_),
-          list("end_growth", DType::f32, growth_),
-          table("biased_before", biased_.before, kPhraseTokens),
-          list("biased_last", DType::i32, biased_.last),
-          list("biases", DType::f32, biases_),
-          table("biased_with", biased_with_, kBiasesOfToken),
-          table("banned_before", banned_.before, kPhraseTokens),
-          list("banned_last", DType::i32, banned_.last)};
+  return {table(port::text_places, places_, kTextPlaces),
+          list(port::text_numbers, numbers_),
+          list(port::text_integers, integers_),
+          list(port::end_growth, growth_),
+          table(port::biased_before, biased_.before, kPhraseTokens),
+          list(port::biased_last, biased_.last),
+          list(port::biases, biases_),
+          table(port::biased_with, biased_with_, kBiasesOfToken),
+          table(port::banned_before, banned_.before, kPhraseTokens),
+          list(port::banned_last, banned_.last)};
 }
 
 void set_text_states(Session& session, std::span<const History> rows, const GenerationOptions& options) {
-  set_rows(session, kTextTokens, rows, [](const History& row) { return row.tokens; });
-  set_rows(session, kTextSource, rows, [](const History& row) { return row.source; });
+  set_rows(session, state::text_tokens, rows, [](const History& row) { return row.tokens; });
+  set_rows(session, state::text_source, rows, [](const History& row) { return row.source; });
   set_kinds(session, options);
-  session.clear_state(kNextBias);
+  session.clear_state(state::next_bias);
   if (options.sequence_bias.empty() && options.bad_words_ids.empty()) return;
-  const std::span<float> bias = session.state_f32(kNextBias);
-  const size_t words = state_extent(session.plan(), kNextBias, 1);
+  const std::span<float> bias = session.state_f32(state::next_bias);
+  const size_t words = row_width(session.plan(), state::next_bias);
   for (size_t row = 0; row < rows.size(); ++row)
     add_biases_of_tokens(options, bias.subspan(row * words, words));
 }

@@ -1,5 +1,4 @@
-// Inputs per row and per request of entries that examine the text (@next_guided, @next_beams_guided), by the
-// names of frontend/build_transformer.h.
+// Inputs per row and per request of entries that examine the text (@next_guided, @next_beams_guided).
 #pragma once
 
 #include <span>

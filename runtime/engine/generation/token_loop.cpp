@@ -8,7 +8,7 @@
 #include "runtime/engine/generation/loop_inputs.h"
 #include "runtime/engine/generation/run_ahead.h"
 #include "runtime/engine/generation/text_inputs.h"
-#include "runtime/engine/generation/token_states.h"
+#include "runtime/plan/decode_contract.h"
 
 namespace smelt {
 namespace {
@@ -30,33 +30,28 @@ int64_t most_new_tokens(std::span<const LoopRow> rows, const GenerationOptions& 
 
 }  // namespace
 
-bool TokenLoop::has_entry(const Session& session) {
-  return session.has_entry(kNextEntry) && ChosenTokens::has_states(session.plan());
-}
-
-TokenLoop::TokenLoop(Session& session)
-    : session_(session), vocabulary_(state_extent(session.plan(), kNextBias, 1)), chosen_(session) {}
-
+TokenLoop::TokenLoop(Session& session, const DecodeInterface& decode)
+    : session_(session), vocabulary_(decode.vocabulary), chosen_(session, decode) {}
 void TokenLoop::set_biases(size_t rows, const GenerationOptions& options) {
-  session_.clear_state(kNextBias);
+  session_.clear_state(state::next_bias);
   if (!has_biases(options)) return;
-  const std::span<float> all = session_.state_f32(kNextBias);
+  const std::span<float> all = session_.state_f32(state::next_bias);
   for (size_t row = 0; row < rows; ++row) add_biases(options, row_of(all, row, vocabulary_));
 }
 
 void TokenLoop::set_penalties(std::span<const LoopRow> rows, const GenerationOptions& options) {
-  session_.clear_state(kNextPenalty);
+  session_.clear_state(state::next_penalty);
   if (options.repetition_penalty == 1) return;
-  const std::span<float> all = session_.state_f32(kNextPenalty);
+  const std::span<float> all = session_.state_f32(state::next_penalty);
   for (size_t row = 0; row < rows.size(); ++row)
     add_penalties(options, rows[row].history.tokens.subspan(rows[row].history.padding),
                   row_of(all, row, vocabulary_));
 }
 
 void TokenLoop::set_states(std::span<const LoopRow> rows, const GenerationOptions& options, bool guided) {
-  const auto last = numbers<int32_t>(session_.state(kNextToken));
+  const auto last = numbers<int32_t>(session_.state(state::next_token));
   for (size_t row = 0; row < rows.size(); ++row) last[row] = rows[row].read.back();
-  const auto past = numbers<int32_t>(session_.state(kNextPast));
+  const auto past = numbers<int32_t>(session_.state(state::next_past));
   for (size_t row = 0; row < rows.size(); ++row) past[row] = static_cast<int32_t>(rows[row].read.size()) - 1;
   if (guided) {
     std::vector<History> texts;
@@ -105,7 +100,7 @@ size_t TokenLoop::run(std::span<const LoopRow> rows, const GenerationOptions& op
   Inputs inputs;
   if (guided) inputs.text.emplace(session_.plan(), options);
   for (const LoopRow& row : rows) inputs.add(row, options);
-  RunAhead runs(session_, guided ? kNextGuided : kNextEntry, inputs.tensors(),
+  RunAhead runs(session_, guided ? entry::next_guided : entry::next, inputs.tensors(),
                 most_new_tokens(rows, options));
   std::vector<bool> goes_on(rows.size(), true);
   size_t live = rows.size();

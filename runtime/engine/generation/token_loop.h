@@ -14,8 +14,6 @@
 
 namespace smelt {
 
-inline constexpr const char *kNextEntry = "next", *kNextGuided = "next_guided";
-
 /// A row of the caches that continues: the caches hold all of `read` but the last.
 struct LoopRow {
   std::span<const int32_t> read;  // what the model reads, padding left out
@@ -25,13 +23,11 @@ struct LoopRow {
 
 class TokenLoop {
  public:
-  /// Returns whether the plan has the entry.
-  static bool has_entry(const Session& session);
-  explicit TokenLoop(Session& session);
-
+  /// Requires: the plan has the entry.
+  TokenLoop(Session& session, const DecodeInterface& decode);
   /// Receives each new token of a row and its log-probability; returns whether the row continues.
   using OnToken = std::function<bool(size_t row, int32_t token, float log_probability)>;
-  /// Runs the entry @next, or @next_guided, which the plan must have and which must support the options
+  /// Runs the entry @next, or @next_guided, which must support the options
   /// (runtime/engine/generation/loop_choice.h), until all rows have ended, or half of them have, so that the
   /// caller may compact the others. A row has at most one new token more than the one before it. Returns the
   /// number of tokens of each row that were read, which may include some after its last one. Throws Error

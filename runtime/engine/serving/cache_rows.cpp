@@ -8,18 +8,20 @@
 namespace smelt {
 
 std::unique_ptr<CacheRows> CacheRows::of(Session& session, bool shares_prefixes) {
-  if (session.has_entry("encode"))
+  if (session.has_entry(entry::encode))
     fail("the plan is an encoder-decoder's: only decoders are served; use generate");
-  const bool has_pages = session.has_entry(kDecodePages) && session.has_entry(kReadPages);
-  if (has_pages && ChoosingRows::has_entries(session))
-    return std::make_unique<ChoosingRows>(session, shares_prefixes);
-  if (has_pages && session.has_entry(kStepPages)) return std::make_unique<PageRows>(session, shares_prefixes);
-  if (!session.has_entry("decode") || !session.has_entry("reorder"))
+  const DecodeInterface decode(session.plan());
+  if (decode.in_rows()) return std::make_unique<SlotRows>(session, decode);
+  if (!decode.in_pages())
     fail(
-        "the plan has no entries decode and reorder with caches, nor {}, {} and {}: expected a decoder "
-        "compiled with --mode infer and without --no-kv-cache",
-        kReadPages, kDecodePages, kStepPages);
-  return std::make_unique<SlotRows>(session);
+        "the plan has no entries {} and {} with caches, nor {}, {} and {}: expected a decoder compiled with "
+        "--mode infer and without --no-kv-cache",
+        entry::decode, entry::reorder, entry::read_pages, entry::decode_pages, entry::step_pages);
+  if (decode.samplers.tokens) return std::make_unique<ChoosingRows>(session, decode, shares_prefixes);
+  return std::make_unique<PageRows>(session, decode, shares_prefixes);
 }
+
+CacheRows::CacheRows(const DecodeInterface& decode)
+    : vocabulary_(static_cast<int64_t>(decode.vocabulary)), slots_(decode.rows), capacity_(decode.capacity) {}
 
 }  // namespace smelt

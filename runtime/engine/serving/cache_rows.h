@@ -10,8 +10,8 @@
 
 #include "runtime/engine/serving/page_pool.h"
 #include "runtime/engine/serving/request.h"
+#include "runtime/plan/decode_interface.h"
 #include "runtime/session/session.h"
-
 namespace smelt {
 
 class ChoosingRows;
@@ -70,9 +70,9 @@ class CacheRows {
   virtual ChoosingRows* choosing() { return nullptr; }
 
  protected:
-  CacheRows() = default;
-  int64_t vocabulary_ = 0;
-  size_t slots_ = 0, capacity_ = 0;
+  explicit CacheRows(const DecodeInterface& decode);
+  int64_t vocabulary_;
+  size_t slots_, capacity_;
 };
 
 }  // namespace smelt

@@ -20,25 +20,20 @@ struct ChoosingRows::ChoiceInputs {
   std::vector<InputTensor> tensors() const {
     std::vector<InputTensor> all = read.tensors();
     for (InputTensor& input : choice.tensors()) all.push_back(std::move(input));
-    all.push_back({"slots", DType::i32, {std::ssize(slots)}, slots.data()});
+    all.push_back(port::slots.tensor({std::ssize(slots)}, slots.data()));
     return all;
   }
 };
-
-bool ChoosingRows::has_entries(const Session& session) {
-  return session.has_entry(kNextPages) && session.has_entry(kBeginPages) &&
-         ChosenTokens::has_states(session.plan());
-}
 
 std::string ChoosingRows::refuses(const Request& request) {
   if (request.log_probabilities.value_or(0) > 0) return "the most probable tokens beside each new one";
   return plain_choice_refuses(request.options);
 }
 
-/// Returns the states may hold stale data from an earlier user of the session.
-ChoosingRows::ChoosingRows(Session& session, bool shares_prefixes)
-    : PageRows(session, shares_prefixes, kNextPages),
-      chosen_(session),
+/// The states may hold stale data from an earlier user of the session.
+ChoosingRows::ChoosingRows(Session& session, const DecodeInterface& decode, bool shares_prefixes)
+    : PageRows(session, decode, shares_prefixes),
+      chosen_(session, decode),
       slots_(slots()),
       plain_(slots()),
       bias_(static_cast<size_t>(vocabulary())),
@@ -78,10 +73,10 @@ void ChoosingRows::begin_choice(size_t row, std::span<const int32_t> tokens,
   add_biases(options, bias_);
   add_penalties(options, tokens, penalties_);
   const auto slot = static_cast<int32_t>(own);
-  const InputTensor inputs[] = {{"slot", DType::i32, {1}, &slot},
-                                {"bias", DType::f32, {1, vocabulary_}, bias_.data()},
-                                {"penalties", DType::f32, {1, vocabulary_}, penalties_.data()}};
-  session_.repeat(kBeginPages, inputs, 1);
+  const InputTensor inputs[] = {port::slot.tensor({1}, &slot),
+                                port::bias.tensor({1, vocabulary_}, bias_.data()),
+                                port::penalties.tensor({1, vocabulary_}, penalties_.data())};
+  session_.repeat(entry::begin_pages, inputs, 1);
   plain_[own] = plain;
 }
 
@@ -101,16 +96,16 @@ ChoosingRows::ChoiceInputs ChoosingRows::choice_inputs(std::span<const RowStep> 
 
 void ChoosingRows::start(std::span<const RowStep> steps) {
   const ChoiceInputs inputs = choice_inputs(steps);
-  session_.repeat(kNextPages, inputs.tensors(), 1);
+  session_.repeat(entry::next_pages, inputs.tensors(), 1);
 }
 
 std::span<const float> ChoosingRows::run(std::span<const RowStep> steps) {
   const ChoiceInputs inputs = choice_inputs(steps);
-  return PageRows::run(kNextPages, inputs.tensors(), steps.size());
+  return PageRows::run(entry::next_pages, inputs.tensors(), steps.size());
 }
 
 ChosenTokens::Token ChoosingRows::take(size_t slot, size_t place) {
-  wait_for_result(session_, kNextPages, [&] { return chosen_.is_there(slot, place); });
+  wait_for_result(session_, entry::next_pages, [&] { return chosen_.is_there(slot, place); });
   return chosen_.take(slot, place);
 }
 

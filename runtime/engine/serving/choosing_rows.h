@@ -1,6 +1,6 @@
-// Rows of pages whose tokens the plan samples: @next_pages and @begin_pages of frontend/build_transformer.h.
-// A row that moves keeps its slot in the states of runtime/engine/generation/token_states.h, as it keeps its
-// pages, so that runs that were started before the move remain valid.
+// Rows of pages whose tokens the plan samples: @next_pages and @begin_pages. A row that moves
+// keeps its slot in the states, as it keeps its pages, so that runs that were started before the move remain
+// valid.
 #pragma once
 
 #include "runtime/engine/generation/chosen_tokens.h"
@@ -10,11 +10,10 @@ namespace smelt {
 
 class ChoosingRows : public PageRows {
  public:
-  static bool has_entries(const Session& session);
   /// Returns why the entry does not support the request, so that the host samples; empty if it does.
   static std::string refuses(const Request& request);
 
-  ChoosingRows(Session& session, bool shares_prefixes);
+  ChoosingRows(Session& session, const DecodeInterface& decode, bool shares_prefixes);
 
   ChoosingRows* choosing() override { return this; }
   void move(size_t from, size_t to, size_t length) override;

@@ -84,7 +84,7 @@ ContinuousBatch::Id ContinuousBatch::submit(Request request) {
   require_room(1);
   const auto sequence = std::make_shared<RunningSequence>(std::move(request));
   if (rows_->choosing() && options_.plan_chooses &&
-      is_taken(kNextPages, ChoosingRows::refuses(sequence->request())))
+      is_taken(entry::next_pages, ChoosingRows::refuses(sequence->request())))
     sequence->leave_choice_to_plan();
   known_.emplace(next_, sequence);
   if (sequence->ended())

@@ -14,35 +14,17 @@ constexpr auto kPage = static_cast<size_t>(kPageTokens);
 
 size_t pages_for(size_t tokens) { return (tokens + kPage - 1) / kPage; }
 
-const Port& input_of(const PlanEntry& entry, std::string_view name) {
-  const auto found = std::ranges::find(entry.inputs, name, &Port::name);
-  if (found == entry.inputs.end()) fail("entry '{}' has no input '{}'", entry.name, name);
-  return *found;
-}
-
-/// The bound that a plan gives its pages' numbers.
-size_t page_count(const PlanEntry& entry) {
-  const Port& pages = input_of(entry, "pages");
-  if (!pages.ids || pages.ids->below < 1 || pages.shape.size() != 2 || !pages.shape[1].constant())
-    fail("entry '{}': its input 'pages' is no list of numbered pages for each row", entry.name);
-  return static_cast<size_t>(pages.ids->below);
-}
-
 }  // namespace
 
-PageRows::PageRows(Session& session, bool shares_prefixes, const char* step_entry)
-    : session_(session),
+PageRows::PageRows(Session& session, const DecodeInterface& decode, bool shares_prefixes)
+    : CacheRows(decode),
+      session_(session),
       captures_(device_kind(session.plan().target).captures_runs),
       shares_(shares_prefixes),
-      pool_(page_count(session.entry(step_entry))) {
-  const PlanEntry &step = session.entry(step_entry), &read = session.entry(kReadPages);
-  const Symbols& symbols = session.plan().symbols;
-  vocabulary_ = *step.outputs[0].shape[1].constant();
-  slots_ = static_cast<size_t>(symbols.upper(input_of(step, "input_ids").shape[0]));
-  capacity_ = static_cast<size_t>(symbols.upper(input_of(read, "input_ids").shape[1]));
-  width_ = static_cast<size_t>(*input_of(step, "pages").shape[1].constant());
-  rows_.resize(slots_), table_.resize(slots_ * width_);
-}
+      pool_(decode.pages),
+      width_(decode.row_pages),
+      rows_(slots_),
+      table_(slots_ * width_) {}
 
 void PageRows::check(size_t tokens) const {
   const size_t total = pool_.counts().total;
@@ -117,7 +99,7 @@ void PageRows::note(std::span<const int32_t> prompt, size_t held) {
 
 std::span<const float> PageRows::run(const char* entry, std::span<const InputTensor> inputs, size_t rows) {
   logits_.resize(rows * static_cast<size_t>(vocabulary_));
-  const OutputBuffer output{"logits", logits_.data(), static_cast<int64_t>(logits_.size() * sizeof(float))};
+  const OutputBuffer output = port::logits.buffer(logits_);
   session_.run(entry, inputs, {&output, 1});
   return logits_;
 }
@@ -145,22 +127,21 @@ void PageRows::read_run(std::span<const int32_t> prompt, size_t past, size_t len
   const auto own = static_cast<int32_t>(length), before = static_cast<int32_t>(past);
   padded_.assign(padded, 0);
   std::ranges::copy(prompt.subspan(past, length), padded_.begin());
-  const InputTensor inputs[] = {{"input_ids", DType::i32, {1, static_cast<int64_t>(padded)}, padded_.data()},
-                                {"pages", DType::i32, {1, static_cast<int64_t>(width_)}, list(0)},
-                                {"past_length", DType::i32, {1}, &before},
-                                {"lengths", DType::i32, {1}, &own}};
+  const InputTensor inputs[] = {port::input_ids.tensor({1, std::ssize(padded_)}, padded_.data()),
+                                port::pages.tensor({1, static_cast<int64_t>(width_)}, list(0)),
+                                port::past_length.tensor({1}, &before), port::lengths.tensor({1}, &own)};
   if (past + length == prompt.size())
-    run(kDecodePages, inputs, 1);
+    run(entry::decode_pages, inputs, 1);
   else
-    session_.run(kReadPages, inputs, std::span<const OutputBuffer>{});
+    session_.run(entry::read_pages, inputs, std::span<const OutputBuffer>{});
   note(prompt, past + length);
 }
 
 std::vector<InputTensor> PageRows::StepInputs::tensors() const {
   const auto rows = std::ssize(tokens);
-  return {{"input_ids", DType::i32, {rows, 1}, tokens.data()},
-          {"pages", DType::i32, {rows, std::ssize(pages) / rows}, pages.data()},
-          {"past_length", DType::i32, {rows}, past.data()}};
+  return {port::input_ids.tensor({rows, 1}, tokens.data()),
+          port::pages.tensor({rows, std::ssize(pages) / rows}, pages.data()),
+          port::past_length.tensor({rows}, past.data())};
 }
 
 PageRows::StepInputs PageRows::inputs_of(std::span<const RowStep> steps) {
@@ -176,7 +157,7 @@ PageRows::StepInputs PageRows::inputs_of(std::span<const RowStep> steps) {
 
 std::span<const float> PageRows::run(std::span<const RowStep> steps) {
   const StepInputs inputs = inputs_of(steps);
-  return run(kStepPages, inputs.tensors(), steps.size());
+  return run(entry::step_pages, inputs.tensors(), steps.size());
 }
 
 }  // namespace smelt

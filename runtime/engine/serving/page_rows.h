@@ -1,5 +1,5 @@
-// Rows that are lists of the caches' pages: @read_pages, @decode_pages and @step_pages of
-// frontend/build_transformer.h. A row moves by moving its list, so nothing is copied.
+// Rows that are lists of the caches' pages: @read_pages, @decode_pages and @step_pages.
+// A row moves by moving its list, so nothing is copied.
 //
 // A prompt continues after the full pages that other requests, live or ended, have read of the same
 // beginning. On a CPU it is read page by page, in runs that end at page boundaries. So the contents of a page
@@ -9,16 +9,14 @@
 // a few lengths (prompt_lengths.h).
 #pragma once
 
-#include "runtime/engine/generation/cache_pages.h"
 #include "runtime/engine/serving/cache_rows.h"
+#include "runtime/plan/decode_contract.h"
 
 namespace smelt {
 
 class PageRows : public CacheRows {
  public:
-  /// `step`: the entry that reads one token of each row.
-  PageRows(Session& session, bool shares_prefixes, const char* step = kStepPages);
-
+  PageRows(Session& session, const DecodeInterface& decode, bool shares_prefixes);
   void check(size_t tokens) const override;
   bool has_room(std::span<const int32_t> prompt, size_t tokens) const override;
   size_t begin(std::span<const int32_t> prompt, size_t tokens) override;

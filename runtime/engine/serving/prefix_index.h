@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "runtime/engine/generation/cache_pages.h"
+#include "runtime/plan/decode_contract.h"
 
 namespace smelt {
 

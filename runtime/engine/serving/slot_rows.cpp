@@ -6,19 +6,9 @@
 #include "runtime/engine/generation/prompt_lengths.h"
 
 namespace smelt {
-namespace {
 
-constexpr const char *kDecode = "decode", *kReorder = "reorder";
-
-}  // namespace
-
-SlotRows::SlotRows(Session& session) : session_(session), bounds_(session) {
-  const PlanEntry& entry = session.entry(kDecode);
-  const Symbols& symbols = session.plan().symbols;
-  vocabulary_ = *entry.outputs[0].shape[1].constant();
-  slots_ = static_cast<size_t>(symbols.upper(entry.inputs[0].shape[0]));
-  capacity_ = bounds_.capacity();
-}
+SlotRows::SlotRows(Session& session, const DecodeInterface& decode)
+    : CacheRows(decode), session_(session), bounds_(session.plan(), decode) {}
 
 /// Reads a chunk. The division of a prompt depends on its length and `chunk` alone.
 CacheRows::Read SlotRows::read(std::span<const int32_t> prompt, size_t past, size_t chunk) {
@@ -39,8 +29,8 @@ std::span<const float> SlotRows::run(std::span<const RowStep> steps) {
     past.push_back(static_cast<int32_t>(step.past));
   }
   const auto rows = std::ssize(past);
-  const InputTensor inputs[] = {{"input_ids", DType::i32, {rows, 1}, tokens.data()},
-                                {"past_length", DType::i32, {rows}, past.data()}};
+  const InputTensor inputs[] = {port::input_ids.tensor({rows, 1}, tokens.data()),
+                                port::past_length.tensor({rows}, past.data())};
   return decode(inputs).subspan(first * static_cast<size_t>(vocabulary_));
 }
 
@@ -49,16 +39,16 @@ std::span<const float> SlotRows::read_run(std::span<const int32_t> tokens, size_
   std::vector<int32_t> padded(tokens.begin(), tokens.end());
   padded.resize(std::min(bounds_.run_length(tokens.size(), 1), capacity_ - past), 0);
   const auto before = static_cast<int32_t>(past), own = static_cast<int32_t>(tokens.size());
-  std::vector<InputTensor> inputs = {{"input_ids", DType::i32, {1, std::ssize(padded)}, padded.data()},
-                                     {"past_length", DType::i32, {1}, &before}};
-  if (padded.size() > tokens.size()) inputs.push_back({"lengths", DType::i32, {1}, &own});
+  std::vector<InputTensor> inputs = {port::input_ids.tensor({1, std::ssize(padded)}, padded.data()),
+                                     port::past_length.tensor({1}, &before)};
+  if (padded.size() > tokens.size()) inputs.push_back(port::lengths.tensor({1}, &own));
   return decode(inputs);
 }
 
 std::span<const float> SlotRows::decode(std::span<const InputTensor> inputs) {
   logits_.resize(static_cast<size_t>(inputs[0].shape[0] * vocabulary_));
-  const OutputBuffer output{"logits", logits_.data(), static_cast<int64_t>(logits_.size() * sizeof(float))};
-  session_.run(kDecode, inputs, {&output, 1});
+  const OutputBuffer output = port::logits.buffer(logits_);
+  session_.run(entry::decode, inputs, {&output, 1});
   return logits_;
 }
 
@@ -69,10 +59,9 @@ void SlotRows::move(size_t from, size_t to, size_t length) {
   std::vector<int32_t> places(std::min(capacity_, (length + kStep - 1) / kStep * kStep));
   std::iota(places.begin(), places.end(), 0);
   const auto source = static_cast<int32_t>(from), target = static_cast<int32_t>(to);
-  const InputTensor inputs[] = {{"from", DType::i32, {1}, &source},
-                                {"to", DType::i32, {1}, &target},
-                                {"places", DType::i32, {static_cast<int64_t>(places.size())}, places.data()}};
-  session_.run(kReorder, inputs, {});
+  const InputTensor inputs[] = {port::from.tensor({1}, &source), port::to.tensor({1}, &target),
+                                port::places.tensor({std::ssize(places)}, places.data())};
+  session_.run(entry::reorder, inputs, {});
 }
 
 }  // namespace smelt

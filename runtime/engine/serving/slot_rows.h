@@ -1,5 +1,4 @@
-// Rows that are whole slots of the caches: @decode and @reorder of frontend/build_transformer.h, of which row
-// i of a run has slot i.
+// Rows that are whole slots of the caches: @decode and @reorder, of which row i of a run has slot i.
 #pragma once
 
 #include "runtime/engine/generation/cache_bounds.h"
@@ -9,7 +8,7 @@ namespace smelt {
 
 class SlotRows : public CacheRows {
  public:
-  explicit SlotRows(Session& session);
+  SlotRows(Session& session, const DecodeInterface& decode);
 
   void move(size_t from, size_t to, size_t length) override;
   Read read(std::span<const int32_t> prompt, size_t past, size_t chunk) override;

@@ -40,12 +40,14 @@ Plan served_unigram() {
                   batch_buffer("parameters", Role::parameter, kWords, 4 * kWords, DType::f32),
                   batch_buffer("from", Role::input, b, 4 * kSlots),
                   batch_buffer("to", Role::input, b, 4 * kSlots),
-                  batch_buffer("places", Role::input, t, 4 * kLength)};
+                  batch_buffer("places", Role::input, t, 4 * kLength),
+                  batch_buffer("lengths", Role::input, b, 4 * kSlots)};
   plan.buffers[3].state = 0;
   PlanEntry decode, reorder;
   decode.name = "decode";
   decode.inputs = {{"input_ids", DType::i32, {b, t}, 0, false, IdRange{kWords}},
-                   {"past_length", DType::i32, {b}, 1}};
+                   {"past_length", DType::i32, {b}, 1},
+                   {"lengths", DType::i32, {b}, 7, true, {}, -1}};
   decode.outputs = {{"logits", DType::f32, {b, kWords}, 2, false}};
   Step& step = decode.steps.emplace_back();
   step.what = CopyStep{{3, 0}, {2, 0}, {b, kWords}, {0, 1}, {kWords, 1}, DType::f32};

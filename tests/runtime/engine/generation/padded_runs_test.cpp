@@ -90,6 +90,8 @@ Plan source_plan(int64_t slots, int64_t capacity) {
       "encode", {{"input_ids", DType::i32, shape}, {"attention_mask", DType::i32, shape}}, {}, {}, 0};
   encode.inputs[1].optional = true, encode.inputs[1].fill = 1;
   plan.entries.push_back(encode);
+  PlanEntry& reorder = plan.entries.emplace_back(plan.entries[1]);
+  reorder.name = "reorder_sources", reorder.inputs[2].shape = {Dim::symbol("S")};
   return plan;
 }
 

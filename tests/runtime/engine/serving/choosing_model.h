@@ -5,7 +5,7 @@
 
 #include "runtime/engine/generation/logits_processors.h"
 #include "runtime/engine/generation/sampling.h"
-#include "runtime/engine/generation/token_states.h"
+#include "runtime/plan/decode_contract.h"
 #include "tests/runtime/engine/serving/remembering_model.h"
 
 namespace smelt {
@@ -16,13 +16,13 @@ inline Plan choosing_pages_plan(int64_t slots, int64_t capacity, int64_t pages) 
   const auto state = [&](std::string_view name, Role role, DType dtype, Shape shape) {
     plan.states.push_back({std::string(name), role, dtype, std::move(shape), {}, {}});
   };
-  state(kNextToken, Role::cache, DType::i32, {slots, 1});
-  state(kNextBias, Role::cache, DType::f32, {slots, kWords});
-  state(kNextPenalty, Role::cache, DType::f32, {slots, kWords, 1});
-  state(kNewTokens, Role::stream, DType::i32, {slots, capacity + 1, 1});
-  state(kNewLogProbabilities, Role::stream, DType::f32, {slots, capacity + 1, 1});
+  state(state::next_token, Role::cache, DType::i32, {slots, 1});
+  state(state::next_bias, Role::cache, DType::f32, {slots, kWords});
+  state(state::next_penalty, Role::cache, DType::f32, {slots, kWords, 1});
+  state(state::new_tokens, Role::stream, DType::i32, {slots, capacity + 1, 1});
+  state(state::new_log_probabilities, Role::stream, DType::f32, {slots, capacity + 1, 1});
   PlanEntry& next = plan.entries.back();
-  next.name = kNextPages;
+  next.name = entry::next_pages;
   const auto input = [&](const char* name, DType dtype, int64_t columns) {
     next.inputs.push_back({name, dtype, columns > 1 ? Shape{b, columns} : Shape{b}});
   };
@@ -31,7 +31,7 @@ inline Plan choosing_pages_plan(int64_t slots, int64_t capacity, int64_t pages) 
   input("held_back_until", DType::i32, kHeldBackTokens), input("forced", DType::i32, kForcedTokens);
   input("forced_at", DType::i32, kForcedTokens);
   plan.entries.push_back(
-      {kBeginPages,
+      {entry::begin_pages,
        {{"slot", DType::i32, {1}}, {"bias", DType::f32, {1, kWords}}, {"penalties", DType::f32, {1, kWords}}},
        {},
        {},

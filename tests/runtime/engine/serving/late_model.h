@@ -86,8 +86,9 @@ class LatePages : public RememberingChoice {
 
   void execute(const PlanEntry& entry, const SymbolValues& symbols, std::span<const void* const> inputs,
                std::span<void* const> outputs, const Philox& random) {
-    if (entry.name == kBeginPages) return begin(inputs, choice_states());
-    if (entry.name != kNextPages) return RememberingPages::run(entry, symbols, inputs, outputs, random);
+    if (entry.name == entry::begin_pages) return begin(inputs, choice_states());
+    if (entry.name != entry::next_pages)
+      return RememberingPages::run(entry, symbols, inputs, outputs, random);
     break_if_asked();
     const auto width = static_cast<size_t>(*entry.inputs[1].shape[1].constant());
     next(inputs, static_cast<size_t>(symbols.at("B")), width,

@@ -115,7 +115,7 @@ TEST(PagedBatch, NumbersThatAreNoPagesAreErrors) {
   const InputTensor inputs[] = {{"input_ids", DType::i32, {1, 1}, &token},
                                 {"pages", DType::i32, {1, 2}, pages},
                                 {"past_length", DType::i32, {1}, &past}};
-  EXPECT_HAS(message_of([&] { model.session->run(kStepPages, inputs); }), "pages");
+  EXPECT_HAS(message_of([&] { model.session->run(entry::step_pages, inputs); }), "pages");
 }
 
 }  // namespace

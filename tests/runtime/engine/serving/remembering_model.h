@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "runtime/base/error.h"
-#include "runtime/engine/generation/cache_pages.h"
+#include "runtime/plan/decode_contract.h"
 #include "runtime/session/executor.h"
 #include "runtime/session/session.h"
 
@@ -22,8 +22,10 @@ inline Plan remembering_plan(int64_t slots, int64_t capacity, bool reads_source 
   plan.symbols.bound({"T"}, capacity);
   const Dim b = Dim::symbol("B"), t = Dim::symbol("T");
   const auto ints = [](const char* name, Shape shape) { return Port{name, DType::i32, std::move(shape)}; };
+  Port lengths = ints("lengths", {b});
+  lengths.optional = true, lengths.fill = -1;
   plan.entries = {{"decode",
-                   {ints("input_ids", {b, t}), ints("past_length", {b})},
+                   {ints("input_ids", {b, t}), ints("past_length", {b}), lengths},
                    {{"logits", DType::f32, {b, kWords}, -1, false}},
                    {},
                    0},
@@ -36,9 +38,6 @@ inline Plan remembering_plan(int64_t slots, int64_t capacity, bool reads_source 
 inline Plan padding_plan(int64_t slots, int64_t capacity) {
   Plan plan = remembering_plan(slots, capacity);
   plan.target = "sm_90";
-  Port lengths{"lengths", DType::i32, {Dim::symbol("B")}};
-  lengths.optional = true, lengths.fill = -1;
-  plan.entries[0].inputs.push_back(lengths);
   return plan;
 }
 
@@ -55,14 +54,15 @@ inline Plan remembering_pages_plan(int64_t slots, int64_t capacity, int64_t page
         name, {ints("input_ids", {rows, tokens}), ints("pages", {rows, (capacity + 15) / 16})}, {}, {}, 0};
     made.inputs[1].ids = IdRange{.below = pages};
     made.inputs.push_back(ints("past_length", {rows}));
-    if (name != std::string_view(kReadPages))
+    if (name != std::string_view(entry::read_pages))
       made.outputs = {{"logits", DType::f32, {rows, kWords}, -1, false}};
-    if (name == std::string_view(kStepPages)) return made;
+    if (name == std::string_view(entry::step_pages)) return made;
     made.inputs.push_back(ints("lengths", {rows}));
     made.inputs.back().optional = true, made.inputs.back().fill = -1;
     return made;
   };
-  plan.entries = {entry(kReadPages, 1, t), entry(kDecodePages, 1, t), entry(kStepPages, b, 1)};
+  plan.entries = {entry(entry::read_pages, 1, t), entry(entry::decode_pages, 1, t),
+                  entry(entry::step_pages, b, 1)};
   return plan;
 }
 
@@ -140,7 +140,7 @@ class RememberingPages : public BreakingExecutor {
            std::span<void* const> outputs, const Philox&) override {
     break_if_asked();
     const auto ints = [&](size_t i) { return static_cast<const int32_t*>(inputs[i]); };
-    const bool is_step = entry.name == kStepPages;
+    const bool is_step = entry.name == entry::step_pages;
     const auto extent = [&](const Dim& dim) { return static_cast<size_t>(dim.evaluate(symbols)); };
     const size_t rows = extent(entry.inputs[0].shape[0]), tokens = extent(entry.inputs[0].shape[1]),
                  width = extent(entry.inputs[1].shape[1]);
