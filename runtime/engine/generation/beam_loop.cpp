@@ -9,6 +9,7 @@
 #include "runtime/base/error.h"
 #include "runtime/engine/generation/loop_inputs.h"
 #include "runtime/engine/generation/run_ahead.h"
+#include "runtime/engine/generation/step_loop.h"
 #include "runtime/engine/generation/text_inputs.h"
 #include "runtime/plan/decode_contract.h"
 
@@ -25,27 +26,18 @@ size_t first_of(size_t sentence, size_t place) { return (sentence * kRuns + plac
 }  // namespace
 
 BeamLoop::BeamLoop(Session& session, const DecodeInterface& decode)
-    : session_(session), vocabulary_(decode.vocabulary), capacity_(decode.capacity) {}
+    : session_(session), capacity_(decode.capacity) {}
 void BeamLoop::set_states(std::span<const Sentence> sentences, const GenerationOptions& options) {
   const auto beams = static_cast<size_t>(options.num_beams);
-  const auto tokens = numbers<int32_t>(session_.state(state::next_token)),
-             past = numbers<int32_t>(session_.state(state::next_past)),
-             rows = numbers<int32_t>(session_.state(state::beam_rows));
+  std::vector<std::span<const int32_t>> read;
+  for (const Sentence& sentence : sentences) read.insert(read.end(), beams, sentence.read);
+  set_positions(session_, read);
+  const auto rows = numbers<int32_t>(session_.state(state::beam_rows));
   const std::span<float> sums = session_.state_f32(state::beam_sums);
-  for (size_t row = 0; row < sentences.size() * beams; ++row) {
-    const size_t sentence = row / beams;
-    tokens[row] = sentences[sentence].read.back();
-    past[row] = static_cast<int32_t>(sentences[sentence].read.size()) - 1;
+  for (size_t row = 0; row < read.size(); ++row) {
     sums[row] = row % beams == 0 ? 0 : -std::numeric_limits<float>::infinity();
-    std::ranges::fill(rows.subspan(row * capacity_, capacity_), static_cast<int32_t>(sentence));
+    std::ranges::fill(rows.subspan(row * capacity_, capacity_), static_cast<int32_t>(row / beams));
   }
-}
-
-void BeamLoop::set_biases(size_t rows, const GenerationOptions& options) {
-  session_.clear_state(state::next_bias);
-  if (!has_biases(options)) return;
-  const std::span<float> all = session_.state_f32(state::next_bias);
-  for (size_t row = 0; row < rows; ++row) add_biases(options, all.subspan(row * vocabulary_, vocabulary_));
 }
 
 bool BeamLoop::is_there(size_t sentence, size_t place) const {
@@ -121,6 +113,28 @@ struct BeamLoop::Inputs {
   }
 };
 
+/// Policy of sentences whose beams the plan chooses.
+struct BeamLoop::Steps {
+  BeamLoop& loop;
+  std::span<const Sentence> sentences;
+  RunAhead runs;
+
+  bool goes_on() const {
+    return std::ranges::any_of(sentences, [](const Sentence& sentence) { return !sentence.search.done(); });
+  }
+  int64_t start() { return runs.start(); }
+  int64_t under_way() const { return runs.under_way(); }
+  void take() {
+    const auto run = static_cast<size_t>(runs.take());
+    for (size_t i = 0; i < sentences.size(); ++i) {
+      const size_t place = sentences[i].read.size() + run;
+      runs.wait([&] { return loop.is_there(i, place); });
+      std::vector<Continuation> best = loop.take(sentences[i], i, place);
+      if (!sentences[i].search.done()) sentences[i].search.take(std::move(best));
+    }
+  }
+};
+
 void BeamLoop::run(std::span<const Sentence> sentences, const GenerationOptions& options, bool guided) {
   Inputs inputs(options.num_beams);
   if (guided) inputs.text.emplace(session_.plan(), options);
@@ -129,21 +143,13 @@ void BeamLoop::run(std::span<const Sentence> sentences, const GenerationOptions&
   if (guided)
     set_text_states(session_, inputs.rows, options);
   else
-    set_biases(inputs.rows.size(), options);
+    set_biases(session_, inputs.rows.size(), options);
   clear_candidates();
   best_sums_.assign(sentences.size(), 0);
-  RunAhead runs(session_, guided ? entry::next_beams_guided : entry::next_beams, inputs.tensors(),
-                options.max_new_tokens);
-  const auto is_live = [](const Sentence& sentence) { return !sentence.search.done(); };
-  for (int64_t seen = 0; std::ranges::any_of(sentences, is_live); ++seen) {
-    runs.start(seen);
-    for (size_t i = 0; i < sentences.size(); ++i) {
-      const size_t place = sentences[i].read.size() + static_cast<size_t>(seen);
-      runs.wait([&] { return is_there(i, place); });
-      std::vector<Continuation> best = take(sentences[i], i, place);
-      if (is_live(sentences[i])) sentences[i].search.take(std::move(best));
-    }
-  }
+  run_steps(Steps{*this,
+                  sentences,
+                  {session_, guided ? entry::next_beams_guided : entry::next_beams, inputs.tensors(),
+                   options.max_new_tokens}});
   session_.synchronize();
 }
 

@@ -27,15 +27,16 @@ class BeamLoop {
 
  private:
   struct Inputs;
+  struct Steps;
   void clear_candidates();
   void set_states(std::span<const Sentence> sentences, const GenerationOptions& options);
-  void set_biases(size_t rows, const GenerationOptions& options);
+
   bool is_there(size_t sentence, size_t place) const;
   std::vector<Continuation> take(const Sentence& sentence, size_t row, size_t place);
   std::vector<double> best_sums_;  // of each sentence: what sums are counted from
 
   Session& session_;
-  size_t vocabulary_ = 0, capacity_ = 0;
+  size_t capacity_;
   /// Candidates, which the device writes and the host removes; sums as their bits.
   volatile int32_t *beams_ = nullptr, *tokens_ = nullptr, *sums_ = nullptr;
 };

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <charconv>
 #include <functional>
+#include <iterator>
 #include <map>
+#include <utility>
 
 #include "runtime/base/error.h"
 #include "runtime/engine/generation/loop_choice.h"
 #include "runtime/engine/generation/sampling.h"
+#include "runtime/engine/generation/step_loop.h"
 
 namespace smelt {
 namespace {
@@ -231,7 +234,7 @@ std::vector<Generator::Tokens> Generator::draw_all(std::span<const Prompt> promp
         return PromptKind{length_of(prompt), options.new_tokens(prompt.tokens.size())};
       },
       [&](std::span<Sequence*> live, const GenerationOptions& now) {
-        return chooser == Chooser::host ? advance(live, now, listener)
+        return chooser == Chooser::host ? draw_by_host(live, now, listener)
                                         : advance_ahead(live, now, chooser == Chooser::guided, listener);
       });
   std::vector<Tokens> results;
@@ -240,25 +243,46 @@ std::vector<Generator::Tokens> Generator::draw_all(std::span<const Prompt> promp
   return results;
 }
 
-/// One more token for each sequence of a batch; false where the listener has heard enough.
-bool Generator::advance(std::span<Sequence*> batch, const GenerationOptions& options,
-                        const Listener& listener) {
-  std::vector<ModelRow> rows;
-  for (const Sequence* s : batch) rows.push_back(row_of(s->prompt, s->tokens));
-  const std::span<const float> logits = model_.run(rows);
-  const size_t vocabulary = logits.size() / rows.size();
-  for (size_t b = 0; b < batch.size(); ++b) {
-    Sequence& s = *batch[b];
-    const auto row = logits.subspan(b * vocabulary, vocabulary);
+/// Policy of sequences whose tokens the host draws by their logits.
+struct Generator::HostTokens {
+  Generator& generator;
+  std::span<Sequence*> batch;
+  const GenerationOptions& options;
+  const Listener& listener;
+  bool wanted = true;  // until the listener has heard enough
+  std::vector<Sequence*> live = {};
+  std::vector<ModelRow> rows = {};
+  std::span<const float> logits = {};  // of a step under way
+
+  bool goes_on() const { return wanted && !std::ranges::all_of(batch, &Sequence::done); }
+  int64_t under_way() const { return logits.empty() ? 0 : 1; }
+  int64_t start() {
+    live.clear(), rows.clear();
+    std::ranges::remove_copy_if(batch, std::back_inserter(live), &Sequence::done);
+    for (const Sequence* s : live) rows.push_back(generator.row_of(s->prompt, s->tokens));
+    logits = generator.model_.run(rows);
+    return 0;
+  }
+  void take() {
+    const auto all = std::exchange(logits, {});
+    const size_t vocabulary = all.size() / rows.size();
+    for (size_t i = 0; i < rows.size() && wanted; ++i)
+      wanted = take(*live[i], rows[i].tokens.size(), all.subspan(i * vocabulary, vocabulary));
+  }
+  bool take(Sequence& s, size_t position, std::span<const float> row) const {
     std::vector<double> scores(row.begin(), row.end());
     process_scores(options, s.history(), scores);
-    const size_t position = rows[b].tokens.size();
     const int32_t token = draw(candidates(scores, options), uniform_number(options.seed, position, s.index));
     s.append(token, options);
-    const float log_p = listener.log_probabilities ? log_probability(row, token) : 0;
-    if (!listener.report(s.index, token, log_p)) return false;
+    return listener.report(s.index, token, listener.log_probabilities ? log_probability(row, token) : 0);
   }
-  return true;
+};
+
+bool Generator::draw_by_host(std::span<Sequence*> batch, const GenerationOptions& options,
+                             const Listener& listener) {
+  HostTokens steps{*this, batch, options, listener};
+  run_steps(steps);
+  return steps.wanted;
 }
 
 /// Generates tokens by the entry @next, or @next_guided, until the batch must change.
@@ -285,6 +309,39 @@ bool Generator::advance_ahead(std::span<Sequence*> batch, const GenerationOption
   return wanted;
 }
 
+/// Policy of sentences whose beams the host chooses by their logits.
+struct Generator::HostBeams {
+  Generator& generator;
+  std::span<Sentence*> batch;
+  const std::function<void(const Sentence&)>& on_done;
+  std::vector<Sentence*> live = {};
+  std::vector<ModelRow> rows = {};
+  std::span<const float> logits = {};  // of a step under way
+
+  bool goes_on() const { return !std::ranges::all_of(batch, &Sentence::done); }
+  int64_t under_way() const { return logits.empty() ? 0 : 1; }
+  int64_t start() {
+    live.clear(), rows.clear();
+    std::ranges::remove_copy_if(batch, std::back_inserter(live), &Sentence::done);
+    for (const Sentence* sentence : live)
+      for (const Tokens& tokens : sentence->beams.rows())
+        rows.push_back(generator.row_of(sentence->prompt, tokens));
+    logits = generator.model_.run(rows);
+    return 0;
+  }
+  void take() {
+    auto all = std::exchange(logits, {});
+    const size_t vocabulary = all.size() / rows.size();
+    for (Sentence* sentence : live) {
+      const size_t count = sentence->beams.rows().size() * vocabulary;
+      sentence->beams.advance(all.first(count));
+      all = all.subspan(count);
+    }
+    for (const Sentence* sentence : live)
+      if (sentence->done()) on_done(*sentence);
+  }
+};
+
 std::vector<std::vector<Hypothesis>> Generator::search(std::span<const Tokens> prompts,
                                                        const GenerationOptions& options,
                                                        std::span<const Tokens> masks,
@@ -302,19 +359,18 @@ std::vector<std::vector<Hypothesis>> Generator::search(std::span<const Tokens> p
   const auto found = [&](const Sentence& sentence) {
     return sentence.beams.best(static_cast<size_t>(options.num_return_sequences));
   };
+  const std::function<void(const Sentence&)> on_done = [&](const Sentence& sentence) {
+    if (on_found) on_found(static_cast<size_t>(&sentence - sentences.data()), found(sentence));
+  };
   run_by_kind(
       sentences, options, most,
       [&](const Prompt& prompt) {
         return PromptKind{ahead ? tokens_of(prompt) : length_of(prompt), new_tokens(prompt)};
       },
       [&](std::span<Sentence*> live, const GenerationOptions& now) {
-        if (ahead)
-          finish_ahead(live, now, chooser == Chooser::guided);
-        else
-          advance(live);
-        for (const Sentence* sentence : live)
-          if (on_found && sentence->done())
-            on_found(static_cast<size_t>(sentence - sentences.data()), found(*sentence));
+        if (!ahead) return run_steps(HostBeams{*this, live, on_done}), true;
+        finish_ahead(live, now, chooser == Chooser::guided);
+        for (const Sentence* sentence : live) on_done(*sentence);
         return true;
       });
   std::vector<std::vector<Hypothesis>> results;
@@ -341,19 +397,6 @@ void Generator::finish_ahead(std::span<Sentence*> batch, const GenerationOptions
         {rows[i].tokens, batch[i]->prompt.history(batch[i]->prompt.tokens), batch[i]->beams.only()});
   model_.cached()->forget();
   beam_loop_->run(sentences, options, guided);
-}
-
-void Generator::advance(std::span<Sentence*> batch) {
-  std::vector<ModelRow> rows;
-  for (const Sentence* sentence : batch)
-    for (const Tokens& tokens : sentence->beams.rows()) rows.push_back(row_of(sentence->prompt, tokens));
-  std::span<const float> logits = model_.run(rows);
-  const size_t vocabulary = logits.size() / rows.size();
-  for (Sentence* sentence : batch) {
-    const size_t count = sentence->beams.rows().size() * vocabulary;
-    sentence->beams.advance(logits.first(count));
-    logits = logits.subspan(count);
-  }
 }
 
 std::vector<int32_t> encode_bytes(std::string_view text, int64_t vocabulary) {

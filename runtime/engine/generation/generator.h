@@ -80,10 +80,12 @@ class Generator {
   ModelRow row_of(const Prompt& prompt, const Tokens& tokens) const;
   std::vector<Tokens> draw_all(std::span<const Prompt> prompts, const GenerationOptions& options,
                                const Listener& listener);
-  bool advance(std::span<Sequence*> batch, const GenerationOptions& options, const Listener& listener);
+  struct HostTokens;
+  struct HostBeams;
+  bool draw_by_host(std::span<Sequence*> batch, const GenerationOptions& options, const Listener& listener);
   bool advance_ahead(std::span<Sequence*> batch, const GenerationOptions& options, bool guided,
                      const Listener& listener);
-  void advance(std::span<Sentence*> batch);
+
   void finish_ahead(std::span<Sentence*> batch, const GenerationOptions& options, bool guided);
 
   Session& session_;

@@ -104,6 +104,21 @@ void add_penalties(const GenerationOptions& options, std::span<const int32_t> to
     penalties[static_cast<size_t>(token)] = static_cast<float>(options.repetition_penalty);
 }
 
+void set_positions(Session& session, std::span<const std::span<const int32_t>> rows) {
+  const auto last = numbers<int32_t>(session.state(state::next_token));
+  for (size_t row = 0; row < rows.size(); ++row) last[row] = rows[row].back();
+  const auto past = numbers<int32_t>(session.state(state::next_past));
+  for (size_t row = 0; row < rows.size(); ++row) past[row] = static_cast<int32_t>(rows[row].size()) - 1;
+}
+
+void set_biases(Session& session, size_t rows, const GenerationOptions& options) {
+  session.clear_state(state::next_bias);
+  if (!has_biases(options)) return;
+  const std::span<float> all = session.state_f32(state::next_bias);
+  const auto words = static_cast<size_t>(*session.plan().find_state(state::next_bias)->shape[1].constant());
+  for (size_t row = 0; row < rows; ++row) add_biases(options, all.subspan(row * words, words));
+}
+
 RunsAhead runs_ahead(std::string_view target) {
   return device_kind(target).queues_runs ? RunsAhead{.most = 8, .together = 4} : RunsAhead{};
 }

@@ -9,6 +9,7 @@
 #include "runtime/base/tensor.h"
 #include "runtime/engine/generation/generation_options.h"
 #include "runtime/plan/decode_contract.h"
+#include "runtime/session/session.h"
 
 namespace smelt {
 
@@ -38,6 +39,11 @@ class LoopInputs {
   std::vector<int32_t> integers_, held_back_, held_back_until_, forced_, forced_at_;
 };
 
+template <typename T>
+std::span<T> numbers(std::span<std::byte> state) {
+  return {reinterpret_cast<T*>(state.data()), state.size() / sizeof(T)};
+}
+
 /// Returns whether there are biases of single tokens, which do not depend on the text; add_biases adds them.
 bool has_biases(const GenerationOptions& options);
 void add_biases(const GenerationOptions& options, std::span<float> scores);
@@ -46,6 +52,11 @@ void add_biases_of_tokens(const GenerationOptions& options, std::span<float> sco
 /// Sets the elements of state::next_penalty for a row with these tokens; the others stay.
 void add_penalties(const GenerationOptions& options, std::span<const int32_t> tokens,
                    std::span<float> penalties);
+
+/// Sets the states from which an entry continues rows of these tokens: all but the last are in the caches.
+void set_positions(Session& session, std::span<const std::span<const int32_t>> rows);
+/// Sets the biases of all tokens, for that many rows.
+void set_biases(Session& session, size_t rows, const GenerationOptions& options);
 
 /// Number of runs that are started before the host has seen the results of the first: several on a device
 /// that runs asynchronously, one if the host computes.

@@ -20,11 +20,6 @@ namespace smelt {
 /// Value of an integer that no run has written yet.
 inline constexpr int32_t kNotYet = std::numeric_limits<int32_t>::min();
 
-template <typename T>
-std::span<T> numbers(std::span<std::byte> state) {
-  return {reinterpret_cast<T*>(state.data()), state.size() / sizeof(T)};
-}
-
 /// Waits until a result of a started run of the entry is available. If the device has stopped, throws its
 /// Error.
 template <typename IsThere>
@@ -62,17 +57,23 @@ class RunAhead {
   RunAhead(const RunAhead&) = delete;
   RunAhead& operator=(const RunAhead&) = delete;
 
-  /// Starts more runs, if they are due, for a host that has seen the results of the first `seen`.
-  void start(int64_t seen) {
-    if (seen + ahead_.most < started_ + ahead_.together && started_ > seen) return;
-    const int64_t more = std::min(seen + ahead_.most, most_) - started_;
-    if (more <= 0) return;
-    tell_progress(session_, entry_);
-    session_.repeat(entry_, inputs_, static_cast<int>(more));
-    started_ += more;
+  /// Starts more runs, if they are due; returns how many may stay under way if one is taken
+  /// (step_loop.h).
+  int64_t start() {
+    const bool is_due = under_way() == 0 || under_way() + ahead_.together <= ahead_.most;
+    const int64_t more = std::min(taken_ + ahead_.most, most_) - started_;
+    if (is_due && more > 0) {
+      tell_progress(session_, entry_);
+      session_.repeat(entry_, inputs_, static_cast<int>(more));
+      started_ += more;
+    }
+    return under_way() - 1;
   }
 
   int64_t started() const { return started_; }
+  int64_t under_way() const { return started_ - taken_; }
+  /// Returns the number of the first run under way, and counts it as taken.
+  int64_t take() { return taken_++; }
 
   /// Waits until a result of a started run is available.
   template <typename IsThere>
@@ -84,7 +85,7 @@ class RunAhead {
   Session& session_;
   std::string entry_;
   std::vector<InputTensor> inputs_;
-  int64_t most_, started_ = 0;
+  int64_t most_, started_ = 0, taken_ = 0;
   RunsAhead ahead_;
 };
 

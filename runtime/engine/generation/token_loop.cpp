@@ -7,6 +7,7 @@
 #include "runtime/base/error.h"
 #include "runtime/engine/generation/loop_inputs.h"
 #include "runtime/engine/generation/run_ahead.h"
+#include "runtime/engine/generation/step_loop.h"
 #include "runtime/engine/generation/text_inputs.h"
 #include "runtime/plan/decode_contract.h"
 
@@ -32,13 +33,6 @@ int64_t most_new_tokens(std::span<const LoopRow> rows, const GenerationOptions& 
 
 TokenLoop::TokenLoop(Session& session, const DecodeInterface& decode)
     : session_(session), vocabulary_(decode.vocabulary), chosen_(session, decode) {}
-void TokenLoop::set_biases(size_t rows, const GenerationOptions& options) {
-  session_.clear_state(state::next_bias);
-  if (!has_biases(options)) return;
-  const std::span<float> all = session_.state_f32(state::next_bias);
-  for (size_t row = 0; row < rows; ++row) add_biases(options, row_of(all, row, vocabulary_));
-}
-
 void TokenLoop::set_penalties(std::span<const LoopRow> rows, const GenerationOptions& options) {
   session_.clear_state(state::next_penalty);
   if (options.repetition_penalty == 1) return;
@@ -49,16 +43,15 @@ void TokenLoop::set_penalties(std::span<const LoopRow> rows, const GenerationOpt
 }
 
 void TokenLoop::set_states(std::span<const LoopRow> rows, const GenerationOptions& options, bool guided) {
-  const auto last = numbers<int32_t>(session_.state(state::next_token));
-  for (size_t row = 0; row < rows.size(); ++row) last[row] = rows[row].read.back();
-  const auto past = numbers<int32_t>(session_.state(state::next_past));
-  for (size_t row = 0; row < rows.size(); ++row) past[row] = static_cast<int32_t>(rows[row].read.size()) - 1;
+  std::vector<std::span<const int32_t>> read;
+  for (const LoopRow& row : rows) read.push_back(row.read);
+  set_positions(session_, read);
   if (guided) {
     std::vector<History> texts;
     for (const LoopRow& row : rows) texts.push_back(row.history);
     set_text_states(session_, texts, options);
   } else {
-    set_biases(rows.size(), options);
+    set_biases(session_, rows.size(), options);
     set_penalties(rows, options);
   }
   chosen_.forget_all();
@@ -94,30 +87,43 @@ struct TokenLoop::Inputs {
   }
 };
 
+/// Policy of rows whose tokens the plan samples.
+struct TokenLoop::Steps {
+  const TokenLoop& loop;
+  std::span<const LoopRow> rows;
+  const OnToken& on_token;
+  RunAhead runs;
+  std::vector<bool> live = std::vector<bool>(rows.size(), true);
+
+  bool goes_on() const { return std::ranges::count(live, true) > std::ssize(rows) / 2; }
+  int64_t start() { return runs.start(); }
+  int64_t under_way() const { return runs.under_way(); }
+  void take() {
+    const auto run = static_cast<size_t>(runs.take());
+    for (size_t row = 0; row < rows.size(); ++row)
+      if (live[row]) live[row] = take(row, rows[row].read.size() + run);
+  }
+  bool take(size_t row, size_t place) {
+    runs.wait([&] { return loop.chosen_.is_there(row, place); });
+    const ChosenTokens::Token token = loop.token_at(row, place);
+    return on_token(row, token.id, token.log_probability);
+  }
+};
+
 size_t TokenLoop::run(std::span<const LoopRow> rows, const GenerationOptions& options, bool guided,
                       const OnToken& on_token) {
   set_states(rows, options, guided);
   Inputs inputs;
   if (guided) inputs.text.emplace(session_.plan(), options);
   for (const LoopRow& row : rows) inputs.add(row, options);
-  RunAhead runs(session_, guided ? entry::next_guided : entry::next, inputs.tensors(),
-                most_new_tokens(rows, options));
-  std::vector<bool> goes_on(rows.size(), true);
-  size_t live = rows.size();
-  const size_t wanted = rows.size() / 2;
-  for (int64_t seen = 0; live > wanted; ++seen) {
-    runs.start(seen);
-    for (size_t row = 0; row < rows.size(); ++row) {
-      if (!goes_on[row]) continue;
-      const size_t place = rows[row].read.size() + static_cast<size_t>(seen);
-      runs.wait([&] { return chosen_.is_there(row, place); });
-      const ChosenTokens::Token token = token_at(row, place);
-      goes_on[row] = on_token(row, token.id, token.log_probability);
-      live -= goes_on[row] ? 0 : 1;
-    }
-  }
+  Steps steps{*this,
+              rows,
+              on_token,
+              {session_, guided ? entry::next_guided : entry::next, inputs.tensors(),
+               most_new_tokens(rows, options)}};
+  run_steps(steps);
   session_.synchronize();
-  return static_cast<size_t>(runs.started());
+  return static_cast<size_t>(steps.runs.started());
 }
 
 }  // namespace smelt

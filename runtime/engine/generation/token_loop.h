@@ -37,9 +37,10 @@ class TokenLoop {
 
  private:
   struct Inputs;
+  struct Steps;
   void set_states(std::span<const LoopRow> rows, const GenerationOptions& options, bool guided);
   void set_penalties(std::span<const LoopRow> rows, const GenerationOptions& options);
-  void set_biases(size_t rows, const GenerationOptions& options);
+
   ChosenTokens::Token token_at(size_t row, size_t place) const;
 
   Session& session_;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "runtime/base/error.h"
+#include "runtime/engine/generation/step_loop.h"
 #include "runtime/engine/serving/choosing_rows.h"
 
 namespace smelt {
@@ -30,16 +31,16 @@ RowStep Steps::read_by(RunningSequence& sequence, size_t row) {
 }
 
 /// False where no row may go on.
-bool Steps::start(std::span<const Sequence> running) {
+bool Steps::start_step() {
   std::vector<RowStep> reads;
   Step step;
-  for (size_t row = 0; row < running.size(); ++row) {
-    RunningSequence& sequence = *running[row];
+  for (size_t row = 0; row < running_.size(); ++row) {
+    RunningSequence& sequence = *running_[row];
     if (!sequence.may_go_on()) continue;
     reads.push_back(read_by(sequence, row));
     sequence.hold(1);
     step.rows.push_back(
-        {running[row], rows_.choosing() ? rows_.choosing()->slot(row) : row, sequence.held()});
+        {running_[row], rows_.choosing() ? rows_.choosing()->slot(row) : row, sequence.held()});
   }
   if (reads.empty()) return false;
   if (std::ranges::count(reads, nullptr, &RowStep::request) > 0)
@@ -51,32 +52,36 @@ bool Steps::start(std::span<const Sequence> running) {
 }
 
 /// Starts a step. If the host samples for a row, it does so before the next step.
-Steps::Taken Steps::step(std::span<const Sequence> running) {
-  Taken taken;
-  size_t most = under_way_.empty() ? 0 : under_way_.size() - 1;
-  if (start(running)) most = under_way_.back().logits.empty() ? ahead_ : 0;
-  while (under_way_.size() > most) take_first(taken);
-  return taken;
+int64_t Steps::start() {
+  const int64_t most = std::max<int64_t>(0, under_way() - 1);
+  if (!start_step()) return most;
+  return under_way_.back().logits.empty() ? static_cast<int64_t>(ahead_) : 0;
 }
 
-void Steps::take_first(Taken& taken) {
+Steps::Taken Steps::step(std::span<const Sequence> running) {
+  running_ = running, taken_ = {};
+  advance(*this);
+  return taken_;
+}
+
+void Steps::take() {
   const Step step = std::move(under_way_.front());
   under_way_.pop_front();
   const auto words = static_cast<size_t>(rows_.vocabulary());
   for (size_t i = 0; i < step.rows.size(); ++i) {
     const Row& row = step.rows[i];
     if (row.sequence->plan_chooses()) {
-      take_chosen(row, taken);
+      take_chosen(row);
       continue;
     }
     if (rows_.choosing()) rows_.choosing()->pass_over(row.slot, row.place);
     row.sequence->take(step.logits.subspan(i * words, words));
-    ++taken.tokens;
+    ++taken_.tokens;
   }
 }
 
 /// Takes a sampled token. Tokens after the end of a sequence are discarded.
-void Steps::take_chosen(const Row& row, Taken& taken) {
+void Steps::take_chosen(const Row& row) {
   RunningSequence& sequence = *row.sequence;
   const bool ended = sequence.ended();
   try {
@@ -86,7 +91,7 @@ void Steps::take_chosen(const Row& row, Taken& taken) {
     if (error.status() != Status::numeric) throw;
     if (!ended) sequence.end(Finish::failed, error.what());
   }
-  if (!ended) ++taken.tokens, ++taken.by_plan;
+  if (!ended) ++taken_.tokens, ++taken_.by_plan;
 }
 
 }  // namespace smelt

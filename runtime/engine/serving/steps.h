@@ -29,6 +29,10 @@ class Steps {
   };
   /// Starts one of the sequences that run, by row, and takes the tokens of those in front that are due.
   Taken step(std::span<const Sequence> running);
+  /// A policy of generation/step_loop.h. A step is started for the rows that step() was given.
+  int64_t start();
+  int64_t under_way() const { return std::ssize(under_way_); }
+  void take();
   /// Returns whether a step in progress writes to the sequence's part of the caches.
   bool has(const Sequence& sequence) const;
   /// Forgets the steps in progress, whose rows are all freed.
@@ -43,14 +47,15 @@ class Steps {
     std::vector<Row> rows;
     std::span<const float> logits;  // of all rows, where the host chooses for some
   };
-  bool start(std::span<const Sequence> running);
+  bool start_step();
   RowStep read_by(RunningSequence& sequence, size_t row);
-  void take_first(Taken& taken);
-  void take_chosen(const Row& row, Taken& taken);
+  void take_chosen(const Row& row);
 
   CacheRows& rows_;
   size_t ahead_;
   std::deque<Step> under_way_;
+  std::span<const Sequence> running_;
+  Taken taken_;
 };
 
 }  // namespace smelt
