@@ -3,12 +3,7 @@
 #pragma once
 
 #include "codegen/kernel_passes/kernel_passes.h"
-#include "codegen/launches/attach_tails.h"
-#include "codegen/launches/dependent_launches.h"
-#include "codegen/launches/few_row_bodies.h"
-#include "codegen/launches/gemm_bodies.h"
-#include "codegen/launches/merge_launches.h"
-#include "codegen/launches/side_by_side.h"
+#include "codegen/launches/launch_passes.h"
 #include "codegen/lowering/lower.h"
 #include "codegen/scheduling/schedule_kernels.h"
 #include "ir/pass.h"

@@ -1,6 +1,6 @@
 // The back end for CPUs: LLVM, where the build has it (SMELT_CPU).
 #include "codegen/code_generator.h"
-#include "codegen/scheduling/schedule_targets.h"
+#include "codegen/scheduling/schedule_kernels.h"
 #include "runtime/base/error.h"
 
 #ifdef SMELT_CPU

@@ -4,7 +4,7 @@
 #include "codegen/cuda/attention/wgmma_kernel.h"
 #include "codegen/cuda/gemm/emit_gemm.h"
 #include "codegen/kernel_parameters.h"
-#include "codegen/kernel_passes/launch_dims.h"
+#include "codegen/kernel_passes/kernel_indices.h"
 
 namespace smelt {
 

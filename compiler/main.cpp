@@ -19,7 +19,7 @@
 #include "compiler/cli/shared/words.h"
 #include "runtime/base/error.h"
 #include "runtime/cpu/blas_core.h"
-#include "runtime/cpu/thread_waits.h"
+#include "runtime/cpu/threads.h"
 #include "runtime/smelt.h"
 
 namespace {

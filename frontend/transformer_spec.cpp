@@ -7,7 +7,7 @@
 
 #include "frontend/families/families.h"
 #include "frontend/spec_values.h"
-#include "ir/text/nearest_names.h"
+#include "ir/text/names.h"
 #include "llvm/ADT/STLExtras.h"
 #include "runtime/base/error.h"
 

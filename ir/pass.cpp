@@ -2,7 +2,7 @@
 
 #include <fmt/ranges.h>
 
-#include "ir/text/nearest_names.h"
+#include "ir/text/names.h"
 #include "llvm/ADT/StringRef.h"
 #include "runtime/base/error.h"
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "ir/analysis/splat.h"
+#include "ir/analysis/uses.h"
 #include "ir/graph/graph.h"
 #include "llvm/ADT/DenseMap.h"
 

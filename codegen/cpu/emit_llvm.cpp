@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "codegen/cpu/link.h"
 #include "codegen/cpu/object_code.h"
 #include "runtime/base/in_parallel.h"
 

@@ -1,4 +1,4 @@
-#include "codegen/cpu/link.h"
+#include "codegen/cpu/emit_llvm.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

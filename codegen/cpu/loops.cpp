@@ -1,4 +1,4 @@
-#include "codegen/cpu/loops.h"
+#include "codegen/cpu/emit_llvm.h"
 
 namespace smelt {
 

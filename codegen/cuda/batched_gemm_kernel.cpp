@@ -1,4 +1,4 @@
-#include "codegen/cuda/batched_gemm_kernel.h"
+#include "codegen/cuda/step_kernels.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "codegen/cuda/copy_kernel.h"
+#include "codegen/cuda/step_kernels.h"
 
 #include <fmt/format.h>
 

@@ -4,7 +4,7 @@
 #include "codegen/code_generator.h"
 #include "codegen/cuda/emit_cuda.h"
 #include "codegen/make_plan.h"
-#include "codegen/scheduling/schedule_targets.h"
+#include "codegen/scheduling/schedule_kernels.h"
 #include "runtime/cuda/nvrtc.h"
 
 namespace smelt {

@@ -10,8 +10,8 @@
 #include "codegen/cuda/few_rows/emit_few_rows.h"
 #include "codegen/cuda/gemm/emit_gemm.h"
 #include "codegen/cuda/prelude.h"
-#include "codegen/cuda/printers/kernel_function.h"
-#include "codegen/kernel_passes/launch_dims.h"
+#include "codegen/cuda/printers/print_body.h"
+#include "codegen/kernel_passes/kernel_indices.h"
 #include "ir/text/text_writer.h"
 
 namespace smelt {

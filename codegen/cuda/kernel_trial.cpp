@@ -4,7 +4,7 @@
 #include <cstring>
 #include <limits>
 
-#include "codegen/kernel_passes/launch_dims.h"
+#include "codegen/kernel_passes/kernel_indices.h"
 #include "llvm/ADT/STLExtras.h"
 #include "runtime/base/half.h"
 

@@ -7,7 +7,7 @@
 #include "codegen/cuda/emit_cuda.h"
 #include "codegen/cuda/gemm/emit_gemm.h"
 #include "codegen/cuda/template_kernels.h"
-#include "codegen/launches/drop_alternatives.h"
+#include "codegen/launches/launch_passes.h"
 #include "codegen/make_plan.h"
 #include "codegen/scheduling/schedule.h"
 #include "runtime/cuda/nvrtc.h"

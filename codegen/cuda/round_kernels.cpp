@@ -1,4 +1,4 @@
-#include "codegen/cuda/round_kernels.h"
+#include "codegen/cuda/step_kernels.h"
 
 #include <algorithm>
 

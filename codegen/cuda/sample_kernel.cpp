@@ -1,10 +1,9 @@
-#include "codegen/cuda/sample_kernel.h"
+#include "codegen/cuda/step_kernels.h"
 
 #include <fmt/format.h>
 
 #include "codegen/cuda/device_text.h"
 #include "codegen/cuda/row_text.h"
-#include "codegen/cuda/step_kernels.h"
 #include "codegen/cuda/template_arguments.h"
 
 namespace smelt {

@@ -1,9 +1,8 @@
-#include "codegen/cuda/scan_kernels.h"
+#include "codegen/cuda/step_kernels.h"
 
 #include <fmt/format.h>
 
 #include "codegen/cuda/device_text.h"
-#include "codegen/cuda/step_kernels.h"
 #include "codegen/cuda/template_arguments.h"
 #include "codegen/cuda/with_words.h"
 

@@ -1,4 +1,5 @@
 #include "codegen/cuda/template_kernels.h"
+#include "codegen/cuda/step_kernels.h"
 
 #include <algorithm>
 #include <iterator>
@@ -6,15 +7,9 @@
 #include <string>
 
 #include "codegen/cuda/batched_gemm.h"
-#include "codegen/cuda/batched_gemm_kernel.h"
-#include "codegen/cuda/copy_kernel.h"
+#include "codegen/cuda/few_rows/emit_few_rows.h"
 #include "codegen/cuda/few_rows/few_rows.h"
-#include "codegen/cuda/few_rows/few_rows_kernel.h"
-#include "codegen/cuda/initialize_kernels.h"
-#include "codegen/cuda/round_kernels.h"
-#include "codegen/cuda/step_kernels.h"
-#include "codegen/cuda/waiting_template.h"
-#include "codegen/launches/dependent_launches.h"
+#include "codegen/launches/launch_passes.h"
 #include "runtime/base/error.h"
 
 namespace smelt {

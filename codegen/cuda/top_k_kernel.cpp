@@ -1,4 +1,4 @@
-#include "codegen/cuda/top_k_kernel.h"
+#include "codegen/cuda/step_kernels.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,6 @@
 
 #include "codegen/cuda/device_text.h"
 #include "codegen/cuda/row_text.h"
-#include "codegen/cuda/step_kernels.h"
 #include "codegen/cuda/template_arguments.h"
 
 namespace smelt {

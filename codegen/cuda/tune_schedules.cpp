@@ -8,9 +8,9 @@
 
 #include "codegen/cuda/emit_cuda.h"
 #include "codegen/cuda/kernel_trial.h"
-#include "codegen/kernel_passes/launch_dims.h"
+#include "codegen/kernel_passes/kernel_indices.h"
 #include "codegen/scheduling/schedule.h"
-#include "codegen/scheduling/schedule_candidates.h"
+#include "codegen/scheduling/schedule_kernels.h"
 #include "ir/kernel/schedule_fields.h"
 #include "runtime/base/error.h"
 #include "runtime/cuda/cubin_cache.h"

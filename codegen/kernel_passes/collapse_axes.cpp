@@ -1,4 +1,4 @@
-#include "codegen/kernel_passes/collapse_axes.h"
+#include "codegen/kernel_passes/kernel_passes.h"
 
 #include "llvm/ADT/STLExtras.h"
 

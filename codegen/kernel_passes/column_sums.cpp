@@ -1,4 +1,4 @@
-#include "codegen/kernel_passes/column_sums.h"
+#include "codegen/kernel_passes/kernel_passes.h"
 
 #include <fmt/format.h>
 

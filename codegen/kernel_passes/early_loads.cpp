@@ -1,8 +1,6 @@
-#include "codegen/kernel_passes/early_loads.h"
+#include "codegen/kernel_passes/kernel_passes.h"
 
 #include <utility>
-
-#include "codegen/kernel_passes/prefetch_rows.h"
 
 namespace smelt {
 namespace {

@@ -1,4 +1,4 @@
-#include "codegen/kernel_passes/exact_differences.h"
+#include "codegen/kernel_passes/kernel_passes.h"
 
 #include <algorithm>
 

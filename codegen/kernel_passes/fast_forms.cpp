@@ -1,4 +1,4 @@
-#include "codegen/kernel_passes/fast_forms.h"
+#include "codegen/kernel_passes/kernel_passes.h"
 
 #include "ir/kernel/reduction_code.h"
 #include "llvm/ADT/BitVector.h"

@@ -1,4 +1,4 @@
-#include "codegen/kernel_passes/index_bounds.h"
+#include "codegen/kernel_passes/kernel_indices.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "codegen/kernel_passes/instruction_order.h"
+#include "codegen/kernel_passes/kernel_indices.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "codegen/kernel_passes/keep_columns.h"
+#include "codegen/kernel_passes/kernel_passes.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "codegen/kernel_passes/instruction_order.h"
+#include "codegen/kernel_passes/kernel_indices.h"
 #include "codegen/kernel_passes/kernel_shape.h"
 
 namespace smelt {

@@ -1,4 +1,4 @@
-#include "codegen/kernel_passes/keep_exponentials.h"
+#include "codegen/kernel_passes/kernel_passes.h"
 
 #include <algorithm>
 #include <set>

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "codegen/kernel_passes/launch_dims.h"
+#include "codegen/kernel_passes/kernel_indices.h"
 
 namespace smelt {
 namespace {

@@ -1,5 +1,3 @@
-#include "codegen/kernel_passes/legalize.h"
-
 #include "codegen/kernel_passes/kernel_passes.h"
 
 namespace smelt {

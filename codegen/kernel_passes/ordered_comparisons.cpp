@@ -1,4 +1,4 @@
-#include "codegen/kernel_passes/ordered_comparisons.h"
+#include "codegen/kernel_passes/kernel_passes.h"
 
 #include <utility>
 

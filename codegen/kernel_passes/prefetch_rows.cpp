@@ -1,4 +1,4 @@
-#include "codegen/kernel_passes/prefetch_rows.h"
+#include "codegen/kernel_passes/kernel_passes.h"
 
 #include "codegen/kernel_passes/vector_alignment.h"
 #include "llvm/ADT/STLExtras.h"

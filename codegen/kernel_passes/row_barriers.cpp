@@ -1,4 +1,4 @@
-#include "codegen/kernel_passes/row_barriers.h"
+#include "codegen/kernel_passes/kernel_passes.h"
 
 #include "codegen/kernel_passes/kernel_shape.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,4 @@
-#include "codegen/kernel_passes/unrounded_stores.h"
+#include "codegen/kernel_passes/kernel_passes.h"
 
 #include "codegen/kernel_passes/kernel_shape.h"
 

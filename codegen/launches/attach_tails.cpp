@@ -1,5 +1,5 @@
-#include "codegen/launches/attach_tails.h"
-#include "codegen/kernel_passes/index_bounds.h"
+#include "codegen/kernel_passes/kernel_indices.h"
+#include "codegen/launches/launch_passes.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,6 @@
 #include <set>
 
 #include "codegen/launches/conflict_index.h"
-#include "codegen/launches/fit_tails.h"
 #include "codegen/launches/join_steps.h"
 #include "ir/analysis/host_states.h"
 #include "ir/analysis/step_footprint.h"

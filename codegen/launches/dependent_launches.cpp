@@ -1,4 +1,4 @@
-#include "codegen/launches/dependent_launches.h"
+#include "codegen/launches/launch_passes.h"
 
 #include <algorithm>
 

@@ -1,11 +1,10 @@
-#include "codegen/launches/few_row_bodies.h"
+#include "codegen/launches/launch_passes.h"
 
 #include <algorithm>
 #include <set>
 
 #include "codegen/launches/few_row_kernel.h"
 #include "codegen/launches/join_steps.h"
-#include "codegen/launches/widened_weights.h"
 #include "ir/analysis/step_footprint.h"
 #include "llvm/ADT/STLExtras.h"
 #include "runtime/plan/plan_validate.h"

@@ -6,7 +6,7 @@
 #include "codegen/cuda/few_rows/few_rows_text.h"
 #include "codegen/launches/result_reader.h"
 #include "codegen/scheduling/schedule.h"
-#include "codegen/scheduling/schedule_targets.h"
+#include "codegen/scheduling/schedule_kernels.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace smelt {

@@ -1,8 +1,8 @@
-#include "codegen/launches/fit_tails.h"
+#include "codegen/launches/launch_passes.h"
 
-#include "codegen/kernel_passes/launch_dims.h"
-#include "codegen/kernel_passes/legalize.h"
-#include "codegen/scheduling/schedule_targets.h"
+#include "codegen/kernel_passes/kernel_indices.h"
+#include "codegen/kernel_passes/kernel_passes.h"
+#include "codegen/scheduling/schedule_kernels.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace smelt {

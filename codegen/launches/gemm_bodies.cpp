@@ -1,4 +1,4 @@
-#include "codegen/launches/gemm_bodies.h"
+#include "codegen/launches/launch_passes.h"
 
 #include <algorithm>
 #include <set>

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "codegen/kernel_passes/index_bounds.h"
+#include "codegen/kernel_passes/kernel_indices.h"
 #include "codegen/launches/result_reader.h"
 #include "codegen/scheduling/schedule.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,4 @@
-#include "codegen/launches/merge_launches.h"
+#include "codegen/launches/launch_passes.h"
 
 #include <fmt/format.h>
 

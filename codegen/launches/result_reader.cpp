@@ -2,7 +2,7 @@
 
 #include <numeric>
 
-#include "codegen/kernel_passes/collapse_axes.h"
+#include "codegen/kernel_passes/kernel_passes.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace smelt {

@@ -1,8 +1,7 @@
-#include "codegen/launches/side_by_side.h"
+#include "codegen/launches/launch_passes.h"
 
-#include "codegen/launches/dependent_launches.h"
 #include "codegen/launches/join_steps.h"
-#include "codegen/scheduling/schedule_targets.h"
+#include "codegen/scheduling/schedule_kernels.h"
 #include "ir/analysis/host_states.h"
 #include "ir/analysis/step_footprint.h"
 #include "llvm/ADT/STLExtras.h"

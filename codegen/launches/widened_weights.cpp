@@ -1,4 +1,4 @@
-#include "codegen/launches/widened_weights.h"
+#include "codegen/launches/join_steps.h"
 
 #include "llvm/ADT/STLExtras.h"
 

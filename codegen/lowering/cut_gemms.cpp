@@ -1,4 +1,4 @@
-#include "codegen/lowering/cut_gemms.h"
+#include "codegen/lowering/lower.h"
 
 namespace smelt {
 namespace {

@@ -1,4 +1,4 @@
-#include "codegen/lowering/finish_partial_sums.h"
+#include "codegen/lowering/lower.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "codegen/lowering/fusion_aliases.h"
+#include "codegen/lowering/lower.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "runtime/base/error.h"
@@ -66,7 +66,7 @@ bool reads_before_it_writes(const Kernel& kernel, int input, int output) {
       const Instruction& x = kernel.instructions[number];
       written |= is_store_to(x, output);
       // The threads of a row synchronize in a reduction, and before columns are stored
-      // (codegen/kernel_passes/row_barriers.h).
+      // (codegen/kernel_passes/kernel_passes.h).
       if (x.kind == Kind::reduce) others_may_read = false;
       if (written && of_row && others_may_read) return false;
       if (x.kind != Kind::load || x.access.param != input) continue;

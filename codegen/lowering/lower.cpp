@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "codegen/lowering/lowering_order.h"
 #include "codegen/lowering/program_builder.h"
 #include "ir/analysis/state_reads.h"
 #include "ir/analysis/view.h"

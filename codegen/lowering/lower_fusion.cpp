@@ -5,12 +5,10 @@
 //   fusion_blocks.h   blocks, reductions and stores
 //   fusion_values.h   what a block computes
 //   fusion_aliases.h  which outputs may overwrite an input
-#include "codegen/kernel_passes/column_sums.h"
-#include "codegen/kernel_passes/keep_columns.h"
-#include "codegen/lowering/finish_partial_sums.h"
-#include "codegen/lowering/fusion_aliases.h"
+#include "codegen/kernel_passes/kernel_passes.h"
 #include "codegen/lowering/fusion_blocks.h"
 #include "codegen/lowering/fusion_kernel.h"
+#include "codegen/lowering/lower.h"
 #include "codegen/scheduling/schedule.h"
 #include "ir/graph/insertion.h"
 #include "llvm/ADT/STLExtras.h"

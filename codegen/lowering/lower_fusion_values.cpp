@@ -2,7 +2,7 @@
 #include <numeric>
 
 #include "codegen/lowering/fusion_values.h"
-#include "ir/analysis/splat.h"
+#include "ir/analysis/uses.h"
 #include "ir/analysis/view.h"
 #include "ir/graph/insertion.h"
 #include "llvm/ADT/STLExtras.h"

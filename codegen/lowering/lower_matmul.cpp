@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "codegen/lowering/cut_gemms.h"
+#include "codegen/lowering/lower.h"
 #include "codegen/lowering/matmul_runs.h"
 #include "codegen/lowering/program_builder.h"
 #include "ir/analysis/epilogue.h"

@@ -1,4 +1,4 @@
-#include "codegen/lowering/lowering_order.h"
+#include "codegen/lowering/lower.h"
 
 #include "ir/analysis/state_reads.h"
 #include "llvm/ADT/DenseMap.h"

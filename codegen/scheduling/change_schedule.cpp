@@ -1,8 +1,8 @@
 // Another schedule for a kernel of a GPU that has one.
 #include <algorithm>
 
-#include "codegen/kernel_passes/legalize.h"
-#include "codegen/launches/fit_tails.h"
+#include "codegen/kernel_passes/kernel_passes.h"
+#include "codegen/launches/launch_passes.h"
 #include "codegen/scheduling/schedule_gpu.h"
 
 namespace smelt {

@@ -1,8 +1,8 @@
 #include "codegen/scheduling/schedule.h"
 
 #include "codegen/code_generator.h"
-#include "codegen/kernel_passes/legalize.h"
-#include "codegen/scheduling/schedule_targets.h"
+#include "codegen/kernel_passes/kernel_passes.h"
+#include "codegen/scheduling/schedule_kernels.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace smelt {

@@ -18,7 +18,7 @@ int64_t partial_sum_rows(const Kernel& kernel, const Symbols& symbols);
 
 /// Fills kernel.schedule from its axes and instructions; bounds come from `symbols`.
 void choose_schedule(Kernel& kernel, const Symbols& symbols, const Target& target);
-/// The same, followed by the passes that a GPU's schedule requires (codegen/kernel_passes/legalize.h).
+/// The same, followed by the passes that a GPU's schedule requires (codegen/kernel_passes/kernel_passes.h).
 void schedule(Kernel& kernel, const Symbols& symbols, const Target& target = {});
 
 /// Gives a kernel that has a schedule for a GPU another one, and its tail what fits that.

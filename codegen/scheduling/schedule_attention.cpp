@@ -4,13 +4,12 @@
 #include <set>
 
 #include "codegen/cuda/attention/attention_mma.h"
+#include "codegen/cuda/attention/emit_attention.h"
 #include "codegen/cuda/attention/few_queries.h"
-#include "codegen/cuda/attention/print_hooks.h"
 #include "codegen/cuda/attention/wgmma_kernel.h"
-#include "codegen/kernel_passes/fast_forms.h"
-#include "codegen/kernel_passes/index_bounds.h"
-#include "codegen/kernel_passes/ordered_comparisons.h"
-#include "codegen/scheduling/schedule_targets.h"
+#include "codegen/kernel_passes/kernel_indices.h"
+#include "codegen/kernel_passes/kernel_passes.h"
+#include "codegen/scheduling/schedule_kernels.h"
 
 namespace smelt {
 namespace {

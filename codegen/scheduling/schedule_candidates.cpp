@@ -1,8 +1,8 @@
-#include "codegen/scheduling/schedule_candidates.h"
+#include "codegen/scheduling/schedule_kernels.h"
 
 #include <algorithm>
 
-#include "codegen/kernel_passes/exchange_rounds.h"
+#include "codegen/kernel_passes/kernel_passes.h"
 #include "codegen/kernel_passes/kernel_shape.h"
 #include "llvm/ADT/STLExtras.h"
 #include "runtime/cuda/device_model.h"

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "codegen/kernel_passes/keep_exponentials.h"
-#include "codegen/scheduling/schedule_targets.h"
+#include "codegen/kernel_passes/kernel_passes.h"
+#include "codegen/scheduling/schedule_kernels.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace smelt {

@@ -4,12 +4,10 @@
 
 #include "codegen/cuda/few_rows/emit_few_rows.h"
 #include "codegen/cuda/few_rows/few_rows_text.h"
+#include "codegen/cuda/gemm/emit_gemm.h"
 #include "codegen/cuda/gemm/gemm_text.h"
-#include "codegen/cuda/gemm/print_gemm_body.h"
-#include "codegen/kernel_passes/fast_forms.h"
-#include "codegen/kernel_passes/index_bounds.h"
-#include "codegen/kernel_passes/ordered_comparisons.h"
-#include "codegen/kernel_passes/unrounded_stores.h"
+#include "codegen/kernel_passes/kernel_indices.h"
+#include "codegen/kernel_passes/kernel_passes.h"
 #include "codegen/scheduling/schedule_gpu.h"
 
 namespace smelt {

@@ -1,8 +1,7 @@
 #include <algorithm>
 
-#include "codegen/kernel_passes/index_bounds.h"
-#include "codegen/kernel_passes/instruction_order.h"
-#include "codegen/kernel_passes/keep_columns.h"
+#include "codegen/kernel_passes/kernel_indices.h"
+#include "codegen/kernel_passes/kernel_passes.h"
 #include "codegen/scheduling/schedule_gpu.h"
 #include "llvm/ADT/STLExtras.h"
 #include "runtime/base/error.h"

@@ -7,7 +7,7 @@
 
 #include "codegen/kernel_passes/kernel_shape.h"
 #include "codegen/kernel_passes/vector_accesses.h"
-#include "codegen/scheduling/schedule_targets.h"
+#include "codegen/scheduling/schedule_kernels.h"
 
 namespace smelt {
 

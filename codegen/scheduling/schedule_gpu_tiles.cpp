@@ -1,7 +1,7 @@
 // Kernels with reduced axes: lanes lie along the columns of a tile, the other threads share the reduced axes.
 #include <algorithm>
 
-#include "codegen/kernel_passes/index_bounds.h"
+#include "codegen/kernel_passes/kernel_indices.h"
 #include "codegen/scheduling/schedule_gpu.h"
 
 namespace smelt {

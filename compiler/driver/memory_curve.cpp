@@ -1,4 +1,4 @@
-#include "compiler/driver/memory_curve.h"
+#include "compiler/driver/memory_choice.h"
 
 #include <fmt/format.h>
 

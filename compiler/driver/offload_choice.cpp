@@ -1,4 +1,4 @@
-#include "compiler/driver/offload_choice.h"
+#include "compiler/driver/memory_choice.h"
 
 #include <algorithm>
 

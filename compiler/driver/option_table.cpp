@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "ir/text/nearest_names.h"
+#include "ir/text/names.h"
 #include "llvm/ADT/StringRef.h"
 
 namespace smelt {

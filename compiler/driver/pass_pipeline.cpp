@@ -4,7 +4,6 @@
 
 #include "codegen/all_passes.h"
 #include "compiler/driver/pipeline_stages.h"
-#include "compiler/driver/sharing.h"
 #include "llvm/ADT/STLExtras.h"
 #include "passes/all_passes.h"
 

@@ -2,7 +2,6 @@
 
 #include <fmt/ranges.h>
 
-#include "compiler/driver/sharing.h"
 #include "runtime/base/error.h"
 
 namespace smelt {

@@ -1,4 +1,4 @@
-#include "compiler/driver/sharing.h"
+#include "compiler/driver/pipeline_stages.h"
 
 #include "llvm/ADT/STLExtras.h"
 

@@ -1,7 +1,7 @@
 #include "compiler/driver/summary.h"
 
 #include "runtime/plan/choices.h"
-#include "runtime/plan/host_traffic.h"
+#include "runtime/plan/plan_costs.h"
 #include "runtime/plan/plan_fields.h"
 #include "runtime/plan/step_places.h"
 

@@ -1,4 +1,4 @@
-#include "compiler/python/compile_options.h"
+#include "compiler/python/bindings.h"
 
 #include <fmt/ranges.h>
 #include <nanobind/stl/string.h>

@@ -1,4 +1,4 @@
-#include "compiler/python/generate.h"
+#include "compiler/python/bindings.h"
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>

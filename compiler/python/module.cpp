@@ -1,14 +1,11 @@
 // smelt._native: the compiler and the runtime for the Python package. The interface for users is in smelt/.
 #include <nanobind/nanobind.h>
 
+#include "compiler/python/bindings.h"
 #include "compiler/python/calls.h"
 #include "compiler/python/device_tensor.h"
-#include "compiler/python/generate.h"
 #include "compiler/python/plan.h"
-#include "compiler/python/plan_report.h"
-#include "compiler/python/reports.h"
 #include "compiler/python/session.h"
-#include "compiler/python/tensor.h"
 #include "runtime/smelt.h"
 
 NB_MODULE(_native, module) {

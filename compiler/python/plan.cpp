@@ -6,8 +6,8 @@
 #include <nanobind/stl/vector.h>
 
 #include "compiler/cli/commands/dump_files.h"
+#include "compiler/python/bindings.h"
 #include "compiler/python/calls.h"
-#include "compiler/python/compile_options.h"
 #include "runtime/base/interrupt.h"
 #include "runtime/plan/plan_file.h"
 #include "runtime/plan/plan_model.h"

@@ -1,4 +1,4 @@
-#include "compiler/python/plan_report.h"
+#include "compiler/python/bindings.h"
 
 #include <fmt/format.h>
 #include <nanobind/stl/optional.h>

@@ -1,4 +1,4 @@
-#include "compiler/python/reports.h"
+#include "compiler/python/bindings.h"
 
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>

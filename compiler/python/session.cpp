@@ -14,8 +14,8 @@
 #include <cstring>
 
 #include "compiler/python/arrays.h"
+#include "compiler/python/bindings.h"
 #include "compiler/python/device_tensor.h"
-#include "compiler/python/weight_views.h"
 #include "runtime/plan/device_kind.h"
 #include "runtime/session/session_weights.h"
 

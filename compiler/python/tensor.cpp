@@ -1,4 +1,4 @@
-#include "compiler/python/tensor.h"
+#include "compiler/python/bindings.h"
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>

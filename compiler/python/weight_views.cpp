@@ -1,4 +1,4 @@
-#include "compiler/python/weight_views.h"
+#include "compiler/python/bindings.h"
 
 #include <nanobind/ndarray.h>
 

@@ -1,4 +1,4 @@
-#include "compiler/report/compact_data.h"
+#include "compiler/report/report_data.h"
 
 #include <algorithm>
 #include <map>

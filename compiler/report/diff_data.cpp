@@ -1,8 +1,8 @@
-#include "compiler/report/diff_data.h"
+#include "compiler/report/report_data.h"
 
 #include <fmt/ranges.h>
 
-#include "compiler/cli/shared/step_text.h"
+#include "compiler/cli/shared/program_text.h"
 #include "compiler/driver/step_cost.h"
 #include "compiler/report/source_layer.h"
 

@@ -1,7 +1,7 @@
 // The differences of two plans as text.
 #include <fmt/ranges.h>
 
-#include "compiler/cli/shared/step_text.h"
+#include "compiler/cli/shared/program_text.h"
 #include "compiler/cli/shared/text_table.h"
 #include "compiler/driver/step_cost.h"
 #include "compiler/driver/summary.h"

@@ -1,13 +1,12 @@
-#include "compiler/report/entry_data.h"
+#include "compiler/report/report_data.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "compiler/cli/shared/step_text.h"
+#include "compiler/cli/shared/program_text.h"
 #include "compiler/driver/step_cost.h"
 #include "compiler/report/buffer_lives.h"
-#include "compiler/report/graph_data.h"
 #include "compiler/report/memory_peak.h"
 #include "compiler/report/source_layer.h"
 #include "runtime/plan/choices.h"

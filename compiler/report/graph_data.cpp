@@ -1,4 +1,4 @@
-#include "compiler/report/graph_data.h"
+#include "compiler/report/report_data.h"
 
 #include <fmt/ranges.h>
 

@@ -1,4 +1,4 @@
-#include "compiler/report/kernel_data.h"
+#include "compiler/report/report_data.h"
 
 #include "codegen/code_generator.h"
 

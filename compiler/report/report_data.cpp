@@ -1,9 +1,6 @@
 #include "compiler/report/report_data.h"
 
 #include "compiler/driver/summary.h"
-#include "compiler/report/diff_data.h"
-#include "compiler/report/entry_data.h"
-#include "compiler/report/kernel_data.h"
 #include "ir/analysis/node_seconds.h"
 #include "runtime/smelt.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "compiler/report/compact_data.h"
+#include "compiler/report/report_data.h"
 
 namespace smelt {
 namespace {

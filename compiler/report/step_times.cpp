@@ -1,6 +1,6 @@
 #include "compiler/report/step_times.h"
 
-#include "compiler/cli/shared/step_text.h"
+#include "compiler/cli/shared/program_text.h"
 #include "compiler/report/plan_diff.h"
 #include "runtime/base/error.h"
 #include "runtime/system/json_text.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "ir/analysis/splat.h"
+#include "ir/analysis/uses.h"
 #include "ir/graph/body.h"
 #include "llvm/ADT/STLExtras.h"
 

@@ -1,4 +1,4 @@
-#include "ir/analysis/splat.h"
+#include "ir/analysis/uses.h"
 
 #include <cmath>
 

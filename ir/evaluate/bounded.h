@@ -42,7 +42,7 @@ inline constexpr double kWild = std::numeric_limits<double>::infinity();
 inline constexpr double kFunctionRoundings = 4;  // of exp, tanh, ...: units of the last place
 
 // A function whose result is rounded to 16 bits may have a shorter form on a GPU
-// (codegen/kernel_passes/fast_forms.h): it is off by no more than this, and than this part of the result.
+// (codegen/kernel_passes/kernel_passes.h): it is off by no more than this, and than this part of the result.
 inline constexpr double kShortForm = 0x1p-20, kShortFormPart = 0x1p-13;
 
 /// Returns the distance of two results: 0 for equal infinities and for two NaN.

@@ -1,4 +1,4 @@
-#include "ir/evaluate/bounded_functions.h"
+#include "ir/evaluate/rounding.h"
 
 #include "ir/evaluate/reduction.h"
 #include "ir/evaluate/scalar_reference.h"

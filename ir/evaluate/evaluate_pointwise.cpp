@@ -1,5 +1,4 @@
 // Leaves, pointwise operations, conversions and random numbers.
-#include "ir/evaluate/bounded_functions.h"
 #include "ir/evaluate/evaluate_ops.h"
 #include "ir/evaluate/rounding.h"
 #include "ir/evaluate/scalar_reference.h"

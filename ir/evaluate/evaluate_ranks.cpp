@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "ir/evaluate/graph_run.h"
-#include "ir/evaluate/rank_states.h"
 
 namespace smelt {
 namespace {

@@ -1,4 +1,4 @@
-#include "ir/evaluate/evaluate_stages.h"
+#include "ir/evaluate/evaluate_ranks.h"
 
 #include <memory>
 

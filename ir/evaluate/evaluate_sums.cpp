@@ -1,9 +1,9 @@
 // Reductions and matmul.
 #include <algorithm>
 
-#include "ir/evaluate/bounded_functions.h"
 #include "ir/evaluate/evaluate_ops.h"
 #include "ir/evaluate/reduction.h"
+#include "ir/evaluate/rounding.h"
 #include "ir/ops/matmul_spec.h"
 
 namespace smelt::evaluation {

@@ -1,8 +1,7 @@
-#include "ir/evaluate/rank_states.h"
+#include "ir/evaluate/evaluate_ranks.h"
 
 #include <algorithm>
 
-#include "ir/evaluate/evaluate_ranks.h"
 #include "llvm/ADT/STLExtras.h"
 #include "runtime/base/error.h"
 #include "runtime/base/tensor.h"

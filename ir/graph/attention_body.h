@@ -10,7 +10,7 @@
 //
 // where `group` query heads share a head of k and v. `rest`, the rounding residual, has the type of y: y +
 // rest has the digits that a gradient needs where numbers of the size of y cancel
-// (passes/graph/precision/keep_attention_rest.h). A body is a small graph on each score alone: it may read
+// (passes/graph/precision/precision_passes.h). A body is a small graph on each score alone: it may read
 // positions (iota), random numbers and arguments broadcast to the scores, and no other score.
 //
 //   %y, %lse = attention %q, %k, %v (%score, %slopes = %alibi) {scale = 0.125} {

@@ -6,7 +6,7 @@
 #include <array>
 
 #include "ir/graph/graph.h"
-#include "ir/text/nearest_names.h"
+#include "ir/text/names.h"
 #include "llvm/ADT/STLExtras.h"
 #include "runtime/base/error.h"
 

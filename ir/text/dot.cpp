@@ -1,4 +1,4 @@
-#include "ir/text/dot.h"
+#include "ir/text/text.h"
 
 #include <fmt/ranges.h>
 

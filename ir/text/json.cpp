@@ -1,9 +1,9 @@
-#include "ir/text/json.h"
+#include "ir/text/text.h"
 
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "ir/text/value_names.h"
+#include "ir/text/names.h"
 
 namespace smelt {
 namespace {

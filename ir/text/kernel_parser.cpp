@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "ir/kernel/schedule_fields.h"
-#include "ir/text/kernel_words.h"
+#include "ir/text/names.h"
 
 namespace smelt {
 namespace {

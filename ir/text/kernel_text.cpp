@@ -8,8 +8,8 @@
 #include "ir/kernel/gemm_fields.h"
 #include "ir/kernel/kernel.h"
 #include "ir/kernel/schedule_fields.h"
-#include "ir/text/kernel_words.h"
 #include "ir/text/lexer.h"
+#include "ir/text/names.h"
 #include "ir/text/text_writer.h"
 
 namespace smelt {

@@ -1,4 +1,4 @@
-#include "ir/text/nearest_names.h"
+#include "ir/text/names.h"
 
 #include <algorithm>
 

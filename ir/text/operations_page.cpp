@@ -1,4 +1,4 @@
-#include "ir/text/operations_page.h"
+#include "ir/text/text.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

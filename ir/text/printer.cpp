@@ -2,9 +2,9 @@
 
 #include "ir/graph/body.h"
 #include "ir/text/lexer.h"
+#include "ir/text/names.h"
 #include "ir/text/text.h"
 #include "ir/text/text_writer.h"
-#include "ir/text/value_names.h"
 
 namespace smelt {
 namespace {

@@ -1,4 +1,4 @@
-#include "ir/text/value_names.h"
+#include "ir/text/names.h"
 
 #include <algorithm>
 

@@ -4,7 +4,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/base/half.h"
-#include "runtime/cpu/team_threads.h"
+#include "runtime/cpu/threads.h"
 
 namespace smelt {
 namespace {

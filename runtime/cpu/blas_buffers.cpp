@@ -1,4 +1,4 @@
-#include "runtime/cpu/blas_buffers.h"
+#include "runtime/cpu/blas_core.h"
 
 #include <mutex>
 #include <vector>

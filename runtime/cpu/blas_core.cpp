@@ -26,7 +26,7 @@ bool has_all(std::initializer_list<std::string_view> wanted) {
 }  // namespace
 
 std::string better_blas_core() {
-  if (read_text(Variable::OPENBLAS_CORETYPE)) return {};
+  if (read_text(EnvironmentVariable::OPENBLAS_CORETYPE)) return {};
   if (std::ranges::find(kOldCores, std::string_view(openblas_get_corename())) == kOldCores.end()) return {};
   if (has_all({"avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl"})) return "SkylakeX";
   return has_all({"avx2", "fma"}) ? "Haswell" : "";

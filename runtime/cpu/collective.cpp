@@ -1,4 +1,4 @@
-#include "runtime/cpu/collective.h"
+#include "runtime/cpu/library_steps.h"
 
 #include <cstring>
 

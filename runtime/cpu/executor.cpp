@@ -9,11 +9,10 @@
 #include <cstring>
 
 #include "runtime/base/error.h"
-#include "runtime/cpu/blas_buffers.h"
 #include "runtime/cpu/blas_core.h"
 #include "runtime/cpu/copy.h"
 #include "runtime/cpu/features.h"
-#include "runtime/cpu/team_threads.h"
+#include "runtime/cpu/threads.h"
 #include "runtime/plan/choices.h"
 #include "runtime/plan/plan_ranks.h"
 #include "runtime/plan/plan_validate.h"

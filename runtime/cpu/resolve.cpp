@@ -1,7 +1,7 @@
 #include "runtime/cpu/resolve.h"
 
 #include "runtime/cpu/bind_step.h"
-#include "runtime/plan/index_flow.h"
+#include "runtime/plan/plan_checks.h"
 #include "runtime/plan/plan_validate.h"
 
 namespace smelt {

@@ -1,4 +1,4 @@
-#include "runtime/cpu/sample.h"
+#include "runtime/cpu/library_steps.h"
 
 #include <cmath>
 #include <limits>

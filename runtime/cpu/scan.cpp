@@ -1,4 +1,4 @@
-#include "runtime/cpu/scan.h"
+#include "runtime/cpu/library_steps.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "runtime/cpu/sort_index.h"
+#include "runtime/cpu/library_steps.h"
 
 #include <algorithm>
 

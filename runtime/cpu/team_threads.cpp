@@ -1,4 +1,4 @@
-#include "runtime/cpu/team_threads.h"
+#include "runtime/cpu/threads.h"
 
 #include <omp.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-#include "runtime/cpu/thread_waits.h"
+#include "runtime/cpu/threads.h"
 
 #include <chrono>
 #include <fstream>
@@ -35,7 +35,8 @@ bool is_alone() {
 }  // namespace
 
 std::string better_spin_count() {
-  if (read_text(Variable::GOMP_SPINCOUNT) || read_text(Variable::OMP_WAIT_POLICY)) return "";
+  if (read_text(EnvironmentVariable::GOMP_SPINCOUNT) || read_text(EnvironmentVariable::OMP_WAIT_POLICY))
+    return "";
   return is_alone() ? kSpinsAlone : kSpinsBesideOthers;
 }
 

@@ -1,4 +1,4 @@
-#include "runtime/cpu/top_k.h"
+#include "runtime/cpu/library_steps.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,10 +1,9 @@
-#include "runtime/cuda/choice_key.h"
+#include "runtime/cuda/algorithm_choice.h"
 
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
-#include "runtime/cuda/size_bucket.h"
 #include "runtime/plan/plan_fields.h"
 #include "runtime/plan/plan_validate.h"
 #include "runtime/plan/step_values.h"

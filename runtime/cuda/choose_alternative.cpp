@@ -1,8 +1,6 @@
-#include "runtime/cuda/choose_alternative.h"
+#include "runtime/cuda/algorithm_choice.h"
 
 #include "runtime/cuda/capture.h"
-#include "runtime/cuda/choice_key.h"
-#include "runtime/cuda/fastest.h"
 
 namespace smelt::cuda {
 namespace {

@@ -6,14 +6,14 @@
 
 #include "runtime/base/error.h"
 #include "runtime/cuda/cublas_lt.h"
-#include "runtime/cuda/device_attributes.h"
+#include "runtime/cuda/device_rates.h"
 #include "runtime/system/environment.h"
 
 namespace smelt::cuda {
 namespace {
 
 int ordinal_of_environment(int count) {
-  const int ordinal = read_whole(Variable::SMELT_DEVICE).value_or(0);
+  const int ordinal = read_whole(EnvironmentVariable::SMELT_DEVICE).value_or(0);
   if (ordinal >= count)
     fail("SMELT_DEVICE is '{}': expected the number of a GPU, 0 to {}", ordinal, count - 1);
   return ordinal;

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "runtime/base/error.h"
-#include "runtime/cpu/team_threads.h"
+#include "runtime/cpu/threads.h"
 #include "runtime/session/shared_weights.h"
 
 namespace smelt::cuda {

@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "runtime/base/error.h"
+#include "runtime/cuda/algorithm_choice.h"
 #include "runtime/cuda/capture.h"
-#include "runtime/cuda/choose_alternative.h"
 #include "runtime/cuda/describe.h"
 #include "runtime/cuda/executor.h"
 #include "runtime/cuda/nvtx.h"

@@ -1,4 +1,4 @@
-#include "runtime/cuda/fastest.h"
+#include "runtime/cuda/algorithm_choice.h"
 
 #include <algorithm>
 #include <limits>

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "runtime/base/error.h"
-#include "runtime/cuda/size_bucket.h"
+#include "runtime/cuda/algorithm_choice.h"
 
 namespace smelt::cuda {
 namespace {

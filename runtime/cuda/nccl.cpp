@@ -15,7 +15,7 @@ constexpr int kOldestVersion = 21800;  // 2.18.0
 
 /// Python's package of NCCL in the environment that is active.
 std::vector<std::string> packaged() {
-  const auto environment = read_text(Variable::VIRTUAL_ENV);
+  const auto environment = read_text(EnvironmentVariable::VIRTUAL_ENV);
   if (!environment) return {};
   std::vector<std::string> found;
   std::error_code ignored;

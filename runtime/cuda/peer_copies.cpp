@@ -7,7 +7,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/cuda/capture.h"
-#include "runtime/cuda/device_attributes.h"
+#include "runtime/cuda/device_rates.h"
 #include "runtime/cuda/peer_choice.h"
 #include "runtime/ranks/gathered.h"
 

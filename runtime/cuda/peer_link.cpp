@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "runtime/base/error.h"
-#include "runtime/cuda/device_attributes.h"
+#include "runtime/cuda/device_rates.h"
 #include "runtime/cuda/peer_memory.h"
 #include "runtime/ranks/shared_region.h"
 

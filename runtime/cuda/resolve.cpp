@@ -8,12 +8,10 @@
 #include "runtime/base/error.h"
 #include "runtime/base/half.h"
 #include "runtime/cuda/template_launch.h"
-#include "runtime/cuda/tensor_maps.h"
-#include "runtime/plan/index_flow.h"
+#include "runtime/plan/plan_checks.h"
 #include "runtime/plan/plan_validate.h"
 #include "runtime/plan/row_parts.h"
 #include "runtime/plan/step_values.h"
-#include "runtime/plan/template_check.h"
 
 namespace smelt::cuda {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime/cuda/tensor_maps.h"
+#include "runtime/cuda/template_launch.h"
 
 #include <algorithm>
 #include <bit>

@@ -5,7 +5,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/cpu/copy.h"
-#include "runtime/cpu/team_threads.h"
+#include "runtime/cpu/threads.h"
 #include "runtime/plan/retained_ports.h"
 
 namespace smelt::cuda {

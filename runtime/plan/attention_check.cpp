@@ -1,4 +1,4 @@
-#include "runtime/plan/attention_check.h"
+#include "runtime/plan/plan_checks.h"
 
 #include <algorithm>
 #include <cmath>

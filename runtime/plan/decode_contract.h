@@ -95,8 +95,8 @@ struct ContractShape {
   std::string str(const Extents& sizes) const;
 };
 
-/// Port of a plan: all entries that have it need it, except `may_lack`, and except `unread` outputs, which no
-/// host reads. Where the plan has the entry encode, ports `of_source` are in the place of input_ids.
+/// Kind of a port, and whether a plan's entry must have it: not if it is `may_lack`, or an `unread` output,
+/// which no host reads. Where the plan has the entry encode, a port `of_source` is in the place of input_ids.
 enum class PortUse : uint8_t { input, of_source, may_lack, output, unread };
 struct DecodePort {
   std::string_view name;

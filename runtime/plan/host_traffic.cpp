@@ -1,4 +1,4 @@
-#include "runtime/plan/host_traffic.h"
+#include "runtime/plan/plan_costs.h"
 
 namespace smelt {
 

@@ -1,4 +1,4 @@
-#include "runtime/plan/index_flow.h"
+#include "runtime/plan/plan_checks.h"
 
 #include <algorithm>
 #include <cstring>

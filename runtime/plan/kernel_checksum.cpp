@@ -1,4 +1,4 @@
-#include "runtime/plan/kernel_checksum.h"
+#include "runtime/plan/plan_checks.h"
 
 #include <span>
 

@@ -1,4 +1,4 @@
-#include "runtime/plan/matrix_flops.h"
+#include "runtime/plan/plan_costs.h"
 
 #include "runtime/plan/choices.h"
 

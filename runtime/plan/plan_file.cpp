@@ -7,8 +7,8 @@
 #include <fstream>
 
 #include "runtime/base/error.h"
-#include "runtime/plan/kernel_checksum.h"
-#include "runtime/plan/plan_manifest.h"
+#include "runtime/plan/plan_checks.h"
+#include "runtime/plan/plan_model.h"
 #include "runtime/plan/plan_validate.h"
 #include "runtime/system/file.h"
 #include "runtime/system/json_text.h"

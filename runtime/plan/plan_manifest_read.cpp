@@ -5,7 +5,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/plan/plan_fields.h"
-#include "runtime/plan/plan_manifest.h"
+#include "runtime/plan/plan_model.h"
 
 namespace smelt {
 namespace {

@@ -1,7 +1,7 @@
 #include <cmath>
 
 #include "runtime/plan/plan_fields.h"
-#include "runtime/plan/plan_manifest.h"
+#include "runtime/plan/plan_model.h"
 
 namespace smelt {
 namespace {

@@ -3,10 +3,10 @@
 
 #include "runtime/base/error.h"
 #include "runtime/plan/kernel_check.h"
+#include "runtime/plan/plan_checks.h"
 #include "runtime/plan/plan_fields.h"
 #include "runtime/plan/plan_validate.h"
 #include "runtime/plan/step_places.h"
-#include "runtime/plan/tensor_map_check.h"
 
 namespace smelt {
 namespace {

@@ -6,19 +6,13 @@
 #include <utility>
 
 #include "runtime/base/error.h"
-#include "runtime/plan/attention_check.h"
 #include "runtime/plan/choices.h"
-#include "runtime/plan/index_flow.h"
 #include "runtime/plan/kernel_check.h"
-#include "runtime/plan/output_check.h"
+#include "runtime/plan/plan_checks.h"
 #include "runtime/plan/plan_fields.h"
 #include "runtime/plan/plan_model.h"
 #include "runtime/plan/plan_refusal.h"
-#include "runtime/plan/state_check.h"
 #include "runtime/plan/step_places.h"
-#include "runtime/plan/template_check.h"
-#include "runtime/plan/tensor_map_check.h"
-#include "runtime/plan/wait_check.h"
 
 namespace smelt {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime/plan/state_check.h"
+#include "runtime/plan/plan_checks.h"
 
 #include <algorithm>
 #include <cmath>

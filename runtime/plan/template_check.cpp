@@ -1,4 +1,4 @@
-#include "runtime/plan/template_check.h"
+#include "runtime/plan/plan_checks.h"
 
 #include "runtime/plan/device_kind.h"
 

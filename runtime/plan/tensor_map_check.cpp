@@ -1,4 +1,4 @@
-#include "runtime/plan/tensor_map_check.h"
+#include "runtime/plan/plan_checks.h"
 
 #include <algorithm>
 #include <cstdlib>

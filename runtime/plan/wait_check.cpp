@@ -1,4 +1,4 @@
-#include "runtime/plan/wait_check.h"
+#include "runtime/plan/plan_checks.h"
 
 #include <algorithm>
 #include <optional>

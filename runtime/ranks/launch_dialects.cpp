@@ -116,7 +116,7 @@ std::optional<LaunchPlace> read_place(const Environment& environment, const Dial
 }
 
 std::span<const Dialect> chosen_dialects(const Environment& environment) {
-  const auto chosen = read_text(Variable::SMELT_LAUNCHER, environment);
+  const auto chosen = read_text(EnvironmentVariable::SMELT_LAUNCHER, environment);
   if (chosen == kNoLauncher) return {};
   if (chosen) return {&*std::ranges::find(kDialects, *chosen, &Dialect::option), 1};
   if (find_variable(environment, "TORCHELASTIC_RUN_ID") && find_variable(environment, "RANK"))
@@ -136,7 +136,7 @@ std::vector<LaunchPlace> read_places(const Environment& environment) {
   std::vector<LaunchPlace> places;
   for (const Dialect& dialect : chosen_dialects(environment))
     if (auto place = read_place(environment, dialect)) places.push_back(std::move(*place));
-  const auto chosen = read_text(Variable::SMELT_LAUNCHER, environment);
+  const auto chosen = read_text(EnvironmentVariable::SMELT_LAUNCHER, environment);
   if (places.empty() && chosen && chosen != kNoLauncher)
     fail("SMELT_LAUNCHER is '{}', but its variables for a rank and their number are not set", *chosen);
   return places;

@@ -67,7 +67,7 @@ void read_place(const Environment& environment, Launch& launch) {
 }
 
 void read_address(const Environment& environment, Launch& launch) {
-  if (const auto address = read_text(Variable::MASTER_ADDR, environment)) {
+  if (const auto address = read_text(EnvironmentVariable::MASTER_ADDR, environment)) {
     launch.master_address = *address, launch.from.master_address = "MASTER_ADDR";
   } else if (launch.local_size != launch.size) {
     fail(
@@ -75,7 +75,7 @@ void read_address(const Environment& environment, Launch& launch) {
         "say where rank 0 is: set it to the name or address of rank 0's host at all ranks",
         launch.rank, launch.size, launch.local_size);
   }
-  if (const auto address = read_text(Variable::SMELT_BIND_ADDRESS, environment))
+  if (const auto address = read_text(EnvironmentVariable::SMELT_BIND_ADDRESS, environment))
     launch.bind_address = *address;
 }
 
@@ -89,15 +89,15 @@ int default_port(const std::optional<LaunchJob>& job) {
 
 /// Returns the hub's port. If torchrun's own process listens at MASTER_PORT, this is the next one.
 int port_beside_agent(const Environment& environment, int port) {
-  if (read_text(Variable::TORCHELASTIC_USE_AGENT_STORE, environment) != "True") return port;
+  if (read_text(EnvironmentVariable::TORCHELASTIC_USE_AGENT_STORE, environment) != "True") return port;
   return port == kHighestPort ? port - 1 : port + 1;
 }
 
 void read_port(const Environment& environment, const std::optional<LaunchJob>& job, Launch& launch) {
   launch.master_port = default_port(job);
-  if (const auto port = read_whole(Variable::SMELT_MASTER_PORT, environment))
+  if (const auto port = read_whole(EnvironmentVariable::SMELT_MASTER_PORT, environment))
     launch.master_port = *port, launch.from.master_port = "SMELT_MASTER_PORT";
-  else if (const auto own = read_whole(Variable::MASTER_PORT, environment))
+  else if (const auto own = read_whole(EnvironmentVariable::MASTER_PORT, environment))
     launch.master_port = port_beside_agent(environment, *own), launch.from.master_port = "MASTER_PORT";
 }
 
@@ -106,7 +106,7 @@ bool is_loopback(const std::string& address) {
 }
 
 void read_secret(const Environment& environment, const std::optional<LaunchJob>& job, Launch& launch) {
-  if (const auto secret = read_text(Variable::SMELT_RUN_SECRET, environment)) {
+  if (const auto secret = read_text(EnvironmentVariable::SMELT_RUN_SECRET, environment)) {
     launch.secret = *secret, launch.from.secret = "SMELT_RUN_SECRET";
   } else if (job) {
     launch.secret = job->variable + "=" + job->id, launch.from.secret = job->variable;
@@ -124,7 +124,7 @@ void read_secret(const Environment& environment, const std::optional<LaunchJob>&
 }
 
 /// Replaces a limit where the variable is set, by three years at most: clocks count to no end much later.
-void read_limit(Variable variable, const Environment& environment, double& seconds) {
+void read_limit(EnvironmentVariable variable, const Environment& environment, double& seconds) {
   constexpr double kMostSeconds = 1e8;
   seconds = std::min(read_seconds(variable, environment).value_or(seconds), kMostSeconds);
 }
@@ -134,10 +134,10 @@ void read_limit(Variable variable, const Environment& environment, double& secon
 Launch read_launch(const Environment& environment) {
   Launch launch;
   read_place(environment, launch);
-  launch.device = read_whole(Variable::SMELT_DEVICE, environment);
-  read_limit(Variable::SMELT_JOIN_TIMEOUT, environment, launch.join_timeout);
-  read_limit(Variable::SMELT_HEARTBEAT_TIMEOUT, environment, launch.heartbeat_timeout);
-  read_limit(Variable::SMELT_PROGRESS_TIMEOUT, environment, launch.progress_timeout);
+  launch.device = read_whole(EnvironmentVariable::SMELT_DEVICE, environment);
+  read_limit(EnvironmentVariable::SMELT_JOIN_TIMEOUT, environment, launch.join_timeout);
+  read_limit(EnvironmentVariable::SMELT_HEARTBEAT_TIMEOUT, environment, launch.heartbeat_timeout);
+  read_limit(EnvironmentVariable::SMELT_PROGRESS_TIMEOUT, environment, launch.progress_timeout);
   if (launch.size == 1) return launch;
   const std::optional<LaunchJob> job = find_job(environment);
   read_address(environment, launch);

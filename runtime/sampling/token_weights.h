@@ -1,6 +1,6 @@
 // Conversion of scores to weights for drawing a token. Weights are integers, so that their sums do not depend
-// on the order: a CPU, a GPU (codegen/cuda/sample_kernel.h has the same operations as text) and the evaluator
-// choose the same token.
+// on the order: a CPU, a GPU (codegen/cuda/step_kernels.h has the same operations as text) and the
+// evaluator choose the same token.
 #pragma once
 
 #include <cstddef>

@@ -7,7 +7,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/cpu/memory.h"
-#include "runtime/cpu/team_threads.h"
+#include "runtime/cpu/threads.h"
 #include "runtime/plan/device_kind.h"
 #include "runtime/system/environment.h"
 #include "runtime/system/log.h"
@@ -150,19 +150,21 @@ std::vector<std::vector<int64_t>> shapes_of(std::span<const Port> ports, const S
 int thread_count(const SessionOptions& options) {
   if (options.threads < 0 || options.threads > kMostThreads)
     fail("threads is {}: expected 0 to {}", options.threads, kMostThreads);
-  return options.threads != 0 ? options.threads : read_whole(Variable::SMELT_NUM_THREADS).value_or(0);
+  return options.threads != 0 ? options.threads
+                              : read_whole(EnvironmentVariable::SMELT_NUM_THREADS).value_or(0);
 }
 
 ExecutorOptions executor_options(const SessionOptions& options) {
-  return {.threads = thread_count(options),
-          .poison = options.poison,
-          .profile = options.profile,
-          .check_steps = options.check_steps || read_flag(Variable::SMELT_CHECK_STEPS).value_or(false),
-          .dependent_launches = read_flag(Variable::SMELT_DEPENDENT_LAUNCHES).value_or(true),
-          .device = options.device,
-          .ranks = options.ranks,
-          .allocator = options.allocator,
-          .after_step = options.after_step};
+  return {
+      .threads = thread_count(options),
+      .poison = options.poison,
+      .profile = options.profile,
+      .check_steps = options.check_steps || read_flag(EnvironmentVariable::SMELT_CHECK_STEPS).value_or(false),
+      .dependent_launches = read_flag(EnvironmentVariable::SMELT_DEPENDENT_LAUNCHES).value_or(true),
+      .device = options.device,
+      .ranks = options.ranks,
+      .allocator = options.allocator,
+      .after_step = options.after_step};
 }
 
 void require_host(const PlanEntry& entry, std::span<const InputTensor> inputs) {

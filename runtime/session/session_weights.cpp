@@ -8,7 +8,7 @@
 #include <set>
 
 #include "runtime/base/error.h"
-#include "runtime/cpu/team_threads.h"
+#include "runtime/cpu/threads.h"
 #include "runtime/engine/training/checkpoint.h"
 #include "runtime/engine/weights/initialize.h"
 #include "runtime/engine/weights/safetensors.h"

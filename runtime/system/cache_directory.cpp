@@ -34,9 +34,9 @@ fs::path temporary_beside(const fs::path& path) {
 }  // namespace
 
 fs::path cache_directory() {
-  if (const auto own = read_text(Variable::SMELT_CACHE_DIR)) return *own;
-  if (const auto base = read_text(Variable::XDG_CACHE_HOME)) return fs::path(*base) / "smelt";
-  const auto home = read_text(Variable::HOME);
+  if (const auto own = read_text(EnvironmentVariable::SMELT_CACHE_DIR)) return *own;
+  if (const auto base = read_text(EnvironmentVariable::XDG_CACHE_HOME)) return fs::path(*base) / "smelt";
+  const auto home = read_text(EnvironmentVariable::HOME);
   return home ? fs::path(*home) / ".cache" / "smelt" : fs::path();
 }
 

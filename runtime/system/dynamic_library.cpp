@@ -41,7 +41,7 @@ Found find(std::span<const char* const> names) {
 
 std::vector<std::string> toolkit_folders() {
   std::vector<std::string> folders;
-  for (const Variable variable : {Variable::CUDA_HOME, Variable::CUDA_PATH})
+  for (const EnvironmentVariable variable : {EnvironmentVariable::CUDA_HOME, EnvironmentVariable::CUDA_PATH})
     if (const auto home = read_text(variable)) folders.push_back(*home + "/lib64");
   for (const char* usual : {"/usr/local/cuda/lib64", "/usr/local/cuda/targets/x86_64-linux/lib"})
     if (std::ranges::find(folders, usual) == folders.end()) folders.emplace_back(usual);

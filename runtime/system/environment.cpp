@@ -74,7 +74,9 @@ std::string VariableValues::str() const {
 
 std::span<const VariableInfo> variables() { return kVariables; }
 
-const VariableInfo& info(Variable variable) { return kVariables.at(static_cast<size_t>(variable)); }
+const VariableInfo& info(EnvironmentVariable variable) {
+  return kVariables.at(static_cast<size_t>(variable));
+}
 
 Environment process_environment() {
   return [](std::string_view name) -> std::optional<std::string> {
@@ -85,7 +87,7 @@ Environment process_environment() {
   };
 }
 
-std::optional<std::string> read_text(Variable variable, const Environment& environment) {
+std::optional<std::string> read_text(EnvironmentVariable variable, const Environment& environment) {
   const VariableInfo& row = info(variable);
   auto value = environment(row.name);
   if (value && value->empty()) value.reset();
@@ -93,19 +95,19 @@ std::optional<std::string> read_text(Variable variable, const Environment& envir
   return value;
 }
 
-std::optional<bool> read_flag(Variable variable, const Environment& environment) {
+std::optional<bool> read_flag(EnvironmentVariable variable, const Environment& environment) {
   const auto value = read_text(variable, environment);
   if (!value) return std::nullopt;
   if (*value != "0" && *value != "1") refuse(info(variable), *value);
   return *value == "1";
 }
 
-std::optional<int> read_whole(Variable variable, const Environment& environment) {
+std::optional<int> read_whole(EnvironmentVariable variable, const Environment& environment) {
   const auto value = read_text(variable, environment);
   return value ? std::optional(parse_number<int>(info(variable), *value)) : std::nullopt;
 }
 
-std::optional<double> read_seconds(Variable variable, const Environment& environment) {
+std::optional<double> read_seconds(EnvironmentVariable variable, const Environment& environment) {
   const auto value = read_text(variable, environment);
   return value ? std::optional(parse_number<double>(info(variable), *value)) : std::nullopt;
 }
@@ -115,7 +117,7 @@ int parse_whole(std::string_view variable, const std::string& text, int low, int
 }
 
 void check_variable(const VariableInfo& variable, const Environment& environment) {
-  const auto id = static_cast<Variable>(&variable - kVariables.data());
+  const auto id = static_cast<EnvironmentVariable>(&variable - kVariables.data());
   switch (variable.values.kind) {
     case Kind::flag:
       read_flag(id, environment);

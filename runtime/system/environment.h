@@ -11,7 +11,7 @@
 namespace smelt {
 
 /// A variable of the table, by its name.
-enum class Variable : uint8_t {
+enum class EnvironmentVariable : uint8_t {
 #define SMELT_VARIABLE(name, ...) name,
 #include "runtime/system/environment.def"
 };
@@ -38,7 +38,7 @@ struct VariableInfo {
 };
 
 std::span<const VariableInfo> variables();
-const VariableInfo& info(Variable variable);
+const VariableInfo& info(EnvironmentVariable variable);
 
 /// Returns the value of a variable; nothing if it is not set, or set to an empty text.
 using Environment = std::function<std::optional<std::string>(std::string_view name)>;
@@ -47,11 +47,14 @@ Environment process_environment();
 
 /// Values of variables; nothing if they are not set. Each throws Error naming the variable and the values
 /// that it takes if its value is another.
-std::optional<std::string> read_text(Variable variable,
+std::optional<std::string> read_text(EnvironmentVariable variable,
                                      const Environment& environment = process_environment());
-std::optional<bool> read_flag(Variable variable, const Environment& environment = process_environment());
-std::optional<int> read_whole(Variable variable, const Environment& environment = process_environment());
-std::optional<double> read_seconds(Variable variable, const Environment& environment = process_environment());
+std::optional<bool> read_flag(EnvironmentVariable variable,
+                              const Environment& environment = process_environment());
+std::optional<int> read_whole(EnvironmentVariable variable,
+                              const Environment& environment = process_environment());
+std::optional<double> read_seconds(EnvironmentVariable variable,
+                                   const Environment& environment = process_environment());
 
 /// Returns a whole number within [low, high]. Throws Error naming the variable.
 int parse_whole(std::string_view variable, const std::string& text, int low, int high);

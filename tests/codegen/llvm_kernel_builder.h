@@ -9,9 +9,9 @@
 
 #include "codegen/cpu/emit_llvm.h"
 #ifdef SMELT_CUDA_ON_HOST
-#include "codegen/kernel_passes/collapse_axes.h"
+#include "codegen/kernel_passes/kernel_passes.h"
 #include "codegen/scheduling/schedule.h"
-#include "codegen/scheduling/schedule_candidates.h"
+#include "codegen/scheduling/schedule_kernels.h"
 #include "tests/support/cuda_on_host/cuda_on_host.h"
 #endif
 #include "ir/kernel/kernel.h"

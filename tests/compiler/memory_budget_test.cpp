@@ -1,6 +1,6 @@
 // Memory by budget: the curve is exact about memory, a budget takes the fastest plan that fits, and what
 // trains under it is the same model.
-#include "compiler/driver/memory_curve.h"
+#include "compiler/driver/memory_choice.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include "compiler/driver/plan_cache.h"
 #include "frontend/description.h"
 #include "runtime/base/error.h"
-#include "runtime/plan/matrix_flops.h"
+#include "runtime/plan/plan_costs.h"
 #include "runtime/session/executor.h"
 #include "runtime/session/session.h"
 

@@ -10,7 +10,7 @@
 #include "ir/analysis/step_footprint.h"
 #include "runtime/base/error.h"
 #include "runtime/engine/training/trainer.h"
-#include "runtime/plan/host_traffic.h"
+#include "runtime/plan/plan_costs.h"
 #include "runtime/plan/plan_file.h"
 #include "runtime/session/executor.h"
 #include "tests/runtime/temporary_directory.h"

@@ -5,8 +5,7 @@
 #include <deque>
 
 #include "frontend/build_transformer.h"
-#include "ir/evaluate/evaluate_stages.h"
-#include "ir/evaluate/rank_states.h"
+#include "ir/evaluate/evaluate_ranks.h"
 #include "ir/graph/verifier.h"
 #include "passes/graph/autodiff/differentiate.h"
 #include "passes/graph/autodiff/rematerialize.h"

@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "compiler/cli/commands/bench_inputs.h"
+#include "compiler/cli/commands/bench_training.h"
 #include "compiler/driver/compile.h"
 #include "runtime/base/error.h"
 #include "runtime/engine/training/checkpoint.h"

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "frontend/build_transformer.h"
-#include "ir/evaluate/rank_states.h"
+#include "ir/evaluate/evaluate_ranks.h"
 #include "ir/graph/verifier.h"
 #include "passes/graph/sharding/partition.h"
 #include "passes/graph/sharding/shard_training.h"

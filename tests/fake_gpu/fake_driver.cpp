@@ -11,7 +11,7 @@
 #include <thread>
 #include <utility>
 
-#include "runtime/cuda/device_attributes.h"
+#include "runtime/cuda/device_rates.h"
 #include "runtime/cuda/driver.h"
 #include "tests/fake_gpu/fake_gpu.h"
 #include "tests/fake_gpu/fake_memory.h"

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "runtime/base/error.h"
-#include "runtime/plan/host_traffic.h"
+#include "runtime/plan/plan_costs.h"
 #include "tests/fake_gpu/example.h"
 
 namespace smelt::fake {

@@ -16,7 +16,7 @@ namespace {
 
 using testing::fault_of;
 
-constexpr int64_t kRows = 5, kLength = 40, kSources = 24, kPages = 12;
+constexpr int64_t kRows = 5, kLength = 12, kSources = 11, kPages = 12;
 
 /// Returns a plan without steps that has the module's ports and states.
 Plan plan_with_ports(const Module& module) {
@@ -84,7 +84,7 @@ TEST(DecodeInterface, HasTheSizesOfEveryGolden) {
     EXPECT_EQ(decode.capacity, static_cast<size_t>(kLength));
     EXPECT_EQ(decode.in_pages(), plan.find_entry(entry::decode_pages) != nullptr);
     EXPECT_EQ(decode.pages, decode.in_pages() ? kPages : 0);
-    EXPECT_EQ(decode.row_pages, decode.in_pages() ? 3U : 0U);
+    EXPECT_EQ(decode.row_pages, decode.in_pages() ? 1U : 0U);
     EXPECT_EQ(decode.reads_source, plan.find_entry(entry::encode) != nullptr);
     EXPECT_EQ(decode.source_capacity, decode.reads_source ? kSources : 0);
     EXPECT_EQ(decode.addressing == CacheAddressing::rings, decode.ring > 0);

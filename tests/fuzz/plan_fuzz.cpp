@@ -6,7 +6,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/plan/plan_file.h"
-#include "runtime/plan/plan_manifest.h"
+#include "runtime/plan/plan_model.h"
 #include "runtime/plan/plan_validate.h"
 #include "runtime/system/json_text.h"
 

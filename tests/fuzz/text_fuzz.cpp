@@ -6,8 +6,6 @@
 
 #include "ir/graph/verifier.h"
 #include "ir/program/program.h"
-#include "ir/text/dot.h"
-#include "ir/text/json.h"
 #include "ir/text/text.h"
 #include "runtime/base/error.h"
 

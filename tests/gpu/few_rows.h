@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "codegen/cuda/few_rows/few_rows_kernel.h"
+#include "codegen/cuda/few_rows/emit_few_rows.h"
 #include "runtime/cuda/capture.h"
 #include "runtime/cuda/nvrtc.h"
 #include "runtime/cuda/template_launch.h"

@@ -3,8 +3,7 @@
 
 #include "compiler/driver/compile.h"
 #include "ir/text/text.h"
-#include "runtime/cpu/scan.h"
-#include "runtime/cpu/top_k.h"
+#include "runtime/cpu/library_steps.h"
 #include "tests/gpu/small_model.h"
 
 namespace smelt {

@@ -7,7 +7,7 @@
 
 #include "compiler/driver/compile.h"
 #include "ir/text/text.h"
-#include "runtime/cpu/sample.h"
+#include "runtime/cpu/library_steps.h"
 #include "tests/gpu/small_model.h"
 #include "tests/support/random_sample.h"
 

@@ -1,5 +1,5 @@
 // Sorts of indices on the GPU, of few and of many, against the CPU's; skipped where there is none.
-#include "runtime/cpu/sort_index.h"
+#include "runtime/cpu/library_steps.h"
 
 #include <functional>
 

@@ -7,8 +7,6 @@
 #include "ir/evaluate/evaluator.h"
 #include "ir/graph/builder.h"
 #include "ir/graph/verifier.h"
-#include "ir/text/dot.h"
-#include "ir/text/json.h"
 #include "ir/text/text.h"
 
 namespace smelt {

@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-#include "runtime/cpu/sample.h"
+#include "runtime/cpu/library_steps.h"
 
 namespace smelt::test {
 

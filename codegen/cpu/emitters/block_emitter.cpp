@@ -1,6 +1,6 @@
 #include "codegen/cpu/emitters/block_emitter.h"
 
-#include "codegen/cpu/loops.h"
+#include "codegen/cpu/emit_llvm.h"
 
 namespace smelt {
 

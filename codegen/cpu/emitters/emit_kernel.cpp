@@ -1,7 +1,6 @@
 #include "codegen/cpu/emitters/emit_kernel.h"
 
 #include "codegen/cpu/emitters/block_emitters.h"
-#include "codegen/cpu/emitters/mask_emitter.h"
 #include "codegen/cpu/emitters/partial_sums.h"
 #include "codegen/cpu/emitters/range_emitter.h"
 

@@ -1,7 +1,7 @@
 #include "codegen/cpu/emitters/exponential_emitter.h"
 
-#include "codegen/cpu/loops.h"
-#include "codegen/kernel_passes/keep_exponentials.h"
+#include "codegen/cpu/emit_llvm.h"
+#include "codegen/kernel_passes/kernel_passes.h"
 
 namespace smelt {
 

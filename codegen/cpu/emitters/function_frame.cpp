@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "codegen/kernel_passes/launch_dims.h"
+#include "codegen/kernel_passes/kernel_indices.h"
 #include "runtime/plan/plan.h"
 
 namespace smelt {

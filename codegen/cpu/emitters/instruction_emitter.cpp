@@ -1,7 +1,7 @@
 #include "codegen/cpu/emitters/instruction_emitter.h"
 
 #include "codegen/cpu/emitters/value_naming.h"
-#include "codegen/kernel_passes/exact_differences.h"
+#include "codegen/kernel_passes/kernel_passes.h"
 #include "runtime/base/error.h"
 
 namespace smelt {

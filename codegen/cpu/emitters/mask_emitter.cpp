@@ -1,11 +1,11 @@
-#include "codegen/cpu/emitters/mask_emitter.h"
+#include "codegen/cpu/emitters/emit_kernel.h"
 
 #include <limits>
 
+#include "codegen/cpu/emit_llvm.h"
 #include "codegen/cpu/emitters/address_emitter.h"
 #include "codegen/cpu/emitters/kernel_context.h"
 #include "codegen/cpu/emitters/kernel_values.h"
-#include "codegen/cpu/loops.h"
 #include "codegen/kernel_passes/mask_intervals.h"
 #include "runtime/plan/plan.h"
 

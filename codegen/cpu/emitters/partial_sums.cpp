@@ -1,6 +1,6 @@
 #include "codegen/cpu/emitters/partial_sums.h"
 
-#include "codegen/cpu/loops.h"
+#include "codegen/cpu/emit_llvm.h"
 #include "runtime/plan/plan.h"
 
 namespace smelt {

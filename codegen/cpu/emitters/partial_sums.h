@@ -5,8 +5,8 @@
 
 #include <vector>
 
+#include "codegen/cpu/emitters/emit_kernel.h"
 #include "codegen/cpu/emitters/kernel_context.h"
-#include "codegen/cpu/emitters/wide_sums.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace smelt {

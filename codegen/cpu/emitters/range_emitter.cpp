@@ -1,6 +1,6 @@
 #include "codegen/cpu/emitters/range_emitter.h"
 
-#include "codegen/cpu/loops.h"
+#include "codegen/cpu/emit_llvm.h"
 #include "runtime/base/error.h"
 #include "runtime/plan/plan.h"
 

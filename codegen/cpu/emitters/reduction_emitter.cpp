@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "codegen/cpu/emit_llvm.h"
 #include "codegen/cpu/emitters/value_naming.h"
-#include "codegen/cpu/loops.h"
 
 namespace smelt {
 

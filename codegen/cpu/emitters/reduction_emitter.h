@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "codegen/cpu/emitters/accumulator.h"
+#include "codegen/cpu/emitters/emit_kernel.h"
 #include "codegen/cpu/emitters/exponential_emitter.h"
 #include "codegen/cpu/emitters/kernel_context.h"
 #include "codegen/cpu/emitters/kernel_values.h"
-#include "codegen/cpu/emitters/wide_sums.h"
 
 namespace smelt {
 

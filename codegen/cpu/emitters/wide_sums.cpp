@@ -1,4 +1,4 @@
-#include "codegen/cpu/emitters/wide_sums.h"
+#include "codegen/cpu/emitters/emit_kernel.h"
 
 #include "codegen/cpu/scalar_builder.h"
 

@@ -4,7 +4,6 @@
 
 #include "codegen/cuda/attention/attention_mma.h"
 #include "codegen/cuda/attention/few_queries.h"
-#include "codegen/cuda/attention/print_hooks.h"
 #include "codegen/cuda/attention/wgmma_kernel.h"
 #include "codegen/cuda/prelude.h"
 #include "codegen/cuda/printers/cuda_names.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "codegen/cuda/attention/print_hooks.h"
+#include "codegen/cuda/attention/emit_attention.h"
 #include "codegen/cuda/device_text.h"
 #include "codegen/cuda/prelude.h"
 #include "codegen/cuda/row_text.h"

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "codegen/cuda/attention/attention_wgmma.h"
-#include "codegen/cuda/attention/pieces_wgmma.h"
+#include "codegen/cuda/attention/wgmma_body.h"
 #include "codegen/cuda/device_text.h"
 
 namespace smelt {

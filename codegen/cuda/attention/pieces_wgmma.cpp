@@ -1,4 +1,4 @@
-#include "codegen/cuda/attention/pieces_wgmma.h"
+#include "codegen/cuda/attention/wgmma_body.h"
 
 #include <fmt/format.h>
 

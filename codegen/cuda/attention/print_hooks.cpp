@@ -1,13 +1,12 @@
-#include "codegen/cuda/attention/print_hooks.h"
+#include "codegen/cuda/attention/emit_attention.h"
 
 #include <fmt/ranges.h>
 
 #include <limits>
 
-#include "codegen/cuda/attention/tile_states.h"
 #include "codegen/cuda/attention/wgmma_body.h"
 #include "codegen/cuda/printers/block_printers.h"
-#include "codegen/cuda/printers/body_arguments.h"
+#include "codegen/cuda/printers/print_body.h"
 
 namespace smelt {
 namespace {

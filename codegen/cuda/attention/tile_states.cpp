@@ -1,4 +1,4 @@
-#include "codegen/cuda/attention/tile_states.h"
+#include "codegen/cuda/attention/emit_attention.h"
 
 #include <fmt/format.h>
 

@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "codegen/cuda/attention/print_hooks.h"
-#include "codegen/cuda/attention/tile_states.h"
+#include "codegen/cuda/attention/emit_attention.h"
 
 namespace smelt {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "codegen/cuda/attention/print_hooks.h"
+#include "codegen/cuda/attention/emit_attention.h"
 #include "codegen/cuda/attention/wgmma_body.h"
 #include "runtime/base/dtype.h"
 

@@ -5,11 +5,9 @@
 #include <algorithm>
 
 #include "codegen/cuda/few_rows/few_rows_text.h"
-#include "codegen/cuda/few_rows/print_element_body.h"
 #include "codegen/cuda/prelude.h"
-#include "codegen/cuda/printers/body_arguments.h"
-#include "codegen/cuda/printers/kernel_function.h"
-#include "codegen/kernel_passes/launch_dims.h"
+#include "codegen/cuda/printers/print_body.h"
+#include "codegen/kernel_passes/kernel_indices.h"
 
 namespace smelt {
 namespace {

@@ -1,12 +1,16 @@
-// The text of a kernel for a small-M GEMM with weights and an epilogue per element. Where there is a prologue
-// (Kernel::before), every block runs it first.
+// The CUDA text of small-M GEMMs.
 #pragma once
 
 #include <string>
 
+#include "codegen/cuda/few_rows/few_rows.h"
 #include "ir/kernel/kernel.h"
 
 namespace smelt {
+
+// ---- emit_few_rows.cpp
+// The text of a kernel for a small-M GEMM with weights and an epilogue per element. Where there is a prologue
+// (Kernel::before), every block runs it first.
 
 /// Returns the text of a kernel whose `gemm` has tiles for few rows, and a schedule.
 std::string emit_few_rows(const Kernel& kernel);
@@ -14,5 +18,22 @@ std::string emit_few_rows(const Kernel& kernel);
 DType few_rows_dtype(const Kernel& kernel);
 /// Returns the shared memory of a block: the template's, and A where the prologue leaves it there.
 int64_t few_rows_kernel_bytes(const GemmKernel& gemm, int64_t most_rows);
+
+// ---- few_rows_kernel.cpp
+// The template for small-M GEMMs (few_rows.h) on the tensor cores.
+
+KernelCode few_rows_kernel(const FewRows& few);
+
+// ---- print_element_body.cpp
+// The epilogue of a small-M GEMM as the types and functions that its text calls:
+//
+//   struct BodyArguments, BodyLoads
+//   void body_load(const BodyArguments& body, Index row, Index c, BodyLoads& loads)
+//   void body_run(const BodyArguments& body, Index row, Index c, const BodyLoads& loads,
+//                 const float (&handed)[PARTS])
+//
+// for one element: loads that depend on no other value are issued before the matmul's.
+
+std::string print_element_body(const Kernel& kernel);
 
 }  // namespace smelt

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "codegen/launches/dependent_launches.h"
+#include "codegen/launches/launch_passes.h"
 
 namespace smelt {
 namespace {

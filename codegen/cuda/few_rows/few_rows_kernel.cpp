@@ -1,4 +1,4 @@
-#include "codegen/cuda/few_rows/few_rows_kernel.h"
+#include "codegen/cuda/few_rows/emit_few_rows.h"
 
 #include <fmt/format.h>
 

@@ -1,9 +1,9 @@
-#include "codegen/cuda/few_rows/print_element_body.h"
+#include "codegen/cuda/few_rows/emit_few_rows.h"
 
 #include <fmt/format.h>
 
 #include "codegen/cuda/printers/block_printers.h"
-#include "codegen/cuda/printers/body_arguments.h"
+#include "codegen/cuda/printers/print_body.h"
 
 namespace smelt {
 namespace {

@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 
 #include "codegen/cuda/gemm/gemm_text.h"
-#include "codegen/cuda/gemm/print_gemm_body.h"
 #include "codegen/cuda/prelude.h"
-#include "codegen/cuda/printers/body_arguments.h"
 #include "codegen/cuda/printers/cuda_names.h"
+#include "codegen/cuda/printers/print_body.h"
 
 namespace smelt {
 namespace {

@@ -1,4 +1,4 @@
-#include "codegen/cuda/gemm/print_gemm_body.h"
+#include "codegen/cuda/gemm/emit_gemm.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 
 #include "codegen/cuda/prelude.h"
 #include "codegen/cuda/printers/block_printers.h"
-#include "codegen/cuda/printers/body_arguments.h"
+#include "codegen/cuda/printers/print_body.h"
 #include "codegen/kernel_passes/vector_alignment.h"
 
 namespace smelt {

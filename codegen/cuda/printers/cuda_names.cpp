@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "codegen/kernel_passes/launch_dims.h"
+#include "codegen/kernel_passes/kernel_indices.h"
 
 namespace smelt {
 namespace {

@@ -1,8 +1,7 @@
 #include "codegen/cuda/printers/instruction_printer.h"
 
 #include "codegen/cuda/prelude.h"
-#include "codegen/kernel_passes/exact_differences.h"
-#include "codegen/kernel_passes/keep_exponentials.h"
+#include "codegen/kernel_passes/kernel_passes.h"
 
 namespace smelt {
 namespace {

@@ -1,4 +1,4 @@
-#include "codegen/cuda/printers/kernel_function.h"
+#include "codegen/cuda/printers/print_body.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,7 +1,7 @@
 #include "codegen/cuda/printers/prefetch_printer.h"
 
 #include "codegen/cuda/prelude.h"
-#include "codegen/kernel_passes/prefetch_rows.h"
+#include "codegen/kernel_passes/kernel_passes.h"
 
 namespace smelt {
 

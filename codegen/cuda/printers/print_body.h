@@ -1,4 +1,4 @@
-// The body of one kernel's function, and the properties that the text around it needs.
+// The body of a kernel as CUDA text: its function, and its arguments.
 #pragma once
 
 #include <string>
@@ -8,6 +8,9 @@
 #include "ir/kernel/kernel.h"
 
 namespace smelt {
+
+// ---- print_body.cpp
+// The body of one kernel's function, and the properties that the text around it needs.
 
 struct CudaBody {
   const Kernel* kernel = nullptr;
@@ -19,5 +22,35 @@ struct CudaBody {
 
 /// `block`: the text of the number of the block of threads.
 CudaBody print_body(const Kernel& kernel, const std::string& block);
+
+// ---- kernel_function.cpp
+// A kernel's body as a function of the device, for kernels that call more than one.
+
+/// Returns the parameters that the host passes: one for each of the kernel's, with a prefix before its name.
+std::string pointer_parameters(const CudaBody& body, const std::string& prefix);
+/// Returns the parameters after the pointers: random numbers' keys and sizes.
+std::string number_parameters(const CudaBody& body);
+/// Returns the name that the launch has for a size of one of its kernels.
+std::string number_of(const CudaNames& names, const Dim& dim);
+
+/// Returns whether the kernel runs by vectors where sizes that are known at launch allow it, and so is a
+/// template.
+bool has_two_forms(const CudaBody& body);
+/// name(pointers, numbers, unsigned block_, float* shared_floats, int* shared_ints)
+std::string function_of(const CudaBody& body, const std::string& name);
+/// Returns the arguments of a call where they have the names of the function's parameters.
+std::string function_arguments(const CudaBody& body, const std::string& block);
+
+// ---- body_arguments.cpp
+// The arguments of a kernel's body that a template calls, as a struct that its functions take.
+
+/// struct BodyArguments: random numbers' keys, parameters, sizes, ids.
+std::string body_arguments(const Kernel& kernel, const CudaNames& names);
+/// Returns the initializers of its members, from the host's arguments, under the names of a kernel's
+/// parameters.
+std::string body_argument_list(const Kernel& kernel, const CudaNames& names);
+/// A function with a parameter `const BodyArguments& body`, whose members that `text` names come first.
+std::string body_function(const Kernel& kernel, const CudaNames& names, const std::string& head,
+                          const std::string& text);
 
 }  // namespace smelt

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "codegen/kernel_passes/exchange_rounds.h"
+#include "codegen/kernel_passes/kernel_passes.h"
 
 namespace smelt {
 

@@ -9,7 +9,7 @@
 #include "compiler/cli/commands/bench_operators.h"
 #include "compiler/cli/commands/bench_training.h"
 #include "compiler/cli/shared/model.h"
-#include "compiler/driver/sharing.h"
+#include "compiler/driver/pipeline_stages.h"
 #include "runtime/base/error.h"
 
 namespace smelt::cli {

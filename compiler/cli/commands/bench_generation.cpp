@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <random>
 
-#include "compiler/cli/commands/bench_profile.h"
-#include "compiler/cli/commands/copy_bandwidth.h"
+#include "compiler/cli/commands/bench_training.h"
+#include "compiler/cli/commands/doctor.h"
 #include "compiler/cli/shared/compile_flags.h"
 #include "compiler/cli/shared/text_table.h"
 #include "compiler/cli/shared/timer.h"

@@ -5,14 +5,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "compiler/cli/commands/bench_inputs.h"
-#include "compiler/cli/commands/bench_profile.h"
-#include "compiler/cli/commands/copy_bandwidth.h"
+#include "compiler/cli/commands/bench_training.h"
+#include "compiler/cli/commands/doctor.h"
 #include "compiler/cli/shared/compile_flags.h"
 #include "compiler/cli/shared/text_table.h"
 #include "compiler/cli/shared/timer.h"
 #include "compiler/driver/plan_cache.h"
-#include "runtime/plan/matrix_flops.h"
+#include "runtime/plan/plan_costs.h"
 #include "runtime/smelt.h"
 #include "runtime/system/file.h"
 

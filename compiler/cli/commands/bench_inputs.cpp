@@ -1,4 +1,4 @@
-#include "compiler/cli/commands/bench_inputs.h"
+#include "compiler/cli/commands/bench_training.h"
 
 #include <random>
 

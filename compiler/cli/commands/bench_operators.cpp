@@ -10,7 +10,7 @@
 #include <random>
 #include <set>
 
-#include "compiler/cli/commands/copy_bandwidth.h"
+#include "compiler/cli/commands/doctor.h"
 #include "compiler/cli/shared/compile_flags.h"
 #include "compiler/cli/shared/text_table.h"
 #include "compiler/cli/shared/timer.h"

@@ -1,12 +1,12 @@
-#include "compiler/cli/commands/bench_profile.h"
+#include "compiler/cli/commands/bench_training.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 
-#include "compiler/cli/commands/copy_bandwidth.h"
-#include "compiler/cli/shared/step_text.h"
+#include "compiler/cli/commands/doctor.h"
+#include "compiler/cli/shared/program_text.h"
 #include "compiler/driver/step_cost.h"
 
 namespace smelt::cli {

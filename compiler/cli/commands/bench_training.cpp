@@ -8,13 +8,12 @@
 #include <map>
 
 #include "compiler/cli/commands/bench_pipeline.h"
-#include "compiler/cli/commands/bench_profile.h"
 #include "compiler/cli/commands/bench_workload.h"
-#include "compiler/cli/shared/choice_text.h"
 #include "compiler/cli/shared/model.h"
+#include "compiler/cli/shared/program_text.h"
 #include "compiler/cli/shared/text_table.h"
 #include "compiler/cli/shared/timer.h"
-#include "compiler/driver/sharing.h"
+#include "compiler/driver/pipeline_stages.h"
 #include "runtime/base/error.h"
 #include "runtime/smelt.h"
 #include "runtime/system/file.h"

@@ -6,12 +6,11 @@
 #include <chrono>
 #include <cmath>
 
-#include "compiler/cli/commands/bench_inputs.h"
+#include "compiler/cli/commands/bench_training.h"
 #include "compiler/cli/shared/timer.h"
 #include "compiler/driver/plan_cache.h"
 #include "runtime/base/error.h"
-#include "runtime/plan/host_traffic.h"
-#include "runtime/plan/matrix_flops.h"
+#include "runtime/plan/plan_costs.h"
 
 namespace smelt::cli {
 

@@ -10,9 +10,6 @@
 
 #include "codegen/code_generator.h"
 #include "compiler/cli/command.h"
-#include "compiler/cli/commands/copy_bandwidth.h"
-#include "compiler/cli/commands/doctor_gpu.h"
-#include "compiler/cli/commands/doctor_ranks.h"
 #include "compiler/cli/shared/subprocess.h"
 #include "runtime/base/error.h"
 #include "runtime/cpu/features.h"

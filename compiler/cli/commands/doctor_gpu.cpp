@@ -1,4 +1,4 @@
-#include "compiler/cli/commands/doctor_gpu.h"
+#include "compiler/cli/commands/doctor.h"
 
 #include <fmt/format.h>
 

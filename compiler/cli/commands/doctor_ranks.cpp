@@ -1,12 +1,10 @@
-#include "compiler/cli/commands/doctor_ranks.h"
+#include "compiler/cli/commands/doctor.h"
 
 #include <fmt/format.h>
 
 #include <memory>
 #include <vector>
 
-#include "compiler/cli/commands/copy_bandwidth.h"
-#include "compiler/cli/commands/matrix_peak.h"
 #include "compiler/cli/commands/train_ranks.h"
 #include "compiler/cli/shared/text_table.h"
 #include "runtime/base/error.h"

@@ -4,17 +4,13 @@
 
 #include "codegen/code_generator.h"
 #include "codegen/make_plan.h"
-#include "compiler/cli/shared/choice_text.h"
-#include "compiler/cli/shared/explain_fusion.h"
 #include "compiler/cli/shared/model.h"
-#include "compiler/cli/shared/step_text.h"
+#include "compiler/cli/shared/program_text.h"
 #include "compiler/cli/shared/text_table.h"
-#include "ir/text/dot.h"
-#include "ir/text/json.h"
 #include "ir/text/text.h"
 #include "llvm/ADT/STLExtras.h"
 #include "runtime/base/error.h"
-#include "runtime/plan/plan_manifest.h"
+#include "runtime/plan/plan_model.h"
 
 namespace smelt::cli {
 namespace {

@@ -47,7 +47,7 @@ Variables common_variables(const LaunchCommand& options) {
   if (!options.join_timeout.empty()) variables.emplace_back("SMELT_JOIN_TIMEOUT", options.join_timeout);
   if (!options.progress_timeout.empty())
     variables.emplace_back("SMELT_PROGRESS_TIMEOUT", options.progress_timeout);
-  if (!read_text(Variable::OMP_NUM_THREADS))
+  if (!read_text(EnvironmentVariable::OMP_NUM_THREADS))
     variables.emplace_back("OMP_NUM_THREADS", std::to_string(threads_of_a_rank(options.ranks)));
   return variables;
 }

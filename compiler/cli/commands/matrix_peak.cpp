@@ -1,4 +1,4 @@
-#include "compiler/cli/commands/matrix_peak.h"
+#include "compiler/cli/commands/doctor.h"
 
 #include <omp.h>
 
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "runtime/cpu/gemm.h"
-#include "runtime/cpu/team_threads.h"
+#include "runtime/cpu/threads.h"
 
 namespace smelt::cli {
 namespace {

@@ -8,7 +8,6 @@
 #include "compiler/driver/pass_pipeline.h"
 #include "ir/graph/verifier.h"
 #include "ir/program_verifier.h"
-#include "ir/text/operations_page.h"
 #include "ir/text/text.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"

@@ -9,11 +9,10 @@
 #include <iostream>
 
 #include "compiler/cli/command.h"
-#include "compiler/cli/commands/matrix_peak.h"
+#include "compiler/cli/commands/doctor.h"
 #include "compiler/cli/commands/train_ranks.h"
 #include "compiler/cli/commands/train_report.h"
 #include "compiler/cli/shared/anomaly.h"
-#include "compiler/cli/shared/changed_options.h"
 #include "compiler/cli/shared/config_file.h"
 #include "compiler/cli/shared/data_flags.h"
 #include "compiler/cli/shared/model.h"
@@ -21,7 +20,6 @@
 #include "compiler/cli/shared/subprocess.h"
 #include "compiler/cli/shared/text_table.h"
 #include "compiler/cli/shared/trainer_flags.h"
-#include "ir/text/dot.h"
 #include "ir/text/text.h"
 #include "runtime/base/error.h"
 #include "runtime/engine/generation/generator.h"

@@ -1,10 +1,10 @@
 #include "compiler/cli/commands/train_ranks.h"
 
 #include "compiler/cli/command.h"
-#include "compiler/cli/shared/stage_flags.h"
+#include "compiler/cli/shared/trainer_flags.h"
 #include "compiler/driver/build_id.h"
 #include "compiler/driver/option_forms.h"
-#include "compiler/driver/sharing.h"
+#include "compiler/driver/pipeline_stages.h"
 #include "runtime/base/error.h"
 #include "runtime/cuda/driver.h"
 #include "runtime/plan/plan_file.h"

@@ -1,12 +1,9 @@
-#include "compiler/cli/shared/choice_text.h"
+#include "compiler/cli/shared/program_text.h"
 
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
-
-#include "compiler/cli/shared/explain_fusion.h"
-#include "compiler/cli/shared/step_text.h"
 
 namespace smelt::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include "compiler/cli/shared/words.h"
 #include "compiler/driver/option_table.h"
 #include "frontend/transformer_spec.h"
-#include "ir/text/nearest_names.h"
+#include "ir/text/names.h"
 #include "runtime/base/error.h"
 
 namespace smelt::cli {

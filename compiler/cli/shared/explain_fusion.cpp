@@ -1,4 +1,4 @@
-#include "compiler/cli/shared/explain_fusion.h"
+#include "compiler/cli/shared/program_text.h"
 
 #include <fmt/ranges.h>
 

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <map>
 
-#include "compiler/cli/shared/memory_curve_text.h"
+#include "compiler/cli/shared/program_text.h"
 #include "compiler/cli/shared/text_table.h"
 #include "compiler/driver/plan_cache.h"
 #include "frontend/families/families.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "compiler/driver/sharing.h"
+#include "compiler/driver/pipeline_stages.h"
 #include "runtime/engine/training/pipeline_simulation.h"
 
 namespace smelt::cli {

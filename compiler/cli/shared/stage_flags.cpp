@@ -1,4 +1,4 @@
-#include "compiler/cli/shared/stage_flags.h"
+#include "compiler/cli/shared/trainer_flags.h"
 
 #include <fmt/ranges.h>
 

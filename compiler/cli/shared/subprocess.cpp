@@ -36,7 +36,7 @@ bool wait_for(pid_t process, double seconds) {
 }  // namespace
 
 std::string find_program(const std::string& name) {
-  std::istringstream directories(read_text(Variable::PATH).value_or(""));
+  std::istringstream directories(read_text(EnvironmentVariable::PATH).value_or(""));
   for (std::string directory; std::getline(directories, directory, ':');) {
     const std::string candidate = (std::filesystem::path(directory) / name).string();
     if (::access(candidate.c_str(), X_OK) == 0) return candidate;

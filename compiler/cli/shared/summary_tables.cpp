@@ -1,10 +1,9 @@
-#include "compiler/cli/shared/summary_tables.h"
+#include "compiler/cli/shared/program_text.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "compiler/cli/shared/step_text.h"
 #include "compiler/cli/shared/text_table.h"
 #include "compiler/driver/summary.h"
 #include "compiler/report/memory_peak.h"

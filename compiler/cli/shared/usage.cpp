@@ -7,7 +7,7 @@
 
 #include "compiler/cli/shared/words.h"
 #include "compiler/driver/option_table.h"
-#include "ir/text/nearest_names.h"
+#include "ir/text/names.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
 

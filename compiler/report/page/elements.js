@@ -2,7 +2,7 @@
 
 const report = { data: null, entry: null, step: -1, layer: "", phase: "", kernel: 0, buffer: -1, values: [] };
 
-/// What compiler/report/compact_data.h has made smaller.
+/// What compiler/report/report_data.h has made smaller.
 function unpacked(value, lines) {
   if (Array.isArray(value)) return value.map(part => unpacked(part, lines));
   if (value === null || typeof value !== "object") return value;

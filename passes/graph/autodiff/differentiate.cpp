@@ -5,7 +5,7 @@
 #include <charconv>
 
 #include "passes/expressions.h"
-#include "passes/graph/autodiff/variables.h"
+#include "passes/graph/autodiff/make_backward.h"
 #include "passes/graph/autodiff/vjp.h"
 #include "passes/graph/simplify/decompose.h"
 #include "runtime/base/error.h"

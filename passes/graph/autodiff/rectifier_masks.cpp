@@ -1,4 +1,4 @@
-#include "passes/graph/autodiff/rectifier_masks.h"
+#include "passes/graph/autodiff/make_backward.h"
 
 #include "ir/graph/builder.h"
 #include "llvm/ADT/DenseMap.h"

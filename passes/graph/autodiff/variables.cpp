@@ -1,4 +1,4 @@
-#include "passes/graph/autodiff/variables.h"
+#include "passes/graph/autodiff/make_backward.h"
 
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"

@@ -6,7 +6,7 @@
 #include "ir/ops/matmul_spec.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
-#include "passes/graph/axes/elementwise.h"
+#include "passes/graph/axes/axes_passes.h"
 
 namespace smelt {
 

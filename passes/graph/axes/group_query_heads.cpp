@@ -1,4 +1,4 @@
-#include "passes/graph/axes/group_query_heads.h"
+#include "passes/graph/axes/axes_passes.h"
 
 #include "ir/graph/builder.h"
 #include "llvm/ADT/STLExtras.h"

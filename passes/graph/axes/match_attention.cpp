@@ -3,14 +3,13 @@
 #include <cmath>
 #include <limits>
 
-#include "ir/analysis/splat.h"
 #include "ir/analysis/uses.h"
 #include "ir/graph/attention_body.h"
 #include "llvm/ADT/STLExtras.h"
 #include "passes/analysis.h"
 #include "passes/expressions.h"
 #include "passes/graph/axes/attention_pattern.h"
-#include "passes/graph/axes/elementwise.h"
+#include "passes/graph/axes/axes_passes.h"
 #include "passes/graph/axes/score_values.h"
 #include "passes/graph/simplify/seen_keys.h"
 

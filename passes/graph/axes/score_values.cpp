@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ir/analysis/splat.h"
-#include "passes/graph/axes/elementwise.h"
+#include "ir/analysis/uses.h"
+#include "passes/graph/axes/axes_passes.h"
 
 namespace smelt {
 

@@ -1,4 +1,4 @@
-#include "passes/graph/axes/sink_concats.h"
+#include "passes/graph/axes/axes_passes.h"
 
 #include <utility>
 
@@ -7,7 +7,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include "passes/analysis.h"
 #include "passes/expressions.h"
-#include "passes/graph/axes/elementwise.h"
 
 namespace smelt {
 namespace {

@@ -1,4 +1,4 @@
-#include "passes/graph/axes/sink_masks.h"
+#include "passes/graph/axes/axes_passes.h"
 
 #include <fmt/format.h>
 

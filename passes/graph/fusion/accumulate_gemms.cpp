@@ -1,4 +1,4 @@
-#include "passes/graph/fusion/accumulate_gemms.h"
+#include "passes/graph/fusion/merge_gemms.h"
 
 #include "ir/analysis/epilogue.h"
 #include "ir/analysis/uses.h"

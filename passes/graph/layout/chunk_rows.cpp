@@ -4,7 +4,7 @@
 
 #include <charconv>
 
-#include "ir/analysis/splat.h"
+#include "ir/analysis/uses.h"
 #include "ir/graph/builder.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"

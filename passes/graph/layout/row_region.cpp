@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ir/analysis/splat.h"
+#include "ir/analysis/uses.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 #include "passes/analysis.h"

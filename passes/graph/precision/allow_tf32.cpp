@@ -1,4 +1,4 @@
-#include "passes/graph/precision/allow_tf32.h"
+#include "passes/graph/precision/precision_passes.h"
 
 namespace smelt {
 

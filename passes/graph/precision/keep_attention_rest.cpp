@@ -1,4 +1,4 @@
-#include "passes/graph/precision/keep_attention_rest.h"
+#include "passes/graph/precision/precision_passes.h"
 
 #include <fmt/format.h>
 

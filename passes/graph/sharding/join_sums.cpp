@@ -1,4 +1,4 @@
-#include "passes/graph/sharding/join_sums.h"
+#include "passes/graph/sharding/sums.h"
 
 #include <map>
 #include <tuple>

@@ -1,8 +1,8 @@
-#include "passes/graph/sharding/partial_sums.h"
+#include "passes/graph/sharding/sums.h"
 
 #include <algorithm>
 
-#include "ir/analysis/splat.h"
+#include "ir/analysis/uses.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 #include "passes/graph/sharding/written_shardings.h"

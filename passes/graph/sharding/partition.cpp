@@ -12,8 +12,7 @@
 #include "passes/graph/sharding/assign_nodes.h"
 #include "passes/graph/sharding/gathered_segments.h"
 #include "passes/graph/sharding/local_nodes.h"
-#include "passes/graph/sharding/partial_sums.h"
-#include "passes/graph/sharding/symbol_cuts.h"
+#include "passes/graph/sharding/sums.h"
 #include "passes/graph/sharding/written_shardings.h"
 #include "runtime/base/error.h"
 

@@ -8,7 +8,7 @@
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 #include "passes/graph/sharding/assign_nodes.h"
-#include "passes/graph/sharding/partial_sums.h"
+#include "passes/graph/sharding/sums.h"
 #include "passes/graph/sharding/written_shardings.h"
 #include "runtime/base/error.h"
 

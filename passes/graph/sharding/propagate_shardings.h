@@ -10,7 +10,7 @@
 // positions that no neighbour shards, and whose first dim is the symbol of a sharded input, are sharded like
 // that input: a sum of ones then counts the records of all ranks. Annotated values, states and parameters
 // keep their shardings; states and parameters without annotation are whole on every rank. Sums over ranks are
-// placed last (passes/graph/sharding/partial_sums.h). Ensures: every value has a sharding; any choice gives
+// placed last (passes/graph/sharding/sums.h). Ensures: every value has a sharding; any choice gives
 // the same numbers, because partition inserts the moves.
 #pragma once
 

@@ -1,8 +1,7 @@
-#include "passes/graph/sharding/symbol_cuts.h"
+#include "passes/graph/sharding/written_shardings.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "passes/graph/sharding/local_nodes.h"
-#include "passes/graph/sharding/written_shardings.h"
 
 namespace smelt {
 

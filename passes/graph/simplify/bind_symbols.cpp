@@ -1,4 +1,4 @@
-#include "passes/graph/simplify/bind_symbols.h"
+#include "passes/graph/simplify/simplify.h"
 
 namespace smelt {
 namespace {

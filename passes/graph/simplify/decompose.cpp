@@ -5,8 +5,7 @@
 #include "llvm/ADT/StringRef.h"
 #include "passes/expressions.h"
 #include "passes/graph/fusion/bodies.h"
-#include "passes/graph/simplify/decompose_narrow.h"
-#include "passes/graph/simplify/decompose_updates.h"
+#include "passes/graph/simplify/simplify.h"
 #include "runtime/base/error.h"
 
 namespace smelt {

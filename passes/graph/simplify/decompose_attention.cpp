@@ -2,7 +2,7 @@
 // body.
 #include <limits>
 
-#include "ir/analysis/splat.h"
+#include "ir/analysis/uses.h"
 #include "ir/graph/body.h"
 #include "llvm/ADT/STLExtras.h"
 #include "passes/expressions.h"

@@ -1,4 +1,4 @@
-#include "passes/graph/simplify/decompose_narrow.h"
+#include "passes/graph/simplify/simplify.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"

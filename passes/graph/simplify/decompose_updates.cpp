@@ -1,4 +1,4 @@
-#include "passes/graph/simplify/decompose_updates.h"
+#include "passes/graph/simplify/simplify.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"

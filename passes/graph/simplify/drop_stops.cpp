@@ -1,4 +1,4 @@
-#include "passes/graph/simplify/drop_stops.h"
+#include "passes/graph/simplify/simplify.h"
 
 #include <vector>
 

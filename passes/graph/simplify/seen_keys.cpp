@@ -3,7 +3,7 @@
 #include <limits>
 #include <optional>
 
-#include "ir/analysis/splat.h"
+#include "ir/analysis/uses.h"
 #include "ir/graph/attention_body.h"
 #include "ir/graph/body.h"
 #include "llvm/ADT/DenseSet.h"

@@ -1,4 +1,4 @@
-#include "passes/graph/training/add_gradients.h"
+#include "passes/graph/training/sums_over_ranks.h"
 
 namespace smelt {
 namespace {

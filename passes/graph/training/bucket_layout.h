@@ -1,7 +1,7 @@
 // Layout of runs of parameters in the buckets of a flat state. A bucket is gathered, or summed, as a whole.
 // If two layers share a bucket, the values gathered for the first are held until the second has used them, so
 // that the lifetimes of all layers are connected. With little padding, layers begin at bucket borders: each
-// layer then has its own memory, for as long as it is used (passes/program/memory/split_buffers.h).
+// layer then has its own memory, for as long as it is used (passes/program/memory/memory_passes.h).
 #pragma once
 
 #include <cstdint>

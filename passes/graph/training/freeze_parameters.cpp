@@ -4,7 +4,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/GlobPattern.h"
-#include "passes/graph/autodiff/variables.h"
+#include "passes/graph/autodiff/make_backward.h"
 #include "runtime/base/error.h"
 
 namespace smelt {

@@ -2,7 +2,6 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "passes/expressions.h"
-#include "passes/graph/training/add_gradients.h"
 #include "passes/graph/training/apply_optimizer.h"
 #include "passes/graph/training/flatten_parameters.h"
 #include "passes/graph/training/sums_over_ranks.h"

@@ -1,4 +1,4 @@
-#include "passes/program/memory/check_memory.h"
+#include "passes/program/memory/memory_passes.h"
 
 #include <algorithm>
 #include <set>

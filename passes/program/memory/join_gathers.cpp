@@ -1,4 +1,4 @@
-#include "passes/program/memory/join_gathers.h"
+#include "passes/program/memory/memory_passes.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "passes/program/memory/order_steps.h"
+#include "passes/program/memory/memory_passes.h"
 
 #include <algorithm>
 #include <map>

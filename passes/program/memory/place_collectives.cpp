@@ -1,4 +1,4 @@
-#include "passes/program/memory/place_collectives.h"
+#include "passes/program/memory/memory_passes.h"
 
 #include <algorithm>
 #include <iterator>

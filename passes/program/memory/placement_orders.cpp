@@ -1,4 +1,4 @@
-#include "passes/program/memory/placement_orders.h"
+#include "passes/program/memory/place_allocations.h"
 
 #include <algorithm>
 #include <array>

@@ -4,7 +4,7 @@
 
 #include "ir/analysis/host_states.h"
 #include "passes/program/memory/buffer_parts.h"
-#include "passes/program/memory/check_memory.h"
+#include "passes/program/memory/memory_passes.h"
 #include "passes/program/memory/place_allocations.h"
 
 namespace smelt {

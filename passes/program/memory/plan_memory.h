@@ -5,7 +5,7 @@
 // (passes/program/memory/buffer_parts.h), so that values saved for backward can use the memory of later
 // gradients. A search then finds offsets at which no two live buffers overlap
 // (passes/program/memory/place_allocations.h), and a checker verifies the result
-// (passes/program/memory/check_memory.h).
+// (passes/program/memory/memory_passes.h).
 #pragma once
 
 #include <map>

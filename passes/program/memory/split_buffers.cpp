@@ -1,4 +1,4 @@
-#include "passes/program/memory/split_buffers.h"
+#include "passes/program/memory/memory_passes.h"
 
 #include <fmt/format.h>
 

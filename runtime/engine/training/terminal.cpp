@@ -38,9 +38,9 @@ std::string cells(double share, int width) {
 
 TerminalStyle terminal_style(int descriptor) {
   TerminalStyle style;
-  if (!::isatty(descriptor) || read_text(Variable::TERM) == "dumb") return style;
+  if (!::isatty(descriptor) || read_text(EnvironmentVariable::TERM) == "dumb") return style;
   style.bar = true;
-  style.color = !read_text(Variable::NO_COLOR);
+  style.color = !read_text(EnvironmentVariable::NO_COLOR);
   winsize size{};
   if (::ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) style.width = size.ws_col;
   return style;

@@ -12,7 +12,7 @@
 #include "runtime/engine/training/loss_curve.h"
 #include "runtime/engine/training/same_states.h"
 #include "runtime/engine/training/trainer_plan.h"
-#include "runtime/plan/matrix_flops.h"
+#include "runtime/plan/plan_costs.h"
 #include "runtime/plan/plan_ranks.h"
 #include "runtime/system/file.h"
 

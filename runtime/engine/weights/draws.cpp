@@ -7,7 +7,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "runtime/cpu/team_threads.h"
+#include "runtime/cpu/threads.h"
 
 // One body for several generations of processors; the loader takes the best, before a sanitizer could begin.
 #if defined(__x86_64__) && defined(__gnu_linux__) && defined(__OPTIMIZE__) && \

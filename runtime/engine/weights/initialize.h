@@ -35,7 +35,7 @@ void initialize_state(const State& state, uint32_t seed, std::span<std::byte> me
 
 /// Description of a segment (or of a state without segments) by which a device makes the same values itself.
 /// A group is four elements, one call of Philox. The layout is that of the kernels of
-/// codegen/cuda/initialize_kernels.h.
+/// codegen/cuda/step_kernels.h.
 struct InitialRow {
   int64_t first_group, offset, elements;
   double scale;            // Initializer::a

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "runtime/cpu/team_threads.h"
+#include "runtime/cpu/threads.h"
 
 namespace smelt {
 namespace {

@@ -8,7 +8,7 @@
 #include "runtime/tokenizers/aligned_text.h"
 #include "runtime/tokenizers/normalizers/charsmap.h"
 #include "runtime/tokenizers/patterns/pattern.h"
-#include "runtime/tokenizers/unicode/normal_forms.h"
+#include "runtime/tokenizers/unicode/unicode.h"
 
 namespace smelt {
 

@@ -1,7 +1,7 @@
 #include <vector>
 
 #include "runtime/tokenizers/normalizers/normalizer.h"
-#include "runtime/tokenizers/unicode/graphemes.h"
+#include "runtime/tokenizers/unicode/unicode.h"
 #include "runtime/tokenizers/unicode/utf8.h"
 
 namespace smelt {

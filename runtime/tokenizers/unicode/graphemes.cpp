@@ -1,4 +1,4 @@
-#include "runtime/tokenizers/unicode/graphemes.h"
+#include "runtime/tokenizers/unicode/unicode.h"
 
 #include <utf8proc.h>
 

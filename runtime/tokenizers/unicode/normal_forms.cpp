@@ -1,4 +1,4 @@
-#include "runtime/tokenizers/unicode/normal_forms.h"
+#include "runtime/tokenizers/unicode/unicode.h"
 
 #include <utf8proc.h>
 

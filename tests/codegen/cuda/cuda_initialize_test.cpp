@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "codegen/cuda/initialize_kernels.h"
+#include "codegen/cuda/step_kernels.h"
 #include "runtime/cpu/shared_object.h"
 #include "runtime/engine/weights/initialize.h"
 #include "tests/support/cuda_on_host/cuda_on_host.h"

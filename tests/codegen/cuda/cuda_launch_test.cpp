@@ -5,7 +5,7 @@
 #include <limits>
 #include <random>
 
-#include "codegen/launches/fit_tails.h"
+#include "codegen/launches/launch_passes.h"
 #include "codegen/scheduling/schedule.h"
 #include "runtime/cpu/shared_object.h"
 #include "runtime/plan/plan.h"

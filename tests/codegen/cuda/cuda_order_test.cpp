@@ -9,10 +9,8 @@
 #include <limits>
 #include <random>
 
-#include "codegen/cuda/scan_kernels.h"
-#include "codegen/cuda/top_k_kernel.h"
-#include "runtime/cpu/scan.h"
-#include "runtime/cpu/top_k.h"
+#include "codegen/cuda/step_kernels.h"
+#include "runtime/cpu/library_steps.h"
 #include "tests/support/cuda_on_host/host_kernels.h"
 
 namespace smelt::test {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "codegen/cuda/sample_kernel.h"
+#include "codegen/cuda/step_kernels.h"
 #include "tests/support/cuda_on_host/host_kernels.h"
 #include "tests/support/random_sample.h"
 

@@ -2,11 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "codegen/cuda/emit_cuda.h"
-#include "codegen/kernel_passes/collapse_axes.h"
-#include "codegen/kernel_passes/exchange_rounds.h"
-#include "codegen/kernel_passes/keep_columns.h"
+#include "codegen/kernel_passes/kernel_passes.h"
 #include "codegen/scheduling/schedule.h"
-#include "codegen/scheduling/schedule_candidates.h"
+#include "codegen/scheduling/schedule_kernels.h"
 #include "runtime/base/error.h"
 #include "tests/codegen/llvm_kernel_builder.h"
 

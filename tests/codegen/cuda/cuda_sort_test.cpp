@@ -7,8 +7,8 @@
 #include <random>
 
 #include "codegen/cuda/sort_kernels.h"
+#include "runtime/cpu/library_steps.h"
 #include "runtime/cpu/shared_object.h"
-#include "runtime/cpu/sort_index.h"
 #include "runtime/cuda/template_launch.h"
 #include "tests/support/cuda_on_host/cuda_on_host.h"
 

@@ -1,5 +1,5 @@
 // Which differences of a kernel must not be contracted with the product before them.
-#include "codegen/kernel_passes/exact_differences.h"
+#include "codegen/kernel_passes/kernel_passes.h"
 
 #include <gtest/gtest.h>
 

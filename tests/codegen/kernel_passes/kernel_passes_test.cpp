@@ -9,10 +9,7 @@
 #include <map>
 
 #include "codegen/all_passes.h"
-#include "codegen/kernel_passes/column_sums.h"
-#include "codegen/kernel_passes/keep_columns.h"
-#include "codegen/kernel_passes/keep_exponentials.h"
-#include "codegen/kernel_passes/legalize.h"
+#include "codegen/kernel_passes/kernel_passes.h"
 #include "ir/program_verifier.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"

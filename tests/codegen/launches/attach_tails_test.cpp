@@ -1,6 +1,6 @@
 // Small steps that become tails: programs hold the same in the end, and what must stay before or behind
 // another step does.
-#include "codegen/launches/attach_tails.h"
+#include "codegen/launches/launch_passes.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Which kernels wait for the launches in front of theirs: all of entries that keep tokens.
-#include "codegen/launches/dependent_launches.h"
+#include "codegen/launches/launch_passes.h"
 
 #include <gtest/gtest.h>
 

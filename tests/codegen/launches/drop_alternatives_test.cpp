@@ -1,5 +1,5 @@
 // Alternatives whose kernels spill go where another one remains.
-#include "codegen/launches/drop_alternatives.h"
+#include "codegen/launches/launch_passes.h"
 
 #include <gtest/gtest.h>
 

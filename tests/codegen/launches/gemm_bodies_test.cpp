@@ -1,5 +1,5 @@
 // Which matmuls and kernels become one kernel for sm_90a, and what stays as it was.
-#include "codegen/launches/gemm_bodies.h"
+#include "codegen/launches/launch_passes.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

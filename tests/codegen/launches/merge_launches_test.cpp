@@ -1,6 +1,6 @@
 // Launches of the same kernel that become one: programs hold the same in the end, and what must not move
 // stays.
-#include "codegen/launches/merge_launches.h"
+#include "codegen/launches/launch_passes.h"
 
 #include <gtest/gtest.h>
 

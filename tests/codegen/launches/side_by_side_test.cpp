@@ -1,6 +1,6 @@
 // Steps that become one launch whose blocks run several kernels: programs hold the same in the end, and what
 // must not move stays.
-#include "codegen/launches/side_by_side.h"
+#include "codegen/launches/launch_passes.h"
 
 #include <gtest/gtest.h>
 

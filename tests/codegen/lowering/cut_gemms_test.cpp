@@ -1,5 +1,5 @@
 // Matmuls of odd extents: the parts cover every product once.
-#include "codegen/lowering/cut_gemms.h"
+#include "codegen/lowering/lower.h"
 
 #include <gtest/gtest.h>
 

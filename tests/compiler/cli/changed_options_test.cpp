@@ -1,4 +1,4 @@
-#include "compiler/cli/shared/changed_options.h"
+#include "compiler/cli/shared/trainer_flags.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The text of --explain-fusion: equal kernels of several layers once, both sides of a refusal by number.
-#include "compiler/cli/shared/explain_fusion.h"
+#include "compiler/cli/shared/program_text.h"
 
 #include <gtest/gtest.h>
 

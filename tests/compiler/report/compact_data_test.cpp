@@ -1,9 +1,8 @@
 // What a page holds is the data in fewer bytes, and gives the data back.
-#include "compiler/report/compact_data.h"
+#include "compiler/report/report_data.h"
 
 #include <gtest/gtest.h>
 
-#include "compiler/report/report_data.h"
 #include "tests/compiler/report/reported_models.h"
 
 namespace smelt {

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include "codegen/make_plan.h"
-#include "compiler/report/graph_data.h"
 #include "compiler/report/node_links.h"
 #include "compiler/report/report_page.h"
 #include "ir/analysis/reading_order.h"

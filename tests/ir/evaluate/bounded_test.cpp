@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "ir/evaluate/bounded_functions.h"
+#include "ir/evaluate/rounding.h"
 #include "tests/ir/evaluate/support.h"
 
 namespace smelt {

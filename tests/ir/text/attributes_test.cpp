@@ -10,7 +10,6 @@
 #include "ir/graph/builder.h"
 #include "ir/graph/verifier.h"
 #include "ir/ops/op_attributes.h"
-#include "ir/text/operations_page.h"
 #include "ir/text/text.h"
 #include "runtime/base/error.h"
 #include "tests/ir/text/every_operation.h"

@@ -3,8 +3,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "ir/text/dot.h"
-#include "ir/text/json.h"
 #include "ir/text/text.h"
 #include "tests/support/random_graph.h"
 

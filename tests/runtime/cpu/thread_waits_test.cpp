@@ -1,4 +1,4 @@
-#include "runtime/cpu/thread_waits.h"
+#include "runtime/cpu/threads.h"
 
 #include <gtest/gtest.h>
 
@@ -9,15 +9,15 @@ namespace smelt {
 namespace {
 
 /// A variable of the environment during its life.
-class Variable {
+class EnvironmentVariable {
  public:
-  Variable(const char* name, const char* value) : name_(name) {
+  EnvironmentVariable(const char* name, const char* value) : name_(name) {
     if (const char* before = std::getenv(name)) before_ = before;
     value ? ::setenv(name, value, 1) : ::unsetenv(name);
   }
-  ~Variable() { before_ ? ::setenv(name_, before_->c_str(), 1) : ::unsetenv(name_); }
-  Variable(const Variable&) = delete;
-  Variable& operator=(const Variable&) = delete;
+  ~EnvironmentVariable() { before_ ? ::setenv(name_, before_->c_str(), 1) : ::unsetenv(name_); }
+  EnvironmentVariable(const EnvironmentVariable&) = delete;
+  EnvironmentVariable& operator=(const EnvironmentVariable&) = delete;
 
  private:
   const char* name_;
@@ -25,14 +25,14 @@ class Variable {
 };
 
 TEST(ThreadWaits, AreShortUnlessTheEnvironmentSaysHowTheyAre) {
-  const Variable policy("OMP_WAIT_POLICY", nullptr), spins(kSpinVariable, nullptr);
+  const EnvironmentVariable policy("OMP_WAIT_POLICY", nullptr), spins(kSpinVariable, nullptr);
   EXPECT_LE(std::stoi(better_spin_count()), 100000);
-  const Variable told("OMP_WAIT_POLICY", "active");
+  const EnvironmentVariable told("OMP_WAIT_POLICY", "active");
   EXPECT_EQ(better_spin_count(), "");
 }
 
 TEST(ThreadWaits, LeaveACountThatWasGiven) {
-  const Variable policy("OMP_WAIT_POLICY", nullptr), spins(kSpinVariable, "5");
+  const EnvironmentVariable policy("OMP_WAIT_POLICY", nullptr), spins(kSpinVariable, "5");
   EXPECT_EQ(better_spin_count(), "");
 }
 

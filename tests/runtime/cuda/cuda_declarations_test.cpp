@@ -33,7 +33,7 @@ TEST(CudaDeclarations, DataTypes) {
 #if __has_include(<cuda.h>)
 #include <cuda.h>
 
-#include "runtime/cuda/device_attributes.h"
+#include "runtime/cuda/device_rates.h"
 #include "runtime/cuda/driver.h"
 
 namespace smelt::cuda {

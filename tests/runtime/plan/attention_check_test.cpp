@@ -1,5 +1,5 @@
 // What must hold of a part of attention on a CPU.
-#include "runtime/plan/attention_check.h"
+#include "runtime/plan/plan_checks.h"
 
 #include <limits>
 

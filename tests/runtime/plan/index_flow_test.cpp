@@ -1,5 +1,5 @@
 // Where the integers come from that kernels index tables by.
-#include "runtime/plan/index_flow.h"
+#include "runtime/plan/plan_checks.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Outputs are returned as they were made.
-#include "runtime/plan/output_check.h"
+#include "runtime/plan/plan_checks.h"
 
 #include <gtest/gtest.h>
 

@@ -10,7 +10,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/plan/plan_fields.h"
-#include "runtime/plan/plan_manifest.h"
+#include "runtime/plan/plan_model.h"
 #include "runtime/plan/plan_validate.h"
 #include "runtime/system/file.h"
 #include "tests/runtime/example_plan.h"

@@ -3,8 +3,7 @@
 #include <random>
 
 #include "runtime/tokenizers/unicode/classes.h"
-#include "runtime/tokenizers/unicode/graphemes.h"
-#include "runtime/tokenizers/unicode/normal_forms.h"
+#include "runtime/tokenizers/unicode/unicode.h"
 #include "runtime/tokenizers/unicode/utf8.h"
 
 namespace smelt {

@@ -12,7 +12,7 @@
 #include "codegen/cuda/emit_cuda.h"
 #include "codegen/cuda/few_rows/emit_few_rows.h"
 #include "codegen/cuda/prelude.h"
-#include "codegen/kernel_passes/launch_dims.h"
+#include "codegen/kernel_passes/kernel_indices.h"
 #include "codegen/make_plan.h"
 #include "ir/program/program.h"
 #include "llvm/ADT/ArrayRef.h"

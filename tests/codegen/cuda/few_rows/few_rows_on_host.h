@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "codegen/cuda/few_rows/few_rows_kernel.h"
+#include "codegen/cuda/few_rows/emit_few_rows.h"
 #include "codegen/cuda/prelude.h"
 #include "runtime/cpu/shared_object.h"
 #include "runtime/cuda/template_launch.h"

@@ -8,12 +8,12 @@
 #include <numeric>
 #include <random>
 
-#include "passes/program/memory/order_steps.h"
+#include "passes/program/memory/memory_passes.h"
 #include "passes/program/memory/plan_memory.h"
 #include "passes/program/sharding/bucket_collectives.h"
 #include "passes/program/sharding/overlap_collectives.h"
 #include "runtime/base/error.h"
-#include "runtime/plan/wait_check.h"
+#include "runtime/plan/plan_checks.h"
 
 namespace smelt {
 namespace {

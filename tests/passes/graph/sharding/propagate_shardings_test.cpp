@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "ir/text/text.h"
-#include "passes/graph/sharding/partial_sums.h"
 #include "passes/graph/sharding/partition.h"
+#include "passes/graph/sharding/sums.h"
 #include "runtime/base/error.h"
 
 namespace smelt {

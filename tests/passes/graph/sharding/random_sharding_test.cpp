@@ -5,7 +5,7 @@
 #include "ir/text/text.h"
 #include "passes/graph/sharding/partition.h"
 #include "passes/graph/sharding/propagate_shardings.h"
-#include "passes/graph/sharding/reassociate_sums.h"
+#include "passes/graph/sharding/sums.h"
 #include "tests/support/minimize_module.h"
 #include "tests/support/primitive_run.h"
 #include "tests/support/random_graph.h"

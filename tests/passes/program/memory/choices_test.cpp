@@ -1,7 +1,7 @@
 // Ordering and memory of steps that are alternatives of one another.
 #include <gtest/gtest.h>
 
-#include "passes/program/memory/order_steps.h"
+#include "passes/program/memory/memory_passes.h"
 #include "passes/program/memory/plan_memory.h"
 
 namespace smelt {

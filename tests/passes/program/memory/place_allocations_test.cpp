@@ -8,7 +8,6 @@
 #include <random>
 
 #include "passes/program/memory/first_fit.h"
-#include "passes/program/memory/placement_orders.h"
 
 namespace smelt {
 namespace {

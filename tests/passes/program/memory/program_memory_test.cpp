@@ -7,8 +7,7 @@
 #include <random>
 
 #include "passes/program/memory/buffer_parts.h"
-#include "passes/program/memory/check_memory.h"
-#include "passes/program/memory/order_steps.h"
+#include "passes/program/memory/memory_passes.h"
 #include "passes/program/memory/plan_memory.h"
 #include "runtime/base/error.h"
 

@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "runtime/base/error.h"
-#include "runtime/plan/matrix_flops.h"
+#include "runtime/plan/plan_costs.h"
 #include "runtime/system/file.h"
 #include "tests/runtime/example_plan.h"
 #include "tests/runtime/temporary_directory.h"

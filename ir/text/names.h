@@ -1,0 +1,47 @@
+// Names and words of the text forms.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/graph/graph.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace smelt {
+
+// ----
+// Keywords of the Kernel IR's text form, in the order of their enums.
+
+constexpr std::string_view kAxisWords[] = {"parallel", "column", "reduced"};
+constexpr std::string_view kScopeWords[] = {"row", "column", "reduced"};
+constexpr std::string_view kFormWords[] = {"plain", "fast",  "fast_tangent", "inverse",   "scaled_inverse",
+                                           "kept",  "early", "prefetched",   "sequential"};
+
+// ---- value_names.cpp
+// Names of a graph's values in the text form.
+
+/// A value keeps its own name (an input its argument name) if that is valid and not taken; other values are
+/// numbered.
+class ValueNames {
+ public:
+  explicit ValueNames(const Graph& graph);
+  /// Returns the name without %; "?" for a value that the graph does not define.
+  const std::string& operator[](const Value* value) const;
+
+ private:
+  llvm::DenseMap<const Value*, std::string> names_;
+};
+
+// ---- nearest_names.cpp
+// Suggestions for a name that does not exist.
+
+/// Returns the names nearest to `word` by edit distance, at most three, in their order; up to a third of the
+/// letters may differ. The part after a name's last dot is compared as well: "heads" is near "decoder.heads".
+std::vector<std::string> nearest_names(std::string_view word, llvm::ArrayRef<std::string> names);
+
+/// Returns "; did you mean A, B or C?" for these names, or nothing.
+std::string did_you_mean(std::string_view word, llvm::ArrayRef<std::string> names);
+
+}  // namespace smelt

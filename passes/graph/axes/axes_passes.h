@@ -1,0 +1,72 @@
+// Passes over axes that elementwise nodes allow.
+#pragma once
+
+#include "ir/graph/builder.h"
+#include "ir/graph/graph.h"
+
+namespace smelt {
+
+// ---- sink_masks.cpp
+// sink_masks: moves the computation of a mask into the body of an attention if the mask is computed
+// elementwise from values of fewer axes or from positions alone.
+//
+//   %seen = logical_and (le %s, %t), %mask : bool[B,T,T]       attention ... (%score, %a = %mask) {
+//   attention ... (%score, %a = %seen) { ... }             =>    %seen = ...
+//                                                              }
+//
+// No mask of T x T elements is then in memory. Values stay the same.
+
+struct SinkMasksOptions {};
+bool sink_masks(Graph& graph, const SinkMasksOptions& options);
+
+// ---- sink_concats.cpp
+// sink_concats: moves elementwise operations on a concat to its parts, so that the concat comes after them.
+//
+//   %c = concat (neg %high), %low {axis = 3}
+//   %y = add (mul %x, %cos), (mul %c, %sin)
+//                      =>  %y = concat (sub (mul %low, %cos_low), (mul %high, %sin_low)),
+//                                      (add (mul %high, %cos_high), (mul %low, %sin_high))
+//
+// Here %low and %high are slices of %x: a rotary embedding becomes one kernel that reads %x and writes each
+// half of the result in place. The rewrite applies only where it saves memory or work: each part of the
+// concat is computed from slices along its axis, so that other operands can be sliced alike, or all parts are
+// one value; and all readers of the concat are such operations. Other operands are sliced through elementwise
+// operations without another reader and through broadcasts. Values stay the same.
+
+struct SinkConcatsOptions {};
+bool sink_concats(Graph& graph, const SinkConcatsOptions& options);
+
+// ---- group_query_heads.cpp
+// group_query_heads: removes the repetition of key and value heads before an attention, which then reads each
+// of them once for a group of query heads (grouped-query attention).
+//
+//   %r = broadcast %k {axes = [0, 1, 3, 4]} : f32[B,2,3,T,64]
+//   %h = reshape %r : f32[B,6,T,64]
+//   %t = transpose %h {permutation = [0, 2, 1, 3]}
+//   attention %q, %t, ...
+//     =>
+//   %t = transpose %k {permutation = [0, 2, 1, 3]}
+//   attention %q, %t, ...
+//
+// The pattern is a broadcast along a new axis directly after the head axis and a reshape that joins the two,
+// perhaps with a transpose before or after. Keys and values must have the same number of heads, repeated
+// equally often. Values stay the same, because an attention maps query head h to key head h / group.
+
+struct GroupQueryHeadsOptions {};
+bool group_query_heads(Graph& graph, const GroupQueryHeadsOptions& options);
+
+// ----
+// Elementwise operations: a test for them, and their copies on other operands.
+
+/// Returns whether the node is elementwise, with operands of the result's shape.
+inline bool works_on_elements(const Node& node) {
+  return node.is(Op::pointwise) || (node.is(Op::convert) && node.operands().size() == 1);
+}
+
+/// Builds the elementwise operation of `node` on other operands.
+inline Value* on_operands(GraphBuilder& b, const Node& node, llvm::ArrayRef<Value*> operands) {
+  if (node.is(Op::convert)) return b.convert(operands[0], node.result()->dtype());
+  return b.pointwise(node.scalar_op, operands);
+}
+
+}  // namespace smelt
