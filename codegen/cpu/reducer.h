@@ -14,15 +14,17 @@ class Reducer {
   Reducer(llvm::IRBuilder<>& builder, ScalarMath& math, ReduceOp op)
       : b(builder), math_(math), code_(reduction_code(op)), row_(info(op)) {}
 
-  /// Scalars of a state.
+  /// Returns the number of scalars of a state.
   size_t size() const { return row_.state.size(); }
-  /// The type of one of them, for elements of `type`.
+  /// Returns the type of one scalar of a state, for elements of `type`.
   llvm::Type* type_of(size_t scalar, llvm::Type* type) const;
   State identity(llvm::Type* type) const;
-  /// The state of one element; `index` is its i32 place among the reduced ones, if needs_index().
+  /// Returns the state of the single element x. `index` is its i32 position among the reduced elements, and
+  /// is read only if needs_index().
   State lift(V x, V index) const;
   State combine(const State& left, const State& right) const;
-  /// Combines all lanes to one scalar state, halves onto halves: the order is the same on every processor.
+  /// Combines all lanes to one scalar state: the lower half with the upper half, until one lane is left. The
+  /// order is the same on every processor, because the number of lanes is.
   State across(State state) const;
   V finish(const State& state, size_t result) const;
   /// Returns whether every result is a scalar of the state, unchanged.
@@ -40,7 +42,7 @@ class Reducer {
   const ReduceOpInfo& row_;
 };
 
-/// Returns the base that exponents are relative to: zero where m is infinite, else m.
+/// Returns the number to subtract before exp: zero where m is infinite, else m.
 llvm::Value* finite_maximum(llvm::IRBuilder<>& b, ScalarMath& math, llvm::Value* m);
 
 }  // namespace smelt

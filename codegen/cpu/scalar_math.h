@@ -1,5 +1,5 @@
-// The LLVM code of scalar_ops.def: a member function a row, on scalars and on vectors alike. Functions are
-// polynomials in plain instructions, so that no library is called.
+// The LLVM code of scalar_ops.def: one member function per row, for scalars and vectors alike. Functions such
+// as exp are polynomials or rational functions in plain instructions, so that no library is called.
 #pragma once
 
 #include "codegen/cpu/scalar_builder.h"
@@ -19,7 +19,8 @@ class ScalarMath : public ScalarBuilder {
   ScalarMath(llvm::IRBuilder<>& builder, bool native_rounding)
       : ScalarBuilder(builder), native_rounding_(native_rounding) {}
 
-  /// op(operands), after the operands are brought to one width and to what the op's domain makes of them.
+  /// Returns op(operands). The operands are first converted to a common width, and to the kind of number that
+  /// the op's domain requires.
   V apply(ScalarOp op, llvm::ArrayRef<V> operands);
 
   // The rows of scalar_ops.def, of operands of one width and of the row's domain: V add(V, V), V neg(V), ...
@@ -33,8 +34,8 @@ class ScalarMath : public ScalarBuilder {
   };
   Reduced reduce_by_ln2(V x);
   V log_of_positive(V x);
-  /// An angle as quarter turns, whose whole number is in the low bits of `shifted`, and the remaining
-  /// radians.
+  /// An angle as a whole number of quarter turns, in the low bits of `shifted`, and the remaining radians,
+  /// `rest`.
   struct Quarters {
     V shifted, rest;
   };

@@ -10,12 +10,13 @@
 
 namespace smelt {
 
-/// A reduction of elements of one type. States are texts, one a scalar.
+/// A reduction of elements of one type. A state is a list of CUDA expressions, one per scalar.
 class CudaReduction {
  public:
   using State = std::vector<std::string>;
 
-  /// `fast` as in cuda_apply. `own_forms`: those of the table, where it has any, instead of the expressions.
+  /// `fast`: as in cuda_apply. `own_forms`: where a row of reduce_ops.def has CUDA text for a function, that
+  /// text is used instead of expressions that are made from the row's generic function.
   CudaReduction(ReduceOp op, DType element, bool fast, bool own_forms = true);
 
   /// Return the number of scalars of a state, and the kind of each.
@@ -30,8 +31,8 @@ class CudaReduction {
   std::string combine(const State& to, const State& other) const;
   std::string finish(const State& state, size_t result) const;
 
-  /// Statements of the table, "" where it has none: a vector of elements joins a state; the states of all
-  /// lanes of a mask become one.
+  /// Return the statements that reduce_ops.def has, or "" if it has none. combine_vector combines a vector of
+  /// elements with a state. combine_lanes combines the states of all lanes of a mask.
   std::string combine_vector(const State& to, const std::string& vector) const;
   std::string combine_lanes(const State& to, int lanes, const std::string& mask) const;
 

@@ -4,7 +4,7 @@
 //   fusion_kernel.h   axes and parameters
 //   fusion_blocks.h   blocks, reductions and stores
 //   fusion_values.h   what a block computes
-//   fusion_aliases.h  which outputs may overwrite an input
+//   fusion_aliases    which outputs may overwrite an input
 #include "codegen/kernel_passes/kernel_passes.h"
 #include "codegen/lowering/fusion_blocks.h"
 #include "codegen/lowering/fusion_kernel.h"

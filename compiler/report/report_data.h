@@ -66,7 +66,7 @@ std::string body_text(const Graph& body);
 
 /// A list of {"name", "text", "language", "code", "schedule", "origins", "resources"?}. `origins` has a list
 /// for the kernel and for each kernel within it, in the order of its text: by instruction, the line of the
-/// operations' text (graph_data.h) that it was lowered from, or -1.
+/// operations' text that it was lowered from, or -1.
 Json kernels_data(const ReportedPlan& plan);
 
 }  // namespace smelt

@@ -37,7 +37,7 @@ std::vector<Mesh> training_meshes(int64_t ranks);
 std::vector<PlanCandidate> variants_of(const Mesh& mesh);
 
 /// Returns the levels of recomputation that are tried, the fastest first: none, at the price of a matmul on
-/// this target (matmul_price), and at any price (memory_curve.h).
+/// this target (matmul_price), and at any price (memory_choice.h).
 std::vector<RecomputePolicy> recompute_levels(const Target& target, const CompileOptions& options);
 
 /// The options that compile a stage of the candidate: `base` has the bounds of `base_batch` records. Its

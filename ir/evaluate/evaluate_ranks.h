@@ -13,7 +13,7 @@ namespace smelt {
 
 /// Evaluates the graph. Inputs, states and parameters are given whole and cut by their shardings; results and
 /// states are joined again. Flat states whose segments ranks share are given and returned segment by segment
-/// (rank_states.h). Symbols have their values over all ranks. Throws Error, in addition to evaluate(), if
+/// (rank_states.cpp). Symbols have their values over all ranks. Throws Error, in addition to evaluate(), if
 /// ranks do not divide a size, or if ranks that should hold equal data do not.
 Evaluation evaluate_ranks(const Graph& graph, const Tensors& inputs, const Tensors& states,
                           const EvaluateOptions& options);

@@ -1,4 +1,4 @@
-// The fields of a kernel that multiplies and their keywords in the text form.
+// Fields of GemmKernel, and their keywords in the text form of the Kernel IR.
 #pragma once
 
 #include "ir/kernel/gemm_kernel.h"

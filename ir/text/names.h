@@ -11,7 +11,7 @@
 
 namespace smelt {
 
-// ----
+// ---- keywords
 // Keywords of the Kernel IR's text form, in the order of their enums.
 
 constexpr std::string_view kAxisWords[] = {"parallel", "column", "reduced"};
@@ -37,8 +37,9 @@ class ValueNames {
 // ---- nearest_names.cpp
 // Suggestions for a name that does not exist.
 
-/// Returns the names nearest to `word` by edit distance, at most three, in their order; up to a third of the
-/// letters may differ. The part after a name's last dot is compared as well: "heads" is near "decoder.heads".
+/// Returns the names at the least edit distance from `word`, at most three, in the order of `names`. The
+/// distance is at most a third of the word's length, but one letter may always differ. The part after a
+/// name's last dot is compared as well: "heads" is near "decoder.heads".
 std::vector<std::string> nearest_names(std::string_view word, llvm::ArrayRef<std::string> names);
 
 /// Returns "; did you mean A, B or C?" for these names, or nothing.

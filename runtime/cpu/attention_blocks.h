@@ -1,4 +1,4 @@
-// Division of an item of attention into blocks.
+// Inline functions of AttentionLane that divide a work item into blocks of queries and keys of one head.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@ inline AttentionLane::Block AttentionLane::query_block(int64_t b, int64_t h, int
   return {b, h, first, std::min(tile_queries(), a_.queries - first), 0, 0};
 }
 
-/// f(block) with one key block after the other.
+/// Calls f(block) for each block of keys, in order.
 template <typename F>
 void AttentionLane::for_key_blocks(Block block, const F& f) const {
   for (block.first_key = 0; block.first_key < a_.keys; block.first_key += tile_keys()) {

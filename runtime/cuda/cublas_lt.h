@@ -1,6 +1,6 @@
-// cuBLASLt, loaded when the first GEMM needs it; its handle is of a device (Device::blas). Types and numbers
-// are those of cublasLt.h, declared here so that building needs no toolkit; tests compare them with the
-// header where there is one.
+// cuBLASLt, loaded when the first GEMM needs it. Each device has its own handle (Device::blas). Types and
+// constants repeat those of cublasLt.h, so that building needs no CUDA toolkit. Tests compare them with
+// cublasLt.h on machines that have it.
 #pragma once
 
 #include <array>
@@ -75,11 +75,12 @@ int data_type(DType dtype);
 
 /// Throws Error (unavailable) if the library is not on this machine.
 const CublasLt& cublas_lt();
-/// Its file and version (130100 is 13.1.0), without starting it.
+/// File and version of the library (130100 is 13.1.0).
 struct CublasLtInfo {
   std::string path;
   size_t version = 0;
 };
+/// Loads the library, but creates no handle. Throws as cublas_lt does.
 CublasLtInfo cublas_lt_info();
 /// Throws Error naming the call that failed.
 void check_blas(CublasLt::Code code, const std::string& what);

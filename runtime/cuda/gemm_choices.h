@@ -1,6 +1,6 @@
-// Which algorithm serves which kind of matmul on this device with this library. Choices are kept in memory,
-// in a file of the cache directory, so that the next process does not measure again, and in checkpoints, so
-// that a resumed run computes the same bits as one that was never stopped.
+// Algorithms that were chosen for each kind of matmul on this device with this library. Choices are stored in
+// a file of the cache directory, so that the next process does not measure again. They are also stored in
+// checkpoints, so that a resumed run computes the same bits as one that was never stopped.
 #pragma once
 
 #include <filesystem>
@@ -17,7 +17,8 @@ namespace smelt::cuda {
 /// Instead of an algorithm of the library: our own kernel (PreparedGemm::consider).
 inline constexpr LtAlgorithm kOwnKernel = {{~uint64_t{0}, ~uint64_t{0}}};
 
-/// Validity of choices: an algorithm gives the same bits on the same kind of GPU with the same library.
+/// Kind of GPU and library version for which choices are valid, because an algorithm gives the same bits only
+/// there.
 struct GemmPlace {
   std::string device;
   size_t library_version = 0;
@@ -33,12 +34,12 @@ struct GemmKey {
 };
 
 /// Large matmuls are measured at their exact sizes: a tile that fits 3,136 rows may leave half of the GPU
-/// idle at 3,200. Only a few sizes of a bucket are measured, since batches of ever new shapes must not stall;
-/// the others use the first choice.
+/// idle at 3,200. Only kMeasuredSizes sizes of a bucket are measured, because batches of ever new shapes must
+/// not stall. Other sizes use the bucket's first choice.
 class GemmChoices {
  public:
-  /// Reads the place's file in `directory`; choices that cannot be read are made again. There is no file
-  /// where it is empty.
+  /// Reads the file of `place` in `directory`. Choices that cannot be read are made again. If `directory` is
+  /// empty, there is no file.
   GemmChoices(const std::filesystem::path& directory, GemmPlace place);
   ~GemmChoices();
   GemmChoices(const GemmChoices&) = delete;
@@ -61,8 +62,10 @@ class GemmChoices {
 
   GemmPlace place_;
   std::filesystem::path file_;
-  Algorithms choices_, restored_, fresh_;  // all but restored ones; those; those added here
-  Algorithms borrowed_;                    // sizes that took their bucket's
+  Algorithms choices_;   // read from the file or added by this process
+  Algorithms restored_;  // from a checkpoint
+  Algorithms fresh_;     // added by this process
+  Algorithms borrowed_;  // of sizes that use their bucket's choice
   std::set<std::string> used_;
 };
 

@@ -12,10 +12,10 @@ struct DeviceKind {
   std::string_view prefix;      // of Plan::target
   bool own_memory = false;      // buffers are in the device's memory, and parts of states in the host's
   bool queues_runs = false;     // a run is queued: the host may start the next before it has the results
-  bool captures_runs = false;   // launches of an entry are captured for the sizes of a run: few are better
+  bool captures_runs = false;   // launches are captured once per set of sizes: few sets are better
   bool step_kernels = false;    // steps such as sorts and scans are kernels of the plan (Step::kernels)
   bool measures = false;        // the first runs measure which variants of steps are the fastest
-  int64_t most_exact_rows = 0;  // rows of a run that have the bits each has alone; 0: of no fixed number
+  int64_t most_exact_rows = 0;  // most rows per run with the bits that each row has alone; 0: no limit
 };
 
 /// Returns the kind of device of Plan::target: the CPU, whose executor refuses a target that it does not

@@ -23,8 +23,9 @@ HostTraffic host_traffic(const PlanEntry& entry, std::span<const State> states,
 // Work of the matrix products of an entry: the model FLOP in training reports.
 
 /// Floating-point operations of the entry's gemm steps at these sizes, a multiplication and an addition as
-/// two. For a training step these are the products of forward and backward, without those that are recomputed
-/// to save memory (Step::recomputed) and without element-wise work. Masked scores are counted.
+/// two. For a training step these are the gemm steps of forward and backward, without those that are
+/// recomputed to save memory (Step::recomputed). Attention kernels are not gemm steps, so their products are
+/// not counted. If attention is not fused, masked scores are counted.
 double matrix_flops(const PlanEntry& entry, const SymbolValues& sizes);
 
 }  // namespace smelt

@@ -1,6 +1,6 @@
 // Plans on disk: a fixed header, a JSON manifest, then blobs (machine code, constants) at multiples of 64
 // bytes, each with a checksum; everything between them is zero. The description of a kernel in the manifest
-// has a common checksum with its machine code (kernel_checksum.h), because steps are checked against the
+// has a common checksum with its machine code (plan_checks.h), because steps are checked against the
 // description. Checksums find damage. They do not make a plan from an untrusted source safe to run, because
 // it holds machine code.
 #pragma once

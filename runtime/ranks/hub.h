@@ -1,5 +1,6 @@
-// The hub: a thread of rank 0 to which all ranks connect over TCP. It accepts only connections that prove the
-// run's secret, does the rounds of the ranks, and reports to all of them when one is lost.
+// The hub: a thread of rank 0 to which all ranks connect over TCP. It accepts only connections that prove
+// knowledge of the run's secret. It gathers the calls of each round (rounds.h) and sends the result to all
+// ranks. If a rank is lost, it reports this to all others.
 #pragma once
 
 #include <atomic>

@@ -42,9 +42,12 @@ class LinkThread {
   std::string round(RoundKind kind, std::string_view what, std::string_view body);
   void leave();
 
+  /// Sets the report and the progress counter that heartbeats contain.
   void progress(std::string_view text, uint64_t counter);
+  /// Mark the begin and the end of a collective, which heartbeats name while it runs.
   void begin_call(const char* what, uint64_t bytes);
   void end_call();
+  /// Sends the failure to the hub, and waits at most two seconds until the failure flag is raised.
   void report_failure(std::string_view text);
 
  private:
@@ -65,7 +68,7 @@ class LinkThread {
   FailureFlag& failure_;
   std::mutex round_mutex_;  // one round at a time
 
-  std::mutex mutex_;  // of what the threads have in common:
+  std::mutex mutex_;  // guards the members from here to end_by_
   std::condition_variable changed_;
   std::vector<std::pair<FrameKind, std::string>> queued_;
   std::optional<RoundResult> result_;
@@ -78,7 +81,7 @@ class LinkThread {
   std::optional<Clock::time_point> end_by_;  // set by the destructor
 
   Waker waker_;
-  Connection connection_;  // the thread's own, as what follows
+  Connection connection_;  // used by the thread alone, as are the members below
   Clock::time_point heard_ = Clock::now(), looked_at_ = heard_, heartbeat_at_;
   std::string hub_report_ = "it has reported no step yet";
   std::thread thread_;

@@ -24,7 +24,7 @@ struct TokenizerParts {
   std::optional<Padding> padding;
 };
 
-/// Returns the tokens of a valid text, without any around it.
+/// Returns the tokens of a text in valid UTF-8, before the post-processor adds tokens around them.
 EncodedPart encode_sequence(const TokenizerParts& parts, std::string_view text, bool find_special_tokens,
                             bool byte_offsets);
 

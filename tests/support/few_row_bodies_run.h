@@ -1,4 +1,4 @@
-// Graphs of few_row_bodies.h run by a session and compared with the float64 evaluator.
+// Graphs with small-M GEMMs that are fused, run by a session and compared with the float64 evaluator.
 #pragma once
 
 #include <gtest/gtest.h>

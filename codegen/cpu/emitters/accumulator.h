@@ -5,20 +5,25 @@
 
 namespace smelt {
 
-/// The exponentials of a max_sumexp: its operand over a tile or a row, which is replaced by its exponentials.
+/// Scratch memory of a max_sumexp. If later blocks read the exponentials, `array` covers a row, and each
+/// operand is replaced by its exponential. Otherwise `array` holds the operands of one tile.
 struct Exponentials {
   llvm::Value* array = nullptr;
-  llvm::Value* maximum = nullptr;  // so far
-  llvm::Value* scales = nullptr;  // where later blocks read the array: a tile's maximum, in the end its scale
+  llvm::Value* maximum = nullptr;  // address of the maximum so far
+  /// One number per tile if later blocks read the array, else null. It is the maximum up to that tile until
+  /// the row ends, and then the factor that scales the tile's exponentials to the row's maximum.
+  llvm::Value* scales = nullptr;
 };
 
 struct Accumulator {
   int id = -1;  // of the reduction
   ReduceOp op{};
-  llvm::Type* type = nullptr;   // of one element
-  Reducer::State state = {};    // where the scalars of the state are
-  llvm::Value* wide = nullptr;  // of long sums: their wide sums, to which the state is added again and again
-  llvm::Type* wide_type = nullptr;  // of one of these
+  llvm::Type* type = nullptr;  // of one element
+  Reducer::State state = {};   // where the scalars of the state are
+  /// Second-level sums of a long sum, else null. After each short run of terms, the state is added to them
+  /// and set to zero.
+  llvm::Value* wide = nullptr;
+  llvm::Type* wide_type = nullptr;  // of an element of `wide`: f32 or f64
   Exponentials exponentials = {};
 
   bool has_exponentials() const { return exponentials.array != nullptr; }

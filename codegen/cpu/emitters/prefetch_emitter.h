@@ -1,5 +1,5 @@
-// Prefetches of the memory that a kernel reads and writes next, which would be idle while exponentials are
-// computed.
+// Prefetches of the addresses that a kernel reads and writes next. They are issued while exponentials are
+// computed, because the memory bus would otherwise be idle.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
-// Random bits. One Philox call makes those of eight neighbouring columns: a tile's bits are drawn into an
-// array before its vectors, where the columns are those of the inner axis.
+// Random bits, 16 per element. One Philox call makes the bits of eight adjacent columns. If these columns run
+// along the kernel's inner axis, the bits of a tile are drawn into an array before the loop over its vectors.
 #pragma once
 
 #include "codegen/cpu/emitters/kernel_context.h"
@@ -15,7 +15,7 @@ class RandomEmitter {
   explicit RandomEmitter(KernelContext& context) : c_(context), b(context.b), philox_(context.b) {}
 
   bool has_tile_draws(const BlockNest& nest) const;
-  /// The bits of a tile that starts at place.tile_first.
+  /// Draws the bits of the tile from column KernelPlace::tile_first to column `limit`.
   void draw_tile(const BlockNest& nest, V limit);
   /// i32: the bits of one instruction, one a lane.
   V bits(int id);

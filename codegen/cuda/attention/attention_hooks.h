@@ -1,4 +1,5 @@
-// The functions of a body that the text of an attention kernel calls: modify each score and each weight.
+// The functions of a score_mod ("body") that the text of an attention kernel calls. They modify each score
+// and each weight.
 //
 // A kernel of attention is a template: text that calls the functions below, and that comes after the text of
 // the body. Neither includes a header. All functions are `static __device__ __forceinline__` (the macro SM
@@ -10,14 +11,16 @@
 //   struct BodyArguments { const float* bias; long long bias_stride; };              what the body reads
 //
 //   int body_tile(const BodyArguments&, int b, int h, int t0, int t1, int s0, int s1)
-//       What queries [t0,t1) and keys [s0,s1) see of each other: 0 nothing, 1 some, 2 everything. A guess of
-//       1 is always right. The same for all threads of a block. The templates for sm_90a give it two more
-//       arguments, by
+//       Returns the mask state of the tile of queries [t0,t1) and keys [s0,s1): 0 all pairs are masked, 1
+//       some may be, 2 none is. 1 is always a correct result. All threads of a block get the same result. In
+//       the templates for sm_90a each lane has a tile of its own, and the function has two more arguments,
+//       from
 //   template <bool kByLane> QueryNumbers body_queries(const BodyArguments&, int b, int h, int t0, int t1)
 //   template <bool kByLane> KeyNumbers body_keys(const BodyArguments&, int b, int h, int s0, int s1)
-//       which the lanes of a warp call together: what the mask reads of these queries or keys. kByLane: they
-//       are not the same for all lanes. Nothing is read where the second is not above the first, and nothing
-//       at all where the constant kLooksUp is false: then it need not be lanes together that call.
+//       which return the ranges of the numbers that the mask reads for these queries or keys. All lanes of a
+//       warp call them together. kByLane: the lanes have different queries or keys. An empty interval (t1 <=
+//       t0 or s1 <= s0) reads nothing. If the constant kLooksUp is false, the mask reads no numbers, and the
+//       lanes need not call together.
 //   void body_draw(const BodyArguments&, int op, long long row, int column8, unsigned (&words)[4])
 //       Eight 16-bit numbers for columns 8 * column8 ... + 7 of row (b * H + h) * T + t: word w holds column
 //       2w in its low half and 2w + 1 in its high half.
@@ -36,8 +39,8 @@
 //       what the body reads: row ones first, then column ones, then element ones; each is 0 where the weight
 //       is 0.
 //
-// t and s are always in range. Results that a caller does not use cost nothing, since all is inlined: that is
-// how factors are computed apart from scores.
+// t and s are always in range. Results that a caller does not use cost nothing, because all functions are
+// inlined. So a kernel can compute factors apart from scores.
 //
 // Gradients of what the body reads, all f32 and complete when the kernel ends; no workspace, no atomics:
 //   row       summed over s by the kernel of dQ: [B,H,T]. For slopes [H], a row's bias [B,H,T], ...

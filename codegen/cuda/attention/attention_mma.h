@@ -44,19 +44,21 @@ struct MmaAttention {
   bool keeps_batch = true, keeps_head = true;
 };
 
-/// Tiles for a device of that compute capability, the fastest ones first; bodies differ in the registers that
-/// they need, so take the first whose code has no stack (is_lean in runtime/cuda/nvrtc.h). `rows` is the most
-/// queries that there can be, or keys for key_gradients: larger tiles are left out.
+/// Returns tiles for a device of that compute capability, the fastest first. Bodies differ in the registers
+/// that they need, so the caller takes the first tiles whose code is lean (is_lean in runtime/cuda/nvrtc.h).
+/// `rows` is the largest number of queries, or of keys for key_gradients. Tiles with more rows than that are
+/// left out, except those of at most 64 rows.
 std::vector<AttentionTiles> mma_tiles(AttentionPart part, int64_t head_size, int compute_capability,
                                       int64_t rows);
 
-/// Tiles of a size, each of them lighter than the one before.
+/// Range of tile rows of one kernel variant. mma_tiles lists the tiles in the range in the order in which
+/// they are tried: a later one is less likely to spill registers.
 struct AttentionTileRows {
   int least = 0, most = 0;
   bool operator==(const AttentionTileRows&) const = default;
 };
-/// Returns the sizes among mma_tiles, that of the first tiles first. The sizes at launch determine the
-/// fastest.
+/// Returns the ranges that the tiles of mma_tiles are in, the range of the first tiles first. The sizes at
+/// launch determine which range is the fastest.
 std::vector<AttentionTileRows> mma_tile_rows(AttentionPart part, int64_t head_size, int compute_capability,
                                              int64_t rows);
 

@@ -12,21 +12,23 @@ namespace smelt {
 /// Compute capability of the GPU whose instructions these kernels have.
 inline constexpr int kWgmmaCapability = 90;
 
-/// Returns the elements of one access to any of the matrices: it divides their strides, their begins and the
-/// width.
+/// Returns the largest number of elements per access, at most 8, that is possible for all matrices. It
+/// divides their strides, their alignment and the head size.
 int64_t attention_access_width(const Kernel& kernel);
 
-/// Returns the tiles; nothing where the templates do not take the part, its heads, strides or body.
+/// Returns the tiles. Returns nothing if the templates do not support the kernel's part, head size, scale,
+/// strides or body.
 std::optional<WgmmaTiles> wgmma_tiles(const Kernel& kernel);
 
 /// Returns the text of a kernel that has its tiles.
 WgmmaKernelText wgmma_text(const Kernel& kernel, AttentionHooks hooks);
 std::vector<TensorMap> attention_maps(const Kernel& kernel);
 
-/// Returns the elements of the buffers that the two gradients share, for any tiles.
+/// Numbers of elements of the buffers that the two gradient kernels share.
 struct WgmmaShared {
   Dim query_sums, counters;
 };
+/// Returns sizes that are sufficient for any tiles.
 WgmmaShared wgmma_shared(const AttentionKernel& attention);
 
 }  // namespace smelt

@@ -14,9 +14,10 @@ namespace smelt {
 
 /// Returns the text of a kernel whose `gemm` has tiles for few rows, and a schedule.
 std::string emit_few_rows(const Kernel& kernel);
-/// Returns the type of A, and of weights that are not bytes.
+/// Returns the type of A. Weights have the same type, unless they are i8.
 DType few_rows_dtype(const Kernel& kernel);
-/// Returns the shared memory of a block: the template's, and A where the prologue leaves it there.
+/// Returns the bytes of shared memory of a block: the template's, and those of A if a prologue stores A
+/// there.
 int64_t few_rows_kernel_bytes(const GemmKernel& gemm, int64_t most_rows);
 
 // ---- few_rows_kernel.cpp
@@ -32,7 +33,9 @@ KernelCode few_rows_kernel(const FewRows& few);
 //   void body_run(const BodyArguments& body, Index row, Index c, const BodyLoads& loads,
 //                 const float (&handed)[PARTS])
 //
-// for one element: loads that depend on no other value are issued before the matmul's.
+// Both functions process one element of the result. body_load issues the loads that depend on no other value,
+// and is called before the products of its tile. `handed` holds the block arguments: the element's product,
+// one number per part of the columns.
 
 std::string print_element_body(const Kernel& kernel);
 

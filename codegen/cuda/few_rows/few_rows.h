@@ -22,13 +22,13 @@ struct FewRows {
   DType dtype = DType::bf16, result_dtype = DType::bf16;
   bool has_bias = false;
   int rows = 8;                                                 // of A, at most
-  int weights = 16;                                             // rows of B^T that a block has at a time
-  int depth = 11;                                               // pieces along k that a warp is loading
+  int weights = 16;                                             // columns of C per tile of a block
+  int depth = 11;                                               // pieces along k that a warp loads ahead
   int64_t columns_below = std::numeric_limits<int64_t>::max();  // of C
   int64_t least_sums = 1;                                       // numbers that an element of C adds up
 
-  /// "smelt_few_rows_08_16_bf16_f32_bias": rows and weights. In the order of their names, those for fewer
-  /// come first.
+  /// Returns a name such as "smelt_few_rows_08_16_bf16_f32_bias" for 8 rows and 16 weights. In the order of
+  /// names, kernels for fewer rows come first, then kernels with fewer weights.
   std::string name() const;
 };
 
@@ -41,10 +41,12 @@ constexpr int64_t kMostFewRows = 16;
 /// numbers (ir/kernel/gemm_kernel.h).
 FewRowTiles few_row_tiles(int64_t rows, int64_t n, int64_t k, int parts);
 
-/// Returns whether the step's rows may be few, and B has the layout of weights that the kernels read. They
-/// read B before the preceding steps have ended, so B is a state that no step of the entry writes.
+/// Returns whether the step's rows may be few, and its operands have the layout and types of the kernels. B
+/// must be a state that no step of the entry writes, because the kernels read B before the preceding steps
+/// have ended.
 bool has_few_rows(const Program& program, const PlanEntry& entry, const GemmStep& step);
-/// Returns the kernels for a step of the entry, those for fewer rows first; none where the step has none.
+/// Returns the kernels for a step of the entry, those for fewer rows first. Returns none if B is i8, or if
+/// has_few_rows is false.
 std::vector<FewRows> few_rows(const Program& program, const PlanEntry& entry, const GemmStep& step);
 
 }  // namespace smelt

@@ -21,10 +21,11 @@ std::vector<TensorMap> gemm_maps(const Kernel& kernel);
 // ---- print_gemm_body.cpp
 // The epilogue of a matmul as the types and functions that its template calls (gemm_text.h).
 
-/// The number of columns that a lane has concurrently.
+/// Adjacent columns of a row that a lane passes to the epilogue at a time.
 inline constexpr int kGemmVector = 8;
 
-/// Loads that run ahead of the body: whole, aligned vectors of the kernel, which has its schedule.
+/// Returns the loads that are issued before the epilogue runs: loads of whole vectors that are always
+/// aligned. Requires: `kernel` has a schedule.
 std::vector<int> early_gemm_loads(const Kernel& kernel);
 
 /// Returns the instructions of `kernel`, which has a `gemm`, that sum columns.

@@ -5,14 +5,14 @@
 // with wgmma, each a tile of its own while the other runs the body, or both one tile. Blocks may form pairs
 // (clusters), whose tiles are neighbours along m: each block copies half of their shared operand, for both.
 //
-// An element of the result is first rounded to its type, as a library's result would be. A lane then has
-// eight neighbouring columns of a row at a time, for which the body is called. The text ends with
+// Each element of the product is first rounded to its type, as a library would store it. The body is then
+// called for eight adjacent columns of a lane's rows at a time. The text ends with
 //
 //   gemm(a map, b map, long long m, long long n, long long k, const BodyArguments&)
 //
 // for a kernel of `threads` threads (__launch_bounds__(kThreads, 1), clusters of kCluster). A launch has
 //
-//   blocks    any multiple of kCluster; more than the tiles, rounded up to clusters, have nothing to do
+//   blocks    any multiple of kCluster; blocks beyond the tiles, rounded up to clusters, are idle
 //   maps      `const __grid_constant__ TensorMap` parameters: CUtensorMaps of rank 2 of 16-bit floats, sizes
 //             (k, m) and (k, n), or (m, k) and (n, k) of transposed operands, which are not contiguous
 //             along k; box (64, 64); 128-byte swizzle; zeros outside
@@ -24,13 +24,14 @@
 //   void body_load(const BodyArguments&, int first, int rows, Index c, int columns, BodyLoads&)
 //   void body_run(const BodyArguments&, int first, int rows, Index c, int columns, const BodyLoads&,
 //                 Take take, int group, int wg, int warp, int lane, unsigned scratch)
-//       Row i of a lane is first + row_of(i); those from `rows` on, and columns from `columns` on, do not
-//       exist. take(i, float (&)[8]) makes the result's elements; all lanes call it. Column sums of a group
-//       of 32 columns go to shared memory by add_lanes, to the address that sums_of_warp gives.
+//       Row i of a lane is first + row_of(i). Rows >= `rows` and columns >= `columns` do not exist.
+//       take(i, float (&)[8]) writes the product's elements of row i to its argument; all lanes must call it.
+//       add_lanes stores the column sums of a group of 32 columns in shared memory, at the address that
+//       sums_of_warp returns.
 //   void body_sum(const BodyArguments&, int tile, int tiles, int column, int columns, int wg, int thread,
 //                 unsigned scratch)
-//       Called when a warpgroup has all columns of its tile: add_warps adds the values in shared memory up to
-//       the tile's row of partial sums. Only where there are sums.
+//       Called after a warpgroup has processed all columns of its tile, and only if the body has column sums.
+//       add_warps adds up the values in shared memory, and stores them in the tile's row of partial sums.
 #pragma once
 
 #include <string>

@@ -25,14 +25,14 @@ class ColumnPrinter {
   void print(const KernelBlock& block);
 
  private:
-  /// Vectors whose loads are all printed before their work.
+  /// Vectors whose loads are all printed before their arithmetic, in a loop over the vectors.
   struct Group {
-    std::string variable;  // of the loop over them, and their numbers among those that are in flight
-    int64_t count = 1;
-    std::string position;         // the column of one
-    std::string slot;             // its number among those in registers
-    std::string first_line = {};  // of the loop
-    std::string exists = {};      // holds where there is one; "": always
+    std::string variable;         // of the loop: the number of a vector in the group
+    int64_t count = 1;            // vectors
+    std::string position;         // expression: the first column of a vector
+    std::string slot;             // expression: the number of a vector among those in registers
+    std::string first_line = {};  // of the loop's body; "": none
+    std::string exists = {};      // condition under which the vector exists; "": always
   };
   void print_loops(const BlockNest& nest, size_t depth);
   void print_vectors(const BlockNest& nest);

@@ -1,5 +1,5 @@
-// The body of a kernel without reduced axes. A team of threads shares a row; where there is one column axis
-// and nothing needs a row in one place, the block of threads shares a part of the flat range.
+// The body of a kernel without reduced axes. A thread group ("team") processes a row. If the kernel's range
+// is its single column axis (Schedule::flat), a thread block processes a part of that range.
 #pragma once
 
 #include <string>

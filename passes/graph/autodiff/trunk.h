@@ -2,10 +2,10 @@
 // next, such as those between an attention and a feed-forward network. It is found from the structure of the
 // graph.
 //
-// A value belongs to it if it is read again after further matmuls, as the input of a residual addition is,
-// and if no other result of an earlier matmul is read after it was made. Values that all later blocks read,
-// such as the result of an encoder, are ignored. Layers are the shortest repeating sequence of blocks with
-// equal matmuls.
+// A value belongs to the stream under two conditions. It is read again after further matmuls, as the input of
+// a residual addition is. No value that is older than it and depends on a matmul is read after it. Values
+// that all later blocks read, such as the result of an encoder, are exempt from the second condition. A layer
+// begins with a block and ends before the next block that has the same matmuls.
 #pragma once
 
 #include <vector>

@@ -7,9 +7,10 @@
 
 namespace smelt {
 
-/// Recomputed values of a forward graph. A value is recomputed if that takes no matrix product and no more
-/// parameter elements than it has itself, at the symbols' bounds: several stages then have to keep these
-/// parameters equal, once per update, while the value would be sent once per micro-batch.
+/// Recomputed values of a forward graph. A value is recomputed if it depends on no matmul, attention or
+/// collective, and if the parameters that it depends on have at most as many elements as the value, at the
+/// symbols' upper bounds. The reason is traffic: stages that share these parameters make them equal once per
+/// update, while the value would be sent once per micro-batch. Parameters count as recomputed.
 class RemadeValues {
  public:
   explicit RemadeValues(const Graph& graph);

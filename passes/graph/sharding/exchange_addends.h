@@ -3,12 +3,12 @@
 //   y = reduce_scatter(x)  ->  a = all_to_all(x), the ranks' addends of this rank's part
 //                              y = a[0] + a[1] + ...
 //
-// Copy engines of a GPU run the exchange and the additions join the kernel that reads the sum, while a sum by
-// NCCL takes multiprocessors from concurrent matmuls. The same bytes cross each link, but a rank reads as
-// many parts as there are ranks instead of one, and holds them until the sum is made. So the pass takes only
-// large sums of values that depend on the batch, over few ranks; sums of flat states are excluded because
-// these are long. Runs after reassociate_sums. Ensures: addends are added in the order of the ranks; values
-// differ only by the order of float additions.
+// The exchange is run by the copy engines of a GPU, and the additions are fused into the kernel that reads
+// the sum. A sum by NCCL would take multiprocessors from concurrent matmuls. The same bytes cross each link,
+// but a rank reads one part per rank instead of one part, and stores these parts until the sum is computed.
+// So the pass takes only large sums of values that depend on the batch, over few ranks. Sums of flat states
+// are excluded, because flat states are long. Runs after reassociate_sums. Ensures: addends are added in the
+// order of the ranks; values differ only by the order of float additions.
 #pragma once
 
 #include <cstdint>

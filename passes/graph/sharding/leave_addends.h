@@ -1,5 +1,5 @@
-// leave_addends: leaves the sums over the batch that a training entry returns unreduced, so that each rank
-// returns those of its own batch.
+// leave_addends: does not reduce over ranks the sums over the batch that a training entry returns. Each rank
+// returns the sums over its own part of the batch.
 //
 // @accumulate and @evaluate return loss_sum and token_count, which the caller adds up over batches. If ranks
 // have parts of a batch, the caller also adds them up over ranks, and the entries need no other rank. Runs

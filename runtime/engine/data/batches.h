@@ -1,5 +1,5 @@
-// Batches from any kind of data: an endless stream for training, whose place is a pure function of (seed,
-// step, micro-step), so that a resumed run needs to replay nothing, and a fixed list for evaluation.
+// Batches from any kind of data. Training reads an endless stream: each batch is a pure function of (seed,
+// step, micro-step), so that a resumed run replays nothing. Evaluation reads a fixed list.
 #pragma once
 
 #include <cstdint>
@@ -46,17 +46,17 @@ struct StreamPlace {
 
 struct BatchOptions {
   int64_t batch = 8;        // windows, records or packed rows
-  int64_t length = 128;     // tokens a window
-  int64_t micro_steps = 1;  // batches a step
+  int64_t length = 128;     // tokens per window
+  int64_t micro_steps = 1;  // batches per step
   uint32_t seed = 0;
-  StreamPlace from = {};  // of records and packed rows: their steps are those from `from.step` on
+  StreamPlace from = {};  // position at which the stream begins; windows ignore it
 };
 
 /// Returns the place before update `step` of a stream of `records` records with these options.
 StreamPlace place_at(int64_t step, int64_t records, const BatchOptions& options);
 
-/// Windows at random places; records and packed rows in an order that is shuffled anew each epoch, whose last
-/// batch may be smaller. Throws Error if the part holds too little.
+/// Creates a stream of windows at random positions, or of records or packed rows in an order that is shuffled
+/// anew each epoch. The last batch of an epoch may be smaller. Throws Error if the part holds too little.
 std::unique_ptr<BatchStream> make_stream(const DataPart& part, const BatchOptions& options);
 /// Returns the documents of the part concatenated in rows; packed rows are returned unchanged.
 DataPart pack(const DataPart& part, const PackOptions& options);

@@ -39,7 +39,8 @@ class TokenData {
   std::string fingerprint() const;
   /// Returns the first token of each file that holds tokens.
   std::vector<int64_t> file_begins() const;
-  /// "shakespeare.txt" or "a.txt and 3 more": for messages.
+  /// Returns "'shakespeare.txt'" or "'a.txt' and 3 more", with the paths as given: for messages.
+
   const std::string& description() const { return description_; }
 
  private:

@@ -23,7 +23,7 @@ struct StepRecord {
   double gradient_norm = std::numeric_limits<double>::quiet_NaN();  // NaN: the plan does not report it
   double milliseconds = 0;
   double tokens_per_second = 0;
-  double gflops_per_second = 0;               // model FLOP of the update (see matrix_flops.h) over its time
+  double gflops_per_second = 0;               // model FLOP of the update (see plan_costs.h) over its time
   double peak_gflops_per_second = 0;          // what this machine reaches in large GEMMs; 0: not known
   int64_t tokens = 0;                         // seen in all steps so far
   int64_t peak_bytes = 0;                     // of the process

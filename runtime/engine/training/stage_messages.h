@@ -1,5 +1,5 @@
-// Messages between pipeline stages: the tensors that cross each boundary between parts are agreed on at the
-// start, so that messages hold nothing but numbers.
+// Messages between pipeline stages. The stages agree at the start on the tensors that cross each boundary
+// between parts of the model, so that later messages contain only the elements of tensors.
 #pragma once
 
 #include <map>
@@ -13,7 +13,8 @@
 
 namespace smelt {
 
-/// Kind of a message: training uses those of PipelineSchedule, an evaluation its values alone.
+/// Kind of a message. Training sends `values` and `gradients` as PipelineSchedule specifies. An evaluation
+/// sends the values of its own entries, as `evaluation`.
 enum class StageMessage : uint8_t { values, gradients, evaluation };
 
 class StageMessages {
@@ -30,7 +31,7 @@ class StageMessages {
   std::vector<std::vector<int64_t>> bytes_between(const Plan& plan, int64_t from, int64_t to) const;
 
  private:
-  using Boundary = std::pair<int64_t, StageMessage>;  // before which part
+  using Boundary = std::pair<int64_t, StageMessage>;  // the part after the boundary, and the kind
   void make_lists(const Plan& plan);
   void agree(const Boundary& boundary, Communicator& group);
   std::vector<Port> made_for(const Plan& plan, const Boundary& boundary) const;

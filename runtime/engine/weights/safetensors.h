@@ -49,8 +49,8 @@ class Checkpoint {
   static Checkpoint open(const std::filesystem::path& directory_or_file);
   /// Tensors in memory, as if they had been read from `path`.
   static Checkpoint of(std::vector<HostTensor> tensors, std::filesystem::path path);
-  /// Returns the tensors of all parts, such as a model's and an adapter's; of two with one name that of the
-  /// later part.
+  /// Returns the tensors of all parts, such as a model's and an adapter's. If two parts have a tensor of the
+  /// same name, the tensor of the later part is returned.
   static Checkpoint joined(std::vector<std::shared_ptr<const Checkpoint>> parts);
 
   /// Sorted by name.

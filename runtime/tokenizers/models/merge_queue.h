@@ -1,5 +1,5 @@
-// Candidates for a merge, lowest rank first and leftmost first among equal ranks: one queue for words, one
-// for texts without spaces.
+// Queues of merge candidates: the lowest rank comes first, and the leftmost among equal ranks.
+// ShortMergeQueue is for words, LongMergeQueue for long texts without spaces.
 #pragma once
 
 #include <algorithm>
@@ -33,9 +33,10 @@ class ShortMergeQueue {
   std::vector<uint64_t> heap_;
 };
 
-/// A list of positions for each rank, sorted when the rank's turn comes: memory is read from left to right,
-/// so that the time stays linear in the length. What a merge makes is longer than both parts of it, so a rank
-/// whose turn it is gets no new positions before it is through.
+/// A list of positions per rank, which is sorted when its rank becomes the lowest. Positions are then read
+/// from left to right, so that the time stays nearly linear in the length. The rank that is being processed
+/// gets no new positions, because every new pair contains a token that is longer than both tokens of its
+/// pair.
 class LongMergeQueue {
  public:
   explicit LongMergeQueue(size_t ranks) : lists_(ranks) {}
@@ -58,7 +59,7 @@ class LongMergeQueue {
     return ranks_.empty();
   }
 
-  /// Only where empty() has just been false.
+  /// Requires: empty() has just returned false, because empty() also removes the ranks that are used up.
   Candidate pop() {
     const uint32_t rank = ranks_.top();
     List& list = lists_[rank];

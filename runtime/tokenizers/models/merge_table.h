@@ -18,7 +18,8 @@ class MergeTable {
   explicit MergeTable(size_t merges)
       : slots_(std::bit_ceil(2 * merges + 2)), shift_(64 - std::countr_zero(slots_.size())) {}
 
-  /// The rank of a merge is its number; a pair that is there already gets the new one.
+  /// Adds a merge, whose rank is the number of earlier calls. A pair that was added before gets the new rank
+  /// and token.
   void add(int32_t left, int32_t right, int32_t id) {
     Slot& slot = slots_[place(key_of(left, right))];
     slot = {key_of(left, right), {static_cast<uint32_t>(ids_.size()), id}};
