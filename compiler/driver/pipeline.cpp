@@ -69,7 +69,9 @@ Target checked_target(const CompileOptions& options) {
 /// Sets the mesh of the options, where it has several ranks. A graph may bring axes of its own.
 void set_mesh(Module& module, const Mesh& mesh) {
   if (mesh.ranks() == 1) return;
-  if (const std::string axis = unknown_axis(mesh); !axis.empty() && !module.mesh().find(axis))
+  Mesh others = mesh;
+  std::erase_if(others.axes, [&](const MeshAxis& axis) { return module.mesh().find(axis.name).has_value(); });
+  if (const std::string axis = unknown_axis(others); !axis.empty())
     fail("--mesh {}: nothing is divided along the axis {}; expected data, model or stage", mesh_text(mesh),
          axis);
   module.set_mesh(mesh);

@@ -159,6 +159,10 @@ TEST_F(RankProcesses, RefuseWhatDoesNotFit) {
 TEST_F(RankProcesses, AnAxisThatDividesNothingIsRefused) {
   spill(path("graph.ir"), "graph @f(%x: f32[3]) {\n  %y = exp %x : f32[3]\n  return y = %y\n}\n");
   expect_error(smelt("dump graph.ir --mesh soup=2"), "nothing is divided along the axis soup");
+  spill(path("own.ir"),
+        "mesh {pot = 2}\ngraph @f(%x: f32[4] on [pot]) {\n  %y = exp %x : f32[4]\n  return y = %y\n}\n");
+  expect_good(smelt("dump own.ir --mesh pot=2"));
+  expect_error(smelt("dump own.ir --mesh pot=2,soup=2"), "nothing is divided along the axis soup");
   expect_error(smelt("dump spec.json --mesh data=2,soup=2"),
                "has the axis soup, along which nothing is divided");
 }
