@@ -9,7 +9,7 @@
 
 namespace smelt {
 
-// ----
+// ---- steps
 // Template kernels of steps that a GPU runs by templates alone; docs/cuda.md has their signatures.
 
 struct StepKernels {

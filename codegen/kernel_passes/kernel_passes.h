@@ -181,8 +181,8 @@ void store_unrounded(Kernel& kernel);
 /// by up to half of its last digit, which at 1e10 is 512.
 bool subtracts_statistic(const Kernel& kernel, const KernelShape& shape, int id);
 
-// ----
-// The functions that kernel_passes.def names.
+// ---- kinds of registered passes
+// Kinds of the passes in kernel_passes.def, which says what each means.
 
 enum class KernelPassKind : uint8_t { alone, gpu };
 

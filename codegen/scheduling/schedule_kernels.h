@@ -28,7 +28,7 @@ void merge_kernels(Program& program);
 /// kept between blocks.
 std::vector<Schedule> schedule_candidates(const Kernel& kernel, const Symbols& symbols);
 
-// ----
+// ---- kinds of targets
 // Functions that `schedule` calls for each kind of target, and queries that these share.
 
 void schedule_for_cpu(Kernel& kernel, const Symbols& symbols);

@@ -42,7 +42,7 @@ struct CompileOptions {
       GemmBodies::measured;   // on sm_90 in bf16 and f16 (codegen/launches/launch_passes.h)
   bool int8_weights = false;  // in inference (passes/graph/precision/quantize_weights.h)
   bool tf32 = false;          // matmuls read f32 operands with 10 bits of mantissa, on a GPU
-  bool masters = true;        // f32 parameters beside the narrow ones that matmuls read
+  bool masters = true;        // f32 parameters next to the narrow ones that matmuls read
   /// Rows of logits (passes/graph/layout/chunk_rows.h) that are in memory together, for logits of any size;
   /// 0: all; nothing: that pass's own choice, for large ones.
   std::optional<int64_t> chunk_rows = {};

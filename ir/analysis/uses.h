@@ -7,7 +7,7 @@
 
 namespace smelt {
 
-// ----
+// ---- uses
 // Uses of values, including graph outputs: an output reads its value after all nodes.
 
 /// Returns whether the value has exactly one reading operand and is no output.

@@ -10,7 +10,7 @@
 
 namespace smelt {
 
-// ----
+// ---- modules
 // Text form of a module: print and parse are inverse to each other.
 
 std::string print(const Module& module);

@@ -47,7 +47,7 @@ int choose_alternative(const Plan& plan, const ResolvedEntry& resolved, size_t s
 size_t fastest(const Device& device, Stream stream, size_t ways,
                const std::function<GraphOwner(size_t way, int times)>& graph_of);
 
-// ----
+// ---- sizes
 // Sizes that are near each other as one: choices that are made by measuring hold for all of them.
 
 /// Rounds up to a quarter of a power of two; the smallest sizes stay unchanged.

@@ -17,7 +17,7 @@ double copy_bytes_per_second(const Device& device, Stream stream);
 /// best of a few by the best algorithm found. 0 if there is no memory left for them.
 double matrix_flops_per_second(const Device& device, Stream stream, DType dtype);
 
-// ----
+// ---- attributes of the driver
 // Numbers of the driver's CUdevice_attribute; tests compare them with the toolkit's header where there is
 // one.
 

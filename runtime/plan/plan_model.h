@@ -18,7 +18,7 @@ namespace smelt {
 /// null for an empty text. Unknown members may hold anything. Throws Error (invalid_file) naming the member.
 nlohmann::json read_plan_model(std::string_view text);
 
-// ----
+// ---- the manifest
 // The JSON part of a plan file. Bytes (constants, machine code) are stored in blobs, referenced by number.
 
 struct Manifest {

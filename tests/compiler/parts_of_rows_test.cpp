@@ -1,5 +1,5 @@
-// Products beside the copies of their parts: a sequence-parallel step has them before and after every product
-// of a block, and its memory lasts for them.
+// Products concurrent with the copies of their parts: a sequence-parallel step has them before and after
+// every product of a block, and its memory lasts for them.
 #include <gtest/gtest.h>
 
 #include "compiler/driver/compile.h"

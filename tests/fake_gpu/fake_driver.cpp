@@ -42,7 +42,7 @@ struct EventTag {
   double moment = 0;
   StreamTag* stream = nullptr;  // that it was recorded on
   std::shared_future<void> unfinished;
-  const GraphTag* capture = nullptr;  // that it was recorded in, behind that work
+  const GraphTag* capture = nullptr;  // in which it was recorded, after that work
   std::vector<size_t> after;
 };
 struct ModuleTag {

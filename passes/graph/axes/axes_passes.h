@@ -55,7 +55,7 @@ bool sink_concats(Graph& graph, const SinkConcatsOptions& options);
 struct GroupQueryHeadsOptions {};
 bool group_query_heads(Graph& graph, const GroupQueryHeadsOptions& options);
 
-// ----
+// ---- elementwise operations
 // Elementwise operations: a test for them, and their copies on other operands.
 
 /// Returns whether the node is elementwise, with operands of the result's shape.
