@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "codegen/cuda/attention/few_queries.h"
+#include "codegen/cuda/attention/decode_attention.h"
 #include "codegen/cuda/attention/wgmma_kernel.h"
 #include "llvm/ADT/STLExtras.h"
 

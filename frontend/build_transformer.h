@@ -31,7 +31,7 @@ struct BuildOptions {
   std::optional<bool> caches = false;
   DType cache_type = DType::f32;  // of cached keys and values
   /// With caches, true: @next or @next_pages exists, which needs no host between two tokens; by default: no.
-  std::optional<bool> chooses_tokens = std::nullopt;
+  std::optional<bool> has_sampler = std::nullopt;
   /// With caches, for a decoder alone: number of pages of kPageTokens tokens, instead of a row of T tokens
   /// for each of B; 0: no pages.
   int64_t cache_pages = 0;

@@ -51,7 +51,7 @@ class CachedGraph : ModelGraph {
       choose_guided_tokens(b_, found, drawing_inputs(b_, tokens.rows, tokens.past),
                            text_choice_inputs(b_, tokens.rows));
     else
-      choose_tokens(b_, found, token_choice_inputs(b_, tokens.rows, tokens.past));
+      sample_tokens(b_, found, token_choice_inputs(b_, tokens.rows, tokens.past));
     put_rows(b_.graph, state::next_past, b_.graph.add(tokens.past, b_.graph.like(tokens.past, 1)));
     give(port::rows, b_.graph.extent(batch_, DType::i32));
   }
@@ -92,7 +92,7 @@ class CachedGraph : ModelGraph {
     const Read read = read_one_each();
     TokenChoice choice = token_choice_inputs(b_, own, read.past);
     choice.any_slots = true;
-    choose_tokens(b_, read.logits, choice);
+    sample_tokens(b_, read.logits, choice);
   }
 
   /// Adds the entry that sets the biases and penalties for a slot's next row.
@@ -253,7 +253,7 @@ class CachedGraph : ModelGraph {
 void add_pages(Module& module, const TransformerSpec& spec, const BuildOptions& options, Adapters* adapters) {
   CachedGraph(module, spec, options, adapters, entry::read_pages).add_read_pages(false);
   CachedGraph(module, spec, options, adapters, entry::decode_pages).add_read_pages(true);
-  if (!options.chooses_tokens.value_or(false))
+  if (!options.has_sampler.value_or(false))
     return CachedGraph(module, spec, options, adapters, entry::step_pages).add_step_pages();
   CachedGraph(module, spec, options, adapters, entry::next_pages).add_next_pages();
   CachedGraph(module, spec, options, adapters, entry::begin_pages).add_begin_pages();
@@ -268,7 +268,7 @@ void add_cached_graphs(Module& module, const TransformerSpec& spec, const BuildO
   if (const auto rings = ring_bounds(spec, options, module.symbols)) bound_runs(*rings, module.symbols);
   if (has_both(spec)) CachedGraph(module, spec, options, adapters, entry::encode).add_encode();
   CachedGraph(module, spec, options, adapters, entry::decode).add_decode();
-  if (options.chooses_tokens.value_or(false)) {
+  if (options.has_sampler.value_or(false)) {
     bound_beams(module.symbols);
     for (const bool guided : {false, true}) {
       CachedGraph(module, spec, options, adapters, guided ? entry::next_guided : entry::next)

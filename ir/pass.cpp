@@ -11,7 +11,10 @@ namespace {
 
 /// Names of the version before.
 constexpr std::pair<std::string_view, std::string_view> kRenamedPasses[] = {
-    {"raise_attention", "match_attention"}, {"share_heads", "group_query_heads"}};
+    {"raise_attention", "match_attention"},
+    {"share_heads", "group_query_heads"},
+    {"fuse_few_rows", "fuse_small_m"},
+    {"offer_gemm_bodies", "offer_gemm_epilogues"}};
 
 /// A reader of pipeline text.
 struct PipelineReader {

@@ -101,7 +101,7 @@ void read_option(const OptionSource& source, std::vector<Op>& value) {
 }
 void read_option(const OptionSource& source, Target& value) {
   Target named = parse_target(source.text);
-  named.attention = value.attention, named.gemm_bodies = value.gemm_bodies;
+  named.attention = value.attention, named.gemm_epilogues = value.gemm_epilogues;
   value = named;
 }
 void read_option(const OptionSource& source, std::optional<Target>& value) {

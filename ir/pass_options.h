@@ -137,13 +137,13 @@ class OptionWriter {
 };
 
 inline constexpr std::array<std::string_view, 3> kAttentionTemplateNames = {"mma", "wgmma", "measured"};
-inline constexpr std::array<std::string_view, 4> kGemmBodyNames = {"off", "measured", "only", "wide"};
+inline constexpr std::array<std::string_view, 4> kGemmEpilogueNames = {"off", "measured", "only", "wide"};
 
 /// Visits a target as options of a pass, with the settings of its code generation.
 template <typename Field>
 void visit_options(Field& field, Target& o) {
   field("target", o), field("attention", NamedOption{o.attention, kAttentionTemplateNames});
-  field("gemm_bodies", NamedOption{o.gemm_bodies, kGemmBodyNames});
+  field("gemm_epilogues", NamedOption{o.gemm_epilogues, kGemmEpilogueNames});
 }
 
 template <typename Options>

@@ -21,7 +21,7 @@ enum class AttentionTemplates : uint8_t { mma, wgmma, measured };
 
 /// Policy for fusing an epilogue into a matmul's kernel, if a template supports it: never; if measurements
 /// find that variant fastest; or always, with the tiles that suit most shapes, or with the widest ones.
-enum class GemmBodies : uint8_t { off, measured, only, wide };
+enum class GemmEpilogues : uint8_t { off, measured, only, wide };
 
 /// Capabilities of a target that decide which code is made for it.
 struct Capabilities {
@@ -48,7 +48,7 @@ struct Target {
   int compute_capability = 0;  // the generation of a GPU's architecture: 90 for sm_90; 0 for a CPU
   DeviceModel device = {};     // of a GPU: that of this machine, or the one its architecture is known for
   AttentionTemplates attention = AttentionTemplates::mma;
-  GemmBodies gemm_bodies = GemmBodies::off;
+  GemmEpilogues gemm_epilogues = GemmEpilogues::off;
 
   Target();
   /// Returns the GPU target of an architecture, such as 90, with the numbers of `device`.

@@ -7,10 +7,10 @@
 
 #include "codegen/cuda/attention/emit_attention.h"
 #include "codegen/cuda/device_text.h"
-#include "codegen/cuda/few_rows/emit_few_rows.h"
 #include "codegen/cuda/gemm/emit_gemm.h"
 #include "codegen/cuda/prelude.h"
 #include "codegen/cuda/printers/print_body.h"
+#include "codegen/cuda/small_m/emit_small_m.h"
 #include "codegen/kernel_passes/kernel_indices.h"
 #include "ir/text/text_writer.h"
 
@@ -181,7 +181,7 @@ std::string emit_cuda(const Kernel& kernel, const std::vector<std::string>& sour
   if (kernel.attention) return source_comment(sources) + comment(print(kernel)) + emit_attention(kernel);
   if (kernel.gemm)
     return source_comment(sources) + comment(print(kernel)) +
-           (kernel.gemm->few ? emit_few_rows(kernel) : emit_gemm(kernel));
+           (kernel.gemm->few ? emit_small_m(kernel) : emit_gemm(kernel));
   KernelText text{print_body(kernel, "blockIdx.x"), {}, {}};
   Kernel alone = kernel;
   alone.beside.clear();

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "codegen/cuda/batched_gemm.h"
-#include "codegen/cuda/few_rows/emit_few_rows.h"
-#include "codegen/cuda/few_rows/few_rows.h"
+#include "codegen/cuda/small_m/emit_small_m.h"
+#include "codegen/cuda/small_m/small_m.h"
 #include "codegen/launches/launch_passes.h"
 #include "runtime/base/error.h"
 
@@ -47,8 +47,8 @@ class StepTemplates {
   void add(const GemmStep& matmul, StepPlace place) {
     if (const auto batched = batched_gemm(matmul))
       add_made(batched->name(), place, [&] { return batched_gemm_kernel(*batched); });
-    for (const FewRows& few : few_rows(program_, program_.entries[place.entry], matmul))
-      add_made(few.name(), place, [&] { return few_rows_kernel(few); });
+    for (const SmallM& few : small_m(program_, program_.entries[place.entry], matmul))
+      add_made(few.name(), place, [&] { return small_m_kernel(few); });
   }
 
   /// Needed where a copy of the driver's would be all that separates kernels that begin early.

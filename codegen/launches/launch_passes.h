@@ -49,7 +49,7 @@ bool mark_dependent_launches(Program& program);
 /// and live from and to the same steps under their new numbers. Returns whether something was erased.
 bool drop_alternatives(Program& program, const std::vector<bool>& heavy);
 
-// ---- few_row_bodies.cpp
+// ---- small_m_epilogues.cpp
 // Fuses a small-M GEMM with weights and the kernels around it to one kernel: a prologue, such as a norm, and
 // an epilogue per element, such as a bias and an activation. A run for one token consists of such matmuls,
 // whose time is the time to read weights, and of small kernels between them, whose time is the time of a
@@ -60,12 +60,12 @@ bool drop_alternatives(Program& program, const std::vector<bool>& heavy);
 //   epilogue  (the body) one kernel without reductions reads the result at the current element, or one
 //             element of each of a few neighbouring parts of its columns (a gate and the gated values)
 //
-// Requires: the number of rows is never larger than the small-M template takes (codegen/cuda/few_rows/).
+// Requires: the number of rows is never larger than the small-M template takes (codegen/cuda/small_m/).
 
 /// Runs on programs for a GPU, between `lower` and `schedule_kernels`.
-bool fuse_few_rows(Program& program, const Target& target);
+bool fuse_small_m(Program& program, const Target& target);
 
-// ---- gemm_bodies.cpp
+// ---- gemm_epilogues.cpp
 // Epilogue fusion for sm_90a: a matmul and the kernel that reads its result element by element become one
 // kernel, a template (codegen/cuda/gemm/) with that kernel's instructions as its epilogue. The two steps
 // become the first variant of a choice, the template with tiles of several sizes the others, and the executor
@@ -77,7 +77,7 @@ bool fuse_few_rows(Program& program, const Target& target);
 // other steps read the result, too, the template stores it.
 
 /// Runs on programs for a GPU, between `lower` and `schedule_kernels`.
-bool offer_gemm_bodies(Program& program, const Target& target);
+bool offer_gemm_epilogues(Program& program, const Target& target);
 
 // ---- merge_launches.cpp
 // Merges independent steps that run the same small kernel to one launch with several sets of arguments

@@ -1,5 +1,5 @@
 // Makes a kernel that reads a matmul's result element by element the epilogue of a template that computes
-// these elements; shared by `gemm_bodies` and `few_row_bodies`.
+// these elements; shared by `gemm_epilogues` and `small_m_epilogues`.
 #pragma once
 
 #include <optional>

@@ -103,7 +103,7 @@ void finish_few(ProgramBuilder& builder, TemplateLowering& kernel, int64_t queri
 /// Adds the variants of a kernel. If there may be many queries, the sizes at run time decide.
 void finish_few(ProgramBuilder& builder, const Node& node, TemplateLowering& kernel) {
   const Value& q = *node.operand(0);
-  const int64_t most = most_few_queries(node), queries = builder.symbols().upper(q.shape()[1]);
+  const int64_t most = most_decode_queries(node), queries = builder.symbols().upper(q.shape()[1]);
   if (queries <= most) return finish_few(builder, kernel, queries);
   builder.begin_choice();
   if (q.dtype() == DType::f32) {
@@ -123,7 +123,7 @@ void finish_few(ProgramBuilder& builder, const Node& node, TemplateLowering& ker
 
 void finish_attention(ProgramBuilder& builder, const Node& node, Kernels kernels) {
   const bool measures = builder.target().attention == AttentionTemplates::measured;
-  if (may_have_few_queries(node) && (measures || node.operand(0)->dtype() == DType::f32))
+  if (may_be_decode_attention(node) && (measures || node.operand(0)->dtype() == DType::f32))
     return finish_few(builder, node, kernels[0]);
   if (!measures) {
     for (TemplateLowering& kernel : kernels) kernel.take_rows({0, kernel.tile_rows().front().most});

@@ -1,7 +1,7 @@
 // Attention and its gradient on a GPU, as kernels whose templates are around the body. The body is lowered as
 // a fusion over [b,h,t,s] whose inputs are the block arguments and whose outputs are the returned values; the
 // template then gives and takes these.
-#include "codegen/cuda/attention/few_queries.h"
+#include "codegen/cuda/attention/decode_attention.h"
 #include "codegen/cuda/attention/wgmma_kernel.h"
 #include "codegen/lowering/attention_fusion.h"
 #include "codegen/lowering/template_lowering.h"
@@ -31,7 +31,7 @@ Dim TemplateLowering::few_blocks() const {
 }
 
 void TemplateLowering::take_few(int64_t queries, bool alone) {
-  const FewQueries few{queries, alone, builder_.target().compute_capability};
+  const DecodeAttention few{queries, alone, builder_.target().compute_capability};
   const FewTiles tiles = few_tiles(form_, few, builder_.symbols());
   form_.tiles = tiles;
   const Dim partials = few_partials(form_, tiles);

@@ -71,7 +71,7 @@ class CollectiveLowering {
   }
 
  private:
-  static constexpr int64_t kFewRows = 64, kMostRows = 4096;
+  static constexpr int64_t kSmallM = 64, kMostRows = 4096;
   /// Elements of a rank's part of a row from which on a step of its own costs little.
   static constexpr int64_t kLongPart = 1 << 16;
   /// Bytes of a rank's part of one of several rows from which on their being apart costs less than a copy.
@@ -99,7 +99,7 @@ class CollectiveLowering {
     const auto count = rows().constant();
     if (!count || *count == 0 || *count > kMostRows) return 1;
     const bool is_long = symbols().upper(part()) >= kLongPart * *count;
-    return *count <= kFewRows || is_long ? *count : 1;
+    return *count <= kSmallM || is_long ? *count : 1;
   }
 
   /// Returns whether rows are evenly spaced, and few and long at the bounds. NCCL takes another row at little
@@ -108,7 +108,7 @@ class CollectiveLowering {
     const int64_t dim = cut_dim();
     if (!row_stride(from_, dim) || !row_stride(to_, dim)) return false;
     const int64_t bytes = symbols().upper(part_of_row()) * size_of(from_.dtype());
-    return symbols().upper(rows()) <= kFewRows && bytes >= kLongRow;
+    return symbols().upper(rows()) <= kSmallM && bytes >= kLongRow;
   }
 
   void add_rows_as_one() {

@@ -23,8 +23,8 @@ class TemplateLowering : public AttentionLowering {
   /// Returns whether templates for sm_90a take it. Requires: the lowering is complete except for the buffers
   /// that gradients share.
   bool takes_wgmma();
-  /// Takes the decode-attention template (few_queries.h) for at most `queries` queries, 0: for any number.
-  /// `alone`: no blocks share a row's keys.
+  /// Takes the decode-attention template (decode_attention.h) for at most `queries` queries, 0: for any
+  /// number. `alone`: no blocks share a row's keys.
   void take_few(int64_t queries, bool alone);
   /// Blocks of the template for few queries, where none share a row's keys.
   Dim few_blocks() const;

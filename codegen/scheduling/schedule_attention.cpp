@@ -4,8 +4,8 @@
 #include <set>
 
 #include "codegen/cuda/attention/attention_mma.h"
+#include "codegen/cuda/attention/decode_attention.h"
 #include "codegen/cuda/attention/emit_attention.h"
-#include "codegen/cuda/attention/few_queries.h"
 #include "codegen/cuda/attention/wgmma_kernel.h"
 #include "codegen/kernel_passes/kernel_indices.h"
 #include "codegen/kernel_passes/kernel_passes.h"

@@ -1,11 +1,11 @@
 // Threads, shared memory, the grid and early loads of kernels that multiply (codegen/cuda/gemm/,
-// codegen/cuda/few_rows/).
+// codegen/cuda/small_m/).
 #include <algorithm>
 
-#include "codegen/cuda/few_rows/emit_few_rows.h"
-#include "codegen/cuda/few_rows/few_rows_text.h"
 #include "codegen/cuda/gemm/emit_gemm.h"
 #include "codegen/cuda/gemm/gemm_text.h"
+#include "codegen/cuda/small_m/emit_small_m.h"
+#include "codegen/cuda/small_m/small_m_text.h"
 #include "codegen/kernel_passes/kernel_indices.h"
 #include "codegen/kernel_passes/kernel_passes.h"
 #include "codegen/scheduling/schedule_gpu.h"
@@ -27,10 +27,10 @@ Schedule for_a_block(const Kernel& kernel, const Symbols& symbols) {
   for (const int axis : shape.parallel) rows *= kernel.axes[static_cast<size_t>(axis)].extent;
   const int64_t columns =
       shape.inner < 0 ? 1 : symbols.upper(kernel.axes[static_cast<size_t>(shape.inner)].extent);
-  const int64_t for_rows = kFewRowsThreads / pow2_ceil(symbols.upper(rows)),
+  const int64_t for_rows = kSmallMThreads / pow2_ceil(symbols.upper(rows)),
                 for_columns = pow2_ceil(quotient_up(columns, kLaneElements));
-  s.team = static_cast<int>(std::clamp<int64_t>(std::max(for_rows, for_columns), 32, kFewRowsThreads));
-  s.threads = kFewRowsThreads, s.grain = kFewRowsThreads / s.team;
+  s.team = static_cast<int>(std::clamp<int64_t>(std::max(for_rows, for_columns), 32, kSmallMThreads));
+  s.threads = kSmallMThreads, s.grain = kSmallMThreads / s.team;
   s.vectors = static_cast<int>(quotient_up(quotient_up(columns, s.vector_width), s.team));
   s.unroll = std::clamp(s.vectors, 1, 4);
   return s;
@@ -47,17 +47,17 @@ void schedule_before(Kernel& kernel, const Symbols& symbols, const Target& targe
 }
 
 /// Schedules a small-M GEMM, with as many pieces in flight as shared memory has space for next to A.
-void schedule_few_rows(Kernel& kernel, const Symbols& symbols, const Target& target) {
+void schedule_small_m(Kernel& kernel, const Symbols& symbols, const Target& target) {
   GemmKernel& gemm = *kernel.gemm;
   Schedule& s = kernel.schedule;
   s.vector_width = s.team = s.vectors = 1;
-  s.threads = kFewRowsThreads;
+  s.threads = kSmallMThreads;
   s.index32 = has_32_bit_indices(kernel, symbols);
   schedule_before(kernel, symbols, target);
   const int64_t rows = symbols.upper(gemm.m);
-  while (gemm.few->depth > 2 && few_rows_kernel_bytes(gemm, rows) > kSharedBytes) --gemm.few->depth;
-  gemm.shared_bytes = few_rows_kernel_bytes(gemm, rows);
-  gemm.most_blocks = static_cast<int>(kFewRowsResident * target.device.multiprocessors);
+  while (gemm.few->depth > 2 && small_m_kernel_bytes(gemm, rows) > kSharedBytes) --gemm.few->depth;
+  gemm.shared_bytes = small_m_kernel_bytes(gemm, rows);
+  gemm.most_blocks = static_cast<int>(kSmallMResident * target.device.multiprocessors);
   kernel.waits = true;
 }
 
@@ -76,7 +76,7 @@ void schedule_large(Kernel& kernel, const Symbols& symbols, const Target& target
 
 void schedule_gemm(Kernel& kernel, const Symbols& symbols, const Target& target) {
   const bool few = kernel.gemm->few.has_value();
-  few ? schedule_few_rows(kernel, symbols, target) : schedule_large(kernel, symbols, target);
+  few ? schedule_small_m(kernel, symbols, target) : schedule_large(kernel, symbols, target);
   store_unrounded(kernel);
   order_comparisons(kernel);
   choose_fast_forms(kernel);

@@ -130,7 +130,7 @@ class RowScheduler {
 
   /// Returns the team for few rows, at most one block per multiprocessor, whose time is that of their loads:
   /// as many threads share a row as it has vectors.
-  int64_t team_of_few_rows() const {
+  int64_t team_of_small_m() const {
     if (gpu_.rows_at_bound() > gpu_.device.multiprocessors || s_.splits > 0) return 0;
     const int64_t team = std::min<int64_t>(kFlatThreads, pow2_ceil(gpu_.vectors()));
     return team > gpu_.warp() && quotient_up(gpu_.vectors(), team) == 1 ? team : 0;
@@ -138,7 +138,7 @@ class RowScheduler {
 
   /// 0 where no registers hold a row.
   int64_t row_team() const {
-    if (const int64_t team = team_of_few_rows(); team > 0) return team;
+    if (const int64_t team = team_of_small_m(); team > 0) return team;
     const int64_t vectors = gpu_.vectors(), team = team_size(vectors, kRowElements);
     return team == 0 && kept_values() > 0 ? team_size(vectors, 2 * kRowElements) : team;
   }

@@ -38,11 +38,11 @@ struct CompileOptions {
   Mode mode = Mode::train;
   DType storage = DType::f32;  // of what kernels store: bf16, f16; arithmetic is f32
   AttentionForm attention = AttentionForm::automatic;
-  GemmBodies gemm_bodies =
-      GemmBodies::measured;   // on sm_90 in bf16 and f16 (codegen/launches/launch_passes.h)
-  bool int8_weights = false;  // in inference (passes/graph/precision/quantize_weights.h)
-  bool tf32 = false;          // matmuls read f32 operands with 10 bits of mantissa, on a GPU
-  bool masters = true;        // f32 parameters next to the narrow ones that matmuls read
+  GemmEpilogues gemm_epilogues =
+      GemmEpilogues::measured;  // on sm_90 in bf16 and f16 (codegen/launches/launch_passes.h)
+  bool int8_weights = false;    // in inference (passes/graph/precision/quantize_weights.h)
+  bool tf32 = false;            // matmuls read f32 operands with 10 bits of mantissa, on a GPU
+  bool masters = true;          // f32 parameters next to the narrow ones that matmuls read
   /// Rows of logits (passes/graph/layout/chunk_rows.h) that are in memory together, for logits of any size;
   /// 0: all; nothing: that pass's own choice, for large ones.
   std::optional<int64_t> chunk_rows = {};

@@ -319,7 +319,7 @@ std::vector<PassCall> program_passes(const CompileOptions& options, const Target
   std::vector<PassCall> calls = {pass::lower(target)};
   if (options.offload.on()) calls.push_back(pass::offload_states(options.offload));
   if (target.can.launches)
-    append(calls, {pass::fuse_few_rows(target), pass::offer_gemm_bodies(target), pass::collapse_axes()});
+    append(calls, {pass::fuse_small_m(target), pass::offer_gemm_epilogues(target), pass::collapse_axes()});
   calls.push_back(pass::schedule_kernels(target));
   if (target.can.launches) append(calls, pass::legalization());
   append(calls, {pass::merge_kernels(), pass::bucket_collectives(options.buckets), pass::split_buffers(),

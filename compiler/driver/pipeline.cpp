@@ -60,7 +60,7 @@ void check_precision(const CompileOptions& options, const Target& target) {
 Target checked_target(const CompileOptions& options) {
   Target target = resolved_target(options);
   target.attention = templates_of(options.attention);
-  target.gemm_bodies = options.gemm_bodies;
+  target.gemm_epilogues = options.gemm_epilogues;
   check_precision(options, target);
   if (options.mode == Mode::train && pipeline_stages(options.mesh) > 1) check_stages(options);
   return target;
@@ -204,8 +204,8 @@ BuildOptions build_options(const CompileOptions& options) {
   build.training = options.mode == Mode::train;
   if (options.mesh.ranks() > 1) build.mesh = options.mesh;
   build.cache_type = options.storage;
-  if (options.mode == Mode::infer && !build.chooses_tokens)
-    build.chooses_tokens = resolved_target(options).can.launches;
+  if (options.mode == Mode::infer && !build.has_sampler)
+    build.has_sampler = resolved_target(options).can.launches;
   return build;
 }
 

@@ -5,7 +5,7 @@
 
 namespace smelt {
 
-/// Does the same as choose_tokens; also appends each token to its row's text.
+/// Does the same as sample_tokens; also appends each token to its row's text.
 void choose_guided_tokens(BlockBuilder& b, Value* logits, const TokenChoice& choice, const TextChoice& text);
 /// Does the same as choose_beams; each row gets the text of the beam that it continues, followed by its new
 /// token.

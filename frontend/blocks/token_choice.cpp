@@ -211,7 +211,7 @@ Value* leave_tokens(BlockBuilder& b, Value* logits, Value* token, const TokenCho
   return word;
 }
 
-void choose_tokens(BlockBuilder& b, Value* logits, const TokenChoice& choice) {
+void sample_tokens(BlockBuilder& b, Value* logits, const TokenChoice& choice) {
   GraphBuilder& g = b.graph;
   g.set_source("next.scores");
   Value* place = g.add(choice.past, g.like(choice.past, 1));

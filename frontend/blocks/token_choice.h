@@ -90,6 +90,6 @@ Value* drawn_tokens(GraphBuilder& g, Value* scores, const TokenChoice& choice, V
 /// Returns the tokens that the next run reads.
 Value* leave_tokens(BlockBuilder& b, Value* logits, Value* token, const TokenChoice& choice, Value* place);
 /// Samples a token per row from f32[B,V], and stores the states of the next run, without state::next_past.
-void choose_tokens(BlockBuilder& b, Value* logits, const TokenChoice& choice);
+void sample_tokens(BlockBuilder& b, Value* logits, const TokenChoice& choice);
 
 }  // namespace smelt

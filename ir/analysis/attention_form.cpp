@@ -104,17 +104,17 @@ std::optional<std::string> why_no_blocked_attention(const Node& attention) {
   return std::nullopt;
 }
 
-int64_t most_few_queries(const Node& attention) {
+int64_t most_decode_queries(const Node& attention) {
   const auto heads = attention.operand(0)->shape()[2].constant(),
              key_heads = attention.operand(1)->shape()[2].constant();
-  return heads && key_heads ? std::max<int64_t>(1, kMostFewRows * *key_heads / *heads) : 0;
+  return heads && key_heads ? std::max<int64_t>(1, kMostSmallM * *key_heads / *heads) : 0;
 }
 
-bool may_have_few_queries(const Node& attention) {
+bool may_be_decode_attention(const Node& attention) {
   if (!attention.is(Op::attention) || attention.result_count() > 2) return false;
   const Dim &queries = attention.operand(0)->shape()[1], &keys = attention.operand(1)->shape()[1];
   const bool has_cache = keys.is_constant() && !queries.is_constant();
-  const int64_t most = most_few_queries(attention);
+  const int64_t most = most_decode_queries(attention);
   if (most == 0 || (!has_cache && attention.graph().module().symbols.upper(queries) > most)) return false;
   if (!attention.body) return true;
   return attention.body->outputs.size() == 1 &&
@@ -140,14 +140,14 @@ bool is_overwritten(const Value* table) {
   });
 }
 
-bool always_has_few_queries(const Node& attention) {
+bool is_always_decode_attention(const Node& attention) {
   const Dim& queries = attention.operand(0)->shape()[1];
-  return may_have_few_queries(attention) &&
-         attention.graph().module().symbols.upper(queries) <= most_few_queries(attention);
+  return may_be_decode_attention(attention) &&
+         attention.graph().module().symbols.upper(queries) <= most_decode_queries(attention);
 }
 
 bool reads_in_table(const Node& attention, TableQueries queries) {
-  if (queries == TableQueries::few && !always_has_few_queries(attention)) return false;
+  if (queries == TableQueries::few && !is_always_decode_attention(attention)) return false;
   const Node &keys = *attention.operand(1)->node(), &values = *attention.operand(2)->node();
   return takes_rows(keys) && takes_rows(values) && keys.operand(1) == values.operand(1) &&
          keys.operand(0)->shape()[0] == values.operand(0)->shape()[0] && !is_overwritten(keys.operand(0)) &&
@@ -167,7 +167,7 @@ bool is_read_in_table(const Node& gather, TableQueries queries) {
 
 std::optional<std::string> why_no_attention_kernel(const Node& attention, DType storage) {
   const bool is_narrow = storage == DType::bf16 || storage == DType::f16;
-  if (!is_narrow && !(storage == DType::f32 && may_have_few_queries(attention)))
+  if (!is_narrow && !(storage == DType::f32 && may_be_decode_attention(attention)))
     return fmt::format("heads are stored as {}, and kernels take bf16 and f16{}", name(storage),
                        storage == DType::f32 ? ", and f32 where few queries read a cache" : "");
   const Shape &q = attention.operand(0)->shape(), &v = attention.operand(2)->shape();

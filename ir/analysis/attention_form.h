@@ -21,13 +21,13 @@ std::optional<AttentionWeight> attention_weight(const Node& gradient);
 
 /// Largest number of rows (queries times heads that share a key head) of decode attention: with more rows,
 /// tiles for the tensor cores are filled well enough.
-constexpr int64_t kMostFewRows = 16;
+constexpr int64_t kMostSmallM = 16;
 /// Returns the largest number of queries (at least one) with no more than that number of rows.
-int64_t most_few_queries(const Node& attention);
+int64_t most_decode_queries(const Node& attention);
 /// Returns whether an attention may be a decode attention that the template for it supports: its queries are
 /// always few, or as many as a run has of a cache of known capacity. It has no random numbers and no rounding
 /// residual.
-bool may_have_few_queries(const Node& attention);
+bool may_be_decode_attention(const Node& attention);
 
 /// Numbers of queries for which attentions read gathered keys or values directly in their table, by the
 /// gather's indices. They can do so if no other node of the graph writes the table and keys and values share

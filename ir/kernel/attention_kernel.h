@@ -32,9 +32,9 @@ struct WgmmaTiles {
   bool operator==(const WgmmaTiles&) const = default;
 };
 
-/// Tiles of the template for decode attention (codegen/cuda/attention/few_queries.h): a block's rows, which
-/// are queries times heads of a group; keys that a lane loads at a time; the largest number of parts of a
-/// row's keys, which begin at multiples of a unit of keys; the blocks of a cluster, one part each; and, if
+/// Tiles of the template for decode attention (codegen/cuda/attention/decode_attention.h): a block's rows,
+/// which are queries times heads of a group; keys that a lane loads at a time; the largest number of parts of
+/// a row's keys, which begin at multiples of a unit of keys; the blocks of a cluster, one part each; and, if
 /// blocks outside a cluster compute the parts, the number of lists of such blocks at the bounds.
 struct FewTiles {
   int rows = 8, loads = 4, unit = 64, parts = 1, cluster = 1, tickets = 0;

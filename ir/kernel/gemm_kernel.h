@@ -1,5 +1,5 @@
 // Frame of a kernel that multiplies two matrices: operands, sizes and tiles. The instructions compute the
-// epilogue of one element of the product; a template (codegen/cuda/gemm/, or codegen/cuda/few_rows/ for
+// epilogue of one element of the product; a template (codegen/cuda/gemm/, or codegen/cuda/small_m/ for
 // small-M GEMM) is the rest.
 #pragma once
 
@@ -22,15 +22,15 @@ struct GemmTiles {
   bool operator==(const GemmTiles&) const = default;
 };
 
-/// Tiles of the template for small-M GEMM (codegen/cuda/few_rows/), whose blocks read all of A.
-struct FewRowTiles {
+/// Tiles of the template for small-M GEMM (codegen/cuda/small_m/), whose blocks read all of A.
+struct SmallMTiles {
   int rows = 8;      // of A, at most
   int weights = 16;  // columns of the product, over all parts, that a block has at a time
   int depth = 11;    // pieces along k of its weights that a warp is loading
   int parts = 1;  // neighbouring parts of the product's columns of which the body is handed an element each
   int bias = -1;  // the parameter that is added to each row of the product
   DType result_dtype = DType::bf16;  // of the product and the bias
-  bool operator==(const FewRowTiles&) const = default;
+  bool operator==(const SmallMTiles&) const = default;
 };
 
 struct GemmKernel {
@@ -45,7 +45,7 @@ struct GemmKernel {
   Operand a, b;
   Dim m, n, k;
   GemmTiles tiles = {};
-  std::optional<FewRowTiles> few = {};  // then this in place of tiles
+  std::optional<SmallMTiles> few = {};  // then this in place of tiles
 
   /// Returns whether A is the result of the prologue kernel (Kernel::before) in shared memory: its last
   /// parameter.

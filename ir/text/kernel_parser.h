@@ -84,7 +84,7 @@ class KernelParser : public TextParser, private KernelParts {
   void read(std::vector<T>& items);
   void read(GemmKernel::Operand& operand);
   void read(GemmTiles& tiles);
-  void read(std::optional<FewRowTiles>& few);
+  void read(std::optional<SmallMTiles>& few);
   void attention();
   void gemm();
   void check_attention();

@@ -210,7 +210,7 @@ class KernelPrinter {
     visit_gemm_tiles(tiles, [&](int number) { numbers.push_back(number); });
     return fmt::format("[{}]", fmt::join(numbers, ", "));
   }
-  static std::string field(const std::optional<FewRowTiles>& few) {
+  static std::string field(const std::optional<SmallMTiles>& few) {
     return fmt::format("[{}, {}, {}, {}, {}, {}]", few->rows, few->weights, few->depth, few->parts, few->bias,
                        smelt::name(few->result_dtype));
   }

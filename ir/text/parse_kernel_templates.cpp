@@ -96,8 +96,8 @@ void KernelParser::read(GemmTiles& tiles) {
   lexer.expect("]");
 }
 
-void KernelParser::read(std::optional<FewRowTiles>& few) {
-  FewRowTiles& made = few.emplace();
+void KernelParser::read(std::optional<SmallMTiles>& few) {
+  SmallMTiles& made = few.emplace();
   lexer.expect("[");
   for (int* number : {&made.rows, &made.weights, &made.depth, &made.parts, &made.bias})
     *number = small_integer(), lexer.expect(",");

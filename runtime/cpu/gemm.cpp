@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "runtime/base/error.h"
-#include "runtime/cpu/few_rows.h"
+#include "runtime/cpu/small_m.h"
 
 namespace smelt {
 namespace {
@@ -200,7 +200,7 @@ void PreparedGemm::scale(float* c) const {
 }
 
 void PreparedGemm::call(const float* a, const float* b, float* c, float beta) const {
-  if (call_few_rows(a, b, c, beta)) return;
+  if (call_small_m(a, b, c, beta)) return;
   if (sizes_.m == 1 || sizes_.n == 1) return call_vector(a, b, c, beta);
   const bool by_rows = layout(sizes_.c, sizes_.m, sizes_.n)->by_rows;
   const int64_t lines = by_rows ? sizes_.m : sizes_.n;
@@ -228,16 +228,16 @@ void PreparedGemm::call_block(const float* a, const float* b, float* c, float be
 }
 
 /// Handles few rows, or few columns, of C, if the elements along k of both matrices are contiguous.
-bool PreparedGemm::call_few_rows(const float* a, const float* b, float* c, float beta) const {
+bool PreparedGemm::call_small_m(const float* a, const float* b, float* c, float beta) const {
   constexpr int64_t kLeast = 16;  // numbers along k
   const GemmSizes& s = sizes_;
   const auto alpha = static_cast<float>(s.alpha);
   if (s.a.column_stride != 1 || s.b.row_stride != 1 || s.k < kLeast) return false;
-  if (std::min(s.m, s.n) > FewRows::kMostRows) return false;
-  const FewRows rows{s.m,  s.n, s.k, s.a.row_stride, s.b.column_stride, s.c.row_stride, s.c.column_stride,
-                     alpha};
-  const FewRows columns{s.n,  s.m, s.k, s.b.column_stride, s.a.row_stride, s.c.column_stride, s.c.row_stride,
-                        alpha};
+  if (std::min(s.m, s.n) > SmallM::kMostRows) return false;
+  const SmallM rows{s.m,  s.n, s.k, s.a.row_stride, s.b.column_stride, s.c.row_stride, s.c.column_stride,
+                    alpha};
+  const SmallM columns{s.n,  s.m, s.k, s.b.column_stride, s.a.row_stride, s.c.column_stride, s.c.row_stride,
+                       alpha};
   s.m < s.n ? rows.run(a, b, c, beta) : columns.run(b, a, c, beta);
   return true;
 }

@@ -27,17 +27,17 @@ void for_each_run(const GemmSizes& s, size_t axis, int64_t at, const F& f) {
 }
 
 /// Small-M GEMM with the i8 matrix, if elements along k are contiguous in both operands and no batch repeats.
-std::optional<FewRows> few_rows_of(const GemmSizes& s, ByteOperands bytes) {
+std::optional<SmallM> small_m_of(const GemmSizes& s, ByteOperands bytes) {
   const bool single = std::ranges::all_of(s.batch, [](const Batch& axis) { return axis.extent == 1; });
   const bool lie_together = (s.a.column_stride == 1 && s.b.row_stride == 1) || s.k == 1;
   if (bytes.a == bytes.b || !single || !lie_together || s.k == 0) return std::nullopt;
   const auto alpha = static_cast<float>(s.alpha);
-  const FewRows rows{s.m,  s.n, s.k, s.a.row_stride, s.b.column_stride, s.c.row_stride, s.c.column_stride,
-                     alpha};
-  const FewRows columns{s.n,  s.m, s.k, s.b.column_stride, s.a.row_stride, s.c.column_stride, s.c.row_stride,
-                        alpha};
-  const FewRows& few = bytes.b ? rows : columns;
-  return few.rows <= FewRows::kMostRows ? std::optional(few) : std::nullopt;
+  const SmallM rows{s.m,  s.n, s.k, s.a.row_stride, s.b.column_stride, s.c.row_stride, s.c.column_stride,
+                    alpha};
+  const SmallM columns{s.n,  s.m, s.k, s.b.column_stride, s.a.row_stride, s.c.column_stride, s.c.row_stride,
+                       alpha};
+  const SmallM& few = bytes.b ? rows : columns;
+  return few.rows <= SmallM::kMostRows ? std::optional(few) : std::nullopt;
 }
 
 }  // namespace
@@ -48,7 +48,7 @@ TypedGemm::TypedGemm(const GemmSizes& sizes, DType operands, DType result, const
       operands_(operands),
       result_(result),
       bytes_(bytes),
-      few_(few_rows_of(sizes, bytes)),
+      few_(small_m_of(sizes, bytes)),
       gemm_(sizes, place) {}
 
 int64_t TypedGemm::reach(const GemmSizes::Matrix& matrix, int64_t rows, int64_t columns,

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "runtime/base/dtype.h"
-#include "runtime/cpu/few_rows.h"
 #include "runtime/cpu/gemm.h"
+#include "runtime/cpu/small_m.h"
 
 namespace smelt {
 
@@ -38,7 +38,7 @@ class TypedGemm {
   GemmSizes sizes_;
   DType operands_ = DType::f32, result_ = DType::f32;
   ByteOperands bytes_;
-  std::optional<FewRows> few_;  // by a matrix of bytes, which it reads as they are
+  std::optional<SmallM> few_;  // by a matrix of bytes, which it reads as they are
   PreparedGemm gemm_;
 };
 

@@ -2,13 +2,13 @@
 
 #include <charconv>
 
-#include "runtime/cpu/few_rows.h"
+#include "runtime/cpu/small_m.h"
 
 namespace smelt {
 namespace {
 
 constexpr DeviceKind kKinds[] = {
-    {.name = "cpu", .prefix = "cpu", .most_exact_rows = FewRows::kMostRows},
+    {.name = "cpu", .prefix = "cpu", .most_exact_rows = SmallM::kMostRows},
     {.name = "cuda",
      .prefix = "sm_",
      .own_memory = true,

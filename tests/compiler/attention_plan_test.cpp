@@ -220,7 +220,7 @@ TEST(AttentionMemory, OfTrainingIsThatOfTheLargestAlternative) {
   const auto arena = [&](AttentionForm form) {
     CompileOptions options;
     options.target = "sm_90", options.storage = DType::bf16, options.attention = form;
-    options.gemm_bodies = GemmBodies::off, options.entries = {"train_step"};
+    options.gemm_epilogues = GemmEpilogues::off, options.entries = {"train_step"};
     options.build.bounds = {{{"B"}, 8}, {{"T"}, 512}};
     const Description description{Description::Kind::spec, "test", spec_from_object(spec, "test"), nullptr,
                                   Json::object(),          {}};

@@ -71,7 +71,7 @@ struct PlanForm {
   bool caches = true;
   AttentionForm attention = AttentionForm::automatic;
   DType storage = DType::f32;
-  bool chooses_tokens = false;
+  bool has_sampler = false;
 };
 
 /// The same weights in any form.
@@ -82,7 +82,7 @@ std::unique_ptr<Session> session_of(const char* spec, const PlanForm& form) {
   options.build.bounds = {{{"B"}, kBatch}, {{"T"}, kCapacity}, {{"S"}, kSourceCapacity}};
   const Description description = description_of(spec);
   if (description.spec.encoder.layers == 0) options.build.bounds.pop_back();
-  options.build.caches = form.caches, options.build.chooses_tokens = form.chooses_tokens;
+  options.build.caches = form.caches, options.build.has_sampler = form.has_sampler;
   auto session = std::make_unique<Session>(std::make_shared<const Plan>(compile(description, options).plan),
                                            SessionOptions{.threads = 1, .poison = true});
   session->initialize(5);
@@ -291,7 +291,7 @@ TEST_P(CachedGeneration, GivesWhatWholeSequencesGive) {
 }
 
 TEST_P(CachedGeneration, PlansThatChooseTokensGiveTheSame) {
-  BothWays model(GetParam().spec, {.chooses_tokens = true});
+  BothWays model(GetParam().spec, {.has_sampler = true});
   model.expect_equal(unequal_prompts(), model.options());
   model.compare_log_probabilities();
   model.compare_drawn();
@@ -360,7 +360,7 @@ TEST(CachedPlans, BlocksWithAWindowKeepARing) {
   CompileOptions options;
   options.mode = Mode::infer;
   options.build.bounds = {{{"B"}, 2}, {{"T"}, 700}};
-  options.build.caches = true, options.build.chooses_tokens = true;
+  options.build.caches = true, options.build.has_sampler = true;
   const char* spec = R"({"family": "mistral", "vocab_size": 43, "hidden": 24, "max_positions": 700,
                          "attention": {"window": 100, "window_from": 2},
                          "decoder": {"layers": 3, "heads": 4, "kv_heads": 2}})";

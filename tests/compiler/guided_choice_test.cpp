@@ -39,7 +39,7 @@ std::unique_ptr<Session> guided_session(const char* spec, bool plan_chooses) {
                                 Json::object(),          {}};
   options.build.bounds = {{{"B"}, kGuidedRows}, {{"T"}, kGuidedCapacity}};
   if (description.spec.encoder.layers > 0) options.build.bounds.push_back({{"S"}, kGuidedSource});
-  options.build.caches = true, options.build.chooses_tokens = plan_chooses;
+  options.build.caches = true, options.build.has_sampler = plan_chooses;
   auto session = std::make_unique<Session>(std::make_shared<const Plan>(compile(description, options).plan),
                                            SessionOptions{.threads = 1, .poison = true});
   session->initialize(5);

@@ -13,7 +13,7 @@ namespace {
 
 struct GenerationForm {
   std::string mesh = {};
-  bool chooses_tokens = false;
+  bool has_sampler = false;
   DType storage = DType::f32;
 };
 
@@ -33,14 +33,13 @@ constexpr const char* kRankT5 =
 CompileOptions generation_plan(const Description& description, const GenerationForm& form) {
   CompileOptions options;
   options.mode = Mode::infer, options.storage = form.storage;
-  options.build.caches = true, options.build.chooses_tokens = form.chooses_tokens;
+  options.build.caches = true, options.build.has_sampler = form.has_sampler;
   options.build.bounds = {{{"B"}, 4}, {{"T"}, 24}};
   if (description.spec.encoder.layers > 0) options.build.bounds.push_back({{"S"}, 8});
   options.entries = {"decode", "reorder"};
   if (description.spec.encoder.layers > 0)
     options.entries.insert(options.entries.end(), {"encode", "reorder_sources"});
-  if (form.chooses_tokens)
-    options.entries.insert(options.entries.end(), {"next", "next_beams", "next_guided"});
+  if (form.has_sampler) options.entries.insert(options.entries.end(), {"next", "next_beams", "next_guided"});
   if (!form.mesh.empty()) options.mesh = parse_mesh(form.mesh);
   return options;
 }
@@ -117,7 +116,7 @@ TEST(RankGeneration, TextsOfFourRanksAreThoseOfOne) {
 }
 
 TEST(RankGeneration, TokensThatThePlanChooses) {
-  expect_texts_of_one_rank(kRankGpt2, {.mesh = "model=2", .chooses_tokens = true});
+  expect_texts_of_one_rank(kRankGpt2, {.mesh = "model=2", .has_sampler = true});
 }
 
 TEST(RankGeneration, RingsOfWindows) { expect_texts_of_one_rank(kRankMistral, {.mesh = "model=4"}); }
@@ -125,7 +124,7 @@ TEST(RankGeneration, RingsOfWindows) { expect_texts_of_one_rank(kRankMistral, {.
 TEST(RankGeneration, SourcesOfAnEncoder) { expect_texts_of_one_rank(kRankBart, {.mesh = "model=2"}); }
 
 TEST(RankGeneration, SourcesAndTokensThatThePlanChooses) {
-  expect_texts_of_one_rank(kRankBart, {.mesh = "model=2", .chooses_tokens = true});
+  expect_texts_of_one_rank(kRankBart, {.mesh = "model=2", .has_sampler = true});
 }
 
 /// All ranks have all words, which they do not divide.
@@ -202,7 +201,7 @@ TEST(RankGeneration, PlansForDevicesGatherLogitsOnceAToken) {
   const Description description = {Description::Kind::spec, "spec.json", spec_from_json(kRankGpt2), nullptr,
                                    Json::object(),          {}};
   CompileOptions options =
-      generation_plan(description, {.mesh = "model=2", .chooses_tokens = true, .storage = DType::bf16});
+      generation_plan(description, {.mesh = "model=2", .has_sampler = true, .storage = DType::bf16});
   options.target = "sm_90";
   const Program program = compile(description, options, Stage::program).program;
   for (const auto& entry : program.entries) {

@@ -16,7 +16,7 @@ CompileOptions golden_options(const std::vector<cli::GenerationCase>& cases, con
   CompileOptions options;
   options.mode = Mode::infer;
   options.mesh = parse_mesh(mesh);
-  options.build.caches = true, options.build.chooses_tokens = chooses;
+  options.build.caches = true, options.build.has_sampler = chooses;
   options.build.bounds = {{{"B"}, cli::most_rows(cases)}, {{"T"}, cli::longest_sequence(cases) + 1}};
   if (reads_source) options.build.bounds.push_back({{"S"}, cli::longest_prompt(cases)});
   options.entries = cli::cache_entries(reads_source, options);

@@ -51,7 +51,7 @@ void apply(Module& module, std::string_view pipeline) {
 
 /// The entries of inference in primitives, on one rank or over a mesh.
 std::unique_ptr<Module> inference_module(const char* text, const InferenceForm& form) {
-  BuildOptions build{.training = false, .caches = true, .chooses_tokens = true, .cache_pages = form.pages};
+  BuildOptions build{.training = false, .caches = true, .has_sampler = true, .cache_pages = form.pages};
   if (!form.mesh.empty()) build.mesh = parse_mesh(form.mesh);
   const TransformerSpec spec = spec_from_json(text);
   build.bounds = {{{"B"}, 2}, {{"T"}, 40}};

@@ -20,7 +20,7 @@ CompileOptions inference(std::vector<std::string> entries) {
   CompileOptions options;
   options.mode = Mode::infer, options.entries = std::move(entries);
   options.build.bounds = {{{"B"}, 4}, {{"T"}, kRowTokens}};
-  options.build.caches = options.build.chooses_tokens = options.entries.size() > 1;
+  options.build.caches = options.build.has_sampler = options.entries.size() > 1;
   return options;
 }
 

@@ -38,7 +38,7 @@ TEST(BuildTransformer, EntriesOverPagesChooseTokensWhereTheyAreAskedTo) {
   BuildOptions options{.bounds = {{{"B"}, 5}, {{"T"}, 33}}, .training = false, .caches = true};
   options.cache_pages = 9;
   for (const bool chooses : {false, true}) {
-    options.chooses_tokens = chooses;
+    options.has_sampler = chooses;
     const auto module = build_transformer(small_spec(), options);
     verify_or_throw(*module);
     EXPECT_EQ(module->find_graph("step_pages") == nullptr, chooses);
@@ -55,7 +55,7 @@ TEST(BuildTransformer, EntriesOverPagesChooseTokensWhereTheyAreAskedTo) {
 
 TEST(BuildTransformer, EntriesThatChooseComeTwice) {
   BuildOptions options{.bounds = {{{"B"}, 5}, {{"T"}, 33}}, .training = false, .caches = true};
-  options.chooses_tokens = true;
+  options.has_sampler = true;
   const auto module = build_transformer(small_spec(), options);
   verify_or_throw(*module);
   EXPECT_EQ(module->find_state("text.tokens")->shape, (Shape{5, 34}));

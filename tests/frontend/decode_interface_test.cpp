@@ -45,7 +45,7 @@ std::vector<Plan> plans_of(const TransformerSpec& spec) {
   for (const int64_t pages : {int64_t{0}, kPages})
     for (const bool samples : {false, true}) {
       BuildOptions options{.bounds = {{{"B"}, kRows}, {{"T"}, kLength}}, .training = false};
-      options.caches = std::nullopt, options.chooses_tokens = samples, options.cache_pages = pages;
+      options.caches = std::nullopt, options.has_sampler = samples, options.cache_pages = pages;
       if (both) options.bounds.push_back({{"S"}, kSources});
       if (keeps_caches(spec, options) && (pages == 0 || !both))
         plans.push_back(plan_with_ports(*build_transformer(spec, options)));

@@ -24,7 +24,7 @@ std::unique_ptr<Session> guided_session(const char* family, bool plan_chooses) {
   CompileOptions options;
   options.mode = Mode::infer, options.target = "cuda";
   options.build.bounds = {{{"B"}, kBatch}, {{"T"}, 64}};
-  options.build.caches = true, options.build.chooses_tokens = plan_chooses;
+  options.build.caches = true, options.build.has_sampler = plan_chooses;
   const Description description{Description::Kind::spec, "test", spec_from_object(spec, "test"), nullptr,
                                 Json::object(),          {}};
   auto session = std::make_unique<Session>(std::make_shared<const Plan>(compile(description, options).plan));

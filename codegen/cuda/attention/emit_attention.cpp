@@ -3,7 +3,7 @@
 #include <fmt/ranges.h>
 
 #include "codegen/cuda/attention/attention_mma.h"
-#include "codegen/cuda/attention/few_queries.h"
+#include "codegen/cuda/attention/decode_attention.h"
 #include "codegen/cuda/attention/wgmma_kernel.h"
 #include "codegen/cuda/prelude.h"
 #include "codegen/cuda/printers/cuda_names.h"
@@ -86,7 +86,7 @@ class AttentionText {
     return fmt::format("static __device__ unsigned tickets[{}];  // zero again at each end\n", count);
   }
 
-  /// Returns the arguments in the order of few_queries.h.
+  /// Returns the arguments in the order of decode_attention.h.
   std::string few_arguments() const {
     std::string text, strides;
     for (const AttentionKernel::Matrix& matrix : form_.matrices) {
@@ -160,7 +160,7 @@ std::string mma_text(const Kernel& kernel) {
 std::string emit_attention(const Kernel& kernel) {
   const AttentionKernel& form = *kernel.attention;
   const std::string own = form.wgmma() ? wgmma_text(kernel, print_hooks(kernel, HookUse::wgmma)).text
-                          : form.few() ? few_queries_text(kernel)
+                          : form.few() ? decode_attention_text(kernel)
                                        : mma_text(kernel);
   const std::string text = own + AttentionText(kernel).kernel();
   PreludeNeeds needs;

@@ -55,7 +55,7 @@ TensorMap map_of(const GemmKernel::Operand& operand, const Dim& rows, const Dim&
 
 std::string emit_gemm(const Kernel& kernel) {
   const std::string text =
-      gemm_prelude(gemm_of(kernel)) + print_gemm_body(kernel) + gemm_kernel_text() + entry(kernel);
+      gemm_prelude(gemm_of(kernel)) + print_gemm_epilogue(kernel) + gemm_kernel_text() + entry(kernel);
   PreludeNeeds needs;
   for (const KernelParam& param : kernel.params) need_element(needs, param.dtype);
   need_calls(needs, text);

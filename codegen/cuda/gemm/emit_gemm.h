@@ -18,7 +18,7 @@ inline constexpr int kGemmCapability = 90;
 std::string emit_gemm(const Kernel& kernel);
 std::vector<TensorMap> gemm_maps(const Kernel& kernel);
 
-// ---- print_gemm_body.cpp
+// ---- print_gemm_epilogue.cpp
 // The epilogue of a matmul as the types and functions that its template calls (gemm_text.h).
 
 /// Adjacent columns of a row that a lane passes to the epilogue at a time.
@@ -30,6 +30,6 @@ std::vector<int> early_gemm_loads(const Kernel& kernel);
 
 /// Returns the instructions of `kernel`, which has a `gemm`, that sum columns.
 std::vector<int> gemm_sums(const Kernel& kernel);
-std::string print_gemm_body(const Kernel& kernel);
+std::string print_gemm_epilogue(const Kernel& kernel);
 
 }  // namespace smelt

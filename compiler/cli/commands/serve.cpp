@@ -43,7 +43,7 @@ CompileOptions compile_options(const ServeCommand& options, const Model& model, 
   result.mode = Mode::infer;
   bounds.add(result.build.bounds, "B", options.slots > 0 ? options.slots : kDefaultSlots, "--slots");
   options.caches.apply(model, result);
-  if (result.build.cache_pages == 0) result.build.chooses_tokens = false;  // slots leave it to the host
+  if (result.build.cache_pages == 0) result.build.has_sampler = false;  // slots leave it to the host
   result.entries = generation_entries(model, result);
   return result;
 }

@@ -104,7 +104,7 @@ class Verification {
   CompileOptions recorded_options(const CompileFlags& flags) const {
     CompileOptions result = flags.options();
     result.mode = trains_ ? Mode::train : Mode::infer;
-    result.build.chooses_tokens.reset();
+    result.build.has_sampler.reset();
     result.build.dropout = 0;
     result.build.hidden_states = golden_.has("output.hidden.0");
     result.build.attention_mask = inputs_.contains("attention_mask");

@@ -231,7 +231,7 @@ std::vector<std::string> generation_entries(const Model& model, const CompileOpt
 }
 
 std::vector<std::string> cache_entries(bool reads_source, const CompileOptions& options) {
-  const bool chooses = build_options(options).chooses_tokens.value_or(false);
+  const bool chooses = build_options(options).has_sampler.value_or(false);
   if (options.build.cache_pages > 0)
     return chooses ? std::vector<std::string>{entry::read_pages, entry::decode_pages, entry::next_pages,
                                               entry::begin_pages}

@@ -21,7 +21,7 @@ std::optional<std::string> why_apart(const Node& node, const KeptAttention& rule
   if (rule.fused == FusedAttention::never) return "--attention=unfused asks for matmuls";
   const int64_t keys = node.graph().module().symbols.upper(node.operand(1)->shape()[1]);
   // On a GPU short sequences spend their time in launches; a CPU has kernels for blocks of few queries alone.
-  const bool is_quicker = !rule.trains && (target.can.launches || may_have_few_queries(node));
+  const bool is_quicker = !rule.trains && (target.can.launches || may_be_decode_attention(node));
   if (rule.fused == FusedAttention::always || keys > kMostUnfusedKeys || is_quicker) return std::nullopt;
   return fmt::format("up to {} keys matmuls are as fast, and there are at most {}", kMostUnfusedKeys, keys);
 }

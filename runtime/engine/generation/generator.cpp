@@ -226,16 +226,17 @@ std::vector<Generator::Tokens> Generator::draw_all(std::span<const Prompt> promp
       sequences.push_back(
           {sequences.size(), prompt, prompt.tokens, options.new_tokens(prompt.tokens.size()) == 0});
   if (listener.log_probabilities) listener.log_probabilities->assign(sequences.size(), {});
-  const Chooser chooser =
-      loop_ ? chooser_of_tokens(decode_, options, longest_of(prompts, options)) : Chooser::host;
+  const SamplerKind sampler =
+      loop_ ? sampler_of_tokens(decode_, options, longest_of(prompts, options)) : SamplerKind::host;
   run_by_kind(
       sequences, options, static_cast<size_t>(max_batch()),
       [&](const Prompt& prompt) {
         return PromptKind{length_of(prompt), options.new_tokens(prompt.tokens.size())};
       },
       [&](std::span<Sequence*> live, const GenerationOptions& now) {
-        return chooser == Chooser::host ? draw_by_host(live, now, listener)
-                                        : advance_ahead(live, now, chooser == Chooser::guided, listener);
+        return sampler == SamplerKind::host
+                   ? draw_by_host(live, now, listener)
+                   : advance_ahead(live, now, sampler == SamplerKind::guided, listener);
       });
   std::vector<Tokens> results;
   for (const Sequence& s : sequences)
@@ -353,9 +354,9 @@ std::vector<std::vector<Hypothesis>> Generator::search(std::span<const Tokens> p
     sentences.push_back({prompt, BeamGroups(with_new_tokens(options, new_tokens(prompt)), prompt.tokens,
                                             prompt.padding, prompt.source, sentences.size())});
   const auto most = static_cast<size_t>(std::max<int64_t>(1, max_batch() / options.num_beams));
-  const Chooser chooser =
-      beam_loop_ ? chooser_of_beams(decode_, options, longest_of<Prompt>(all, options)) : Chooser::host;
-  const bool ahead = chooser != Chooser::host;
+  const SamplerKind sampler =
+      beam_loop_ ? sampler_of_beams(decode_, options, longest_of<Prompt>(all, options)) : SamplerKind::host;
+  const bool ahead = sampler != SamplerKind::host;
   const auto found = [&](const Sentence& sentence) {
     return sentence.beams.best(static_cast<size_t>(options.num_return_sequences));
   };
@@ -369,7 +370,7 @@ std::vector<std::vector<Hypothesis>> Generator::search(std::span<const Tokens> p
       },
       [&](std::span<Sentence*> live, const GenerationOptions& now) {
         if (!ahead) return run_steps(HostBeams{*this, live, on_done}), true;
-        finish_ahead(live, now, chooser == Chooser::guided);
+        finish_ahead(live, now, sampler == SamplerKind::guided);
         for (const Sentence* sentence : live) on_done(*sentence);
         return true;
       });

@@ -90,9 +90,9 @@ std::string bans_refuse(const std::vector<std::vector<int32_t>>& words) {
   return "";
 }
 
-Chooser sampler_of(const std::string& plain, const std::string& guided, const char* entry) {
-  if (plain.empty()) return Chooser::plain;
-  return is_taken(entry, guided) ? Chooser::guided : Chooser::host;
+SamplerKind sampler_of(const std::string& plain, const std::string& guided, const char* entry) {
+  if (plain.empty()) return SamplerKind::plain;
+  return is_taken(entry, guided) ? SamplerKind::guided : SamplerKind::host;
 }
 
 /// Returns why the host samples: the refusal of the guided entry if the plan has it, otherwise `plain`.
@@ -126,17 +126,17 @@ std::string guided_choice_refuses(const LongestText& room, const GenerationOptio
   return refusal.empty() ? bans_refuse(options.bad_words_ids) : refusal;
 }
 
-Chooser chooser_of_tokens(const DecodeInterface& decode, const GenerationOptions& options,
-                          const LongestText& longest) {
-  if (!decode.samplers.tokens) return Chooser::host;
+SamplerKind sampler_of_tokens(const DecodeInterface& decode, const GenerationOptions& options,
+                              const LongestText& longest) {
+  if (!decode.samplers.tokens) return SamplerKind::host;
   const std::string plain = plain_choice_refuses(options);
   return sampler_of(plain, refusal_of(decode, decode.samplers.tokens_by_text, plain, options, longest),
                     entry::next);
 }
 
-Chooser chooser_of_beams(const DecodeInterface& decode, const GenerationOptions& options,
-                         const LongestText& longest) {
-  if (!decode.samplers.beams) return Chooser::host;
+SamplerKind sampler_of_beams(const DecodeInterface& decode, const GenerationOptions& options,
+                             const LongestText& longest) {
+  if (!decode.samplers.beams) return SamplerKind::host;
   const std::string both = beams_refuse(options, static_cast<int64_t>(decode.rows));
   if (!both.empty()) return sampler_of(both, both, entry::next_beams);
   const std::string plain = plain_beams_refuse(options);

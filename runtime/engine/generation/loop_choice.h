@@ -8,7 +8,7 @@
 #include "runtime/plan/decode_interface.h"
 namespace smelt {
 
-enum class Chooser : uint8_t { host, plain, guided };
+enum class SamplerKind : uint8_t { host, plain, guided };
 
 /// The greatest lengths in a call.
 struct LongestText {
@@ -18,10 +18,10 @@ struct LongestText {
 
 /// Returns the sampler for tokens that are drawn or the most probable, and for a beam search, among the
 /// plan's entries. If the host samples although the plan has an entry, the reason is logged.
-Chooser chooser_of_tokens(const DecodeInterface& decode, const GenerationOptions& options,
-                          const LongestText& longest);
-Chooser chooser_of_beams(const DecodeInterface& decode, const GenerationOptions& options,
-                         const LongestText& longest);
+SamplerKind sampler_of_tokens(const DecodeInterface& decode, const GenerationOptions& options,
+                              const LongestText& longest);
+SamplerKind sampler_of_beams(const DecodeInterface& decode, const GenerationOptions& options,
+                             const LongestText& longest);
 /// Returns whether `refusal`, the result of a function below, is empty; logs it otherwise.
 bool is_taken(const char* entry, const std::string& refusal);
 /// Returns why @next and @next_pages do not support these options; empty if they do.

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "runtime/base/error.h"
-#include "runtime/cpu/few_rows.h"
+#include "runtime/cpu/small_m.h"
 #include "runtime/engine/generation/loop_choice.h"
 #include "runtime/engine/generation/loop_inputs.h"
 #include "runtime/engine/serving/choosing_rows.h"
@@ -24,7 +24,7 @@ size_t chosen_slots(size_t asked, size_t most) {
     fail(
         "{} slots: expected at most {}; compile with a larger --max B= (on a CPU up to {} rows have the bits "
         "that each has alone)",
-        asked, most, FewRows::kMostRows);
+        asked, most, SmallM::kMostRows);
   return asked == 0 ? most : asked;
 }
 

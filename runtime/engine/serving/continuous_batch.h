@@ -1,6 +1,6 @@
 // A batch that requests join and leave while it runs. On a CPU the results of each request have the same bits
 // as if it ran alone: prompts are split into chunks by their own length, each a run of its own, and the sums
-// of a run of one token per row do not depend on its other rows (runtime/cpu/few_rows.h).
+// of a run of one token per row do not depend on its other rows (runtime/cpu/small_m.h).
 //
 // A prompt is read in row 0. When the next prompt begins, the request in row 0 moves after the last row, and
 // the last row moves into the place of one that ends. If row 0 ends and a request waits, that request begins

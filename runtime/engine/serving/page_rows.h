@@ -4,7 +4,7 @@
 // A prompt continues after the full pages that other requests, live or ended, have read of the same
 // beginning. On a CPU it is read page by page, in runs that end at page boundaries. So the contents of a page
 // depend on the tokens up to its end alone, not on the request that read it, nor on the number of prompt
-// tokens that were cached. Such runs are small-M GEMMs (runtime/cpu/few_rows.h), for which more rows per run
+// tokens that were cached. Such runs are small-M GEMMs (runtime/cpu/small_m.h), for which more rows per run
 // are little faster. On a GPU, whose products' last bits depend on the number of rows in any case, runs have
 // a few lengths (prompt_lengths.h).
 #pragma once

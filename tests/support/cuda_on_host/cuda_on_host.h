@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "codegen/cuda/emit_cuda.h"
-#include "codegen/cuda/few_rows/emit_few_rows.h"
 #include "codegen/cuda/prelude.h"
+#include "codegen/cuda/small_m/emit_small_m.h"
 #include "codegen/kernel_passes/kernel_indices.h"
 #include "codegen/make_plan.h"
 #include "ir/program/program.h"
@@ -19,7 +19,7 @@
 #include "runtime/base/error.h"
 #include "runtime/cpu/features.h"
 #include "runtime/cuda/cubin_cache.h"
-#include "tests/support/cuda_on_host/few_rows_on_host.h"
+#include "tests/support/cuda_on_host/small_m_on_host.h"
 
 namespace smelt::test {
 
@@ -46,11 +46,11 @@ inline std::string host_pointers(const Kernel& kernel, const std::string& space,
   return call;
 }
 
-inline bool is_few_rows(const Kernel& kernel) { return kernel.gemm && kernel.gemm->few; }
+inline bool is_small_m(const Kernel& kernel) { return kernel.gemm && kernel.gemm->few; }
 
 inline std::string host_text(const Kernel& kernel) {
-  if (!is_few_rows(kernel)) return emit_cuda(kernel);
-  return few_rows_host_source(emit_cuda(kernel), few_rows_dtype(kernel));
+  if (!is_small_m(kernel)) return emit_cuda(kernel);
+  return small_m_host_source(emit_cuda(kernel), small_m_dtype(kernel));
 }
 
 /// One kernel in a namespace of its own, and the function of its name that runs one block of it, for every
@@ -81,7 +81,7 @@ inline std::string host_unit(const Kernel& kernel) {
       "(*(decltype(kernel)*)k)(); }}, (void*)&kernel);\n"
       "}}\n{6}\n",
       kernel.name, host_text(kernel), kernel.threads(), call, blocks, kernel.copies,
-      is_few_rows(kernel) ? few_rows_undefined() : "");
+      is_small_m(kernel) ? small_m_undefined() : "");
 }
 
 inline std::string text_of(const std::filesystem::path& file) {
@@ -121,8 +121,8 @@ inline std::vector<std::byte> compile_text_on_host(const std::string& text) {
 }
 
 inline std::vector<std::byte> compile_on_host(llvm::ArrayRef<const Kernel*> kernels) {
-  std::string text = std::ranges::any_of(kernels, [](const Kernel* kernel) { return is_few_rows(*kernel); })
-                         ? kFewRowsDevice
+  std::string text = std::ranges::any_of(kernels, [](const Kernel* kernel) { return is_small_m(*kernel); })
+                         ? kSmallMDevice
                          : "";
   for (const Kernel* kernel : kernels) text += host_unit(*kernel);
   return compile_text_on_host(text);

@@ -1,4 +1,4 @@
-// The function few_rows of a small-M GEMM (codegen/cuda/few_rows/few_rows_text.h describes its callbacks).
+// The function small_m of a small-M GEMM (codegen/cuda/small_m/small_m_text.h describes its callbacks).
 // The tensor cores take weights as their operand of 16 rows, and the rows of A as their operand of 8 columns. Both operands may
 // be summed in any order of k, as long as it is the same order. So a lane's elements are those of 16 contiguous bytes, and a
 // lane needs only the weights that it has loaded itself. It keeps them in a ring buffer in shared memory, which has space for
@@ -35,7 +35,7 @@ SM void take_piece(unsigned (&to)[kPiece / 2], const uint4& piece) {
 
 // A tile: WEIGHTS columns of the product, WEIGHTS / PARTS of each part, by up to ROWS rows of A.
 template <class Before, class LoadRows, class Begin, class Put>
-SM void few_rows(uint4* ring, const Weight* b, int m, int n, int k, long long b_pitch, Before before,
+SM void small_m(uint4* ring, const Weight* b, int m, int n, int k, long long b_pitch, Before before,
                  LoadRows load_rows, Begin begin, Put put) {
   float* const partial = (float*)(ring + DEPTH * PIECES * 256);
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, group = lane >> 2, quarter = lane & 3;

@@ -1,7 +1,7 @@
 // Loads and products of small-M GEMMs as instructions of the GPU; tests on a host replace them.
 // Weights bypass the L1 cache, which keeps A, because all blocks of a multiprocessor read A again. The L2 fetches 128 bytes of
 // a row at once; two neighbouring warps load one half each.
-// Requires: the macros of few_rows_macros (codegen/cuda/few_rows/few_rows_text.h), the prelude, and the types Half and Weight.
+// Requires: the macros of small_m_macros (codegen/cuda/small_m/small_m_text.h), the prelude, and the types Half and Weight.
 // Order: instructions, widen_bytes if weights are bytes, function, and the kernel.
 
 

@@ -16,5 +16,5 @@ extern "C" __global__ void __launch_bounds__(256, 2)
   const auto put = [&](int row, int column, const float (&sums)[1], int) {
     sm_put(c[row * c_pitch + column], alpha * sums[0] BIAS);
   };
-  few_rows(ring, b, m, n, k, b_pitch, [] {}, load_rows, [](int) {}, put);
+  small_m(ring, b, m, n, k, b_pitch, [] {}, load_rows, [](int) {}, put);
 }

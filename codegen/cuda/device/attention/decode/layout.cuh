@@ -1,7 +1,7 @@
 // The layout of decode attention: pieces of a key, lanes of a key, rows of a block.
 // Lanes that share a key have kOwn of its elements each. A warp's step has kLoads keys of each of the kTogether groups of lanes.
-// Requires: the body (attention_hooks.h), the prelude, the constants of few_queries_text, and the namespace `sharing`
-// (codegen/cuda/attention/few_queries.cpp). Order: layout, keys, scores, sums, block.
+// Requires: the body (attention_hooks.h), the prelude, the constants of decode_attention_text, and the namespace `sharing`
+// (codegen/cuda/attention/decode_attention.cpp). Order: layout, keys, scores, sums, block.
 
 
 SM constexpr int least_power(int n) { return n <= 1 ? 1 : 2 * least_power((n + 1) / 2); }

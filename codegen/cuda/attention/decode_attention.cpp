@@ -1,0 +1,137 @@
+#include "codegen/cuda/attention/decode_attention.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "codegen/cuda/attention/emit_attention.h"
+#include "codegen/cuda/device_text.h"
+#include "codegen/cuda/prelude.h"
+#include "codegen/cuda/row_text.h"
+#include "codegen/kernel_passes/mask_intervals.h"
+
+namespace smelt {
+namespace {
+
+/// Rows that a block's registers hold.
+constexpr int64_t kMostRows = 8;
+
+/// The tiles of a block with at most `rows` rows: loads of keys and of values in flight per lane, and blocks
+/// per multiprocessor. Measured on an H200.
+struct RowsAndTiles {
+  int rows, loads, blocks;
+};
+constexpr RowsAndTiles kTiles[] = {{2, 8, 2}, {4, 4, 3}, {8, 4, 2}};
+/// The tiles for few rows and up to kFewKeys keys, where the begin and end of a block take as long as its
+/// keys.
+constexpr RowsAndTiles kTilesOfFewKeys = {2, 4, 4};
+constexpr int64_t kFewKeys = 256;
+/// Keys that blocks share by the unit.
+constexpr int kUnit = 64;
+
+const RowsAndTiles& tiles_of(int rows, int64_t keys) {
+  if (rows <= kTilesOfFewKeys.rows && keys <= kFewKeys) return kTilesOfFewKeys;
+  return *std::ranges::find_if(kTiles, [&](const RowsAndTiles& tiles) { return rows <= tiles.rows; });
+}
+
+constexpr int64_t kPieceBytes = 16;  // bytes
+
+/// Parts of a row's keys. The blocks of a cluster take one each.
+constexpr int kMostParts = kBlocksOfRow, kMostTickets = 32;
+
+/// Registers hold powers of two, so that lanes can halve sums among them.
+int power_of(int64_t rows) {
+  return static_cast<int>(std::bit_ceil(static_cast<uint64_t>(std::clamp<int64_t>(rows, 1, kMostRows))));
+}
+
+int64_t group_of(const AttentionKernel& attention) {
+  return *attention.heads.constant() / *attention.key_heads.constant();
+}
+
+/// Returns whether the operands of a value differ from head to head.
+bool differs_by_head(const Kernel& kernel, int id) {
+  const Instruction& x = kernel.instructions[static_cast<size_t>(id)];
+  const auto heads = static_cast<size_t>(kernel.attention->axes[1]);
+  if (x.kind == Instruction::Kind::index && x.axis == static_cast<int>(heads)) return true;
+  if (heads < x.access.strides.size() && !x.access.strides[heads].is_zero()) return true;
+  return std::ranges::any_of(x.operands, [&](int operand) { return differs_by_head(kernel, operand); });
+}
+
+/// Returns text with the number of blocks of the grid that have the same rows, and the number of these that
+/// work. A host runs one block at a time, so there the first block of a cluster does the work of all.
+std::string sharing_text(const FewTiles& tiles) {
+  const std::string alone = "namespace sharing {\n" + row_blocks_text(1) + "}\n";
+  if (tiles.cluster == 1)
+    return alone + fmt::format("constexpr int kBlocksOfRows = {0}, kSharers = {0};\n",
+                               tiles.tickets > 0 ? tiles.parts : 1);
+  return fmt::format(
+      "constexpr int kBlocksOfRows = {0};\n#ifdef __CUDA_ARCH__\nnamespace sharing {{\n{1}}}\n"
+      "constexpr int kSharers = {0};\n#else\n{2}constexpr int kSharers = 1;\n#endif\n",
+      tiles.cluster, row_blocks_text(tiles.cluster), alone);
+}
+
+}  // namespace
+
+FewTiles few_tiles(const AttentionKernel& attention, const DecodeAttention& few, const Symbols& symbols) {
+  const int64_t group = group_of(attention);
+  const bool divides = few.queries > 0;
+  const int64_t usual = attention.queries.constant().value_or(1);  // a symbol is one where tokens are made
+  FewTiles tiles;
+  tiles.rows = power_of(group * (divides ? usual : symbols.upper(attention.queries)));
+  const int64_t keys = symbols.upper(attention.keys);
+  const RowsAndTiles& best = tiles_of(tiles.rows, keys);
+  tiles.loads = best.loads, tiles.blocks = best.blocks, tiles.unit = kUnit;
+  if (!divides) return tiles;
+  const bool clusters = few.compute_capability >= kClusterCapability;
+  const int64_t units = (keys + kUnit - 1) / kUnit;
+  tiles.parts = static_cast<int>(std::clamp<int64_t>(units, 1, clusters ? kMostParts : kMostTickets));
+  if (few.alone || tiles.parts == 1) return tiles;
+  if (clusters) {
+    tiles.cluster = tiles.parts;
+    return tiles;
+  }
+  const int64_t row_tiles = (few.queries * group + tiles.rows - 1) / tiles.rows;
+  tiles.tickets = static_cast<int>(symbols.upper(attention.batch * attention.key_heads) * row_tiles);
+  return tiles;
+}
+
+std::vector<FewTiles> lighter_few_tiles(const FewTiles& tiles) {
+  std::vector<FewTiles> lighter = {tiles};
+  while (lighter.back().loads > 1) {
+    FewTiles next = lighter.back();
+    next.loads /= 2;
+    lighter.push_back(next);
+  }
+  return lighter;
+}
+
+Dim few_partials(const AttentionKernel& attention, const FewTiles& tiles) {
+  const int64_t width = attention.width + 2;
+  return Dim(int64_t{tiles.tickets}) * (int64_t{tiles.parts} * tiles.rows * width);
+}
+
+std::string decode_attention_text(const Kernel& kernel) {
+  const AttentionKernel& attention = *kernel.attention;
+  const FewTiles& tiles = *attention.few();
+  const DType dtype = kernel.params[static_cast<size_t>(attention.matrices[0].param)].dtype;
+  const ScoreMask mask = score_mask(kernel);
+  std::string text = hooks_text(print_hooks(kernel, HookUse::mma));
+  text += fmt::format(
+      "typedef {} Element;\nconstexpr int kHead = {}, kVector = {}, kRows = {}, kLoads = {}, kUnit = {}, "
+      "kParts = {}, kGroup = {}, kKeyHeads = {};\nconstexpr int kWarps = {}, kThreads = 32 * kWarps, "
+      "kBlocks = {};\nconstexpr bool kMaskedByHead = {}, kHasPlaces = {}, kHasTickets = {};\n",
+      cuda_memory_type(dtype), attention.width,
+      std::min<int64_t>(attention.vector, kPieceBytes / size_of(dtype)), tiles.rows, tiles.loads, tiles.unit,
+      tiles.parts, group_of(attention), attention.key_heads.constant().value(), kFewWarps, tiles.blocks,
+      mask.instruction >= 0 && differs_by_head(kernel, mask.instruction), attention.places >= 0,
+      tiles.tickets > 0);
+  text += sharing_text(tiles);
+  for (const std::string_view part :
+       {device::kAttentionDecodeLayout, device::kAttentionDecodeKeys, device::kAttentionDecodeScores,
+        device::kAttentionDecodeSums, device::kAttentionDecodeBlock})
+    text += part;
+  return text;
+}
+
+}  // namespace smelt

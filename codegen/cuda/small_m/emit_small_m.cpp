@@ -1,0 +1,186 @@
+#include "codegen/cuda/small_m/emit_small_m.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "codegen/cuda/prelude.h"
+#include "codegen/cuda/printers/print_body.h"
+#include "codegen/cuda/small_m/small_m_text.h"
+#include "codegen/kernel_passes/kernel_indices.h"
+
+namespace smelt {
+namespace {
+
+using Kind = Instruction::Kind;
+
+/// Returns the prologue that all blocks but the first run: it stores only the staged result.
+Kernel without_other_stores(Kernel kernel) {
+  const int staged = static_cast<int>(kernel.params.size()) - 1;
+  for (KernelBlock& block : kernel.blocks)
+    std::erase_if(block.instructions, [&](int id) {
+      const Instruction& x = kernel.instructions[static_cast<size_t>(id)];
+      return x.kind == Kind::store && x.access.param != staged;
+    });
+  return kernel;
+}
+
+/// The kernel before, as the first block runs it and as the others do.
+struct BeforeText {
+  CudaBody first, others;
+
+  explicit BeforeText(const Kernel& kernel, const Kernel& rest)
+      : first(print_body(kernel, "block_")), others(print_body(rest, "block_")) {}
+
+  std::string functions() const { return function_of(first, "stage_first") + function_of(others, "stage"); }
+
+  /// All but the staged one's.
+  std::string parameters() const {
+    const std::string all = pointer_parameters(first, "before_");
+    return all.substr(0, all.rfind(", ", all.size() - 3) + 2);
+  }
+
+  std::string call(const CudaNames& names) const {
+    const Kernel& kernel = *first.kernel;
+    std::string pointers, numbers = "random";
+    for (size_t i = 0; i + 1 < kernel.params.size(); ++i)
+      pointers += fmt::format("before_{}, ", first.names.params()[i]);
+    pointers += fmt::format("({}*)staged, ", cuda_memory_type(kernel.params.back().dtype));
+    for (const Dim& dim : launch_dims(kernel)) numbers += ", " + number_of(names, dim);
+    const std::string range = number_of(names, kernel.range());
+    const std::string arguments =
+        fmt::format("{}{}, {}, block, shared_floats, shared_ints", pointers, numbers, range);
+    return fmt::format(
+        "    const unsigned blocks = (unsigned)(({0} + {1}) / {2});\n"
+        "    for (unsigned block = 0; block < blocks; ++block) {{\n"
+        "      if (blockIdx.x == 0)\n        stage_first({3});\n      else\n        stage({3});\n"
+        "      __syncthreads();\n    }}\n",
+        range, kernel.schedule.grain - 1, kernel.schedule.grain, arguments);
+  }
+
+  std::string shared_arrays() const {
+    return fmt::format(
+        "  __shared__ __align__(16) float shared_floats[{}];\n  __shared__ int shared_ints[{}];\n",
+        std::max<int64_t>({1, first.shared_floats, others.shared_floats}),
+        std::max<int64_t>({1, first.shared_ints, others.shared_ints}));
+  }
+};
+
+class SmallMPrinter {
+ public:
+  explicit SmallMPrinter(const Kernel& kernel)
+      : kernel_(kernel), gemm_(*kernel.gemm), names_(kernel), host_{&kernel, names_, "", {}} {
+    if (gemm_.is_staged()) {
+      rest_ = without_other_stores(kernel.before.front());
+      before_.emplace(kernel.before.front(), *rest_);
+    }
+  }
+
+  std::string run() const {
+    const std::string text =
+        small_m_function() + (before_ ? before_->functions() : "") + print_element_body(kernel_) + entry();
+    PreludeNeeds needs;
+    for (const KernelParam& param : kernel_.params) need_element(needs, param.dtype);
+    for (const Kernel& before : kernel_.before)
+      for (const KernelParam& param : before.params) need_element(needs, param.dtype);
+    need_element(needs, gemm_.few->result_dtype), need_calls(needs, text);
+    return fmt::format(
+        "{}typedef {} Index;\n\n{}\n{}",
+        small_m_macros(small_m_dtype(kernel_), *gemm_.few, gemm_.is_staged(), weights().dtype == DType::i8),
+        kernel_.schedule.index32 ? "int" : "long long", cuda_prelude(needs), text);
+  }
+
+ private:
+  const KernelParam& weights() const { return kernel_.params[static_cast<size_t>(gemm_.b.param)]; }
+  const std::string& name_of(int param) const { return names_.params()[static_cast<size_t>(param)]; }
+
+  std::string entry() const {
+    return fmt::format(
+        "extern \"C\" __global__ void __launch_bounds__({}, {}) {}({}{}{}) {{\n"
+        "  extern __shared__ __align__(16) uint4 ring[];\n{}"
+        "  const BodyArguments body = {{{}}};\n  BodyLoads loads[ITEMS];\n"
+        "  const int m = (int){}, n = {}, k = {};\n"
+        "  const int group = threadIdx.x % 32 / 4,\n"
+        "            own = (int)threadIdx.x / 32 * (kRound / 8) + threadIdx.x % 4 * kPiece;\n"
+        "{}{}{}{}  small_m(ring, (const Weight*){}, m, n, k, {}, before, load_rows, begin, put);\n}}\n",
+        kSmallMThreads, kSmallMResident, kernel_.name, pointer_parameters(host_, ""),
+        before_ ? before_->parameters() : "", number_parameters(host_), shared(),
+        body_argument_list(kernel_, names_), number_of(names_, gemm_.m), columns(),
+        number_of(names_, gemm_.k), before(), load_rows(), begin(), put(), name_of(gemm_.b.param),
+        number_of(names_, gemm_.b.pitch));
+  }
+
+  int64_t columns() const { return gemm_.n.constant().value() / gemm_.few->parts; }
+
+  std::string shared() const {
+    if (!before_) return "";
+    return before_->shared_arrays() +
+           fmt::format("  Half* const staged = (Half*)((char*)ring + {});\n", small_m_bytes(*gemm_.few));
+  }
+
+  std::string before() const {
+    return "  const auto before = [&] {\n" + (before_ ? before_->call(names_) : "") + "  };\n";
+  }
+
+  /// Returns the loads of A; a lane reads shared memory like any other.
+  std::string load_rows() const {
+    const std::string pitch = gemm_.is_staged() ? std::to_string(staged_pitch(gemm_.k.constant().value()))
+                                                : number_of(names_, gemm_.a.pitch);
+    const std::string from =
+        fmt::format("{} + (8 * i + group) * {} + at",
+                    gemm_.is_staged() ? "staged" : "(const Half*)" + name_of(gemm_.a.param), pitch);
+    return fmt::format(
+        "  const auto load_rows = [&](unsigned (&to)[ROWS / 8][kPiece / 2], int round) {{\n"
+        "    const int at = own + kRound * round;\n#pragma unroll\n"
+        "    for (int i = 0; i < ROWS / 8; ++i) {}(to[i], {}, 8 * i + group < m && at < k);\n  }};\n",
+        gemm_.is_staged() ? "load_staged" : "load_row", from);
+  }
+
+  static std::string begin() {
+    return "  const auto begin = [&](int first) {\n#pragma unroll\n"
+           "    for (int item = 0; item < ITEMS; ++item) {\n"
+           "      const int i = threadIdx.x + 256 * item, row = i / COLUMNS, column = first + i % COLUMNS;\n"
+           "      if (i < COLUMNS * ROWS && row < m && column < n) body_load(body, row, column, "
+           "loads[item]);\n"
+           "    }\n  };\n";
+  }
+
+  /// The product's elements are rounded as if they had been stored.
+  std::string put() const {
+    const SmallMTiles& few = *gemm_.few;
+    const std::string bias =
+        few.bias < 0 ? "" : fmt::format(" + sm_get({}[column + part * n])", name_of(few.bias));
+    const bool rounds = few.result_dtype != DType::f32;
+    const std::string type = std::string(cuda_memory_type(few.result_dtype));
+    return fmt::format(
+        "  const auto put = [&](int row, int column, const float (&sums)[PARTS], int item) {{\n"
+        "    float handed[PARTS];\n#pragma unroll\n"
+        "    for (int part = 0; part < PARTS; ++part) handed[part] = {}sums[part]{}{};\n"
+        "    body_run(body, row, column, loads[item], handed);\n  }};\n",
+        rounds ? "sm_round<" + type + ">(" : "", bias, rounds ? ")" : "");
+  }
+
+  const Kernel& kernel_;
+  const GemmKernel& gemm_;
+  const CudaNames names_;
+  const CudaBody host_;
+  std::optional<Kernel> rest_;
+  std::optional<BeforeText> before_;
+};
+
+}  // namespace
+
+std::string emit_small_m(const Kernel& kernel) { return SmallMPrinter(kernel).run(); }
+
+DType small_m_dtype(const Kernel& kernel) {
+  return kernel.gemm->is_staged() ? kernel.before.front().params.back().dtype
+                                  : kernel.params[static_cast<size_t>(kernel.gemm->a.param)].dtype;
+}
+
+int64_t small_m_kernel_bytes(const GemmKernel& gemm, int64_t most_rows) {
+  const int64_t staged =
+      gemm.is_staged() ? most_rows * staged_pitch(gemm.k.constant().value()) * int64_t{sizeof(uint16_t)} : 0;
+  return small_m_bytes(*gemm.few) + staged;
+}
+
+}  // namespace smelt

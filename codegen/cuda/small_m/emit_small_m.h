@@ -1,0 +1,42 @@
+// The CUDA text of small-M GEMMs.
+#pragma once
+
+#include <string>
+
+#include "codegen/cuda/small_m/small_m.h"
+#include "ir/kernel/kernel.h"
+
+namespace smelt {
+
+// ---- emit_small_m.cpp
+// The text of a kernel for a small-M GEMM with weights and an epilogue per element. Where there is a prologue
+// (Kernel::before), every block runs it first.
+
+/// Returns the text of a kernel whose `gemm` has tiles for few rows, and a schedule.
+std::string emit_small_m(const Kernel& kernel);
+/// Returns the type of A. Weights have the same type, unless they are i8.
+DType small_m_dtype(const Kernel& kernel);
+/// Returns the bytes of shared memory of a block: the template's, and those of A if a prologue stores A
+/// there.
+int64_t small_m_kernel_bytes(const GemmKernel& gemm, int64_t most_rows);
+
+// ---- small_m_kernel.cpp
+// The template for small-M GEMMs (small_m.h) on the tensor cores.
+
+KernelCode small_m_kernel(const SmallM& few);
+
+// ---- print_element_body.cpp
+// The epilogue of a small-M GEMM as the types and functions that its text calls:
+//
+//   struct BodyArguments, BodyLoads
+//   void body_load(const BodyArguments& body, Index row, Index c, BodyLoads& loads)
+//   void body_run(const BodyArguments& body, Index row, Index c, const BodyLoads& loads,
+//                 const float (&handed)[PARTS])
+//
+// Both functions process one element of the result. body_load issues the loads that depend on no other value,
+// and is called before the products of its tile. `handed` holds the block arguments: the element's product,
+// one number per part of the columns.
+
+std::string print_element_body(const Kernel& kernel);
+
+}  // namespace smelt

@@ -1,0 +1,78 @@
+// Matmuls of few rows as one kernel with the kernels around them, run on the host, against the evaluator.
+#include "tests/support/small_m_epilogues.h"
+
+#include "runtime/cuda/nvrtc.h"
+#include "tests/support/cuda_on_host/cuda_on_host.h"
+#include "tests/support/small_m_epilogues_run.h"
+
+namespace smelt::small_m_epilogues {
+namespace {
+
+class SmallMEpilogues : public ::testing::TestWithParam<uint64_t> {};
+
+TEST_P(SmallMEpilogues, AgreeWithFloat64OnTheHost) {
+  const uint64_t seed = GetParam();
+  for (const int64_t most : {1, 5, 16}) {
+    const std::string text = module_text(seed, most);
+    SCOPED_TRACE(fmt::format("{} of {}\n{}", seed, most, text));
+    const auto module = parse_module(text);
+    const Program program = compile(module->clone(), options_of(seed), Stage::program).program;
+    EXPECT_TRUE(std::ranges::any_of(program.kernels, [](const Kernel& k) { return has_template(k.name); }));
+    Session session = testing::cpu_session(test::plan_on_host(program));
+    expect_right(*module, session, most, options_of(seed).storage, seed);
+    if (most > 1) expect_right(*module, session, most / 2, options_of(seed).storage, seed);
+  }
+}
+
+TEST_P(SmallMEpilogues, ReadWeightsThatAreBytes) {
+  const uint64_t seed = GetParam();
+  const auto module = parse_module(module_text(seed, 5));
+  CompileOptions options = options_of(seed);
+  options.int8_weights = true;
+  const Program program = compile(module->clone(), options, Stage::program).program;
+  const auto reads_bytes = [](const Kernel& kernel) {
+    return kernel.gemm && kernel.params[static_cast<size_t>(kernel.gemm->b.param)].dtype == DType::i8;
+  };
+  const bool takes = *module->find_parameter("w")->type.shape[1].constant() % 16 == 0;
+  EXPECT_EQ(std::ranges::any_of(program.kernels, reads_bytes), takes);
+  Session session = testing::cpu_session(test::plan_on_host(program));
+  expect_right(*module, session, 5, options.storage, seed);
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, SmallMEpilogues, ::testing::Range<uint64_t>(0, 20));
+
+Program program_of(uint64_t seed, int64_t most, GemmEpilogues bodies = GemmEpilogues::measured) {
+  CompileOptions options = options_of(seed);
+  options.gemm_epilogues = bodies;
+  return compile(parse_module(module_text(seed, most)), options, Stage::program).program;
+}
+
+size_t launches(const Program& program) { return program.entries.at(0).steps.size(); }
+
+/// A norm, a matmul, and a bias with an activation.
+TEST(SmallMLaunches, AreOneForAllThree) {
+  EXPECT_EQ(launches(program_of(4, 3, GemmEpilogues::off)), 3u);
+  EXPECT_EQ(launches(program_of(4, 3)), 1u);
+}
+
+TEST(SmallMLaunches, StayApartWhereRowsMayBeMany) { EXPECT_EQ(launches(program_of(4, 17)), 3u); }
+
+TEST(FusedSmallMKernels, GoThroughTextAndBack) {
+  for (const uint64_t seed : {4, 12})
+    for (const Kernel& kernel : program_of(seed, 3).kernels)
+      EXPECT_EQ(print(parse_kernel(print(kernel))), print(kernel));
+}
+
+TEST(FusedSmallMKernels, NeitherSpillNorHaveAStack) {
+  if (!nvrtc_info().available) GTEST_SKIP() << nvrtc_info().problem;
+  std::vector<CudaSource> sources;
+  for (const uint64_t seed : {4, 5, 8, 12, 13})
+    for (const int64_t most : {1, 16})
+      for (const Kernel& kernel : program_of(seed, most).kernels)
+        if (has_template(kernel.name)) sources.push_back({emit_cuda(kernel), kernel.name});
+  for (const Cubin& cubin : compile_cuda(sources, 90))
+    EXPECT_EQ(std::pair(cubin.resources.stack_bytes, cubin.resources.spill_bytes), std::pair(0, 0));
+}
+
+}  // namespace
+}  // namespace smelt::small_m_epilogues

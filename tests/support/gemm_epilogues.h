@@ -1,0 +1,58 @@
+// Matmuls in text form whose result a kernel goes on with: every order of the operands, sizes from below a
+// tile to several, odd ones, with column sums and random numbers.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <random>
+#include <string>
+
+#include "compiler/driver/compile.h"
+
+namespace smelt::gemm_epilogues {
+
+inline constexpr int64_t kHeights[] = {1, 63, 129, 197, 300, 517},
+                         kColumns[] = {3, 8, 72, 128, 200, 333, 776}, kDepths[] = {3, 8, 64, 72, 200, 777};
+
+template <typename T, size_t N>
+T one_of(const T (&list)[N], std::mt19937_64& random) {
+  return list[random() % N];
+}
+
+/// What becomes of %h: f32[M,N], with a bias %b: f32[N] and a matrix %z: f32[M,N].
+inline constexpr const char* kBodies[] = {
+    "  %s = add %h, %bb : f32[M,{n}]\n  %y = gelu %s : f32[M,{n}]\n  return y = %y\n",
+    "  %s = add %h, %bb : f32[M,{n}]\n  %y = mul %s, %z : f32[M,{n}]\n  return y = %y, h = %h\n",
+    "  %s = add %h, %bb : f32[M,{n}]\n  %y = mul %s, %z : f32[M,{n}]\n"
+    "  %c = reduce add %y {{axes = [0]}} : f32[{n}]\n  %d = reduce add %s {{axes = [0]}} : f32[{n}]\n"
+    "  return y = %y, c = %c, d = %d\n",
+    "  %s = mul %h, %z : f32[M,{n}]\n  %y = dropout %s {{p = 0.1, id = 0}} : f32[M,{n}]\n  return y = %y\n"};
+
+inline std::string module_text(uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const int64_t n = one_of(kColumns, random), k = one_of(kDepths, random);
+  const bool a_turned = seed % 2 != 0, b_turned = seed / 2 % 2 != 0;
+  std::string text = fmt::format(
+      "symbols M <= 517\nrandom_ids 1\ngraph @main(%a: f32[{}], %w: f32[{}], %b: f32[{n}], %z: f32[M,{n}]) "
+      "{{\n"
+      "  %h = matmul %a, %w {{spec = \"{},{}->mn\"}} : f32[M,{n}]\n"
+      "  %bb = broadcast %b {{axes = [1]}} : f32[M,{n}]\n",
+      a_turned ? fmt::format("{},M", k) : fmt::format("M,{}", k),
+      b_turned ? fmt::format("{},{}", k, n) : fmt::format("{},{}", n, k), a_turned ? "km" : "mk",
+      b_turned ? "kn" : "nk", fmt::arg("n", n));
+  text += fmt::format(fmt::runtime(kBodies[seed / 4 % 4]), fmt::arg("n", n));
+  return text + "}\n";
+}
+
+inline CompileOptions options_of(uint64_t seed) {
+  CompileOptions options;
+  options.mode = Mode::infer;
+  options.gemm_epilogues = seed / 16 % 2 == 0 ? GemmEpilogues::only : GemmEpilogues::wide;
+  options.storage = seed % 3 == 0 ? DType::f16 : DType::bf16;
+  return options;
+}
+
+inline bool has_template(const KernelCode& kernel) { return kernel.name.find("gemm_") != std::string::npos; }
+
+}  // namespace smelt::gemm_epilogues

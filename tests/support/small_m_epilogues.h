@@ -1,0 +1,59 @@
+// Graphs in text form of matmuls of few rows by weights, with what comes before them (norms, elements) and
+// behind them (biases, activations, gates), and results that others read, too.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <random>
+#include <string>
+
+#include "compiler/driver/compile.h"
+
+namespace smelt::small_m_epilogues {
+
+/// What makes %a of %x and %z, and what reads %h: {n} columns, {k} numbers in a sum.
+inline constexpr const char* kBefore[] = {
+    "  %s = add %x, %z : f32[M,{k}]\n  %a = layer_norm %s, %g, %g {{eps = 1e-5}} : f32[M,{k}]\n",
+    "  %s = add %x, %z : f32[M,{k}]\n  %a = rms_norm %s, %g {{eps = 1e-5}} : f32[M,{k}]\n",
+    "  %s = tanh %z : f32[M,{k}]\n  %a = mul %x, %s : f32[M,{k}]\n",
+    "  %s = add %x, %z : f32[M,{k}]\n  %a = softmax %s : f32[M,{k}]\n"};
+inline constexpr const char* kBehind[] = {
+    "  return h = %h\n",
+    "  %bb = broadcast %b {{axes = [1]}} : f32[M,{n}]\n  %u = add %h, %bb : f32[M,{n}]\n"
+    "  %y = gelu %u : f32[M,{n}]\n  return y = %y, s = %s\n",
+    "  %y = tanh %h : f32[M,{n}]\n  return y = %y, h = %h, s = %s, a = %a\n",
+    "  %l = slice %h {{axis = 1, begin = 0}} : f32[M,{half}]\n"
+    "  %r = slice %h {{axis = 1, begin = {half}}} : f32[M,{half}]\n"
+    "  %t = silu %l : f32[M,{half}]\n  %y = mul %t, %r : f32[M,{half}]\n  return y = %y, s = %s\n",
+    "  %y = add %h, %v : f32[M,{n}]\n  return y = %y\n"};
+inline constexpr int64_t kSums[] = {8, 48, 72, 272, 520, 1552}, kColumns[] = {8, 34, 96, 200, 520};
+
+inline std::string module_text(uint64_t seed, int64_t most_rows) {
+  std::mt19937_64 random(seed);
+  const int64_t n = kColumns[random() % std::size(kColumns)], k = kSums[random() % std::size(kSums)];
+  const auto expand = [&](const char* text) {
+    return fmt::format(fmt::runtime(text), fmt::arg("n", n), fmt::arg("k", k), fmt::arg("half", n / 2));
+  };
+  return expand("parameter \"w\" : f32[{n},{k}]\nparameter \"g\" : f32[{k}]\nparameter \"b\" : f32[{n}]\n")
+             .insert(0, fmt::format("symbols M <= {}\n", most_rows)) +
+         expand(
+             "graph @main(%x: f32[M,{k}], %z: f32[M,{k}], %v: f32[M,{n}]) {{\n"
+             "  %w = parameter \"w\" : f32[{n},{k}]\n  %g = parameter \"g\" : f32[{k}]\n"
+             "  %b = parameter \"b\" : f32[{n}]\n") +
+         expand(kBefore[seed % std::size(kBefore)]) +
+         expand("  %h = matmul %a, %w {{spec = \"mk,nk->mn\"}} : f32[M,{n}]\n") +
+         expand(kBehind[seed / std::size(kBefore) % std::size(kBehind)]) + "}\n";
+}
+
+inline CompileOptions options_of(uint64_t seed) {
+  CompileOptions options;
+  options.mode = Mode::infer;
+  options.storage = seed % 3 == 0 ? DType::f16 : DType::bf16;
+  options.target = "sm_90";
+  return options;
+}
+
+inline bool has_template(const std::string& kernel) { return kernel.find("small_m_") != std::string::npos; }
+
+}  // namespace smelt::small_m_epilogues
