@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that Smelt is built from, where they are missing. What is there is left alone.
 #
-# Usage: scripts/install-packages.sh [build|tests|all]      build: compiler and runtime; tests: what tests/run.sh adds
+# Usage: scripts/install-packages.sh [build|tests|all|book]     build: compiler and runtime; tests: what tests/run.sh adds;
+#                                                              book: the text of examples/quickstart.sh
 set -euo pipefail
 
 build=(g++ cmake ninja-build pkg-config llvm-19-dev liblld-19-dev libfmt-dev nlohmann-json3-dev libcli11-dev
@@ -14,7 +15,8 @@ case "${1:-build}" in
   build) wanted=("${build[@]}") ;;
   tests) wanted=("${tests[@]}") ;;
   all) wanted=("${build[@]}" "${tests[@]}") ;;
-  *) echo "usage: $0 [build|tests|all]" >&2; exit 2 ;;
+  book) wanted=(bible-kjv) optional=() ;;
+  *) echo "usage: $0 [build|tests|all|book]" >&2; exit 2 ;;
 esac
 
 installed() { dpkg-query -W -f='${Status}' "$1" 2>/dev/null | grep -q 'install ok installed'; }
@@ -65,4 +67,4 @@ install_wheels() {
 }
 
 install_debian
-[ "${1:-build}" = build ] || install_python
+case "${1:-build}" in tests | all) install_python ;; esac

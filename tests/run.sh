@@ -2,29 +2,34 @@
 # All set-up and all checks, from a clean clone.
 #
 # Usage: tests/run.sh [--long] [--fast] [--only STAGE]...
+#        tests/run.sh --changed [COMMIT]     what was changed since a commit, in minutes (tests/changed.sh)
 #   --fast   leaves out the sanitizers, clang-tidy, the includes and the quickstart
 #   --long   checks the includes of all files, adds clang-tidy file by file, builds with all checks of the sanitizers and
 #            runs all tests with them, fuzzes each of the seven parsers a minute, edits plans 12,000 times, and compares
 #            2,000 random graphs with the evaluator
+# The sanitizers and clang-tidy examine what was changed since main (on main: in three hours) and a part of the
+# rest. The part changes from day to day; SMELT_TURN=N repeats that of another day (the first line prints N).
 #   --only   runs one stage: format, floors, tests, goldens, embed, python, quickstart, asan, tsan, tidy, includes, fuzz, edits,
 #            graphs
 # At the end stands a table of stages with their seconds. The last line counts: "N passed, N failed".
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
+[ "${1:-}" = --changed ] && { shift; exec bash tests/changed.sh "$@"; }
 long=0 fast=0 only=()
 while [ $# -gt 0 ]; do
   case "$1" in
     --long) long=1 ;;
     --fast) fast=1 ;;
     --only) only+=("$2"); shift ;;
-    -h | --help) sed -n '2,11s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    -h | --help) sed -n '2,14s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
     *) echo "usage: $0 [--long] [--fast] [--only STAGE]..." >&2; exit 2 ;;
   esac
   shift
 done
 
 cores=$(nproc)
+turn=${SMELT_TURN:-$(($(date +%s) / 86400))}
 # Tests in C++ have the kernels of OpenBLAS that the command line and the package take (runtime/cpu/blas_core.h).
 if grep -q avx512vl /proc/cpuinfo 2>/dev/null; then
   export OPENBLAS_CORETYPE=${OPENBLAS_CORETYPE:-SkylakeX}
@@ -73,13 +78,28 @@ check() {
   fi
 }
 
+# changed: files that differ from where this branch left main, or, on main, from the commit three hours before the last.
+changed() {
+  local base
+  base=$(git merge-base HEAD origin/main 2>/dev/null || git merge-base HEAD main 2>/dev/null || git rev-parse HEAD)
+  [ "$base" = "$(git rev-parse HEAD)" ] && base=$(git rev-list -1 --before=$(($(git show -s --format=%ct) - 10800)) HEAD)
+  git diff --name-only "${base:-$(git hash-object -t tree /dev/null)}"
+  git ls-files -o --exclude-standard
+}
+# is_touched PATTERN: whether a changed file matches.
+is_touched() { changed | grep -qE "$1"; }
+
 # ---- test programs: a process a core, each with its share of every program's tests
 
-# sample BINARY: the flag with which each suite of many cases runs every fifth of them; suites begin with different ones.
+# sample BINARY: a flag that leaves out four of five cases of each suite that has parameters, and, if the program tests a
+# top-level folder without changes, three of four suites. Which ones are left out depends on the turn.
 sample() {
-  "$1" --gtest_list_tests | awk '
-    /^[^ ]/ { suite = $1; number = length(suite); next }
-    suite ~ /\// && number++ % 5 { names = names ":" suite $1 }
+  local every=4 folder
+  folder=$(basename "$1" _tests)
+  is_touched "^(tests/)?$folder/" && every=1
+  "$1" --gtest_list_tests | awk -v turn="$turn" -v every=$every '
+    /^[^ ]/ { suite = $1; number = length(suite) + turn; out = (length(suite) + suites++ + turn) % every; next }
+    out || suite ~ /\// && number++ % 5 { names = names ":" suite $1 }
     END { print "--gtest_filter=-" substr(names, 2) }'
 }
 
@@ -142,10 +162,20 @@ format_check() { sources | xargs -P "$cores" -n 20 clang-format-19 --dry-run --W
 for_clang() {
   cmake --preset debug -B "$1" -DCMAKE_CXX_COMPILER=clang++-19 -DSMELT_PCH=OFF -DSMELT_BENCH=OFF -DSMELT_TESTS=OFF "${@:2}"
 }
+# tidy_units: the folders' sources with changes, and every fourth of the others.
+tidy_units() {
+  local source number=$turn folder
+  while IFS= read -r source; do
+    number=$((number + 1)) folder=$(basename "$source" _cxx.cxx)
+    folder=${folder#unity_}
+    { [ $long -eq 1 ] || [ $((number % 4)) -eq 0 ] || grep -qx "$folder" "$logs/tidy-folders"; } && echo "$source"
+  done
+}
 # A folder at a time: reading headers is most of the work. Folders that nothing has changed for are known to be clean.
 tidy_check() {
   for_clang build-tidy -DCMAKE_UNITY_BUILD=ON || return 1
-  sed -nE 's/^  "file": "(.*)",?$/\1/p' build-tidy/compile_commands.json |
+  changed | grep -E '\.(h|cpp|def|inc)$' | xargs -r -n 1 dirname | tr -c 'A-Za-z0-9\n' _ | sort -u >"$logs/tidy-folders"
+  sed -nE 's/^  "file": "(.*)",?$/\1/p' build-tidy/compile_commands.json | tidy_units |
     xargs -P "$cores" -I SOURCE python3 tests/tidy_unit.py build-tidy SOURCE clang-tidy-19 \
       --header-filter='/(runtime|ir|passes|frontend|codegen|compiler)/[a-z0-9_/]*\.(h|cpp)$'
 }
@@ -154,16 +184,10 @@ tidy_files_check() {
   library_sources | xargs -P "$cores" -n 4 clang-tidy-19 -p build-includes --quiet
 }
 
-# changed: files that differ from where this branch left main, or, on main, from the commit before.
-changed() {
-  local base
-  base=$(git merge-base HEAD origin/main 2>/dev/null || git merge-base HEAD main 2>/dev/null || git rev-parse HEAD)
-  [ "$base" = "$(git rev-parse HEAD)" ] && base=$(git rev-parse -q --verify HEAD~1 || git hash-object -t tree /dev/null)
-  git diff --name-only "$base"
-  git ls-files -o --exclude-standard
+# At most 100 of the sources that were changed, or whose own header was; --long looks at all sources.
+touched_sources() {
+  changed | sed 's/\.h$/.cpp/' | sort -u | comm -12 - <(library_sources | sort) | shuf -n 100 --random-source=<(yes "$turn")
 }
-# Sources that were changed, or whose own header was; --long looks at those of others, too.
-touched_sources() { changed | sed 's/\.h$/.cpp/' | sort -u | comm -12 - <(library_sources | sort); }
 # A file at a time and without precompiled headers: what is used must be included.
 includes_check() {
   for_clang build-includes || return 1
@@ -268,6 +292,7 @@ graphs() {
   build/graph_differences --graphs "$1" --seed "$RANDOM"
 }
 
+echo "turn $turn"
 export OMP_WAIT_POLICY=passive  # threads that wait leave the cores to other processes
 # The sanitizers' tests find the cubins that the tests before them have compiled; NVRTC itself is not built by us.
 export SMELT_CACHE_DIR=$PWD/build/test-cache
@@ -292,7 +317,12 @@ wanted_slow quickstart && stage quickstart quickstart
 wanted_slow tidy && stage tidy check "clang-tidy" tidy_check
 wanted_slow includes && stage includes check "includes" includes_check
 wanted_slow asan && stage asan-build asan_build && stage asan-tests asan_tests
-wanted_slow tsan && stage tsan tsan
+# Threads share the session, the batch, the server and what they stand on; other changes are checked every third turn.
+threads_concerned() {
+  [ ${#only[@]} -gt 0 ] || [ $long -eq 1 ] || [ $((turn % 3)) -eq 0 ] ||
+    is_touched '^(tests/)?(runtime/(base|c_api|session|system|cpu|engine)|compiler/server|tests/(CMake|run|tsan))|^CMake'
+}
+wanted_slow tsan && threads_concerned && stage tsan tsan
 if [ $long -eq 1 ]; then
   wanted_slow tidy && stage tidy-files check "clang-tidy, file by file" tidy_files_check
   wanted_slow fuzz && stage fuzz check "fuzz, a minute each" fuzz 60

@@ -27,7 +27,7 @@ Json report_data(const ReportedPlan& plan, const ReportOptions& options);
 
 // ---- compact_data.cpp
 // Compression of report data for pages: lists of alike objects become tables, and lines that occur in several
-// texts are stored once. `unpacked` of compiler/report/page/elements.js is the inverse.
+// texts are stored once. `unpacked` of compiler/report/page/shared/elements.js is the inverse.
 
 /// Returns {"lines": [text], "data": data}, in which
 ///   a list of two or more objects is {"fields": [name], "words": [null or [text]], "rows": [[value]]}: a

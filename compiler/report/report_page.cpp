@@ -32,14 +32,8 @@ std::string data_text(const Json& data) {
   return result;
 }
 
-}  // namespace
-
-std::string report_page(const Json& data, const std::string& title) {
-  const std::map<std::string_view, std::string> parts = {{"@TITLE@", escaped(title)},
-                                                         {"@STYLE@", std::string(page::kStyle)},
-                                                         {"@SCRIPT@", std::string(page::kScript)},
-                                                         {"@DATA@", data_text(compact(data))}};
-  const std::string_view html = page::kHtml;
+/// Returns `html` with each "@NAME@" of `parts` replaced by its text.
+std::string with_parts(std::string_view html, const std::map<std::string_view, std::string>& parts) {
   std::string result;
   for (size_t at = 0; at < html.size();) {
     const auto part = std::ranges::find_if(
@@ -52,6 +46,24 @@ std::string report_page(const Json& data, const std::string& title) {
     }
   }
   return result;
+}
+
+std::string page_of(std::string_view html, std::string_view script, const Json& data,
+                    const std::string& title) {
+  return with_parts(html, {{"@TITLE@", escaped(title)},
+                           {"@STYLE@", std::string(page::kStyle)},
+                           {"@SCRIPT@", std::string(script)},
+                           {"@DATA@", data_text(compact(data))}});
+}
+
+}  // namespace
+
+std::string report_page(const Json& data, const std::string& title) {
+  return page_of(page::kPlanHtml, page::kPlanScript, data, title);
+}
+
+std::string run_page(const Json& data, const std::string& title) {
+  return page_of(page::kRunHtml, page::kRunScript, data, title);
 }
 
 }  // namespace smelt

@@ -8,12 +8,14 @@
 
 namespace smelt {
 
-/// The page (compiler/report/page/, part of this library) around its data.
+/// Returns a page about a plan, from report_data.
 std::string report_page(const Json& data, const std::string& title);
+/// Returns a page about a training run, from run_data.
+std::string run_page(const Json& data, const std::string& title);
 
-/// Made by cmake/embed.cmake of the files in compiler/report/page.
+/// Files of compiler/report/page, defined by a source that cmake/embed.cmake generates.
 namespace page {
-extern const std::string_view kHtml, kStyle, kScript;
+extern const std::string_view kStyle, kPlanHtml, kPlanScript, kRunHtml, kRunScript;
 }  // namespace page
 
 }  // namespace smelt

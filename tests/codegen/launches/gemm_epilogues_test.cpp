@@ -62,7 +62,7 @@ Target target_of(GemmEpilogues bodies) {
   return target;
 }
 
-/// Steps by their choice: "gemm 0.0, body 0.0, gemm_epilogue 0.1".
+/// Steps by their choice: "gemm 0.0, body 0.0, gemm_body 0.1".
 std::string steps_of(const Program& program) {
   std::string text;
   for (const Step& step : program.entries[0].steps) {
@@ -82,13 +82,12 @@ std::string offered(const Case& c, GemmEpilogues bodies = GemmEpilogues::measure
   return steps_of(program);
 }
 
-constexpr const char *kChoice = "gemm 0.0, body 0.0, gemm_epilogue 0.1, gemm_epilogue 0.2",
-                     *kNone = "gemm, body";
+constexpr const char *kChoice = "gemm 0.0, body 0.0, gemm_body 0.1, gemm_body 0.2", *kNone = "gemm, body";
 
 TEST(GemmEpilogues, AreAlternatives) { EXPECT_EQ(offered({}), kChoice); }
 
 TEST(GemmEpilogues, TakeTheStepsPlaceWhereNothingIsMeasured) {
-  EXPECT_EQ(offered({}, GemmEpilogues::only), "gemm_epilogue");
+  EXPECT_EQ(offered({}, GemmEpilogues::only), "gemm_body");
   EXPECT_EQ(offered({}, GemmEpilogues::off), kNone);
   Program program = program_of({});
   Target other = parse_target("sm_80");  // which has no wgmma

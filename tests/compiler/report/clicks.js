@@ -14,6 +14,12 @@ function structure() {
   check(all("main > section").length === 8, "eight sections");
   check(all("nav a").length === 8, "a link to each");
   check(one("#head dl").textContent.includes("Arena"), "the head tells the arena");
+  check(/^@\S+ takes an estimated .* and is limited by .*\.$/.test(one("#head .headline").textContent), "one sentence says what limits the step");
+  const times = kernelsByTime().map(group => secondsOfAll(group.steps));
+  check(isSorted(times, (a, b) => a >= b) && all("#kernel-times tbody tr").length === Math.min(12, times.length), "kernels by time, the longest first");
+  check(Math.abs(times.reduce((a, b) => a + b, 0) / secondsOfAll(takenSteps()) - 1) < 1e-9, "which are all of the time");
+  check(/^h\.\d/.test(report.layer), "the page opens on a block");
+  check(report.entry.steps.every(step => ofRoof(step) <= 1), "no step is above the roofline");
   check(one("#head").textContent.includes("estimated, not measured"), "estimates are called so");
   check(all("#arena rect").length === report.entry.buffers.reduce((sum, buffer) => sum + (buffer.lives || []).length, 0), "a rectangle a life");
   check(all("#roofline circle").length === report.entry.steps.filter(step => step.flops > 0).length, "a dot a step that computes");

@@ -42,6 +42,31 @@ TEST_F(Report, ShowsAdaptersThatAreTrained) {
   EXPECT_TRUE(has(slurp(path("page.html")), "lora_A"));
 }
 
+TEST_F(Report, ShowsARun) {
+  if (shell("command -v chromium").status != 0) GTEST_SKIP() << "chromium is not installed";
+  write_text("text.txt", 4000);
+  expect_good(smelt(
+      "train $GOLDEN --data text.txt --data-format bytes --batch 2 --length 16 --steps 6 --eval-every 2 "
+      "--eval-batches 1 --sample-every 6 --sample-tokens 4 --checkpoint-every 6 --run-dir run --quiet"));
+  const Outcome made = smelt("report run -o run.html");
+  expect_good(made);
+  EXPECT_TRUE(has(made.out, "wrote run.html")) << made.out;
+  spill(path("clicks.html"),
+        with_script(slurp(path("run.html")),
+                    slurp(fs::path(SMELT_SOURCE_DIR) / "tests/compiler/report/run_clicks.js")));
+  const Outcome seen = shell(
+      "timeout 120 chromium --headless --no-sandbox --disable-gpu --disable-dev-shm-usage "
+      "--user-data-dir=profile --virtual-time-budget=5000 --dump-dom clicks.html");
+  EXPECT_TRUE(has(seen.out, " checks passed")) << seen.out.substr(0, 4000) << seen.err.substr(0, 2000);
+}
+
+TEST_F(Report, OptionsOfAPlanAreRefusedForARun) {
+  fs::create_directory(path("run"));
+  spill(path("run/metrics.jsonl"), "");
+  expect_error(smelt("report run -o page.html"), "there is no step in it yet");
+  expect_error(smelt("report run --target sm_90 -o page.html"), "--target says nothing");
+}
+
 TEST_F(Report, MistakesAreSaid) {
   EXPECT_EQ(smelt("report $GOLDEN").status, 2);  // no file to write
   expect_error(smelt("report nowhere -o page.html"), "nowhere");

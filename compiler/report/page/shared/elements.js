@@ -1,6 +1,4 @@
-// ---- what the page is made of, and how numbers are written
-
-const report = { data: null, entry: null, step: -1, layer: "", phase: "", kernel: 0, buffer: -1, values: [] };
+// ---- elements of pages, and how numbers are written
 
 /// What compiler/report/report_data.h has made smaller.
 function unpacked(value, lines) {
@@ -16,8 +14,6 @@ function unpackedRow({ fields, words }, row, lines) {
   row.forEach((value, i) => { if (value !== null) object[fields[i]] = words[i] ? words[i][value] : unpacked(value, lines); });
   return object;
 }
-
-const text = number => report.data.texts[number];
 
 function filled(node, attributes, children) {
   for (const [name, value] of Object.entries(attributes || {}))
@@ -56,46 +52,3 @@ function secondsText(seconds) {
 }
 const counted = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
 const percentText = part => `${(100 * part).toFixed(1)}%`;
-
-// ---- steps
-
-const sourcesOf = step => step.sources.map(text).join(", ");
-const secondsOf = step => step.measured === undefined ? step.estimated : step.measured;
-/// Of the time that the bytes or the operations need at least, what part of the step's.
-const ofRoof = step => Math.min(1, leastSeconds(step) / secondsOf(step)) || 0;
-
-/// The longer of what the step's bytes take and what its products take, at the rates of the target.
-const leastSeconds = step => step.estimated - report.data.rates.launch_seconds;
-
-function chooseEntry(name) {
-  report.entry = report.data.entries.find(entry => entry.name === name);
-  Object.assign(report, { step: -1, kernel: 0, buffer: -1 });
-  const has_name = step => !text(step.layer).startsWith("(");
-  const first = report.entry.steps.find(has_name) || report.entry.steps[0];
-  report.layer = first ? text(first.layer) : "";
-  report.phase = first ? first.phase : "";
-  for (const draw of [drawHead, drawSteps, drawGraph, drawRoofline, drawMemory, drawCode, drawDecisions, drawDifference]) draw();
-}
-
-/// Makes a step the one that sections 3, 4 and 6 are about.
-function chooseStep(number) {
-  const step = report.entry.steps[number];
-  Object.assign(report, { step: number, layer: text(step.layer), phase: step.phase });
-  drawGraph(), drawRoofline(), drawCode(), markSteps();
-}
-
-/// Of nodes that are steps, the first one that became this step.
-function nodeOfStep(number) {
-  return (report.entry.graph || []).find(node => node.steps && node.steps.includes(number));
-}
-
-/// The number of the fused kernel that a node is; 0 where it is none.
-function kernelOfNode(place) {
-  const kernel = (report.entry.kernels || []).find(candidate => candidate.node === place);
-  return kernel ? kernel.number : 0;
-}
-
-function chooseKernel(number) {
-  report.kernel = number;
-  drawDecisions();
-}

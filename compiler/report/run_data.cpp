@@ -1,0 +1,148 @@
+#include "compiler/report/run_data.h"
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+#include <vector>
+
+#include "runtime/base/error.h"
+#include "runtime/system/file.h"
+
+namespace smelt {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kMostRecords = 2000;
+
+/// Returns a number of an event; NaN if the event has none, which is how JSON lines write NaN and infinities.
+double number(const Json& event, const char* name) {
+  const auto found = event.find(name);
+  return found != event.end() && found->is_number() ? found->get<double>() : std::nan("");
+}
+
+struct Events {
+  std::vector<Json> steps;
+  Json evaluations = Json::array(), samples = Json::array(), checkpoints = Json::array(),
+       messages = Json::array();
+
+  void add(Json event) {
+    const Json kind = event.is_object() ? event.value("event", Json()) : Json();
+    if (kind == "step") steps.push_back(std::move(event));
+    if (kind == "evaluation") evaluations.push_back(std::move(event));
+    if (kind == "sample") samples.push_back(std::move(event));
+    if (kind == "checkpoint") checkpoints.push_back(std::move(event));
+    if (kind == "message") messages.push_back(event.value("text", ""));
+  }
+};
+
+/// A line that is not whole yet, as while a run writes it, is no object and is left out.
+Events read_events(const fs::path& file) {
+  Events events;
+  std::istringstream lines(read_text_file(file));
+  for (std::string line; std::getline(lines, line);) events.add(parse_json_or_null(line));
+  if (events.steps.empty()) fail("{}: there is no step in it yet", file.string());
+  return events;
+}
+
+double median(const std::vector<Json>& steps, const char* name) {
+  std::vector<double> values;
+  for (const Json& step : steps)
+    if (const double value = number(step, name); std::isfinite(value)) values.push_back(value);
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
+Json medians(const std::vector<Json>& steps) {
+  Json result = {{"milliseconds", median(steps, "milliseconds")},
+                 {"tokens_per_second", median(steps, "tokens_per_second")},
+                 {"gflops_per_second", median(steps, "gflops_per_second")}};
+  if (const double mfu = median(steps, "mfu"); mfu > 0) result["mfu"] = mfu;
+  return result;
+}
+
+/// Adds "hours" to each step: the time spent in the steps up to its end. Returns the seconds of all steps.
+double add_hours(std::vector<Json>& steps) {
+  double seconds = 0;
+  for (Json& step : steps) {
+    if (const double spent = number(step, "milliseconds"); std::isfinite(spent)) seconds += spent / 1e3;
+    step["hours"] = seconds / 3600;
+  }
+  return seconds;
+}
+
+/// Returns one record with the means of steps[begin, end); counts such as "tokens" are those of the last
+/// step.
+Json record_of(const std::vector<Json>& steps, size_t begin, size_t end) {
+  const Json& last = steps[end - 1];
+  Json result = Json::object();
+  for (const char* name : {"step", "tokens", "hours", "peak_bytes", "skipped_steps"})
+    if (last.contains(name)) result[name] = last[name];
+  for (const char* name :
+       {"loss", "learning_rate", "gradient_norm", "milliseconds", "tokens_per_second", "loss_scale"}) {
+    double sum = 0;
+    for (size_t i = begin; i < end; ++i) sum += number(steps[i], name);
+    if (std::isfinite(sum)) result[name] = sum / static_cast<double>(end - begin);
+  }
+  return result;
+}
+
+Json thinned(const std::vector<Json>& steps) {
+  const size_t run = (steps.size() + kMostRecords - 1) / kMostRecords;
+  Json result = Json::array();
+  for (size_t i = 0; i < steps.size(); i += run)
+    result.push_back(record_of(steps, i, std::min(steps.size(), i + run)));
+  return result;
+}
+
+std::string value_text(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+Json options_of(const Json& options) {
+  Json result = Json::array();
+  if (!options.is_object()) return result;
+  for (const auto& [name, value] : options.items())
+    if (!value.is_null()) result.push_back({name, value_text(value)});
+  return result;
+}
+
+Json head_of(const fs::path& directory, const Json& options, const std::string& command) {
+  const auto option = [&](const char* name) {
+    return options.is_object() && options.contains(name) ? value_text(options[name]) : std::string();
+  };
+  return {{"directory", directory.string()},
+          {"model", option("model")},
+          {"data", option("data")},
+          {"command", command}};
+}
+
+}  // namespace
+
+bool is_run_directory(const fs::path& path) { return fs::is_regular_file(path / "metrics.jsonl"); }
+
+Json run_data(const fs::path& directory, const std::string& command) {
+  Events events = read_events(directory / "metrics.jsonl");
+  const double seconds = add_hours(events.steps);
+  double evaluating = 0;
+  for (const Json& evaluation : events.evaluations)
+    if (const double spent = number(evaluation, "milliseconds"); std::isfinite(spent))
+      evaluating += spent / 1e3;
+  const fs::path file = directory / "train.json";
+  const Json options = fs::exists(file) ? parse_json_or_null(read_text_file(file)) : Json();
+  return {{"head", head_of(directory, options, command)},
+          {"steps", thinned(events.steps)},
+          {"evaluations", std::move(events.evaluations)},
+          {"samples", std::move(events.samples)},
+          {"checkpoints", std::move(events.checkpoints)},
+          {"messages", std::move(events.messages)},
+          {"median", medians(events.steps)},
+          {"time", {{"steps", seconds}, {"evaluations", evaluating}}},
+          {"anomalies", std::ranges::count_if(
+                            events.steps, [](const Json& step) { return std::isnan(number(step, "loss")); })},
+          {"options", options_of(options)}};
+}
+
+}  // namespace smelt

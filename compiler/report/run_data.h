@@ -1,0 +1,26 @@
+// The data of a report about a training run, as JSON.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "runtime/system/json_text.h"
+
+namespace smelt {
+
+/// Returns whether a path is the directory of a run: one with a metrics.jsonl.
+bool is_run_directory(const std::filesystem::path& path);
+
+/// Reads the metrics and the options of a run, which may still be going on. Returns
+///   {"head": {"directory", "model", "data", "command"},
+///    "steps": [{"step", "tokens", "hours", "loss", "learning_rate", "gradient_norm", "milliseconds",
+///               "tokens_per_second", "peak_bytes", "loss_scale"?, "skipped_steps"?}],
+///    "evaluations", "samples", "checkpoints": [the events of metrics.jsonl], "messages": [text],
+///    "median": {"milliseconds", "tokens_per_second", "gflops_per_second", "mfu"?},
+///    "time": {"steps", "evaluations"} in seconds, "anomalies": number of steps without a finite loss,
+///    "options": [[name, value]]}.
+/// "hours" is the time spent in steps so far. A run of many steps is thinned to at most 2,000 records, each
+/// the mean of its neighbours. Throws Error if the directory has no metrics of a step.
+Json run_data(const std::filesystem::path& directory, const std::string& command);
+
+}  // namespace smelt
