@@ -1,14 +1,16 @@
-// Passes of any unit: the row of a pass in a table, its call with options, and the registry that joins the
-// tables of several folders. Tables are made from functions, whose signatures define the unit and the
-// options:
+// Passes: the row of a pass in a table (Pass), a pass with its options (PassCall), and the registry that
+// joins the tables of several folders. A pass is a function. Its signature defines its unit, which is what
+// one call transforms, and the type of its options, which may be missing:
 //
 //   bool NAME(Graph&, const OPTIONS&)       graph     runs on every graph of a module
 //   bool NAME(Module&, const OPTIONS&)      module
 //   Program NAME(const Module&, ...)        lowering  from a module to a program
 //   bool NAME(Program&, const OPTIONS&)     program
-//   bool NAME(Kernel&, const OPTIONS&)      kernel    runs on every kernel of a program without a template
+//   bool NAME(Kernel&, const OPTIONS&)      kernel    runs on every kernel of a program, except those that
+//                                                     are made from a template (Kernel::has_template)
 //
-// A pass returns whether it changed its unit. A pass that returns nothing counts as having changed it.
+// A pass returns whether it changed its unit. If its function returns void, it counts as having changed the
+// unit, unless the unit is const.
 #pragma once
 
 #include <functional>
@@ -21,10 +23,11 @@
 
 namespace smelt {
 
+/// Function of a pass, bound to its options.
 using PassBody = std::variant<std::function<bool(Graph&)>, std::function<bool(Module&)>,
                               std::function<Program(const Module&)>, std::function<bool(Program&)>,
                               std::function<bool(Kernel&)>>;
-/// Units in the order of PassBody.
+/// Units of passes, in the order of the alternatives of PassBody.
 enum class PassUnit : uint8_t { graph, module, lowering, program, kernel };
 std::string_view name(PassUnit unit);
 inline PassUnit unit_of(const PassBody& body) { return static_cast<PassUnit>(body.index()); }
@@ -33,18 +36,20 @@ inline PassUnit unit_of(const PassBody& body) { return static_cast<PassUnit>(bod
 struct Pass {
   std::string_view name, description;
   PassUnit unit;
-  bool required;  // later passes need it: neither an option nor a bisect limit disables it
-  PassBody (*bind)(std::string_view name, const PassArguments& arguments);  // throws Error
+  bool required;  // later passes need it, so neither an option nor a bisect limit disables it
+  /// Returns the function with these options. Throws Error if an option or its value is not valid; `name` is
+  /// the pass's name for the message.
+  PassBody (*bind)(std::string_view name, const PassArguments& arguments);
 };
 
-/// Pass with its options. `arguments` is the text of the options that `body` has.
+/// Pass with its options. `body` is the pass's function with these options, and `arguments` is their text.
 struct PassCall {
   std::string name;
   PassArguments arguments;
   PassBody body;
   std::string str() const;  // "decompose{keep=softmax+gelu}"
 };
-/// "decompose{keep=softmax+gelu},simplify"
+/// Returns the text that PassRegistry::parse reads: "decompose{keep=softmax+gelu},simplify".
 std::string str(llvm::ArrayRef<PassCall> calls);
 
 // ---- passes from functions
@@ -67,6 +72,7 @@ struct PassTraits<R (*)(U&, const O&)> {
 template <auto function>
 using PassOptions = typename PassTraits<decltype(function)>::Options;
 
+/// Binds a pass's function to its options.
 template <auto function>
 PassBody body_of(PassOptions<function> options) {
   using Traits = PassTraits<decltype(function)>;
@@ -95,6 +101,7 @@ constexpr PassUnit unit_by_signature() {
   return std::is_same_v<Unit, Program> ? PassUnit::program : PassUnit::kernel;
 }
 
+/// Returns the row of a pass.
 template <auto function>
 constexpr Pass pass_of(std::string_view name, bool required, std::string_view description) {
   return {name, description, unit_by_signature<PassTraits<decltype(function)>>(), required,
@@ -103,6 +110,7 @@ constexpr Pass pass_of(std::string_view name, bool required, std::string_view de
           }};
 }
 
+/// Returns a pass with its options.
 template <auto function>
 PassCall call_of(std::string_view name, PassOptions<function> options) {
   return {std::string(name), written_options(options), body_of<function>(options)};
@@ -110,14 +118,17 @@ PassCall call_of(std::string_view name, PassOptions<function> options) {
 
 // ---- passes by name
 
+/// All passes of several tables.
 class PassRegistry {
  public:
   PassRegistry(std::initializer_list<llvm::ArrayRef<Pass>> tables);
 
   llvm::ArrayRef<Pass> all() const { return passes_; }
-  /// Finds a pass. Throws Error with the known passes, or with the present name of a renamed one.
+  /// Returns the pass of this name. Throws Error with all names if there is none, or with the new name if the
+  /// pass was renamed.
   const Pass& find(std::string_view name) const;
-  /// Parses calls: "decompose{keep=softmax+gelu},simplify"; throws Error with the position of a fault.
+  /// Parses passes with options: "decompose{keep=softmax+gelu},simplify". Throws Error: with the position if
+  /// the syntax is wrong, and with the name if there is no such pass or option.
   std::vector<PassCall> parse(std::string_view pipeline) const;
 
  private:

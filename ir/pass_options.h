@@ -1,10 +1,10 @@
-// Options of passes as text, "key=value". An options struct lists its fields once, next to its definition,
-// and text is read and written by that list:
+// Options of passes as text, "key=value". Each options struct has a function visit_options, which lists its
+// fields. Text is read and written with that list:
 //
 //   template <typename Field>
 //   void visit_options(Field& field, JoinSumsOptions& o) { field("most_bytes", o.most_bytes); }
 //
-// The list omits fields without a text form, such as a report that a pass fills.
+// The list omits fields that have no text form, such as a pointer to a report that the pass fills.
 #pragma once
 
 #include <algorithm>
@@ -23,15 +23,16 @@
 
 namespace smelt {
 
+/// Options as text: pairs of a key and a value.
 using PassArguments = std::vector<std::pair<std::string, std::string>>;
 
-/// Number whose text has another unit: 2.5 is the text of 0.0025 in thousandths.
+/// Number whose text is in another unit: if `unit` is 0.001, the text of the value 0.0025 is 2.5.
 struct ScaledOption {
   double& value;
   double unit;
-  double least = 0;  // of the text
+  double least = 0;  // lower bound of the number in the text
 };
-/// A number with bounds; NaN is outside of any.
+/// Number with inclusive bounds. NaN is outside all bounds.
 template <typename T>
 struct RangedOption {
   T& value;
@@ -39,12 +40,13 @@ struct RangedOption {
 };
 template <typename T, typename... Bounds>
 RangedOption(T&, Bounds...) -> RangedOption<T>;
-/// Number that may be absent, "none".
+/// Number that may be absent; its text is then "none".
 struct OptionalNumber {
   bool& present;
   double& value;
 };
-/// Value of an enumeration, or a bool, by the names of its values in order.
+/// Value of an enumeration, or a bool, whose text is a name. `names` has the names in the order of the
+/// values.
 template <typename Enum, size_t count>
 struct NamedOption {
   Enum& value;
@@ -60,7 +62,7 @@ std::string option_text(double value);
 std::string option_text(DType value);
 std::string option_text(const std::string& value);
 std::string option_text(const std::vector<std::string>& value);  // "a+b", "none"
-std::string option_text(const std::vector<Op>& value);           // composites: "softmax+attention", "none"
+std::string option_text(const std::vector<Op>& value);           // "softmax+attention", "none"
 std::string option_text(const Target& value);
 std::string option_text(const std::optional<Target>& value);
 std::string option_text(const ScaledOption& value);
@@ -75,13 +77,16 @@ std::string option_text(const NamedOption<Enum, count>& option) {
   return std::string(option.names[static_cast<size_t>(option.value)]);
 }
 
-/// Text of one option. Functions below throw Error with pass, option, text and the expected value.
+/// Text of one option, for reading and for messages. Its functions throw Error with the pass, the key, the
+/// text and the expected values; check_range throws only if `number` is outside the bounds.
 struct OptionSource {
   std::string_view pass, key, text;
   [[noreturn]] void expected(std::string_view what) const;
   void check_range(double number, double least, double most) const;
   [[noreturn]] void expected_one_of(llvm::ArrayRef<std::string_view> names) const;
 };
+// Each overload of read_option converts the text of `source` to a value, or throws Error. Types accept only
+// f32, bf16 and f16, and ops only composite ones.
 void read_option(const OptionSource& source, bool& value);
 void read_option(const OptionSource& source, int64_t& value);
 void read_option(const OptionSource& source, int& value);
@@ -108,7 +113,7 @@ void read_option(const OptionSource& source, const NamedOption<Enum, count>& opt
   source.expected_one_of(option.names);
 }
 
-/// Reads the field of one key.
+/// Visitor of the fields of an options struct that reads the field whose key is that of `source`.
 class OptionReader {
  public:
   explicit OptionReader(OptionSource source) : source_(source) {}
@@ -117,7 +122,7 @@ class OptionReader {
     keys_.push_back(key);
     if (key == source_.key) read_option(source_, member), found_ = true;
   }
-  /// Throws Error with the known options if no field has the key.
+  /// Throws Error with the keys of all visited fields if no field has the key.
   void finish() const;
 
  private:
@@ -126,7 +131,7 @@ class OptionReader {
   bool found_ = false;
 };
 
-/// Writes all fields.
+/// Visitor of the fields of an options struct that appends each field's text to `arguments`.
 class OptionWriter {
  public:
   template <typename T>
@@ -139,13 +144,15 @@ class OptionWriter {
 inline constexpr std::array<std::string_view, 3> kAttentionTemplateNames = {"mma", "wgmma", "measured"};
 inline constexpr std::array<std::string_view, 4> kGemmEpilogueNames = {"off", "measured", "only", "wide"};
 
-/// Visits a target as options of a pass, with the settings of its code generation.
+/// Visits a target that is itself the options of a pass: its name, and its settings for code generation.
 template <typename Field>
 void visit_options(Field& field, Target& o) {
   field("target", o), field("attention", NamedOption{o.attention, kAttentionTemplateNames});
   field("gemm_epilogues", NamedOption{o.gemm_epilogues, kGemmEpilogueNames});
 }
 
+/// Returns the options that the text describes; other options have their defaults. Throws Error for an
+/// unknown key or a value that is not valid.
 template <typename Options>
 Options read_options(std::string_view pass, const PassArguments& arguments) {
   Options options;
@@ -157,7 +164,7 @@ Options read_options(std::string_view pass, const PassArguments& arguments) {
   return options;
 }
 
-/// Returns the options whose text differs from the default's.
+/// Returns the text of the options that differ from the defaults.
 template <typename Options>
 PassArguments written_options([[maybe_unused]] Options options) {
   PassArguments arguments;

@@ -1,6 +1,7 @@
-// Verifier of a program or a kernel between passes: every number that refers to a buffer, kernel, choice,
-// parameter or instruction must refer to an existing one, and values must be defined before they are used.
-// Checks that need sizes, memory and machine code run on the finished plan (runtime/plan/plan_validate.h).
+// Verifier of programs and kernels, for use between passes. Every number that refers to a buffer, a state, a
+// kernel, a choice between variants of steps, a parameter or an instruction must refer to an existing one,
+// and instructions must be defined before they are used. Checks that need sizes, memory and machine code run
+// on the finished plan (runtime/plan/plan_validate.h).
 #pragma once
 
 #include <string>
@@ -10,8 +11,8 @@
 
 namespace smelt {
 
-/// Returns messages, each with its entry and step, or its kernel and instruction; empty if the program is
-/// valid.
+/// Returns one message per fault, with the place of the fault, such as its entry and step or its kernel and
+/// instruction. The list is empty if the program or kernel is valid.
 std::vector<std::string> verify(const Program& program);
 std::vector<std::string> verify(const Kernel& kernel);
 

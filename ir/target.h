@@ -1,4 +1,4 @@
-// Target that a plan is compiled for: properties that passes and code generation query, instead of its name.
+// The target that a plan is compiled for. Passes and code generation query its properties, not its name.
 #pragma once
 
 #include <cstdint>
@@ -15,50 +15,54 @@ namespace smelt {
 
 class Node;
 
-/// Templates for attention kernels: those with every architecture's instructions, with tiles that suit most
-/// shapes; those of sm_90a where they apply; or all that apply, of which measurements choose the fastest.
+/// Templates for attention kernels. `mma`: templates for all architectures, with tiles that suit most shapes.
+/// `wgmma`: templates for sm_90a if they support the attention, else those of `mma`. `measured`: all
+/// templates that support it; the runtime measures them and chooses the fastest.
 enum class AttentionTemplates : uint8_t { mma, wgmma, measured };
 
-/// Policy for fusing an epilogue into a matmul's kernel, if a template supports it: never; if measurements
-/// find that variant fastest; or always, with the tiles that suit most shapes, or with the widest ones.
+/// Policy for fusing an epilogue into a matmul's kernel if a template supports it. `off`: never. `measured`:
+/// if the runtime measures that this is fastest. `only`: always, with tiles that suit most shapes. `wide`:
+/// always, with the widest tiles.
 enum class GemmEpilogues : uint8_t { off, measured, only, wide };
 
 /// Capabilities of a target that decide which code is made for it.
 struct Capabilities {
-  bool own_memory = false;              // the device's memory is not the host's
-  bool launches = false;                // kernels are launches of many threads, which the host queues
-  bool tf32 = false;                    // matmuls of f32 may read operands with 10 bits of mantissa
-  bool wgmma = false;                   // instructions that multiply the tiles of four warps at once
-  bool i8_weights = false;              // the library multiplies weights of i8 as they are
-  bool bias_epilogue = false;           // the library adds a bias to the rows of a product
-  bool odd_matmuls = false;             // products of any extents are as fast as those of multiples of 8
-  bool strided_copies = false;          // the executor copies boxes of strided elements
-  bool attention_kernels = false;       // attention is a kernel with a body; else it runs by blocks
-  bool f32_attention_gradient = false;  // attention_grad takes heads of f32
+  bool own_memory = false;      // the device has its own memory, apart from the host's
+  bool launches = false;        // kernels are launched by the host on a queue, and have many threads
+  bool tf32 = false;            // matmuls of f32 can read operands with 10 bits of mantissa
+  bool wgmma = false;           // has the instructions wgmma of sm_90a, by which four warps multiply tiles
+  bool i8_weights = false;      // the matmul library multiplies i8 weights without a conversion before
+  bool bias_epilogue = false;   // the matmul library can add a bias to each row of the result
+  bool odd_matmuls = false;     // matmuls are as fast if extents are no multiples of 8
+  bool strided_copies = false;  // a copy step may copy a tensor with any strides
+  /// An attention is one kernel that contains its score_mod; else it is computed block by block.
+  bool attention_kernels = false;
+  bool f32_attention_gradient = false;  // attention_grad supports f32 queries, keys and values
   bool operator==(const Capabilities&) const = default;
 };
 
-/// Back ends of codegen/, which make a target's code.
+/// Back ends of codegen/.
 enum class BackEnd : uint8_t { cpu, cuda };
 
 struct Target {
   std::string name = "cpu";  // "cpu", "sm_90"
   BackEnd back_end = BackEnd::cpu;
   Capabilities can;
-  int compute_capability = 0;  // the generation of a GPU's architecture: 90 for sm_90; 0 for a CPU
-  DeviceModel device = {};     // of a GPU: that of this machine, or the one its architecture is known for
+  int compute_capability = 0;  // 90 for sm_90; 0 for a CPU
+  DeviceModel device = {};     // of a GPU: this machine's, or a representative one of the architecture
   AttentionTemplates attention = AttentionTemplates::mma;
   GemmEpilogues gemm_epilogues = GemmEpilogues::off;
 
-  Target();
-  /// Returns the GPU target of an architecture, such as 90, with the numbers of `device`.
+  Target();  // a CPU
+  /// Returns the target for a GPU of this compute capability, for example 90, with the properties `device`.
   static Target gpu(int compute_capability, const DeviceModel& device);
 
-  /// Returns why code generation does not accept the composite, with heads stored as `storage`; nothing if it
-  /// does. `decompose` replaces refused composites by primitives.
+  /// Returns the reason why code generation does not support the composite node, if an attention's queries,
+  /// keys and values are stored as `storage`. Returns nothing if it supports the node. The pass `decompose`
+  /// replaces unsupported composites by primitives.
   std::optional<std::string> refuses(const Node& composite, DType storage) const;
-  /// Returns whether the target's library call computes the body (epilogue) of a matmul; split_bodies turns
-  /// any other body into kernels.
+  /// Returns whether the target's matmul library computes the epilogue ("body") of this matmul. The pass
+  /// split_bodies turns any other epilogue into separate nodes.
   bool keeps_body(const Node& matmul) const;
   const std::string& str() const { return name; }
   bool operator==(const Target&) const = default;
@@ -66,7 +70,7 @@ struct Target {
 
 /// Parses "cpu", "sm_80", "sm_86", "sm_89", "sm_90" or "sm_100". Throws Error with the known targets.
 Target parse_target(std::string_view text);
-/// Returns the target of a plan; Plan::target also names the processor.
+/// Returns the target of a plan whose Plan::target is `target`. That text may also name the processor model.
 Target target_of_plan(std::string_view target);
 
 }  // namespace smelt

@@ -1,5 +1,5 @@
-// Passes of this folder as calls with options, such as pass::fuse({.target = target}), for every row of
-// passes.def.
+// One function per row of passes.def, which returns the pass with its options as a PassCall (ir/pass.h):
+// pass::fuse({.target = target}).
 #pragma once
 
 #include "ir/pass.h"

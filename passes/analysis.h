@@ -1,5 +1,5 @@
-// Facts about graphs that several passes need: splat constants, row spaces, and the number of consecutive
-// reductions over one row space.
+// Facts about graphs that several passes need: kinds of nodes, values that are never negative, row spaces
+// (the rows that a reduction reduces), and the number of dependent sweeps over a row.
 #pragma once
 
 #include <optional>
@@ -14,61 +14,65 @@ namespace smelt {
 inline bool in_forward(const Node& node) { return node.phase == Phase::forward; }
 inline bool in_backward(const Node& node) { return node.phase == Phase::backward; }
 
-/// Returns whether no kernel computes the node together with its neighbours (matmul, reshape, ...); false for
-/// leaves.
+/// Returns whether no kernel computes the node together with its neighbours, as for a matmul or a reshape.
+/// False for nodes without operands.
 bool is_barrier(const Node& node);
-/// Returns the nodes of an op in program order, as a list that stays valid while the graph changes.
+/// Returns the nodes of an op in program order. The list is a copy, so the graph may change while it is read.
 std::vector<Node*> nodes_of(const Graph& graph, Op op);
-/// Returns whether the node moves no data: reshape, slice, transpose, broadcast, stop_gradient.
+/// Returns whether the node has one operand and moves no data: reshape, slice, transpose, broadcast, windows,
+/// stop_gradient.
 bool is_view(const Node& node);
 
-/// Returns whether a node selected by `counts` tests the float for equality, perhaps through views. The value
-/// must then be bitwise equal to the one from which the other side was computed: the gradient of a maximum
-/// tests which elements are equal to it.
+/// Returns whether the value is a float that an `eq` or `ne` node selected by `counts` compares, directly or
+/// through views. A pass must not recompute such a value with other rounding: the gradient of a maximum, for
+/// example, tests which elements are bitwise equal to the maximum.
 bool is_matched(const Value* value, llvm::function_ref<bool(const Node&)> counts);
 
-/// Returns the value that stop_gradient nodes pass on; they mean nothing once a graph is differentiated.
+/// Returns the operand of a chain of stop_gradient nodes, or `value` itself. After differentiation
+/// stop_gradient has no meaning.
 Value* skip_identity(Value* value);
-/// Returns true if the value cannot be negative for any data (except NaN).
+/// Returns whether it is proven that no element of the value is negative, for any data. Elements may be NaN.
 bool non_negative(const Value* value);
 
-/// Row space of a reduction: the shape of its operand and the sorted axes that it removes. A value of that
-/// shape that does not vary along the axes is constant along the row; the shape without the axes is that of
-/// row values.
+/// Row space of a reduction: the shape of its operand, and the sorted axes that it reduces. A row is the set
+/// of elements that are reduced to one result. A row value has one element per row: its shape is `shape`
+/// without `axes`.
 struct RowSpace {
   Shape shape;
   std::vector<int64_t> axes;
   bool operator==(const RowSpace&) const = default;
   bool reduces(int64_t axis) const;
   Shape row_shape() const;
-  /// Returns the axes that stay, which are the axes of a row value's broadcast.
+  /// Returns the axes of `shape` that are not reduced. A broadcast of a row value to `shape` has these axes.
   std::vector<int64_t> row_axes() const;
   /// Returns the number of elements per row.
   Dim count() const;
 };
 RowSpace row_space(const Node& reduce);
-/// Returns the broadcast node of a value that is constant along the space's axes, if it has the space's
-/// shape; else null.
+/// Returns the node of a value that is a broadcast to the space's shape and is constant along each row.
+/// Returns null for all other values.
 Node* row_broadcast(const Value* value, const RowSpace& space);
-/// Returns whether the node reduces over exactly this space.
+/// Returns whether the node is a reduction with exactly this row space.
 bool reduces_over(const Node& node, const RowSpace& space);
-/// Returns all spaces of the graph's reductions, in order of first appearance.
+/// Returns the distinct row spaces of the graph's reductions, in order of first appearance.
 std::vector<RowSpace> row_spaces(const Graph& graph);
 
-/// Number of dependent sweeps over a row space that a value needs. `first` costs none. Sweeps before a
-/// barrier, or of the forward phase if the value belongs to the backward one, are in another kernel and do
-/// not count.
+/// Number of dependent sweeps over a row that a kernel needs before it has a value. Reductions that only
+/// sample a row (ReduceOpInfo::samples) need no sweep. Sweeps before the last barrier (is_barrier) and sweeps
+/// of an earlier phase belong to an earlier kernel, and do not count.
 class SweepLevels {
  public:
   SweepLevels(const Graph& graph, RowSpace space);
+  /// Phase of a value, barriers before it, and sweeps since the last barrier. Values with equal phase and
+  /// barriers may share a kernel.
   struct Key {
     Phase phase = Phase::forward;
     int barriers = 0, level = 0;
     auto operator<=>(const Key&) const = default;
   };
-  /// Returns the key of a value, which may be newer than this object.
+  /// Returns the key of a value. The value may have been made after this object.
   Key of(const Value* value);
-  /// Returns true if `value` needs a sweep that shares a kernel with the node that reads `place`.
+  /// Returns whether `value` needs a sweep in the kernel of a node with the key `place`.
   bool depends(const Value* value, const Key& place);
   const RowSpace& space() const { return space_; }
 
@@ -78,8 +82,8 @@ class SweepLevels {
   llvm::DenseMap<const Node*, Key> keys_;
 };
 
-/// Returns the largest sweep level of any reduction of the phase in the graph: 1 if all reductions over a row
-/// are independent of each other.
+/// Returns the largest sweep level of the reductions of this phase: 0 if there are none, and 1 if no
+/// reduction depends on another one over the same rows.
 int reduction_depth(const Graph& graph, Phase phase = Phase::forward);
 
 }  // namespace smelt

@@ -1,4 +1,5 @@
-// Small expressions for writing decompositions and derivatives.
+// Functions that build small expressions, for decompositions and derivatives, and marks (phase, `anchored`)
+// for new nodes.
 #pragma once
 
 #include <numeric>
@@ -14,7 +15,8 @@ inline Value* scale(GraphBuilder& b, Value* x, double factor) { return b.mul(x, 
 inline Value* shift(GraphBuilder& b, Value* x, double term) { return b.add(x, b.like(x, term)); }
 inline Value* zeros(GraphBuilder& b, const Type& type) { return b.constant(0, type); }
 
-/// Converts to f32 where the type is narrower: statistics, norms and losses are computed in f32.
+/// Converts bf16 and f16 to f32, in which statistics, norms and losses are computed. Returns other types
+/// unchanged.
 inline Value* widened(GraphBuilder& b, Value* x) {
   return x->dtype() == DType::bf16 || x->dtype() == DType::f16 ? b.convert(x, DType::f32) : x;
 }
@@ -26,37 +28,39 @@ inline std::vector<int64_t> leading_axes(int64_t count) {
   return axes;
 }
 inline int64_t last_axis(const Value* x) { return x->rank() - 1; }
-/// Builds a reduction over the last axis.
+/// Returns a reduction over the last axis.
 inline Value* row_reduce(GraphBuilder& b, ReduceOp op, Value* x) { return b.reduce(op, x, {last_axis(x)}); }
 inline Value* row_sum(GraphBuilder& b, Value* x) { return row_reduce(b, ReduceOp::add, x); }
-/// Repeats a value per row along the last axis of `shape`.
+/// Broadcasts `row`, which has one element per row, along the last axis of `shape`.
 inline Value* along_row(GraphBuilder& b, Value* row, const Shape& shape) {
   return b.broadcast_over(row, {static_cast<int64_t>(shape.size()) - 1}, shape);
 }
-/// Repeats a scalar over `shape`.
+/// Broadcasts a scalar to `shape`.
 inline Value* everywhere(GraphBuilder& b, Value* scalar, const Shape& shape) {
   return b.broadcast(scalar, {}, shape);
 }
-/// Repeats a vector along the last axis of `shape`.
+/// Broadcasts a vector to `shape`, whose last axis is the vector's.
 inline Value* along_last(GraphBuilder& b, Value* vector, const Shape& shape) {
   return b.broadcast(vector, {static_cast<int64_t>(shape.size()) - 1}, shape);
 }
 
-/// Returns sum x / n over the last axis.
+/// Returns the mean of x over the last axis.
 Value* row_mean(GraphBuilder& b, Value* x);
-/// The two terms of log sum exp x over the last axis: m + log sum exp(x - m), m = max x.
+/// The two terms of log sum exp x = m + log sum exp(x - m) over the last axis, with m = max x.
 struct LogSumExp {
   Value *largest, *log;  // m and log sum exp(x - m)
 };
-/// Returns both terms, because their sum would round digits that a difference from x keeps: x - m is exact if
-/// x is near m.
+/// Returns both terms. A caller that subtracts them from x one after the other has a smaller error than with
+/// their sum, because x - m is exact if x is near m.
 LogSumExp log_sum_exp_parts(GraphBuilder& b, Value* x);
 Value* log_sum_exp(GraphBuilder& b, Value* x);
-/// Returns whether position j of the last axis is the row's target: boolean, of the shape of `logits`.
+/// Returns a boolean value of the shape of `logits`, which is true where the index along the last axis equals
+/// the row's target.
 Value* is_target(GraphBuilder& b, Value* logits, Value* targets);
 
-/// Weights from the attributes of cross_entropy: loss = nll_weight * nll_k + each_weight * sum_j nll_j; rows
-/// whose target is ignore_index contribute nothing.
+/// Weights of cross_entropy, from its attributes. With nll_j the negative log probability of class j and k
+/// the target class, the loss of a row is nll_weight * nll_k + each_weight * sum_j nll_j. If `has_ignored`,
+/// rows with the target `ignored` have no loss.
 struct SmoothingWeights {
   double nll_weight = 1, each_weight = 0;
   bool has_ignored = false;
@@ -64,10 +68,11 @@ struct SmoothingWeights {
 };
 SmoothingWeights smoothing_of(const Node& cross_entropy);
 
-/// Copies phase and `anchored` to the node that replaces `from`, unless it has its own.
+/// Copies the marks, phase and `anchored`, of `from` to the node `to` that replaces it. A phase of `to` other
+/// than forward stays.
 void inherit_marks(const Node& from, Node& to);
 
-/// Gives the marks of `from` to nodes that are built before `place` during the object's life.
+/// Copies the marks of `from` to the nodes that are built directly before `place` during the object's life.
 class InheritMarks {
  public:
   InheritMarks(Graph& graph, const Node* place, const Node& from)
@@ -83,7 +88,7 @@ class InheritMarks {
   const Node* before_;
 };
 
-/// Puts every node made since construction into the phase; later passes keep it.
+/// When it is destroyed, sets the phase of all nodes that were made during its life.
 class PhaseMark {
  public:
   PhaseMark(Graph& graph, Phase phase);

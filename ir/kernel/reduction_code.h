@@ -1,4 +1,5 @@
-// Expressions of reduce_ops.def as code: short lists of scalar operations for code generators.
+// The functions of each reduction in ir/ops/reduce_ops.def, as short lists of scalar operations that code
+// generators translate.
 #pragma once
 
 #include <array>
@@ -8,45 +9,49 @@
 
 namespace smelt {
 
-/// Step of a function of a reduction: a leaf, or a scalar operation on earlier steps.
+/// One step of a ReductionFunction: a leaf, or a scalar operation on the values of earlier steps.
 struct ReductionStep {
   enum class Kind : uint8_t {
-    element,  // x, as the reduction computes with it
-    place,    // its place among the reduced elements, an i32
-    left,     // a scalar of the left state, or of the only one
-    right,    // a scalar of the right state
-    number,   // of the element's type
-    index,    // a number that is a place
-    lowest,   // of the element's type: -infinity, or the smallest integer
-    highest,
-    operation,
+    element,    // leaf: the reduced element, an argument of `lift`
+    place,      // leaf: the i32 index of that element among the reduced ones
+    left,       // leaf: a scalar of the left state of `combine`, or of the state of `finish`
+    right,      // leaf: a scalar of the right state of `combine`
+    number,     // leaf: a constant of the element's type
+    index,      // leaf: a constant i32 index
+    lowest,     // leaf: -infinity, or the smallest integer of the element's type
+    highest,    // leaf: +infinity, or the largest integer of the element's type
+    operation,  // `op` of `operands`
   };
   Kind kind = Kind::number;
-  int slot = 0;       // left, right: which scalar of the state
-  double number = 0;  // number, index
-  ScalarOp op{};      // operation, on these steps (-1: none)
-  std::array<int, 3> operands = {-1, -1, -1};
+  int slot = 0;                                // for left and right: the number of the scalar in the state
+  double number = 0;                           // for number and index: the constant
+  ScalarOp op{};                               // for operation
+  std::array<int, 3> operands = {-1, -1, -1};  // for operation: numbers of earlier steps; -1: no operand
   bool operator==(const ReductionStep&) const = default;
 };
 
-/// Function of a reduction. Its steps are distinct, and their order does not depend on the compiler that
-/// built this code.
+/// One function of a reduction. Its steps are distinct, and their order does not depend on the C++ compiler
+/// that built Smelt.
 struct ReductionFunction {
   std::vector<ReductionStep> steps;
-  std::vector<int> results;  // steps
+  std::vector<int> results;  // numbers of the steps whose values are returned
 };
 
+/// All functions of one reduction. A state is its accumulator: one to four scalars.
 struct ReductionCode {
-  ReductionFunction identity, lift, combine;  // each gives the scalars of a state
-  std::vector<ReductionFunction> finish;      // one a result
-  bool reads_place() const;                   // does lift?
+  /// Return the state of no elements, of one element, and of the elements of two states.
+  ReductionFunction identity, lift, combine;
+  std::vector<ReductionFunction> finish;  // one per result, which it computes from the final state
+  /// Returns whether `lift` reads the index of its element.
+  bool reads_place() const;
 };
 const ReductionCode& reduction_code(ReduceOp op);
-/// Returns whether functions such as exp take most of its time; only then it has a fast form.
+/// Returns whether `combine` computes a function such as exp (ScalarOpInfo::expensive). Only such a reduction
+/// has the form Form::fast (ir/kernel/kernel.h).
 bool is_expensive(ReduceOp op);
 
-/// Returns the results of `function` as values of a target: leaf(step) makes leaves, apply(op, operands)
-/// makes operations, in order.
+/// Returns the results of `function` as values of a code generator. leaf(step) makes the value of a leaf, and
+/// apply(op, operands) that of an operation; they are called in the order of the steps.
 template <typename Value, typename Leaf, typename Apply>
 std::vector<Value> translate(const ReductionFunction& function, Leaf leaf, Apply apply) {
   std::vector<Value> values, results;

@@ -1,12 +1,12 @@
-// Fields of a schedule and their keywords in the text form: one list for the printer, the parser and its
-// messages.
+// Fields of Schedule, and their keywords in the text form of the Kernel IR. The printer, the parser and the
+// parser's messages use this one list.
 #pragma once
 
 #include "ir/kernel/kernel.h"
 
 namespace smelt {
 
-/// Calls visit(word, member) for each field, in printed order.
+/// Calls visit(keyword, pointer to member) for each field, in printed order.
 template <typename Visit>
 void visit_schedule_fields(const Visit& visit) {
   visit("flat", &Schedule::flat);

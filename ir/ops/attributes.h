@@ -1,10 +1,12 @@
-// Attributes of nodes: values under the names of ir/ops/attributes.def, which have a type each. Outside
-// ir/text they are read and written by these typed names alone:
+// Attributes of nodes: named values. ir/ops/attributes.def lists the names, and gives each a type. Passes
+// read and write attributes by these typed names:
 //
-//   node.get(attr::axis)   node.set(attr::tf32, true)   b.create(Op::windows, {x}, {attr::axis(0),
-//   attr::size(3)})
+//   node.get(attr::axis)
+//   node.set(attr::tf32, true)
+//   b.create(Op::windows, {x}, {attr::axis(0), attr::size(3)})
 //
-// The row of an operation in ir/ops/ops.def lists those it takes (ir/ops/op_attributes.h).
+// The row of an operation in ir/ops/ops.def lists the attributes that the operation has
+// (ir/ops/op_attributes.h).
 #pragma once
 
 #include <initializer_list>
@@ -25,11 +27,11 @@ namespace smelt {
 using Attribute = std::variant<bool, int64_t, double, std::string, Dim, std::vector<int64_t>,
                                std::vector<double>, Initializer>;
 std::string str(const Attribute& attribute);
-/// Appends bytes that are equal only for equal attributes of one name, which is much faster than comparing
-/// their text.
+/// Appends bytes to `key` that are equal for two attributes of one name only if the attributes are equal.
+/// Comparing such keys is much faster than comparing the texts of the attributes.
 void append_key(std::string& key, const Attribute& attribute);
 
-/// Returns the stored form of a value: a constant size becomes an integer.
+/// Returns a value in the form in which it is stored: a Dim that is constant becomes an int64_t.
 template <typename T>
 Attribute stored(T value) {
   if constexpr (std::is_same_v<T, Dim>)
@@ -37,26 +39,26 @@ Attribute stored(T value) {
   return Attribute(std::move(value));
 }
 
-/// Name of the table, without its type.
+/// Name of an attribute in the text form, without the type of its values.
 struct AttributeKey {
   constexpr explicit AttributeKey(std::string_view text) : text(text) {}
   std::string_view text;
 };
 
-/// Attribute with its value, for a list of attributes.
+/// Name and value of an attribute, for a list of attributes.
 struct NamedAttribute {
   AttributeKey key;
   Attribute value;
 };
 
-/// Name of the table; T is the attribute's C++ type.
+/// Name of an attribute whose values have the C++ type T.
 template <typename T>
 struct AttributeName : AttributeKey {
   using AttributeKey::AttributeKey;
   NamedAttribute operator()(T value) const { return {*this, stored(std::move(value))}; }
 };
 
-/// Name with one attribute per dim: "begin.1".
+/// Name of an attribute that exists once per dim, with the number of the dim: "begin.1".
 template <typename T>
 struct NumberedName {
   std::string text;
@@ -101,7 +103,8 @@ class Attributes {
   void remove(AttributeKey key) {
     if (const auto found = values_.find(key.text); found != values_.end()) values_.erase(found);
   }
-  /// Returns a reference for a value of any type; the verifier rejects a wrong one.
+  /// Returns a reference to the attribute, which is added if it is absent. The reference accepts a value of
+  /// any type; the verifier rejects one of a wrong type.
   Attribute& operator[](AttributeKey key) { return values_[std::string(key.text)]; }
 
   bool empty() const { return values_.empty(); }
@@ -115,8 +118,9 @@ class Attributes {
   Map values_;
 };
 
-// Reads the value of an attribute, or its default if it is absent; throws Error if there is neither. An
-// integer also reads as a number and as a size.
+// Each overload returns the value of an attribute of `op`, or the attribute's default if it is absent. It
+// throws Error if there is neither, or if the value has another type. An integer is also read as a number
+// (double) or as a size (Dim).
 bool read(const Attributes& attributes, Op op, AttributeName<bool> name);
 int64_t read(const Attributes& attributes, Op op, AttributeName<int64_t> name);
 double read(const Attributes& attributes, Op op, AttributeName<double> name);

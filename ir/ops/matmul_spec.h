@@ -1,4 +1,5 @@
-// Letters of a matmul: "btc,oc->bto" sums over c.
+// The spec of a matmul: one letter per dim of each operand and of the result. "btc,oc->bto" sums over c,
+// which is not in the result.
 #pragma once
 
 #include <string>
@@ -6,13 +7,14 @@
 
 namespace smelt {
 
-/// Letters of a matmul's "ab,bc->ac".
+/// Letters of the first operand, of the second operand and of the result.
 struct MatmulSpec {
   std::string a, b, out;
   std::string str() const { return a + "," + b + "->" + out; }
 };
-/// Parses a spec. Throws Error if it is malformed: letters must be distinct within an operand, every letter
-/// of the output must be in an operand, and every letter of only one operand must be in the output.
+/// Parses a spec. Throws Error if it is malformed: letters must be distinct within an operand and within the
+/// result, every letter of the result must be in an operand, and every letter of only one operand must be in
+/// the result.
 MatmulSpec parse_matmul_spec(std::string_view spec);
 
 }  // namespace smelt

@@ -17,16 +17,20 @@ enum class Op : uint8_t {
 #include "ir/ops/ops.def"
 };
 
-/// Bits of the `traits` column of ops.def.
+/// Bits of the `traits` column of ops.def. `leaf`: has no operands. `view`: moves no data if a layout allows
+/// it. `fusable`: may be in the body of a fusion. `effect`: is kept without users. `composite`: the pass
+/// decompose replaces it by primitives. `declared`: its result type is given, not inferred. `region`: may
+/// have a body (ir/graph/body.h).
 struct Trait {
   static constexpr unsigned none = 0, leaf = 1, view = 2, fusable = 4, effect = 8, composite = 16,
                             declared = 32, region = 64;
 };
 
+/// Row of ops.def.
 struct OpInfo {
   std::string_view name;
-  int fewest, most;  // operands; most = -1: any number
-  unsigned traits;
+  int fewest, most;              // numbers of operands; most = -1: no limit
+  unsigned traits;               // bits of Trait
   std::string_view description;  // a phrase
   bool has(unsigned trait) const { return (traits & trait) != 0; }
 };
@@ -35,49 +39,53 @@ std::optional<Op> parse_op(std::string_view name);
 
 /// Domain in which an operation computes; its operands are converted to it first.
 enum class Domain : uint8_t {
-  numbers,  // reals or integers; flags count as 0 and 1
+  numbers,  // reals or integers; booleans become 0 and 1
   reals,
-  flags,
-  any,     // numbers, or flags as they are
-  choice,  // a flag, then two of any kind
+  flags,   // booleans
+  any,     // reals, integers or booleans, unconverted
+  choice,  // of select: a boolean, then two operands of domain `any`
 };
 
-/// Condition under which a result is certainly not negative, except NaN.
+/// Condition under which a result is proven not to be negative; it may be NaN.
 enum class NonNegative : uint8_t {
-  unknown,
+  unknown,  // no condition is known
   always,
-  if_all,      // operands are (a choice: those that it chooses from)
-  if_any,      // operand is
-  if_product,  // both operands are, or are the same
+  if_all,      // if no operand is negative (of select: neither value that it chooses from)
+  if_any,      // if at least one operand is not negative
+  if_product,  // if neither operand is negative, or if both operands are the same value
 };
 
-/// Row of scalar_ops.def. CUDA texts have {0} {1} {2} for the operands; "": as `cuda`.
+/// Row of scalar_ops.def. In the CUDA texts, {0} {1} {2} represent the operands. If cuda_integer, cuda_flag
+/// or cuda_fast is empty, `cuda` is used instead.
 struct ScalarOpInfo {
   std::string_view name = {};
   int arity = 0;
-  bool differentiable = false;
+  bool differentiable = false;  // has a derivative
   std::string_view cuda = {};
-  std::string_view cuda_integer = {};  // of integers
-  std::string_view cuda_flag = {};     // of flags
-  std::string_view cuda_fast = {};     // of reals, a few roundings off
-  std::string_view cuda_slope = {};    // where cuda_fast loses its digits near 0: the derivative at 0
+  std::string_view cuda_integer = {};  // for integers
+  std::string_view cuda_flag = {};     // for booleans
+  std::string_view cuda_fast = {};     // for reals: faster, with an error of a few roundings
+  /// The derivative at 0, if cuda_fast has a large relative error near 0, where the tangent replaces it. ""
+  /// for all other operations.
+  std::string_view cuda_slope = {};
   Domain domain = Domain::numbers;
-  double above = -std::numeric_limits<double>::infinity();  // value and derivative exist only above it
-  bool flag = false;                                        // the result is a boolean
-  bool truncates = false;  // for integers the reference's result is rounded towards zero
-  bool expensive = false;  // takes many instructions: results are kept rather than computed again
+  /// The value and the derivative both exist only for operands above this number.
+  double above = -std::numeric_limits<double>::infinity();
+  bool flag = false;       // the result is a boolean
+  bool truncates = false;  // for integers, the result is the real result rounded towards zero
+  bool expensive = false;  // needs many instructions, so its results are kept and not computed again
   bool commutative = false;
   bool idempotent = false;             // op(x, x) = x
   std::optional<double> neutral = {};  // op(x, neutral) = x
   NonNegative non_negative = NonNegative::unknown;
-  std::optional<ScalarOp> complement =
-      {};                                // of a comparison: the one that holds where this does not, NaN aside
-  std::optional<ScalarOp> swapped = {};  // of a comparison: swapped(b, a) = op(a, b)
+  /// For a comparison: the comparison that is true where this one is false, if no operand is NaN.
+  std::optional<ScalarOp> complement = {};
+  std::optional<ScalarOp> swapped = {};  // for a comparison: swapped(b, a) = op(a, b)
 };
 const ScalarOpInfo& info(ScalarOp op);
 std::optional<ScalarOp> parse_scalar_op(std::string_view name);
 
-/// Type of a scalar of a reduction's state, and of a result: the operand's, or i32.
+/// Type of a scalar of a reduction's state, or of a result: the operand's element type, or i32.
 enum class ReduceType : uint8_t { element, index };
 
 /// One to four types, known at compile time.
@@ -96,28 +104,34 @@ class ReduceTypes {
   size_t count_ = 0;
 };
 
-/// Row of reduce_ops.def; its code is in ir/kernel/reduction_code.h.
+/// Entry of the table reduce_ops.def. A reduction accumulates a state of one to four scalars, from which its
+/// results are computed (ir/kernel/reduction_code.h). In the comments of the fields, a row is the sequence of
+/// elements that are reduced together.
 struct ReduceOpInfo {
   std::string_view name = {};
-  ReduceTypes state = {};    // the first is the element's
-  ReduceTypes results = {};  // the state's first ones
+  ReduceTypes state = {};    // types of its scalars; the first is `element`
+  ReduceTypes results = {};  // types of the results: the first ones of `state`
   std::string_view description = {};
   Domain domain = Domain::numbers;  // numbers or reals
-  bool samples = false;             // reads fixed places of the row: known before the row is walked
-  bool over_rows = false;           // an accumulator a column can hold it
-  bool idempotent = false;          // elements that repeat change nothing
-  bool finds = false;               // result 0 is an element of the row, or the mean of some
-  int non_negative = -1;            // the result that is never negative, NaN aside; -1: none is known to be
-  // CUDA texts of its own; "" where they are generated from the expressions.
+  bool samples = false;     // reads only fixed positions of the row, so it needs no sweep over the row
+  bool over_rows = false;   // can reduce over rows, with one accumulator per column
+  bool idempotent = false;  // repeated elements do not change the results
+  bool finds = false;       // result 0 is an element of the row, or the mean of some elements
+  int non_negative = -1;    // number of the result that is never negative (it may be NaN); -1: none is known
+  // CUDA texts; "" if the text is generated from the expressions of reduce_ops.def.
   std::string_view cuda_combine = {};                // a statement
-  std::array<std::string_view, 4> cuda_finish = {};  // a text a result
-  std::string_view cuda_combine_vector = {};         // a statement that adds a vector of elements, {vector}
-  std::string_view cuda_combine_lanes = {};          // a statement that joins the states of {lanes} of {mask}
+  std::array<std::string_view, 4> cuda_finish = {};  // one expression per result
+  // Statements that have no generated form, so "" means that there is none. The first combines the elements
+  // of {vector} into the state; the second combines the states of {lanes} lanes of a warp, which {mask}
+  // selects.
+  std::string_view cuda_combine_vector = {};
+  std::string_view cuda_combine_lanes = {};
 };
 const ReduceOpInfo& info(ReduceOp op);
 std::optional<ReduceOp> parse_reduce_op(std::string_view name);
 
-/// Number of elements whose mean `pivot` takes; it needs rows of at least this length.
+/// Number of first elements of a row whose mean is the result of ReduceOp::pivot, which requires rows of at
+/// least this length.
 inline constexpr int kPivotElements = 4;
 
 inline std::string_view name(Op op) { return info(op).name; }

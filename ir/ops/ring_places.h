@@ -6,15 +6,17 @@
 
 namespace smelt {
 
-/// Ends of rows in their rings, i32 of any shape.
+/// Newest contents of rings, one ring per row (sequence). Both values are i32, of the shape of ring_end's
+/// `tokens`.
 struct RingEnd {
-  Value* last_place;   // position of the row's last token
-  Value* first_token;  // the latest token at position 0
+  Value* last_place;   // ring position of the row's last token
+  Value* first_token;  // the token at position 0
 };
-/// Returns the ring ends of rows of `tokens` tokens (each >= 1) in rings of `places` positions.
+/// Returns the ring ends of rows that have `tokens` tokens each (at least 1), in rings of `places` positions.
 RingEnd ring_end(GraphBuilder& g, Value* tokens, int64_t places);
 
-/// Returns the token at each position, below 0 if there is none yet; `end` has the shape of `place`.
+/// Returns the number of the token at each ring position `place`, below 0 if there is none yet. Requires: the
+/// values of `end` have the shape of `place`.
 Value* token_at(GraphBuilder& g, Value* place, const RingEnd& end, int64_t places);
 /// Returns the ring position of each token. Requires: no token is below 0.
 Value* place_in_ring(GraphBuilder& g, Value* token, int64_t places);

@@ -1,6 +1,6 @@
-// Helpers for type rules. A rule returns the result types of an op, or throws Error with the expected types;
-// it is named in the last column of ops.def. Primitives' rules are in type_rules.cpp, composites' in
-// composite_type_rules.cpp.
+// Type rules and their helpers. A rule returns the result types of an op, or throws Error with the expected
+// types. The column `type rule` of ops.def names the rule of each op. The rules are in type_rules.cpp,
+// composite_type_rules.cpp and window_type_rules.cpp.
 #pragma once
 
 #include <fmt/ranges.h>
@@ -10,19 +10,23 @@
 
 namespace smelt::rules {
 
+/// Node whose types a rule computes.
 struct Context {
   Op op;
-  ScalarOp scalar;
-  ReduceOp reduce;
-  llvm::ArrayRef<Value*> operands;
+  ScalarOp scalar;                  // if op is pointwise
+  ReduceOp reduce;                  // if op is reduce
+  llvm::ArrayRef<Value*> operands;  // without the arguments of a body
   const Attributes& attributes;
-  llvm::ArrayRef<Type> declared;
-  bool has_body = false;  // `operands` are then the op's own, and the rule gives what the op hands the body
-  const std::vector<Type>* returned = nullptr;  // by the body, where the op makes its results of that
+  llvm::ArrayRef<Type> declared;  // result types in the text, for ops with the trait `declared`
+  /// True: the rule returns the types of the values that the op passes to its body (ir/graph/body.h), and not
+  /// the types of the op's results.
+  bool has_body = false;
+  /// Types that the body returns, if the results of the op are computed from them; else null.
+  const std::vector<Type>* returned = nullptr;
 
   const Type& type(unsigned i) const { return operands[i]->type; }
   const Type& result() const { return declared[0]; }
-  /// Returns the value of an attribute or its default; all attributes are checked before a rule is called.
+  /// Returns the value of an attribute, or its default. All attributes are checked before a rule is called.
   template <typename T>
   decltype(auto) get(AttributeName<T> name) const {
     return read(attributes, op, name);
@@ -56,8 +60,8 @@ inline void need_rank(const Context& c, unsigned i, int64_t rank) {
     fail("{}: operand {} is {}, expected rank {}", name(c.op), i, str(c.type(i)), rank);
 }
 
-/// Returns the dim of every letter, given that operand i has letters[i]; throws Error if two operands
-/// disagree.
+/// Returns the extent of every letter. letters[i] has one letter per dim of operand i. Throws Error if a
+/// letter has two different extents, or if the rank of an operand is not its number of letters.
 std::map<char, Dim> letter_dims(const Context& c, llvm::ArrayRef<std::string> letters);
 
 #define SMELT_OP(name, fewest, most, traits, rule, ...) Types infer_##rule(const Context& c);

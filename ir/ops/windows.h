@@ -1,15 +1,16 @@
-// Windows that slide along an axis: of a `windows` node, and of each dim of a `conv`.
+// Sliding windows along an axis, for `windows` nodes and for each dim of a `conv`.
 //
 //   windows %x {axis = 1, size = 3, step = 2} : f32[B,T,C] -> f32[B,floor_div(T - 3, 2) + 1,3,C]
 //
-// Window i has the elements i step, i step + dilation, ..., size of them. It is a view: windows that overlap
-// look at the same memory.
+// Window i has `size` elements: i * step, i * step + dilation, i * step + 2 * dilation, ... The result is a
+// view: windows that overlap share memory.
 #pragma once
 
 #include "ir/graph/graph.h"
 
 namespace smelt {
 
+/// Attributes of windows. `size` counts elements per window; `step` and `dilation` are distances in elements.
 struct Windows {
   int64_t axis = 0, size = 1, step = 1, dilation = 1;
 };
@@ -22,13 +23,14 @@ Dim window_count(const Dim& elements, const Windows& windows);
 /// Returns whether the spans of consecutive windows, first to last element, intersect.
 inline bool overlap(const Windows& w) { return w.size > 1 && w.step <= w.dilation * (w.size - 1); }
 
-/// Attributes of a conv for one dim after batch and channels.
+/// Attributes of a conv for one of the dims after batch and channels (a spatial dim).
 struct ConvDim {
   Windows windows;
   int64_t low = 0, high = 0;  // zeros before and after
 };
-/// Returns the attributes per such dim; `axis` counts from the batch on. Throws Error if a list has another
-/// length or a number that is too small.
+/// Returns the attributes for each spatial dim; the first one has the axis 2, because batch and channels are
+/// 0 and 1. `weight` is the shape of the weights, [out channels, in channels per group, window sizes...].
+/// Throws Error if a list has a wrong length, or if a window size is not a constant of at least 1.
 std::vector<ConvDim> conv_dims(const Shape& weight, const Attributes& attributes);
 int64_t conv_groups(const Attributes& attributes);
 

@@ -1,5 +1,6 @@
-// A Program: a straight list of steps over buffers for every entry, with its kernels. Steps, buffers, states
-// and ports are the plan's own types (runtime/plan/plan.h); kernels are still Kernel IR here.
+// Program: for every entry a list of steps without branches, which read and write buffers, and the kernels
+// that these steps run. Steps, buffers, states and ports have the types of a finished plan
+// (runtime/plan/plan.h); kernels are Kernel IR (ir/kernel/kernel.h), and become machine code later.
 #pragma once
 
 #include <string>
@@ -13,16 +14,17 @@ namespace smelt {
 
 struct Program {
   Symbols symbols;
-  Mesh mesh;  // of the ranks that run it together
+  Mesh mesh;  // of the ranks that run the program together; empty: one rank
   std::vector<State> states;
   std::vector<Buffer> buffers;
   std::vector<PlanEntry> entries;
   std::vector<Kernel> kernels;
-  std::string description;
+  std::string description;  // becomes Plan::model
 };
 
 std::string print(const Program& program);
-/// Parses the text of print; throws Error with file, line, column, the line and a caret.
+/// Parses the text that print returns. Throws Error with the file, line and column of a fault, and that line
+/// with a caret under the column.
 Program parse_program(std::string_view text, std::string_view file = "<text>");
 
 }  // namespace smelt

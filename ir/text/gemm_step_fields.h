@@ -1,12 +1,12 @@
-// Fields of a gemm step that its line has in braces, and their keywords: one list for the printer and the
-// parser.
+// Fields of a GemmStep that the text form of a program writes in braces, and their keywords. The printer and
+// the parser use the same lists.
 #pragma once
 
 #include "runtime/plan/step.h"
 
 namespace smelt {
 
-/// Calls visit(word, member) for each field, in printed order.
+/// Calls visit(keyword, pointer to member) for each field, in printed order.
 template <typename Visit>
 void visit_gemm_step_fields(const Visit& visit) {
   visit("m", &GemmStep::m), visit("n", &GemmStep::n), visit("k", &GemmStep::k);
@@ -15,6 +15,7 @@ void visit_gemm_step_fields(const Visit& visit) {
   visit("a_i8", &GemmStep::a_i8), visit("b_i8", &GemmStep::b_i8);
 }
 
+/// Calls visit(keyword, pointer to member) for each field of a batch dim, in printed order.
 template <typename Visit>
 void visit_gemm_batch_fields(const Visit& visit) {
   using Batch = GemmStep::Batch;

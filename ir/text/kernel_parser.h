@@ -1,4 +1,4 @@
-// Parser of kernels, separately and as part of a program.
+// Parser of the text form of kernels, for a kernel alone and for the kernels of a program.
 #pragma once
 
 #include <map>
@@ -9,42 +9,45 @@
 
 namespace smelt {
 
-/// Parsed parts of a kernel.
+/// Parsed parts of a kernel, before its instructions have their final numbers.
 struct KernelParts {
-  /// Instruction as written; those without a name get the unused numbers.
+  /// Instruction in the order of the text. At the end of the kernel, instructions without a name get the
+  /// numbers that no name uses.
   struct Line {
-    std::optional<int> number;
+    std::optional<int> number;  // from its name, such as %12; nothing: it has no name
     Instruction instruction;
   };
   struct Block {
-    std::optional<KernelBlock::Scope> scope = {};  // nothing: unplaced
-    std::vector<size_t> lines = {};
+    std::optional<KernelBlock::Scope> scope = {};  // nothing: the instructions are in no block of the kernel
+    std::vector<size_t> lines = {};                // indices of lines_
     bool after_barrier = false, loads_first = false;
   };
+  /// Use of an instruction that may be defined after the use.
   struct Reference {
     Token at;
     int number;
   };
 
   Kernel kernel_;
-  std::vector<bool> named_axes_;  // those whose name was not in quotes
+  std::vector<bool> named_axes_;  // per axis, whether its name is not in quotes, so that places can use it
   std::vector<Line> lines_;
   std::vector<Block> blocks_;
-  std::map<int, size_t> defined_;  // number -> line
+  std::map<int, size_t> defined_;  // index in lines_, by the number of the instruction
   std::vector<Reference> forward_;
 };
 
 class KernelParser : public TextParser, private KernelParts {
  public:
   KernelParser(std::string_view text, std::string_view file) : TextParser(text, file) {}
-  /// Parses the whole text.
+  /// Parses a text that is one kernel. Throws Error with the place of a fault.
   Kernel parse();
 
  protected:
   /// Parses the text after the word `kernel`.
   Kernel kernel();
 
-  /// Parses named fields of a struct in braces; `visit_fields` lists them, `read_value` reads one.
+  /// Parses fields in braces, {name = value, ...}, into `made`. visit_fields calls its argument with the name
+  /// and the pointer to member of each field; read_value parses the value of one field.
   template <typename T, typename VisitFields, typename ReadValue>
   void read_fields(T& made, const VisitFields& visit_fields, const ReadValue& read_value) {
     lexer.expect("{");
@@ -107,8 +110,8 @@ class KernelParser : public TextParser, private KernelParts {
   int param_reference();
   int axis_reference();
   std::optional<int> find_axis(const Token& token) const;
-  int value();          // %number, defined above
-  int forward_value();  // %number, defined anywhere
+  int value();          // number of an instruction that is defined before this use
+  int forward_value();  // number of an instruction that is defined anywhere in the kernel
   int number_of(const Token& token);
   void condition(Instruction& i);
   void finish();

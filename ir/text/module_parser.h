@@ -1,4 +1,4 @@
-// Parser of modules: a recursive descent over the tokens of ir/text/lexer.h, one function per construct.
+// Recursive-descent parser of the text form of modules (ir/text/text.h), with one function per construct.
 #pragma once
 
 #include "ir/graph/builder.h"
@@ -10,14 +10,15 @@ namespace smelt {
 class ModuleParser : TextParser {
  public:
   ModuleParser(std::string_view text, std::string_view file);
-  /// All of the text.
+  /// Parses the whole text. Throws Error with the place of a fault.
   std::unique_ptr<Module> parse();
 
  private:
-  /// Values by their names in one graph or body.
+  /// Values of one graph or body, by name.
   using Scope = llvm::StringMap<Value*>;
 
-  /// Body input %inside "its name" = %outside; it has no outside value if the op itself computes it.
+  /// Input of a body: %inside "its name" = %outside. `outside` is null if the op itself computes the input,
+  /// such as the accumulator of a matmul.
   struct BodyInput {
     Token at;
     std::string name;
@@ -25,8 +26,8 @@ class ModuleParser : TextParser {
   };
   /// Node that is being parsed.
   struct Draft {
-    Token at;  // the op
-    std::vector<Token> names;
+    Token at;                  // of the op's name
+    std::vector<Token> names;  // of the results
     Op op{};
     ScalarOp scalar{};
     ReduceOp reduce{};
@@ -38,7 +39,7 @@ class ModuleParser : TextParser {
     std::vector<Type> types;
     std::vector<std::optional<Layout>> layouts;
     std::vector<std::optional<Sharding>> shardings;
-    /// Inputs of the body, before their types are known: the last ones are for operands.
+    /// Inputs of the body. First those that the op computes, then one for each argument (ir/graph/body.h).
     std::vector<BodyInput> body_inputs;
     bool has_body = false;
     std::unique_ptr<Graph> body;
@@ -89,7 +90,7 @@ class ModuleParser : TextParser {
   void finish(Graph& graph, Scope& scope, Draft& draft);
 
   std::unique_ptr<Module> module_;
-  int depth_ = 0;  // of bodies
+  int depth_ = 0;  // of nested bodies
 };
 
 }  // namespace smelt

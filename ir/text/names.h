@@ -1,4 +1,4 @@
-// Names and words of the text forms.
+// Names and keywords of the text forms of modules and kernels.
 #pragma once
 
 #include <string>
@@ -22,8 +22,8 @@ constexpr std::string_view kFormWords[] = {"plain", "fast",  "fast_tangent", "in
 // ---- value_names.cpp
 // Names of a graph's values in the text form.
 
-/// A value keeps its own name (an input its argument name) if that is valid and not taken; other values are
-/// numbered.
+/// Names for all values of a graph. A value keeps Value::name (an input: its argument's name) if that is a
+/// valid name and no earlier value has it. All other values are numbered from 0.
 class ValueNames {
  public:
   explicit ValueNames(const Graph& graph);

@@ -1,4 +1,5 @@
-// Parser of a program's steps: the rest of a line after the keyword of its kind.
+// Parser of the steps of a program. The functions read() parse a step's line after the keyword of the step's
+// kind.
 #pragma once
 
 #include <string>
@@ -14,16 +15,16 @@ class StepParser : protected KernelParser {
  protected:
   StepParser(std::string_view text, std::string_view file) : KernelParser(text, file) {}
 
-  // ---- places
+  // ---- places in buffers
   int buffer_number();
-  BufferRef place();
-  std::vector<Dim> strides();
+  BufferRef place();           // #3[offset]
+  std::vector<Dim> strides();  // (2*T, 1)
   // ---- steps
   void read(KernelStep& step);
   int kernel_reference();
   GemmStep::Matrix matrix();
   void read(GemmStep& step);
-  /// Parses any other kind of step, by its pattern.
+  /// Parses any other kind of step by its pattern (runtime/plan/step_pattern.h).
   template <typename Kind>
   void read(Kind& step) {
     read_pattern(StepKind<Kind>::text, step);
@@ -39,9 +40,9 @@ class StepParser : protected KernelParser {
       else if (first_token(piece.text).empty() ? shows_group(step, piece.text) : begins(piece.text))
         read_pattern(piece.text, step);
   }
-  /// Returns whether the first word or symbol of a pattern is next.
+  /// Returns whether the next token is the first word or symbol of the pattern.
   bool begins(std::string_view pattern) const;
-  /// Parses the words and symbols of a pattern.
+  /// Parses these words and symbols, which a pattern contains literally.
   void literal(std::string_view text);
 
   // ---- fields of steps, by type and role
@@ -67,11 +68,11 @@ class StepParser : protected KernelParser {
   }
   void read_extents(Shape& extents);
   void read_workspace(BufferRef& base, Dim& elements);
-  /// A field in braces.
+  /// Parses the value of a field in braces.
   void read_field(bool& value) { value = boolean(); }
   void read_field(std::optional<BufferRef>& value) { value = place(); }
   void read_field(auto& value) { read_value({}, value, role::scalar); }
-  /// Parses a word of an enumeration with `parse`.
+  /// Parses a word that `parse` converts to an enumerator. Throws Error with `what` if it returns nothing.
   template <typename Enum>
   Enum named(std::optional<Enum> (*parse)(std::string_view), std::string_view what) {
     const Token at = lexer.peek();

@@ -1,4 +1,4 @@
-// Texts of the IR.
+// Graph IR as text, as a Graphviz drawing and as JSON, and the reference page of its operations.
 #pragma once
 
 #include <memory>
@@ -11,38 +11,42 @@
 namespace smelt {
 
 // ---- modules
-// Text form of a module: print and parse are inverse to each other.
+// Text form of a module. `parse_module` is the inverse of `print`.
 
 std::string print(const Module& module);
 std::string print(const Graph& graph);
-/// Returns one line of the text form (several for a fusion), without indentation; for messages and logs.
+/// Returns one line of the text form (several for a node with a body), without indentation, for messages and
+/// logs.
 std::string print(const Node& node);
 
-/// Parses a module. Throws Error with file name, line, column, the line and a caret under the position.
+/// Parses a module. Throws Error with the file name, line and column of a fault, and that line with a caret
+/// under the column.
 std::unique_ptr<Module> parse_module(std::string_view text, std::string_view file = "<text>");
 
 // ---- dot.cpp
 // Drawing of a graph: text for Graphviz.
 
-/// Returns the drawing. Fusions are boxes that list their operations, matmuls are emphasised, parameters are
-/// small; edges show types; nodes are grouped by layer. With `is_drawn` only those nodes are drawn, and pale
-/// their operands and users, because Graphviz takes minutes for the training step of a large model.
+/// Returns the drawing in the DOT language. Fusions are boxes that list their operations, matmuls are
+/// emphasised, parameters are small, edges show types, and nodes are grouped by layer. With `is_drawn`, only
+/// the nodes for which it returns true are drawn, and in pale colour their operands and users, because
+/// Graphviz needs minutes for the training step of a large model.
 std::string dot(const Graph& graph, llvm::function_ref<bool(const Node&)> is_drawn = nullptr);
 
-/// Returns the layer of a node: "h.3" for the source "h.3.attention.softmax", up to the first number; empty
-/// if there is none.
+/// Returns the layer of a node: its source name up to the first part that is a number. For the source
+/// "h.3.attention.softmax" that is "h.3". Empty if no part is a number.
 std::string layer_of(const Node& node);
-/// Returns the layer to show as an example: the middle one of the graph. Empty if there are no layers.
+/// Returns the middle layer of the graph, as an example of its layers. Empty if the graph has no layers.
 std::string typical_layer(const Graph& graph);
 
 // ---- json.cpp
 // Graphs as JSON, for other programs to read.
 
-/// {"name", "nodes": [{"op", "reduce"?, "source"?, "operands": ["%1"], "results": [{"name", "type", "dtype",
-/// "shape"}],
-///  "attributes": {}, "body"?: {a graph}}], "outputs": [{"name", "value"}]}
+/// Returns {"name", "nodes": [NODE, ...], "outputs": [{"name", "value"}]}. Each NODE is as follows; members
+/// with a question mark may be absent.
+/// {"op", "reduce"?, "source"?, "operands": ["%1"], "results": [{"name", "type", "dtype", "shape"}],
+///  "attributes": {}, "body"?: {a graph}}
 std::string json(const Graph& graph);
-/// {"symbols": [{"factors", "upper"}], "parameters": [...], "states": [...], "graphs": [...]}
+/// Returns {"symbols": [{"factors", "upper"}], "parameters": [...], "states": [...], "graphs": [...]}.
 std::string json(const Module& module);
 
 // ---- operations_page.cpp

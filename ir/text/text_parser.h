@@ -1,5 +1,5 @@
-// Common parser of the text forms of modules, kernels and programs: sizes, types, attributes, symbols,
-// states, buffers.
+// Base class of the parsers of modules, kernels and programs: it parses sizes, types, attributes, symbols,
+// states and buffers.
 #pragma once
 
 #include <functional>
@@ -9,6 +9,8 @@
 
 namespace smelt {
 
+/// Unless noted otherwise, a function parses the construct that its name says, and throws Error with the
+/// place of a fault.
 class TextParser {
  public:
   TextParser(std::string_view text, std::string_view file) : lexer(text, file) {}
@@ -16,41 +18,45 @@ class TextParser {
  protected:
   // ---- numbers and words
   int64_t integer(std::string_view what = "an integer");
-  int32_t small_integer(std::string_view what = "an integer");  // one that fits 32 bits
+  int32_t small_integer(std::string_view what = "an integer");  // of at most 32 bits
   double number(std::string_view what = "a number");
   bool boolean();
   std::string string(std::string_view what = "a string");
   std::string name(std::string_view what);  // a bare name or a string
   std::string graph_name();                 // @name
   template <typename F>
-  void list(std::string_view close, F item);  // item, item, ... close, after the opening
+  void list(std::string_view close, F item);  // item, item, ... and `close`, after the opening symbol
   std::vector<int64_t> integers();            // [1, 2]
   std::vector<std::string> strings();         // ["a", "b"]
-  /// Parses {key = value, ...} after the opening brace: calls `field` at each value.
+  /// Parses {key = value, ...} after the opening brace. Calls field(key) for each field, which parses the
+  /// value.
   void fields(const std::function<void(const Token& key)>& field);
+  /// Throws Error at `key`; `expected` lists the known keys.
   [[noreturn]] void unknown_field(const Token& key, std::string_view expected);
 
   // ---- sizes and types
   Dim dim();
-  Dim dim(const Token& at, const std::function<Dim()>& f);  // f with its errors placed and its size bounded
-  Shape shape();                                            // [B,T]
+  /// Returns f(). Throws Error at `at` if f throws Error, or if the size has too many terms or factors.
+  Dim dim(const Token& at, const std::function<Dim()>& f);
+  Shape shape();  // [B,T]
   std::vector<int64_t> constant_shape();
   DType dtype();
   Type type();
-  std::optional<Layout> layout();  // @3[offset; stride, ...] where it follows
+  std::optional<Layout> layout();  // @3[offset; stride, ...]; nothing if the next token is no @
+  /// Throws Error at `at` if the type has too many dims, or if its element count has too many terms.
   void check_size(const Token& at, const Type& type);
   std::vector<std::string> axes();  // data + model, or - for none
-  /// Optional sharding by names: on [data, -] partial [model].
+  /// Sharding by names of mesh axes: on [data, -] partial [model].
   struct NamedSharding {
     std::vector<std::vector<std::string>> dims;
     std::vector<std::string> partial;
   };
-  std::optional<NamedSharding> sharding_names();
+  std::optional<NamedSharding> sharding_names();  // nothing if the next word is not `on`
   Attribute attribute();
   Initializer initializer();
   bool starts_initializer() const;
 
-  // ---- declarations, after the keyword
+  // ---- declarations, after their keyword
   void symbols(Symbols& symbols);
   int64_t least_value();
   State state();
@@ -60,9 +66,10 @@ class TextParser {
   std::vector<BufferPart> buffer_parts();  // [byte: [first, last], ...]
 
   Lexer lexer;
-  /// Symbols that sizes may use; null: any symbol.
+  /// Symbols that sizes may name; null: any symbol.
   const Symbols* known_symbols = nullptr;
-  /// Resolves a name or %value inside a size (kernels: axes and computed indices); empty: only symbols.
+  /// Returns the size that a token inside a size represents, or nothing if the token is a symbol. Kernels use
+  /// it for axes and for computed indices, %value. Empty: all names are symbols.
   std::function<std::optional<Dim>(const Token&)> stand_in;
 
  private:

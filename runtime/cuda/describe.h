@@ -1,4 +1,4 @@
-// Describes runs and steps for the message of a fault.
+// Descriptions of runs and steps for error messages of GPU faults.
 #pragma once
 
 #include <string>
@@ -7,11 +7,12 @@
 
 namespace smelt::cuda {
 
-/// "entry 'train_step' at B = 8, T = 48"
+/// Returns the entry and the values of its symbols: "entry 'train_step' at B = 8, T = 48".
 std::string describe_run(const ResolvedEntry& resolved);
 
-/// Describes the run and one of its steps: its number, kind, the names of its nodes, its launches, and the
-/// buffers that it reads and writes with their types and sizes.
+/// Returns describe_run, and a description of step number `step` of the entry: its kind, its sizes or its
+/// launch, the graph nodes that it was made from, and the names, element counts and types of the buffers that
+/// it reads and writes.
 std::string describe_launch(const Plan& plan, const ResolvedEntry& resolved, size_t step);
 
 }  // namespace smelt::cuda

@@ -1,4 +1,4 @@
-// A GPU of this machine: an object that is passed to all that works on it. Several may be used at once.
+// A GPU of this machine. Functions that use a GPU take it as an argument, so a process may use several GPUs.
 #pragma once
 
 #include <mutex>
@@ -20,35 +20,38 @@ struct DeviceInfo {
   DeviceModel model;
 };
 
-/// Instead of a number: the GPU of SMELT_DEVICE, or the first.
+/// Ordinal that selects the GPU of the environment variable SMELT_DEVICE, or GPU 0 if it is not set.
 inline constexpr int kDefaultDevice = -1;
 
-/// Throws Error if there is no such GPU, and for a SMELT_DEVICE that is not the number of one.
+/// Returns the properties of a GPU. Throws Error if there is no GPU with that ordinal, or if SMELT_DEVICE is
+/// used and is not the ordinal of a GPU.
 DeviceInfo device_info(int ordinal = kDefaultDevice);
 
 class Device {
  public:
-  /// Returns the same object to every caller that opens that GPU, as the driver has one context per process.
-  /// It stays open until the process ends, and is current for the calling thread. Throws Error if there is no
-  /// such GPU.
+  /// Returns the process's object for that GPU: all callers share it, because it uses the primary context of
+  /// the driver. It is never destroyed. Also makes the GPU current for the calling thread. Throws Error if
+  /// there is no such GPU.
   static Device& open(int ordinal = kDefaultDevice);
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
   const DeviceInfo& info() const { return info_; }
+  /// Return bytes of device memory.
   size_t free_bytes() const;
   size_t total_bytes() const;
 
-  /// Makes this GPU current for the thread: the driver then allocates, loads and creates on it. Throws the
-  /// Error given to fail_from_now_on.
+  /// Makes this GPU current for the calling thread: the driver then allocates memory, loads modules and
+  /// creates streams on this GPU. If fail_from_now_on was called, throws Error with its text.
   void make_current() const;
-  /// Makes the context current in destructors, which may run on a thread that has not used the GPU.
+  /// Does the same without throwing, for destructors, which may run on a thread that has not used the GPU.
   void try_make_current() const noexcept;
-  /// Records a fault, which breaks the context and with it all that this process does on this GPU.
+  /// Records a fault that broke the context, so that make_current() throws in all later calls. The text of
+  /// the first fault is kept.
   void fail_from_now_on(const std::string& fault);
 
-  /// Returns cuBLASLt's handle on this GPU, created at its first use; any thread may use it. Throws Error
-  /// (unavailable) if the library is not on this machine, or does not start.
+  /// Returns the cuBLASLt handle of this GPU, which is created by the first call; any thread may use it.
+  /// Throws Error (unavailable) if the library is not on this machine, or does not start.
   LtHandleTag* blas() const;
 
  private:
@@ -56,9 +59,9 @@ class Device {
 
   DeviceInfo info_;
   Context context_ = nullptr;
-  mutable std::mutex mutex_;  // of what follows
-  std::string fault_;
-  mutable std::mutex blas_mutex_;  // of its own: the library takes a second to start
+  mutable std::mutex mutex_;       // guards fault_
+  std::string fault_;              // empty: none
+  mutable std::mutex blas_mutex_;  // guards blas_; separate, because the library takes a second to start
   mutable LtHandleTag* blas_ = nullptr;
 };
 

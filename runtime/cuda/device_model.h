@@ -1,4 +1,4 @@
-// Properties of a GPU for scheduling its kernels: numbers of its architecture and of the chip.
+// Properties of a GPU that the compiler uses to schedule kernels.
 #pragma once
 
 #include <cstdint>
@@ -10,26 +10,27 @@ namespace smelt {
 struct DeviceModel {
   int multiprocessors = 0;
   int warp_threads = 32;
-  int block_threads = 0;             // the most of a block
-  int multiprocessor_threads = 0;    // the most that are resident on a multiprocessor
-  int multiprocessor_registers = 0;  // of 32 bits
-  int64_t block_shared_bytes = 0;    // the most of a block that asks for more than kPlainSharedBytes
+  int block_threads = 0;             // most threads per block
+  int multiprocessor_threads = 0;    // most resident threads per multiprocessor
+  int multiprocessor_registers = 0;  // 32-bit registers per multiprocessor
+  int64_t block_shared_bytes = 0;    // most per block, if it opts in to more than kPlainSharedBytes
   int64_t multiprocessor_shared_bytes = 0;
   int64_t l2_bytes = 0;
-  double memory_bytes_per_second = 0;  // of the device's memory, by its clock and width
+  double memory_bytes_per_second = 0;  // peak rate of device memory
   bool operator==(const DeviceModel&) const = default;
 
-  std::string str() const;  // all of it, for keys of caches
+  /// Returns a text with all members, for cache keys.
+  std::string str() const;
 };
 
-/// Bytes of shared memory that a block may use without asking for them, on every architecture.
+/// Bytes of shared memory that a block may use on every architecture without the opt-in attribute.
 inline constexpr int64_t kPlainSharedBytes = 48 << 10;
 
-/// Returns the model of an architecture given in place of a GPU: that of its representative chip. An
-/// architecture without a row uses the one before it.
+/// Returns the model of a representative chip of an architecture, for compiling without a GPU. An
+/// architecture that named_architectures() does not list gets the model of the next lower one in that list,
+/// or of the lowest.
 DeviceModel device_model(int compute_capability);
-/// Compute capabilities with a row: 80, 86, ... Their kernels are tested; others of the same generations run
-/// their code.
+/// Returns the compute capabilities for which there is a model, in ascending order: 80, 86, ...
 std::vector<int> named_architectures();
 
 }  // namespace smelt

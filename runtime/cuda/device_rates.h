@@ -1,4 +1,4 @@
-// Properties and measured rates of a GPU.
+// Measured rates of a GPU, and numbers of its driver attributes.
 #pragma once
 
 #include "runtime/base/dtype.h"
@@ -7,19 +7,20 @@
 namespace smelt::cuda {
 
 // ---- device_rates.cpp
-// The highest rates that a device reaches, measured: the yardsticks of profiles and of MFU.
+// Highest rates that a device reaches, found by measurement. Profiles and the model FLOP utilization (MFU)
+// are relative to them.
 
-/// Bytes read and written a second by the best of a few copies of a quarter of a gibibyte, which no cache
-/// holds.
+/// Returns the bytes read plus the bytes written per second by the fastest of five copies of 256 MiB within
+/// device memory, which is more than caches hold.
 double copy_bytes_per_second(const Device& device, Stream stream);
 
-/// Floating-point operations a second of a matmul of two 4096 x 4096 matrices of `dtype` with f32 sums: the
-/// best of a few by the best algorithm found. 0 if there is no memory left for them.
+/// Returns the floating-point operations per second of the fastest of five products of two 4096 x 4096
+/// matrices of `dtype` with f32 accumulation, by the fastest cuBLASLt algorithm found. Returns 0 if there is
+/// not enough free memory.
 double matrix_flops_per_second(const Device& device, Stream stream, DType dtype);
 
 // ---- attributes of the driver
-// Numbers of the driver's CUdevice_attribute; tests compare them with the toolkit's header where there is
-// one.
+// Constants of the driver's enum CUdevice_attribute. Tests compare them with cuda.h on machines that have it.
 
 inline constexpr int kBlockThreads = 1, kWarpThreads = 10, kMultiprocessors = 16, kMemoryKilohertz = 36,
                      kMemoryBits = 37, kL2Bytes = 38, kMultiprocessorThreads = 39, kCapabilityMajor = 75,

@@ -1,8 +1,11 @@
-// A plan's states in the GPU's memory. A state that the host asks for gets a mirror in host memory, which is
-// sent to the device before the next run because the host may have written to it. States of the role stream
-// are located in pinned host memory, which kernels write to over the bus. The host may hold a part of other
-// states (State::resident): its pinned memory has room for the whole state, and is the mirror of the device's
-// part.
+// States of a plan (parameters, optimizer moments, caches) in the GPU's memory. When the host reads or writes
+// a state for the first time, the state gets a mirror in host memory. A mirror that the host may have written
+// to is sent to the device before the next run.
+//
+// There are two exceptions. States of Role::stream are located in pinned host memory, to which kernels write
+// over the bus. Other states may be divided: the device holds the elements from number State::resident on,
+// and the host holds the elements before that one, in pinned memory. This memory has room for the whole
+// state, so it is also the mirror of the device's part.
 #pragma once
 
 #include <memory>
@@ -18,39 +21,46 @@ namespace smelt::cuda {
 class DeviceStates {
  public:
   DeviceStates() = default;
-  /// Allocates the states and sets them to zero. With an `owner`, the weights are the owner's: its host
-  /// copies of them were sent, and no session writes to them as long as both exist.
+  /// Allocates the states and sets them to zero. With an `owner`, the weights are not allocated, but shared
+  /// with it. Requires: the owner has uploaded its mirrors of the weights, and nothing writes to the weights
+  /// as long as both objects exist.
   DeviceStates(const Device& device, const Plan& plan, Stream stream,
                std::shared_ptr<const Allocator> allocator, const DeviceStates* owner = nullptr);
 
+  /// Returns the device address of element 0, from which kernels count elements. If the host holds element 0,
+  /// there is no memory at that address.
   DevicePointer address(int index) const { return states_[static_cast<size_t>(index)].address(); }
-  /// Returns the device's part of a state; without memory if it holds none.
+  /// Returns the device's part of a state; `memory` is null for a state of the role stream.
   SharedBlock block(int index) const;
-  /// The pinned memory of a state that the host holds a part of; null of all others.
+  /// Returns the pinned memory of a state of which the host holds a part; null for all others.
   std::byte* host(int index) const { return states_[static_cast<size_t>(index)].host.get(); }
+  /// Return the whole state in host memory, after waiting for runs that may write to it. After write(), the
+  /// next upload sends the state to the device.
   std::span<const std::byte> read(int index);
   std::span<std::byte> write(int index);
   /// Returns the current contents of a state of the role stream, without waiting for runs.
   std::span<std::byte> peek(int index);
-  /// Both work without a mirror.
+  /// Set a state to zero, or to the bytes that `make` writes. Neither creates a mirror.
   void clear(int index);
   void fill(int index, const Executor::MakePart& make);
 
-  /// Sends data that the host may have written to the device.
+  /// Send a state, or all states, to the device if the host may have written to them.
   void upload(int index);
   void upload_all();
-  /// Records that a step has written it.
+  /// Records that a step writes the state on the device, so that its mirror is outdated.
   void note_written(int index);
 
  private:
+  /// Memory that has the current contents of a state. `neither`: both are equal.
   enum class Newer : uint8_t { neither, host, device };
   struct State {
     std::shared_ptr<const DeviceBlock> device;
-    PinnedBlock stream;  // in place of device and mirror
-    PinnedBlock host;    // in place of the mirror
+    PinnedBlock stream;  // only for the role stream, instead of `device` and `mirror`
+    PinnedBlock host;    // only if the host holds a part, instead of `mirror`
     Block mirror;
-    int64_t bytes = 0, resident = 0;                   // resident: that the device holds
-    int64_t held() const { return bytes - resident; }  // by the host: the elements before the device's
+    int64_t bytes = 0, resident = 0;  // of the whole state, and of the device's part
+    /// Returns the bytes of the host's part, which is before the device's part.
+    int64_t held() const { return bytes - resident; }
     /// Returns the address of the first element, even if the host holds it. Pinned memory has the same
     /// address on host and device.
     DevicePointer address() const {
@@ -59,10 +69,11 @@ class DeviceStates {
     }
     std::span<std::byte> stream_bytes() const { return {stream.get(), static_cast<size_t>(bytes)}; }
     std::span<std::byte> host_bytes() const { return {host.get(), static_cast<size_t>(bytes)}; }
-    Newer newer = Newer::device;  // neither and host: there is a mirror
-    bool zero = true;  // all zeros, as made or cleared: a fresh mirror need not be read from the device
+    Newer newer = Newer::device;  // `neither` and `host` imply that there is a mirror
+    bool zero = true;             // all elements are zero, so a new mirror is not read from the device
   };
   State& at(int index);
+  /// Waits for runs in progress, and returns `state`.
   State& at_rest(State& state);
   std::span<const std::byte> read_held(State& state);
 

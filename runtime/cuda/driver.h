@@ -1,5 +1,6 @@
-// The CUDA driver, loaded when it is first needed: a program that links this library starts on any machine.
-// The few types and functions that are used are declared here, so that building needs no toolkit.
+// The CUDA driver, loaded when it is first needed, so that a program that links this library starts on
+// machines without a GPU. The types and functions that Smelt uses are declared here, so that building needs
+// no CUDA toolkit.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +9,7 @@
 
 namespace smelt::cuda {
 
-using DevicePointer = uint64_t;  // an address of the GPU's
+using DevicePointer = uint64_t;  // an address in the GPU's address space; 0: null
 struct ContextTag;
 struct StreamTag;
 struct EventTag;
@@ -24,10 +25,10 @@ using Function = FunctionTag*;
 using Graph = GraphTag*;
 using GraphExec = GraphExecTag*;
 
-/// The driver's functions, by its names without the prefix; all but a few return a status for check().
-/// CUDA_MEMCPY2D: rows of bytes between two places, each with the distance from one row to the next.
+/// CUDA_MEMCPY2D: a copy of `rows` rows of `width` bytes. `pitch` is the number of bytes from one row to the
+/// next.
 struct Copy2D {
-  /// kUnified: the memory and the GPU follow from the address.
+  /// CUmemorytype. kUnified: the driver finds out from the address where the memory is.
   static constexpr int kHost = 1, kDevice = 2, kUnified = 4;
   struct Place {
     size_t x = 0, y = 0;
@@ -40,17 +41,17 @@ struct Copy2D {
   size_t width = 0, rows = 0;
 };
 
-/// CUtensorMap, and numbers of its enumerations.
+/// CUtensorMap, and constants of its enumerations: element types, interleaving, fill mode, L2 promotion.
 struct alignas(128) DriverTensorMap {
   static constexpr int kF16 = 6, kF32 = 7, kBf16 = 9;
-  static constexpr int kNoInterleaving = 0, kZeros = 0;  // the last: of what lies outside
-  static constexpr int kPromotion128 = 2;                // bytes that L2 reads at once
+  static constexpr int kNoInterleaving = 0, kZeros = 0;  // kZeros: elements out of bounds read as 0
+  static constexpr int kPromotion128 = 2;                // L2 reads 128 bytes at a time
   unsigned char bytes[128] = {};
 };
 
-/// CUlaunchAttribute, and CUlaunchConfig with its list of them.
+/// CUlaunchAttribute.
 struct LaunchAttribute {
-  /// The value 1 lets a kernel begin before earlier launches have ended.
+  /// Programmatic dependent launch: the value 1 lets a kernel begin before earlier launches have ended.
   static constexpr int kDependent = 6;
   int id = 0;
   char unused[4] = {};
@@ -59,6 +60,7 @@ struct LaunchAttribute {
     char bytes[64] = {};
   };
 };
+/// CUlaunchConfig.
 struct LaunchConfig {
   unsigned grid[3], block[3], shared_bytes;
   Stream stream;
@@ -66,16 +68,17 @@ struct LaunchConfig {
   unsigned attribute_count;
 };
 
-/// CUipcMemHandle: names a block of device memory to other processes.
+/// CUipcMemHandle: identifies a block of device memory in other processes.
 struct IpcHandle {
   char bytes[64] = {};
 };
 
-/// CUstreamBatchMemOpParams: a stream waits until a 32-bit word has a value, or writes one after all its
-/// earlier work.
+/// CUstreamBatchMemOpParams: an operation in a stream that waits until a 32-bit word has a value (kWait), or
+/// writes a value to a word after all earlier work of the stream (kWrite).
 struct WordOperation {
   static constexpr int kWait = 1, kWrite = 2;
-  /// Flags of a wait: it ends when the value is equal, and earlier writes of other devices are then visible.
+  /// Flags of a wait. kEqual: it ends when the word is equal to `value`. kFlush: earlier writes of other
+  /// devices are visible when it ends.
   static constexpr unsigned kEqual = 1, kFlush = 1U << 30;
   int kind = kWait;
   DevicePointer word = 0;
@@ -84,6 +87,7 @@ struct WordOperation {
   uint64_t unused[2] = {};
 };
 
+/// Functions of the driver API under their names without the prefix "cu". The result is a status for check().
 struct Driver {
   using Code = int;
   Code (*Init)(unsigned flags);
@@ -114,21 +118,21 @@ struct Driver {
   Code (*ModuleUnload)(Module module);
   Code (*ModuleGetFunction)(Function* function, Module module, const char* name);
   Code (*FuncSetAttribute)(Function function, int attribute, int value);
-  /// Null in drivers of before CUDA 12.
+  /// Null in drivers before CUDA 12.
   Code (*TensorMapEncodeTiled)(DriverTensorMap* map, int type, unsigned rank, void* address,
                                const uint64_t* extents, const uint64_t* strides, const unsigned* box,
                                const unsigned* steps, int interleave, int swizzle, int promotion, int fill);
   Code (*LaunchKernel)(Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                        unsigned block_y, unsigned block_z, unsigned shared_bytes, Stream stream,
                        void** arguments, void** extra);
-  /// Null in drivers of before CUDA 12.
+  /// Null in drivers before CUDA 12.
   Code (*LaunchKernelEx)(const LaunchConfig* config, Function function, void** arguments, void** extra);
   Code (*CtxGetStreamPriorityRange)(int* lowest, int* highest);
   Code (*StreamCreateWithPriority)(Stream* stream, unsigned flags, int priority);
   Code (*StreamDestroy)(Stream stream);
   Code (*StreamSynchronize)(Stream stream);
   Code (*StreamWaitEvent)(Stream stream, Event event, unsigned flags);
-  /// Null in drivers that lack them, as the next four are.
+  /// The functions from here to IpcCloseMemHandle are null in drivers that lack them.
   Code (*StreamWaitValue32)(Stream stream, DevicePointer word, uint32_t value, unsigned flags);
   Code (*StreamBatchMemOp)(Stream stream, unsigned count, WordOperation* operations, unsigned flags);
   Code (*IpcGetMemHandle)(IpcHandle* handle, DevicePointer block);
@@ -147,7 +151,7 @@ struct Driver {
   Code (*GraphDestroy)(Graph graph);
   Code (*GraphExecDestroy)(GraphExec executable);
 
-  std::string path;
+  std::string path;  // of the library file
 };
 
 /// CUDA_ERROR_OUT_OF_MEMORY
@@ -155,16 +159,18 @@ inline constexpr Driver::Code kOutOfMemory = 2;
 /// CUDA_ERROR_NOT_READY, the result of EventQuery for an event that has not happened yet.
 inline constexpr Driver::Code kNotReady = 600;
 
-/// Throws Error (unavailable) if there is no driver, or one older than the functions above.
+/// Loads the driver in the first call, and returns it. Throws Error (unavailable) if there is no driver, if
+/// it does not start, or if it lacks a function above that may not be null.
 const Driver& driver();
 
-/// The newest CUDA that the driver can run, for messages: "13.0".
+/// Returns the newest CUDA version that the driver supports, for messages: "13.0".
 std::string driver_cuda_version();
 
 /// Returns the meaning of a status, for messages: "CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access
 /// ...)".
 std::string describe(Driver::Code code);
-/// Throws Error with the failed operation `what` and the driver's message; out of memory has its own status.
+/// If `code` is an error, throws Error with the failed operation `what` and the driver's message. Its status
+/// is out_of_memory for kOutOfMemory, else internal.
 void check(Driver::Code code, const char* what);
 
 /// Returns the number of GPUs; 0 without a driver.

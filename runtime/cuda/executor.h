@@ -1,8 +1,10 @@
-// Runs plans on an NVIDIA GPU: an entry of known sizes is one CUDA graph. A shape that is seen for the first
-// time runs uncaptured, while its GEMMs choose their algorithms.
+// CudaExecutor runs plans on an NVIDIA GPU. When an entry runs for the first time with some values of its
+// symbols, its steps are launched one by one, and algorithms are chosen by measurement. The second run with
+// the same values captures the launches as a CUDA graph, and later runs launch this graph. If ExecutorOptions
+// check, time or report every step, nothing is captured.
 //
-// After a kernel fault (an access to memory that does not exist) every call in this process on that GPU
-// throws the Error of that fault, because the driver refuses all further work there.
+// After a kernel fault, such as an access to memory that is not mapped, all later calls in this process that
+// use that GPU throw the Error of the fault, because the driver refuses all further work there.
 #pragma once
 
 #include <list>
@@ -24,8 +26,9 @@
 
 namespace smelt::cuda {
 
-/// The executor itself has no memory for ports that a stage of a pipeline keeps (transfers.h): throws Error
-/// if one of them has no place.
+/// Checks that every retained port of the entry (retained_ports.h) has an address in `places`, because the
+/// executor has no memory for these ports: they are located in the memory of a pipeline stage. `places` is as
+/// in CudaExecutor::run_at; empty: no port has an address. Throws Error naming the port otherwise.
 void require_places(const Plan& plan, const PlanEntry& entry, std::span<const DevicePointer> places);
 
 class CudaExecutor : public Executor {
@@ -37,15 +40,17 @@ class CudaExecutor : public Executor {
   std::span<const std::byte> read_state(int index) override;
   void clear_state(int index) override;
   void fill_state(int index, const MakePart& make) override;
-  /// Uses the plan's kernel for it, where there is one.
+  /// Launches the plan's kernel for initial values. Returns false if there is none, or if the host holds a
+  /// part of the state.
   bool initialize_state(int index, uint32_t seed) override;
-  /// Uses the plan's kernel for it, so that the host holds neither state; the host converts where a plan has
-  /// none.
+  /// Launches the plan's kernel for the conversion, so that neither state needs a mirror in host memory. If
+  /// the plan has no such kernel, the host converts.
   void round_state(int from, int to, DType to_type) override;
-  /// Returns when the requested outputs have arrived; without any, it returns while the device still works.
+  /// Returns when the requested outputs have arrived. If no output is requested, returns while the device
+  /// still works.
   void run(const PlanEntry& entry, const SymbolValues& symbols, std::span<const void* const> inputs,
            std::span<void* const> outputs, const Philox& random) override;
-  /// Events order it with the caller's stream (execute_on_device.cpp).
+  /// Orders the run with the caller's stream by events (execute_on_device.cpp).
   void run_on_device(const PlanEntry& entry, const SymbolValues& symbols, std::span<const void* const> inputs,
                      std::span<void* const> outputs, const Philox& random, const DevicePorts& ports) override;
   void repeat(const PlanEntry& entry, const SymbolValues& symbols, std::span<const void* const> inputs,
@@ -63,19 +68,21 @@ class CudaExecutor : public Executor {
   std::vector<ChoiceTaken> taken() const override;
   std::unique_ptr<Executor> share(const ExecutorOptions& options) override;
 
-  // Interface for the memory of a stage (stage_memory.h).
-  /// Runs an entry. `places`: addresses of the entry's ports, its inputs first and then its outputs; 0: the
-  /// address of the host's port.
+  // Interface for CudaStageMemory (stage_memory.h).
+
+  /// Runs an entry. `places` has the device address of each port, first the inputs and then the outputs. 0
+  /// selects the executor's own buffer, which is copied from `inputs` or to `outputs`. If `places` is empty,
+  /// all ports use these buffers.
   void run_at(const PlanEntry& entry, const SymbolValues& symbols, std::span<const void* const> inputs,
               std::span<void* const> outputs, std::span<const DevicePointer> places, const Philox& random);
   const Device& device() const { return device_; }
   Stream stream() const { return stream_.get(); }
   NcclComms& comms() { return collectives_->comms(); }
-  /// Returns the address of a state that work on stream() changes.
+  /// Uploads the state, marks it as written, and returns its address, for work on stream() that changes it.
   DevicePointer written_state(int index);
 
  private:
-  /// `owner`, where there is one, has the weights.
+  /// `owner` is the executor whose weights this one shares; null: it has its own weights.
   CudaExecutor(std::shared_ptr<const Plan> plan, const ExecutorOptions& options, const CudaExecutor* owner);
   void allocate(const CudaExecutor* owner);
   void connect_ranks();
@@ -117,13 +124,14 @@ class CudaExecutor : public Executor {
   void run_parts(PartedGemm& gemm);
   void run_gemm(PreparedGemm& gemm);
   const KernelCode* find_kernel(std::string_view name) const;
-  /// Launches a template outside of a step.
+  /// Launches a template kernel that is not part of a step.
   void launch_template(const KernelCode& kernel, const LaunchValues& values);
   void finish(const char* what);
   void check_indices();
   void note_run(const ResolvedEntry& resolved);
   void explain(const Error& error);
-  /// Wraps everything that is called from outside: an error that is a fault of the device is explained.
+  /// Makes the GPU current and calls `body`. If that throws and the GPU has failed, the Error names the runs
+  /// that were in progress (explain). Public functions that use the GPU call it.
   template <typename Body>
   auto guarded(Body body) {
     device_.make_current();
@@ -140,24 +148,24 @@ class CudaExecutor : public Executor {
   Stopwatch startup_;
   Device& device_;
   StreamOwner stream_;
-  EventOwner caller_begin_, caller_end_;          // of runs on a caller's stream
-  std::shared_ptr<const LoadedKernels> kernels_;  // of all executors that share weights
+  EventOwner caller_begin_, caller_end_;          // for run_on_device
+  std::shared_ptr<const LoadedKernels> kernels_;  // shared by executors that share weights
   DeviceStates states_;
-  std::vector<int> index_faults_;  // states
+  std::vector<int> index_faults_;  // states that record indices out of range (index_faults.h)
   std::vector<DeviceBlock> constants_;
   std::vector<DevicePointer> addresses_;  // by buffer
-  std::vector<std::byte*> host_;          // by buffer, of states that the host holds some of
+  std::vector<std::byte*> host_;          // by buffer; null unless the host holds a part of the state
   SharedBlock arena_, ports_;
   DeviceBlock workspace_;
   RandomKeys random_;
   Transfers transfers_;
   std::unique_ptr<GemmChoices> choices_;
   std::unique_ptr<StepChoices> step_choices_;
-  std::unique_ptr<Collectives> collectives_;  // of a plan of several ranks; outlives what is captured with it
-  std::unique_ptr<HostCopies> host_copies_;   // where the host holds some of a state
-  std::list<ResolvedEntry> cache_;            // the last one used first
+  std::unique_ptr<Collectives> collectives_;  // null for one rank; must outlive the graphs of cache_
+  std::unique_ptr<HostCopies> host_copies_;   // null if the device holds all states
+  std::list<ResolvedEntry> cache_;            // most recently used first
   std::vector<const ResolvedEntry*> in_flight_;
-  bool checks_steps_ = false;  // now
+  bool checks_steps_ = false;  // the run in progress waits after every step
   std::map<const PlanEntry*, std::vector<StepTime>> times_;
 };
 

@@ -1,8 +1,9 @@
-// GEMMs on cuBLASLt: strides instead of transposes, and batches in one call where the library supports it.
+// GEMMs by cuBLASLt. Operands have strides instead of transpose flags, and a batch is one call if the library
+// supports its strides.
 //
-// The library is column-major: a matrix with contiguous rows is given to it transposed, and where that is the
-// result, the operands are swapped. An algorithm is chosen by timing when sizes are first seen
-// (gemm_choices.h).
+// The library is column-major, so it gets a matrix with contiguous rows as the transpose of that matrix. If
+// the result has contiguous rows, the library computes C^T = B^T A^T. An algorithm is chosen by measurement
+// when sizes are seen for the first time (gemm_choices.h).
 #pragma once
 
 #include <cstdint>
@@ -15,61 +16,69 @@
 
 namespace smelt::cuda {
 
-/// C[m,n] = alpha * sum_k A[m,k] B[k,n] + beta * C[m,n] (+ bias[n]), for all indices of the batch axes; in
-/// elements.
+/// C[m,n] = alpha * sum_k A[m,k] B[k,n] + beta * C[m,n] (+ bias[n]), for all indices of the batch axes.
+/// Strides are in elements.
 struct GemmSizes {
   struct Matrix {
     int64_t row_stride = 0, column_stride = 0;  // one of the two is 1
   };
   struct Batch {
-    int64_t extent = 1, a = 0, b = 0, c = 0;
-    bool reduced = false;  // adds into the same C; c is 0
+    int64_t extent = 1, a = 0, b = 0, c = 0;  // a, b, c: strides of this axis in each matrix
+    bool reduced = false;                     // the products of this axis are added to the same C; c is 0
   };
   int64_t m = 0, n = 0, k = 0;
   Matrix a, b, c;
   double alpha = 1, beta = 0;
   std::vector<Batch> batch = {};
   DType dtype = DType::f32, result_dtype = DType::f32;
-  bool tf32 = false;  // operands of f32 may be read with 10 bits of mantissa
+  bool tf32 = false;  // f32 operands may be rounded to 10 bits of mantissa
 };
 
-/// C^T = B^T A^T.
+/// Returns the sizes of the transposed product, C^T = B^T A^T.
 GemmSizes transposed(const GemmSizes& sizes);
 
-/// The problem given to the library: one call's matrices, column-major.
+/// Description of one call of the library, whose matrices are column-major. Pitches and strides are in
+/// elements; `by_pointers`: the batch is given as lists of addresses, and the strides are unused.
 struct GemmProblem {
   DType dtype = DType::f32, result_dtype = DType::f32;
   bool transpose_a = false, transpose_b = false, accumulates = false, by_pointers = false, has_bias = false;
   bool tf32 = false;
   int64_t m = 0, n = 0, k = 0, a_pitch = 0, b_pitch = 0, c_pitch = 0;
   int64_t batch = 1, a_stride = 0, b_stride = 0, c_stride = 0;
-  int64_t alignment = 256;  // in bytes; divides the addresses of all matrices
+  int64_t alignment = 256;  // bytes, a divisor of the addresses of all matrices; at most 16 once prepared
 
-  /// Returns the key of all problems that one algorithm serves: sizes rounded up to a quarter of a power of
-  /// two.
+  /// Returns the name of the problem's bucket. Problems of one bucket have the same types and flags, and
+  /// sizes that are equal after rounding up to a quarter of a power of two, so that they can share an
+  /// algorithm.
   std::string bucket() const;
-  /// The bucket and, for large problems, the exact sizes.
+  /// Returns the bucket and, for problems of at least 2^29 multiplications, the exact sizes.
   GemmKey key() const;
 };
 
-/// A matmul ready to run at fixed addresses.
+/// A GEMM of fixed sizes at fixed addresses.
 class PreparedGemm {
  public:
   PreparedGemm() = default;
-  /// Throws Error with `place` for strides that the library has no call for.
+  /// Makes the descriptors. `bias` is null if there is none. `place` describes the step for messages. Throws
+  /// Error with `place` if the library does not support the strides, or a bias with a sum over a batch.
   PreparedGemm(const Device& device, const GemmSizes& sizes, DevicePointer a, DevicePointer b,
                DevicePointer c, const std::string& place, DevicePointer bias = 0);
 
-  /// Adds an alternative kernel, which is measured against the library's algorithms and used if it is faster.
+  /// Adds a kernel of Smelt for the same product. `choose` measures it together with the library's
+  /// algorithms, and `run` launches it if it was the fastest.
   void consider(KernelLaunch own) { own_ = std::move(own); }
-  /// Returns the alternative kernel; null if there is none.
+  /// Returns the kernel that was added; null if there is none.
   KernelLaunch* considered() { return own_ ? &own_ : nullptr; }
 
-  /// Launches the calls. The first time it chooses the algorithm, which waits for the device; call
-  /// `choose` before a capture.
+  /// Launches the calls. Requires: `choose` has been called. `workspace` is a block of kGemmWorkspace bytes.
   void run(Stream stream, DevicePointer workspace);
+  /// Sets the algorithm to the one in `choices`, or else to the fastest by measurement, which is added to
+  /// `choices`. If the one in `choices` does not support these sizes, the library's first proposal is used.
+  /// Measuring runs the GEMM and waits for the device, so it is not possible in a capture. Does nothing if
+  /// the algorithm is set.
   void choose(Stream stream, DevicePointer workspace, GemmChoices& choices);
   bool chosen() const { return chosen_; }
+  /// Returns the number of library calls; 0 for an empty sum or result.
   int64_t calls() const { return static_cast<int64_t>(calls_.size()); }
 
  private:
@@ -77,7 +86,7 @@ class PreparedGemm {
     DevicePointer a = 0, b = 0, c = 0;
     float beta = 0;
   };
-  /// The result of an empty sum.
+  /// Memory that `run` sets to zero: (a part of) the result of an empty sum.
   struct Zeros {
     DevicePointer to = 0;
     size_t bytes = 0;
@@ -110,14 +119,14 @@ class PreparedGemm {
   std::vector<Zeros> zeros_;
   DevicePointer first_result_ = 0;
   KernelLaunch own_;
-  DeviceBlock pointers_;  // of A, B and C, one a matrix, where a batch is no single stride
+  DeviceBlock pointers_;  // addresses of all matrices A, B and C of a batch by pointers, else empty
   LtDescriptor descriptor_;
   LtLayout a_, b_, c_;
   LtAlgorithm algorithm_;
   bool chosen_ = false;
 };
 
-/// The memory that the library may use besides its operands, shared by every GEMM of a stream.
+/// Bytes of scratch memory that the library may use. All GEMMs of one stream share it.
 inline constexpr int64_t kGemmWorkspace = int64_t{32} << 20;
 
 }  // namespace smelt::cuda

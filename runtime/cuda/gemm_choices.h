@@ -14,7 +14,7 @@
 
 namespace smelt::cuda {
 
-/// Instead of an algorithm of the library: our own kernel (PreparedGemm::consider).
+/// Value that stands for Smelt's own kernel (PreparedGemm::consider) instead of an algorithm of the library.
 inline constexpr LtAlgorithm kOwnKernel = {{~uint64_t{0}, ~uint64_t{0}}};
 
 /// Kind of GPU and library version for which choices are valid, because an algorithm gives the same bits only
@@ -28,14 +28,15 @@ struct GemmPlace {
   bool operator==(const GemmPlace&) const = default;
 };
 
-/// A kind of matmul, and the exact sizes of large ones ("" for others).
+/// Key of a choice: the bucket of the matmul (GemmProblem::bucket), and the exact sizes of a large matmul (""
+/// for others).
 struct GemmKey {
   std::string bucket, sizes = {};
 };
 
-/// Large matmuls are measured at their exact sizes: a tile that fits 3,136 rows may leave half of the GPU
-/// idle at 3,200. Only kMeasuredSizes sizes of a bucket are measured, because batches of ever new shapes must
-/// not stall. Other sizes use the bucket's first choice.
+/// Algorithm per key. Large matmuls are measured at their exact sizes: a tile that fits 3,136 rows may leave
+/// half of the GPU idle at 3,200. Only kMeasuredSizes sizes of a bucket are measured, because batches of ever
+/// new shapes must not stall. Other sizes use the bucket's first choice.
 class GemmChoices {
  public:
   /// Reads the file of `place` in `directory`. Choices that cannot be read are made again. If `directory` is
@@ -46,13 +47,17 @@ class GemmChoices {
   GemmChoices& operator=(const GemmChoices&) = delete;
 
   static constexpr int kMeasuredSizes = 4;
+  /// Returns the choice for the key, or for its bucket if enough sizes of the bucket were measured. Returns
+  /// nothing if the caller must measure.
   std::optional<LtAlgorithm> find(const GemmKey& key);
+  /// Adds a measured choice. The first choice of a bucket also becomes the choice of the bucket.
   void add(const GemmKey& key, const LtAlgorithm& algorithm);
 
-  /// Returns the choices that were found, added or restored, as JSON with the place; empty if there are none.
+  /// Returns the choices that were found, added or restored, as JSON with the place, for a checkpoint.
+  /// Returns an empty text if there are none.
   std::string record() const;
-  /// Makes the record's choices override all others; they are not written to the file. If a record is
-  /// refused, because it is of another place or cannot be read, returns the reason.
+  /// Makes the record's choices override all others; they are not written to the file. Returns an empty text,
+  /// or the reason if the record is refused because it is of another place or cannot be read.
   std::string restore(std::string_view record);
 
  private:
@@ -62,11 +67,11 @@ class GemmChoices {
 
   GemmPlace place_;
   std::filesystem::path file_;
-  Algorithms choices_;   // read from the file or added by this process
-  Algorithms restored_;  // from a checkpoint
-  Algorithms fresh_;     // added by this process
-  Algorithms borrowed_;  // of sizes that use their bucket's choice
-  std::set<std::string> used_;
+  Algorithms choices_;          // read from the file or added by this process
+  Algorithms restored_;         // from a checkpoint
+  Algorithms fresh_;            // added by this process
+  Algorithms borrowed_;         // of sizes that use their bucket's choice
+  std::set<std::string> used_;  // names of the choices that `record` includes
 };
 
 }  // namespace smelt::cuda

@@ -1,6 +1,6 @@
-// Copies between the GPU and the host's part of states in pinned memory. Each direction has its own stream,
-// so that both directions run concurrently with each other and with kernels, until a step waits for them
-// (CopyStep::waited_at).
+// Copies between the GPU and the part of states that is located in pinned host memory (State::resident). Each
+// direction has its own stream, so that copies of both directions and kernels run concurrently, until a step
+// waits for a copy (CopyStep::waited_at).
 #pragma once
 
 #include "runtime/cuda/side_stream.h"
@@ -13,19 +13,20 @@ struct HostCopyLaunch {
   std::byte* host = nullptr;
   size_t bytes = 0;
   bool to_device = false;
-  size_t waited_at = 0;  // a step of the entry, or their number
+  size_t waited_at = 0;  // number of the step that waits for it; number of steps: the entry's end
 };
 
 class HostCopies {
  public:
   explicit HostCopies(const Device& device);
 
-  /// Begins when `main` has done all that it was given before.
+  /// Enqueues a copy, which begins after all work that `main` has been given before.
   void launch(const HostCopyLaunch& copy, Stream main);
-  /// `main` waits for those that this step, or one before it, needs.
+  /// Makes later work of `main` wait for the copies whose `waited_at` is at most `step`.
   void join(size_t step, Stream main);
+  /// Makes later work of `main` wait for all copies.
   void join_all(Stream main);
-  /// A run that was given up half-way waits for nothing.
+  /// Drops the pending waits, after a run that ended early by an exception.
   void forget();
 
  private:

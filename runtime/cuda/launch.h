@@ -1,4 +1,4 @@
-// One launch of a kernel with its arguments laid out.
+// One launch of a kernel: the function, its grid and its arguments.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,15 @@ struct KernelLaunch {
   Function function = nullptr;
   unsigned blocks = 0, threads = 0, shared_bytes = 0;
   std::vector<DriverTensorMap> maps;  // the first arguments
-  std::vector<uint64_t> values;       // every other argument in eight bytes
-  size_t together = 1;                // first values that form one argument: a struct of pointers
-  unsigned copies = 1;                // rows of blocks
-  bool waits = false;                 // the kernel does, for launches in front
-  bool dependent = false;             // so this one may begin before those have ended
+  std::vector<uint64_t> values;       // the other arguments, each in eight bytes
+  size_t together = 1;                // number of first values that form one argument, a struct of pointers
+  unsigned copies = 1;                // rows of the grid: it is [copies][blocks]
+  bool waits = false;      // the kernel itself waits for earlier launches (programmatic dependent launch)
+  bool dependent = false;  // requires `waits`: this launch may begin before earlier ones have ended
 
   explicit operator bool() const { return function != nullptr; }
-  /// A status for check(); nothing to do where there are no blocks.
+  /// Enqueues the launch, and returns the driver's status for check(). Without blocks, does nothing and
+  /// returns 0.
   Driver::Code run(Stream stream) const;
 };
 

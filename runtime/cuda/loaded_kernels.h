@@ -1,4 +1,4 @@
-// A plan's kernels, loaded to a device.
+// Kernels of a plan, loaded to a device.
 #pragma once
 
 #include <span>
@@ -12,11 +12,12 @@ namespace smelt::cuda {
 class LoadedKernels {
  public:
   LoadedKernels() = default;
-  /// Throws Error with the kernel's name if the driver refuses its code.
+  /// Loads the kernels, compiled again for this GPU if necessary (machine_code.h). Throws Error with the
+  /// kernel's name if the driver refuses its code.
   LoadedKernels(const Plan& plan, const Device& device);
 
-  /// Returns one function per kernel of the plan; null for those whose instructions this GPU lacks
-  /// (MachineCode).
+  /// Returns one function per kernel of the plan. It is null if the kernel needs instructions that this GPU
+  /// lacks and the plan can run without it (MachineCode).
   std::span<const Function> functions() const { return functions_; }
 
  private:

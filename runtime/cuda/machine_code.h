@@ -1,4 +1,5 @@
-// Machine code of a plan's kernels for a given GPU: the plan's own, or compiled again from its sources.
+// Machine code of a plan's kernels for a given GPU: from the plan, or compiled again from its CUDA C++
+// sources.
 #pragma once
 
 #include <span>
@@ -10,15 +11,17 @@
 
 namespace smelt::cuda {
 
-/// One cubin a kernel of the plan; they point into the plan or into `made`. It is empty for kernels that this
-/// GPU has not the instructions of, and that only some alternatives of a choice run.
+/// Machine code of all kernels: `cubins` has one cubin per kernel of the plan, in the memory of the plan or
+/// of `made`. A cubin is empty if the kernel needs instructions that this GPU lacks, and if the plan always
+/// has an alternative without it (Choice in runtime/plan/plan.h).
 struct MachineCode {
   std::vector<std::span<const std::byte>> cubins;
   std::vector<Cubin> made;
 };
 
-/// A plan for another architecture is compiled again by NVRTC. Throws Error (unavailable) with both
-/// architectures if that is not possible; Error (invalid_file) for a kernel without code in the plan.
+/// Returns the plan's machine code if it runs on the GPU. Otherwise the kernels are compiled again by NVRTC;
+/// if that is not possible, throws Error (unavailable) with both architectures. Throws Error (invalid_file)
+/// if a plan whose code would run lacks the code of a kernel.
 MachineCode machine_code(const Plan& plan, const DeviceInfo& device, const NvrtcInfo& nvrtc = nvrtc_info());
 
 }  // namespace smelt::cuda

@@ -1,4 +1,5 @@
-// Owners of the driver's objects: device memory, pinned host memory, streams, events, modules, graphs.
+// Owning types for objects of the driver: device memory, pinned host memory, streams, events, modules,
+// graphs.
 #pragma once
 
 #include <memory>
@@ -9,7 +10,7 @@
 
 namespace smelt::cuda {
 
-/// Owns one handle and ends it; moves, never copies.
+/// Move-only owner of one handle, which is passed to `destroy` in the end. Empty if the handle is 0 or null.
 template <typename Handle, auto destroy>
 class Owner {
  public:
@@ -37,7 +38,8 @@ inline void end_event(Event e) { driver().EventDestroy(e); }
 inline void end_module(Module m) { driver().ModuleUnload(m); }
 inline void end_graph(GraphExec g) { driver().GraphExecDestroy(g); }
 
-/// Owns memory, which goes back to where it came from: to the driver, or to an application's allocator.
+/// Move-only owner of memory that is from the driver or from an application's allocator, and is released to
+/// it.
 template <typename Handle, auto destroy, MemoryKind kind>
 class Memory {
  public:
@@ -62,11 +64,12 @@ class Memory {
       return static_cast<Handle>(memory_);
   }
   explicit operator bool() const { return get() != Handle{}; }
+  /// Returns whether the memory is from the driver, or there is none.
   bool of_driver() const { return !memory_; }
 
  private:
   Owner<Handle, destroy> driver_;
-  void* memory_ = nullptr;  // of the allocator
+  void* memory_ = nullptr;  // from the allocator; null if the memory is from the driver
   size_t bytes_ = 0;
   std::shared_ptr<const Allocator> allocator_;
 };
@@ -78,20 +81,24 @@ using EventOwner = Owner<Event, end_event>;
 using ModuleOwner = Owner<Module, end_module>;
 using GraphOwner = Owner<GraphExec, end_graph>;
 
-/// Allocates a block at a multiple of 256 bytes, of at least one byte, so that it has an address. Throws
-/// Error (out_of_memory) with the needed and the free bytes.
+/// Allocates device memory at a multiple of 256 bytes: by `allocator`, or by the driver if that is null. At
+/// least one byte is allocated, so that the block always has an address. Throws Error (out_of_memory); if the
+/// driver allocates, it has the needed and the free bytes.
 DeviceBlock device_block(const Device& device, int64_t bytes,
                          const std::shared_ptr<const Allocator>& allocator = nullptr);
-/// Empty if there is not enough memory.
+/// Allocates device memory by the driver. Returns an empty block if there is not enough memory.
 DeviceBlock try_device_block(const Device& device, int64_t bytes);
+/// Allocates pinned host memory as device_block does. Throws Error (out_of_memory).
 PinnedBlock pinned_block(const Device& device, int64_t bytes,
                          const std::shared_ptr<const Allocator>& allocator = nullptr);
-/// The blocks of kernels of a high priority come before those of others that wait for a place.
+/// Priority of a stream. Thread blocks of kernels in a high-priority stream are scheduled before waiting
+/// thread blocks of other streams.
 enum class StreamPriority : uint8_t { usual, high };
-/// Not ordered with any other stream.
+/// Creates a stream that is not ordered with any other stream.
 StreamOwner make_stream(const Device& device, StreamPriority priority = StreamPriority::usual);
-/// With `timing` the time between two events can be measured.
+/// Creates an event. `timing` is required for seconds_between.
 EventOwner make_event(const Device& device, bool timing = false);
+/// Returns the seconds between two events that have happened.
 double seconds_between(Event begin, Event end);
 
 }  // namespace smelt::cuda

@@ -1,5 +1,5 @@
-// NCCL, loaded when the first plan of several ranks runs on a GPU. Types and numbers are those of nccl.h 2.18
-// and later, declared here so that building needs no NCCL.
+// NCCL, loaded when a plan of several ranks runs on a GPU for the first time. Types and constants repeat
+// those of nccl.h, version 2.18 and later, so that building needs no NCCL.
 #pragma once
 
 #include <array>
@@ -15,28 +15,30 @@ namespace smelt::cuda {
 struct NcclCommTag;
 using NcclComm = NcclCommTag*;
 
-/// Identifier by which the ranks of a group find each other: made by one of them, passed by value.
+/// ncclUniqueId, by which the ranks of a group find each other. One rank makes it and sends it to the others.
 struct NcclId {
   std::array<char, 128> bytes{};
 };
 
-/// ncclConfig_t as of 2.17, which later versions accept; they choose the fields that are kUnset.
+/// ncclConfig_t of version 2.17, which later versions accept. NCCL chooses the values of fields that are
+/// kUnset.
 struct NcclConfig {
   static constexpr int kUnset = INT_MIN;
   size_t size = sizeof(NcclConfig);
   unsigned magic = 0xcafebeef, version = 21700;
   int blocking = kUnset, cluster_size = kUnset;
-  int least_blocks = kUnset, most_blocks = kUnset;  // of a kernel
+  int least_blocks = kUnset, most_blocks = kUnset;  // thread blocks per kernel
   const char* network = nullptr;
 };
 
+/// Functions of NCCL under their names without the prefix "nccl". `sum` is kNcclAdd or kNcclMax.
 struct Nccl {
   using Code = int;
   Code (*GetVersion)(int* version);
   Code (*GetUniqueId)(NcclId* id);
   Code (*CommInitRank)(NcclComm* comm, int ranks, NcclId id, int rank);
   Code (*CommInitRankConfig)(NcclComm* comm, int ranks, NcclId id, int rank, NcclConfig* config);
-  Code (*CommDestroy)(NcclComm comm);  // may wait for the others to do so
+  Code (*CommDestroy)(NcclComm comm);  // may wait until the other ranks call it
   Code (*CommAbort)(NcclComm comm);
   Code (*AllReduce)(const void* from, void* to, size_t count, int type, int sum, NcclComm comm,
                     Stream stream);
@@ -52,24 +54,24 @@ struct Nccl {
   const char* (*GetErrorString)(Code code);
   const char* (*GetLastError)(NcclComm comm);
 
-  std::string path;
+  std::string path;  // of the library file
 };
 
-// ncclDataType_t of bytes; ncclRedOp_t
+// Values of ncclDataType_t (kNcclBytes) and ncclRedOp_t.
 inline constexpr int kNcclBytes = 1, kNcclAdd = 0, kNcclMax = 2;
 
-/// Loads NCCL: from the system's libraries, else from Python's package in $VIRTUAL_ENV. Throws Error
-/// (unavailable) if it is not there, or older than 2.18.
+/// Loads NCCL in the first call: from the system's libraries, or else from Python's package in $VIRTUAL_ENV.
+/// Throws Error (unavailable) if it is not there, or older than 2.18.
 const Nccl& nccl();
 /// Throws Error with NCCL's message if `code` is an error.
 void check_nccl(Nccl::Code code, const std::string& what);
-/// ncclDataType_t of numbers that are summed. Throws Error for others.
+/// Returns the ncclDataType_t of `dtype`. Throws Error for types that NCCL cannot sum.
 int nccl_type(DType dtype);
 
 struct NcclInfo {
-  std::string path, version;  // "2.27.3"
+  std::string path, version;  // version: "2.27.3"
 };
-/// Throws as nccl() does.
+/// Returns the file and the version of the library. Throws as nccl() does.
 NcclInfo nccl_info();
 
 }  // namespace smelt::cuda

@@ -1,4 +1,4 @@
-// NCCL's communicators of one executor: calls of them come one after the other, and all end together.
+// NCCL communicators of one executor. Calls of NCCL are serialized, and all communicators end together.
 #pragma once
 
 #include <atomic>
@@ -15,12 +15,14 @@ namespace smelt::cuda {
 
 class NcclComms {
  public:
-  /// Made at once by all of `ranks` ranks, one of which has made the id; `rank` is this one's place among
-  /// them. Waits for them. `most_blocks`: of the kernels that wait for others; 0: as NCCL chooses.
+  /// Creates the communicator of `ranks` ranks, and returns it; this object owns it. All these ranks call it
+  /// together with the same id, and it waits for all of them. `rank` is the number of this one, from 0.
+  /// `what` describes the ranks in messages. `most_blocks` limits the thread blocks of each NCCL kernel; 0:
+  /// NCCL chooses.
   NcclComm connect(const Device& device, int64_t ranks, int64_t rank, const NcclId& id,
                    const std::string& what, int most_blocks = 0);
 
-  /// Runs a call while no other one is in progress. If the communicators have been ended, throws the Error of
+  /// Runs `call` while no other call is in progress. If the communicators have been ended, throws Error with
   /// the reason.
   template <typename Call>
   void call(Call call) {
@@ -29,30 +31,32 @@ class NcclComms {
     call();
   }
 
-  /// A call that waits for a lost rank does not come back: after a while its communicator is ended all the
-  /// same. `ending`: CommAbort or CommDestroy.
+  /// Ends all communicators by `ending`, which is CommAbort or CommDestroy. A call in progress may wait for a
+  /// lost rank and never return, so this function waits at most one second for it. Only the first call of
+  /// this function has an effect.
   void end(Nccl::Code (*ending)(NcclComm));
-  /// Ends them because of a failure, which has this text.
+  /// Ends all communicators by CommAbort because of a failure, whose text `why` later Errors have.
   void fail(const std::string& why);
+  /// Throws Error with the reason if the communicators have been ended.
   void check();
 
-  /// Registers a function that is called when the communicators end, or at once if they have ended, to end
-  /// waits outside NCCL. forget() of the returned number removes it.
+  /// Registers a function that ends waits for other ranks outside NCCL. It is called when the communicators
+  /// end, or now if they have ended. Returns a number for forget(), which removes the function.
   int at_end(std::function<void()> call);
   void forget(int number);
 
  private:
   std::vector<NcclComm> all_;
-  std::timed_mutex in_call_;  // held while NCCL is called, but for connections
+  std::timed_mutex in_call_;  // held during calls of NCCL, except in connect()
   std::atomic<bool> ended_ = false;
-  std::mutex text_mutex_;
-  std::string text_;  // of the failure
+  std::mutex text_mutex_;  // guards text_
+  std::string text_;       // of the failure; empty: none
   std::mutex calls_mutex_;
-  std::map<int, std::function<void()>> calls_;  // of at_end
-  int numbered_ = 0;
+  std::map<int, std::function<void()>> calls_;  // functions of at_end, by number
+  int numbered_ = 0;                            // the next number
 };
 
-/// An id for a new group of ranks.
+/// Makes an id for a new group of ranks.
 NcclId new_nccl_id();
 
 }  // namespace smelt::cuda

@@ -1,4 +1,5 @@
-// CUDA C++ to machine code, without a GPU: NVRTC, loaded when it is first needed, and a cache on the disk.
+// Compilation of CUDA C++ to machine code by NVRTC, which needs no GPU. NVRTC is loaded when it is first
+// needed. Results are cached on disk (cubin_cache.h).
 #pragma once
 
 #include <cstddef>
@@ -10,15 +11,15 @@ namespace smelt {
 struct CudaSource {
   std::string text;
   std::string name;         // of the kernel, for messages
-  int only_capability = 0;  // of the GPU, whose own instructions it has; 0: none of any
+  int only_capability = 0;  // the only compute capability that has its instructions (sm_90a: 90); 0: any
 };
 
 /// Resources of a kernel, as ptxas reports them.
 struct CudaResources {
   int registers = 0;
   int stack_bytes = 0, spill_bytes = 0;
-  int shared_bytes = 0;     // static
-  int serial_products = 0;  // warnings that wgmma waits for each product (C75xx)
+  int shared_bytes = 0;     // static shared memory
+  int serial_products = 0;  // number of ptxas warnings (C75xx) that wgmma instructions are serialized
 };
 
 struct Cubin {
@@ -27,24 +28,26 @@ struct Cubin {
   bool from_cache = false;
 };
 
-/// NVRTC's version and file, or why there is none and where it was looked for.
+/// Version and file of NVRTC, or the reason why it cannot be loaded.
 struct NvrtcInfo {
   bool available = false;
   int major = 0, minor = 0;
-  std::string library;  // that was loaded
-  std::string problem;  // where there is none
+  std::string library;  // file that was loaded; empty if not available
+  std::string problem;  // reason and searched files, for messages; empty if available
 };
+/// Loads NVRTC in the first call.
 const NvrtcInfo& nvrtc_info();
 
-/// Compiles to machine code for sm_NN, one cubin per source, on all threads of the machine. Throws Error with
-/// NVRTC's log and the kernel's name if one does not compile, or is for another capability alone.
+/// Compiles the sources for a compute capability (90 for sm_90) on all threads of the machine, and returns
+/// one cubin per source. Throws Error if NVRTC is not available. Throws Error with the kernel's name if a
+/// source does not compile (with NVRTC's log), or if its only_capability is another one.
 std::vector<Cubin> compile_cuda(const std::vector<CudaSource>& sources, int compute_capability);
 Cubin compile_cuda(const CudaSource& source, int compute_capability);
 
-/// Returns whether the code uses registers alone and multiplies asynchronously: a stack frame, spilled
-/// registers or products that are waited for make a kernel slow.
+/// Returns whether the code has no stack frame, no spilled registers and no serialized wgmma, each of which
+/// makes a kernel slow.
 bool is_lean(const CudaResources& resources);
-/// Throws Error if the code needs more than registers.
+/// Throws Error with the kernel's name if the code is not lean.
 void require_lean(const CudaSource& source, const CudaResources& resources);
 
 }  // namespace smelt

@@ -5,8 +5,8 @@
 
 namespace smelt::cuda {
 
-/// Marks a range on this thread for as long as the object lives. It does nothing if no profiler is attached,
-/// or where the headers of NVTX 3 were missing when this was built.
+/// Named range of the current thread, from the constructor to the destructor. It does nothing if no profiler
+/// is attached, or if the headers of NVTX 3 were missing when Smelt was built.
 class Range {
  public:
   explicit Range(const std::string& name);
@@ -15,7 +15,7 @@ class Range {
   ~Range();
 };
 
-/// Returns the version of NVTX that is built in: 3; 0 for none.
+/// Returns the major version of NVTX that is built in: 3, or 0 if there is none.
 int nvtx_version();
 
 }  // namespace smelt::cuda

@@ -1,15 +1,18 @@
-// The way data moves between GPUs that reach each other's memory, by the environment variable SMELT_GATHERS.
+// Transport between GPUs of one host that can write to each other's memory, as selected by the environment
+// variable SMELT_GATHERS.
 #pragma once
 
 #include <cstdint>
 
 namespace smelt::cuda {
 
+/// "Copies" are copies by the copy engines of the GPUs (peer_copies.h). "In parts": a matmul begins with the
+/// parts of its operand that have arrived, or sends parts of its result before the others are computed.
 enum class PeerChoice : uint8_t {
-  usual,   // the faster of the two, by size
-  copies,  // copies, of any size and in parts of any size; the run ends where they do not work
-  whole,   // as usual, but matmuls wait for all parts of a gather or an exchange
-  nccl,    // NCCL alone
+  usual,   // variable not set: copies or NCCL, and in parts or not, as is faster by size
+  copies,  // copies for all sizes, and in parts for all sizes; an Error if copies do not work
+  whole,   // as usual, but never in parts
+  nccl,    // NCCL for everything
 };
 
 /// Reads the variable. Throws Error for an unknown value.

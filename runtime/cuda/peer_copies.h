@@ -1,6 +1,6 @@
-// Gathers and exchanges between the GPUs of one host by copies: each rank copies its parts into the other
-// ranks' memory. Copy engines do it, so neither a copy nor a wait occupies multiprocessors, as a kernel of
-// NCCL does, and concurrent matmuls run at full speed.
+// All-gathers ("gathers") and all-to-alls ("exchanges") between the GPUs of one host by copies: each rank
+// copies its parts into the other ranks' memory. The copies are made by copy engines. So neither a copy nor a
+// wait occupies multiprocessors, as a kernel of NCCL does, and concurrent matmuls run at full speed.
 //
 // A rank has two words in its own memory for each other rank: "my destination is free" and "my parts have
 // arrived". The other rank sets a word to 1; this rank's stream waits for it and resets it to 0. The values
@@ -9,10 +9,11 @@
 // and reports its copies, after the report that the destination is free. So ranks only need to issue their
 // collectives sequentially in one order.
 //
-// A rank may also send part by part, as parts are made, report to each other rank separately, and have each
-// arriving part reported. The words are the same ones, set and reset equally often, so each rank decides that
-// for itself. Waits have no cycle: the i-th wait of a rank for a part needs the other rank's copies up to its
-// i-th, and those need only earlier waits.
+// A rank may also exchange part by part: it sends each part when it has been computed, sets the word of the
+// receiver after each copy, and enqueues work after the arrival of each single part. The words are the same,
+// and are set and reset equally often, so each rank may decide independently to exchange part by part. Waits
+// have no cycle: the i-th wait of a rank for a part needs the first i copies of the other rank, and these
+// copies need only earlier waits.
 #pragma once
 
 #include <array>
@@ -29,48 +30,53 @@ namespace smelt::cuda {
 
 class PeerCopies {
  public:
-  /// The least bytes of all ranks' parts together. For fewer bytes NCCL takes less time than the two meetings
-  /// of the ranks here (on two H100, 11 us in place of 19 for 1 MiB, and 27 in place of 23 for 4 MiB).
+  /// Least bytes of all ranks' parts together for which copies are used. Below that NCCL is faster, because
+  /// the ranks wait for each other twice here (on two H100: for 1 MiB, NCCL 11 us, copies 19 us; for 4 MiB,
+  /// NCCL 27 us, copies 23 us).
   static constexpr int64_t kLeastBytes = 2 << 20;
 
-  /// Made at once by all ranks of the group, with the blocks that collectives along it write to, in the same
-  /// order. Null, at all of them, where they cannot reach each other's memory or a user wants NCCL
-  /// (SMELT_GATHERS).
+  /// Creates the object. All ranks of the group call it together. `blocks` are the blocks of memory that the
+  /// group's collectives write to, in the same order at all ranks. Returns null at all ranks if they cannot
+  /// write to each other's memory, or if the environment variable SMELT_GATHERS selects NCCL. If the
+  /// variable is "copies", throws Error instead of returning null (peer_choice.h).
   static std::unique_ptr<PeerCopies> connect(const Device& device, Communicator& group,
                                              std::vector<SharedBlock> blocks);
   PeerCopies(const PeerCopies&) = delete;
   PeerCopies& operator=(const PeerCopies&) = delete;
-  /// No stream works on it any more.
+  /// Requires: no stream has unfinished work of this object.
   ~PeerCopies();
 
-  /// Returns whether it is done by copies, which all ranks answer alike.
+  /// Returns whether this object can execute the collective: a gather or an exchange that is large enough and
+  /// writes to the blocks of connect(). All ranks return the same.
   bool takes(const CollectiveLaunch& launch) const;
-  /// This rank's own part. It needs no other rank.
+  /// Enqueues the copy of this rank's own part from `launch.from` to `launch.to`. It waits for no other rank.
   void copy_own(const CollectiveLaunch& launch, Stream stream) const;
-  /// Sends this rank's parts to the others; all others' parts have arrived for later work on the stream.
+  /// Enqueues the copies of this rank's parts to the other ranks, and a wait for their parts: later work of
+  /// the stream begins when all of them have arrived.
   void exchange(const CollectiveLaunch& launch, Stream stream) const;
 
-  /// Callbacks of an exchange in parts, called while it is given to the stream; ranks are places along the
-  /// axis.
+  /// Callbacks of exchange_in_parts, which may enqueue work. They are called while the exchange is enqueued,
+  /// not when the data move. Ranks are numbers in the group. An empty function is not called.
   struct PartEvents {
-    std::function<void(int64_t to)> before_copy;    // of the part for that rank
-    std::function<void(int64_t from)> has_arrived;  // after the wait for that rank's part
+    std::function<void(int64_t to)> before_copy;    // before the copy of the part for rank `to`
+    std::function<void(int64_t from)> has_arrived;  // after the wait for the part of rank `from`
   };
-  /// Exchanges part by part, in the order of `sent`.
+  /// Does the same as `exchange` part by part, in the order of `sent`.
   void exchange_in_parts(const CollectiveLaunch& launch, const PartEvents& events, Stream stream) const;
-  /// Products that are computed in parts concurrently with copies (SMELT_GATHERS).
+  /// Selects the matmuls that are computed in parts, concurrently with copies: none, those that are estimated
+  /// to be faster in this way, or all. The environment variable SMELT_GATHERS decides.
   enum class Parts : uint8_t { never, where_faster, always };
   Parts parts() const { return parts_; }
-  /// The other ranks in the order in which parts are sent to them, and in which theirs arrive; this rank last
-  /// or first.
+  /// Return all ranks of the group: in the order in which parts are sent to them, with this rank last, and in
+  /// the order in which their parts arrive, with this rank first.
   std::vector<int64_t> sent() const;
   std::vector<int64_t> arriving() const;
 
-  /// Ends all waits for other ranks, of which nothing comes any more, those that follow too. Any thread may
-  /// call it.
+  /// Ends all waits for other ranks, present and later ones, after a rank has failed. Any thread may call it.
   void give_up() noexcept;
 
  private:
+  /// Kinds of the words that ranks set in each other's memory.
   enum class News : uint8_t { destination_is_free, parts_have_arrived };
   static constexpr size_t kKindsOfNews = 2;
 
@@ -88,14 +94,16 @@ class PeerCopies {
 
   const Device& device_;
   int64_t ranks_, rank_;
-  int64_t least_bytes_ = 0;  // of a collective that is done by copies
+  int64_t least_bytes_ = 0;  // of all ranks' parts together; kLeastBytes by default
   Parts parts_ = Parts::where_faster;
   SharedBlock words_;
   std::unique_ptr<PeerMemory> memory_;
+  /// By kind of word, for each other rank: tell_ has the write to its memory; wait_ has the wait for this
+  /// rank's word and the reset of that word.
   std::array<std::vector<WordOperation>, kKindsOfNews> tell_, wait_;
-  StreamOwner own_stream_;  // not after any work
+  StreamOwner own_stream_;  // not ordered with any other stream
   std::atomic<bool> given_up_ = false;
-  std::jthread ending_;
+  std::jthread ending_;  // ends waits after give_up()
 };
 
 }  // namespace smelt::cuda

@@ -1,5 +1,5 @@
-// Blocks of device memory that the ranks of a group have in common: processes of one host, each with a GPU of
-// its own, which map each other's blocks and then copy into them.
+// Blocks of device memory that the ranks of a group share. The ranks are processes of one host, each with its
+// own GPU. They map each other's blocks (CUDA IPC), and can then copy into them.
 #pragma once
 
 #include <memory>
@@ -10,12 +10,12 @@
 
 namespace smelt::cuda {
 
-/// Returns whether the driver is one that maps other processes' memory.
+/// Returns whether the driver has the functions that map other processes' memory.
 bool driver_maps_peers();
 /// CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS
 inline constexpr unsigned kMapForPeers = 1;
 
-/// Kept as long as others may write there.
+/// A block that other objects or ranks may write to. Holders keep `memory` as long as they do.
 struct SharedBlock {
   std::shared_ptr<const DeviceBlock> memory;
   int64_t bytes = 0;
@@ -23,13 +23,14 @@ struct SharedBlock {
   DevicePointer address() const { return memory->get(); }
 };
 
+/// Allocates a block by device_block (memory.h).
 SharedBlock shared_block(const Device& device, int64_t bytes,
                          const std::shared_ptr<const Allocator>& allocator = {});
 
 class PeerMemory {
  public:
-  /// Maps the blocks of all ranks. All ranks of the group call it together, with equally many blocks in the
-  /// same order. Returns null, at all of them, if one cannot map another's blocks.
+  /// Maps the blocks of all ranks. All ranks of the group call it together, with the same number of blocks in
+  /// the same order. Returns null at all ranks if one of them cannot map another's blocks.
   static std::unique_ptr<PeerMemory> map(Communicator& group, std::vector<SharedBlock> blocks);
   PeerMemory(const PeerMemory&) = delete;
   PeerMemory& operator=(const PeerMemory&) = delete;
@@ -37,9 +38,10 @@ class PeerMemory {
 
   /// Returns whether these bytes are inside one of this rank's blocks.
   bool holds(DevicePointer begin, int64_t bytes) const { return find(begin, bytes) != nullptr; }
-  /// Returns this rank's address for the same offset in the same block of another rank.
+  /// Returns the address at which this rank has mapped the byte of another rank's memory that corresponds to
+  /// `own`: the same offset in the same block. Requires: holds(own, 1), and `rank` is not this rank.
   DevicePointer at(int64_t rank, DevicePointer own) const;
-  /// Nothing frees this rank's blocks from now on, since others may be writing there.
+  /// Leaves this rank's blocks allocated until the process ends, because other ranks may still write to them.
   void keep() noexcept { kept_ = true; }
 
  private:
@@ -48,7 +50,7 @@ class PeerMemory {
   const SharedBlock* find(DevicePointer begin, int64_t bytes) const;
 
   std::vector<SharedBlock> blocks_;
-  std::vector<std::vector<DevicePointer>> opened_;  // by rank and block; this rank's: none
+  std::vector<std::vector<DevicePointer>> opened_;  // by rank and block; empty for this rank
   bool kept_ = false;
 };
 

@@ -1,9 +1,9 @@
-// Sums and maxima of small vectors over the GPUs of one host: each rank writes its vector into the other
-// ranks' memory, and adds what it receives in the order of the ranks, in one kernel on the stream of the
-// steps. A token of a model that several GPUs share waits for two of them per layer, and NCCL's take several
-// times as long.
+// Sums and maxima of small vectors over the GPUs of one host, in one kernel on the stream of the steps. The
+// kernel writes this rank's vector into the other ranks' memory, waits for their vectors, and adds all of
+// them in the order of the ranks, so that every rank has the same bits. If a model is sharded over several
+// GPUs, each token waits for two such sums per layer, and NCCL takes several times as long for them.
 //
-// The ranks give their sums in one order. The same bits result at every rank.
+// Requires: all ranks enqueue their sums in the same order.
 #pragma once
 
 #include <atomic>
@@ -16,19 +16,22 @@ namespace smelt::cuda {
 
 class PeerSums {
  public:
-  /// All ranks of the group call it at once. Returns null, at all of them, where they cannot reach each
-  /// other's memory, where NVRTC is missing, or where a user wants NCCL (SMELT_GATHERS).
+  /// Creates the object. All ranks of the group call it together. Returns null at all ranks if they cannot
+  /// write to each other's memory, if the kernel cannot be compiled or loaded, for example because NVRTC is
+  /// missing, or if the environment variable SMELT_GATHERS selects NCCL.
   static std::unique_ptr<PeerSums> connect(const Device& device, Communicator& group);
   PeerSums(const PeerSums&) = delete;
   PeerSums& operator=(const PeerSums&) = delete;
-  /// Requires: the streams that sums were given to are idle.
+  /// Requires: the streams on which sums were enqueued are idle.
   ~PeerSums();
 
-  /// Returns whether it is a small sum whose result the next step reads. All ranks return the same.
+  /// Returns whether this object can execute the collective: an all-reduce of at most
+  /// PeerSumBlock::most_bytes(ranks) bytes for whose result the next step waits. All ranks return the same.
   bool takes(const CollectiveLaunch& launch) const;
+  /// Enqueues the kernel. Requires: takes(launch).
   void run(const CollectiveLaunch& launch, Stream stream) const;
 
-  /// Ends all waits for other ranks, now and later, because they are gone. Any thread may call it.
+  /// Ends all waits for other ranks, present and later ones, after a rank has failed. Any thread may call it.
   void give_up() noexcept;
 
  private:
@@ -44,7 +47,7 @@ class PeerSums {
   std::unique_ptr<PeerMemory> memory_;
   ModuleOwner module_;
   Function kernel_ = nullptr;
-  StreamOwner own_stream_, stop_stream_;  // neither waits for the other
+  StreamOwner own_stream_, stop_stream_;  // not ordered with each other
   std::atomic<bool> given_up_ = false;
 };
 

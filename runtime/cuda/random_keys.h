@@ -1,6 +1,6 @@
-// Keys of the kernels' random numbers, {seed, step, micro-step} on the device: one for the whole batch, and
-// one for every part of a batch that a plan's kernels draw for (RandomPart), with the micro-step of that
-// part.
+// Keys of the kernels' random numbers, in device memory. A key is {seed, step, micro-step} (Philox). There is
+// one key for the whole batch, and one for each part of a batch for which a kernel of the plan draws numbers
+// (RandomPart), because each part has its own micro-step.
 #pragma once
 
 #include <vector>
@@ -14,17 +14,21 @@ namespace smelt::cuda {
 class RandomKeys {
  public:
   RandomKeys() = default;
+  /// Allocates the keys that the plan needs. They are undefined until `upload`.
   RandomKeys(const Device& device, const Plan& plan, const std::shared_ptr<const Allocator>& allocator);
 
-  /// Returns the key of a launch. Throws Error if it draws for several parts, because a launch has one key.
+  /// Returns the device address of the key for a kernel step. Throws Error with `place`, a description of the
+  /// step, if the step draws for several parts, because a launch has one key.
   DevicePointer address(const KernelStep& step, const std::string& place) const;
+  /// Returns the device address of the key for the whole batch.
   DevicePointer whole() const { return block_.get(); }
-  /// Sends the keys that have changed. `values` has the rank's coordinates.
+  /// Enqueues a copy of the keys for this run to the device, if they differ from the last ones. `values` has
+  /// the values of the symbols, among them the rank's coordinates in the mesh, on which parts depend.
   void upload(const Philox& random, const SymbolValues& values, Stream stream);
 
  private:
-  std::vector<RandomPart> parts_;  // different ones; the first is the whole
-  std::vector<uint32_t> sent_;
+  std::vector<RandomPart> parts_;  // without duplicates; the first is the whole batch
+  std::vector<uint32_t> sent_;     // words of all keys that were last sent
   DeviceBlock block_;
 };
 

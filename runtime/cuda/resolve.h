@@ -1,5 +1,6 @@
-// An entry with all its sizes evaluated for one set of symbol values. On a GPU every buffer has one address
-// for the life of the executor, so that a captured graph needs no new arguments.
+// Resolution of an entry: all sizes are evaluated for one set of symbol values, and all steps become launches
+// with addresses. On a GPU every buffer keeps its address as long as the executor lives, so that a captured
+// graph needs no new arguments.
 #pragma once
 
 #include <functional>
@@ -20,14 +21,14 @@ namespace smelt::cuda {
 struct GemmLaunch {
   PreparedGemm gemm;
 };
-/// A product in parts by rank, which are computed as their operands arrive, or sent as they are made
-/// (row_parts.h).
+/// A matmul before an exchange, or after a gather or exchange, in one part per rank (row_parts.h): a part is
+/// computed when its operand has arrived, or is sent when it has been computed.
 struct PartedGemm {
-  std::vector<PreparedGemm> parts;
+  std::vector<PreparedGemm> parts;  // by rank
   CollectiveLaunch collective;
-  bool makes = false;  // the parts
+  bool makes = false;  // whether the collective sends the results; else it brings the operands
 };
-/// The launches of a step that templates carry out, one after the other.
+/// Launches of a step that is executed by template kernels (TemplateLaunch in plan.h), in order.
 struct TemplateLaunches {
   std::vector<KernelLaunch> kernels;
 };
@@ -47,27 +48,30 @@ using Launch = std::variant<KernelLaunch, GemmLaunch, PartedGemm, TemplateLaunch
 struct ResolvedEntry {
   const PlanEntry* entry = nullptr;
   SymbolValues values;
-  std::vector<DevicePointer> places;  // of its ports, inputs first (CudaExecutor::run_at); empty: the host's
-  std::vector<Launch> launches;       // one a step
-  std::vector<int> taken;             // by choice of the entry: which alternative; -1: not known yet
-  std::vector<int64_t> input_bytes, output_bytes;
-  bool has_run = false;  // it has run to its end, so that every GEMM has its algorithm
-  GraphOwner graph;      // once it ran uncaptured
+  std::vector<DevicePointer> places;  // addresses of the ports, as in CudaExecutor::run_at
+  std::vector<Launch> launches;       // by step
+  std::vector<int> taken;             // by choice of the entry: the alternative that runs; -1: not chosen yet
+  std::vector<int64_t> input_bytes, output_bytes;  // by port; 0: not copied, because it has a place
+  bool has_run = false;                            // has run once, so that every GEMM has its algorithm
+  GraphOwner graph;                                // empty until the second run
 };
 
-/// Device addresses that a plan's steps refer to.
+/// Addresses that a plan's steps refer to. Null functions are of kernels that this GPU cannot run.
 struct Addresses {
   std::span<const Function> kernels;       // by kernel of the plan
   std::span<const DevicePointer> buffers;  // by buffer of the plan
-  std::span<std::byte* const> host;        // of buffers of states that the host holds some of; else null
+  std::span<std::byte* const> host;        // by buffer; null unless the host holds a part of the state
   const RandomKeys& random;
 };
 
-/// Tells which products that read or make the parts of a collective are computed in parts.
+/// Function that returns which matmuls that read or make the parts of a collective are computed in parts, and
+/// this rank's number along the axis.
 using PartsOf = std::function<Collectives::Parts(const CollectiveLaunch&)>;
 
-/// Checks all ranges at these values. `device` is the GPU of all addresses. `dependent`: kernels that wait by
-/// themselves may begin before earlier launches have ended, except the entry's first.
+/// Resolves the entry. `device` is the GPU of all addresses. `dependent`: kernels that wait for earlier
+/// launches by themselves may begin before these have ended (programmatic dependent launch); the entry's
+/// first kernel may not. Without `parts_of`, no matmul is computed in parts. Throws Error if the values
+/// violate the plan's rules for its symbols, or if a step would access memory out of range.
 ResolvedEntry resolve(const Device& device, const Plan& plan, const PlanEntry& entry,
                       const SymbolValues& values, const Addresses& addresses, bool dependent,
                       const PartsOf& parts_of = {});

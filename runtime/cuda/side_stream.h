@@ -1,5 +1,5 @@
-// A second stream that runs concurrently with the stream of the steps. Its work begins after the earlier work
-// of that stream, and runs concurrently with the later work until a step waits for it.
+// A side stream runs work concurrently with the stream of the steps ("main"). The work begins after the
+// earlier work of main, and runs concurrently with the later work of main until a step waits for it.
 #pragma once
 
 #include <functional>
@@ -13,24 +13,26 @@ class SideStream {
  public:
   SideStream(const Device& device, StreamPriority priority);
 
-  /// Launches work for which step number `waited_at` of the entry and the steps after it wait.
+  /// Calls `work` with the side stream, on which it enqueues work. Step number `waited_at` of the entry is
+  /// the first that waits for this work.
   void launch(Stream main, size_t waited_at, const std::function<void(Stream)>& work);
-  /// Makes `main` wait for the work that this step, or one before it, needs.
+  /// Makes later work of `main` wait for the work whose `waited_at` is at most `step`.
   void join(size_t step, Stream main);
+  /// Makes later work of `main` wait for all work.
   void join_all(Stream main);
-  /// Nothing that it was given is still to be waited for.
+  /// Returns whether all work that was launched has been joined.
   bool is_idle() const { return pending_.empty(); }
-  /// A run that was given up half-way waits for nothing.
+  /// Drops the pending waits, after a run that ended early by an exception.
   void forget() { pending_.clear(); }
-  /// The host waits for all that it was given.
+  /// Blocks the calling thread until all work is done.
   void finish() const noexcept { driver().StreamSynchronize(stream_.get()); }
 
  private:
   const Device& device_;
   StreamOwner stream_;
   EventOwner begin_;
-  std::vector<size_t> pending_;     // `waited_at` of work that no step has waited for yet, in order
-  std::vector<EventOwner> events_;  // the ends of those, then others
+  std::vector<size_t> pending_;     // `waited_at` of the work that has not been joined, in order
+  std::vector<EventOwner> events_;  // the end of each pending work, then unused events
 };
 
 }  // namespace smelt::cuda

@@ -1,11 +1,12 @@
-// The memory of a stage of a pipeline on a GPU: places in the device's memory, and messages by copies into
-// the other GPU's memory where the two are of one host and reach each other (peer_link.h), else by NCCL.
+// The memory of a pipeline stage on a GPU. It consists of blocks of device memory, called places. Messages to
+// other stages are copies into the other GPU's memory if both GPUs are in one host and can map each other's
+// memory (peer_link.h), and otherwise use NCCL.
 //
-// Each link, which is all messages from one stage to another, has a stream of its own, and both ends give its
-// messages in one order. So a message waits for the other stage alone, never for a message of another link,
-// and stages wait for each other no longer than in pipeline_simulation.h. Events order messages and runs: a
-// message begins when earlier runs have ended, and a run waits for the messages that use the places that it
-// reads or writes.
+// A link is all messages from one stage to another. Each link has its own stream, and both ends enqueue its
+// messages in the same order. So a message waits only for the other stage, never for a message of another
+// link, as the simulation of the schedule assumes (pipeline_simulation.h). Events order messages and runs: a
+// message begins when earlier runs have ended. A run waits for a message that fills a place that the run
+// uses, and for a message that sends a place that the run overwrites.
 #pragma once
 
 #include <map>
@@ -23,33 +24,33 @@ class CudaExecutor;
 
 class CudaStageMemory : public StageMemory {
  public:
-  /// All ranks of the group make it at once. `executor` outlives it.
+  /// Creates the links. All ranks of the group call it together. Requires: `executor` outlives this object.
   CudaStageMemory(CudaExecutor& executor, Communicator& group, const StageExchange& exchange);
   ~CudaStageMemory() override;
 
   int add_place(int64_t bytes) override;
-  /// The entry is one graph a set of places, once it has run.
+  /// Runs an entry. The executor captures one graph per set of places.
   void run(const PlanEntry& entry, const SymbolValues& symbols, const Ports& ports,
            const Philox& random) override;
   void send(std::span<const Part> parts, int64_t to) override;
   void receive(std::span<const Part> parts, int64_t from) override;
-  /// Adds in NCCL's order, which is the same at all holders.
+  /// Sums by NCCL, whose order of addition is the same at all holders.
   void add_up(int state, int64_t first, int64_t count, const std::vector<int64_t>& holders) override;
 
  private:
   enum class Message : uint8_t { none, outgoing, incoming };
   struct Place {
     DeviceBlock block;
-    EventOwner moved;                 // the end of the last message
-    Message pending = Message::none;  // whether runs have yet to wait for it
+    EventOwner moved;                 // the end of the last message that used the place
+    Message pending = Message::none;  // kind of that message if no run has waited for it yet
   };
   using Stages = std::pair<int64_t, int64_t>;  // from, to
   struct Link {
     std::unique_ptr<PeerLink> peer;
-    NcclComm comm = nullptr;  // where there is no peer
+    NcclComm comm = nullptr;  // used if `peer` is null
     StreamOwner stream;
-    EventOwner begin;
-    int at_end = 0;  // of NcclComms
+    EventOwner begin;  // the end of the runs before a message
+    int at_end = 0;    // result of NcclComms::at_end
   };
 
   void add_link(Communicator& group, Stages stages, const std::vector<std::vector<int64_t>>& messages);
@@ -65,7 +66,7 @@ class CudaStageMemory : public StageMemory {
   int64_t stage_;
   std::vector<Place> places_;
   std::map<Stages, Link> links_;
-  std::map<std::vector<int64_t>, NcclComm> holders_;
+  std::map<std::vector<int64_t>, NcclComm> holders_;  // communicators of add_up, by stages
 };
 
 }  // namespace smelt::cuda

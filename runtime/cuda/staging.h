@@ -1,5 +1,5 @@
-// Sends bytes to the device through pinned memory, part by part: while one part is copied, the next is made.
-// Memory that is not pinned is copied at a fraction of the speed.
+// Copies of bytes to the device through pinned memory, part by part: while one part is copied, the next is
+// made. Memory that is not pinned would be copied at a fraction of the speed.
 #pragma once
 
 #include <array>
@@ -15,10 +15,12 @@ class Staging {
   Staging(const Device& device, std::shared_ptr<const Allocator> allocator)
       : device_(&device), allocator_(std::move(allocator)) {}
 
-  /// `make` fills every part of `bytes` bytes, in order, on the calling thread; `stream` takes them to `to`.
+  /// Copies `bytes` bytes to `to`. `make` is called on the calling thread and fills the parts in order. The
+  /// copies are enqueued on `stream`, and may be in progress when the function returns.
   void send(DevicePointer to, int64_t bytes, const Executor::MakePart& make, Stream stream);
 
  private:
+  /// A buffer for one part. `sent` is the end of its last copy.
   struct Slot {
     PinnedBlock memory;
     EventOwner sent;

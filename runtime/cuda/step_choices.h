@@ -1,5 +1,6 @@
-// Which alternative of a choice (runtime/plan/plan.h) was the fastest on this device. It is kept in a file of
-// the cache directory, so that every process takes the same one, and in checkpoints.
+// Record of the alternatives of choices (Choice in runtime/plan/plan.h) that were the fastest on this device.
+// They are stored in a file of the cache directory, so that every process uses the same ones, and in
+// checkpoints.
 #pragma once
 
 #include <filesystem>
@@ -19,24 +20,28 @@ class StepChoices {
   /// driver 13.0". Each place has a file of its own in `directory`; an empty `directory` means no file.
   StepChoices(const std::filesystem::path& directory, std::string place);
 
-  using Names = std::vector<std::string>;  // of a choice's alternatives
-  /// The alternative that is known for a key; nothing if none of them is.
+  using Names = std::vector<std::string>;  // names of a choice's alternatives
+  /// Returns the index in `names` of the alternative that is recorded for the key (choice_key in
+  /// algorithm_choice.h). Returns nothing if there is no record, or if its name is not in `names`.
   std::optional<size_t> find(const std::string& key, const Names& names);
-  /// Stores a measured choice and returns the stored one: another process may have been first.
+  /// Records that names[measured] was the fastest, unless another process has recorded an alternative for the
+  /// key in the file. Returns the index of the alternative that is recorded now.
   size_t settle(const std::string& key, const Names& names, size_t measured);
 
-  /// Returns the choices that were found, settled or restored; null if there are none.
+  /// Returns the choices that were found, settled or restored, for a checkpoint; null if there are none.
   Json record() const;
-  /// Makes these choices override those of the file. If the record is refused, returns the reason.
+  /// Makes the choices of a checkpoint override those of the file. Returns an empty text, or the reason if
+  /// the record is refused.
   std::string restore(const Json& record);
 
  private:
-  using Alternatives = std::map<std::string, std::string>;  // by key
+  using Alternatives = std::map<std::string, std::string>;  // name by key
+  /// Returns the contents of the file.
   Alternatives read() const;
 
   std::string place_;
   std::filesystem::path file_;
-  Alternatives used_;  // here, or restored
+  Alternatives used_;  // found, settled or restored by this process
 };
 
 }  // namespace smelt::cuda

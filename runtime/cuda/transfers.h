@@ -1,4 +1,4 @@
-// Copies inputs to the device and outputs back.
+// Copies of inputs to the device and of outputs to the host.
 #pragma once
 
 #include <span>
@@ -9,38 +9,42 @@
 
 namespace smelt::cuda {
 
-/// Offsets of inputs and outputs in a block that all entries share, because a run needs only those of one
-/// entry. Retained outputs of a pipeline stage have none (retained_ports.h).
+/// Layout of a block of device memory for inputs and outputs. All entries share the block, because a run uses
+/// the ports of one entry. Retained outputs of a pipeline stage (retained_ports.h) are not in it.
 struct PortMemory {
-  std::vector<int64_t> offsets;                // by buffer; -1: not an input or output
-  int64_t total = 0, inputs = 0, outputs = 0;  // bytes; inputs and outputs: the most of an entry
+  std::vector<int64_t> offsets;                // bytes, by buffer of the plan; -1: not in the block
+  int64_t total = 0, inputs = 0, outputs = 0;  // bytes; inputs, outputs: the most per entry
 };
 PortMemory port_memory(const Plan& plan);
 
-/// Pinned memory and a stream of its own: a run's inputs arrive while the device still works on the run
-/// before.
+/// Pinned memory for transfers, and a separate stream for inputs, so that the inputs of a run arrive while
+/// the device still works on the run before.
 class Transfers {
  public:
   Transfers() = default;
   Transfers(const Device& device, const PortMemory& ports, const std::shared_ptr<const Allocator>& allocator);
 
-  /// Copies the inputs; `stream` waits for them and moves them to the steps' buffers (`addresses`, by
-  /// buffer). Inputs that are `on_device` (by port; empty: none is) are in these buffers already.
+  /// Copies the inputs to the device, and enqueues on `stream` a wait for them and copies to the buffers that
+  /// the steps read, whose addresses are `addresses`, by buffer of the plan. `on_device`, by port, selects
+  /// inputs that are device addresses; empty: none is. Inputs without bytes (ResolvedEntry::input_bytes) are
+  /// not copied.
   void stage(const ResolvedEntry& resolved, std::span<const void* const> inputs,
              const std::vector<bool>& on_device, std::span<const DevicePointer> addresses, Stream stream);
-  /// Waits for `stream` if an output is requested, and returns whether it waited.
+  /// Copies the requested outputs, which are not null and have bytes, to the host. Waits for `stream` if
+  /// there are any, and returns whether it waited.
   bool fetch(const ResolvedEntry& resolved, std::span<void* const> outputs,
              std::span<const DevicePointer> addresses, Stream stream);
 
  private:
-  /// A run's inputs: in pinned memory, then on the device. Free again when `done` has happened.
+  /// Memory for the inputs of one run: pinned memory, from which they are copied to `device`. The slot may be
+  /// used again after the event `done`.
   struct Slot {
     PinnedBlock host;
     DeviceBlock device;
     EventOwner uploaded, done;
     bool busy = false;
   };
-  /// Puts the host's inputs into the slot's pinned memory, and returns their bytes.
+  /// Copies the host's inputs to the slot's pinned memory, and returns their bytes.
   static int64_t gather(const ResolvedEntry& resolved, std::span<const void* const> inputs,
                         const std::vector<bool>& on_device, Slot& slot);
   void upload(const Slot& slot, int64_t bytes, Stream stream);

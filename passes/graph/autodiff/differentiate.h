@@ -2,16 +2,17 @@
 //
 //   graph @g(..) {                   graph @g(..) {
 //     %loss = .. parameter "w" ..      %loss = .. parameter "w" ..
-//     return loss_sum = %loss          %dw = .. {phase = "backward"}
+//     return loss_sum = %loss          %dw = .. {phase = backward}
 //   }                                  return loss_sum = %loss, grad.w = %dw
 //                                    }
 //
-// For every wanted parameter or input NAME an output "grad.NAME" is appended; it is zeros if the
-// differentiated output does not depend on NAME. Rules are per op (vjp.cpp); pointwise ops have theirs in
-// scalar_ops.def. Composites without a rule are decomposed first; those with a rule (softmax, log_softmax,
-// cross_entropy) stay. Ensures: existing outputs keep their values; every new node carries phase = "backward"
-// and the source name of its forward node; a value with several users gets the sum of its cotangents; slices
-// that tile one value get one concat.
+// For every parameter or input NAME of the option `wrt`, an output "grad.NAME" is appended. It is zeros if
+// the differentiated output does not depend on NAME. Each op has a rule (vjp.h); those of pointwise ops are
+// in scalar_ops.def. Composites without a rule are decomposed first; those with a rule, such as softmax and
+// cross_entropy, stay. The gradient (cotangent) of a value with several users is the sum over its users. If
+// the users are slices that together cover the value, their gradients are joined by one concat. Ensures:
+// existing outputs keep their values; every new node has the phase backward and the source name of its
+// forward node.
 #pragma once
 
 #include <string>
@@ -24,15 +25,17 @@
 namespace smelt {
 
 struct DifferentiateOptions {
-  std::string output = "loss_sum";
-  std::vector<std::string>
-      wrt;          // names of parameters or inputs; empty: all parameters of the module but frozen ones
+  std::string output = "loss_sum";  // name of the output to differentiate
+  /// Names of parameters or inputs; empty: all float parameters of the module that are not frozen.
+  std::vector<std::string> wrt;
   double seed = 1;  // the cotangent of the output
 };
 template <typename Field>
 void visit_options(Field& field, DifferentiateOptions& o) {
   field("output", o.output), field("wrt", o.wrt), field("seed", o.seed);
 }
+/// Appends the gradients. Throws Error if the output is no float scalar, if a name is unknown, or if an op on
+/// the way has no derivative.
 bool differentiate(Graph& graph, const DifferentiateOptions& options);
 
 /// Returns the composites that have a derivative rule.

@@ -2,14 +2,14 @@
 //
 //   graph @g(%x: f32[3]) {      graph @g(%x: f32[3], %tangent.x: f32[3]) {
 //     %y = exp %x : f32[3]        %y = exp %x : f32[3]
-//     return y = %y               %0 = mul %tangent.x, %y {phase = "tangent"} : f32[3]
+//     return y = %y               %0 = mul %tangent.x, %y {phase = tangent} : f32[3]
 //   }                             return y = %y, tangent.y = %0
 //                               }
 //
-// For every wanted parameter or input NAME an input "tangent.NAME" of its type is appended, and for every
-// float output OUT an output "tangent.OUT": the derivative of OUT along those tangents, or zeros if OUT does
-// not depend on them. The rules are in the same table as those of reverse mode (vjp.h). Composites are
-// decomposed first. New nodes carry phase = "tangent".
+// For every parameter or input NAME of the option `wrt`, an input "tangent.NAME" of its type is appended. For
+// every float output OUT, an output "tangent.OUT" is appended: the derivative of OUT along these tangents, or
+// zeros if OUT does not depend on the variables. The rules are in the same table as those of reverse mode
+// (vjp.h). Composites other than with_slopes are decomposed first. New nodes have the phase tangent.
 #pragma once
 
 #include <string>
@@ -22,12 +22,15 @@
 namespace smelt {
 
 struct DifferentiateForwardOptions {
-  std::vector<std::string> wrt;  // names of parameters or inputs; empty: all parameters of the module
+  /// Names of parameters or inputs; empty: all float parameters of the module that are not frozen.
+  std::vector<std::string> wrt;
 };
 template <typename Field>
 void visit_options(Field& field, DifferentiateForwardOptions& o) {
   field("wrt", o.wrt);
 }
+/// Appends the derivatives. Throws Error if a name is unknown, or if an op on the way has no forward rule, as
+/// custom_vjp has none.
 bool differentiate_forward(Graph& graph, const DifferentiateForwardOptions& options);
 
 }  // namespace smelt

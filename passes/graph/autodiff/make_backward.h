@@ -1,4 +1,4 @@
-// The backward pass.
+// Passes that make backward graphs and simplify masks in them, and the variables of differentiation.
 #pragma once
 
 #include <string>
@@ -10,50 +10,54 @@
 namespace smelt {
 
 // ---- make_backward.cpp
-// make_backward: adds a graph @NAME.backward for every graph @NAME, which also computes the gradients of
-// inputs and parameters from those of the outputs.
+// make_backward: adds a graph @NAME.backward for every graph @NAME. The new graph computes the outputs of
+// @NAME, and from the gradients of these outputs, which are inputs, the gradients of the inputs and
+// parameters.
 //
 //   graph @g(%x: f32[3]) {        graph @g.backward(%grad.y: f32[3], %x: f32[3]) {
 //     %y = exp %x : f32[3]          %y = exp %x : f32[3]
-//     return y = %y                 %0 = mul %grad.y, %y {phase = "backward"} : f32[3]
+//     return y = %y                 %0 = mul %grad.y, %y {phase = backward} : f32[3]
 //   }                               return y = %y, grad.x = %0
 //                                 }
 //
-// Only floats have gradients. A graph that updates states, or that has no float input or no float output,
-// gets no backward graph. Ensures: existing graphs stay as they are; nodes that are not forward carry phase =
-// "backward".
+// Only floats have gradients. No backward graph is made for a graph that updates states, that reads no float
+// input and no float parameter, or that has no float output. Ensures: existing graphs do not change; the
+// nodes that compute gradients have the phase backward.
 
 struct MakeBackwardOptions {};
 bool make_backward(Module& module, const MakeBackwardOptions& options = {});
 
 // ---- rectifier_masks.cpp
-// rectifier_masks: backward derives the masks of a rectifier and of a dropout from the sign of the stored
-// result.
+// rectifier_masks: computes the masks of a rectifier and of a dropout in backward from the sign of the stored
+// forward result h. x is the rectifier's input, g the gradient of h, and `keep` the dropout's mask:
 //
-//   r = x <= 0 ? 0 : x
-//   h = keep ? r * c : 0, which a matmul reads        dx = x <= 0 ? 0 : (keep ? g : 0) * c
-//   becomes                                            dx = h <= 0 ? 0 : g * c
+//   forward            r = x <= 0 ? 0 : x
+//                      h = keep ? r * c : 0, which a matmul reads
+//   backward before    dx = x <= 0 ? 0 : (keep ? g : 0) * c
+//   backward after     dx = h <= 0 ? 0 : g * c
 //
-// Here c > 0; either factor and the dropout may be missing. The matmul needs h in memory for its own
-// gradient, so x need not be kept, h is not recomputed, and no random numbers are drawn twice. A gradient
-// that also has a contribution from outside the dropout keeps its mask. Runs before rematerialize. If x is so
-// small that the stored h is 0 (below 3e-8 in f16), the gradient becomes 0 instead of g.
+// Here c > 0. The dropout and the factors c may be missing. The matmul keeps h in memory for its own
+// gradient. So x is not kept, h is not recomputed, and no random numbers are drawn twice. A gradient that
+// also has a contribution from outside the dropout keeps the mask of x. Runs before rematerialize. If x is so
+// small that the stored h is 0 (below 3e-8 in f16), the gradient becomes 0 instead of g * c.
 
 struct RectifierMasksOptions {};
 bool rectifier_masks(Graph& graph, const RectifierMasksOptions& options);
 
 // ---- variables.cpp
-// Variables of differentiation and the nodes through which derivatives pass, for both modes.
+// Variables of differentiation, and the nodes through which derivatives pass, in reverse and in forward mode.
 
-/// Parameter or input with its type and all nodes that read it.
+/// Parameter or input to differentiate by. `values` are the results of all nodes of the graph that read it;
+/// there may be none for a parameter.
 struct Variable {
   std::string name;
   Type type;
   std::vector<Value*> values;
 };
 
-/// Finds variables by name; without names, all float parameters of the module. Throws Error for a name that
-/// is neither a parameter nor an input, and for integers.
+/// Returns the variables of these names; without names, all float parameters of the module that are not
+/// frozen. Throws Error for a name that is neither a parameter nor an input, and for variables that are no
+/// floats.
 std::vector<Variable> find_variables(const Graph& graph, const std::vector<std::string>& names);
 /// Returns whether derivatives pass through the node; comparisons, stop_gradient and the like stop them.
 bool passes_derivatives(const Node& node);

@@ -8,20 +8,23 @@
 
 namespace smelt {
 
+/// Directed graph with costs of vertices. A cut has a vertex of every path from a source to a sink.
 class MinCut {
  public:
   static constexpr int64_t kInfinite = int64_t{1} << 60;
 
-  int add_vertex(int64_t cost);  // the cost of having the vertex in the cut
+  /// Adds a vertex and returns its number, from 0. `cost` is the cost of the cut if it contains the vertex.
+  int add_vertex(int64_t cost);
   void add_edge(int from, int to);
-  /// Adds a source: flow enters before the vertex's own cost. A finite `cost` is the price of leaving the
-  /// vertex on the side of the sinks.
+  /// Makes the vertex a source. The vertex itself can be in the cut. If `cost` is finite, the vertex may also
+  /// be on the side of the sinks, which adds `cost` to the cost of the cut.
   void add_source(int vertex, int64_t cost = kInfinite);
-  void add_sink(int vertex);  // flow leaves after the vertex's own cost
-  /// Returns per vertex whether it is in the cut. Among equally cheap cuts the one nearest to the sinks is
-  /// taken.
+  /// Makes the vertex a sink. The vertex itself can be in the cut.
+  void add_sink(int vertex);
+  /// Returns for each vertex whether it is in the cheapest cut: of equally cheap ones, the one nearest to the
+  /// sinks.
   std::vector<bool> solve();
-  /// The cost of the cut, after solve().
+  /// Returns the cost of the cut that solve() found.
   int64_t cost() const { return flow_; }
 
  private:
@@ -35,8 +38,8 @@ class MinCut {
   int64_t push(int node, int64_t limit);
   std::vector<bool> reaching_sink() const;
 
-  // Nodes 0 and 1 are source and sink; vertex v is the arc from 2 + 2v to 3 + 2v. Arcs come in pairs, i ^ 1
-  // is i's reverse.
+  // Flow network: node 0 is the source, node 1 the sink, and vertex v the arc from node 2 + 2v to node 3 +
+  // 2v. Arc i ^ 1 is the reverse of arc i.
   std::vector<std::vector<int>> arcs_of_ = std::vector<std::vector<int>>(2);
   std::vector<Arc> arcs_;
   std::vector<int> depth_;

@@ -1,5 +1,5 @@
-// Recomputation policy: how much of the forward phase is computed again in backward, which trades time for
-// memory.
+// Recomputation policy of the pass rematerialize (rematerialize.h): how much of the forward phase is computed
+// again in backward, which saves memory and costs time.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,16 @@
 
 namespace smelt {
 
-/// With price 0 only values that need no kernel of their own are recomputed. With a higher price, matmuls,
-/// attention, reductions and sums along the residual stream (passes/graph/autodiff/trunk.h) are recomputed
-/// too, if that takes less time than their memory is worth.
+/// The price is the time that may be spent on recomputation to save one GiB of memory. With price 0, only
+/// values that need no kernel of their own are recomputed. With a higher price, matmuls, attention,
+/// reductions and sums along the residual stream (passes/graph/autodiff/trunk.h) are recomputed too, if their
+/// time is less than the price of their bytes. The policy divides the forward phase into segments, which
+/// begin and end at values of the residual stream.
 struct RecomputePolicy {
-  double seconds_per_gib = 0;  // the time that saving one GiB is worth; infinite: any time
-  int64_t layers = 0;          // the residual stream is kept every `layers` layers; 0: between all blocks
-  double share = 1;            // fraction of the segments, from the first on, that have this price
-  double rest = 0;             // the price of the other segments
+  double seconds_per_gib = 0;  // the price; infinite: any time is worth it
+  int64_t layers = 0;          // layers per segment; 0: a segment is one block (trunk.h)
+  double share = 1;            // fraction of the segments, counted from the first, that have this price
+  double rest = 0;             // price of the other segments, in seconds per GiB
   bool operator==(const RecomputePolicy&) const = default;
 
   bool has_price() const { return seconds_per_gib > 0 || rest > 0; }
@@ -32,12 +34,12 @@ void visit_options(Field& field, RecomputePolicy& o) {
   field("price", ScaledOption{o.seconds_per_gib, 1e-3}), field("layers", RangedOption{o.layers, 0, 1e6});
   field("share", RangedOption{o.share, 0, 1}), field("rest", ScaledOption{o.rest, 1e-3});
 }
-/// Parses the text of str(), or "layers" for price=inf,layers=1. Throws Error with the part that cannot be
-/// read.
+/// Parses the text that str() returns, or "layers", which means "price=inf,layers=1". Throws Error with the
+/// part that is not valid.
 RecomputePolicy parse_recompute_policy(std::string_view text);
 
-/// Sets one option: "price" = "2.5", "layers" = "1", "share" = "0.5", "rest" = "1". Throws Error with the
-/// unknown option or the expected value.
+/// Sets the option `key` ("price", "layers", "share" or "rest") to a value such as "2.5". Prices are in ms
+/// per GiB. Throws Error with the unknown key, or with the value that is expected.
 void set_option(RecomputePolicy& policy, std::string_view key, std::string_view value);
 
 }  // namespace smelt

@@ -3,29 +3,31 @@
 //
 //   %y = exp %x                         %y = exp %x
 //   ..                                  ..
-//   %g = mul %dy, %y {backward}         %y' = exp %x {backward, anchor = "backward"}
-//                                       %g = mul %dy, %y' {backward}
+//   %g = mul %dy, %y                    %y' = exp %x {anchored = true, phase = backward}
+//     {phase = backward}                %g = mul %dy, %y' {phase = backward}
 //
-// The choice between keeping and recomputing is a minimum cut. To keep a value costs its bytes at the
-// symbols' bounds. Matmuls, gathers, scatters, concats and reductions are not recomputed; pointwise ops,
-// converts, broadcasts, views, constants, iota, random (the same bits again) and `first` may be. Parameters,
-// inputs and states cost nothing. Gathered parameters, of which each rank stores a part, cost nothing either,
-// because backward, including its recomputation, reads its own gather. A value that forward itself reads
-// again after further matmuls, such as a residual stream, is not recomputed, because that would recompute the
-// whole stream before it. Among equally cheap cuts the pass takes the one that recomputes least, and prefers
-// values that are in memory anyway. Softmax probabilities are computed from the stored statistics of their
-// row (softmax_statistic.h).
+// The choice between keeping and recomputing is a minimum cut (min_cut.h). The cost of keeping a value is its
+// bytes at the symbols' upper bounds; a value that would be stored only for backward costs a quarter more. Of
+// equally cheap cuts, the pass chooses the one that recomputes least.
 //
-// With a price (recompute_policy.h) the other ops may be recomputed too, if the saved bytes are worth their
-// time (ir/analysis/node_seconds.h): the cut then minimises the sum of both costs. Values of the residual
-// stream between the policy's segments, and values that later segments read, are still kept, so that only one
-// segment at a time is recomputed in memory. Values after the whole residual stream are kept, because
-// backward reads them first. Collectives run once.
+// Pointwise ops, converts, broadcasts, views, constants, iota, random (which makes the same bits again) and
+// reductions that only sample a row may be recomputed. Matmuls, gathers, scatters, concats and other
+// reductions are kept. Parameters, inputs and states cost nothing. A parameter that is gathered from parts on
+// all ranks costs nothing either, because backward has a gather of its own. A value that forward reads again
+// after further matmuls, such as a residual stream, is kept, because its recomputation would include the
+// whole stream before it. Softmax probabilities are recomputed from the stored statistics of their rows
+// (softmax_statistic.h).
 //
-// A recomputed node is a clone with its reader's `phase` and the attribute anchor = "backward", which
-// prevents a later merge with the original. The clone is placed directly before its first reader. Ensures:
-// values stay bitwise equal except for those probabilities, whose rounding error does not grow; the bytes
-// kept never grow.
+// With a price (recompute_policy.h), the other ops may be recomputed too, if the saved bytes are worth their
+// time (ir/analysis/node_seconds.h). The cut then minimises the sum of both costs. A value is still kept if a
+// later segment of the policy reads it, so that only one segment at a time is recomputed in memory. Values
+// after the end of the residual stream are kept, because backward reads them first. Collectives are not
+// repeated.
+//
+// A recomputed node is a clone with the phase of its reader. It is marked `anchored`, which prevents that a
+// later pass merges it with the original, and is placed directly before its first reader. Ensures: values
+// stay bitwise equal, except for softmax probabilities, whose rounding error does not grow; the bytes that
+// are kept never grow.
 #pragma once
 
 #include <cstdint>
@@ -42,14 +44,16 @@ namespace smelt {
 struct RematerializeReport {
   struct Item {
     std::string node;  // describe() of the forward node
-    int64_t bytes;     // of its result
+    int64_t bytes;     // of its result, at the symbols' upper bounds
   };
   std::vector<Item> recomputed, kept;
-  int64_t bytes_before = 0, bytes_after = 0;  // kept between forward and backward, at the symbols' bounds
+  /// Bytes that are kept between forward and backward without and with this pass, at the symbols' upper
+  /// bounds.
+  int64_t bytes_before = 0, bytes_after = 0;
 };
 
 struct RematerializeOptions {
-  RematerializeReport* report = nullptr;
+  RematerializeReport* report = nullptr;  // is filled; null: no report
   RecomputePolicy policy = {};
   // Target and element type for which node times are predicted.
   Target target = {};

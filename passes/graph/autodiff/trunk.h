@@ -1,11 +1,13 @@
-// Residual stream ("trunk") of a graph: the values that alone carry the forward phase from one block to the
-// next, such as those between an attention and a feed-forward network. It is found from the structure of the
-// graph.
+// Residual stream ("trunk") of a graph: the values that are the only connection between one block of the
+// forward phase and the next. For example, such a value connects an attention block to a feed-forward block.
+// The stream is found from the structure of the graph.
 //
-// A value belongs to the stream under two conditions. It is read again after further matmuls, as the input of
-// a residual addition is. No value that is older than it and depends on a matmul is read after it. Values
-// that all later blocks read, such as the result of an encoder, are exempt from the second condition. A layer
-// begins with a block and ends before the next block that has the same matmuls.
+// A value belongs to the stream if both conditions hold:
+//   - it is read again after further matmuls, as the input of a residual addition is;
+//   - no earlier value that depends on a matmul is read after the value is made. This
+//     ignores values that all later blocks read, such as the result of an encoder.
+// Each value of the stream begins a block. A layer is a sequence of blocks: it begins with a block, and ends
+// before the next block that has the same matmuls.
 #pragma once
 
 #include <vector>
@@ -25,19 +27,20 @@ struct TrunkValue {
 /// phase.
 std::vector<TrunkValue> find_trunk(const Graph& graph, llvm::function_ref<bool(const Node&)> forward);
 
-/// Returns the value that a chain of views reads, or `value` itself.
+/// Returns the value at the start of the chain of views that ends with `value`: `value` itself if it is no
+/// view.
 const Value* viewed(const Value* value);
 
-/// Segments of the forward phase, separated by values of the residual stream; `of` returns the segment of a
-/// node, from 0.
+/// Segments of the forward phase, which end at values of the residual stream.
 class TrunkSegments {
  public:
   /// Makes segments between all blocks (layers = 0), or of `layers` layers each.
   TrunkSegments(const Graph& graph, llvm::function_ref<bool(const Node&)> forward, int64_t layers);
+  /// Returns the number of the node's segment, from 0.
   int64_t of(const Node& node) const { return segment_.lookup(&node); }
   int64_t count() const { return count_; }
-  /// Returns whether the node comes after the whole residual stream, if the graph has one. Backward begins
-  /// with the values of these nodes.
+  /// Returns whether the node comes after the last value of the residual stream. False if the graph has no
+  /// residual stream. Backward reads the values of these nodes first.
   bool is_last_block(const Node& node) const { return last_block_.contains(&node); }
 
  private:

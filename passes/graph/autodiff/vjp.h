@@ -1,4 +1,5 @@
-// Derivative rules per op, and the cotangents that they accumulate.
+// Derivative rules of ops, for reverse mode (vector-Jacobian products) and forward mode (Jacobian-vector
+// products), and the cotangents that reverse mode accumulates.
 #pragma once
 
 #include "ir/graph/builder.h"
@@ -7,16 +8,19 @@
 
 namespace smelt {
 
-/// Cotangents found so far. Only active values have one: floats that depend on the variables.
+/// Cotangents that the rules have added so far. The cotangent of a value is the gradient of the
+/// differentiated output with respect to it. Only active values have one: floats that depend on the
+/// variables.
 class Cotangents {
  public:
   void activate(const Value* value) { active_.insert(value); }
   bool active(const Value* value) const { return active_.contains(value); }
 
   void add(Value* value, Value* cotangent);
-  /// Adds the cotangent of one slice of `value`; slices that tile it become one concat.
+  /// Adds the cotangent of the slice of `value` that starts at `begin` of `axis`. If slices cover the value
+  /// without overlap, take() joins their cotangents by one concat.
   void add_slice(Value* value, int64_t axis, Dim begin, Value* cotangent);
-  /// Returns the sum of the added cotangents; null if there are none.
+  /// Returns the sum of the cotangents that were added for `value`, or null if there are none.
   Value* take(GraphBuilder& b, Value* value);
 
  private:
@@ -35,13 +39,13 @@ class Cotangents {
   llvm::DenseMap<const Value*, Terms> terms_;
 };
 
-/// Arguments of a reverse rule: the rule reads the cotangents of the node's results and adds those of its
-/// operands.
+/// Arguments of a reverse rule. The rule reads the cotangents of the node's results, and adds cotangents of
+/// the node's operands.
 struct Reverse {
   GraphBuilder& b;
   Node& node;
-  llvm::ArrayRef<Value*> cotangents;  // one per result; null: it has none
-  Cotangents& all;
+  llvm::ArrayRef<Value*> cotangents;  // one per result; null: the result has none
+  Cotangents& all;                    // receives the cotangents of the operands
 
   Value* x(unsigned i = 0) const { return node.operand(i); }
   Value* y() const { return node.result(); }
@@ -52,40 +56,41 @@ struct Reverse {
   }
 };
 
-/// Arguments of a forward rule: the rule reads the tangents of the node's operands and returns those of its
-/// results.
+/// Arguments of a forward rule. The rule reads the tangents of the node's operands, and returns the tangents
+/// of the node's results. The tangent of a value is its derivative along the variables' tangents.
 struct Forward {
   using Tangents = llvm::SmallVector<Value*, 2>;
   GraphBuilder& b;
   Node& node;
-  llvm::ArrayRef<Value*> tangents;  // one per operand; null: zero
+  llvm::ArrayRef<Value*> tangents;  // one per operand; null: the tangent is zero
 
   Value* x(unsigned i = 0) const { return node.operand(i); }
   Value* t(unsigned i = 0) const { return tangents[i]; }
   Value* t_or_zero(unsigned i) const;
 };
 
-/// Rules of one op. Composites other than with_slopes have no forward rule, because they are decomposed
-/// first.
+/// Rules of one op. `forward` is null if the op has no forward rule: composites other than with_slopes have
+/// none, because they are decomposed first.
 struct DerivativeRule {
   Op op;
   void (*reverse)(const Reverse&);
   Forward::Tangents (*forward)(const Forward&) = nullptr;
 };
-/// Returns the position of each element among those that a reduction combines, in row-major order: i32, of
-/// the operand's shape.
+/// Returns the index of each element of the reduction's operand among the elements that are reduced together,
+/// in row-major order. The result is i32 and has the operand's shape.
 Value* reduced_place(GraphBuilder& b, const Node& reduce);
-/// Returns null if the op has no rule: its results are then constants to differentiation.
+/// Returns the rules of the op, or null if it has none. Results of an op without rules count as constants.
 const DerivativeRule* derivative_rule(Op op);
 
-/// Marks every float of the graph that depends on an active value through differentiable ops.
+/// Activates every float of the graph that depends on an active value through differentiable ops.
 void activate_users(const Graph& graph, Cotangents& cotangents);
-/// Runs the rules of all nodes that have a cotangent, last first.
+/// Runs the reverse rules of those of the `nodes` whose results have a cotangent, from the last node to the
+/// first.
 void walk_back(GraphBuilder& b, llvm::ArrayRef<Node*> nodes, Cotangents& cotangents);
 
-/// Builds an attention_grad whose body is the derivative of the attention's body.
+/// Builds an attention_grad. Its body is the derivative of the attention's body (score_mod).
 void reverse_attention(const Reverse& r);
-/// Applies the rules of pointwise nodes, from scalar_ops.def.
+/// Apply the derivatives of a pointwise node from scalar_ops.def.
 void reverse_pointwise(const Reverse& r);
 Forward::Tangents forward_pointwise(const Forward& f);
 
@@ -102,8 +107,8 @@ Forward::Tangents forward_scan(const Forward& f);
 Forward::Tangents forward_order(const Forward& f);
 
 // ---- jvp.cpp
-/// Rule of ops that are linear in their first operand and read no other float: applies the op itself to the
-/// tangent.
+/// Applies the op itself to the tangent of its first operand. It is the rule of ops that are linear in their
+/// first operand and read no other float.
 Forward::Tangents forward_linear(const Forward& f);
 Forward::Tangents forward_reduce(const Forward& f);
 Forward::Tangents forward_with_slopes(const Forward& f);

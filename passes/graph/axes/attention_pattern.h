@@ -1,4 +1,5 @@
-// Attention pattern: the two matmuls around a softmax, and the nodes between them.
+// Attention pattern: a softmax, the two matmuls before and after it, and the nodes between these. Dims have
+// letters: b batch, h heads, t queries, s keys, d the width of a head.
 #pragma once
 
 #include <optional>
@@ -10,31 +11,37 @@
 namespace smelt {
 
 struct AttentionPattern {
-  Node* product;                        // scores [b,h,t,s] of queries and keys
-  llvm::DenseSet<const Node*> between;  // operations on them, up to the softmax
-  Node* softmax;
-  Node* dropout;  // of the weights; null where there is none
-  Node* mix;      // the matmul with the values
+  Node* product;                        // the matmul of queries and keys, which makes scores [b,h,t,s]
+  llvm::DenseSet<const Node*> between;  // operations on the scores, up to the softmax
+  Node* softmax;                        // makes the weights
+  Node* dropout;                        // of the weights; null if there is none
+  Node* mix;                            // the only reader of the weights: the matmul with the values
 };
 
-/// Returns the pattern around a softmax under the conditions of match_attention.h.
+/// Returns the pattern around a softmax, or nothing if a condition of match_attention.h fails. It does not
+/// check `mix`: values_and_means does.
 std::optional<AttentionPattern> attention_pattern(Node& softmax);
 
-/// Operand whose axes are in the order of these letters.
+/// Operand of a matmul, and the permutation that brings its axes into a required order.
 struct LetteredOperand {
   Value* value;
-  std::vector<int64_t> permutation;
+  std::vector<int64_t> permutation;  // axis i of the required order is axis permutation[i] of `value`
 };
-/// Queries as [b,t,h,d] and keys as [b,s,h,d].
+/// Queries with the required order [b,t,h,d] and keys with the required order [b,s,h,d].
 struct QueriesAndKeys {
   LetteredOperand queries, keys;
 };
+/// Returns the operands of the first matmul, or nothing if it does not make scores [b,h,t,s] of queries and
+/// keys.
 std::optional<QueriesAndKeys> queries_and_keys(const Node& product);
-/// Values as [b,s,h,d], and the order of axes that the second matmul gives the means [b,t,h,d].
+/// Values with the required order [b,s,h,d]. Axis i of the second matmul's result is axis means[i] of
+/// [b,t,h,d].
 struct ValuesAndMeans {
   LetteredOperand values;
   std::vector<int64_t> means;
 };
+/// Returns the values and the order of the means, or nothing if `mix` is no matmul of these weights with
+/// values.
 std::optional<ValuesAndMeans> values_and_means(const Node& mix, const Value* weights);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// Passes over axes that elementwise nodes allow.
+// Passes that move elementwise computations into an attention or before a concat, and remove repeated heads.
 #pragma once
 
 #include "ir/graph/builder.h"
@@ -14,7 +14,7 @@ namespace smelt {
 //   attention ... (%score, %a = %seen) { ... }             =>    %seen = ...
 //                                                              }
 //
-// No mask of T x T elements is then in memory. Values stay the same.
+// After the rewrite no mask of T x T elements is in memory. Values stay the same.
 
 struct SinkMasksOptions {};
 bool sink_masks(Graph& graph, const SinkMasksOptions& options);
@@ -28,10 +28,11 @@ bool sink_masks(Graph& graph, const SinkMasksOptions& options);
 //                                      (add (mul %high, %cos_high), (mul %low, %sin_high))
 //
 // Here %low and %high are slices of %x: a rotary embedding becomes one kernel that reads %x and writes each
-// half of the result in place. The rewrite applies only where it saves memory or work: each part of the
-// concat is computed from slices along its axis, so that other operands can be sliced alike, or all parts are
-// one value; and all readers of the concat are such operations. Other operands are sliced through elementwise
-// operations without another reader and through broadcasts. Values stay the same.
+// half of the result in place. The rewrite applies only if it saves memory or work. All readers of the concat
+// must be elementwise, and either each part of the concat is computed elementwise from slices along the
+// concat's axis, or all parts are the same value. The other operands, such as %cos, are sliced to match each
+// part. If such an operand is a broadcast, or an elementwise operation without another reader, its operands
+// are sliced instead. Values stay the same.
 
 struct SinkConcatsOptions {};
 bool sink_concats(Graph& graph, const SinkConcatsOptions& options);
@@ -48,17 +49,19 @@ bool sink_concats(Graph& graph, const SinkConcatsOptions& options);
 //   %t = transpose %k {permutation = [0, 2, 1, 3]}
 //   attention %q, %t, ...
 //
-// The pattern is a broadcast along a new axis directly after the head axis and a reshape that joins the two,
-// perhaps with a transpose before or after. Keys and values must have the same number of heads, repeated
-// equally often. Values stay the same, because an attention maps query head h to key head h / group.
+// The pattern is a broadcast along a new axis directly after the head axis, and a reshape that joins the two
+// axes. There may be transposes after the reshape. Keys and values must have the same number of heads before
+// the repetition. Values stay the same, because an attention with G query heads per key head maps query head
+// h to key head h / G.
 
 struct GroupQueryHeadsOptions {};
 bool group_query_heads(Graph& graph, const GroupQueryHeadsOptions& options);
 
 // ---- elementwise operations
-// Elementwise operations: a test for them, and their copies on other operands.
+// A test for elementwise operations, and copies of them with other operands.
 
-/// Returns whether the node is elementwise, with operands of the result's shape.
+/// Returns whether the node is elementwise: a pointwise operation, or a conversion with one operand. All
+/// operands then have the result's shape.
 inline bool works_on_elements(const Node& node) {
   return node.is(Op::pointwise) || (node.is(Op::convert) && node.operands().size() == 1);
 }

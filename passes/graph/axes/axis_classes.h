@@ -1,5 +1,5 @@
-// Classes of axes that are split alike. Each class has one extent. It may be split into a sequence of other
-// classes, such as [12,64] for 768, or into none if its extent is one.
+// Classes of axes that are split alike. The axes of a class have the same extent. A class may be split into a
+// sequence of other classes, for example of extents [12,64] for 768, or into no classes if its extent is 1.
 #pragma once
 
 #include <vector>
@@ -10,23 +10,25 @@
 
 namespace smelt {
 
+/// An axis is represented by a number that add() returned.
 class AxisClasses {
  public:
   using Axes = llvm::SmallVector<int, 4>;
 
+  /// Adds an axis, in a new class, and returns its number.
   int add(const Dim& extent);
-  /// Pins the axis: no match splits it.
+  /// Pins the axis, so that match() does not split it.
   void pin(int axis);
-  /// Returns the unsplit classes of which the axes consist, in order.
+  /// Returns the unsplit classes into which the axes are split, in order.
   Axes parts(llvm::ArrayRef<int> axes) const;
   bool is_split(int axis) const;
   const Dim& extent(int axis) const { return classes_[axis].extent; }
-  /// Returns the extents of the axes' parts.
+  /// Returns the extents of parts(axes).
   Shape shape(llvm::ArrayRef<int> axes) const;
 
-  /// Splits and unites classes until both lists have the same parts, as the two sides of a reshape do: [768]
-  /// and [12,64] split 768 into two classes, of 12 and of 64. Returns false and changes nothing if that is
-  /// impossible, because 12 and 8 have no common split or because an axis is pinned.
+  /// Splits and unites classes until both lists have the same parts. The lists are the axes of the two sides
+  /// of a reshape: [768] and [12,64] split 768 into two classes, of 12 and of 64. Returns false and changes
+  /// nothing if the extents have no common split, as [12,8] and [8,12], or if a pinned axis would be split.
   bool match(llvm::ArrayRef<int> left, llvm::ArrayRef<int> right);
 
  private:

@@ -1,5 +1,5 @@
-// Relations between axes: axes of two values are one axis if an elementwise or row-wise node iterates over
-// them together.
+// Relations between the axes of a graph's values. Axes of two values are in one class (axis_classes.h) if an
+// operation such as an elementwise one or a reduction iterates over them together.
 #pragma once
 
 #include "ir/analysis/op_dims.h"
@@ -13,14 +13,15 @@ class AxisRelations {
  public:
   using Axes = AxisClasses::Axes;
 
-  /// Relates the axes of all values. Reshapes, matmuls, attention and other ops with their own axis order
-  /// relate none.
+  /// Relates the axes of all values. Nodes whose axes have an order of their own, such as reshapes, matmuls
+  /// and attention, and nodes with a sharded result relate no axes.
   explicit AxisRelations(const Graph& graph);
 
-  /// Returns whether the node computes the same if its axes are split.
+  /// Returns whether the node relates axes. Such a node computes the same values if its axes are split.
   bool relates(const Node& node) const { return relates_.contains(&node); }
+  /// Returns the axes of the value, as numbers in `classes`, one per dim.
   const Axes& axes(const Value* value) const { return axes_.find(value)->second; }
-  /// Returns the value's shape with every axis split as its class is.
+  /// Returns the value's shape after every axis is split as its class is.
   Shape shape(const Value* value) const { return classes.shape(axes(value)); }
   bool is_split(const Value* value) const;
 

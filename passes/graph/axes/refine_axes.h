@@ -7,17 +7,17 @@
 //
 // Axes that elementwise operations, broadcasts, transposes, reductions, gathers, slices and concats iterate
 // over together form one class (axis_relations.h). A reshape that only splits, joins, adds or drops axes
-// specifies which classes consist of others. Each class is then split everywhere and axes of one element are
-// dropped everywhere, so that both sides of the reshape have the same axes. Reshapes move to the borders of
-// such operations: leaves, matmuls, attention, outputs. A matmul whose result has a split axis adopts the
-// split as letters if the operand that has the axis comes from such a border, because the reshape there then
-// meets its inverse, which simplify removes.
+// determines how classes are split into other classes. Each class is then split in all these operations, and
+// axes of extent 1 are dropped, so that both sides of the reshape have the same axes. New reshapes are added
+// between these operations and all others: leaves, matmuls, attention, outputs. If the result of a matmul has
+// a split axis, and the operand with that axis comes from a reshape, the matmul's spec gets one letter per
+// part. The operand's reshape then meets an inverse one, and the pass simplify removes both.
 //
-// These axes are not split: reduced axes of rows, columns of random numbers, axes that a slice, concat,
-// gather or iota indexes, keys and values that an attention gathers from a table, and axes of the
-// graph's inputs, outputs and states. A reshape that would split one of these remains. A reshape between
-// nodes that no kernel computes together also remains, for instance between a matmul and its user, unless it
-// keeps the last axis. Values stay the same.
+// These axes are not split: the last axis of a reduction's operand if it is reduced, columns of random
+// numbers, axes that a slice, concat, gather or iota indexes, keys and values that an attention gathers from
+// a table, and axes of the graph's inputs, outputs and states. A reshape that would split one of these
+// remains. A reshape between nodes that no kernel computes together also remains, for instance between a
+// matmul and its user, unless it joins rows and keeps the last axis. Values stay the same.
 #pragma once
 
 #include "ir/graph/graph.h"

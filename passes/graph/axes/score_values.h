@@ -1,4 +1,5 @@
-// Translation of values of a graph into values per score in the body of an attention.
+// Translation of values outside an attention into values inside its body (score_mod), where each value has
+// one element per score: the shape [batch, heads, queries, keys].
 #pragma once
 
 #include <functional>
@@ -14,17 +15,18 @@ namespace smelt {
 /// The lowest score for which operations on scores do not overflow in f32.
 inline constexpr double kLowestScore = -1e30;
 
-/// Computes in the body values that are elementwise functions of values with fewer axes, such as a mask from
-/// positions and lengths; reads other values as arguments.
+/// Builds values in the body. If a value is an elementwise function of values with fewer axes, for example a
+/// mask from positions and lengths, the body computes it. It reads other values as arguments.
 class ScoreValues {
  public:
   using Dims = std::vector<int64_t>;
-  /// Reads an outside value and broadcasts it to the scores.
+  /// Function that makes an outside value an argument of the body and returns its broadcast to the scores'
+  /// shape. Dim i of the value is dim dims[i] of the scores.
   using Read = std::function<Value*(Value* outside, const Dims& dims)>;
   ScoreValues(GraphBuilder& inside, Shape scores, Read read)
       : inside_(inside), scores_(std::move(scores)), read_(std::move(read)) {}
 
-  /// Returns the value for each score; `dims` are its dims among those of the scores.
+  /// Returns the value in the body, with the scores' shape. Dim i of `outside` is dim dims[i] of the scores.
   Value* spread(Value* outside, const Dims& dims);
   /// Returns whether the body computes the value from others, instead of reading it.
   bool computes(Value* outside);
@@ -44,7 +46,7 @@ class ScoreValues {
   llvm::DenseMap<const Value*, int64_t> widest_;
 };
 
-/// Returns the dims that a broadcast's operand has, given the dims of its result.
+/// Returns the `dims` of a broadcast's operand for the `dims` of its result, as in ScoreValues::spread.
 std::vector<int64_t> dims_before(const Node& broadcast, llvm::ArrayRef<int64_t> dims);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// Splits letters of a matmul's spec: "rc,oc->ro" becomes "btc,oc->bto" where r is [b,t].
+// Splits of letters in a matmul's spec. If axis r is split into [b,t], "rc,oc->ro" becomes "btc,oc->bto".
 #pragma once
 
 #include <map>
@@ -14,11 +14,14 @@ class SplitLetters {
  public:
   explicit SplitLetters(const MatmulSpec& spec) : spec_(spec), used_(spec.a + spec.b) {}
 
-  /// Gives each part an unused letter. Throws Error if all letters are used.
+  /// Replaces `letter` by one unused letter for each of the extents `parts`. Throws Error if all letters are
+  /// used.
   void split(char letter, const Shape& parts);
   bool is_any_split() const { return !parts_.empty(); }
+  /// Returns the spec after the splits.
   MatmulSpec spec() const { return {names(spec_.a), names(spec_.b), names(spec_.out)}; }
-  /// Returns the shape, after the splits, of a value that had `letters` and the shape `before`.
+  /// Returns the shape after the splits of an operand or result that had these letters and the shape
+  /// `before`.
   Shape shape(const std::string& letters, const Shape& before) const;
 
  private:

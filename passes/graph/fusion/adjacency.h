@@ -1,5 +1,6 @@
-// Adjacency of parameters in the flat state: parameters that are, or may be placed, one after another, so
-// that their concat is a view.
+// Adjacency of parameters in a flat state, which is one buffer with many parameters (flatten_parameters). The
+// concat of adjacent parameters is a view. Before parameters are flat, Module::adjacent records groups of
+// parameters that must be placed one after another.
 #pragma once
 
 #include <optional>
@@ -10,18 +11,19 @@
 
 namespace smelt {
 
-/// Stack of whole parameters along their first dim.
+/// Names of parameters that are stacked, in this order, along their first dim.
 using Stack = std::vector<std::string>;
 
-/// Returns the parameters in the order in which they do or may follow each other; nothing if they cannot. For
-/// flat parameters their offsets decide; otherwise the groups of Module::adjacent, then the given order.
+/// Returns the parameters in an order in which they are, or can be placed, one after another; nothing if
+/// there is none. If parameters are flat, their offsets must be adjacent. Otherwise the order is that of a
+/// group in Module::adjacent, or the given order if none of the parameters is in a group.
 std::optional<Stack> stackable(Module& module, Stack parameters);
-/// Returns whether all of them are adjacent in one recorded group, so that no new group is needed.
+/// Returns whether the parameters are adjacent, in any order, in one group of Module::adjacent.
 bool recorded(const Module& module, const Stack& stack);
-/// Records the group, unless it is recorded already or the parameters are flat.
+/// Adds the stack as a group to Module::adjacent, unless it is recorded already or parameters are flat.
 void record(Module& module, const Stack& stack);
 
-/// Returns the name of the parameter that makes `value`; empty for other values.
+/// Returns the name of the parameter if `value` is the result of a `parameter` node, else an empty string.
 std::string parameter_name(const Value* value);
 /// Builds the concat of the parameters along dim 0.
 Value* build_stack(GraphBuilder& b, const Stack& stack);

@@ -1,4 +1,5 @@
-// Adds a body (epilogue) to a matmul, and splits the body of a node into nodes.
+// Functions that add a body (ir/graph/body.h) to a matmul as its epilogue, and that replace a node with a
+// body by the nodes of the body.
 #pragma once
 
 #include <memory>
@@ -8,20 +9,23 @@
 
 namespace smelt {
 
-/// Function that makes a body with inputs of these types.
+/// Function that returns a body with inputs of these types: the f32 accumulator, then the arguments.
 using WriteBody = llvm::function_ref<std::unique_ptr<Graph>(llvm::ArrayRef<Type> inputs)>;
-/// Builds the matmul again at the builder's position, with a body over its accumulator and `arguments`.
-/// Attributes, source and phase are kept.
+/// Builds a copy of the matmul at the builder's position, with a body that reads the accumulator and the
+/// values `arguments`. The copy has the source, the phase and the attributes of the matmul, except for
+/// `result`, because the body determines the result's type. Returns the copy.
 Node* matmul_with_body(GraphBuilder& b, const Node& matmul, llvm::ArrayRef<Value*> arguments,
                        WriteBody write);
 
-/// Map from values of a body to the values that replace them.
+/// Values of the graph by the values of a body that they replace.
 using BodyValues = llvm::DenseMap<const Value*, Value*>;
-/// Copies the body's nodes to `graph` before `place` (null: to its end). `values` maps the body's inputs on
-/// entry, and also the results of its nodes on return. Nodes without a source name get `source`.
+/// Copies the body's nodes to `graph` before the node `place`, or to the end of the graph if it is null.
+/// Requires: `values` has a value for each input of the body. Ensures: it also has the copies of the results
+/// of the body's nodes. Nodes without a source name get `source`.
 void inline_body(const Graph& body, Graph& graph, Node* place, std::string_view source, BodyValues& values);
 
-/// Replaces the node by its op without a body, whose result is f32, followed by the nodes of the body.
+/// Replaces a matmul with a body by a matmul without one, whose result is f32, and the nodes of the body.
+/// Replaces a fusion by the nodes of its body.
 void split_body(Graph& graph, Node* node);
 
 }  // namespace smelt

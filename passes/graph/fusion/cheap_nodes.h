@@ -1,4 +1,4 @@
-// Cheap nodes: fuse copies them into every kernel that reads them, instead of storing their results.
+// Cheap nodes: the pass fuse copies them into the kernels that read them, instead of storing their results.
 #pragma once
 
 #include "ir/graph/graph.h"
@@ -6,14 +6,16 @@
 
 namespace smelt {
 
-/// Set of cheap nodes: broadcasts, nodes that depend on no memory (masks, constants, random bits), and
-/// transpositions of values that inserts store, because an insert can store in any order.
+/// Cheap nodes of a graph: broadcasts, nodes that read no memory (constants, random bits, and elementwise
+/// functions of such values, such as a causal mask), and transposes whose results only inserts store, because
+/// an insert can store in any order.
 class CheapNodes {
  public:
   explicit CheapNodes(const Graph& graph);
   bool contains(const Node& node) const {
     return node.is(Op::broadcast) || is_from_nothing(node) || is_turned_for_insert(node);
   }
+  /// Returns whether the node and all that it depends on read no memory.
   bool is_from_nothing(const Node& node) const { return from_nothing_.contains(&node); }
 
  private:
@@ -23,7 +25,8 @@ class CheapNodes {
   llvm::DenseSet<const Node*> from_nothing_;
 };
 
-/// Gives every use of a cheap node its own copy, so that uses along different axes do not relate these axes.
+/// Gives every use of a cheap node its own copy. Uses of one node may otherwise force different axes of a
+/// kernel to be the same axis.
 void split_cheap_nodes(Graph& graph);
 
 }  // namespace smelt

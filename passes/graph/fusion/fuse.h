@@ -1,15 +1,17 @@
-// fuse: groups primitives that share a loop nest into `fusion` nodes, one kernel each, with several results
-// if other nodes need them.
+// fuse: groups primitives that share a loop nest into `fusion` nodes. Each fusion becomes one kernel, and has
+// one result for each of its values that is read outside.
 //
 //   %a = mul %x, %y                %b = fusion (%x, %y, %z) {
 //   %b = add %a, %z        =>        %a = mul %x, %y
 //                                    return add %a, %z
 //                                  }
 //
-// Nodes are taken in program order. Each joins the groups that produce its operands and those that read the
-// same operands, if ir/analysis/iteration_space.h finds one loop nest for both, no cycle arises and the phase
-// (forward, backward, update) is the same. Constants, iota, random and broadcast are cheap: every reader gets
-// its own copy. Ensures: no node is deleted; every primitive that computes is in exactly one fusion's body.
+// The pass visits nodes in program order. A node's group is merged with the groups that produce the node's
+// operands, and with earlier groups that read the same operands. This requires that one loop nest can compute
+// both groups (ir/analysis/iteration_space.h), that no cycle arises, and that both have the same phase, such
+// as forward or backward. Constants, iota, random and broadcast are cheap (cheap_nodes.h): every reader gets
+// its own copy. Ensures: every other primitive that can be fused and whose results are used is in exactly one
+// fusion.
 #pragma once
 
 #include "ir/graph/graph.h"
@@ -19,16 +21,18 @@
 namespace smelt {
 
 struct FuseOptions {
-  int max_levels = 4;              // sweeps over the columns
-  size_t max_nodes = 160;          // of one body
-  int64_t max_single_row = 8192;   // columns of a kernel without rows
-  FusionReport* report = nullptr;  // receives the graph's kernels
-  /// With a target, a gather that only attentions read stays if its elements have the storage type and the
-  /// target's attention kernels follow its indices. Without a target no gather stays.
+  int max_levels = 4;              // sweeps over the columns per kernel
+  size_t max_nodes = 160;          // nodes of one body
+  int64_t max_single_row = 8192;   // columns of a kernel that has only one row and cannot run in parallel
+  FusionReport* report = nullptr;  // receives the graph's kernels; null: no report
+  /// With a target, a gather that only attentions read is not fused, if its elements have the type `storage`
+  /// and the target's attention kernels read the table by the gather's indices. Without a target all gathers
+  /// are fused.
   std::optional<Target> target = {};
   DType storage = DType::f32;
-  bool updates_apart =
-      false;  // what writes parameters or moments computes elements alone: it can run in slices
+  /// True: a kernel that writes parameters or optimizer states contains no reduction and writes no scalar
+  /// that other kernels read. Such a kernel can run on slices of the elements.
+  bool updates_apart = false;
 };
 
 template <typename Field>

@@ -1,15 +1,15 @@
-// fuse_gemm_epilogues: moves a kernel that reads a matmul's result into the matmul's epilogue, if the
-// target's library supports it. This saves one sweep over the result. Bias epilogues are supported today
-// (cuBLASLt's EPILOGUE_BIAS).
+// fuse_gemm_epilogues: moves a fusion that reads a matmul's result into the matmul's epilogue, if the
+// target's matmul library supports it. This saves one sweep over the result. The epilogue that is supported
+// adds a bias to each row (cuBLASLt's EPILOGUE_BIAS).
 //
 //   %m = matmul %x, %w              %y = matmul %x, %w (%acc, %b = %bias) {
 //   %y = fusion (%m, %bias) {         return add %acc, (broadcast %b)
 //     return add .. }         =>    }
 //
-// Runs after assign_precision, because the library adds only a bias of the result's type. A wider bias stays
-// separate: its rounding would be the same error in every row, which sums over rows, such as gradients of
-// biases, do not average out. Ensures: values differ only by the rounding of the matmul's result, which is
-// omitted.
+// Runs after assign_precision, because the library adds only a bias of the result's type. A bias of a wider
+// type is not fused: its rounding error would be the same in every row, so that sums over rows, such as
+// gradients of biases, would not average it out. Ensures: values differ only because the matmul's result is
+// no longer rounded before the epilogue.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// Builder of a fusion's body from the nodes that it will hold.
+// Builder of a `fusion` node and its body from nodes of the graph.
 #pragma once
 
 #include <memory>
@@ -10,15 +10,17 @@
 
 namespace smelt {
 
-/// Has one body input per outside value and mapping of its dims to axes.
+/// The body has one input for each value from outside and each mapping of that value's dims to axes of the
+/// loop nest (ir/analysis/iteration_space.h).
 class FusionBody {
  public:
   explicit FusionBody(Module& module) : graph_(std::make_unique<Graph>(module)) {}
 
-  /// Adds the next node in program order. A cheap node is added once for all readers that follow the same
-  /// axes.
+  /// Adds a copy of the next node in program order. Equal cheap nodes (cheap_nodes.h) with the same operands
+  /// and axes are added once.
   void add(const Node& node, const IterationSpace& space, bool is_cheap);
-  /// Makes the fusion before `before` (null: at the end); its results replace `outputs`.
+  /// Makes the fusion before the node `before`, or at the end of the graph if it is null, and returns it. Its
+  /// results replace the values `outputs`. Call it once, after the last add().
   Node* finish(Graph& graph, llvm::ArrayRef<Value*> outputs, Node* before);
 
  private:

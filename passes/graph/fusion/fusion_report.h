@@ -1,4 +1,5 @@
-// Report of fuse for --explain-fusion: the kernels of a graph, and why neighbours were not fused.
+// Report of the pass fuse for the option --explain-fusion: the kernels of a graph, and the reasons why
+// neighbouring kernels were not fused.
 #pragma once
 
 #include <string>
@@ -9,18 +10,18 @@
 
 namespace smelt {
 
-/// Reason why two groups were or were not fused. The list is complete.
+/// Result of the attempt to fuse two groups of nodes: `fused`, or the reason why they were not fused.
 enum class FuseReason : uint8_t {
-  fused,       // accepted
-  phase,       // forward, backward and update are not fused
-  cycle,       // a path leads from one group through others back to it
-  loop_nest,   // no single loop nest computes both; `detail` has the reason
-  sweeps,      // too many sweeps over the columns
-  single_row,  // everything would depend on one long row, which runs on one thread
-  update,      // an update of parameters or moments must run in slices, without reductions
-  size,        // the kernel would be too large to compile well
-  view,        // one reads the other's result through a view, which needs a value in memory
-  own_step,    // the other is a step that is no fusion: a matmul, a scatter_add, ...
+  fused,
+  phase,       // the groups belong to different phases, such as forward and backward
+  cycle,       // a path leads from the fused group through other nodes back to it
+  loop_nest,   // no single loop nest can compute both; `detail` has the reason
+  sweeps,      // the kernel would need too many sweeps over the columns
+  single_row,  // the kernel would have a single long row, so that it could not run in parallel
+  update,      // an update of parameters or optimizer states must run in slices, without reductions
+  size,        // the kernel would have too many nodes
+  view,        // one reads a value of the other, or both read one value, through a view of memory
+  own_step,    // the other node is a step of its own, such as a matmul or a scatter_add
 };
 std::string_view name(FuseReason reason);
 
@@ -29,25 +30,27 @@ struct FusionReport {
     std::string graph;
     int number = 0;  // from 1, in program order
     Phase phase = Phase::forward;
-    std::string source;                         // as the fusion's: "h.0.ln_1 + h.0.attention"
-    std::vector<std::string> operations;        // in program order
-    int64_t bytes_read = 0, bytes_written = 0;  // at the bounds, each value once, in the types it has here
+    std::string source;                   // source name of the fusion: "h.0.ln_1 + h.0.attention"
+    std::vector<std::string> operations;  // in program order
+    /// Bytes at the symbols' upper bounds, with the types that values have when fuse runs. Each value counts
+    /// once.
+    int64_t bytes_read = 0, bytes_written = 0;
   };
-  /// Two neighbours: a value goes from one to the other, or (siblings) both read one value.
+  /// Border between two neighbours: one reads a value of the other, or, for siblings, both read one value.
   struct Border {
     std::string graph;
-    int producer = 0, consumer = 0;  // numbers of kernels; 0: `other`
-    std::string other;               // `matmul "h.0.attention"`
+    int producer = 0, consumer = 0;  // numbers of the kernels; 0: this neighbour is the node `other`
+    std::string other;               // text of the neighbour that is no kernel: `matmul "h.0.attention"`
     bool siblings = false;
     FuseReason reason = FuseReason::own_step;
-    std::string detail;
-    int64_t bytes = 0;  // of the values between them; for siblings, of the values that both read
+    std::string detail;  // explains the reason; may be empty
+    int64_t bytes = 0;  // of the values that the consumer reads from the producer, or that both siblings read
   };
-  /// Composite that a kernel could compute, but no kernel does.
+  /// Composite node that was decomposed, although targets may have one kernel for such a node.
   struct Refusal {
     std::string composite;  // `attention "h.0.attention"`
     std::string reason;     // a sentence
-    int64_t bytes = 0;      // of the intermediate values that are in memory instead, each counted once
+    int64_t bytes = 0;      // of the intermediate values that are in memory as a result, each counted once
     bool operator==(const Refusal&) const = default;
   };
   std::vector<Kernel> kernels;
@@ -55,15 +58,15 @@ struct FusionReport {
   std::vector<Refusal> refusals = {};
 };
 
-/// Refused pair of groups, as indices of the list.
+/// Two groups that were not fused, as indices of the `groups` of report_fusion.
 struct RefusedPair {
   size_t from, into;
   FuseReason reason;
   std::string detail;
 };
 
-/// Adds the kernels that the groups will become to the report. Requires: nodes in program order, no empty
-/// group.
+/// Adds the kernels that the groups will become, and the borders between them, to the report. `sources` has
+/// one source name per group. Requires: the nodes of a group are in program order, and no group is empty.
 void report_fusion(const Graph& graph, llvm::ArrayRef<std::vector<Node*>> groups,
                    llvm::ArrayRef<std::string> sources, llvm::ArrayRef<RefusedPair> refused,
                    FusionReport& report);

@@ -1,4 +1,5 @@
-// Matmuls that merge_gemms merges into one: their common properties, and their replacement.
+// Matmuls that the pass merge_gemms (merge_gemms.h) merges into one: their common properties, and their
+// replacement.
 #pragma once
 
 #include <string>
@@ -10,11 +11,11 @@
 
 namespace smelt {
 
-/// Matmul with one operand that is stacked with those of other matmuls.
+/// Matmul of which one operand is stacked with operands of other matmuls.
 struct Member {
   Node* node;
-  unsigned side;       // of the operand that is stacked
-  MatmulSpec letters;  // renamed, so that equal roles have equal letters
+  unsigned side;       // 0 or 1: number of the operand that is stacked
+  MatmulSpec letters;  // renamed, so that dims of the same role have the same letter in all members
   Value* stacked() const { return node->operand(side); }
   Value* other() const { return node->operand(1 - side); }
   const std::string& stacked_letters() const { return side == 0 ? letters.a : letters.b; }
@@ -22,11 +23,14 @@ struct Member {
 
 using Members = std::vector<Member>;
 
-/// Renames letters by their first position in `first`, then in the operands.
+/// Returns the spec with letters renamed to a, b, c, ... in the order in which they first appear in `first`,
+/// then in the two operands.
 MatmulSpec renamed(const MatmulSpec& spec, const std::string& first);
-/// Returns the member with its stacked operand at `side`; letters are named after those of the other operand.
+/// Returns the member whose stacked operand is number `side`. Its letters are renamed with the other
+/// operand's letters as `first`.
 Member member_of(Node* matmul, unsigned side);
-/// Returns a key that members of one merge share: roles of letters, marks, and all dims but the stacked one.
+/// Returns a text that is equal for all members of a merge: it has the letters, the side, the phase,
+/// `anchored`, and the type of the stacked operand without the dim `axis`, along which it is stacked.
 std::string common_key(const Member& member, int64_t axis);
 /// Returns whether the node is a matmul without a body.
 inline bool is_product(const Node& node) { return node.is(Op::matmul) && !node.body; }
@@ -34,16 +38,19 @@ inline bool has(const std::string& letters, char letter) { return letters.find(l
 
 /// Returns the names of the stacked parameters, in the members' order.
 Stack names_of(const Members& members);
+/// Sorts the members by the order of their stacked parameters in `stack`.
 void order_like(Members& members, const Stack& stack);
 /// Returns the joined source names: "q + k + v".
 std::string joined_source(llvm::ArrayRef<Node*> nodes);
-/// Replaces the results of `parts` by consecutive slices of `whole` along `axis`.
+/// Replaces the results of the nodes `parts` by consecutive slices of `whole` along `axis`.
 void replace_by_slices(Graph& graph, GraphBuilder& b, Value* whole, int64_t axis,
                        llvm::ArrayRef<Node*> parts);
 
-/// Merges dx = sum_i g_i w_i into one matmul over concats.
+/// Merges the matmuls of each sum dx = sum_i g_i w_i into one matmul of concats, if Module::adjacent records
+/// the parameters w_i as adjacent. Returns whether the graph changed.
 bool merge_sums(Graph& graph);
-/// Merges the matmuls dw_i = g_i^T x into one if a concat of the g_i exists.
+/// Merges the matmuls dw_i = g_i^T x into one, if a concat of the g_i exists in the graph. Returns whether
+/// the graph changed.
 bool merge_matmuls_of_parts(Graph& graph);
 
 }  // namespace smelt

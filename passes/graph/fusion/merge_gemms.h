@@ -1,4 +1,4 @@
-// Matmuls that become one.
+// Passes that merge matmuls, and that let a matmul accumulate in the memory of a state.
 #pragma once
 
 #include "ir/graph/graph.h"
@@ -12,27 +12,29 @@ namespace smelt {
 //   dx = sum_i g_i w_i    ->  dx = concat(g_i) concat(w_i)
 //   dw_i = g_i^T x        ->  dW = concat(g_i)^T x, dw_i = slices of dW, where that concat of g_i exists
 //
-// The w_i (and biases) are parameters stacked along their first dim, so that their concat is a view: their
-// names go to Module::adjacent, which flatten_parameters follows. If the parameters are flat already, only
-// adjacent weights are merged. The rewrite depends on no particular model: it applies to three projections of
-// attention as well as to all layers' projections of one encoder output. Ensures: values differ only by the
-// order of the sums over i.
+// The w_i and the biases are parameters that are stacked along their first dim. The pass adds their names to
+// Module::adjacent, and flatten_parameters then places them one after another, so that their concat is a
+// view. If the parameters are flat already, only adjacent weights are merged. The pass depends on no
+// particular model: it merges the three projections of an attention, and also the projections of one encoder
+// output in all layers of a decoder. Ensures: values differ only by the order of the sums over i.
 
 struct MergeGemmsOptions {};
 bool merge_gemms(Graph& graph, const MergeGemmsOptions& options);
 
 // ---- accumulate_gemms.cpp
-// accumulate_gemms: a matmul whose result is added to a part of a state, and written back there, accumulates
-// in the state's memory itself.
+// accumulate_gemms: moves an addition into the epilogue of a matmul, if the matmul's result is added to a
+// state or a part of one, and the sum is written back there. The matmul then accumulates in the state's
+// memory.
 //
 //   %y = matmul %a, %b                      %y = matmul %a, %b (%acc, %c = %s) { return add %acc, %c }
-//   %z = add %s, %y                   =>    update %y {state = "s"}, where %s = state "s"
+//   %z = add %s, %y    (%s = state "s")  =>  update %y {state = "s"}
 //   update %z {state = "s"}
 //
-// The library call of the new matmul has beta = 1. The product is neither stored nor rounded before it is
-// added. A chain of matmuls that accumulate one product (chunk_rows) starts with the state. It applies if no
-// other node reads the matmul and the sum goes only into an update of the same state. Runs after fuse and
-// before assign_precision. Ensures: values differ only by that rounding.
+// The library call of the new matmul has beta = 1: it adds the product to what is in the result's memory. The
+// product itself is neither stored nor rounded before the addition. If several matmuls accumulate one product
+// (chunk_rows), the first one starts with the state. The pass applies if no other node reads the matmul's
+// result, and only updates of the same state read the sum. Runs after fuse and before assign_precision.
+// Ensures: values differ only because the product is not rounded.
 
 struct AccumulateGemmsOptions {};
 bool accumulate_gemms(Graph& graph, const AccumulateGemmsOptions& options = {});

@@ -1,12 +1,11 @@
-// split_bodies: splits an epilogue that no library call of the target supports into the matmul alone, whose
-// result stays f32, and the nodes of the epilogue.
+// split_bodies: removes an epilogue that the target's matmul library does not support from its matmul. The
+// matmul's result becomes f32, and the nodes of the epilogue follow as fusions.
 //
 //   %y = matmul %x, %w (%acc, %b = %bias) { .. }    =>    %m = matmul %x, %w : f32[..]
 //                                                         %y = add %m, (broadcast %bias), ..
 //
-// Runs before assign_layout and after all passes that add epilogues. decompose splits every body that it
-// finds, so that its nodes fuse with their neighbours. Ensures: values stay the same, because every rounding
-// is explicit in the body.
+// Runs after all passes that add epilogues, and before assign_layout. Ensures: values stay the same, because
+// every rounding is explicit in the body.
 #pragma once
 
 #include <string_view>

@@ -8,15 +8,15 @@
 //   dW = x g                                                dW = dW + x_i g_i
 //                         then loss = concat loss_i and dx = concat dx_i
 //
-// passes/graph/layout/row_region.h defines that part of a graph. Nodes of the backward phase join the kernels
-// of the forward phase, because each chunk's gradient directly follows its loss. Of R rows, each chunk has R
-// / n, rounded down to a multiple of 16 for the alignment of the next chunk, and the last one has the
-// remainder: if R is small, the other chunks are empty.
+// row_region.h defines the part of a graph that is computed by chunks. Its nodes of the backward phase become
+// nodes of the forward phase, because each chunk's gradient directly follows its loss. Each of n chunks has R
+// / n of the R rows, rounded down to a multiple of 16, so that the next chunk is aligned. The last chunk also
+// has the remaining rows. If R is small, all other chunks are empty.
 //
-// Runs after rewrite_reductions, because gradients then need no other sums over the columns than the loss
-// does, and before rematerialize, because that would move nodes that sum over rows after all chunks. Ensures:
-// values differ only by the order of sums over rows; a sum over rows is stored, in its type, after every
-// chunk.
+// Runs after rewrite_reductions, because gradients then need only those sums over columns that the loss
+// needs. Runs before rematerialize, which would move nodes that sum over rows after all chunks. Ensures:
+// values differ only by the order of sums over rows, and by the rounding of such a sum to its type after
+// every chunk.
 #pragma once
 
 #include <string>
@@ -28,17 +28,17 @@
 
 namespace smelt {
 
-/// Sizes of chunks. With 8,192 rows the matmuls of a vocabulary still fill a GPU, and sums over rows are
-/// rarely read and written. A large vocabulary fills it with fewer rows, down to 4,096, and its chunk
-/// determines the peak of memory. Below 512 MiB there is little to gain, and the peak of a training step
-/// tends to be elsewhere.
+/// Sizes of chunks. The defaults have these reasons. With chunks of 8,192 rows, the matmuls of a vocabulary
+/// still fill a GPU, and each sum over rows is read and written only a few times. With a large vocabulary,
+/// 4,096 rows also fill a GPU, and the size of a chunk determines the peak of memory. If all logits have less
+/// than 512 MiB, there is little to gain, because the peak of a training step tends to be elsewhere.
 struct ChunkRowsOptions {
-  int64_t rows = 8192;        // per chunk, at the symbols' bounds; 0: no chunks
-  int64_t least_rows = 4096;  // per chunk, if its result would have more than most_mib with more rows
-  int64_t most_mib = 1024;
-  int64_t least_mib = 512;  // the pass skips results smaller than this for all rows, as `storage`
-  DType storage = DType::f32;
-  std::vector<std::string>* log = nullptr;  // receives a sentence per matmul that was split
+  int64_t rows = 8192;         // most rows per chunk, at the symbols' upper bounds; 0: no chunks
+  int64_t least_rows = 4096;   // a chunk may have this number of rows although it exceeds most_mib
+  int64_t most_mib = 1024;     // most MiB of the matmul's result per chunk
+  int64_t least_mib = 512;     // a matmul is not split if its whole result has fewer MiB
+  DType storage = DType::f32;  // element type for which MiB are counted
+  std::vector<std::string>* log = nullptr;  // receives a sentence per matmul that was split; null: no log
 };
 template <typename Field>
 void visit_options(Field& field, ChunkRowsOptions& o) {

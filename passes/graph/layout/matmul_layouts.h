@@ -1,5 +1,6 @@
-// Memory order of a temporary's dims for which the letters of its matmuls collapse: the heads of [b,t,h,d]
-// are rows of t for every b and h if stored as [b,h,t,d], and one matrix per group of heads.
+// Memory order of a temporary's dims that lets its matmuls have few dims. Adjacent dims of one kind (batch,
+// rows or columns) collapse into one dim if their strides fit. For example, heads [b,t,h,d] that are stored
+// in the order [b,h,t,d] are matrices [t,d] with one batch dim b*h.
 #pragma once
 
 #include <optional>
@@ -9,9 +10,10 @@
 
 namespace smelt {
 
-/// Returns dense strides for `value`, whose last dim stays innermost with rows of `pitch` elements, for which
-/// the matmuls that make and read it (directly or through views) have the fewest dims. Returns nothing if
-/// row-major is as good or a view of the value would need a copy.
+/// Returns the strides of `value` with which the matmuls that make it, and that read it directly or through
+/// views, have the fewest dims. The last dim is innermost, the distance between rows is `pitch` elements, and
+/// there are no other gaps. Returns nothing if no order is better than row-major, or if a view of the value
+/// would need a copy.
 std::optional<std::vector<Dim>> matmul_strides(const Value& value, const Dim& pitch);
 
 }  // namespace smelt

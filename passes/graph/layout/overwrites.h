@@ -1,4 +1,5 @@
-// Values that may be computed directly in the memory of the state whose new content they are.
+// Rules for computing a value in memory that holds other data: the new content of a state in the state's
+// memory, and a result in the memory of the operand that it modifies.
 #pragma once
 
 #include <map>
@@ -11,30 +12,32 @@
 
 namespace smelt {
 
-/// Returns the operand whose memory the result overwrites: the first operand of a scatter_add or scatter, the
-/// matrix that a matmul's epilogue adds to, or the value that an insert of a fusion writes into. That operand
-/// should be computed in the result's memory. Returns null if another reader or an output also uses that
-/// memory, and for all other results: the result is then computed in a copy.
+/// Returns the operand that the result overwrites in memory: the first operand of a scatter_add or scatter,
+/// the matrix that a matmul's epilogue adds, or the value that an insert in a fusion writes into. That
+/// operand should be computed in the result's memory. Returns null if another reader or an output also uses
+/// that memory, so that the operand must be copied, and for all other results.
 Value* added_to(const Value& result);
 
-/// Decides about overwriting. Requires: the layouts of states, of parameters and of views of these.
+/// Decides for the updates of a graph whether their values are computed in the states' memory. Requires:
+/// states, parameters and views of these have layouts.
 class Overwrites {
  public:
   explicit Overwrites(const Graph& graph) : graph_(graph) {}
 
-  /// Returns whether all of the state's old content at `place` is read before any element of `value` is
-  /// written there, or elementwise as it is written. A pack's parts are written where they are computed, so
-  /// each may read its own place. Each positive answer adds the constraint that readers come before writers,
-  /// which later answers respect.
+  /// Returns whether `value`, the new content of a state, may be computed in the state's memory `place`. That
+  /// is so if each reader of the old content either can run before the nodes that write the value, or writes
+  /// the value itself and reads each element just before it writes that element. The operands of a pack are
+  /// computed in their parts of the memory, so the node of each may read the old content of its own part. If
+  /// the result is true, readers must run before writers; later calls take this order into account.
   bool grant(const Value& value, const Layout& place);
 
  private:
   struct Place {
     Layout layout;
-    const Value* value;  // the maker's result that goes there
+    const Value* value;  // the result that is written there
     Region region = region_of(layout, value->shape());
   };
-  using Places = std::map<const Node*, std::vector<Place>>;  // by the node that computes the content
+  using Places = std::map<const Node*, std::vector<Place>>;  // by the node that writes there
   class Makers;
 
   static bool reads_own_place(const StateRead& read, const Places& writers);
@@ -42,7 +45,8 @@ class Overwrites {
   void note_order(const std::vector<StateRead>& reads, const Places& writers);
 
   const Graph& graph_;
-  llvm::DenseMap<const Node*, llvm::DenseSet<const Node*>> writers_after_;  // by reader
+  /// By reader: the nodes that must run after it.
+  llvm::DenseMap<const Node*, llvm::DenseSet<const Node*>> writers_after_;
 };
 
 }  // namespace smelt

@@ -1,6 +1,6 @@
-// Values that overwrite the part of a larger value that they are computed from. For example, rotated queries
-// are computed in the memory of the queries in a merged projection, because that memory is kept anyway for
-// the other parts.
+// Values that overwrite the part of a larger value that they are computed from. For example, a merged
+// projection contains queries, keys and values. Rotated queries are computed in the memory of its queries,
+// because that memory is kept for the other parts anyway.
 #pragma once
 
 #include <optional>
@@ -10,20 +10,23 @@
 
 namespace smelt {
 
-/// Part of `whole`, seen through `views`; the first view is the one of `whole`.
+/// Part of the value `whole`: the result of the chain of `views`, of which the first one views `whole`.
 struct PartInPlace {
   Value* whole = nullptr;
   std::vector<const Node*> views;
 };
 
-/// Returns the part that `value` may overwrite. `value` is a result of a fusion, or a concat of such results,
-/// with the shape of the part. Only the fusion reads the part, and reads each element where it writes the new
-/// one. The readers of `value` also read other parts of the whole, so no lifetime grows. Only attentions may
-/// read `value`, because a matmul may need another layout.
+/// Returns the part that `value` may overwrite, or nothing if a condition fails:
+///   - `value` is a result of a fusion, or a concat of results of one fusion, and has the type of the part;
+///   - only this fusion reads the part, and for each element of `value` it reads only the element that this
+///     overwrites;
+///   - all readers of `value` also read another part of the whole, so that the whole is not kept longer than
+///     without the overwriting;
+///   - all readers of `value` are attentions or their gradients, because a matmul might need another layout.
 std::optional<PartInPlace> part_in_place(const Value& value);
 
-/// Returns whether a fusion of one sweep reads each element of the operand where it writes that of the
-/// result.
+/// Returns whether the fusion has one sweep, and for each element of `result` reads no other element of
+/// `operand` than the one at the same index.
 bool body_reads_elementwise(const Node& fusion, const Value& operand, const Value& result);
 
 }  // namespace smelt

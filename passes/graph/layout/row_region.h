@@ -1,13 +1,15 @@
-// Row region: the part of a graph that computes row by row from one matmul on, as a criterion does with its
-// logits, forward and backward.
+// Row region: a part of a graph that begins with one matmul and can be computed for each row separately.
+// Example: the matmul that makes logits, and the loss, forward and backward. Nodes of the region have one of
+// these roles:
 //
-//   seed      the matmul: rows (B, T, ...) by columns, whose extents are constants
+//   seed      the matmul; its result has row dims (B, T, ...), followed by column dims of constant extents
 //   rowwise   pointwise operations, reductions over all columns, broadcasts of row values along the columns,
-//             reshapes of the rows
-//   product   a matmul that keeps the rows of its operand: the gradient of the seed's operand
-//   sum       a matmul or a sum over all rows: the gradient of a weight, of a bias
+//             reshapes of the row dims; a row value has row dims only
+//   product   a matmul that keeps the rows of its operand, such as the gradient of the seed's operand
+//   sum       a matmul or a reduction that sums over all rows, such as the gradient of a weight or a bias
 //
-// No other node reads a value with columns, so no such value has to be in memory for all rows at once.
+// Only nodes of the region read a value with columns, so no such value must be in memory for all rows at
+// once.
 #pragma once
 
 #include <optional>
@@ -30,36 +32,41 @@ struct RowRegion {
 
   using RowAxes = llvm::DenseMap<const Value*, int64_t>;
 
-  Dim rows;                     // the extents of all row dims, multiplied
-  Shape columns;                // of the seed's result
+  Dim rows;                     // number of rows: the product of the extents of all row dims
+  Shape columns;                // column dims of the seed's result
   std::vector<Member> members;  // in program order, the seed first
-  RowAxes row_axes;             // of the seed's and rowwise values: how many dims lead as rows
+  RowAxes row_axes;             // for results of seed and rowwise nodes: the number of row dims
   std::vector<Node*> behind;    // other nodes that depend on members, in program order
 
+  /// Returns whether the value is a result of the seed or of a rowwise node.
   bool has(const Value* value) const { return row_axes.contains(value); }
   bool has_columns(const Value* value) const { return has(value) && row_axes.lookup(value) < value->rank(); }
 };
 
-/// Returns the region that starts with this matmul of the forward phase. Returns nothing if a node outside
-/// the region reads its columns, or if no columns are reduced, as in a feed-forward block.
+/// Returns the region that starts with this matmul. Returns nothing if the matmul is not of the forward
+/// phase, if a node outside the region or an output reads a value with columns, or if no columns are reduced,
+/// as in a feed-forward block.
 std::optional<RowRegion> find_row_region(const Graph& graph, Node& matmul);
 
-/// Returns the row values of the region that nodes outside it read.
+/// Returns the row values of the region that outputs or nodes outside the region read.
 std::vector<Value*> row_outputs(const Graph& graph, const RowRegion& region);
 
-/// Returns the letters of rows in the spec of a matmul whose operand `value` has `row_axes` row dims.
+/// Returns the letters of the first `row_axes` dims of the operand `value` in the matmul's spec.
 std::string row_letters(const Node& matmul, const Value* value, int64_t row_axes);
-/// Returns the spec with its row letters joined: "btc,oc->bto" with rows "bt" becomes "tc,oc->to".
+/// Returns the matmul's spec for values whose row dims, with the letters `rows`, are joined into one dim.
+/// "btc,oc->bto" with the rows "bt" becomes "tc,oc->to".
 std::string flat_spec(const Node& matmul, const std::string& rows);
 
-/// Source of a chunk of a value from outside the region whose leading dims are rows.
+/// Way to make a chunk, which is the part for some rows, of a value from outside the region. The first dims
+/// of the value are rows.
 enum class RowSource : uint8_t {
-  computed,   // pointwise, from chunks of its operands
-  repeated,   // a constant, or a broadcast of a value with no dims but (some of) the row dims
-  column,     // an iota along the columns
-  in_memory,  // a slice: a row value, or a value that is in memory anyway
-  none,       // it would take memory for all rows: a matmul, random numbers
+  computed,   // a pointwise operation or conversion: computed from chunks of its operands
+  repeated,   // a constant, or a broadcast along all row dims or along all column dims
+  column,     // an iota along a column dim
+  in_memory,  // a slice of a row value, an input, a parameter or a state
+  none,       // no way: the value would be in memory for all rows (a matmul, random numbers)
 };
+/// Returns the way to make chunks of a value whose first `row_axes` dims are rows.
 RowSource row_source(const Value* value, int64_t row_axes);
 
 }  // namespace smelt

@@ -1,5 +1,5 @@
-// store_ports: turns inputs, parameters and outputs into states of their names, so that a run copies nothing
-// between host and device.
+// store_ports: turns the inputs, parameters and outputs of a graph ("ports") into states of the same names,
+// so that a run copies nothing between host and device.
 //
 //   graph @g(%x: f32[8,3]) {      state "x" {init = normal(1)} : bf16[8,3]
 //     %y = exp %x : f32[8,3]      state "y" : bf16[8,3]
@@ -7,10 +7,11 @@
 //   }                               %0 = state "x"; %1 = convert %0; %y = exp %1; %2 = convert %y
 //                                   update %2 {state = "y"}
 //
-// f32 values of two and more dims take the storage type, as activations, their gradients and multiplied
-// weights do in training (assign_precision); vectors and scalars, such as norm weights, biases and losses,
-// keep their type. An output that is an input is dropped, because no step would write it. Ports of one name
-// share a state, in one graph or in several; throws Error if their types differ.
+// f32 values of two or more dims are stored as the option `storage`, as activations, their gradients and
+// weights of matmuls are in training (assign_precision). Vectors and scalars, such as norm weights, biases
+// and losses, keep their type. An output that is an input or a parameter is dropped, because no step would
+// write it. Ports of one name share a state, in one graph or in several. Throws Error if the types of such
+// ports differ.
 #pragma once
 
 #include <string_view>
@@ -21,7 +22,7 @@
 namespace smelt {
 
 struct StorePortsOptions {
-  DType storage = DType::f32;
+  DType storage = DType::f32;  // type of states for f32 values of two or more dims
 };
 template <typename Field>
 void visit_options(Field& field, StorePortsOptions& o) {

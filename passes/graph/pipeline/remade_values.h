@@ -9,13 +9,15 @@ namespace smelt {
 
 /// Recomputed values of a forward graph. A value is recomputed if it depends on no matmul, attention or
 /// collective, and if the parameters that it depends on have at most as many elements as the value, at the
-/// symbols' upper bounds. The reason is traffic: stages that share these parameters make them equal once per
-/// update, while the value would be sent once per micro-batch. Parameters count as recomputed.
+/// symbols' upper bounds. That saves traffic: the stages that share these parameters exchange their gradients
+/// once per update, but the value would be sent once per micro-batch. Parameters themselves count as
+/// recomputed.
 class RemadeValues {
  public:
   explicit RemadeValues(const Graph& graph);
+  /// Returns whether the value is recomputed.
   bool is_remade(const Value* value) const;
-  /// Returns whether the value depends on no parameter and no matrix product.
+  /// Returns whether the value depends on no parameter, matmul, attention or collective.
   bool is_made_of_inputs(const Value* value) const;
 
  private:

@@ -1,14 +1,16 @@
-// split_phases: splits the work of a pipeline part on a micro-batch into a forward and a backward entry.
+// split_phases: splits the work of a pipeline part on a micro-batch (pipeline_entries.h) into a forward and a
+// backward entry. With J = K + 1:
 //
-//   graph @loss.K  ->  @forward.K   returns values.J.I (J = K + 1) and the values that backward needs:
-//                                   saved.K.0, saved.K.1, ...
-//                      @backward.K  from these, the inputs, values.K.I and gradients.J.I: gradients.K.I, and
-//                                   sums
+//   graph @loss.K  ->  graph @forward.K    reads the inputs and values.K.I
+//                                          returns values.J.I, and saved.K.0, saved.K.1, ... for backward
+//                      graph @backward.K   reads the inputs, values.K.I, values.J.I, saved.K.I, gradients.J.I
+//                                          returns gradients.K.I, and adds to the sums in states
 //
-// Runs after rematerialize, which has chosen the saved values: forward values that backward and the update
-// read. Views, constants, parameters (also joined ones) and inputs are not saved but read again. Other
-// micro-batches may run between the two entries: the caller keeps the saved values, the inputs and the
-// received values. Ensures: both entries, run one after the other, compute the results of the graph.
+// Runs after rematerialize, which has chosen the values that backward reads from forward. Inputs, states,
+// parameters, concats of parameters, constants and views are not saved, because backward reads or makes them
+// itself. A value that forward returns as values.J.I is not saved again. Other micro-batches may run between
+// the two entries, so the caller keeps the values that backward reads. Ensures: both entries, run one after
+// the other, compute the results of the graph.
 #pragma once
 
 #include <string>
@@ -19,7 +21,7 @@
 namespace smelt {
 
 struct SplitPhasesOptions {
-  std::string loss = "loss";  // the graph whose parts are split
+  std::string loss = "loss";  // name of the graph whose parts are split
 };
 template <typename Field>
 void visit_options(Field& field, SplitPhasesOptions& o) {
@@ -27,7 +29,7 @@ void visit_options(Field& field, SplitPhasesOptions& o) {
 }
 bool split_phases(Module& module, const SplitPhasesOptions& options = {});
 
-/// Returns the name of a value that part 3 saves: "saved.3.0".
+/// Returns the name of value `number` of those that `part` saves: "saved.3.0".
 std::string saved_name(int64_t part, size_t number);
 
 }  // namespace smelt

@@ -3,18 +3,18 @@
 //   %y = fusion (%x: f32[..]) { .. ret %v }     %y = fusion (%x: bf16[..]) { %w = convert %x : f32[..] ..
 //                                                 %n = convert %v : bf16[..] .. ret %n }
 //
-// Arithmetic stays f32: bodies widen their operands and round their results with explicit `convert` nodes,
-// and a node of the same body that reads a stored value reads the rounded one. A matmul takes narrow
-// operands, sums in f32 and stores a narrow result. storage_classes.h defines which values are narrow.
-// Outputs keep their types; a value that is an output and has other readers is stored in both types by its
-// producer. A state of gradients that no graph reads (no entry accumulates in it) becomes narrow.
+// bf16 and f16 are called narrow, and f32 wide. Arithmetic stays f32: bodies widen their operands and round
+// their results with explicit `convert` nodes. A node of the same body that reads a stored value reads the
+// rounded value. A matmul reads narrow operands, sums in f32 and stores a narrow result. storage_classes.h
+// defines which values are narrow. Outputs keep their types: a narrow value that is an output is stored in
+// both types. A state of gradients that no graph reads becomes narrow, because no entry accumulates in it.
 //
-// In a pipeline stage, values that cross a boundary between parts are narrow, and values that forward saves
-// for backward have the type in which forward stores them: outputs and inputs with the names of
-// retained_ports.h.
+// In a pipeline stage, values that cross a boundary between parts are narrow. Values that forward saves for
+// backward have the type in which forward stores them. These values are the outputs and inputs that have
+// names of runtime/plan/retained_ports.h.
 //
-// Runs after fuse, so that kernels are those of fp32, and before assign_layout. Ensures: the only added
-// rounding is to the storage type; types of other outputs, inputs and states do not change.
+// Runs after fuse, so that the kernels are the same as for fp32, and before assign_layout. Ensures: the only
+// added rounding is to the type `storage`; the types of other outputs, inputs and states do not change.
 #pragma once
 
 #include <string_view>
@@ -25,7 +25,7 @@
 namespace smelt {
 
 struct AssignPrecisionOptions {
-  DType storage = DType::f32;  // f32: nothing changes
+  DType storage = DType::f32;  // bf16 or f16; f32: nothing changes
 };
 template <typename Field>
 void visit_options(Field& field, AssignPrecisionOptions& o) {

@@ -26,12 +26,15 @@ bool allow_tf32(Graph& graph, const AllowTf32Options& options = {});
 //     sum dy * y }                                     sum dy * (y + rest) }
 //   .. = attention_grad .. (%lse, %delta)            .. = attention_grad .. (%lse, %delta)
 //
-// The gradient of a score is weight * (product - delta), a difference of two large, nearly equal numbers. The
-// rounding of y, which is in delta, would be most of the error of the gradients of queries and keys, and
-// would be the whole gradient of a key's bias, which is exactly zero.
+// Here %y are the means, which are stored as bf16 or f16, and %rest is what their rounding removed. %dy is
+// the gradient of the means, and %delta has one sum per query. The gradient of a score is weight * (product -
+// delta), where `product` is the product of dy and a row of values. This is a difference of two nearly equal
+// numbers. Without %rest, the rounding error of y in delta would be most of the error of the gradients of
+// queries and keys. The exact gradient of a bias of the keys is zero, so its computed gradient would be only
+// this error.
 //
-// Runs after assign_precision. Ensures: means stored as f32, and attentions without a gradient, stay as they
-// are; a fusion that computes delta reads y + rest wherever it has read y.
+// Runs after assign_precision. Ensures: attentions whose means are stored as f32, and attentions without a
+// gradient, do not change; a fusion that computes delta reads y + rest instead of y.
 
 struct KeepAttentionRestOptions {};
 bool keep_attention_rest(Graph& graph, const KeepAttentionRestOptions& options = {});

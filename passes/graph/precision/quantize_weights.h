@@ -5,15 +5,22 @@
 //                                                 %s = slice (state "parameters.i8.scales") : f32[o]
 //                                                 %y = mul %m, broadcast %s
 //
-// A scale belongs to an output and so commutes with the sum. The pass takes weights [out,in], or [s,out,in]
-// for stacks that ranks share, if every reader is such a matmul, a gather of rows (a table that is also the
-// head's weight: its rows are scaled when they are read, so no float copy is kept), or a concat of such
-// weights with only such matmuls as readers. Sums are f32, because sums of whole numbers up to 127 would
-// overflow f16. Ensures: "parameters" loses the segments of these weights to "parameters.i8", which keeps
-// their order and adjacency; results are those of the weights that runtime/engine/weights/quantize.h stores,
-// with an error of at most scale / 2 * sum |x| per output. Of sharded weights the pass takes one rank's part,
-// after partition: scales are sharded with the rows, and a rank with a part of the columns has the scales of
-// whole rows.
+// Every row of a weight has one scale. A row has the weights of one output: the weight's last dim is the one
+// that matmuls sum over. So the scale can be multiplied after the sum. The pass quantizes weights [out,in],
+// and also weights with more output dims, such as [s,out,in], if each of their readers is one of these, and
+// not all are gathers:
+//   - a matmul that sums over the last dim of the weight;
+//   - a concat along dim 0 with other such weights, which only such matmuls read;
+//   - a gather of rows, if the weight is also an embedding table. The rows are scaled after they are read, so
+//     that no float copy of the weight is kept.
+//
+// The sums are f32, because sums of products with integers up to 127 would overflow f16. Of sharded weights,
+// the pass quantizes one rank's part, because it runs after partition. Scales are sharded with the rows. If a
+// rank has a part of the columns, its scales are those of the whole rows.
+//
+// Ensures: the segments of these weights move from the state "parameters" to "parameters.i8", in the same
+// order, and adjacent segments stay adjacent. Results are those of the weights that
+// runtime/engine/weights/quantize.h stores. The error of an output is at most scale / 2 * sum |x|.
 #pragma once
 
 #include "ir/graph/graph.h"
@@ -22,14 +29,14 @@
 namespace smelt {
 
 struct QuantizeWeightsOptions {
-  /// True: matmuls read i8 operands. False: a convert before them makes floats.
+  /// True: matmuls read i8 operands. False: a convert node before the matmul makes f32 of them.
   bool in_place = true;
 };
 template <typename Field>
 void visit_options(Field& field, QuantizeWeightsOptions& o) {
   field("in_place", o.in_place);
 }
-/// Quantizes the weights. Requires: flatten_parameters has run, without masters; throws Error otherwise.
+/// Quantizes the weights. Throws Error if flatten_parameters has not run, or if it made f32 masters.
 bool quantize_weights(Module& module, const QuantizeWeightsOptions& options = {});
 
 }  // namespace smelt

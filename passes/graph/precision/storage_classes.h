@@ -1,9 +1,10 @@
-// Storage classes: sets of values in memory that must have one type (a view and its operand, a concat and its
-// parts, a matmul's result and the matrix it is added to). A class is narrow or wide as a whole.
+// Storage classes: sets of f32 values that must have one type in memory, such as a view and its operand, a
+// concat and its operands, or a matmul's result and the matrix that its epilogue adds. All values of a class
+// are stored either narrow (as bf16 or f16) or wide (as f32):
 //
 //   narrow   operands of matmuls, activations and their gradients, parameters that are multiplied or gathered
-//   wide     statistics (sums over rows and functions of these alone), scalars, values of the update, states
-//            and inputs in f32, outputs without another reader
+//   wide     statistics (sums over rows, and functions of such sums alone), scalars, values of the update
+//            phase, operands of sorts and scans, states and inputs in f32, outputs without another reader
 #pragma once
 
 #include "ir/graph/graph.h"
@@ -14,18 +15,20 @@ namespace smelt {
 
 class StorageClasses {
  public:
-  /// Finds the classes. Runs after fuse. Inputs in `narrow_inputs` are narrow, which determines their
-  /// classes. Outputs that a pipeline stage retains (retained_ports.h) have the type that their readers see.
+  /// Finds the classes. Runs after fuse. The classes of inputs in `narrow_inputs` are narrow. An output that
+  /// a pipeline stage retains (runtime/plan/retained_ports.h) does not make its class wide.
   explicit StorageClasses(const Graph& graph, const llvm::DenseSet<const Value*>& narrow_inputs = {});
-  /// Returns whether an f32 value is to be stored narrow.
+  /// Returns whether the value is f32 and should be stored narrow.
   bool is_narrow(const Value* value) const;
 
  private:
+  /// Constraints of one class. `must_be_narrow` has priority over `must_be_wide`, and that over `narrow`.
   struct Constraints {
-    bool must_be_narrow = false, must_be_wide = false;  // a state of that type
-    bool narrow = false;                                // an activation, or multiplied
-    bool read = false, shown = false;                   // by a computation; as an output
+    bool must_be_narrow = false, must_be_wide = false;  // for example because a state has that type
+    bool narrow = false;                                // contains an activation or an operand of a matmul
+    bool read = false, shown = false;                   // a computation reads it; an output returns it
   };
+  /// Returns whether the value is f32 and so has a class.
   bool takes_part(const Value* value) const { return numbers_.contains(value); }
   int find(int number) const;
   void unite(const Value* a, const Value* b);
@@ -38,15 +41,18 @@ class StorageClasses {
   void add_parameter(const Node& parameter);
   void add_attention(const Node& attention);
   void add_update(const Node& update);
+  /// Makes the class of an operand of a sort or scan wide, and the classes of the values that fusions compute
+  /// it from.
   void keep_exact(const Value* value);
 
   const Graph& graph_;
   const llvm::DenseSet<const Value*> narrow_inputs_;
   llvm::DenseMap<const Value*, int> numbers_;
-  mutable std::vector<int> parent_;
-  std::vector<Constraints> constraints_;
+  mutable std::vector<int> parent_;       // union-find of values' numbers
+  std::vector<Constraints> constraints_;  // by the number of the class
   llvm::DenseSet<const Value*> exact_;
-  llvm::DenseMap<const Value*, bool> activation_;  // depends on data other than by statistics
+  /// Whether a value depends on inputs or parameters, other than through reductions.
+  llvm::DenseMap<const Value*, bool> activation_;
 };
 
 }  // namespace smelt

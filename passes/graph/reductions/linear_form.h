@@ -1,5 +1,7 @@
-// Linear form of a value of a row space: a sum of terms, each coefficient * row values * factors that vary
-// along the row. Row values move out of sums over the row, which makes dependent reductions independent.
+// Linear form of a value of a row space (RowSpace in passes/analysis.h): a sum of terms. Each term is the
+// product of a constant coefficient, row values (one element per row) and factors that vary along the row. In
+// a sum over the row, the coefficient and the row values can be multiplied after the sum. That makes
+// dependent reductions independent.
 #pragma once
 
 #include <optional>
@@ -12,22 +14,23 @@
 namespace smelt {
 
 struct LinearTerm {
+  /// Power of a row value.
   struct Row {
-    Value* value;  // of the row shape
+    Value* value;  // of the shape RowSpace::row_shape()
     int power = 1;
   };
-  /// Form in which a varying factor enters the product.
+  /// Meaning of a factor that varies along the row.
   enum class Kind : uint8_t {
     power,   // value ^ power
-    when,    // the product where `value` holds, else 0
-    unless,  // the product where it does not hold, else 0
-    square,  // (value + offset)^2 with value shifted by the row's sample and offset a row value
+    when,    // the term is 0 where the boolean `value` is false
+    unless,  // the term is 0 where the boolean `value` is true
+    square,  // (value + offset)^2, where a sample of the row has been subtracted from `value`
   };
   struct Factor {
     Value* value;
     int power = 1;
     Kind kind = Kind::power;
-    Value* offset = nullptr;
+    Value* offset = nullptr;  // of `square`: a row value; else null
   };
 
   double coefficient = 1;
@@ -36,9 +39,10 @@ struct LinearTerm {
 };
 using LinearForm = std::vector<LinearTerm>;
 
-/// Splits values into linear forms. `depends` selects the values that must be split; the others stay whole.
-/// In exact mode a value has no form if it cannot be split without losing digits. In plain mode, which only
-/// recognises equal expressions and emits nothing but row values, such a value stays whole.
+/// Splits values into linear forms. `depends` selects the values that must be split; each other value becomes
+/// one varying factor. In exact mode, a value has no form if a split would make rounding errors larger. In
+/// plain mode, such a value becomes one varying factor. Plain mode only serves to recognise equal
+/// expressions, and emits only row values.
 class LinearSplitter {
  public:
   enum class Mode { exact, plain };
@@ -46,28 +50,31 @@ class LinearSplitter {
                  llvm::function_ref<bool(Value*)> depends, Mode mode)
       : emit_(emit), numbers_(numbers), space_(std::move(space)), depends_(depends), mode_(mode) {}
 
+  /// Returns the form of the value, or nothing if it has none.
   std::optional<LinearForm> split(Value* value);
-  /// Returns the form with shifted varying factors where a factor is next to a dependent row value: x - s
-  /// becomes (x - x0) - (s - x0), whose parts are as small as their difference.
+  /// Returns the form with shifted varying factors, if it contains a dependent row value: with x0 a sample of
+  /// the row, x - s becomes (x - x0) - (s - x0). Both parts are then about as small as their difference.
   LinearForm shift(LinearForm form);
 
-  /// Row value that is the largest or smallest `factor` * `element`, where multiples of both are terms of the
-  /// form.
+  /// A row value `row` that is computed from the largest or smallest factor * element of the row. Multiples
+  /// of `row` and of `element` are terms of the form.
   struct Extreme {
     Value *row, *element;
     double factor;
   };
+  /// Returns such a pair of terms of the form, or nothing if there is none.
   std::optional<Extreme> extreme_of(const LinearForm& form);
 
   // ---- back to values
+  /// Returns the product of the varying factors, without those of the kind `square`.
   Value* product(llvm::ArrayRef<LinearTerm::Factor> factors, DType dtype);
-  /// Returns sum * coefficient * rows. Multiplications and divisions alternate, because 1 / s^2 may be 0
-  /// where sum / s^2 is not.
+  /// Returns `sum` times the coefficient and the row values of the term. Multiplications and divisions
+  /// alternate, so that intermediate results neither overflow nor become 0.
   Value* times_rows(Value* sum, const LinearTerm& term);
-  /// Returns whether the term is a number times one row value that is an element of the row, or a sample of
-  /// it.
+  /// Returns whether the term has one row value, which is an element or a sample of the row.
   static bool is_element(const LinearTerm& term);
-  /// Returns the sum of coefficient * rows over the terms, exact elements first; nothing if it is plain 1.
+  /// Returns the sum of coefficient * row values over the terms, which is a row value. Terms for which
+  /// is_element holds are added first. Returns null if there are no terms.
   Value* rows(llvm::ArrayRef<LinearTerm> terms, DType dtype);
 
  private:
@@ -97,7 +104,7 @@ class LinearSplitter {
   int depth_ = 0;
 };
 
-/// Groups terms that vary with the same factors, in order of first appearance.
+/// Returns groups of the terms that have the same varying factors, in order of first appearance.
 std::vector<std::vector<LinearTerm>> group_by_factors(const LinearForm& form, ValueNumbers& numbers);
 
 }  // namespace smelt

@@ -1,4 +1,5 @@
-// Rules of rewrite_reductions, and the analyses that they share.
+// Rules of the pass rewrite_reductions (rewrite_reductions.h explains each), and the analyses that they
+// share.
 #pragma once
 
 #include <deque>
@@ -8,8 +9,9 @@
 
 namespace smelt {
 
-/// Analyses for one run of one rule over the graph. They describe the graph at the start of the run. Rewrites
-/// keep every value, so value numbers and algebra stay valid, and levels only shrink.
+/// Analyses for one run of a rule over the graph. They describe the graph at the start of the run. Rewrites
+/// during the run do not change any value, so value numbers and algebra stay valid. They can only make sweep
+/// levels smaller.
 class ReductionContext {
  public:
   ReductionContext(Graph& graph, std::vector<ReductionRewrite>* log)
@@ -17,15 +19,17 @@ class ReductionContext {
 
   SweepLevels& levels(const RowSpace& space);
   RowAlgebra& algebra(const RowSpace& space) { return analyses(space).algebra; }
-  /// Returns whether rows may be empty at some sizes: there is then nothing to sample, and 0 times infinity
-  /// is NaN.
+  /// Returns whether rows have no elements for some values of the symbols. Rules then do not apply, because
+  /// an empty row has no sample.
   bool may_be_empty(const RowSpace& space) const;
+  /// Adds the rewrite to the log, if there is one.
   void record(ReductionRule rule, const Node& node);
-  /// Returns the row sum of `summed` at the position of `node`, which cancels: 0, or NaN if a row value or an
-  /// element in it is not finite. Null means zero in all rows: in backward, where the sum is added to terms
-  /// made of the same values, which are NaN in that case.
+  /// Returns a replacement for `node`, the sum of `summed` over a row, if it is algebraically zero. The
+  /// replacement is 0, or NaN for rows in which a value that `summed` is computed from is not finite. Returns
+  /// null if 0 may be used for all rows. That is so in backward, if all readers add the sum to values that
+  /// are NaN for the same rows.
   Value* cancelled(const Node& node, Value* summed, const RowSpace& space);
-  /// Replaces all uses of the value; zeros propagate to its users.
+  /// Replaces all uses of `from`. If `to` is the constant 0, also replaces users whose value is then known.
   void replace(Value* from, Value* to);
 
   Graph& graph;
@@ -43,7 +47,7 @@ class ReductionContext {
   std::vector<ReductionRewrite>* log_;
 };
 
-/// Each rule tries to rewrite at one node and returns whether it did.
+// Each rule rewrites the graph at `node` if it applies there, and returns whether it does.
 bool share_statistic(ReductionContext& context, Node& node);
 bool hoist_broadcast(ReductionContext& context, Node& node);
 bool sum_constant_row(ReductionContext& context, Node& node);

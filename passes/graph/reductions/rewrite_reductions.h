@@ -1,24 +1,26 @@
-// rewrite_reductions: reductions over a row that wait for each other become independent ones, which fit one
-// sweep over the row. Runs on primitives, after differentiation.
+// rewrite_reductions: makes reductions over a row independent of each other, if one of them needs the result
+// of another. Independent reductions need only one sweep over the row. Runs on primitives, after
+// differentiation.
 //
-//   share            a statistic that backward computes again is the forward's
+//   share            a statistic that backward computes again is replaced by the one of forward
 //   hoist            f(broadcast a, broadcast b) = broadcast f(a, b)
 //   constant_row     the sum of a row of equal values is their number times the value
-//   zero_sum         sum (x - mean x) = 0 and whatever else vanishes by algebra; 0 mean x, which is NaN where
-//                    x is, but for terms of a gradient that are added to others of the row
+//   zero_sum         sum (x - mean x) = 0, and other sums that are algebraically zero. The result is NaN for
+//                    rows with NaN or infinity, except in gradients whose other terms are NaN anyway.
 //   max_sumexp       max x, then sum exp(x - max x): one reduction with two results
-//   shift            x - mean x = u - mean u with u = x - (sample x): rows with a common offset keep their
-//                    digits; the sample is the mean of a few elements, since one may be far from all others
-//   linear           sum (s f + g) = s sum f + sum g where s waits for another sum over the row
-//   centred_squares  sum (u - s)^2 = max(sum u^2 - (sum u)^2 / n, 0) + n (s - sum u / n)^2, u shifted
-//   collect          s f + t f = (s + t) f for row values s, t
-//   log_sum_exp      exp(x - m) / s in backward is exp((x - m) - log s), which reads two stored values per
-//   row
+//   shift            x - mean x = u - mean u with u = x - (sample x). Rows with a large common offset keep
+//                    their digits. The sample is the mean of a few elements, because a single one may be far
+//                    from all others.
+//   linear           sum (s f + g) = s sum f + sum g, if s depends on another sum over the row
+//   centred_squares  sum (u - s)^2 = max(sum u^2 - (sum u)^2 / n, 0) + n (s - sum u / n)^2, with u from shift
+//   collect          s f + t f = (s + t) f, if s and t are row values
+//   log_sum_exp      exp(x - m) / s in backward becomes exp((x - m) - log s); forward stores m and log s
 //
-// No rule knows a norm or a criterion. Contract: values stay the same but for rounding, which does not grow:
-// a varying factor x - s is taken apart only after both parts are shifted by the row's sample. Every
-// rewrite needs that the waiting reduction becomes independent of all others in its kernel (same phase, same
-// side of every matmul); otherwise the graph stays as it is.
+// A row value has one element per row. The rules are algebraic: none of them is specific to a norm or a loss.
+// Ensures: values differ only by rounding, whose error does not grow, because x - s is expanded only after
+// the row's sample was subtracted from x and from s. The rules linear and centred_squares apply only if the
+// new sums depend on no other reduction in their kernel. A kernel has the reductions of one phase between the
+// same matmuls.
 #pragma once
 
 #include <string>
@@ -43,14 +45,15 @@ enum class ReductionRule : uint8_t {
 };
 std::string_view name(ReductionRule rule);
 
+/// One rewrite, for the log.
 struct ReductionRewrite {
   ReductionRule rule;
   std::string node;  // describe() of the node that was rewritten
 };
 
 struct RewriteReductionsOptions {
-  std::vector<ReductionRewrite>* log = nullptr;
-  int max_sweeps = 16;
+  std::vector<ReductionRewrite>* log = nullptr;  // receives the rewrites; null: no log
+  int max_sweeps = 16;                           // the rules run at most this number of times over the graph
 };
 bool rewrite_reductions(Graph& graph, const RewriteReductionsOptions& options);
 

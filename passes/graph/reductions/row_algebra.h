@@ -1,6 +1,7 @@
-// Exact algebra of row values: every value computed from reductions over one row space, as a polynomial
-// (powers may be negative) in sums over the row of products, in the row's length and in opaque row values. It
-// recognises values that are algebraically zero, such as the sum of deviations from the mean.
+// Algebra of row values, which have one element per row (RowSpace in passes/analysis.h). A row value is
+// represented as a polynomial, in which powers may be negative. Its variables are sums of products over the
+// row, the row's length, and other row values. That recognises values that are algebraically zero, such as
+// the sum of deviations from the mean.
 #pragma once
 
 #include <map>
@@ -13,26 +14,33 @@
 
 namespace smelt {
 
+/// Row algebra for one row space.
 class RowAlgebra {
  public:
   RowAlgebra(RowEmitter& emit, ValueNumbers& numbers, RowSpace space)
       : emit_(emit), numbers_(numbers), space_(std::move(space)) {}
 
   const RowSpace& space() const { return space_; }
-  /// Returns whether the sum of the value over the row is zero for all data.
+  /// Returns whether the value depends on a reduction over the row, and its sum over the row is proven to be
+  /// zero for all finite data.
   bool sum_is_zero(Value* value);
-  /// Returns whether two row values are equal for all data.
+  /// Returns whether two row values are proven to be equal for all finite data.
   bool equal(Value* a, Value* b);
-  /// Returns whether factor * (length of the row) = 1.
+  /// Returns whether factor * (length of the row) is proven to be 1.
   bool is_reciprocal_of_count(Value* factor);
-  /// Returns whether the value needs a reduction over the row within its kernel (`first` included).
+  /// Returns whether the value depends on a reduction over the row (including one that only samples the row)
+  /// in the same kernel.
   bool touches(const Value* value);
+  /// Returns whether `sum` is an addition or subtraction and a matmul also reads its operand. The operand is
+  /// then in memory, as the values of a residual stream are, and is not expanded further.
   static bool is_residual(const Node& sum, const Value* operand);
 
  private:
-  using Monomial = std::vector<std::pair<unsigned, int>>;  // sorted (atom, power)
+  using Monomial = std::vector<std::pair<unsigned, int>>;  // (number of a variable, power), sorted
+  /// `magnitude` is the sum of the absolute values of the numbers that were added to `sum`. If `sum` is far
+  /// smaller, it is a rounded zero.
   struct Coefficient {
-    double sum = 0, magnitude = 0;  // a sum far below its parts is a rounded zero
+    double sum = 0, magnitude = 0;
   };
   using Polynomial = std::map<Monomial, Coefficient>;
 
@@ -56,8 +64,8 @@ class RowAlgebra {
   RowEmitter& emit_;
   ValueNumbers& numbers_;
   RowSpace space_;
-  std::map<std::string, unsigned> atoms_;
-  std::map<unsigned, Polynomial> rows_;  // by value number
+  std::map<std::string, unsigned> atoms_;  // numbers of variables, by a text that identifies each
+  std::map<unsigned, Polynomial> rows_;    // by value number
   llvm::DenseMap<const Value*, bool> touches_;
   int depth_ = 0;
 };

@@ -1,5 +1,5 @@
 // Batches from any kind of data. Training reads an endless stream: each batch is a pure function of (seed,
-// step, micro-step), so that a resumed run replays nothing. Evaluation reads a fixed list.
+// step, micro-step), so that a resumed run need not read earlier batches. Evaluation reads a fixed list.
 #pragma once
 
 #include <cstdint>
@@ -14,23 +14,30 @@
 
 namespace smelt {
 
+/// Endless stream of batches for training. `step` is the number of an update, `micro_step` that of a batch in
+/// it.
 class BatchStream {
  public:
   virtual ~BatchStream() = default;
+  /// Replaces the contents of `batch` by this batch of the stream.
   virtual void fill(int64_t step, int64_t micro_step, Batch& batch) = 0;
-  /// Returns the shapes, without data, of the largest batch.
+  /// Returns the inputs of the largest batch: names, types and shapes, with null data.
   virtual std::vector<InputTensor> largest() const = 0;
 };
 
+/// Fixed list of batches for evaluation.
 class BatchList {
  public:
   virtual ~BatchList() = default;
-  virtual int64_t size() const = 0;
+  virtual int64_t size() const = 0;  // batches
+  /// Replaces the contents of `batch` by batch number `index`.
   virtual void fill(int64_t index, Batch& batch) = 0;
 };
 
+/// A range of data of one kind: tokens, records, or packed rows.
 using DataPart = std::variant<TokenRange, RecordRange, PackedRange>;
 
+/// Training data, and held-back data for validation.
 struct DataSplit {
   DataPart train, held_back;
   DataSplit(DataPart train, DataPart held_back) : train(std::move(train)), held_back(std::move(held_back)) {}
@@ -38,29 +45,31 @@ struct DataSplit {
   DataSplit(RecordSplit split) : train(split.train), held_back(split.held_back) {}  // NOLINT
 };
 
-/// Position of a run in the epochs of a stream: before update `step` it has seen `epoch` whole epochs and the
-/// first `record` records of the next one, in its order.
+/// Position of a run in a stream: before update `step` the run has read `epoch` whole epochs and the first
+/// `record` records of the next epoch, in the shuffled order of that epoch.
 struct StreamPlace {
   int64_t step = 0, epoch = 0, record = 0;
 };
 
 struct BatchOptions {
-  int64_t batch = 8;        // windows, records or packed rows
+  int64_t batch = 8;        // windows, records or packed rows per batch
   int64_t length = 128;     // tokens per window
   int64_t micro_steps = 1;  // batches per step
   uint32_t seed = 0;
   StreamPlace from = {};  // position at which the stream begins; windows ignore it
 };
 
-/// Returns the place before update `step` of a stream of `records` records with these options.
+/// Returns the position before update `step` in a stream of `records` records with these options.
 StreamPlace place_at(int64_t step, int64_t records, const BatchOptions& options);
 
 /// Creates a stream of windows at random positions, or of records or packed rows in an order that is shuffled
 /// anew each epoch. The last batch of an epoch may be smaller. Throws Error if the part holds too little.
 std::unique_ptr<BatchStream> make_stream(const DataPart& part, const BatchOptions& options);
-/// Returns the documents of the part concatenated in rows; packed rows are returned unchanged.
+/// Returns the data as packed rows: the documents of the part, concatenated in rows. A part that has packed
+/// rows is returned unchanged.
 DataPart pack(const DataPart& part, const PackOptions& options);
-/// Creates a list of at most max_batches batches, spread evenly; the last may be smaller.
+/// Creates a list of at most `max_batches` batches, whose items are spread evenly over the part. The last
+/// batch may be smaller. Throws Error if the part has no item.
 std::unique_ptr<BatchList> make_list(const DataPart& part, const BatchOptions& options, int64_t max_batches);
 
 }  // namespace smelt

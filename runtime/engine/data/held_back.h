@@ -1,4 +1,4 @@
-// Parts of shared data: training data and held-back data.
+// Ranges of a data set, and its division into training data and held-back data.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 
 namespace smelt {
 
+/// The items [begin, end) of `data`, whose unit depends on Data (tokens, records, packed rows).
 template <typename Data>
 struct Part {
   std::shared_ptr<const Data> data;
@@ -20,8 +21,8 @@ struct Parts {
   Part<Data> train, held_back;
 };
 
-/// The whole of `data` for training and of `held_back` for validation; without the latter, the last
-/// `fraction` of `data` is held back.
+/// Returns all of `data` for training and all of `held_back` for validation. If `held_back` is null, the last
+/// `fraction` of `data` is held back instead; throws Error if `fraction` is not in [0, 1).
 template <typename Data>
 Parts<Data> split(std::shared_ptr<const Data> data, std::shared_ptr<const Data> held_back, double fraction) {
   const int64_t size = data->size();

@@ -1,5 +1,5 @@
-// Rows of concatenated documents, as data for batches: texts and records of unequal length without padding
-// between them.
+// Packed rows: rows of concatenated documents, so that texts and records of different lengths are in one
+// batch with little padding.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +18,17 @@ namespace smelt {
 
 struct PackOptions {
   int64_t length = 128;                    // tokens per row
-  std::vector<int32_t> document_end = {};  // ids in a row that end a document of tokens, itself included
-  int32_t ignored_label = -100;            // of padding
-  bool position_ids = true;                // whether the model reads them
+  std::vector<int32_t> document_end = {};  // ids that end a document; empty: only the end of a file does
+  int32_t ignored_label = -100;            // label of padding
+  bool position_ids = true;                // whether the model reads the input position_ids
 };
-/// Returns the options for the inputs of the entry. Throws Error if they are no packed rows.
+/// Returns the options for the inputs of the entry. Throws Error if the entry cannot read packed rows, that
+/// is, without an input segment_ids or without labels of which one value is ignored.
 PackOptions pack_options(const PlanEntry& entry, int64_t length, std::vector<int32_t> document_end);
 
-/// Documents of a range of tokens. A document ends with document_end and with its file. A document that is
-/// longer than a row (PackOptions::length) is split into documents of at most that length.
+/// Documents of a range of tokens. A document ends after the ids PackOptions::document_end and at the end of
+/// a file. A document that is longer than a row (PackOptions::length) is split into documents of at most that
+/// length.
 class TokenDocuments : public Documents {
  public:
   TokenDocuments(TokenRange range, const PackOptions& options);
@@ -40,11 +42,11 @@ class TokenDocuments : public Documents {
   void find_ends(std::span<const int32_t> document_end, int64_t longest);
 
   TokenRange range_;
-  std::vector<int64_t> begins_;  // and the end of the last
+  std::vector<int64_t> begins_;  // position of each document's first token, then the end of the last document
   int32_t ignored_label_;
 };
 
-/// Each record is a document, as long as it is without padding.
+/// Documents of a range of records: each record without its padding is a document.
 class RecordDocuments : public Documents {
  public:
   explicit RecordDocuments(RecordRange range) : range_(std::move(range)) {}
@@ -60,27 +62,29 @@ class RecordDocuments : public Documents {
   RecordRange range_;
 };
 
-/// Packed rows. segment_ids are 1, 2, ... in a row and 0 after the last document; position_ids count from 0
-/// in each document.
+/// Packed rows of documents. The tokens of the first document of a row have segment_ids 1, those of the
+/// second 2, and so on; padding after the last document has 0. position_ids count from 0 in each document.
 class PackedData {
  public:
   static constexpr const char* kItems = "rows";
 
   PackedData(std::shared_ptr<const Documents> documents, const PackOptions& options);
 
-  int64_t size() const { return rows_.size(); }
+  int64_t size() const { return rows_.size(); }  // rows
   const std::string& description() const { return documents_->description(); }
+  /// Replaces the contents of `batch` by these rows: all columns of the documents, segment_ids and
+  /// position_ids.
   void read(std::span<const int64_t> rows, Batch& batch) const;
-  /// Returns the shapes, without data, of a batch of `rows` rows.
+  /// Returns the inputs of a batch of `rows` rows: names, types and shapes, with null data.
   std::vector<InputTensor> largest(int64_t rows) const;
-  /// "15 rows of 24 tokens hold 60 documents of 342 tokens: 95.0% full"
+  /// Returns "15 rows of 24 tokens hold 60 documents of 342 tokens: 95.0% full"
   std::string summary() const;
 
  private:
   std::vector<int64_t> shape(const DocumentColumn& column, int64_t rows) const;
   void read_column(std::span<const int64_t> rows, size_t column, Batch& batch) const;
-  /// Fills [rows, length] with `value` of the document's number in its row and of the token's number in the
-  /// document.
+  /// Adds the input `name` of type i32[rows, length] to `batch`. Its elements are value(number of the
+  /// document in the row, number of the token in the document), and 0 for padding.
   template <typename Number>
   void add_numbers(const char* name, std::span<const int64_t> rows, Batch& batch, Number value) const;
 

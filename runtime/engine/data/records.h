@@ -1,5 +1,5 @@
-// Labelled data: safetensors files that hold one tensor for each input of an entry, with one record per row.
-// The format is described in docs/data.md.
+// Labelled data: safetensors files that have one tensor per input of an entry, of shape [records, ...]. The
+// format is described in docs/data.md.
 #pragma once
 
 #include <cstdint>
@@ -17,54 +17,58 @@
 
 namespace smelt {
 
-/// One or more files as one list of records that fit the inputs of an entry. Names, types, shapes and every
-/// value are checked here, once, with an Error that names file, tensor, row and what was expected.
+/// One or more files as one list of records that fit the inputs of an entry. The constructor checks names,
+/// types, shapes and all values; it throws Error naming file, tensor, record and the expected value.
 class RecordData {
  public:
   static constexpr const char* kItems = "records";
   RecordData(const std::vector<std::filesystem::path>& files, const PlanEntry& entry, const Symbols& symbols);
 
-  int64_t size() const { return size_; }
-  /// "digits.safetensors" or "a.safetensors and 3 more": for messages.
+  int64_t size() const { return size_; }  // records
+  /// Returns "'digits.safetensors'" or "'a.safetensors' and 3 more", for messages.
   const std::string& description() const { return description_; }
-  /// A checksum of all values as the files have them.
+  /// Returns a checksum of all values as they are stored in the files.
   std::string fingerprint() const;
-  /// Fills the batch with these records, as long as the longest of them, or as the next length that the plan
-  /// takes.
+  /// Replaces the contents of `batch` by these records. All are padded to the length of the longest of them,
+  /// rounded up to a multiple that the plan accepts.
   void read(std::span<const int64_t> rows, Batch& batch) const;
-  /// Returns the shapes, without data, of a batch of `rows` records of the greatest length.
+  /// Returns the inputs of a batch of `rows` records of the greatest length: names, types and shapes, with
+  /// null data.
   std::vector<InputTensor> largest(int64_t rows) const;
 
-  /// Records as documents: throws Error if a tensor holds something else than a value a token.
+  /// Returns the columns of the records as documents (documents.h). Throws Error if a tensor is not of shape
+  /// [records, length, ...] with one common length.
   std::vector<DocumentColumn> document_columns() const;
+  /// Returns the tokens of a record without padding. Requires: document_columns() does not throw.
   int64_t length(int64_t row) const { return lengths_.front().of_row[static_cast<size_t>(row)]; }
-  /// Copies the tokens of a record, without its padding.
+  /// Copies one column of a record to `out`, without padding.
   void read_document(int64_t row, size_t column, std::byte* out) const {
     copy(row, columns_[column], length(row), out);
   }
 
  private:
-  /// The file's data for one input.
+  /// An input, and the form of its tensors.
   struct Column {
     Port port;
-    int length = -1;    // index into lengths_ where the second dimension is a symbol
-    int64_t inner = 1;  // elements after the length, or of a whole record if there is none
-    int32_t padding = 0;
+    int length = -1;      // index into lengths_ if the second dimension is a symbol, else -1
+    int64_t inner = 1;    // elements per position along that dimension; per record if length is -1
+    int32_t padding = 0;  // value after the end of a record; f32 inputs: 0
   };
-  /// The lengths of the records along one symbol.
+  /// Lengths of the records along one symbol, which is the second dimension of one or more inputs.
   struct Length {
     std::string symbol,
-        judge;  // the tensors that give the lengths, for messages; empty: all records are as wide as the file
-    std::vector<int32_t> of_row;  // without padding
-    int64_t longest = 1;
-    int64_t multiple = 1;  // ranks that have parts of a sequence divide the length of a batch
+        judge;  // name of a tensor that gives the lengths; empty: they are the tensors' widths
+    std::vector<int32_t> of_row;  // length of each record without padding
+    int64_t longest = 1;          // maximum of of_row
+    int64_t multiple = 1;  // divides the length of a batch, because ranks have equal parts of a sequence
 
     int64_t padded(int64_t length) const { return (length + multiple - 1) / multiple * multiple; }
   };
+  /// A file and its records.
   struct Piece {
     Checkpoint file;
-    std::vector<const TensorView*> tensors;  // one a column
-    int64_t begin = 0, rows = 0;
+    std::vector<const TensorView*> tensors;  // by column
+    int64_t begin = 0, rows = 0;             // number of the file's first record, and its records
   };
   void choose_columns(const Piece& first, const PlanEntry& entry);
   void add_column(const Port& port, const PlanEntry& entry);
@@ -73,7 +77,7 @@ class RecordData {
   void measure(Length& length, const PlanEntry& entry);
   void require_multiple(const Length& length) const;
   void measure_by(const char* name, Length& length);
-  /// `extent` elements along the length, padding where the file has no more.
+  /// Copies the first `extent` positions of a record to `out`, with padding after the end of the tensor.
   void copy(int64_t row, const Column& column, int64_t extent, std::byte* out) const;
   std::vector<int64_t> shape(const Column& column, int64_t rows, std::span<const int64_t> extents) const;
 

@@ -1,5 +1,6 @@
-// Token data for language models: memory-mapped files, a held-back part, and batches whose place in the data
-// is a pure function of (seed, step), so that a resumed run needs to replay nothing.
+// Token data for language models: memory-mapped files, and windows of tokens for batches. Positions of
+// training windows are a pure function of (seed, step, micro-step, row), so that a resumed run need not read
+// earlier batches.
 #pragma once
 
 #include <cstdint>
@@ -16,40 +17,41 @@
 
 namespace smelt {
 
-/// automatic: the format of llm.c if a file begins with its header, otherwise text as bytes. Archives,
-/// tables, arrays, texts in UTF-16 and other files whose first bytes are no text's are refused, with a
-/// command that converts them. So is a name ending in ".bin" without that header, because raw numbers are no
-/// text.
+/// Format of a token file. `bytes`: each byte is a token. `llmc`: the format of llm.c, with a header. `u16`:
+/// uint16 tokens, little-endian, without a header. `automatic`: llmc if the file begins with its header,
+/// otherwise bytes; `automatic` refuses files that are not text in UTF-8, such as archives, tables, arrays
+/// and text in UTF-16, with a message that names a command for converting them, and files without a header
+/// whose name ends in ".bin".
 enum class TokenFormat : uint8_t { automatic, bytes, llmc, u16 };
 std::string_view name(TokenFormat format);
 std::optional<TokenFormat> parse_token_format(std::string_view name);
 /// Returns the format that `automatic` detects in a file: llmc or bytes. Throws Error if it refuses the file.
 TokenFormat format_of(const std::filesystem::path& path);
 
-/// One or more files as one sequence of token ids, every one of them below `vocabulary`: checked here, once,
-/// with an Error that names file, position, id and vocabulary.
+/// One or more files as one sequence of token ids. The constructor checks that all ids are below
+/// `vocabulary`; it throws Error naming file, position, id and vocabulary.
 class TokenData {
  public:
   static constexpr const char* kItems = "tokens";
   TokenData(const std::vector<std::filesystem::path>& files, TokenFormat format, int64_t vocabulary);
 
-  int64_t size() const { return size_; }
+  int64_t size() const { return size_; }  // tokens
+  /// Fills `tokens` with the tokens from position `begin` on.
   void read(int64_t begin, std::span<int32_t> tokens) const;
-  /// A checksum of all tokens as the files have them.
+  /// Returns a checksum of all tokens as they are stored in the files.
   std::string fingerprint() const;
-  /// Returns the first token of each file that holds tokens.
+  /// Returns the position of the first token of each file that has tokens.
   std::vector<int64_t> file_begins() const;
-  /// Returns "'shakespeare.txt'" or "'a.txt' and 3 more", with the paths as given: for messages.
-
+  /// Returns "'shakespeare.txt'" or "'a.txt' and 3 more", with the paths as given, for messages.
   const std::string& description() const { return description_; }
 
  private:
   struct Piece {
     MappedFile file;
-    int64_t width = 1;        // bytes of a token
-    size_t header_bytes = 0;  // before the first
-    int64_t count = 0;
-    int64_t begin = 0;  // of its first token in the whole
+    int64_t width = 1;        // bytes per token
+    size_t header_bytes = 0;  // before the first token
+    int64_t count = 0;        // tokens
+    int64_t begin = 0;        // position of its first token in the whole sequence
     int32_t at(int64_t i) const;
   };
   static Piece open(const std::filesystem::path& path, TokenFormat format);
@@ -63,13 +65,14 @@ class TokenData {
 using TokenRange = Part<TokenData>;
 using TokenSplit = Parts<TokenData>;
 
-/// Training batches: windows of `length` tokens at random places, [batch, length] row-major.
+/// Training batches: `batch` windows of `length` tokens at random positions.
 class RandomWindows {
  public:
-  /// Throws Error if the range holds less than one batch.
+  /// Throws Error if the range has fewer than batch * length tokens.
   RandomWindows(TokenRange range, int64_t batch, int64_t length, uint32_t seed);
   /// Returns the position in the range at which row `row` of the batch begins.
   int64_t start(int64_t step, int64_t micro_step, int64_t row) const;
+  /// Fills `tokens`, which is [batch, length] row-major.
   void fill(int64_t step, int64_t micro_step, std::span<int32_t> tokens) const;
 
  private:
@@ -78,18 +81,21 @@ class RandomWindows {
   uint32_t seed_;
 };
 
-/// Validation batches: the same windows every time, adjacent or, if there are more than requested, evenly
-/// spread. The last batch may be smaller.
+/// Validation batches: always the same windows of `length` tokens, which do not overlap. If the range has
+/// more windows than `max_batches` batches need, the windows are spread evenly. The last batch may be
+/// smaller.
 class FixedWindows {
  public:
   FixedWindows(TokenRange range, int64_t batch, int64_t length, int64_t max_batches);
   int64_t batches() const { return (windows_ + batch_ - 1) / batch_; }
+  /// Returns the number of windows in a batch.
   int64_t rows(int64_t batch) const;
+  /// Fills `tokens`, which is [rows(batch), length] row-major.
   void fill(int64_t batch, std::span<int32_t> tokens) const;
 
  private:
   TokenRange range_;
-  int64_t batch_, length_, windows_, available_;
+  int64_t batch_, length_, windows_, available_;  // windows: that are read, and that are in the range
 };
 
 }  // namespace smelt

@@ -1,5 +1,6 @@
-// The beam search of one sentence: of all beams together, or, as transformers 4 does it, of groups that
-// search independently and avoid the choices of earlier groups (diverse beam search, arXiv 1610.02424).
+// Beam search for one sentence, by one group of beams or by several. Several groups are diverse beam search
+// (arXiv 1610.02424) as in transformers 4: each group searches independently, but its scores are lower for
+// tokens that earlier groups have chosen in the same step.
 #pragma once
 
 #include <memory>
@@ -12,26 +13,28 @@ namespace smelt {
 
 class BeamGroups {
  public:
-  /// Takes the arguments of BeamSearch.
+  /// The arguments are those of BeamSearch. `options` is copied. There are options.num_beam_groups groups.
   BeamGroups(const GenerationOptions& options, const std::vector<int32_t>& prompt, size_t padding,
              const std::vector<int32_t>& source, size_t index);
 
-  /// The running sequences of all groups that have not ended, group by group.
+  /// Returns the running sequences of all groups that have not ended, group by group.
   std::vector<std::vector<int32_t>> rows() const;
-  /// Takes the logits of the next token of each of `rows`. Throws as BeamSearch::advance does.
+  /// Continues the search by one token. `logits` are those of the next token of each sequence of rows(),
+  /// [rows, vocabulary]. Throws as BeamSearch::advance does.
   void advance(std::span<const float> logits);
+  /// Returns whether all groups have ended.
   bool done() const;
-  /// Returns the best of all groups, best first.
+  /// Returns the best finished sequences of all groups together, best first; at most `count`.
   std::vector<Hypothesis> best(size_t count) const;
 
-  /// The search of the only group.
+  /// Returns the search of the first group. It is for searches of one group.
   BeamSearch& only() { return groups_.front(); }
   const BeamSearch& only() const { return groups_.front(); }
 
  private:
   std::vector<int32_t> choices_of(const BeamSearch& group, bool had_ended) const;
 
-  std::unique_ptr<const GenerationOptions> of_a_group_;  // where it stays: searches refer to it
+  std::unique_ptr<const GenerationOptions> of_a_group_;  // on the heap, because the searches refer to it
   std::vector<BeamSearch> groups_;
 };
 

@@ -1,5 +1,6 @@
-// A beam search without the host between its steps: the entry @next_beams chooses the beams that continue,
-// and reports the best continuations to the host, which collects the finished sequences.
+// Beam search whose steps do not wait for the host. The plan's entry @next_beams (decode_contract.def)
+// chooses the beams that continue, and reports the best continuations to the host, which collects the
+// finished sequences.
 #pragma once
 
 #include <span>
@@ -12,17 +13,17 @@ namespace smelt {
 
 class BeamLoop {
  public:
-  /// Requires: the plan has the entry.
+  /// Requires: the plan has the entry @next_beams.
   BeamLoop(Session& session, const DecodeInterface& decode);
   struct Sentence {
-    std::span<const int32_t> read;  // what the model reads of the prompt
-    History prompt;                 // padding included
-    BeamSearch& search;             // before its first step
+    std::span<const int32_t> read;  // the prompt without padding, as the model reads it
+    History prompt;                 // the prompt with padding
+    BeamSearch& search;             // a search that has not begun
   };
-  /// Runs the entry @next_beams, or @next_beams_guided, until all searches are done. The entry must
-  /// support the options (runtime/engine/generation/loop_choice.h). The caches' first rows
-  /// hold all tokens of the sentences but the last; all sentences have equally many. Throws Error (numeric)
-  /// if no token can be chosen.
+  /// Runs the entry @next_beams, or @next_beams_guided if `guided`, until all searches are done. Requires:
+  /// the entry supports the options (runtime/engine/generation/loop_choice.h); row i of the caches holds
+  /// sentences[i].read without its last token; all `read` have the same length. Throws Error (numeric) if no
+  /// token can be chosen.
   void run(std::span<const Sentence> sentences, const GenerationOptions& options, bool guided);
 
  private:
@@ -31,13 +32,16 @@ class BeamLoop {
   void clear_candidates();
   void set_states(std::span<const Sentence> sentences, const GenerationOptions& options);
 
+  /// Returns whether the candidates of a sentence for the token at position `place` are available.
   bool is_there(size_t sentence, size_t place) const;
+  /// Returns these candidates and clears their memory. `row` is the number of the sentence.
   std::vector<Continuation> take(const Sentence& sentence, size_t row, size_t place);
-  std::vector<double> best_sums_;  // of each sentence: what sums are counted from
+  std::vector<double> best_sums_;  // by sentence: the number to which its reported sums are relative
 
   Session& session_;
   size_t capacity_;
-  /// Candidates, which the device writes and the host removes; sums as their bits.
+  /// Candidates in memory that the device writes and the host reads and clears; sums_ has the bits of f32
+  /// sums.
   volatile int32_t *beams_ = nullptr, *tokens_ = nullptr, *sums_ = nullptr;
 };
 

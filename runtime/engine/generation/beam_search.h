@@ -1,5 +1,5 @@
-// Beam search for one sentence, as transformers 5 defines it: the beams that are kept, the end of a sentence,
-// and the selection of the results. The caller runs the model that computes the scores.
+// Beam search for one sentence, as transformers 5 defines it: which beams are kept, when the search ends, and
+// which sequences are the results. The caller runs the model that computes the logits.
 #pragma once
 
 #include <span>
@@ -9,44 +9,47 @@
 
 namespace smelt {
 
-/// A sequence of new tokens and its score: the sum of its tokens' log-probabilities divided by LengthScore.
+/// A finished sequence: its new tokens, and its score, which is the sum of the tokens' log-probabilities
+/// divided by the divisor of LengthScore.
 struct Hypothesis {
   std::vector<int32_t> tokens;
   float score = 0;
 };
 
-/// One more token of a running sequence.
+/// A running sequence with one more token.
 struct Continuation {
-  size_t row = 0;
+  size_t row = 0;  // of the running sequence in BeamSearch::rows
   int32_t token = 0;
-  float score = 0;  // the sum of log-probabilities
-  double rank = 0;  // the score, or what a draw made of it
+  float score = 0;  // sum of the log-probabilities of all its new tokens
+  double rank = 0;  // sort key: the score, to which a draw adds Gumbel noise
 };
 
-/// Number of continuations that a search considers in each step: enough that num_beams of them do not end.
+/// Returns the number of continuations that a search considers in each step. It is large enough that at least
+/// num_beams of them do not end, because each running sequence has only one continuation per end token.
 int64_t kept_continuations(const GenerationOptions& options);
 
 class BeamSearch {
  public:
-  /// `prompt`: the decoder's first tokens, of which the first `padding` are padding; `source` as in History.
-  /// With options.do_sample, random numbers are those of sentence `index`. The options must outlive the
-  /// search.
+  /// `prompt`: the decoder's first tokens, of which the first `padding` are padding. `source`: as in History.
+  /// With options.do_sample, `index` selects the random numbers. Requires: `options` outlives the search.
   BeamSearch(const GenerationOptions& options, std::vector<int32_t> prompt, size_t padding,
              std::vector<int32_t> source, size_t index);
 
-  /// Returns the sequences that need a next token, with their prompt, all of one length: at most num_beams,
-  /// and one before the first step, when all beams are equal.
+  /// Returns the running sequences, each with its prompt, all of the same length. There are at most
+  /// num_beams; before the first step there is one, because all beams are equal.
   const std::vector<std::vector<int32_t>>& rows() const { return rows_; }
-  /// Takes the logits of the next token of each of `rows`, one after the other; `chosen_before` as in
-  /// History. Throws Error (numeric) if one is NaN or no token can be chosen.
+  /// Continues the search by one token. `logits` are those of the next token of each sequence of rows(),
+  /// [rows, vocabulary]. `chosen_before`: as in History. Throws Error (numeric) if a logit is NaN or no token
+  /// can be chosen.
   void advance(std::span<const float> logits, std::span<const int32_t> chosen_before = {});
-  /// Takes the best continuations, the best first, that were computed elsewhere: `kept` of them, or fewer if
-  /// fewer exist.
+  /// Continues the search by one token with continuations that were computed elsewhere: the best kept() of
+  /// them, or all if there are fewer, the best first.
   void take(std::vector<Continuation> best);
+  /// Returns kept_continuations of the options.
   size_t kept() const { return kept_; }
   bool done() const { return done_; }
 
-  /// Returns the best sequences that have ended, best first.
+  /// Returns the best finished sequences, best first; at most `count`.
   std::vector<Hypothesis> best(size_t count) const;
 
  private:
@@ -77,8 +80,8 @@ class BeamSearch {
   size_t index_, prompt_length_, padding_, length_;
   size_t beams_, kept_;
   std::vector<std::vector<int32_t>> rows_;
-  std::vector<float> sums_;           // of the rows
-  std::vector<double> scores_;        // of the row that is looked at
+  std::vector<float> sums_;           // sums of log-probabilities, by row
+  std::vector<double> scores_;        // result of next_scores
   std::vector<Hypothesis> finished_;  // at most num_beams, best first
   bool improvable_ = true, done_ = false;
 };

@@ -1,4 +1,4 @@
-// Selection of the best few scores of a row.
+// Selection of the best scores of one row of a beam search.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,9 @@ struct ScoredToken {
   float score = 0;
 };
 
-/// Returns the tokens of the largest `sum` + score, added in f32, the largest first and equal ones by token.
-/// At most `count`; those whose sum is not finite are left out.
+/// Returns the `count` tokens with the largest values of `sum` + scores[token], which are added in f32 and
+/// returned as ScoredToken::score. The largest is first; equal ones are in the order of their tokens. Values
+/// that are not finite are left out, so there may be fewer.
 std::vector<ScoredToken> best_scores(std::span<const double> scores, float sum, size_t count);
 
 }  // namespace smelt

@@ -1,5 +1,5 @@
-// Lengths of runs over caches in rows. A ring keeps the last tokens of a row: those that a block with a
-// window attends to from the last run's first token on.
+// Bounds of runs over caches that have one slot per row. A cache of a block with sliding-window attention may
+// be a ring: it keeps the last tokens of a row, as many as the tokens of the last run attend to.
 #pragma once
 
 #include <cstddef>
@@ -11,17 +11,18 @@ namespace smelt {
 class CacheBounds {
  public:
   CacheBounds(const Plan& plan, const DecodeInterface& decode);
-  size_t capacity() const { return decode_.capacity; }  // tokens of a row
-  /// Returns the most tokens per row that a run of `rows` rows reads.
+  size_t capacity() const { return decode_.capacity; }  // tokens per row
+  /// Returns the most tokens per row that one run of `rows` rows can read.
   size_t longest_run(size_t rows) const;
-  /// Returns the tokens per row of a run that reads `tokens` tokens of each row, at most longest_run. The
-  /// others are padding, which limits the number of different lengths (prompt_lengths.h) if a graph is
-  /// captured for each length.
+  /// Returns the padded length of a run that reads `tokens` tokens per row, where `tokens` is at most
+  /// longest_run. Padding limits the number of different lengths (prompt_lengths.h) on devices that capture a
+  /// graph for each length. Elsewhere the result is `tokens`.
   size_t run_length(size_t tokens, size_t rows) const;
-  /// Returns the same for sources, whose padding is masked.
+  /// Returns the same for the sources of an encoder. They are padded only if the plan masks padding of
+  /// sources.
   size_t source_length(size_t tokens, size_t rows) const;
-  /// Returns whether a row that has had `furthest` tokens, padding included, can continue after its first
-  /// `length` tokens, and read the last of these once more.
+  /// Returns whether a row can continue after its first `length` tokens, if tokens up to position `furthest`,
+  /// padding included, have been written to its caches: a ring may have lost tokens that are needed.
   bool holds(size_t length, size_t furthest) const;
 
  private:

@@ -1,5 +1,5 @@
-// The logits of the next token of some rows, from entries that cache the keys and values of their tokens
-// (@encode, @decode, @reorder, @reorder_sources).
+// Logits of the next token of several rows. The entries @encode, @decode, @reorder and @reorder_sources of a
+// plan (decode_contract.def) compute them with KV caches.
 #pragma once
 
 #include <span>
@@ -11,42 +11,46 @@
 
 namespace smelt {
 
-/// Logits of rows, computed with KV caches. It detects the tokens that a row shares with rows of the run
-/// before: the next token of a sequence, beams that continue from another beam's tokens, and batches of which
-/// some rows have ended read their last token only.
+/// Logits of rows, computed with KV caches. A run reads only the tokens that the caches do not hold: for each
+/// row, it uses the row of the previous run that has the longest common prefix with it. So only the last
+/// token is read if a sequence has one more token, if a beam continues another beam, or if rows of the
+/// previous run have ended.
 class CachedLogits {
  public:
   CachedLogits(Session& session, const DecodeInterface& decode);
 
-  size_t capacity() const { return bounds_.capacity(); }  // tokens of a row
+  size_t capacity() const { return bounds_.capacity(); }  // tokens per row
 
-  /// Computes the logits of at most as many rows as the plan's caches have, each no longer than their
-  /// capacity. Sources have one length if the plan has no mask for them.
+  /// Computes the logits of the next token of each row: `logits` is [rows, vocabulary]. Requires: there are
+  /// at most as many rows as the plan's caches have, and no row is longer than capacity(). If the plan has no
+  /// mask for sources, all sources have the same length.
   void run(std::span<const ModelRow> rows, std::span<float> logits);
-  /// Fills the caches with all tokens of the rows but the last, for an entry that reads the next ones
-  /// (@next).
+  /// Fills the caches with all tokens of each row except its last one. It prepares runs of an entry that
+  /// samples tokens itself (@next, @next_beams).
   void hold(std::span<const ModelRow> rows);
-  /// Records that such an entry has read more tokens of a row, in `runs` runs; tokens that these runs read
-  /// after `tokens` are discarded.
+  /// Records that `runs` runs of such an entry have read `tokens`, which follow those that hold() has read,
+  /// and then maybe other tokens, which are ignored.
   void note_read(size_t row, std::span<const int32_t> tokens, size_t runs);
-  /// Marks the caches as undefined: no row can continue from them.
+  /// Marks the contents of the caches as undefined, so that the next run reads all tokens.
   void forget() { held_.clear(); }
 
  private:
   using Tokens = std::vector<int32_t>;
-  /// The tokens of one row in the caches, and the number of tokens they have had of it, padding included.
+  /// Contents of one row of the caches. `furthest` is the end of all positions that have been written,
+  /// padding included.
   struct Held {
     Tokens tokens, source, mask;
     size_t furthest = 0;
   };
-  /// The row of the caches with the longest common prefix of a row, and the length of the prefix.
+  /// The row of the caches that has the longest common prefix with a given row, and the length of that
+  /// prefix.
   struct Match {
     size_t slot, length;
   };
-  /// Rows that move to the slots of others.
+  /// Copies of rows of the caches to other rows.
   struct Moves {
     std::vector<int32_t> from, to;
-    size_t length = 0;  // of the longest
+    size_t length = 0;  // tokens of the longest copy
     void add(size_t from_slot, size_t to_slot, size_t tokens);
   };
   void move(const char* entry, const Moves& moves);
@@ -68,7 +72,7 @@ class CachedLogits {
   size_t source_capacity_;
   bool reads_source_;
   std::vector<Held> held_;
-  std::vector<size_t> furthest_;  // of each row of the last run, as Held has it
+  std::vector<size_t> furthest_;  // Held::furthest of each row of the last run
 };
 
 }  // namespace smelt

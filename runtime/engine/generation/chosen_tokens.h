@@ -1,5 +1,6 @@
-// The tokens that a sampling entry (@next, @next_pages) writes for the host, each at its position in its row
-// of the states state::new_tokens and state::new_log_probabilities.
+// Tokens that an entry with a sampler (@next, @next_pages) writes for the host. They are in the states
+// state::new_tokens and state::new_log_probabilities, [row, position], which the host reads while the device
+// works.
 #pragma once
 
 #include <cstdint>
@@ -10,20 +11,21 @@ namespace smelt {
 
 class ChosenTokens {
  public:
-  /// Requires: the plan samples tokens. Tokens stay in the states until they are forgotten.
+  /// Requires: the plan has an entry that samples tokens.
   ChosenTokens(Session& session, const DecodeInterface& decode);
   struct Token {
     int32_t id = 0;
     float log_probability = 0;
   };
-  /// Returns whether the token is available, without waiting for a run.
+  /// Returns whether the token at position `place` of the row has been written. Does not wait.
   bool is_there(size_t row, size_t place) const;
-  /// Throws Error (numeric) if no token could be chosen.
+  /// Returns the token. Requires: is_there(row, place). Throws Error (numeric) if no token could be chosen.
   Token at(size_t row, size_t place) const;
   /// Returns the same and removes it. Requires: no run in progress writes this position.
   Token take(size_t row, size_t place);
+  /// Removes the token, so that is_there returns false until a run writes it again.
   void forget(size_t row, size_t place);
-  /// Removes the tokens of all positions; waits for runs in progress.
+  /// Removes all tokens; waits for runs in progress.
   void forget_all();
 
  private:

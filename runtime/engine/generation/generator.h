@@ -1,5 +1,5 @@
-// Text, or token ids, from a plan: one more token per run from entries with caches if it has them, else from
-// `logits`, which reads the whole sequence again.
+// Generation of tokens by a plan. If the plan has entries with KV caches, each run reads one more token per
+// sequence. Otherwise each run of the entry `logits` reads the whole sequences again.
 #pragma once
 
 #include <cstdint>
@@ -22,31 +22,36 @@ namespace smelt {
 class Generator {
  public:
   using Tokens = std::vector<int32_t>;
-  /// Called with each new token of sequence `index`, as soon as it is chosen. If it returns false, generation
-  /// stops: the results are the tokens that it was called with. A beam search, which may replace tokens,
-  /// calls it when all tokens are known and cannot be stopped.
+  /// Called with each new token of sequence `index`, as soon as the token is chosen. If it returns false,
+  /// generation stops, and the results are the tokens of the calls so far. A beam search may replace tokens,
+  /// so it calls the function only after it has ended, and cannot be stopped.
   using OnToken = std::function<bool(size_t index, int32_t token)>;
-  /// Log-probability of each new token of each sequence, by the model's own logits before the options change
+  /// Log-probability of each new token of each sequence, by the model's logits before the options change
   /// them.
   using LogProbabilities = std::vector<std::vector<float>>;
-  /// Called with the results for a prompt as soon as its search has ended, unless max_new_tokens is 0.
+  /// Called with the results for prompt number `prompt` as soon as its search has ended. Not called if
+  /// max_new_tokens is 0.
   using OnFound = std::function<void(size_t prompt, std::span<const Hypothesis> found)>;
 
-  /// See NextLogits for the requirements on the entry. An empty name selects decode, or logits if the plan
-  /// has no caches. If the entry reads a source, prompts are the encoder's inputs.
+  /// `entry` is the entry that computes logits; NextLogits checks it. An empty name selects decode, or logits
+  /// if the plan has no caches. If the model has an encoder, prompts are the encoder's inputs. Throws Error
+  /// if the model does not write text.
   explicit Generator(Session& session, std::string entry = "");
 
   int64_t vocabulary() const { return model_.vocabulary(); }
-  int64_t max_batch() const { return model_.max_batch(); }
-  int64_t max_length() const { return model_.max_length(); }
+  int64_t max_batch() const { return model_.max_batch(); }    // sequences per run
+  int64_t max_length() const { return model_.max_length(); }  // tokens per sequence that the model reads
+  /// Returns whether the model has an encoder.
   bool reads_source() const { return model_.reads_source(); }
 
-  /// The new tokens (an end-of-sequence token included), num_return_sequences of them for each prompt, best
-  /// first where they have scores. With caches prompts of any lengths run as one batch, without them those of
-  /// equal length. Deterministic: a sequence depends on its prompt, its index and the seed, not on its
-  /// neighbours. `masks`, where given, hold a 0 for every token of a prompt that is padding. A decoder alone
-  /// does not read it; an encoder passes over it, for which the entry must have an attention_mask.
-  /// `log_probabilities`, where given, is written; a beam search has scores instead (see search).
+  /// Returns the new tokens of each sequence, including the end token. There are num_return_sequences
+  /// sequences for each prompt; those of a beam search are in the order of their scores, best first. With
+  /// caches, prompts of different lengths run in one batch; without caches, only prompts of equal length do.
+  /// A sequence depends only on its prompt, its index and the seed, not on the other sequences. `masks` is
+  /// empty, or has one mask per prompt, with a 0 for each token that is padding. A model without an encoder
+  /// does not read padding. An encoder masks it, which requires an input attention_mask unless the padding is
+  /// at the end. `log_probabilities`, if not null, is set; this is an Error for a beam search, which has
+  /// scores instead (see search).
   std::vector<Tokens> generate(std::span<const Tokens> prompts, const GenerationOptions& options,
                                const OnToken& on_token = {}, std::span<const Tokens> masks = {},
                                LogProbabilities* log_probabilities = nullptr);
@@ -58,9 +63,10 @@ class Generator {
                                               std::span<const Tokens> masks = {},
                                               const OnFound& on_found = {});
 
-  /// Returns the most tokens that may follow this prompt.
+  /// Returns the most new tokens that the options allow after this prompt.
   int64_t new_tokens(const Tokens& prompt, const GenerationOptions& options) const;
-  /// Throws the Error that generate and search would throw of this prompt, which it calls `name`.
+  /// Throws the Error that generate and search would throw for this prompt. `name` stands for the prompt in
+  /// the message.
   void check(const Tokens& prompt, const std::string& name, const GenerationOptions& options) const;
 
  private:
@@ -91,16 +97,18 @@ class Generator {
   Session& session_;
   DecodeInterface decode_;
   NextLogits model_;
-  // Set if the plan samples tokens itself.
+  // Present if the plan has entries that sample tokens, or choose beams, themselves.
   std::optional<TokenLoop> loop_;
   std::optional<BeamLoop> beam_loop_;
 };
 
-/// Returns the bytes of a text as tokens, for a model trained on bytes: one with a vocabulary of 256. Throws
-/// Error for any other vocabulary, saying that a tokenizer is needed and that token ids are taken instead.
+/// Returns the bytes of a text as tokens, for a model that was trained on bytes, which has a vocabulary of
+/// 256. Throws Error for any other vocabulary; the message says that a tokenizer or token ids are needed.
 std::vector<int32_t> encode_bytes(std::string_view text, int64_t vocabulary);
+/// Returns the text whose bytes are these tokens. Throws Error for a token outside 0 to 255.
 std::string decode_bytes(std::span<const int32_t> tokens);
-/// "15496, 11, 995" or "15496 11 995"; throws Error naming the part that is not a number.
+/// Parses a list of token ids such as "15496, 11, 995" or "15496 11 995". Throws Error naming the part that
+/// is not a number.
 std::vector<int32_t> parse_token_ids(std::string_view text);
 
 }  // namespace smelt

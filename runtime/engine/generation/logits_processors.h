@@ -1,5 +1,5 @@
-// Changes of the scores of the next token before sampling: Hugging Face's logits processors, in their order.
-// Tokens that may not be chosen score -infinity.
+// Logits processors: changes of the scores of the next token before sampling, as in Hugging Face's
+// transformers and in the same order.
 #pragma once
 
 #include <limits>
@@ -9,20 +9,20 @@
 
 namespace smelt {
 
-/// The score of a token that may not be chosen.
+/// Score of a token that may not be chosen.
 inline constexpr double kBanned = -std::numeric_limits<double>::infinity();
 
-/// One sequence so far. Padding counts as tokens, as it does for transformers, except for the repetition
-/// penalty.
+/// A sequence up to now. Padding counts as tokens, as in transformers, but the repetition penalty ignores it.
 struct History {
-  std::span<const int32_t> tokens;              // what the decoder has read: its prompt, then the new tokens
-  size_t prompt_length = 0, padding = 0;        // tokens of the prompt, and padding before its first one
-  std::span<const int32_t> source;              // what the encoder reads; of a decoder alone, its prompt
-  std::span<const int32_t> chosen_before = {};  // in this step, by groups of beams before this one's
+  std::span<const int32_t> tokens;              // the decoder's prompt, then the new tokens
+  size_t prompt_length = 0, padding = 0;        // tokens of the prompt, and its first ones that are padding
+  std::span<const int32_t> source;              // input of the encoder; without an encoder, the prompt
+  std::span<const int32_t> chosen_before = {};  // in this step, by earlier groups of beams
 };
 
-/// `scores`: one for each token of the vocabulary, logits or log-probabilities. The options are validated for
-/// this vocabulary, because their ids are not checked again.
+/// Applies all processors that the options select to `scores`, the logits or log-probabilities of the tokens
+/// of the vocabulary. Requires: the options are validated for this vocabulary, because ids are not checked
+/// again.
 void process_scores(const GenerationOptions& options, const History& history, std::span<double> scores);
 
 }  // namespace smelt

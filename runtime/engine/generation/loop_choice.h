@@ -1,5 +1,6 @@
-// Selection of the sampler: an entry that examines single tokens alone (@next, @next_beams), one that
-// examines the text (@next_guided, @next_beams_guided), or the host.
+// Selection of the sampler for given options: an entry of the plan whose processing of scores depends only on
+// single tokens (@next, @next_beams), an entry whose processing depends on the text so far (@next_guided,
+// @next_beams_guided), or the host.
 #pragma once
 
 #include <string>
@@ -8,26 +9,28 @@
 #include "runtime/plan/decode_interface.h"
 namespace smelt {
 
+/// `plain` is an entry for single tokens, `guided` an entry that depends on the text.
 enum class SamplerKind : uint8_t { host, plain, guided };
 
-/// The greatest lengths in a call.
+/// Greatest lengths among the prompts of a call.
 struct LongestText {
-  size_t tokens = 0;  // of a prompt and its new tokens, padding included
-  size_t source = 0;  // as History::source
+  size_t tokens = 0;  // of a prompt with padding, plus its new tokens
+  size_t source = 0;  // of History::source
 };
 
-/// Returns the sampler for tokens that are drawn or the most probable, and for a beam search, among the
-/// plan's entries. If the host samples although the plan has an entry, the reason is logged.
+/// Return the sampler for a call without beams, and for a beam search. It is an entry if the plan has one
+/// that supports the options and lengths. If the plan has an entry, but the host samples, the reason is
+/// logged.
 SamplerKind sampler_of_tokens(const DecodeInterface& decode, const GenerationOptions& options,
                               const LongestText& longest);
 SamplerKind sampler_of_beams(const DecodeInterface& decode, const GenerationOptions& options,
                              const LongestText& longest);
-/// Returns whether `refusal`, the result of a function below, is empty; logs it otherwise.
+/// Returns whether `refusal`, a result of the functions below for the entry, is empty. Logs it otherwise.
 bool is_taken(const char* entry, const std::string& refusal);
-/// Returns why @next and @next_pages do not support these options; empty if they do.
+/// Returns the reason why @next and @next_pages do not support the options; empty if they do.
 std::string plain_choice_refuses(const GenerationOptions& options);
-/// Returns the same for @next_guided and @next_beams_guided, for the options that change scores, where texts
-/// of at most `room` fit.
+/// Returns the reason why @next_guided and @next_beams_guided do not support the options that change scores,
+/// or texts of lengths `longest`, if the plan has room for texts of lengths `room`; empty if they do.
 std::string guided_choice_refuses(const LongestText& room, const GenerationOptions& options,
                                   const LongestText& longest);
 }  // namespace smelt

@@ -1,5 +1,6 @@
-// Inputs per row of entries that sample tokens themselves, and the number of runs that the host may start
-// ahead.
+// Inputs and states of the plan's entries that sample tokens themselves (@next, @next_beams,
+// decode_contract.def), and the number of runs that the host may start before it has the results of earlier
+// ones.
 #pragma once
 
 #include <span>
@@ -13,21 +14,23 @@
 
 namespace smelt {
 
-/// The lengths of a row that its options refer to, and the index of its sequence.
+/// Lengths of a row to which options refer, and the index of its sequence.
 struct LoopPlace {
-  int64_t read = 0;           // tokens that the model reads so far
-  int64_t prompt_length = 0;  // of the decoder, padding included
-  int64_t fresh = 0;          // new tokens so far
-  int64_t index = 0;          // of the sequence, for its random numbers
+  int64_t read = 0;           // tokens of the row up to now, without padding
+  int64_t prompt_length = 0;  // tokens of the decoder's prompt, with padding
+  int64_t fresh = 0;          // new tokens up to now
+  int64_t index = 0;          // selects the random numbers
 };
 
-/// The inputs of @next and @next_beams that they share, one row after the other.
+/// Inputs that both @next and @next_beams have: settings for drawing, a repetition penalty, and tokens that
+/// are forbidden or forced at some positions.
 class LoopInputs {
  public:
+  /// Adds a row.
   void add(const LoopPlace& row, const GenerationOptions& options);
-  /// Returns the inputs, which point into this object.
+  /// Returns the inputs, whose data are in this object.
   std::vector<InputTensor> tensors() const;
-  /// Returns those inputs that only @next_guided reads.
+  /// Returns only the settings for drawing, for @next_guided.
   std::vector<InputTensor> of_drawing() const;
 
  private:
@@ -39,30 +42,37 @@ class LoopInputs {
   std::vector<int32_t> integers_, held_back_, held_back_until_, forced_, forced_at_;
 };
 
+/// Returns the bytes of a state as elements of type T.
 template <typename T>
 std::span<T> numbers(std::span<std::byte> state) {
   return {reinterpret_cast<T*>(state.data()), state.size() / sizeof(T)};
 }
 
-/// Returns whether there are biases of single tokens, which do not depend on the text; add_biases adds them.
+/// Returns whether the options may change the scores of single tokens whatever the text is: by sequence_bias,
+/// bad_words_ids or suppress_tokens.
 bool has_biases(const GenerationOptions& options);
+/// Adds these changes to `scores`, [vocabulary]. Forbidden tokens get -infinity.
 void add_biases(const GenerationOptions& options, std::span<float> scores);
-/// Adds those biases that sequence_bias and bad_words_ids set for single tokens.
+/// Does the same without suppress_tokens.
 void add_biases_of_tokens(const GenerationOptions& options, std::span<float> scores);
-/// Sets the elements of state::next_penalty for a row with these tokens; the others stay.
+/// Sets the penalties of these tokens to repetition_penalty, unless that is 1. `penalties` is a row of
+/// state::next_penalty, [vocabulary]; other elements are not changed.
 void add_penalties(const GenerationOptions& options, std::span<const int32_t> tokens,
                    std::span<float> penalties);
 
-/// Sets the states from which an entry continues rows of these tokens: all but the last are in the caches.
+/// Sets the states with which an entry continues rows of these tokens: the next token that it reads is the
+/// last one of each row, and the caches hold the tokens before it.
 void set_positions(Session& session, std::span<const std::span<const int32_t>> rows);
-/// Sets the biases of all tokens, for that many rows.
+/// Sets the first `rows` rows of state::next_bias by add_biases, and all others to 0.
 void set_biases(Session& session, size_t rows, const GenerationOptions& options);
 
-/// Number of runs that are started before the host has seen the results of the first: several on a device
-/// that runs asynchronously, one if the host computes.
+/// Limits for starting runs before the host has the results of earlier ones. `most`: runs in progress at a
+/// time. `together`: number of runs that one start adds at least, unless none is in progress.
 struct RunsAhead {
   int64_t most = 1, together = 1;
 };
+/// Returns the limits for Plan::target: several runs on a device that works asynchronously, one if the host
+/// computes.
 RunsAhead runs_ahead(std::string_view target);
 
 }  // namespace smelt

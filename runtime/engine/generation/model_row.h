@@ -1,4 +1,4 @@
-// Inputs of a model for predicting one more token of a row.
+// Inputs of a model for the prediction of the next token of one row.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 namespace smelt {
 
 struct ModelRow {
-  std::vector<int32_t> tokens;
-  std::span<const int32_t> source;  // what the encoder reads, where there is one
-  std::span<const int32_t> mask;    // of the source, 0: padding; empty: all are seen
+  std::vector<int32_t> tokens;      // input of the decoder
+  std::span<const int32_t> source;  // input of the encoder; empty without an encoder
+  std::span<const int32_t> mask;    // by token of the source, 0: padding; empty: no padding
 };
 
 }  // namespace smelt

@@ -1,5 +1,5 @@
-// The logits of the next token of any number of rows: from entries with caches where the plan has them, else
-// from one that runs whole sequences.
+// Logits of the next token of any number of rows. They are computed by entries with KV caches
+// (cached_logits.h), or by an entry that reads whole sequences.
 #pragma once
 
 #include <cstdint>
@@ -16,25 +16,27 @@ namespace smelt {
 
 class NextLogits {
  public:
-  /// Checks that the entry takes i32 ids [B,T] and gives f32 logits [B,T,V]; of an entry decode, with caches,
-  /// [B,V]. Where it has an input decoder_input_ids, the other ids, or those of an entry encode, are what the
-  /// encoder reads.
+  /// `entry` is "decode", which uses caches, or an entry that reads whole sequences: it has an i32 input of
+  /// ids [B,T] and an f32 output of logits [B,T,V]. If that entry has an input decoder_input_ids, its other
+  /// input of ids is the source, the input of an encoder. An empty name selects decode if the plan has caches
+  /// in rows, else logits. Throws Error if the plan or the entry is not as required.
   NextLogits(Session& session, const DecodeInterface& decode, std::string entry);
 
   int64_t vocabulary() const { return vocabulary_; }
-  int64_t max_batch() const { return max_batch_; }
-  int64_t max_length() const { return max_length_; }
-  bool reads_source() const { return reads_source_; }
-  bool takes_mask() const { return takes_mask_; }
+  int64_t max_batch() const { return max_batch_; }     // rows per run of the entry
+  int64_t max_length() const { return max_length_; }   // tokens per row that are read
+  bool reads_source() const { return reads_source_; }  // whether there is an encoder
+  bool takes_mask() const { return takes_mask_; }      // whether padding of sources can be masked
 
-  /// Returns whether rows of one run may differ in how many tokens they, or their sources, have.
+  /// Returns whether rows of one run may have different lengths, and sources different lengths.
   bool mixes_lengths() const { return cached_ && (!reads_source() || takes_mask()); }
 
-  /// One row of logits for each row, in memory that holds until the next call; of more tokens than max_length
-  /// only the last are read.
+  /// Returns the logits of the next token of each row, [rows, vocabulary], in memory that is valid until the
+  /// next call. If a row has more than max_length() tokens, only its last ones are read. Requires: all
+  /// lengths are equal unless mixes_lengths().
   std::span<const float> run(std::span<const ModelRow> rows);
 
-  /// The caches; null if the entry has none.
+  /// Returns the caches; null if the entry reads whole sequences.
   CachedLogits* cached() { return cached_ ? &*cached_ : nullptr; }
 
  private:
@@ -47,7 +49,7 @@ class NextLogits {
   Session& session_;
   std::optional<CachedLogits> cached_;
   std::string entry_;
-  std::string input_, output_, source_input_;  // without caches
+  std::string input_, output_, source_input_;  // ports of the entry; empty with caches
   bool reads_source_ = false, takes_mask_ = false;
   int64_t vocabulary_ = 0, max_batch_ = 0, max_length_ = 0;
   std::vector<int32_t> ids_, sources_, masks_;

@@ -1,6 +1,6 @@
-// Lengths of runs over a prompt. A device that captures runs (DeviceKind::captures_runs) resolves, tunes and
-// captures the launches of each length, so prompts are padded to a few lengths: powers of two and the
-// midpoints between large ones, the longest run, and the capacity of a row.
+// Padded lengths of prompts. A device that captures graphs (DeviceKind::captures_runs) resolves, tunes and
+// captures the launches for each length that occurs. So prompts are padded to one of a few lengths: powers of
+// two, numbers halfway between large powers of two, the longest run, and the capacity of a row.
 #pragma once
 
 #include <algorithm>
@@ -12,17 +12,19 @@
 
 namespace smelt {
 
+/// Smallest padded length, and smallest one halfway between two powers of two.
 inline constexpr size_t kLeastPaddedLength = 16, kLeastHalfWay = 96;
 
-/// Returns the padded length of `length` tokens, for runs of up to `longest` in rows of `capacity`; at least
-/// `length`.
+/// Returns the padded length of `length` tokens, at least `length`. `longest` is the most tokens of a run,
+/// `capacity` that of a row.
 inline size_t padded_length(size_t length, size_t longest, size_t capacity) {
   const size_t power = std::max(kLeastPaddedLength, std::bit_ceil(length)), half_way = power / 4 * 3;
   const bool is_half = half_way >= kLeastHalfWay && length <= half_way;
   return std::max(length, std::min({is_half ? half_way : power, longest, capacity}));
 }
 
-/// Returns the maximum of a symbol under the bounds, given the values of the others.
+/// Returns the largest value of `symbol` that satisfies the bounds of the plan's symbols, given values of
+/// other symbols: a bound may limit a product of symbols.
 size_t most_beside(const Symbols& symbols, std::string_view symbol, const SymbolValues& others);
 
 }  // namespace smelt

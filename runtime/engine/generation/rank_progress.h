@@ -1,4 +1,4 @@
-// Progress that ranks report to each other during generation.
+// Reports of progress between ranks during generation.
 #pragma once
 
 #include <string_view>
@@ -7,8 +7,8 @@
 
 namespace smelt {
 
-/// Reports progress before a run of an entry, so that a rank that continues is distinguished from one that
-/// hangs.
+/// Reports to the other ranks that this rank is about to run an entry, so that they can distinguish it from a
+/// rank that hangs. Does nothing if the session has no other ranks.
 inline void tell_progress(const Session& session, std::string_view entry) {
   constexpr int64_t kOnlyStep = 0;
   if (RankGroups* ranks = session.ranks()) ranks->progress(entry, kOnlyStep);

@@ -1,4 +1,4 @@
-// An entry that runs repeatedly while the host reads the results of earlier runs.
+// Repeated runs of an entry that are started before the host has read the results of earlier runs.
 #pragma once
 
 #include <algorithm>
@@ -17,11 +17,12 @@
 
 namespace smelt {
 
-/// Value of an integer that no run has written yet.
+/// Integer in a state that means that no run has written the element yet.
 inline constexpr int32_t kNotYet = std::numeric_limits<int32_t>::min();
 
-/// Waits until a result of a started run of the entry is available. If the device has stopped, throws its
-/// Error.
+/// Waits until is_there() returns true, that is, until a started run of the entry has written a result. If
+/// this takes longer than a second, waits for the end of all runs, and throws their Error, or an Error if
+/// there is no result.
 template <typename IsThere>
 void wait_for_result(Session& session, std::string_view entry, const IsThere& is_there) {
   using Clock = std::chrono::steady_clock;
@@ -36,9 +37,10 @@ void wait_for_result(Session& session, std::string_view entry, const IsThere& is
   std::atomic_thread_fence(std::memory_order_acquire);
 }
 
+/// Starts and counts the runs of an entry. A run is "under way" from its start until its result is taken.
 class RunAhead {
  public:
-  /// Runs the entry at most `most` times.
+  /// `inputs` are the inputs of all runs. There are at most `most` runs.
   RunAhead(Session& session, std::string entry, std::vector<InputTensor> inputs, int64_t most)
       : session_(session),
         entry_(std::move(entry)),
@@ -46,8 +48,7 @@ class RunAhead {
         most_(most),
         ahead_(runs_ahead(session.plan().target)) {}
 
-  /// Waits for the started runs, so that an early end by an Error leaves none whose fault another run would
-  /// report.
+  /// Waits for the started runs and ignores their errors, so that a later run does not report them.
   ~RunAhead() {
     try {
       if (started_ > 0) session_.synchronize();
@@ -57,8 +58,8 @@ class RunAhead {
   RunAhead(const RunAhead&) = delete;
   RunAhead& operator=(const RunAhead&) = delete;
 
-  /// Starts more runs, if they are due; returns how many may stay under way if one is taken
-  /// (step_loop.h).
+  /// Starts more runs if RunsAhead allows it. Returns the number of runs that may stay under way while the
+  /// caller takes results (step_loop.h).
   int64_t start() {
     const bool is_due = under_way() == 0 || under_way() + ahead_.together <= ahead_.most;
     const int64_t more = std::min(taken_ + ahead_.most, most_) - started_;
@@ -72,10 +73,10 @@ class RunAhead {
 
   int64_t started() const { return started_; }
   int64_t under_way() const { return started_ - taken_; }
-  /// Returns the number of the first run under way, and counts it as taken.
+  /// Marks the first run under way as taken, and returns its number, from 0.
   int64_t take() { return taken_++; }
 
-  /// Waits until a result of a started run is available.
+  /// Waits as wait_for_result does.
   template <typename IsThere>
   void wait(const IsThere& is_there) {
     wait_for_result(session_, entry_, is_there);

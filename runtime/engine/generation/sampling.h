@@ -1,5 +1,5 @@
-// The next token from the scores of one row, with Hugging Face's options and order: temperature, top-k,
-// top-p, min-p, then one draw.
+// Sampling of the next token from the scores of one row, as in Hugging Face's transformers: temperature,
+// top-k, top-p and min-p are applied in this order, and then one token is drawn.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,21 @@
 
 namespace smelt {
 
+/// A token that may be drawn.
 struct Candidate {
   int32_t id;
   double probability;
-  uint64_t weight = 1;  // that it is drawn by (runtime/sampling/token_weights.h)
+  uint64_t weight = 1;  // integer proportional to the probability (runtime/sampling/token_weights.h)
 };
 
-/// Returns the settings that draw a token by the options, with a top_k of at least `fewest`; without seed,
-/// position and index.
+/// Returns the options as settings of the op `sample`. A top_k that is not 0 is raised to at least `fewest`.
+/// Seed, position and index are not set.
 DrawSettings settings_of(const SamplingOptions& options, size_t fewest = 1);
 
-/// Returns the candidates that may be drawn, most probable first (equal ones by id), with probabilities that
-/// sum to 1. Greedy: the one candidate of probability 1. Keeps at least `fewest` candidates if that many
-/// exist. Throws Error (numeric) if a score is NaN or all are -infinity.
+/// Returns the tokens that may be drawn, the most probable first (equal ones by id), with probabilities that
+/// sum to 1. If the options are greedy, returns the best token with probability 1. Otherwise at least
+/// `fewest` candidates are kept, if as many tokens have scores above -infinity. Throws Error (numeric) if a
+/// score is NaN or all are -infinity.
 std::vector<Candidate> candidates(std::span<const double> scores, const SamplingOptions& options,
                                   size_t fewest = 1);
 
@@ -33,12 +35,13 @@ float log_probability(std::span<const float> logits, int32_t token);
 /// Returns the tokens of the highest logits, best first; equal ones by id.
 std::vector<int32_t> most_probable(std::span<const float> logits, size_t count);
 
-/// Returns a uniform number in [0, 1) with 53 bits, which draws the token after the first `position` ones of
+/// Returns the uniform random number in [0, 1), with 53 bits, for drawing token number `position` (from 0) of
 /// sequence `index`.
 double uniform_number(uint32_t seed, size_t position, size_t index);
 
-/// The candidate at `uniform` in [0, 1), of which 53 bits count, of the cumulative distribution. With
-/// uniform_number it is the token that the op `sample` chooses.
+/// Returns the id of the candidate at which the cumulative distribution exceeds `uniform`, a number in [0, 1)
+/// of which 53 bits are used. If `uniform` is a result of uniform_number, this is the token that the op
+/// `sample` of a graph chooses.
 int32_t draw(std::span<const Candidate> candidates, double uniform);
 
 }  // namespace smelt

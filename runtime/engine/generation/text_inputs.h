@@ -1,4 +1,5 @@
-// Inputs per row and per request of entries that examine the text (@next_guided, @next_beams_guided).
+// Inputs and states of entries whose processing of scores depends on the text so far (@next_guided,
+// @next_beams_guided).
 #pragma once
 
 #include <span>
@@ -13,15 +14,16 @@ namespace smelt {
 
 class TextInputs {
  public:
-  /// Requires: guided_choice_refuses (runtime/engine/generation/loop_choice.h) does not refuse the options.
+  /// Requires: guided_choice_refuses (runtime/engine/generation/loop_choice.h) returns an empty text for the
+  /// options, and `options` outlives this object.
   TextInputs(const Plan& plan, const GenerationOptions& options);
-  /// Adds one row, of whose text the model reads `read` tokens.
+  /// Adds one row. `read` is the number of its tokens without padding, which the model reads.
   void add(const History& history, size_t read);
-  /// Returns the inputs, which point into this object.
+  /// Returns the inputs, whose data are in this object.
   std::vector<InputTensor> tensors() const;
 
  private:
-  /// Phrases by their last tokens and those before them, the nearest first.
+  /// Phrases: the last token of each, and the tokens before it, right-aligned in rows of kPhraseTokens.
   struct Phrases {
     std::vector<int32_t> before, last;
     explicit Phrases(int64_t most);
@@ -37,7 +39,8 @@ class TextInputs {
   Phrases biased_, banned_;
 };
 
-/// Sets the states of the rows' texts and of the request: biases of single tokens among them.
+/// Sets the states that these entries read: the tokens and sources of the rows, the special tokens of the
+/// options, and the biases of single tokens.
 void set_text_states(Session& session, std::span<const History> rows, const GenerationOptions& options);
 
 }  // namespace smelt

@@ -1,5 +1,5 @@
-// New tokens without the host between them: the entry @next samples each one and stores it for its next run,
-// so runs follow each other while the host reads earlier tokens.
+// Generation whose runs do not wait for the host. The plan's entry @next (decode_contract.def) samples each
+// token and stores it for its next run, so that runs follow each other while the host reads earlier tokens.
 #pragma once
 
 #include <functional>
@@ -14,24 +14,25 @@
 
 namespace smelt {
 
-/// A row of the caches that continues: the caches hold all of `read` but the last.
+/// A row that continues. Its row of the caches holds the tokens of `read` except the last one.
 struct LoopRow {
-  std::span<const int32_t> read;  // what the model reads, padding left out
-  History history;
-  size_t index = 0;  // of the sequence, for its random numbers
+  std::span<const int32_t> read;  // tokens without padding
+  History history;                // with padding
+  size_t index = 0;               // of the sequence; selects the random numbers
 };
 
 class TokenLoop {
  public:
-  /// Requires: the plan has the entry.
+  /// Requires: the plan has the entry @next.
   TokenLoop(Session& session, const DecodeInterface& decode);
   /// Receives each new token of a row and its log-probability; returns whether the row continues.
   using OnToken = std::function<bool(size_t row, int32_t token, float log_probability)>;
-  /// Runs the entry @next, or @next_guided, which must support the options
-  /// (runtime/engine/generation/loop_choice.h), until all rows have ended, or half of them have, so that the
-  /// caller may compact the others. A row has at most one new token more than the one before it. Returns the
-  /// number of tokens of each row that were read, which may include some after its last one. Throws Error
-  /// (numeric) if no token of a row can be chosen.
+  /// Runs the entry @next, or @next_guided if `guided`, until at most half of the rows continue, so that the
+  /// caller may continue them in a smaller batch; a single row runs to its end. `on_token` is called for all
+  /// rows with their first new token, then with their second, and so on. Returns the number of runs, each of
+  /// which has read one token of every row, also of rows that have ended. Requires: the entry supports the
+  /// options (runtime/engine/generation/loop_choice.h). Throws Error (numeric) if no token of a row can be
+  /// chosen.
   size_t run(std::span<const LoopRow> rows, const GenerationOptions& options, bool guided,
              const OnToken& on_token);
 

@@ -1,5 +1,5 @@
-// The rows of a continuous batch in a plan's caches: prompts are read in row 0, and the first rows run
-// together.
+// Rows of a continuous batch (continuous_batch.h) in a plan's KV caches. Each row has the tokens of one
+// request. Prompts are read in row 0, and rows 0, 1, ... run together.
 #pragma once
 
 #include <cstdint>
@@ -16,21 +16,24 @@ namespace smelt {
 
 class ChoosingRows;
 
-/// In place of the token that a row's last run has chosen.
+/// Value of RowStep::token that stands for the token that the row's last run has sampled.
 inline constexpr int32_t kChosenToken = -1;
 
-/// A row that reads one more token.
+/// One more token that a row reads in a run.
 struct RowStep {
   size_t row = 0;
   int32_t token = kChosenToken;
-  size_t past = 0;                   // tokens that the caches hold of it
-  const Request* request = nullptr;  // by which the plan chooses the next; null: the host does, by the logits
+  size_t past = 0;                   // tokens of the row that the caches hold
+  const Request* request = nullptr;  // with it, the plan samples the next token; null: the host does
 };
 
-/// Rows that are whole slots of the caches, or lists of their pages, depending on the plan.
+/// Interface of rows. Depending on the plan, a row is a slot of the caches (slot_rows.h) or a list of their
+/// pages (page_rows.h).
 class CacheRows {
  public:
-  /// Throws Error if the plan has no such entries, or reads a source as well as tokens.
+  /// Creates the kind of rows that the plan has entries for. `shares_prefixes`: pages of prompts with the
+  /// same beginning are read once. Throws Error if the plan has no entries with caches, or is an
+  /// encoder-decoder.
   static std::unique_ptr<CacheRows> of(Session& session, bool shares_prefixes);
 
   virtual ~CacheRows() = default;
@@ -39,14 +42,14 @@ class CacheRows {
 
   int64_t vocabulary() const { return vocabulary_; }
   size_t slots() const { return slots_; }        // rows that may run together
-  size_t capacity() const { return capacity_; }  // tokens of a row
+  size_t capacity() const { return capacity_; }  // tokens per row
 
-  /// Throws Error if a row of `tokens` tokens never fits.
+  /// Throws Error if there is not enough memory for a row of `tokens` tokens even if it is the only one.
   virtual void check(size_t /*tokens*/) const {}
   /// Returns whether there is memory for a row that begins with this prompt and may grow to `tokens` tokens.
   virtual bool has_room(std::span<const int32_t> /*prompt*/, size_t /*tokens*/) const { return true; }
-  /// Makes the free row 0 such a row, which never waits for memory again. Returns the number of prompt tokens
-  /// that it has already, fewer than all.
+  /// Begins such a row in row 0, which must be free, and reserves its memory. Returns the number of prompt
+  /// tokens that the caches already hold, which is less than the length of the prompt. Requires: has_room.
   virtual size_t begin(std::span<const int32_t> /*prompt*/, size_t /*tokens*/) { return 0; }
   /// Frees the row.
   virtual void end(size_t /*row*/) {}
@@ -56,15 +59,17 @@ class CacheRows {
   virtual void forget() {}
 
   struct Read {
-    size_t tokens = 0;                   // that were read
-    std::span<const float> logits = {};  // after the last token of the prompt, if it was among them
+    size_t tokens = 0;                   // number of tokens that were read
+    std::span<const float> logits = {};  // after the last token of the prompt; empty if it was not read
   };
-  /// Reads some of row 0's prompt after the `past` tokens that it has: about `chunk`, at least one.
+  /// Reads about `chunk` tokens, but at least one, of row 0's prompt, after the `past` tokens that the caches
+  /// hold.
   virtual Read read(std::span<const int32_t> prompt, size_t past, size_t chunk) = 0;
-  /// Reads one more token of each of these rows, in increasing order, and returns their logits. If rows are
-  /// slots, only row 0 may be left out, while it reads its prompt.
+  /// Reads one more token of each of these rows, and returns the logits after it, [steps, vocabulary].
+  /// Requires: rows are in increasing order. If rows are slots, only row 0 may be missing, while it reads its
+  /// prompt.
   virtual std::span<const float> run(std::span<const RowStep> steps) = 0;
-  /// Returns the counts of pages, if the caches are in pages.
+  /// Returns the counts of pages; all are 0 if rows are slots.
   virtual PageCounts pages() const { return {}; }
   /// Returns these rows as ChoosingRows if the plan samples tokens; null otherwise.
   virtual ChoosingRows* choosing() { return nullptr; }

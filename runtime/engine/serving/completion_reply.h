@@ -1,4 +1,4 @@
-// Replies to POST /v1/completions: one object, or a stream of events with a few tokens each.
+// JSON of replies to POST /v1/completions: one object, or a stream of events that have a few new tokens each.
 #pragma once
 
 #include <cstdint>
@@ -15,20 +15,22 @@ namespace smelt {
 struct CompletionHead {
   std::string id, model;
   int64_t created = 0;                                // seconds since 1970
-  std::function<std::string(int32_t)> text_of_token;  // for log-probabilities
+  std::function<std::string(int32_t)> text_of_token;  // text of a single token, for log-probabilities
 };
 
 struct CompletionUsage {
   size_t prompt_tokens = 0, new_tokens = 0;
 };
 
-/// Returns a choice, or its new part: `text` and tokens with the reason of its end, null before it.
+/// Returns an element of "choices" with the text, the tokens and the finish_reason of `progress`.
+/// finish_reason is "stop" or "length" if `progress` has such an end, else null. `index` is the number of the
+/// choice in the reply.
 Json completion_choice(const CompletionHead& head, size_t index, const Progress& progress,
                        bool log_probabilities);
-/// Returns the whole reply, with `usage` if that is given.
+/// Returns a whole reply, or one event of a stream, as text. `usage` may be null.
 std::string completion_body(const CompletionHead& head, const Json& choices, const CompletionUsage* usage);
 
-/// Appends the new progress to the earlier one.
+/// Appends later progress of the same sequence to `all`.
 void append(Progress& all, Progress fresh);
 
 }  // namespace smelt

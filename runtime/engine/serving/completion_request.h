@@ -1,5 +1,5 @@
-// The body of POST /v1/completions, as OpenAI's clients write it, with further options by transformers'
-// names.
+// The body of a request POST /v1/completions, with the fields of OpenAI's API and additional options under
+// the names of transformers.
 #pragma once
 
 #include <cstdint>
@@ -14,30 +14,31 @@ namespace smelt {
 
 struct CompletionRequest {
   struct Prompt {
-    std::string text;  // where there are no tokens
+    std::string text;  // used if `tokens` is empty
     std::vector<int32_t> tokens;
   };
   std::optional<std::string> model;
   std::vector<Prompt> prompts;
-  GenerationOptions options;  // of one choice
+  GenerationOptions options;  // of each choice
   std::vector<std::string> stop;
-  int64_t n = 1;
-  std::optional<int64_t> log_probabilities;
+  int64_t n = 1;                             // choices per prompt
+  std::optional<int64_t> log_probabilities;  // most probable tokens that are reported with each new one
   std::optional<uint32_t> seed;
   bool stream = false, include_usage = false, echo = false, add_special_tokens = true;
 };
 
-/// Prompts and choices of one body, and stop texts.
+/// Upper bounds per request: choices of all prompts together, and stop texts.
 constexpr int64_t kMostChoices = 128, kMostStops = 16;
-/// Bytes of a stop text; entries of a list of token sequences, and ids of all lists together. Each choice
-/// keeps its own.
+/// Upper bounds of the bytes of a stop text, of the entries of a list of token sequences, and of the token
+/// ids in all lists together. They limit memory, because each choice has a copy.
 constexpr size_t kMostStopBytes = 256, kMostSequencesOfIds = 1024, kMostIds = 4096;
 
-/// Returns the options of a request that sets none: the model's own options, at temperature 1 unless these
-/// say otherwise, and 16 tokens.
+/// Returns the options of a request that sets none: those of the model (Plan::model), but one sequence that
+/// is sampled, without top_k unless the model's generation config sets it.
 GenerationOptions completion_defaults(std::string_view model);
 
-/// Throws ApiError that names the field for everything that is wrong or would not be honoured.
+/// Parses the body of a request. Options that it does not set are those of `defaults`, but max_tokens is 16.
+/// Throws ApiError naming the field if a field is wrong or not supported.
 CompletionRequest read_completion_request(std::string_view body, const GenerationOptions& defaults);
 
 }  // namespace smelt

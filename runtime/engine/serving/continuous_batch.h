@@ -1,19 +1,19 @@
-// A batch that requests join and leave while it runs. On a CPU the results of each request have the same bits
-// as if it ran alone: prompts are split into chunks by their own length, each a run of its own, and the sums
-// of a run of one token per row do not depend on its other rows (runtime/cpu/small_m.h).
+// Continuous batching: requests join and leave a batch while it runs. On a CPU the results of each request
+// have the same bits as if it ran alone. The reasons are that the division of a prompt into chunks depends
+// only on its length, that each chunk is a separate run, and that in a run of one token per row the sums of a
+// row do not depend on the other rows (runtime/cpu/small_m.h).
 //
-// A prompt is read in row 0. When the next prompt begins, the request in row 0 moves after the last row, and
-// the last row moves into the place of one that ends. If row 0 ends and a request waits, that request begins
-// there. So a run of the first rows is a run of all, and a request moves at most twice. A move copies the
-// row's cache contents only if a row is a whole slot of the caches (cache_rows.h).
+// A prompt is read in row 0. When the next prompt begins, the request in row 0 moves to a new row after the
+// last one. When a request ends, the request of the last row moves to its row; but if the request in row 0
+// ends and another one waits, that one begins in row 0. So the rows in use are always the first ones. A move
+// copies the row's cache contents only if a row is a slot of the caches (cache_rows.h).
 //
-// If the plan samples tokens (@next_pages), the next step is started before the host has seen the tokens of
-// the last one, as long as the host samples for no row. A row that has ended then runs at most one more step,
-// and keeps its slot and its pages until that step has ended.
+// If the plan samples tokens (@next_pages), and the host samples for no row, the next step is started before
+// the host has read the tokens of the last one. A row that has ended is then part of steps that were started
+// before the host knew its last token. It keeps its slot and its pages until these steps have ended.
 //
-// If caches are in pages, a request begins when as many pages are free as it may ever need, so it never waits
-// for memory once it has begun. Requests begin in the order of their arrival: no later request takes the
-// pages of an earlier one.
+// If caches are in pages, a request begins when as many pages are available as it may ever need, so that it
+// never waits for memory after that. Requests begin in the order of their arrival.
 #pragma once
 
 #include <cstdint>
@@ -30,55 +30,56 @@
 namespace smelt {
 
 struct ContinuousBatchOptions {
-  size_t slots = 0;             // requests that run together; 0: as many as the plan has and equal bits allow
+  size_t slots = 0;             // requests that run together; 0: the most that the plan and equal bits allow
   size_t most_waiting = 64;     // requests that wait while no slot is free; others are refused
-  size_t chunk = 64;            // tokens of a prompt that are read between two tokens of the others
-  bool shares_prefixes = true;  // of caches in pages: pages of prompts that begin alike are read once
-  bool plan_chooses = true;     // where the plan can: it chooses tokens, of requests that need no host for it
-  /// Steps in progress while the host processes the one before them, if the plan samples all tokens; nothing:
-  /// one on a GPU, none if the host computes.
+  size_t chunk = 64;            // tokens of a prompt that are read per step
+  bool shares_prefixes = true;  // with caches in pages: reads equal beginnings of prompts once
+  bool plan_chooses = true;     // the plan samples tokens if it can and supports the request's options
+  /// Number of steps in progress while the host processes the results of the step before them, if the plan
+  /// samples all tokens. Nothing: one on a GPU, none on a CPU.
   std::optional<size_t> ahead = {};
 };
 
-/// Sums since the beginning, and what runs now.
+/// Present numbers of slots and requests, and totals since the batch was created.
 struct ContinuousBatchCounts {
   size_t slots = 0, running = 0, waiting = 0;
   uint64_t steps = 0, prompt_tokens = 0, new_tokens = 0;
-  uint64_t plan_tokens = 0;  // of the new ones, that the plan has chosen
+  uint64_t plan_tokens = 0;  // new tokens that the plan has sampled
   uint64_t ended = 0, cancelled = 0, failed = 0;
-  int64_t cache_bytes = 0;  // of the caches and the states for sampling, as planned
-  PageCounts pages = {};    // of caches in pages
+  int64_t cache_bytes = 0;  // of the plan's caches and states for sampling
+  PageCounts pages = {};    // all 0 if caches are not in pages
 };
 
-/// Requires: its functions do not run concurrently in two threads, and nothing else runs the session.
+/// Requires: functions other than check() are not called concurrently, and nothing else runs the session.
 class ContinuousBatch {
  public:
   using Id = uint64_t;
 
-  /// Throws Error if the plan cannot be served, or has fewer slots than requested.
+  /// Throws Error if the plan has no entries that CacheRows supports, or fewer slots than requested.
   explicit ContinuousBatch(Session& session, const ContinuousBatchOptions& options = {});
 
   int64_t vocabulary() const { return rows_->vocabulary(); }
   size_t capacity() const { return rows_->capacity(); }  // tokens of a request, all but the last new one
 
-  /// Throws Error if the request can never run, naming the fault; may be called from any thread at any time.
+  /// Throws Error naming the fault if the request can never run. May be called from any thread at any time.
   void check(const Request& request) const;
-  /// Requests that may run and wait together.
+  /// Returns the most requests that may run or wait at a time.
   size_t most_requests() const { return options_.slots + options_.most_waiting; }
-  /// Throws Error if `requests` more could not be submitted; its status is Status::unavailable if they may
-  /// later.
+  /// Throws Error if `requests` more requests cannot be submitted now. Its status is `unavailable` if this
+  /// may be possible later.
   void require_room(size_t requests) const;
-  /// Submits a request; first come, first served. Throws the Errors of check and require_room.
+  /// Adds a request after those that wait, and returns its id. Throws the Errors of check and require_room.
   Id submit(Request request);
-  /// Reads one more token of every row and a chunk of one prompt; false where there is nothing to do.
+  /// Reads one more token of every row and a chunk of one prompt. Returns false if there is nothing to do.
   bool step();
-  /// Returns whether there is nothing to do. Where steps run ahead there may be when all requests have ended.
+  /// Returns whether no request waits or has a slot. A request keeps its slot after its end until the steps
+  /// in progress have ended.
   bool idle() const { return waiting_.empty() && running_.empty(); }
   /// Returns the progress since the last call. A request is forgotten after the call that reports its end.
   /// Throws Error for an unknown id.
   Progress poll(Id id);
-  /// Ends a request that has not ended; ignores unknown ids. Its memory is free at once, or when the steps in
-  /// progress have ended.
+  /// Ends a request as `cancelled` if it has not ended. Ignores unknown ids. Its memory is freed now, or when
+  /// the steps in progress that write to it have ended.
   void cancel(Id id);
 
   ContinuousBatchCounts counts() const;
@@ -101,7 +102,7 @@ class ContinuousBatch {
   ContinuousBatchOptions options_;
   std::deque<Sequence> waiting_;
   std::vector<Sequence> running_;  // by slot
-  std::map<Id, Sequence> known_;
+  std::map<Id, Sequence> known_;   // all whose end has not been reported
   Id next_ = 1;
   ContinuousBatchCounts counts_;
 };

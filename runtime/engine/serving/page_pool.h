@@ -1,5 +1,5 @@
-// Owners of the pages of a cache: free pages, pages of rows, and pages without a row that are kept because
-// they hold the beginning of a text that may come again.
+// Ownership of the pages of a paged KV cache. A page is free, is used by one or more rows, or is kept without
+// a row because it holds a part of the beginning of a text that another request may have, too.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,17 @@
 
 namespace smelt {
 
-/// Counts of a pool's pages now, and of pages found for prompts since the beginning.
+/// Present counts of a pool's pages, and the total of `found`.
 struct PageCounts {
   size_t total = 0;
-  size_t used = 0;      // that rows have
-  size_t shared = 0;    // of these, those that several rows have
-  size_t kept = 0;      // without a row, holding the beginning of a text
-  size_t reserved = 0;  // not taken yet by rows that may need them
-  uint64_t found = 0;   // that were shared and not read again
+  size_t used = 0;      // used by rows
+  size_t shared = 0;    // used by two or more rows; a part of `used`
+  size_t kept = 0;      // kept without a row
+  size_t reserved = 0;  // reserved by rows and not taken yet
+  uint64_t found = 0;   // times that a row used a page of an earlier prompt instead of reading its tokens
 };
 
-/// Pages and their owners. Only the constructor allocates memory.
+/// Pages are numbered from 0. Only the constructor allocates memory.
 class PagePool {
  public:
   using Prefix = PrefixIndex::Prefix;
@@ -29,26 +29,31 @@ class PagePool {
 
   /// Returns the number of pages that may still be reserved: free and kept ones.
   size_t available() const { return free_.size() + counts_.kept - counts_.reserved; }
-  /// Reserves `pages` pages for a row, which take() returns one by one without waiting. Requires: as many are
-  /// available.
+  /// Reserves `pages` pages for a row, which take() then returns one by one. Requires: `pages` <=
+  /// available().
   void reserve(size_t pages) { counts_.reserved += pages; }
+  /// Cancels the reservation of `pages` pages.
   void unreserve(size_t pages) { counts_.reserved -= pages; }
-  /// Takes one of the reserved pages: a free page, or else the kept one that was used least recently.
+  /// Takes one of the reserved pages for a row, and returns it: a free page, or else the kept page that was
+  /// used least recently, which is removed from the index. Requires: a page is reserved.
   int32_t take();
-  /// Adds a row to the page, which has a row already or is kept.
+  /// Adds a row to the users of the page. Requires: the page is used by another row, or is kept.
   void share(int32_t page);
-  /// Removes a row from the page. The last pages of a text must be released first, so that the kept pages are
-  /// its beginning.
+  /// Removes a row from the users of the page. A page without users is kept if it is in the index, and is
+  /// free otherwise. Requires: the pages of a text are released from the last to the first, so that its
+  /// beginning is kept longest.
   void release(int32_t page);
+  /// Returns whether the page is kept without a row.
   bool is_kept(int32_t page) const { return users_[static_cast<size_t>(page)] == 0 && index_.has(page); }
 
-  /// See PrefixIndex.
+  /// Returns the page that holds `tokens` after the prefix `before` (PrefixIndex::find).
   std::optional<int32_t> find(const Prefix& before, std::span<const int32_t> tokens) const {
     return index_.find(before, tokens);
   }
-  /// Notes that the page holds these tokens after the prefix `before`, so that others find it, or a page with
-  /// the same tokens that was noted earlier. Returns the prefix with these tokens.
+  /// Adds the page, which holds `tokens` after the prefix `before`, to the index, unless the index has a page
+  /// for them. Returns the prefix that ends with these tokens.
   Prefix note(int32_t page, const Prefix& before, std::span<const int32_t> tokens);
+  /// Returns the prefix that ends with a page of the index.
   Prefix behind(int32_t page) const { return index_.behind(page); }
   /// Removes all pages from the index, and frees the kept ones.
   void forget();
@@ -59,12 +64,13 @@ class PagePool {
   void append_kept(int32_t page);
   void remove_kept(int32_t page);
 
+  /// Neighbours of a page in the list of kept pages; -1: none.
   struct Links {
     int32_t before = -1, behind = -1;
   };
-  std::vector<int32_t> users_, free_;
-  std::vector<Links> kept_;  // a list, of those kept: the least recently used first
-  int32_t first_ = -1, last_ = -1;
+  std::vector<int32_t> users_, free_;  // number of rows by page; the free pages
+  std::vector<Links> kept_;            // by page: list of the kept pages, the least recently used first
+  int32_t first_ = -1, last_ = -1;     // ends of that list; -1: it is empty
   PrefixIndex index_;
   PageCounts counts_;
 };

@@ -1,12 +1,12 @@
-// Rows that are lists of the caches' pages: @read_pages, @decode_pages and @step_pages.
-// A row moves by moving its list, so nothing is copied.
+// Rows that are lists of pages of the caches, for the entries @read_pages, @decode_pages and @step_pages
+// (decode_contract.def). If a row moves, its list moves, and nothing is copied in the caches.
 //
-// A prompt continues after the full pages that other requests, live or ended, have read of the same
-// beginning. On a CPU it is read page by page, in runs that end at page boundaries. So the contents of a page
-// depend on the tokens up to its end alone, not on the request that read it, nor on the number of prompt
-// tokens that were cached. Such runs are small-M GEMMs (runtime/cpu/small_m.h), for which more rows per run
-// are little faster. On a GPU, whose products' last bits depend on the number of rows in any case, runs have
-// a few lengths (prompt_lengths.h).
+// If other requests, running or ended, have read the same beginning of a prompt, the row uses their full
+// pages, and reading begins after these. On a CPU, prompts are read page by page, in runs that end at page
+// boundaries. So the contents of a page depend only on the tokens up to its end, not on the request that read
+// it or on the number of tokens that were in the caches. Such runs are small-M GEMMs (runtime/cpu/small_m.h),
+// for which larger runs would be little faster. On a GPU the last bits of matmuls depend on the number of
+// rows in any case, so runs there are longer, with a few padded lengths (prompt_lengths.h).
 #pragma once
 
 #include "runtime/engine/serving/cache_rows.h"
@@ -28,26 +28,26 @@ class PageRows : public CacheRows {
   PageCounts pages() const override { return pool_.counts(); }
 
  protected:
-  /// Inputs of each row of a run.
+  /// Inputs of a run of one token per row: the token, the list of pages and the cached tokens of each row.
   struct StepInputs {
     std::vector<int32_t> tokens, pages, past;
     std::vector<InputTensor> tensors() const;
   };
-  /// Rows take the pages that they need.
+  /// Returns the inputs of a run. Rows that begin a new page take it from the pool.
   StepInputs inputs_of(std::span<const RowStep> steps);
-  /// Runs an entry and returns the logits of `rows` rows.
+  /// Runs an entry and returns its logits, [rows, vocabulary].
   std::span<const float> run(const char* entry, std::span<const InputTensor> inputs, size_t rows);
 
   Session& session_;
 
  private:
   struct Row {
-    size_t count = 0;         // pages that it has
-    size_t reserved = 0;      // that it may still take
-    size_t noted = 0;         // of its first ones, those that others may find
-    PagePool::Prefix prefix;  // that these make
+    size_t count = 0;         // pages in its list
+    size_t reserved = 0;      // pages that it may still take
+    size_t noted = 0;         // its first pages that are in the index, so that other rows can find them
+    PagePool::Prefix prefix;  // the prefix in these pages
   };
-  /// The pages found for a prompt, and how many of them are kept without a row.
+  /// Number of pages that were found for a prompt, and of those among them that no row uses.
   struct Found {
     size_t pages = 0, kept = 0;
     PagePool::Prefix prefix = {};
@@ -62,10 +62,10 @@ class PageRows : public CacheRows {
 
   bool captures_, shares_;
   PagePool pool_;
-  size_t width_;  // of a row's list
+  size_t width_;  // most pages per row
   std::vector<Row> rows_;
-  std::vector<int32_t> table_;  // i32[rows,width], the plan's `pages`
-  std::vector<int32_t> padded_;
+  std::vector<int32_t> table_;   // i32[rows,width], the input `pages` of the plan's entries
+  std::vector<int32_t> padded_;  // tokens of a run with padding
   std::vector<float> logits_;
 };
 

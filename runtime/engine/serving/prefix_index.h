@@ -1,5 +1,5 @@
-// Index of the pages of a cache by their tokens and the prefix before them, so that texts with the same
-// beginning share pages.
+// Index of the pages of a paged KV cache by their tokens and the tokens before them, so that texts with the
+// same beginning share pages.
 #pragma once
 
 #include <array>
@@ -12,33 +12,35 @@
 
 namespace smelt {
 
-/// Index of full pages. A page is found by a hash of all tokens up to its end, and used only if its own
-/// tokens are equal and the page before it is the one that was found before. Only the constructor allocates
-/// memory.
+/// Index of full pages. A page is found by a hash of all tokens from the beginning of the text to the end of
+/// the page. A match is confirmed by comparing the tokens of the page and the identity of the page before it.
+/// Only the constructor allocates memory.
 class PrefixIndex {
  public:
-  /// The prefix of a text that is stored in pages: all tokens before a page's own.
+  /// A beginning of a text that fills whole pages. By default it is empty.
   struct Prefix {
     uint64_t hash = 0;
-    uint64_t last = 0;  // the number that its last page was given; 0: there is none
+    uint64_t last = 0;  // unique number of its last page's entry in the index; 0: the prefix is empty
   };
 
   explicit PrefixIndex(size_t pages);
 
-  /// Returns the page that holds these kPageTokens tokens after that prefix.
+  /// Returns the page that holds these kPageTokens tokens after the prefix `before`; nothing if there is
+  /// none.
   std::optional<int32_t> find(const Prefix& before, std::span<const int32_t> tokens) const;
-  /// Adds a page that is not in the index. It must not be written to until it is removed.
+  /// Adds a page. Requires: it is not in the index, and is not written to until it is removed.
   void add(int32_t page, const Prefix& before, std::span<const int32_t> tokens);
-  /// Removes a page; does nothing if it is not in the index.
+  /// Removes a page. Does nothing if it is not in the index.
   void remove(int32_t page);
+  /// Returns whether the page is in the index.
   bool has(int32_t page) const { return at(page).number != 0; }
   /// Returns the prefix that ends with a page of the index.
   Prefix behind(int32_t page) const { return {at(page).hash, at(page).number}; }
 
  private:
   struct Entry {
-    uint64_t hash = 0, before = 0, number = 0;  // 0: it is not noted
-    int32_t next = -1;                          // page with the same remainder of its hash
+    uint64_t hash = 0, before = 0, number = 0;  // before: Prefix::last; number 0: not in the index
+    int32_t next = -1;                          // next page in the same hash bucket; -1: none
     std::array<int32_t, kPageTokens> tokens = {};
   };
   const Entry& at(int32_t page) const { return entries_[static_cast<size_t>(page)]; }
@@ -46,8 +48,8 @@ class PrefixIndex {
   int32_t& list_of(uint64_t hash) { return lists_[hash % lists_.size()]; }
 
   std::vector<Entry> entries_;  // by page
-  std::vector<int32_t> lists_;  // the first page of each remainder; -1: none
-  uint64_t numbers_ = 0;        // given so far; none is given twice
+  std::vector<int32_t> lists_;  // the first page of each hash bucket; -1: none
+  uint64_t numbers_ = 0;        // the last unique number that was given
 };
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// Requests to a continuous batch, and their progress.
+// Requests to a continuous batch (continuous_batch.h), and their progress.
 #pragma once
 
 #include <cstdint>
@@ -12,39 +12,43 @@
 
 namespace smelt {
 
-/// Returns the text that a token adds; called without one, the text that was held back.
+/// Function that returns the text that a new token adds. Bytes of an incomplete character are held back until
+/// later tokens complete it; a call without a token returns them.
 using TextOfTokens = std::function<std::string(std::optional<int32_t>)>;
 
 struct Request {
   std::vector<int32_t> prompt;
   GenerationOptions options;  // of one sequence without beams
-  /// Its random numbers are those of sequence `index` of Generator::generate.
+  /// Selects the random numbers: those of sequence `index` of Generator::generate.
   size_t index = 0;
-  TextOfTokens text = {};              // has read the prompt; empty: there is no text
-  std::vector<std::string> stop = {};  // texts that end a sequence and are no part of its result
-  /// Number of most probable tokens reported with each new one; nothing: no log-probabilities at all.
+  TextOfTokens text = {};              // has been called for the prompt's last tokens; empty: no text
+  std::vector<std::string> stop = {};  // texts that end the sequence, and are not part of its text
+  /// Number of most probable tokens that are reported with each new token. Nothing: no log-probabilities are
+  /// reported.
   std::optional<size_t> log_probabilities = {};
 };
 
-/// Why a sequence has ended: `stop` by an end token or a stop text, `length` by max_new_tokens.
+/// Reason for the end of a sequence. `none`: it has not ended. `stop`: an end token or a stop text. `length`:
+/// max_new_tokens.
 enum class Finish : uint8_t { none, stop, length, cancelled, failed };
 
 struct NewToken {
   int32_t id = 0;
-  /// By the model's own logits, as in Generator; 0 if not requested.
+  /// By the model's logits before the options change them; 0 if not requested.
   float log_probability = 0;
-  std::vector<std::pair<int32_t, float>> best = {};
-  size_t text_begin = 0;  // characters of the text before it
+  std::vector<std::pair<int32_t, float>> best = {};  // most probable tokens and their log-probabilities
+  size_t text_begin = 0;                             // number of characters of the text before this token
 };
 
-/// Progress since the last call.
+/// Progress of a request since the last report.
 struct Progress {
-  std::vector<NewToken> tokens;  // the end token, and those of a stop text, among them
+  std::vector<NewToken> tokens;  // including the end token and the tokens of a stop text
   std::string text;
   Finish finish = Finish::none;
-  std::string error;               // of Finish::failed
-  bool is_requests_fault = false;  // the error is of the request's own options
+  std::string error;               // message if `finish` is `failed`
+  bool is_requests_fault = false;  // whether the request's options caused the error
 
+  /// Returns whether there is anything to report.
   bool is_news() const { return !tokens.empty() || !text.empty() || finish != Finish::none; }
 };
 

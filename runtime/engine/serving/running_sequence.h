@@ -1,5 +1,5 @@
-// One request of a continuous batch from its first token to its last: its tokens, the text shown and the
-// progress reported.
+// State of one request of a continuous batch (continuous_batch.h) from its first token to its last: its
+// tokens, its text and the progress that has not been reported.
 #pragma once
 
 #include <algorithm>
@@ -18,38 +18,44 @@ class RunningSequence {
  public:
   explicit RunningSequence(Request request);
 
-  /// Returns the tokens of the prompt that the caches do not hold yet.
+  /// Returns the known tokens, of the prompt and new ones, that the caches do not hold yet.
   std::span<const int32_t> unread() const { return std::span(tokens_).subspan(held_); }
   size_t held() const { return held_; }  // tokens that the caches hold
+  /// Records that the caches hold `count` more tokens.
   void hold(size_t count) { held_ += count; }
   std::span<const int32_t> prompt() const { return request_.prompt; }
-  /// Returns the most tokens of it that the caches may hold: the last new one is never read.
+  /// Returns the most tokens of the sequence that the caches may have to hold. The last new token is never
+  /// read.
   size_t most_held() const {
     return request_.prompt.size() +
            static_cast<size_t>(std::max<int64_t>(request_.options.max_new_tokens, 1)) - 1;
   }
+  /// Returns whether a part of the prompt is still to be read.
   bool reads_prompt() const { return held_ < request_.prompt.size(); }
   const Request& request() const { return request_; }
-  std::span<const int32_t> tokens() const { return tokens_; }  // those that are known
-  /// Returns whether the plan chooses all new tokens but the first, so that one more may be read before the
-  /// last is known.
+  std::span<const int32_t> tokens() const { return tokens_; }  // the prompt and the known new tokens
+  /// Returns whether the plan samples all new tokens except the first. The plan can then read a token before
+  /// the host knows it.
   bool plan_chooses() const { return plan_chooses_; }
   void leave_choice_to_plan() { plan_chooses_ = true; }
-  /// Returns whether one more token after the prompt may be read.
+  /// Returns whether one more token after the prompt may be read: the sequence has not ended, and the token
+  /// is known to the host or to the plan.
   bool may_go_on() const {
     return !ended() && !reads_prompt() && held_ < (plan_chooses_ ? most_held() : tokens_.size());
   }
 
-  /// Chooses the next token by its logits; a numeric fault of them ends the sequence as failed.
+  /// Samples the next token from its logits, as the options specify. An error, such as a NaN, ends the
+  /// sequence as `failed`.
   void take(std::span<const float> logits);
-  /// Takes a token that the plan has sampled.
+  /// Adds a token that the plan has sampled.
   void take(const ChosenTokens::Token& token);
+  /// Ends the sequence.
   void end(Finish finish, std::string error = "");
   void end_failed(const Error& error);
   Finish finish() const { return finish_; }
   bool ended() const { return finish_ != Finish::none; }
 
-  /// Returns the progress since the last call.
+  /// Returns the progress since the last call, and resets it.
   Progress progress();
 
  private:
@@ -63,9 +69,9 @@ class RunningSequence {
   std::vector<int32_t> tokens_;  // the prompt's and the new ones
   size_t held_ = 0;
   bool plan_chooses_ = false;
-  size_t characters_ = 0;  // of the text, also of what may be the beginning of a stop text
+  size_t characters_ = 0;  // of the text, including a held-back beginning of a stop text
   Finish finish_ = Finish::none;
-  Progress news_;
+  Progress news_;  // since the last call of progress()
 };
 
 }  // namespace smelt

@@ -1,4 +1,5 @@
-// Rows that are whole slots of the caches: @decode and @reorder, of which row i of a run has slot i.
+// Rows that are slots of the caches, for the entries @decode and @reorder (decode_contract.def). Row i of a
+// run uses slot i.
 #pragma once
 
 #include "runtime/engine/generation/cache_bounds.h"
@@ -21,7 +22,7 @@ class SlotRows : public CacheRows {
 
   Session& session_;
   CacheBounds bounds_;
-  size_t read_ = 0;  // tokens of row 0's prompt
+  size_t read_ = 0;  // tokens of row 0's prompt that were read
   std::vector<float> logits_;
 };
 

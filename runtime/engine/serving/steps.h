@@ -1,6 +1,6 @@
-// The steps of a continuous batch: each reads one more token of every row that may continue. If the plan
-// samples all of their tokens, a step is started before the host has seen the tokens of the step before it,
-// so that no device waits for the host between two steps.
+// Steps of a continuous batch (continuous_batch.h). A step reads one more token of every row that may
+// continue. If the plan samples the tokens of all rows, a step is started before the host has read the tokens
+// of the step before it, so that the device does not wait for the host between two steps.
 #pragma once
 
 #include <deque>
@@ -17,35 +17,38 @@ class Steps {
  public:
   using Sequence = std::shared_ptr<RunningSequence>;
 
-  /// `ahead`: steps that may be in progress when step() returns.
+  /// `ahead` is the number of steps that may be in progress when step() returns, if the plan samples all
+  /// tokens.
   Steps(CacheRows& rows, size_t ahead) : rows_(rows), ahead_(ahead) {}
   ~Steps();
   Steps(const Steps&) = delete;
   Steps& operator=(const Steps&) = delete;
 
-  /// Tokens of sequences, and how many of them the plan has chosen.
+  /// Number of new tokens, and number of those that the plan has sampled.
   struct Taken {
     size_t tokens = 0, by_plan = 0;
   };
-  /// Starts one of the sequences that run, by row, and takes the tokens of those in front that are due.
+  /// Starts a step for `running`, the sequence of each row. Then takes the tokens of the earliest steps in
+  /// progress, until no more than `ahead` steps are left, or none if the host samples for a row. Returns the
+  /// counts of these tokens.
   Taken step(std::span<const Sequence> running);
-  /// A policy of generation/step_loop.h. A step is started for the rows that step() was given.
+  /// The functions of a policy (generation/step_loop.h), which step() uses.
   int64_t start();
   int64_t under_way() const { return std::ssize(under_way_); }
   void take();
   /// Returns whether a step in progress writes to the sequence's part of the caches.
   bool has(const Sequence& sequence) const;
-  /// Forgets the steps in progress, whose rows are all freed.
+  /// Forgets the steps in progress, after all rows have been freed.
   void forget() { under_way_.clear(); }
 
  private:
   struct Row {
     Sequence sequence;
-    size_t slot, place;  // where the token will be
+    size_t slot, place;  // ChosenTokens row and position of the sampled token
   };
   struct Step {
     std::vector<Row> rows;
-    std::span<const float> logits;  // of all rows, where the host chooses for some
+    std::span<const float> logits;  // [rows, vocabulary]; empty if the plan samples for all rows
   };
   bool start_step();
   RowStep read_by(RunningSequence& sequence, size_t row);

@@ -1,4 +1,4 @@
-// Finds texts that end a sequence in text that comes piece by piece.
+// Search for stop texts, which end a sequence, in a text that is received piece by piece.
 #pragma once
 
 #include <string>
@@ -9,14 +9,16 @@ namespace smelt {
 
 class StopStrings {
  public:
-  /// None of them may be empty.
+  /// Requires: no stop text is empty.
   explicit StopStrings(std::vector<std::string> stops) : stops_(std::move(stops)) {}
 
-  /// Returns the text that may be shown and was not yet: all text before a stop text, without an end that may
-  /// be the beginning of one. The total does not depend on how the text is split into pieces.
+  /// Adds a piece, and returns the text that can be shown now and was not returned before. It ends before a
+  /// stop text, and does not include an end that may be the beginning of a stop text, which is held back. All
+  /// returned texts together do not depend on the division into pieces.
   std::string push(std::string_view piece);
-  /// Returns the text that was held back, at the end of the text.
+  /// Ends the text, and returns the text that was held back.
   std::string finish();
+  /// Returns whether a stop text was found.
   bool found() const { return found_; }
 
  private:

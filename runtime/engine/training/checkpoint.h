@@ -1,10 +1,11 @@
-// The whole state of a training run, written so that a kill, a full disk or a damaged file never costs more
-// than the steps since the previous one.
+// Checkpoints of training runs. They are written such that after a kill, a full disk or a damaged file, the
+// run can continue from an earlier checkpoint.
 //
 // A checkpoint is one safetensors file. If states are sharded over ranks, each rank first writes its parts to
-// a file of its own in the same directory, and the checkpoint file, with the states that are whole at every
-// rank, is their index: a checkpoint exists when its index does. A reader may hold other parts, such as a
-// rank of a different number of ranks, because elements of named tensors are compared and read.
+// a separate file in the same directory. The first rank then writes the checkpoint file: it has the states
+// that are not sharded, and is the index of the other files. A checkpoint exists when its index exists. A
+// checkpoint can be read by a different number of ranks, because tensors are found by name, and each rank
+// reads the elements that it needs.
 #pragma once
 
 #include <cstdint>
@@ -24,44 +25,49 @@ struct Plan;
 struct State;
 
 struct CheckpointInfo {
-  int64_t step = 0;            // updates done; with the seed, this is the whole state of every random number
-  std::string trainer;         // JSON of the options the run had
-  std::filesystem::path path;  // where it was read from
-  std::string warning = {};    // what of it could not be taken, and what that means
-  /// The results of checkpoint_layout at each rank, in order, for writing the checkpoint of a pipeline.
+  int64_t step = 0;            // updates done; random numbers have no other state than this and the seed
+  std::string trainer;         // JSON of the trainer's options
+  std::filesystem::path path;  // file that was read
+  std::string warning = {};    // message if the recorded choices were not used; empty otherwise
+  /// Results of checkpoint_layout at each rank, in order. They are required for writing the checkpoint of a
+  /// pipeline.
   std::vector<std::string> layouts = {};
 };
 
-/// Returns the entry of a checkpoint's index for this rank's states, if its pipeline stage has other states
-/// than the first one; empty without a pipeline.
+/// Returns this rank's entry for the index of a checkpoint of a pipeline, whose stages have different states.
+/// Returns an empty text without a pipeline.
 std::string checkpoint_layout(const Plan& plan);
 
-/// Writes all states but gradients (zero between steps) and the executor's measured choices, with a checksum
-/// over everything; the file is replaced as a whole. If states are sharded, `parts` are the results of
-/// write_checkpoint_part at each rank, in order, and the first rank writes the index.
+/// Writes a checkpoint file: the states for which is_saved is true, the executor's measured choices
+/// (Executor::choices), and a checksum over everything. The file is replaced atomically. If states are
+/// sharded, only the first rank calls it, and `parts` are the results of write_checkpoint_part at each rank,
+/// in order.
 void write_checkpoint(const std::filesystem::path& path, const Session& session, const CheckpointInfo& info,
                       std::span<const std::string> parts = {});
-/// Writes this rank's share of the sharded states to a file in the checkpoint's directory. Returns its
-/// checksum, or nothing if the rank has none to write.
+/// Writes this rank's parts of the sharded states to a file in the directory of the checkpoint `path`.
+/// Returns the checksum of the file, or an empty text if this rank has no parts to write.
 std::string write_checkpoint_part(const std::filesystem::path& path, const Session& session, int64_t step);
-/// Returns whether checkpoints hold a state.
+/// Returns whether checkpoints have the state. Left out are gradients, caches, states of the roles stream and
+/// fault, rounded copies of other states, and weights that never change (State::from_model).
 bool is_saved(const State& state);
-/// Checks structure, checksums and fit to the plan before it changes the session; throws Error if one is
-/// wrong. An executor that cannot use the recorded choices (such as those of another device) makes its own,
-/// with a warning.
+/// Sets the session's states to those of the checkpoint. Before that, checks the structure, the checksums and
+/// the fit to the plan; throws Error if one of them is wrong. If the executor cannot use the recorded
+/// choices, for example because they are from another device, the result has a warning, and the executor
+/// measures again.
 CheckpointInfo read_checkpoint(const std::filesystem::path& path, Session& session);
 
-/// The parameters of a checkpoint under the names and in the shapes of the model's own weights. The checksum
-/// is compared: a damaged file is an Error (invalid_file).
+/// Returns the parameters of a checkpoint, with the names and shapes of the model's weight files. Throws
+/// Error (invalid_file) if the file is damaged, which the checksum shows.
 Checkpoint checkpoint_weights(const std::filesystem::path& path);
-/// A file or directory of weights, or a checkpoint's.
+/// Returns the weights of a file or directory of weights, or the parameters of a checkpoint.
 Checkpoint open_weights(const std::filesystem::path& path);
 
-/// Returns the path of the checkpoint of a step in a directory.
+/// Returns the path of the checkpoint after `step` updates in a directory.
 std::filesystem::path checkpoint_path(const std::filesystem::path& directory, int64_t step);
-/// The checkpoints in a directory, oldest first; none if there is no such directory. Nothing is changed.
+/// Returns the paths of the checkpoints in a directory, the one of the lowest step first. There are none if
+/// the directory does not exist.
 std::vector<std::filesystem::path> list_checkpoints(const std::filesystem::path& directory);
-/// Updates done, by the name of a path of list_checkpoints.
+/// Returns the step that is in the file name of a result of list_checkpoints.
 int64_t checkpoint_step(const std::filesystem::path& path);
 
 /// A directory of checkpoints named by step.
@@ -69,17 +75,19 @@ class CheckpointDirectory {
  public:
   using Log = std::function<void(std::string_view)>;
 
-  /// `keep` newest ones stay; 0 keeps all. Removes incomplete files of a killed process, including parts
-  /// without their index.
+  /// `keep` is the number of checkpoints that are kept; 0: all. Creates the directory if there is none.
+  /// Removes incomplete files of a killed process, including parts without an index.
   CheckpointDirectory(std::filesystem::path directory, int64_t keep);
 
-  /// Older ones are removed only after the new one is safely on the disk. Returns its path.
+  /// Writes a checkpoint and returns its path. Then removes all but the `keep` newest ones. The arguments are
+  /// those of write_checkpoint.
   std::filesystem::path save(const Session& session, const CheckpointInfo& info,
                              std::span<const std::string> parts = {});
-  /// The newest checkpoint that is whole. A damaged one is renamed to *.damaged, with a message, and the one
-  /// before it is tried; one of another plan is an Error.
+  /// Reads the newest checkpoint that is not damaged. Damaged newer ones are then renamed to *.damaged, with
+  /// a message to `log`. Returns nothing if there is no checkpoint. Throws Error if all are damaged, or if a
+  /// checkpoint belongs to another plan.
   std::optional<CheckpointInfo> restore(Session& session, const Log& log);
-  /// Oldest first.
+  /// Returns list_checkpoints of the directory.
   std::vector<std::filesystem::path> list() const { return list_checkpoints(directory_); }
 
  private:

@@ -1,5 +1,5 @@
-// Positions of the parameters in the flat states of a checkpoint, so that its weights can be read without the
-// plan that trained them.
+// Layout of the parameters in the flat states of a checkpoint. With it, the weights can be read without the
+// plan of the training run. A flat state is a one-dimensional array that consists of tensors.
 #pragma once
 
 #include <string>
@@ -10,17 +10,18 @@
 
 namespace smelt {
 
-/// JSON, kept in a checkpoint's metadata: name, state, offset (elements), shape and order of every parameter,
-/// over all ranks.
+/// Returns the layout as JSON, for the metadata of a checkpoint. For each parameter it has the name, the
+/// state, the offset in the state (elements, over all ranks), the shape, and whether weight files have the
+/// transposed matrix.
 std::string parameter_layout(const Plan& plan);
 
-/// Returns the same as segments of one state, which have the names that files give them. Throws Error
-/// (invalid_file) naming `file` if the text is broken.
+/// Returns the parameters of `state` in the layout as segments, with the names of weight files. Throws Error
+/// (invalid_file) naming `file` if `layout` cannot be parsed.
 std::vector<Segment> parameter_segments(std::string_view layout, const std::string& file,
                                         std::string_view state);
 
-/// The parameters that `layout` finds in the states of `file`, under the names and in the shapes of the
-/// model's own weights. Throws Error (invalid_file) if the layout does not fit the states.
+/// Returns the parameters of the checkpoint `file`, with the names and shapes of the model's weight files.
+/// Throws Error (invalid_file) if the layout does not fit the states.
 Checkpoint parameters_in(const Checkpoint& file, std::string_view layout);
 
 }  // namespace smelt

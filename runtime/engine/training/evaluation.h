@@ -1,4 +1,4 @@
-// The loss over a list of batches and, for models that classify, how often the likeliest class is right.
+// Evaluation of a model on a list of batches: the loss and, for classifiers, the accuracy.
 #pragma once
 
 #include <cstdint>
@@ -11,29 +11,33 @@
 namespace smelt {
 
 struct EvaluationSums {
-  double loss_sum = 0, targets = 0;
-  int64_t classified = 0, correct = 0;
+  double loss_sum = 0, targets = 0;     // nats; number of targets that count
+  int64_t classified = 0, correct = 0;  // records; records whose most probable class is the label
 
-  double loss() const { return loss_sum / targets; }
+  double loss() const { return loss_sum / targets; }  // nats per target
+  /// Returns correct / classified; nothing if no record was classified.
   std::optional<double> accuracy() const {
     return classified > 0 ? std::optional(static_cast<double>(correct) / static_cast<double>(classified))
                           : std::nullopt;
   }
 };
 
-/// The batches that a rank evaluates: every `stride`-th from number `first` on.
+/// The batches that a rank evaluates: numbers `first`, `first` + `stride`, `first` + 2 * `stride`, ...
 struct BatchShare {
   int64_t first = 0, stride = 1;
-  /// All ranks run as many batches, since they exchange something: a rank that has none left runs one that
-  /// does not count.
+  /// Whether all ranks must run the same number of batches, because they exchange data in each run. A rank
+  /// that has no batch left then runs a batch whose results are ignored.
   bool together = false;
 };
 
-/// Runs a batch; nothing if another stage of a pipeline has the outputs.
+/// Runs the evaluation of a batch and returns the outputs: loss_sum and token_count. Returns an empty list if
+/// another stage of a pipeline has the outputs.
 using RunEvaluation = std::function<std::vector<HostTensor>(const Batch& batch)>;
 
-/// Runs the entry `evaluate`, or `run` in its place, and `logits` if there is one label per record and the
-/// plan has this entry. `before_batch`: called before each.
+/// Evaluates the batches of `share`, and returns the sums over them. Each batch is run by `run`, or by the
+/// entry `evaluate` if `run` is empty. Classes are counted if the plan has an entry `logits` with an output
+/// [records, classes], and each record has one i32 label. `before_batch`, if not empty, is called before each
+/// batch.
 EvaluationSums evaluate_batches(Session& session, BatchList& batches, const BatchShare& share = {},
                                 const std::function<void()>& before_batch = {},
                                 const RunEvaluation& run = {});

@@ -1,4 +1,4 @@
-// A trained model as a directory that transformers loads: config.json, model.safetensors,
+// Export of a trained model as a directory that transformers loads: config.json, model.safetensors and
 // generation_config.json.
 #pragma once
 
@@ -10,17 +10,18 @@
 
 namespace smelt {
 
-/// Writes config.json (and generation_config.json) from the plan, without weights. Creates the directory if
-/// there is none. Throws Error if the plan's model has no such form.
+/// Writes the config.json of the plan's model, with float32 as its type of weights, and its
+/// generation_config.json if the plan has one. Creates the directory if there is none. Throws Error if the
+/// plan has no config.json, because its model does not belong to a family of transformers.
 void export_description(const Plan& plan, const std::filesystem::path& directory);
 
-/// Writes the session's weights under the names and in the layout of the model's family, with the config.json
-/// that the plan carries (its type of weights set to float32). The directory is made where there is none;
-/// each file is replaced as a whole. Throws Error if the plan's model has no such form.
+/// Does the same, and writes the session's weights to model.safetensors, with the names and in the layout of
+/// the model's family. Each file is replaced atomically.
 void export_model(const Session& session, const std::filesystem::path& directory);
 
-/// Writes the weights in a checkpoint, as f32, under their own names. It replaces Session::save_weights if
-/// weights are sharded over ranks. `metadata` is added to the file's header.
+/// Writes the weights of a checkpoint to `file`, as f32, with the names of the model's weight files. It is
+/// used instead of Session::save_weights if weights are sharded over ranks. `metadata` is added to the header
+/// of the file.
 void save_checkpoint_weights(const std::filesystem::path& checkpoint, const std::filesystem::path& file,
                              std::map<std::string, std::string> metadata = {});
 

@@ -1,4 +1,4 @@
-// The learning rate as a pure function of the step.
+// Learning rate schedules: the learning rate as a pure function of the step.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,14 @@ enum class ScheduleKind : uint8_t { constant, linear, cosine, inverse_sqrt };
 std::string_view name(ScheduleKind kind);  // "inverse-sqrt"
 std::optional<ScheduleKind> parse_schedule(std::string_view name);
 
-/// Steps count from 0. The first `warmup_steps` rise linearly to `peak`, which the last of them has; the
-/// first is peak / warmup_steps, not 0, so that no step is lost. Then, up to `total_steps` and `minimum`
-/// beyond:
+/// Steps count from 0. In the first `warmup_steps` steps the rate rises linearly: step i has peak * (i + 1) /
+/// warmup_steps. So the first rate is not 0, and the last one is `peak`. The kind determines the rate after
+/// that:
 ///   constant      peak
-///   linear        a straight line from peak to minimum
-///   cosine        half a cosine from peak to minimum
-///   inverse_sqrt  peak * sqrt(max(warmup_steps, 1) / (step + 1)), at least minimum, for ever
+///   linear        a straight line from peak to minimum at `total_steps`, then minimum
+///   cosine        half a cosine from peak to minimum at `total_steps`, then minimum
+///   inverse_sqrt  peak * sqrt(max(warmup_steps, 1) / (step + 1)), but at least minimum
+/// total_steps has no effect on constant and inverse_sqrt.
 struct LearningRate {
   ScheduleKind kind = ScheduleKind::constant;
   double peak = 1e-3;
@@ -27,6 +28,7 @@ struct LearningRate {
 
   /// Throws Error for a peak that is not positive, a minimum above it, or a warm-up longer than the training.
   void validate() const;
+  /// Returns the learning rate of a step.
   double at(int64_t step) const;
 };
 

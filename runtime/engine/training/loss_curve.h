@@ -1,4 +1,4 @@
-// The losses of a run as a picture that any browser shows.
+// Plot of the losses of a training run, as an SVG image.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace smelt {
 
-/// Returns an SVG of 900 x 480: the training loss of each step (faint), its mean around each step, and the
-/// held-back loss with a dot at each evaluation and its last value written next to the plot.
+/// Returns the text of an SVG image of 900 x 480 pixels. It shows the training loss (faint), the smoothed
+/// training loss, and the held-back loss with a dot at each evaluation and its last value as a label.
 std::string render_loss_curve(const LossHistory& history, std::string_view title);
 
 }  // namespace smelt

@@ -1,5 +1,5 @@
-// Reports of a training run and their destinations: JSON lines for machines, a bar for a terminal. No
-// function here opens a stream.
+// Events of a training run, and observers that write them: as JSON lines for programs, or as a progress bar
+// for a terminal. Observers write to streams that the caller opens.
 #pragma once
 
 #include <chrono>
@@ -15,38 +15,39 @@
 
 namespace smelt {
 
-/// Report after update number `step` (the first is 1).
+/// Event after update number `step` (the first is 1).
 struct StepRecord {
   int64_t step = 0;
-  double loss = 0;  // nats a target, averaged over the batch
+  double loss = 0;  // nats per target, averaged over the batch
   double learning_rate = 0;
   double gradient_norm = std::numeric_limits<double>::quiet_NaN();  // NaN: the plan does not report it
   double milliseconds = 0;
   double tokens_per_second = 0;
-  double gflops_per_second = 0;               // model FLOP of the update (see plan_costs.h) over its time
-  double peak_gflops_per_second = 0;          // what this machine reaches in large GEMMs; 0: not known
-  int64_t tokens = 0;                         // seen in all steps so far
-  int64_t peak_bytes = 0;                     // of the process
-  std::optional<double> loss_scale = {};      // of this update, where the plan scales the loss
-  std::optional<int64_t> skipped_steps = {};  // updates left out so far because a gradient overflowed
-  /// Model FLOP utilisation: the share of the machine's peak that went into the model. NaN: no peak is known,
-  /// or one that this step refutes, as of a machine that was busy when it was measured.
+  double gflops_per_second = 0;               // model FLOP of the update (plan_costs.h) per second
+  double peak_gflops_per_second = 0;          // measured rate of large GEMMs; 0: not known
+  int64_t tokens = 0;                         // in all steps up to now
+  int64_t peak_bytes = 0;                     // most memory of the process
+  std::optional<double> loss_scale = {};      // of this update; nothing: no loss scaling
+  std::optional<int64_t> skipped_steps = {};  // updates skipped up to now because of overflow
+  /// Returns the model FLOP utilization: gflops_per_second over the peak. Returns NaN if no peak is known, or
+  /// if this step was faster than the peak, which happens if the machine was busy when the peak was measured.
   double mfu() const {
     const bool known = peak_gflops_per_second >= gflops_per_second && peak_gflops_per_second > 0;
     return known ? gflops_per_second / peak_gflops_per_second : std::numeric_limits<double>::quiet_NaN();
   }
 };
 
+/// Event after an evaluation on held-back data.
 struct EvaluationRecord {
   int64_t step = 0;
-  double loss = 0;
-  int64_t targets = 0;  // that the loss is an average of
+  double loss = 0;      // nats per target
+  int64_t targets = 0;  // number of targets over which the loss is averaged
   double milliseconds = 0;
-  std::optional<double> accuracy = {};  // share of right classes, of models that classify
+  std::optional<double> accuracy = {};  // share of correct classes; nothing: no classifier
 };
 
-/// Gets the events of a run as they happen; every function does nothing by default. They are called from the
-/// training thread.
+/// Interface of observers, which receive the events of a run when they happen. By default the functions do
+/// nothing, but `warned` calls `message`. They are called from the training thread.
 class TrainerObserver {
  public:
   virtual ~TrainerObserver() = default;
@@ -55,18 +56,19 @@ class TrainerObserver {
   virtual void evaluated(const EvaluationRecord& record);
   virtual void sampled(int64_t step, std::string_view text);
   virtual void saved(int64_t step, const std::filesystem::path& checkpoint);
-  virtual void message(std::string_view text);  // a remark, one line
+  virtual void message(std::string_view text);  // one line of information
   virtual void warned(std::string_view text) { message(text); }
-  virtual void finished(int64_t step);  // also when stopped early or failed
+  virtual void finished(int64_t step);  // also if the run was stopped early or has failed
 };
 
 /// Loss by step, for the loss curve.
 struct LossHistory {
   std::vector<std::pair<int64_t, double>> train, held_back;
-  int64_t tokens = 0;  // seen in all steps
+  int64_t tokens = 0;  // in all steps
 };
 
-/// {"event": "step", "step": 1, "loss": ...} and so on, one object a line, flushed.
+/// Writes steps, evaluations, samples, checkpoints and messages, each as one line of JSON such as {"event":
+/// "step", "step": 1, "loss": ...}. Flushes the stream after each line. Throws Error (io) if that fails.
 class JsonLines : public TrainerObserver {
  public:
   explicit JsonLines(std::ostream& out) : out_(out) {}
@@ -81,19 +83,20 @@ class JsonLines : public TrainerObserver {
   std::ostream& out_;
 };
 
-/// Drops events after `step` (of those that have a step) and an incomplete last line; returns the remaining
-/// losses. A missing file is empty.
+/// Removes events of steps after `step` from a file of JsonLines, and lines that are no JSON objects, such as
+/// an incomplete last line. Returns the losses that remain. Returns an empty history if there is no file.
 LossHistory truncate_metrics(const std::filesystem::path& path, int64_t step);
 
 struct TerminalStyle {
-  bool bar = false;  // redraw one line; without it only evaluations, samples and messages are written
+  bool bar = false;  // redraws a progress bar at each step; otherwise steps are not written
   bool color = false;
-  int width = 100;
+  int width = 100;  // columns
 };
-/// Returns the style for a file descriptor: a bar only on a terminal, colour only there and without NO_COLOR.
+/// Returns the style for a file descriptor. There is a bar only if it is a terminal that is not "dumb", and
+/// colour only if, in addition, the environment variable NO_COLOR is not set.
 TerminalStyle terminal_style(int descriptor);
 
-/// A progress bar and the evaluations above it.
+/// Writes a progress bar, and other events as lines above it.
 class TerminalProgress : public TrainerObserver {
  public:
   TerminalProgress(std::ostream& out, TerminalStyle style) : out_(out), style_(style) {}

@@ -1,13 +1,14 @@
-// Order in which the stages of a pipeline work on the micro-batches of an update.
+// Schedules of pipeline parallelism: the order in which pipeline stages process the micro-batches of an
+// update.
 //
-// A model is cut into consecutive parts; part k runs on stage k modulo the number of stages. Part k forward
-// needs the values of part k - 1, and its backward the gradients of part k + 1 and the results of its own
-// forward. Three orders are made:
+// A model is divided into consecutive parts. Part k runs on stage k modulo the number of stages. The forward
+// pass of part k needs the values of part k - 1. Its backward pass needs the gradients of part k + 1 and the
+// results of its forward pass, which the stage keeps. There are three orders:
 //   gpipe        all forwards, then all backwards (Huang et al., 2018, arXiv:1811.06965)
-//   1f1b         each backward as early as possible: a stage keeps the values of as many micro-batches as
-//                stages follow it, itself included (Narayanan et al., 2019, "PipeDream")
-//   interleaved  1f1b with several parts per stage, which makes the idle time shorter (Narayanan et al.,
-//                2021, arXiv:2104.04473); any number of micro-batches
+//   1f1b         each backward as early as possible, so that stage s of n keeps the results of at most n - s
+//                micro-batches (Narayanan et al., 2019, "PipeDream")
+//   interleaved  1f1b with several parts per stage, which reduces the idle time (Narayanan et al., 2021,
+//                arXiv:2104.04473), for any number of micro-batches
 #pragma once
 
 #include <cstdint>
@@ -32,38 +33,42 @@ struct PipelineShape {
 enum class PipelineAction : uint8_t {
   forward,
   backward,
-  send_values,        // of its forward, to the stage of the next part
-  receive_values,     // of the part before it
-  send_gradients,     // of its backward, to the stage of the part before it
-  receive_gradients,  // of the next part
+  send_values,        // of the forward pass, to the stage of the next part
+  receive_values,     // from the stage of the part before
+  send_gradients,     // of the backward pass, to the stage of the part before
+  receive_gradients,  // from the stage of the next part
 };
 std::string_view name(PipelineAction action);
 
-/// `part` is always one of the stage that does it.
+/// An action of the stage of `part`, for one micro-batch. A message, too, has the part of the stage that
+/// sends or receives it.
 struct PipelineStep {
   PipelineAction action = PipelineAction::forward;
   int64_t part = 0, micro_batch = 0;
   bool operator==(const PipelineStep&) const = default;
 };
 std::string str(const PipelineStep& step);  // "receive_values of part 1, micro-batch 3"
-/// Returns the part at the other end of a message.
+/// Returns the part at the other end of a send or a receive.
 int64_t other_part(const PipelineStep& message);
 
 struct PipelineSchedule {
   PipelineShape shape;
-  std::vector<std::vector<PipelineStep>> stages;  // what each does, in order
+  std::vector<std::vector<PipelineStep>> stages;  // by stage: its steps in order
 };
 
-/// Creates the schedule. Sends follow directly after the work that makes their data, and receives precede
-/// directly the work that needs them, so both of two stages have the same order of messages. Neighbouring
-/// parts on one stage send no messages. Throws Error if a number is below 1, or if 1f1b is asked for with
-/// several parts per stage.
+/// Creates the schedule. A send directly follows the work that makes its data. A receive directly precedes
+/// the work that needs its data; messages that the sender has sent earlier are received before it, so that
+/// both stages have the same order of messages. Adjacent parts on the same stage send no messages. Throws
+/// Error if a number of the shape is below 1 or above 65536, or if `order` is 1f1b and there are several
+/// parts per stage.
 PipelineSchedule make_schedule(PipelineOrder order, const PipelineShape& shape);
 
-/// Returns for each part the most micro-batches whose forward results it keeps for backward at once.
+/// Returns, for each part, the largest number of micro-batches whose forward results are kept at the same
+/// time.
 std::vector<int64_t> most_kept(const PipelineSchedule& schedule);
-/// Returns for each part the least number of places such that micro-batch i in place i modulo that number
-/// never takes a place before it is free. At least most_kept.
+/// Returns, for each part, the number of places of a ring for these results: the least number n such that
+/// place i modulo n is free whenever the results of micro-batch i are stored in it. It is at least that of
+/// most_kept.
 std::vector<int64_t> ring_sizes(const PipelineSchedule& schedule);
 
 }  // namespace smelt
