@@ -1,5 +1,5 @@
-// The passes of this folder as calls with options: pass::lower(target), for every row of codegen_passes.def
-// and kernel_passes.def.
+// Functions that make calls of the passes of this folder (PassCall, ir/pass.h) from their options, such as
+// pass::lower(target). Each row of codegen_passes.def and kernel_passes.def has one.
 #pragma once
 
 #include "codegen/kernel_passes/kernel_passes.h"
@@ -10,6 +10,7 @@
 
 namespace smelt {
 
+/// Returns the passes of both .def files, in the order of their rows.
 llvm::ArrayRef<Pass> codegen_pass_table();
 
 }  // namespace smelt
@@ -27,7 +28,8 @@ namespace smelt::pass {
 #include "codegen/codegen_passes.def"
 #include "codegen/kernel_passes/kernel_passes.def"
 
-/// Returns the passes that `legalize` runs, in order, on kernels that have had no schedule before.
+/// Returns calls of the passes that `legalize` runs, in the same order. Kernels that get their first schedule
+/// need only these, because they have no results of an earlier schedule that `legalize` would remove.
 std::vector<PassCall> legalization();
 
 }  // namespace smelt::pass

@@ -1,5 +1,4 @@
-// The interface of a back end, which generates code for kernels. There is one for each BackEnd of
-// ir/target.h.
+// The interface of a back end, which generates code for kernels. Each BackEnd of ir/target.h has one.
 #pragma once
 
 #include <string>
@@ -12,7 +11,7 @@
 
 namespace smelt {
 
-/// A kernel to list: `sources` are the names of the nodes that it computes.
+/// A kernel to list as text, and the names of the graph nodes that it computes.
 struct ListedKernel {
   const Kernel* kernel;
   std::vector<std::string> sources;
@@ -22,38 +21,43 @@ class CodeGenerator {
  public:
   virtual ~CodeGenerator() = default;
 
-  virtual std::string_view level() const = 0;     // of `smelt dump --emit`: "llvm", "cuda"
+  virtual std::string_view level() const = 0;     // argument of `smelt dump --emit`: "llvm", "cuda"
   virtual std::string_view language() const = 0;  // of listings: "LLVM IR", "CUDA C++"
-  virtual std::string_view suffix() const = 0;    // of files of listings: ".ll", ".cu"
-  /// Returns the program that makes machine code, with its version; empty where there is none.
+  virtual std::string_view suffix() const = 0;    // of the names of listing files: ".ll", ".cu"
+  /// Returns the name and version of the compiler that makes machine code, such as "NVRTC 13.0". Returns ""
+  /// if it is not available.
   virtual std::string version() const = 0;
-  /// Returns the reason why `version` is empty.
+  /// Returns the reason why the compiler is not available. Meaningful only if `version` returns "".
   virtual std::string problem() const = 0;
-  /// Returns whether `listing` can make text: the CPU's needs LLVM, CUDA C++ needs nothing.
+  /// Returns whether `listing` can make text. LLVM IR requires a build with LLVM; CUDA C++ has no
+  /// requirements.
   virtual bool lists() const = 0;
-  /// Returns whether schedules change if the machine code of a kernel does not fit.
+  /// Returns whether this back end changes schedules if the machine code of a kernel does not fit the
+  /// processor.
   virtual bool revises_schedules() const = 0;
-  /// The processor that code is made for: "cpu-x86_64-znver5", "sm_90".
+  /// Returns the processor that code is made for: "cpu-x86_64-znver5", "sm_90".
   virtual std::string processor(const Target& target) const = 0;
   /// Returns all properties of the machine that code depends on, for the keys of caches.
   virtual std::string machine(const Target& target) const = 0;
 
-  /// Fills kernel.schedule; passes over kernels derive all else from it.
+  /// Fills kernel.schedule. Other fields that depend on the schedule are set later, by passes over kernels.
   virtual void schedule(Kernel& kernel, const Symbols& symbols, const Target& target) const = 0;
-  /// Returns the kernels as readable text. Throws Error where this build cannot make it.
+  /// Returns the kernels as readable text. Throws Error if `lists` is false.
   virtual std::string listing(llvm::ArrayRef<ListedKernel> kernels) const = 0;
+  /// Returns the plan of the program, with machine code. Throws Error if the compiler is not available or
+  /// fails.
   virtual Plan make_plan(Program& program, const Target& target) const = 0;
 };
 
 const CodeGenerator& code_generator(BackEnd back_end);
-/// The back end whose listings are the level of `smelt dump --emit`; null where none is.
+/// Returns the back end with this level(); null if there is none.
 const CodeGenerator* find_code_generator(std::string_view level);
 inline const CodeGenerator& code_generator(const Target& target) { return code_generator(target.back_end); }
 
-/// The scheduled kernels of a program with their sources.
+/// Returns the kernels of a program, each with the sources of all steps that launch it.
 std::vector<ListedKernel> listed_kernels(const Program& program);
 
-// The rows of code_generator.cpp. The CPU's back end needs SMELT_CPU to make code.
+// The implementations. The CPU's back end makes code only in a build with SMELT_CPU.
 const CodeGenerator& cpu_code_generator();
 const CodeGenerator& cuda_code_generator();
 

@@ -1,13 +1,15 @@
-// The requirements of a kernel's code on the steps that launch it. A plan is checked against them.
+// The memory that a kernel's code accesses. A plan's validation checks the steps that launch the kernel
+// against it.
 #pragma once
 
 #include "ir/kernel/kernel.h"
 
 namespace smelt {
 
-/// Sets KernelCode::parameters and axes: the memory that the instructions of the kernel, and of its tail,
-/// touch. Integers have indices where a computed index, the bounds of a segment or integers that are written
-/// depend on them.
+/// Sets KernelCode::parameters and KernelCode::axes: the memory that the instructions of the kernel, its
+/// prologue, its horizontally fused kernels and its tail access. A parameter of integers has bounds
+/// (KernelParameter::indices) if computed indices or the bounds of segments depend on these integers, or if
+/// the kernel writes integers that other kernels use so.
 void describe_parameters(const Kernel& kernel, KernelCode& code);
 
 }  // namespace smelt

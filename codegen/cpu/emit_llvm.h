@@ -1,4 +1,4 @@
-// LLVM modules of kernels, and the library that they are linked to.
+// Compilation of kernels to a shared object by LLVM and lld, and functions that emit control flow.
 #pragma once
 
 #include <cstddef>
@@ -16,32 +16,36 @@
 namespace smelt {
 
 // ---- emit_llvm.cpp
-// Kernel IR -> machine code: every kernel becomes void NAME(const KernelArgs*, int64_t begin, int64_t end)
-// over a part of its range, vectorised over the innermost column axis; all kernels together one shared
-// object.
+// Kernel IR -> machine code. Every kernel becomes a function void NAME(const KernelArgs*, int64_t begin,
+// int64_t end), which computes the part [begin, end) of the kernel's range (Kernel::range) and is vectorised
+// over the innermost column axis. All kernels are linked to one shared object.
 
-/// A shared object that exports the kernels by name and needs no library. Kernels are compiled on as many
-/// threads as the machine has; the bytes do not depend on their number. Throws Error with the kernel's name.
+/// Returns the bytes of a shared object that exports the kernels by name and needs no library. Kernels are
+/// compiled concurrently on several threads; the bytes do not depend on the number of threads. Throws Error
+/// if a kernel is malformed or the target is unknown.
 std::vector<std::byte> compile_kernels(llvm::ArrayRef<const Kernel*> kernels, const CpuTarget& target);
 
-/// Return readable text: LLVM IR after optimisation, and assembly.
+/// Return all kernels as readable text: as LLVM IR after optimisation, and as assembly.
 std::string emit_llvm_text(llvm::ArrayRef<const Kernel*> kernels, const CpuTarget& target);
 std::string emit_assembly(llvm::ArrayRef<const Kernel*> kernels, const CpuTarget& target);
 
 // ---- link.cpp
-// Object files -> one shared object, by lld in this process.
+// Object files -> one shared object, by lld, which runs in this process.
 
-/// Links objects to a shared object. Throws Error with lld's message, also for any symbol that the objects do
-/// not define. Concurrent calls run one after the other.
+/// Returns the bytes of a shared object that is linked from the bytes of object files. Throws Error with
+/// lld's message if linking fails, for example because a symbol is undefined. Threads may call it
+/// concurrently; it then links one shared object after the other.
 std::vector<std::byte> link_shared_object(llvm::ArrayRef<llvm::SmallVector<char, 0>> objects);
 
 // ---- loops.cpp
 // Counted loops in LLVM IR.
 
-/// for (i = begin; i < end; i += step) body(i), i64; leaves the builder after the loop.
+/// Emits for (i = begin; i < end; i += step), and calls `body` once to emit the loop's body; `i` is an i64.
+/// The builder then inserts after the loop.
 void emit_loop(llvm::IRBuilder<>& b, llvm::Value* begin, llvm::Value* end, int64_t step,
                llvm::function_ref<void(llvm::Value*)> body);
-/// if (condition) body(). A constant condition makes no branch.
+/// Emits if (condition), and calls `body` to emit the conditional code. A constant condition makes no branch:
+/// if it is false, `body` is not called.
 void emit_if(llvm::IRBuilder<>& b, llvm::Value* condition, llvm::function_ref<void()> body);
 
 }  // namespace smelt

@@ -14,18 +14,21 @@ class MemoryTypes {
   MemoryTypes(llvm::IRBuilder<>& builder, ScalarMath& math, bool native_halves)
       : b(builder), math_(math), native_halves_(native_halves) {}
 
-  /// The type of one element in memory.
+  /// Returns the type of one element in memory.
   llvm::Type* element(DType type) const;
+  /// Returns the type of one element in registers.
   llvm::Type* computed(DType type) const;
   static ComputeKind kind(DType type);
 
-  /// Memory to computation.
+  /// Converts a value or a vector from memory to its type in registers.
   V unpack(V raw, DType type);
-  /// Computation to memory, rounding to nearest even. `exact`: the value is already one of `type`.
+  /// Converts a value or a vector to its type in memory, rounding to nearest even. `exact`: the value is
+  /// known to be representable in `type`, so it need not be rounded.
   V pack(V value, DType type, bool exact);
-  /// Returns the value after a pack and an unpack.
+  /// Returns the value, in registers, after it is rounded to `type`.
   V convert(V value, DType type);
-  /// Rounds f32 to one of its two bf16 neighbours, by adding 16 random bits below the last kept bit.
+  /// Rounds an f32 stochastically to one of its two bf16 neighbours: adds 16 random bits below the last bit
+  /// that bf16 keeps, and clears the lower 16 bits. Returns an f32.
   V convert_stochastic(V value, V bits);
 
  private:

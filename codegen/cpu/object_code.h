@@ -11,15 +11,15 @@
 
 namespace smelt {
 
-/// The kernels' functions, verified, before optimisation.
+/// Returns a module with the kernels' functions, verified but not optimised.
 std::unique_ptr<llvm::Module> emit_module(llvm::ArrayRef<const Kernel*> kernels, const CpuTarget& target,
                                           llvm::TargetMachine& machine, llvm::LLVMContext& context);
 
-/// Optimises the modules. The emitter writes vectors itself, so this only promotes variables, cleans up and
-/// hoists.
+/// Optimises the module: promotes variables to registers, simplifies, and hoists loop invariants. Code is not
+/// vectorised here, because the emitters write vector code.
 void optimize(llvm::Module& module, llvm::TargetMachine& machine);
 
-/// An object file or assembly.
+/// Returns the bytes of an object file or the text of assembly, as `type` specifies.
 llvm::SmallVector<char, 0> generate_code(llvm::Module& module, llvm::TargetMachine& machine,
                                          llvm::CodeGenFileType type);
 

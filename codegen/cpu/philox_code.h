@@ -1,4 +1,5 @@
-// The code of runtime/base/philox.h: Philox4x32-7 on scalars and on vectors of counters.
+// LLVM code of Philox4x32-7 for scalars and vectors of counters. It draws the same bits as
+// runtime/base/philox.h.
 #pragma once
 
 #include <array>
@@ -7,7 +8,8 @@
 
 namespace smelt {
 
-/// The inputs of a random instruction's draw; every value is an i32 scalar.
+/// The inputs of a random instruction's draws that are the same for all its elements; every value is an i32
+/// scalar.
 struct PhiloxStream {
   llvm::Value *seed, *id, *step, *micro_step;
 };
@@ -15,16 +17,18 @@ struct PhiloxStream {
 class PhiloxCode {
  public:
   using V = llvm::Value*;
-  static constexpr int kGroups = 16;            // calls side by side
-  static constexpr int kColumns = 8 * kGroups;  // decisions they make
+  static constexpr int kGroups = 16;            // Philox calls of one vector
+  static constexpr int kColumns = 8 * kGroups;  // numbers of 16 bits that they make, one per column
 
   explicit PhiloxCode(llvm::IRBuilder<>& builder) : b(builder) {}
 
-  /// The four words for a row and a group of 8 columns; scalars or vectors of i32.
+  /// Returns the four i32 words for a row and a group of 8 columns. Row and group are scalars or vectors of
+  /// i32.
   std::array<V, 4> words(const PhiloxStream& stream, V row, V group);
-  /// The decision of one element (or of one a lane), as i32.
+  /// Returns the 16 random bits of an element as an i32, or of one element per lane as a vector of i32.
   V bits(const PhiloxStream& stream, V row, V column);
-  /// Writes the kColumns decisions from group `first` on (i32) to `place`, an array of u16.
+  /// Stores the kColumns numbers of a row, from the first column of group `first` on, at the address `place`
+  /// as u16. `row` and `first` are i32 scalars.
   void fill(const PhiloxStream& stream, V row, V first, V place);
 
  private:

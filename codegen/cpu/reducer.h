@@ -1,4 +1,5 @@
-// The rows of reduce_ops.def in LLVM IR, lane by lane.
+// LLVM code of the reductions of reduce_ops.def. Each lane of a vector is a reduction of its own, until
+// `across` combines the lanes.
 #pragma once
 
 #include "codegen/cpu/scalar_math.h"
@@ -18,6 +19,7 @@ class Reducer {
   size_t size() const { return row_.state.size(); }
   /// Returns the type of one scalar of a state, for elements of `type`.
   llvm::Type* type_of(size_t scalar, llvm::Type* type) const;
+  /// Returns the state of an empty reduction of elements of `type`.
   State identity(llvm::Type* type) const;
   /// Returns the state of the single element x. `index` is its i32 position among the reduced elements, and
   /// is read only if needs_index().
@@ -26,6 +28,7 @@ class Reducer {
   /// Combines all lanes to one scalar state: the lower half with the upper half, until one lane is left. The
   /// order is the same on every processor, because the number of lanes is.
   State across(State state) const;
+  /// Returns the result with this number (max_sumexp has two).
   V finish(const State& state, size_t result) const;
   /// Returns whether every result is a scalar of the state, unchanged.
   bool is_plain() const;

@@ -13,10 +13,11 @@ namespace smelt {
 enum class ComputeKind : uint8_t { flag, integer, wide, real };  // wide: an integer of 64 bits
 ComputeKind kind_of(const llvm::Value* value);
 
-/// `type`'s shape (scalar or vector) with other elements.
+/// Returns a scalar or vector type with the width of `type` and with elements of type `element`.
 llvm::Type* with_element(llvm::Type* type, llvm::Type* element);
+/// Returns the number of lanes; 1 for a scalar.
 int width_of(const llvm::Type* type);
-/// `element` itself for one lane, else a vector.
+/// Returns a vector of `width` elements, or `element` itself if the width is 1.
 llvm::Type* lanes_of(llvm::Type* element, int width);
 
 class ScalarBuilder {
@@ -25,17 +26,21 @@ class ScalarBuilder {
 
   explicit ScalarBuilder(llvm::IRBuilder<>& builder) : b(builder) {}
 
+  /// Converts a value to another kind. Numbers become flags by x != 0, and f32 becomes an integer by
+  /// truncation with saturation.
   V coerce(V value, ComputeKind kind);
-  /// Broadcasts a value to `width` lanes; one lane is a scalar.
+  /// Returns the value itself if it has `width` lanes; otherwise broadcasts a scalar to `width` lanes.
   V widen(V value, int width);
+  /// Returns a constant of the type of `like`, which is f32 or a vector of f32.
   V constant(V like, double number);
-  /// Returns a constant of 64 bits where `like` has 64, else of 32.
+  /// Returns an integer constant with the width of `like`. Its elements have 64 bits if those of `like` are
+  /// i64, else 32 bits.
   V integer(V like, int64_t number);
-  /// value > high ? high : value < low ? low : value; NaN passes.
+  /// Returns value > high ? high : value < low ? low : value. NaN is returned unchanged.
   V clamp(V value, double low, double high);
 
  protected:
-  /// Converts values to one width and to the kind that the domain requires.
+  /// Converts values to a common width, and to the kind of number that an op's domain requires.
   void unify(Domain domain, llvm::MutableArrayRef<V> values);
   V compare(V x, V y, llvm::CmpInst::Predicate real, llvm::CmpInst::Predicate whole);
   V unary(llvm::Intrinsic::ID id, V a);

@@ -6,7 +6,7 @@
 
 namespace smelt {
 
-/// A function of `arity` values.
+/// OfValues<arity>::Function is the type of a function of `arity` LLVM values that returns one.
 template <int arity, typename... Values>
 struct OfValues : OfValues<arity - 1, Values..., llvm::Value*> {};
 template <typename... Values>
@@ -23,7 +23,8 @@ class ScalarMath : public ScalarBuilder {
   /// the op's domain requires.
   V apply(ScalarOp op, llvm::ArrayRef<V> operands);
 
-  // The rows of scalar_ops.def, of operands of one width and of the row's domain: V add(V, V), V neg(V), ...
+  // A function per row of scalar_ops.def: V add(V, V), V neg(V), ... The operands have a common width and are
+  // numbers of the row's domain.
 #define SMELT_DECLARE(name, arity) OfValues<arity>::Function name;
   SMELT_SCALAR_OPS(SMELT_DECLARE)
 #undef SMELT_DECLARE

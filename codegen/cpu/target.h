@@ -9,24 +9,26 @@
 namespace smelt {
 
 struct CpuTarget {
-  std::string triple, cpu, features;  // LLVM's spellings; features = "+avx2,-avx512f,..."
+  std::string triple, cpu, features;  // in LLVM's notation; features = "+avx2,-avx512f,..."
 
-  /// The processor this process runs on.
+  /// Returns the processor that this process runs on.
   static CpuTarget host();
-  /// "cpu-x86_64-skylake-avx512"
+  /// Returns the architecture and the processor, such as "cpu-x86_64-skylake-avx512".
   std::string str() const;
+  /// Returns whether the processor has a feature, such as "avx2".
   bool has(std::string_view feature) const;
 };
 
-/// A code generator for position-independent code. Throws Error for a target that this LLVM does not know.
+/// Returns LLVM's code generator for the target, which makes position-independent code. Throws Error if this
+/// build of LLVM does not support the target.
 std::unique_ptr<llvm::TargetMachine> make_target_machine(const CpuTarget& target);
 
-/// The abilities of a processor; the emitter writes out an operation that the processor has no instruction
-/// for.
+/// The abilities of a processor. If it has no instruction for an operation, the emitter emits a sequence of
+/// other instructions.
 struct TargetTraits {
-  bool rounds = true;     // floor and its like
-  bool halves = true;     // conversions between f16 and f32
-  int vector_bits = 512;  // the widest registers
+  bool rounds = true;     // has instructions that round to a whole number, such as floor
+  bool halves = true;     // has conversions between f16 and f32
+  int vector_bits = 512;  // bits of the widest vector register
 };
 TargetTraits traits_of(const CpuTarget& target);
 

@@ -1,8 +1,8 @@
-// Smelt's kernels for matmuls of many small matrices, which are variants of the library's. The batch has
-// several strides, as the heads of [B,T,heads,D] have, or groups of heads that share an operand (a stride of
-// 0).
+// Smelt's kernels for matmuls of many small matrices, which are variants of the kernels of cuBLASLt. The
+// batch has several axes with different strides: batch and heads of [B,T,heads,D], for example, or groups of
+// heads that share an operand (a stride of 0).
 //
-//   C[o,i,m,n] = alpha * sum_k A[o,i,m,k] B[o,i,k,n]          o outer, i inner
+//   C[o,i,m,n] = alpha * sum_k A[o,i,m,k] B[o,i,k,n]          o outer batch axes, i innermost batch axis
 //
 // The rows of C are contiguous: steps with contiguous columns are transposed first
 // (runtime/plan/step_values.h).
@@ -21,7 +21,8 @@ struct BatchedGemm {
   bool b_by_k = false;  // B is contiguous along k, else along n
   size_t axes = 2;      // number of batch axes
 
-  /// "smelt_gemm_bf16_bf16_kn", "smelt_gemm_bf16_bf16_kn_3"
+  /// Returns "smelt_gemm_bf16_bf16_kn" if A is contiguous along k and B along n; "smelt_gemm_bf16_bf16_kn_3"
+  /// if there are also three batch axes instead of two.
   std::string name() const;
 };
 

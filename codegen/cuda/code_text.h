@@ -1,4 +1,4 @@
-// Lines of code under construction, indented.
+// Code under construction, line by line. Each line is indented by two spaces per open block.
 #pragma once
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@ class CodeText {
   void line(fmt::format_string<Args...> format, Args&&... args) {
     text_ += std::string(2 * depth_, ' ') + fmt::format(format, std::forward<Args>(args)...) + "\n";
   }
-  /// A line that opens a block: "for (...)" becomes "for (...) {".
+  /// Appends a line that opens a block: "for (...)" becomes "for (...) {".
   template <typename... Args>
   void open(fmt::format_string<Args...> format, Args&&... args) {
     const std::string head = fmt::format(format, std::forward<Args>(args)...);
@@ -25,7 +25,7 @@ class CodeText {
     --depth_;
     text_ += std::string(2 * depth_, ' ') + "}\n";
   }
-  /// A loop that is unrolled whole.
+  /// Opens a loop over 0 ... count - 1 that the compiler unrolls completely.
   void open_unrolled(const std::string& variable, int64_t count) {
     pragma_unroll();
     open("for (int {0} = 0; {0} < {1}; ++{0})", variable, count);

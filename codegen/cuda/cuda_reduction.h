@@ -1,4 +1,4 @@
-// The rows of reduce_ops.def as CUDA text.
+// CUDA text of the reductions of reduce_ops.def.
 #pragma once
 
 #include <span>
@@ -15,24 +15,30 @@ class CudaReduction {
  public:
   using State = std::vector<std::string>;
 
-  /// `fast`: as in cuda_apply. `own_forms`: where a row of reduce_ops.def has CUDA text for a function, that
-  /// text is used instead of expressions that are made from the row's generic function.
+  /// `fast`: as in cuda_apply (expressions.h). `own_forms`: if a row of reduce_ops.def has CUDA text for a
+  /// function, that text is used instead of expressions that are generated from the row's generic function.
   CudaReduction(ReduceOp op, DType element, bool fast, bool own_forms = true);
 
   /// Return the number of scalars of a state, and the kind of each.
   size_t size() const { return row_.state.size(); }
   CudaKind kind(size_t scalar) const;
+  /// Returns whether `lift` reads the position of the element.
   bool reads_place() const { return code_.reads_place(); }
 
+  /// Returns the state of no elements.
   State identity() const;
-  /// Returns the state of the element x at a position, an int.
+  /// Returns the state of one element: `x` and `place` are expressions for the element and for its position
+  /// among the reduced elements, an int.
   State lift(const std::string& x, const std::string& place) const;
-  /// A statement that joins another state to the one in the variables `to`.
+  /// Returns a statement that combines the state in the variables `to` with another state and assigns the
+  /// result to `to`.
   std::string combine(const State& to, const State& other) const;
+  /// Returns an expression for the result with number `result` (0 unless the reduction has several).
   std::string finish(const State& state, size_t result) const;
 
-  /// Return the statements that reduce_ops.def has, or "" if it has none. combine_vector combines a vector of
-  /// elements with a state. combine_lanes combines the states of all lanes of a mask.
+  /// Return the statements that reduce_ops.def has for whole vectors and warps, or "" if it has none.
+  /// combine_vector combines the state `to` with the elements of an array. combine_lanes combines the states
+  /// of `lanes` neighbouring lanes; `mask` is the mask of a shuffle.
   std::string combine_vector(const State& to, const std::string& vector) const;
   std::string combine_lanes(const State& to, int lanes, const std::string& mask) const;
 

@@ -1,5 +1,5 @@
-// The files of codegen/cuda/device/ as constants, without the comments at their heads: top_k/few.cuh is
-// kTopKFew. cmake/embed.cmake defines them.
+// The files of codegen/cuda/device/ as strings, without the comments at their heads. The constant of
+// top_k/few.cuh, for example, is kTopKFew. cmake/embed.cmake generates the definitions.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
-// Kernel IR -> CUDA C++ for one kernel: readable text that needs no header. The schedule (of a CUDA target)
-// specifies how threads share the work; docs/cuda.md has the signature.
+// Kernel IR -> CUDA C++ for one kernel. The text is readable and includes no header. The kernel's schedule
+// specifies how threads share the work; docs/cuda.md has the signature of the CUDA function.
 #pragma once
 
 #include <string>
@@ -9,7 +9,8 @@
 
 namespace smelt {
 
-/// `sources`: names of the nodes that the kernel computes, for the comment at its top.
+/// Returns the text. Requires: the kernel has a schedule for a GPU. `sources`: names of the graph nodes that
+/// the kernel computes, for the comment at the top of the text.
 std::string emit_cuda(const Kernel& kernel, const std::vector<std::string>& sources = {});
 
 }  // namespace smelt

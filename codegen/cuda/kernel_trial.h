@@ -1,4 +1,5 @@
-// A trial of one kernel on a GPU of this machine, on memory of its own: its time, and its results.
+// A trial of one kernel on a GPU of this machine, on buffers that the trial allocates. It measures the time
+// and returns the results.
 #pragma once
 
 #include <vector>
@@ -12,20 +13,20 @@ namespace smelt::cuda {
 
 class KernelTrial {
  public:
-  /// Returns false for kernels that read addresses stored in other memory, because random data cannot replace
-  /// these.
+  /// Returns false for kernels that read indices or segment bounds from memory, because the generated data of
+  /// a trial cannot replace these.
   static bool is_possible(const Kernel& kernel);
-  /// Returns the bytes of one copy of all memory that the kernel touches, where the symbols have these
-  /// values.
+  /// Returns the bytes of one copy of all memory that the kernel accesses if the symbols have these values.
   static int64_t bytes(const Kernel& kernel, const SymbolValues& values);
 
+  /// Allocates buffers and fills them with generated numbers.
   KernelTrial(const Device& device, const Kernel& kernel, const SymbolValues& values);
 
-  /// Returns the seconds per run of the same kernel with another schedule; infinity where it cannot be
-  /// launched.
+  /// Returns the seconds per run of `function`, the kernel compiled for this schedule. Returns infinity if it
+  /// cannot be launched.
   double seconds(Function function, const Schedule& schedule);
-  /// Returns the values that are written to each output, as numbers, from the same inputs each time; partial
-  /// sums are added up.
+  /// Runs `function` and returns the elements of each output, in the order of the parameters. The inputs are
+  /// the same in each call. The slices of partial sums are added up.
   std::vector<std::vector<float>> results(Function function, const Schedule& schedule);
 
  private:
@@ -36,9 +37,11 @@ class KernelTrial {
   const Device& device_;
   Kernel kernel_;
   SymbolValues values_;
-  std::vector<int64_t> offsets_, sizes_;  // by param, in bytes
+  std::vector<int64_t> offsets_, sizes_;  // of each parameter within a copy, in bytes
   int64_t copy_bytes_ = 0;
-  int copies_ = 1;  // enough that no cache holds the inputs of the next run
+  /// Copies of all buffers; runs use them in turn, so that the L2 cache does not hold the next run's inputs.
+  /// Kernels with little memory have too few copies for that.
+  int copies_ = 1;
   DeviceBlock memory_, random_;
   StreamOwner stream_;
 };

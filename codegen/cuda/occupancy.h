@@ -12,18 +12,18 @@ namespace smelt {
 /// The resources that a block needs.
 struct BlockNeeds {
   int threads = 0;
-  int registers = 0;         // of a thread
-  int64_t shared_bytes = 0;  // all of it
+  int registers = 0;         // per thread; 0: unknown, and not a bound
+  int64_t shared_bytes = 0;  // static and dynamic
 };
 
 struct Occupancy {
-  int blocks = 0;               // that a multiprocessor holds
-  double share = 0;             // their threads, of the most that it holds
+  int blocks = 0;               // blocks that a multiprocessor holds concurrently
+  double share = 0;             // their warps, as a share of the most warps that a multiprocessor holds
   std::string_view bound = {};  // "threads", "blocks", "registers" or "shared memory"
 };
 
-/// Computes the occupancy by the rules of the CUDA programming guide; `compute_capability`: of the device,
-/// such as 90.
+/// Returns the occupancy by the rules of the CUDA programming guide. `compute_capability`: that of the
+/// device, such as 90 for sm_90.
 Occupancy occupancy(const BlockNeeds& needs, const DeviceModel& device, int compute_capability);
 
 }  // namespace smelt

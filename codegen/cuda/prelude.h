@@ -1,4 +1,5 @@
-// The helpers that CUDA kernels call, as text: a kernel's source holds those it uses and no others.
+// The helpers that CUDA kernels call, as text. The text is divided into pieces, each of which defines one
+// type or function, and a kernel's source contains only the pieces that it needs.
 #pragma once
 
 #include <set>
@@ -9,15 +10,17 @@
 
 namespace smelt {
 
-/// Names of the pieces of text that a kernel needs; a scalar function's piece has the function's own name.
+/// Names of the pieces that a kernel needs. A piece has the name of the type or function that it defines;
+/// other names are ignored.
 using PreludeNeeds = std::set<std::string, std::less<>>;
 
-/// The pieces and what they need themselves, in an order that compiles.
+/// Returns the text of the pieces, and of the pieces that they need themselves, in an order that compiles.
 std::string cuda_prelude(const PreludeNeeds& needs);
 
-/// The C++ type of an element in memory, and the piece that defines it ("" for types of the language).
+/// Returns the C++ type of an element in memory. A type that C++ does not have, such as bf16, is also the
+/// name of the piece that defines it.
 std::string_view cuda_memory_type(DType type);
-/// Adds what reading or writing elements of this type calls.
+/// Adds the piece of the type of elements in memory.
 void need_element(PreludeNeeds& needs, DType type);
 /// Adds every function of the prelude that `text` calls.
 void need_calls(PreludeNeeds& needs, std::string_view text);

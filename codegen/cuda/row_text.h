@@ -1,5 +1,5 @@
-// CUDA text for kernels that choose among the elements of a row: the order of elements, and the blocks that
-// share a row.
+// Kernels that choose among the elements of a row, such as top_k: the number of thread blocks per row, and
+// the text by which the blocks of one row cooperate.
 #pragma once
 
 #include <string>
@@ -9,25 +9,28 @@
 
 namespace smelt {
 
-/// Clusters, which exist from sm_90 on: their blocks read and write one another's shared memory.
+/// The lowest compute capability with clusters, whose blocks access each other's shared memory, and the
+/// number of blocks of a cluster that shares a row.
 constexpr int kClusterCapability = 90, kBlocksOfRow = 8;
-/// The least length of a row that is worth the blocks of a cluster.
+/// The least length of a row, in elements, for which a cluster is faster than one block.
 constexpr int64_t kLongRow = 8192;
 
-/// Returns kBlocks, and the functions of the blocks that share one row:
-///   int block_of_row()              the number of this block among them
+/// Returns text that defines the constant kBlocks and functions for the blocks that share one row:
+///   int block_of_row()              returns the number of this block among them
 ///   void row_sync()                 waits for all of their threads, and makes their writes visible
-///   T* in_block(T* mine, int b)     the same address of shared memory in block b
-/// For one block the text needs no more than C++ and a barrier.
+///   T* in_block(T* mine, int b)     returns the same address of shared memory in block b
+/// The text for one block uses no clusters.
 std::string row_blocks_text(int blocks);
 
-/// The rows that a kernel takes. The kernels of one step together take every row once.
+/// The rows that a kernel processes: long rows have at least kLongRow elements, and rows are many if there
+/// are at least kManyRows. Each row is processed by exactly one of a step's kernels.
 enum class RowKind : uint8_t { any, short_ones, long_ones, few_long_ones, many_long_ones };
 /// The least number of rows that keeps all multiprocessors busy with one block per row.
 constexpr int64_t kManyRows = 65;
 
-/// Returns the kernel in `text` (KERNEL, with the attributes CLUSTER) after row_blocks_text(blocks): it gives
-/// each row `blocks` blocks.
+/// Returns a kernel that has `blocks` blocks per row. Its source is row_blocks_text(blocks) and `text`, in
+/// which the word KERNEL is replaced by the name, and CLUSTER by the attribute of the cluster's size. `step`:
+/// the kind of step that the kernel is launched for. `rows`: the condition of a launch.
 KernelCode kernel_of_rows(std::string name, std::string_view step, const std::string& text, int threads,
                           int blocks, RowKind rows);
 

@@ -1,4 +1,5 @@
-// Template kernels of runtime/plan/steps/sort_index.h; docs/cuda.md has their signatures and what they cost.
+// Template kernels of runtime/plan/steps/sort_index.h, which sort indices; docs/cuda.md has their signatures
+// and costs.
 #pragma once
 
 #include <optional>
@@ -8,19 +9,20 @@
 
 namespace smelt {
 
-/// A sort by one digit of the indices after the other, the least significant first.
+/// A sort of indices by one digit after the other, the least significant first.
 struct RadixSort {
-  int digits = 1, bits = 8;  // how many, and of how many bits each
-  int64_t chunk = 0;         // indices that a block places
-  /// Returns the number of elements that the sort of `count` indices needs in addition to its results.
+  int digits = 1, bits = 8;  // number of digits, and bits per digit
+  int64_t chunk = 0;         // indices per block
+  /// Returns the number of i32 elements of workspace for a sort of `count` indices.
   Dim workspace(const Dim& count) const;
 };
 
-/// Returns nothing where the number of indices is always so small that a comparison of all is as fast.
+/// Returns a sort of `count` indices below `rows`. Returns nothing if `count` is always so small that it is
+/// faster to compare each index with all others.
 std::optional<RadixSort> radix_sort(const Dim& count, const Dim& rows, const Symbols& symbols);
 
-/// Returns the kernels in the order in which a step runs them. Those that compare all indices run for few
-/// indices, those of the radix sort for more.
+/// Returns the kernels in the order in which a step runs them. At a launch with few indices, the kernel that
+/// compares all indices runs; with more indices, the kernels of the radix sort run instead.
 std::vector<KernelCode> sort_kernels(const std::optional<RadixSort>& radix);
 
 }  // namespace smelt

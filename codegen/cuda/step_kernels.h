@@ -1,4 +1,5 @@
-// Template kernels of steps and of states: CUDA text of codegen/cuda/device with the constants of one plan.
+// Template kernels of steps and of states: kernels whose CUDA text is in codegen/cuda/device, to which
+// constants and names are added.
 #pragma once
 
 #include <string>
@@ -10,71 +11,74 @@
 namespace smelt {
 
 // ---- steps
-// Template kernels of steps that a GPU runs by templates alone; docs/cuda.md has their signatures.
+// Template kernels for the kinds of steps that a GPU runs only by templates; docs/cuda.md has their
+// signatures.
 
 struct StepKernels {
   std::vector<KernelCode> kernels;
-  bool in_sequence =
-      false;  // a step runs them one after the other; else each takes sizes that the others leave
+  bool in_sequence = false;  // a step runs them one after the other; else its sizes determine which one runs
 };
 
-/// One function per kind of step (StepKind::by_template), in the file of its kernels.
+/// Returns the kernels of a step. There is one function per kind of step with StepKind::by_template, in the
+/// source file of its kernels.
 #define SMELT_DECLARE_KERNELS(Kind) \
   StepKernels step_kernels(const Kind& step, const Symbols& symbols, int compute_capability);
 SMELT_STEP_KINDS(SMELT_DECLARE_KERNELS)
 #undef SMELT_DECLARE_KERNELS
 
 // ---- batched_gemm_kernel.cpp
-// The template for matmuls of many small matrices (batched_gemm.h) on the tensor cores.
+// The template for matmuls of many small matrices (batched_gemm.h), on the tensor cores.
 
 KernelCode batched_gemm_kernel(const BatchedGemm& gemm);
 
 // ---- copy_kernel.cpp
-// The template for small dense copies. Unlike a copy of the driver's, a kernel can overlap with the launches
-// before and after it.
+// The template for small copies between dense arrays. Unlike a copy by the driver, a kernel can overlap with
+// the launches before and after it.
 
 KernelCode copy_kernel(const CopyStep& step);
 
 // ---- initialize_kernels.cpp
-// The kernels that compute initial values in place; the same in every plan.
+// The kernels that compute initial values of states on the GPU; their text is the same in every plan.
 
-/// "smelt_initialize_f32" or "smelt_initialize_bf16", for every such type of a state that begins with random
-/// numbers and is no copy. They take rows of initial_rows (runtime/engine/weights/initialize.h) and give the
-/// bits of initialize_state.
+/// Returns the kernels smelt_initialize_f32 and smelt_initialize_bf16, each only if a state of its type
+/// begins with random numbers and is not a copy of another state. The kernels read rows that initial_rows
+/// makes (runtime/engine/weights/initialize.h), and compute the same bits as initialize_state.
 std::vector<KernelCode> initialize_kernels(const std::vector<State>& states);
 
 // ---- round_kernels.cpp
-// The kernels that round f32 states to their narrow copies when the host has written them; the same in every
-// plan.
+// The kernels that round f32 states to their 16-bit copies after the host has written the states; their text
+// is the same in every plan.
 
-/// "smelt_round_bf16" or "smelt_round_f16", for every type that a state has which is a copy of another.
+/// Returns one kernel, such as "smelt_round_bf16", for each type of the states that are copies of another
+/// state.
 std::vector<KernelCode> round_kernels(const std::vector<State>& states);
 
 // ---- sample_kernel.cpp
 // Template kernels of runtime/plan/steps/sample.h; docs/cuda.md has their signature.
 
-/// Returns the kernels for a GPU of this compute capability: for long rows and for short ones, or one for
-/// all. Each takes the sizes that the other one leaves.
+/// Returns the kernels for a GPU of this compute capability: one for short rows and one for long rows, or one
+/// for all rows.
 std::vector<KernelCode> sample_kernels(int compute_capability);
 
 // ---- scan_kernels.cpp
 // Template kernels of runtime/plan/steps/scan.h; docs/cuda.md has their signatures.
 
-/// Returns the kernels for lines with contiguous elements, and for others. Each takes the sizes that the
-/// other one leaves.
+/// Returns two kernels: one for scans along the last axis (ScanStep::inner is 1), and one for scans along
+/// other axes. `kind` is "add", "max" or "mul".
 std::vector<KernelCode> scan_kernels(const std::string& kind, DType dtype, bool exclusive);
 
 // ---- top_k_kernel.cpp
 // Template kernels of runtime/plan/steps/top_k.h; docs/cuda.md has their signature.
 
-/// Returns the kernels for a GPU of this compute capability. Each takes the sizes that the others leave.
+/// Returns the kernels for a GPU of this compute capability. The length and the number of the rows determine
+/// which of them runs.
 std::vector<KernelCode> top_k_kernels(int64_t k, int compute_capability);
 
 // ---- waiting_template.cpp
-// Makes a template a kernel that waits for the launches before it (KernelCode::waits).
+// Programmatic dependent launch of templates (KernelCode::waits).
 
-/// Inserts code at the begin of the kernel's function that lets the next launch begin and waits for the
-/// preceding ones. Throws Error (internal) where the source has no kernel.
+/// Inserts code at the beginning of the kernel's function. The code lets the next launch start, and waits for
+/// the preceding launches. Throws Error (internal) if the source has no __global__ function.
 void make_waiting(KernelCode& kernel);
 
 }  // namespace smelt

@@ -1,4 +1,5 @@
-// Shorthand for the launches of templates (TemplateLaunch).
+// Functions that make the arguments of launches of templates (TemplateLaunch). Each `name` is the name of a
+// field of the step, whose value is passed to the kernel.
 #pragma once
 
 #include <optional>
@@ -9,9 +10,11 @@
 
 namespace smelt {
 
+/// Returns the value of a field, for expressions.
 inline Dim field(std::string name) { return Dim::symbol(std::move(name)); }
 
-/// An address of elements of type `dtype`; without a type, of bytes.
+/// Returns an argument that is an address of elements of type `dtype`, or of bytes if there is no type.
+/// `alignment`: bytes that the address must be a multiple of.
 inline TemplateLaunch::Argument address(std::string name, std::optional<DType> dtype, PlaceUse use,
                                         int64_t alignment = 1) {
   return {TemplateLaunch::Argument::Kind::address,
@@ -21,7 +24,7 @@ inline TemplateLaunch::Argument address(std::string name, std::optional<DType> d
           use == PlaceUse::read || use == PlaceUse::read_write,
           use == PlaceUse::write || use == PlaceUse::read_write};
 }
-/// An address that the kernel takes and does not use.
+/// Returns an argument that is an address which the kernel does not access.
 inline TemplateLaunch::Argument unused_address(std::string name, DType dtype) {
   return {TemplateLaunch::Argument::Kind::address, field(std::move(name)), 1, dtype};
 }

@@ -1,4 +1,4 @@
-// Kernels that are written by hand, with how they are launched; docs/cuda.md has their signatures.
+// Kernels whose CUDA text is written by hand, with their launches; docs/cuda.md has their signatures.
 #pragma once
 
 #include <vector>
@@ -12,13 +12,13 @@ struct TemplateKernel {
     size_t entry, step;
   };
   KernelCode code;
-  /// The steps that the kernel computes, alone or after the kernels before it; none for a kernel that is for
-  /// states.
+  /// The steps that run the kernel, alone or in a sequence with other kernels. Empty for kernels that
+  /// initialize or round states.
   std::vector<StepPlace> steps;
 };
 
-/// Returns the kernels that the program's steps and states need on a GPU of this compute capability, or on
-/// any.
+/// Returns the kernels that the program's steps and states need on a GPU of this compute capability; 0: on
+/// any GPU.
 std::vector<TemplateKernel> template_kernels(const Program& program, int compute_capability = 0);
 
 /// Appends templates to the kernels of the program's plan, and sets the kernels of each step (Step::kernels).

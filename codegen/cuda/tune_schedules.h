@@ -1,6 +1,7 @@
-// Schedules by measurement: every larger kernel of a program runs on this machine's GPU with each schedule
-// worth a try, and the fastest whose results agree with the first one's is taken. Results are stored in the
-// cache directory, by kernel, sizes and device.
+// Schedules by measurement. Each kernel of a program that accesses 256 KiB to 4 GiB runs on this machine's
+// GPU with several candidate schedules. The fastest schedule is chosen whose results agree with those of the
+// default schedule. Choices are stored in the cache directory, by kernel, sizes and device. Template kernels,
+// and kernels that read indices from memory, are not tuned.
 #pragma once
 
 #include <string>
@@ -13,12 +14,14 @@ namespace smelt {
 
 struct TunedKernel {
   std::string name;
-  int tried = 0;                          // 0: known from before
-  Schedule schedule = {};                 // the one taken
-  double first_seconds = 0, seconds = 0;  // a run, cold caches: by the default schedule, by the one taken
+  int tried = 0;           // number of schedules; 0: the choice was stored
+  Schedule schedule = {};  // the chosen schedule
+  /// Seconds per run with the default schedule, and with the chosen schedule; 0: the kernel was not run.
+  double first_seconds = 0, seconds = 0;
 };
 
-/// Changes the kernels' schedules. Throws Error where there is no GPU of the target's architecture.
+/// Changes the kernels' schedules, and returns the kernels that were tuned. Throws Error if this machine's
+/// GPU `device` does not have the target's compute capability.
 std::vector<TunedKernel> tune_schedules(Program& program, const Target& target, int device = -1);
 
 }  // namespace smelt

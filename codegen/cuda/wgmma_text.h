@@ -1,4 +1,4 @@
-// Functions that multiply by wgmma, for a given shape. They come after the files of
+// CUDA text of functions that multiply by wgmma, for a given shape. The text comes after the files of
 // codegen/cuda/device/wgmma, which all kernels for sm_90a share.
 #pragma once
 
@@ -9,19 +9,22 @@
 
 namespace smelt {
 
+/// Returns "bf16" or "f16", as in PTX.
 std::string_view half_text(DType dtype);
 
-/// `begin_NAME` and `multiply_NAME`: d[64, columns] = A B, or += A B, of 16 along k, A from shared memory or
-/// registers. A transposed operand is not contiguous along k.
+/// The shape of the functions begin_NAME, which computes d[64, columns] = A B, and multiply_NAME, which
+/// computes d += A B, for 16 elements along k. A transposed operand is not contiguous along k. Operands are
+/// in shared memory, unless A is in registers.
 struct WgmmaShape {
   std::string_view name;
   int columns = 64;
   bool a_in_registers = false, a_transposed = false, b_transposed = false;
 };
+/// Returns the text of both functions.
 std::string wgmma_functions(const WgmmaShape& shape, DType dtype);
 
-/// The largest loss of shared memory that begins at a multiple of 128 bytes, where tiles begin at multiples
-/// of 1024.
+/// Bytes that are requested in addition to the size of the tiles. Shared memory begins at a multiple of 128
+/// bytes, while the first tile begins at a multiple of 1024.
 constexpr int kAlignmentBytes = 1024 - 128;
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// CUDA text whose words are replaced, such as the name of a kernel.
+// Replacement of words in CUDA text, such as the name of a kernel.
 #pragma once
 
 #include <initializer_list>
@@ -8,7 +8,7 @@
 
 namespace smelt {
 
-/// Returns the text with every occurrence of the first of each pair replaced by the second.
+/// Returns the text with every occurrence of a pair's first string replaced by its second string.
 inline std::string with_words(std::string_view from,
                               std::initializer_list<std::pair<std::string_view, std::string_view>> words) {
   std::string text(from);

@@ -1,4 +1,4 @@
-// Sizes and numbers of a kernel: bounds of indices, dims of launches, order of instructions.
+// Bounds of a kernel's indices, the sizes that its launches need, and the order of its instructions.
 #pragma once
 
 #include <vector>
@@ -11,31 +11,35 @@ namespace smelt {
 // ---- index_bounds.cpp
 // Upper bounds of the numbers that a kernel's indices are computed from.
 
-/// The largest value at the symbols' bounds, or 2^40 where there is none.
+/// Returns the upper bound of the dim that follows from the bounds of its symbols (at least 0), or 2^40 if
+/// there is no bound.
 int64_t bound_or_large(const Dim& dim, const Symbols& symbols);
 
-/// Returns whether the dim is never 0, at any sizes that the symbols' bounds allow; false where this cannot
-/// be shown.
+/// Returns whether the dim is known to be at least 1 at all sizes that the symbols' bounds allow.
 bool is_at_least_one(const Dim& dim, const Symbols& symbols);
 
-/// All numbers that indices are made of stay below 2^30, computed ones by their table's elements.
+/// Returns whether all indices that the kernel's code computes are known to be below 2^30: the numbers of all
+/// iterations of its axes, of items of its range, of elements of partial sums, and of accessed elements. A
+/// computed index is bounded by the elements of its table (KernelParam::table_elements).
 bool has_32_bit_indices(const Kernel& kernel, const Symbols& symbols);
-/// The same for the addresses that are read and written, without the product of all axes' indices.
+/// Returns the same for the accessed elements alone.
 bool has_32_bit_accesses(const Kernel& kernel, const Symbols& symbols);
 
 // ---- launch_dims.cpp
 // The sizes that a kernel's code needs at every launch.
 
-/// The kernel's Dims that are not constant, in order of first use: what a plan holds as KernelCode::dims.
+/// Returns the Dims that the kernel's code uses and that are not constant, each once, in order of first use.
+/// A plan stores them as KernelCode::dims.
 std::vector<Dim> launch_dims(const Kernel& kernel);
 
 // ---- instruction_order.cpp
 // Clean-up after passes that make instructions unused.
 
-/// Removes the instructions that no store and no accumulation needs, and empty blocks; the others move up.
+/// Removes the instructions on which no store and no accumulation depends, then empty blocks. The other
+/// instructions are renumbered and keep their order.
 void drop_unused_instructions(Kernel& kernel);
 
-/// Numbers instructions in the order of the blocks.
+/// Renumbers the instructions in the order in which the blocks contain them.
 void number_by_blocks(Kernel& kernel);
 
 }  // namespace smelt

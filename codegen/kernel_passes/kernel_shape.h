@@ -1,5 +1,6 @@
 // Queries about a kernel for passes over kernels, schedules and both emitters: axes by kind, the values that
-// change along an axis, the loops of a block, vector accesses, and the storage of partial sums.
+// change along an axis, the loops of a block, vector accesses, and the storage of partial sums. `id` is the
+// number of an instruction in Kernel::instructions.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +15,12 @@ namespace smelt {
 /// memory.
 enum class Accumulation : uint8_t { scalar, column, memory };
 
-/// The loops of a block around its vectors, and the depth of each instruction in them: 0 before all loops,
-/// ..., `inner` in the vectors.
+/// The loop nest of a block: the loops `outer`, and within them the innermost loop over vectors.
 struct BlockNest {
   const KernelBlock* block = nullptr;
-  std::vector<int> outer;  // axes, outermost first
+  std::vector<int> outer;  // axes of the outer loops, outermost first
+  /// Depth of each instruction: 0 before all loops, 1 in the outermost loop, ..., `inner` in the loop over
+  /// vectors.
   llvm::DenseMap<int, int> depth;
   int inner = 1;
 
@@ -30,31 +32,36 @@ class KernelShape {
  public:
   explicit KernelShape(const Kernel& kernel);
 
-  std::vector<int> parallel, columns, reduced;  // axes
-  int inner = -1;                               // the last column axis
+  std::vector<int> parallel, columns, reduced;  // numbers of the axes of each kind
+  int inner = -1;                               // the last column axis; -1: there are no column axes
   bool is_reduced() const { return !reduced.empty(); }
 
-  /// Returns whether an instruction's value (or effect) changes along an axis within its block.
+  /// Returns whether an instruction's value, or the memory that it accesses, changes along an axis within its
+  /// block.
   bool moves(int id, int axis) const { return axis >= 0 && (axes_[id] >> axis & 1) != 0; }
   BlockNest nest_of(const KernelBlock& block) const;
-  /// Returns whether neighbouring columns have neighbouring addresses, and all of them are used.
+  /// Returns whether an instruction is a load or store that accesses adjacent elements for adjacent columns,
+  /// and accesses them for all columns or for none.
   bool is_vector_access(int id) const;
-  /// Returns whether this is such a load, of the kernel's vectors.
+  /// Returns whether an instruction is a load of columns with vector accesses, and the schedule either has
+  /// vectors of several elements or unrolls loops.
   bool is_vector_load(int id) const;
-  /// One Philox call serves eight neighbouring columns.
+  /// Returns whether an instruction draws random bits along the columns, such that one Philox call makes the
+  /// bits of eight adjacent columns.
   bool is_vector_random(int id) const;
+  /// Returns the storage of the running sum of an `accumulate`.
   Accumulation accumulation(int id) const;
-  /// Instructions of one kind, each once.
+  /// Returns the numbers of all instructions of one kind that a block contains.
   std::vector<int> all_of(Instruction::Kind kind) const;
   /// Returns the block that contains an instruction, or -1.
   int block_of(int id) const { return block_of_[id]; }
-  /// Returns whether every vector of a row is whole.
+  /// Returns whether every vector of a row is known to be whole.
   bool has_whole_vectors() const;
 
  private:
   void find_axes(const KernelBlock& block, int id);
   const Kernel& kernel_;
-  std::vector<uint64_t> axes_;
+  std::vector<uint64_t> axes_;  // per instruction, the axes along which it changes: one bit per axis
   std::vector<int> block_of_;
 };
 

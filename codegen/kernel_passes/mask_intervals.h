@@ -1,5 +1,5 @@
-// Finds the blocks of scores that a mask excludes: the mask of an attention kernel, and code for its value
-// over a rectangle of queries and keys by interval arithmetic.
+// The mask of an attention kernel, and code that finds, by interval arithmetic, whether the mask excludes a
+// whole rectangle of queries and keys.
 #pragma once
 
 #include <algorithm>
@@ -9,24 +9,32 @@
 
 namespace smelt {
 
-/// The mask of a score whose modified value is select(mask, score, -inf).
+/// The operands of a modified score that is select(mask, seen score, -inf), by instruction number.
 struct ScoreMask {
-  int instruction = -1;  // of the mask; -1: there is none
-  int seen_score = -1;   // what it chooses where a key is seen
+  int instruction = -1;  // the mask; -1: there is none
+  int seen_score = -1;   // the modified score of a pair of query and key for which the mask holds
 };
+/// Returns the mask. Requires: `kernel` has an `attention`.
 ScoreMask score_mask(const Kernel& kernel);
 
-/// The least and the most that a number is in the rectangle.
+/// The least and the largest value of a number in the rectangle.
 template <typename V>
 struct Interval {
   V least, most;
 };
 
-/// Writes code for what a mask is over a rectangle: 0 false everywhere, 1 unknown or mixed, 2 true
-/// everywhere. `Code` has the code's values: number, places (the interval of an axis), load, sum, difference;
-/// test, all and any of truths; state (2 where the first truth holds, 0 where the second does, else 1) and
-/// opposite of states; least and most of both; kept, a value that is used several times; choose (of a state
-/// the first where it is 2, the second where it is 0, else the third).
+/// Generates code for the state of a mask over a rectangle: 0 if it is false everywhere, 2 if it is true
+/// everywhere, 1 if it is mixed or unknown. `Code` is a class that emits values of its type V, either LLVM IR
+/// or CUDA text. It has these functions:
+///   number(n), sum(a, b), difference(a, b)      integers
+///   places(dim)                                 the interval of the index along dim 0 to 3 (b, h, t, s)
+///   load(id, dim)                               the interval of a load that changes along a dim; -1: none
+///   test(a, op, b), all(x, y), any(x, y)        truths: a comparison, "and", "or"
+///   state(always, never)                        the state 2 if `always` holds, 0 if `never` holds, else 1
+///   opposite(state)                             the state of the negated mask
+///   least(a, b), most(a, b)                     minimum and maximum, of integers or states
+///   kept(a)                                     a value that is computed once and used several times
+///   choose(state, a, b, c)                      a if the state is 2, b if it is 0, else c
 template <typename Code>
 class MaskIntervals {
  public:
@@ -82,8 +90,8 @@ class MaskIntervals {
     return code_.any(code_.test(a.most, ScalarOp::lt, b.least), code_.test(a.least, ScalarOp::gt, b.most));
   }
 
-  /// Returns the interval of an integer computed from positions, constants and values that are read once per
-  /// head or change along queries or keys alone.
+  /// Returns the interval of an i32 that is computed from indices, constants and loads that change along
+  /// queries or along keys, but not along both. Returns nothing for other values.
   std::optional<Interval<V>> interval(int id) {
     const Instruction& x = instruction(id);
     switch (x.kind) {
@@ -102,7 +110,7 @@ class MaskIntervals {
     }
   }
 
-  /// Returns the dim (b, h, t or s) that an axis is.
+  /// Returns the dim of an axis of the kernel: 0 to 3 for b, h, t, s.
   int64_t dim_of(int axis) const {
     const auto& axes = kernel_.attention->axes;
     return std::find(axes.begin(), axes.end(), axis) - axes.begin();
@@ -130,7 +138,8 @@ class MaskIntervals {
     return Interval<V>{code_.difference(a->least, b->most), code_.difference(a->most, b->least)};
   }
 
-  /// Returns the interval of one operand of a select, or of both where the rectangle has both cases.
+  /// Returns the interval of the operand that a select chooses; if its condition is mixed or unknown, the
+  /// interval of both operands.
   std::optional<Interval<V>> of_choice(const Instruction& x) {
     if (x.dtype != DType::i32) return std::nullopt;
     const auto a = interval(x.operands[1]), b = interval(x.operands[2]);

@@ -1,4 +1,5 @@
-// The reads, writes and random draws that a kernel makes by vectors of neighbouring columns.
+// Queries about those loads, stores and random draws of a kernel that can be made for vectors of adjacent
+// columns. The choice of a schedule depends on them.
 #pragma once
 
 #include "codegen/kernel_passes/kernel_shape.h"
@@ -10,24 +11,25 @@ class VectorAccesses {
  public:
   VectorAccesses(const Kernel& kernel, const KernelShape& shape) : k_(kernel), shape_(shape) {}
 
-  /// Returns the bytes of the narrowest element; 0 where nothing is accessed by vector.
+  /// Returns the bytes of the narrowest element; 0 if the kernel has no vector accesses.
   int64_t narrowest() const;
   /// Returns whether, of the accesses that differ from row to row, more have elements of at least 4 bytes
   /// than narrower ones.
   bool are_mostly_wide() const;
-  /// Returns whether Philox makes the decisions of a vector at once.
+  /// Returns whether one Philox call makes the random bits of a vector.
   bool draw_random() const;
-  /// Returns whether a block reads after it has written, and so keeps its order only element by element.
+  /// Returns whether a block has a load after a store. Such a block must process one element after the other,
+  /// to keep the order of its accesses.
   bool need_order() const;
-  /// Return the loads of the block that has the most, at least 1, and the sum of the sizes of one element of
-  /// each, in bytes.
+  /// Returns the largest number of vector loads in a block, at least 1.
   int64_t loads() const;
+  /// Returns the largest number of bytes that a block's vector loads read per column.
   int64_t loaded_bytes() const;
 
  private:
   bool is_load(int id) const;
   int64_t bytes(int id) const;
-  /// Returns the instructions of the blocks that read or write memory by vector.
+  /// Returns the instructions that are vector accesses (KernelShape::is_vector_access).
   std::vector<int> all() const;
 
   const Kernel& k_;

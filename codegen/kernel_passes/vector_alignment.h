@@ -1,5 +1,5 @@
-// Alignment of vectors: a vector can be read and written in one access if its address is a multiple of its
-// size.
+// Alignment of vectors. A vector can be loaded or stored in one access if its address is a multiple of its
+// size in bytes.
 #pragma once
 
 #include <vector>
@@ -11,16 +11,17 @@ namespace smelt {
 
 struct VectorAlignment {
   enum class When : uint8_t { never, always, sometimes };
-  /// The condition of `sometimes` at a launch: `size` is a multiple of a number of elements.
+  /// A condition on the sizes at a launch: `size` is a multiple of `elements`.
   struct Condition {
     Dim size;
     int64_t elements = 1;
   };
   When when = When::always;
-  std::vector<Condition> conditions = {};
+  std::vector<Condition> conditions = {};  // for `sometimes`: all must hold
 };
 
-/// Returns the alignment of an access along the columns, by the schedule's vectors of at most 16 bytes.
+/// Returns the alignment of the vectors of a load or store along the columns. A vector has the elements of
+/// Schedule::vector_width, but at most 16 bytes.
 VectorAlignment vector_alignment(const Kernel& kernel, const KernelShape& shape, int id);
 
 }  // namespace smelt

@@ -1,5 +1,5 @@
-// Finds the steps of a list that a step conflicts with, before and after it, without a visit of all steps
-// between them.
+// An index that finds the nearest steps before and after a step that conflict with it, without visiting all
+// steps in between. Two steps conflict if one of them writes memory that the other accesses.
 #pragma once
 
 #include <map>
@@ -13,13 +13,14 @@
 
 namespace smelt {
 
-/// An index of the memory that steps access. Steps are numbers in program order; memory is split into pieces,
-/// so that every access covers whole pieces.
+/// An index of the memory that steps access. Steps are numbered in program order. Memory is split into pieces
+/// such that every access covers whole pieces.
 class ConflictIndex {
  public:
   explicit ConflictIndex(llvm::ArrayRef<Footprint> steps);
 
-  /// Return the last step before `step`, and the first step after it, that conflicts with `touched`.
+  /// Return the last step before `step`, and the first step after it, that conflicts with the accesses
+  /// `touched`; nothing if there is none.
   std::optional<size_t> last_before(size_t step, const Footprint& touched) const;
   std::optional<size_t> first_after(size_t step, const Footprint& touched) const;
   /// Moves the accesses in `touched` from step `from` to step `to`.
@@ -27,21 +28,21 @@ class ConflictIndex {
 
  private:
   struct Piece {
-    std::set<size_t> touching, writing;  // steps
+    std::set<size_t> touching, writing;  // steps that access the piece, and those that write it
   };
   struct Memory {
-    std::vector<int64_t> cuts;  // piece i reaches from cut i to the next
+    std::vector<int64_t> cuts;  // piece i is [cuts[i], cuts[i + 1])
     std::vector<Piece> pieces;
   };
-  /// The pieces that a touch covers.
+  /// Return the pieces that an access covers.
   llvm::MutableArrayRef<Piece> pieces(const Touch& touch);
   llvm::ArrayRef<Piece> pieces(const Touch& touch) const;
   void add(const Footprint& touched, size_t step);
-  /// Calls `visit` with the steps that conflict with `touched` in one piece, for every piece of it.
+  /// Calls `visit` once for every piece that `touched` covers, with the steps that conflict in that piece.
   void visit_conflicts(const Footprint& touched,
                        llvm::function_ref<void(const std::set<size_t>&)> visit) const;
 
-  std::map<int, Memory> memories_;
+  std::map<int, Memory> memories_;  // by Touch::memory
 };
 
 }  // namespace smelt

@@ -1,4 +1,5 @@
-// A small-M GEMM and the kernels around it as one kernel of the template (codegen/cuda/small_m/).
+// Fusion of a small-M GEMM and the kernels before and after it into one kernel of the template
+// (codegen/cuda/small_m/).
 #pragma once
 
 #include <optional>
@@ -9,23 +10,24 @@
 
 namespace smelt {
 
-/// The kernels around a matmul; results that other steps read, too, are kept.
+/// The kernels around a matmul that are fused with it.
 struct SmallMNeighbours {
-  const KernelStep* before = nullptr;
-  const KernelStep* reader = nullptr;
+  const KernelStep* before = nullptr;  // kernel that computes A; null: none is fused
+  const KernelStep* reader = nullptr;  // kernel that reads the matmul's result; null: none is fused
+  /// Whether A and the result are also stored in memory, because other steps read them.
   bool keeps_a = false, keeps_result = false;
 };
 
 struct FusedSmallM {
   Kernel kernel;
-  std::vector<BufferRef> arguments;  // the kernel's own, then those of the one before
+  std::vector<BufferRef> arguments;  // of the kernel, then of its prologue
 };
 
-/// Returns whether the template takes the matmul: at most a few rows, known sizes of weights, vectors of 16
-/// bytes.
+/// Returns whether the template supports the matmul: it has at most kMostSmallM rows, weights of constant
+/// sizes that no step of the entry writes, rows and offsets that are multiples of 16 bytes, and alpha = 1.
 bool takes_small_m(const Program& program, const PlanEntry& entry, const GemmStep& gemm);
 
-/// Returns the kernel; nothing where the template does not take one of the neighbours.
+/// Returns the fused kernel, or nothing if one of the neighbours cannot be fused. Requires: takes_small_m.
 std::optional<FusedSmallM> fused_small_m(const Program& program, const GemmStep& gemm,
                                          const SmallMNeighbours& around, const Target& target);
 

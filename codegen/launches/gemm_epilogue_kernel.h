@@ -11,20 +11,22 @@
 
 namespace smelt {
 
-/// Tiles, and their readable name, in order of preference.
+/// Tiles of the template, and a name for users.
 struct GemmEpilogueTiles {
   std::string name;
   GemmTiles tiles;
 };
+/// Returns all tiles, in the order of preference.
 const std::vector<GemmEpilogueTiles>& gemm_epilogue_tiles();
 
+/// A fused kernel and the arguments of its step.
 struct GemmEpilogue {
   Kernel kernel;
   std::vector<BufferRef> arguments;
 };
 
-/// Returns the fused kernel; nothing where the template does not take the matmul, the kernel, or both
-/// together. `kept`: it stores the matmul's result, too.
+/// Returns the fused kernel, or nothing if the template does not support the matmul or the kernel that reads
+/// its result. `kept`: the fused kernel also stores the matmul's result.
 std::optional<GemmEpilogue> gemm_epilogue(const Program& program, const GemmStep& gemm,
                                           const KernelStep& reader, const GemmTiles& tiles, bool kept,
                                           const Target& target);

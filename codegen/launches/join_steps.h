@@ -1,4 +1,4 @@
-// Steps of a program that passes over launches join or look through.
+// Utilities of passes over launches: several launches as one step, and steps that only widen weights.
 #pragma once
 
 #include <optional>
@@ -15,20 +15,22 @@ namespace smelt {
 /// Returns whether a step reads or writes the buffer.
 bool touches(const Step& step, int buffer);
 
-/// Returns a step that replaces all parts: it runs `kernel` on the arguments of each, one after the other.
+/// Returns a step that replaces all parts, which are launches of kernels. It runs the kernel with the number
+/// `kernel`; its arguments are those of all parts, in order.
 Step join_steps(int kernel, llvm::ArrayRef<Step> parts);
-/// Returns the number of an equal kernel that is already there. Otherwise adds this one, whose name then ends
-/// with `suffix` and, where another has that name, a number.
+/// Returns the number of a kernel of the program with the same code. If there is none, adds `kernel` and
+/// returns its number. The added kernel's name ends with `suffix`, followed by a number if the name is not
+/// unique.
 int add_kernel(Program& program, Kernel kernel, std::string_view suffix);
-/// Removes kernels that no step runs.
+/// Removes kernels that no step runs, and renumbers the others.
 void drop_unused_kernels(Program& program);
 
 // ---- widened_weights.cpp
 // Weights that are stored as bytes, and the step before a matmul that converts them to floats
 // (passes/graph/precision/quantize_weights.h).
 
-/// Returns the location of the bytes of the floats that begin at `floats`, if the step only widens signed
-/// bytes to these floats, each to its own position.
+/// If the step only converts signed bytes to floats in the buffer of `floats`, element by element in order,
+/// returns the location of the byte that becomes the float at `floats`. Otherwise returns nothing.
 std::optional<BufferRef> widened_bytes(const Program& program, const Step& step, const BufferRef& floats);
 
 }  // namespace smelt

@@ -1,5 +1,5 @@
-// Makes a kernel that reads a matmul's result element by element the epilogue of a template that computes
-// these elements; shared by `gemm_epilogues` and `small_m_epilogues`.
+// Conversion of a kernel that reads a matmul's result element by element into the epilogue of a template that
+// computes these elements. `gemm_epilogues` and `small_m_epilogues` use it.
 #pragma once
 
 #include <optional>
@@ -10,10 +10,11 @@
 
 namespace smelt {
 
-/// A result of `parts` neighbouring parts of n columns each. The body reads one column of each part per call.
+/// A matmul's result: m rows of `parts` adjacent parts of n columns each. The epilogue reads one column of
+/// each part per call.
 struct ProductShape {
   BufferRef base;
-  Dim m, n, pitch;  // of its rows
+  Dim m, n, pitch;  // pitch: elements from row to row
   DType dtype = DType::bf16;
   int parts = 1;
 };
@@ -22,20 +23,23 @@ class ResultReader {
  public:
   ResultReader(const Program& program, const KernelStep& reader, const ProductShape& product);
 
-  /// Returns whether the kernel has rows without reductions: blocks of column code along the last axis, of
-  /// rows where `row_blocks`, and with the result's rows and columns.
+  /// Returns whether the kernel has parallel axes, one last column axis, one column block and no reductions.
+  /// `row_blocks`: it may also have row blocks.
   bool has_form(bool row_blocks) const;
+  /// Collapses the kernel's axes where possible, and splits a single axis into rows and columns. Returns
+  /// whether the rows and columns of the kernel are then those of the result.
   bool walks_result();
-  /// Makes loads of the result block arguments of the template; false where one is not of the current
+  /// Replaces loads of the result by block arguments of the template (Instruction::Kind::handed). Returns
+  /// false if the kernel does not load the result, or accesses it in another way than by loads of the current
   /// element.
   bool hand_result();
-  /// Makes the body store the result, too.
+  /// Adds an instruction that stores the result.
   void store_result();
-  /// Removes the parameter of the result where nothing stores it.
+  /// Removes the parameters of the result that no instruction accesses any more.
   void drop_result();
+  /// Adds an input parameter and its argument. Returns the number of the parameter.
   int add_operand(std::string name, DType dtype, const BufferRef& base);
-  /// Sets the alignment of every parameter: the bytes that its argument's address is a multiple of. Buffers
-  /// begin at multiples of 256.
+  /// Sets the alignment of every parameter to alignment_of its argument.
   void align_params();
 
   Kernel kernel;
@@ -51,9 +55,10 @@ class ResultReader {
   Access result_;
 };
 
-/// Returns whether the divisor divides every value of a size.
+/// Returns whether the divisor divides all terms of a size, and so its value for any symbols.
 bool is_multiple(const Dim& dim, int64_t divisor);
-/// Returns the largest known divisor of an argument's address, in bytes.
+/// Returns the largest known alignment of an argument's address, at most 16 bytes. Buffers begin at multiples
+/// of 256.
 int64_t alignment_of(const BufferRef& argument, DType dtype);
 
 }  // namespace smelt

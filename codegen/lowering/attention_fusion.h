@@ -1,5 +1,6 @@
-// The body of an attention as a fusion over [b,h,t,s], which is lowered like any other fusion. The block
-// arguments and the results of the body are buffers without memory.
+// The body (score_mod) of an attention node as a fusion over [b,h,t,s], which is lowered like any other
+// fusion. The block arguments of the body, such as the score, and its results have numbers of buffers that do
+// not exist, because they are not stored in memory.
 #pragma once
 
 #include "codegen/lowering/fusion_blocks.h"
@@ -7,30 +8,31 @@
 
 namespace smelt {
 
-/// Returns the buffer of the block argument of a slot, and that of an output.
+/// Return the number of the buffer of the block argument with a slot, and of an output.
 constexpr int kFirstHanded = -2;
 constexpr int handed_buffer(int slot) { return kFirstHanded - slot; }
 constexpr int returned_buffer(int output) { return kFirstHanded - 100 - output; }
 
-/// A fusion with a copy of the node's body, erased at the end. First inputs are added for block arguments,
-/// then the body is copied, then outputs are added.
+/// A fusion node with a copy of an attention node's body. The destructor erases it. Functions are called in
+/// this order: `hand` for each block argument, copy_body, add_output for each output, finish.
 class AttentionFusion {
  public:
   explicit AttentionFusion(const Node& node);
   ~AttentionFusion();
   AttentionFusion(const AttentionFusion&) = delete;
 
-  /// Adds a block argument at a slot; it replaces `value` of the body, where there is one.
+  /// Adds an input for the block argument with a slot, and returns its value in the copy. In the copy, it
+  /// replaces `value` of the node's body, unless that is null.
   Value* hand(const Type& type, int slot, std::vector<Dim> strides, const Value* value = nullptr);
   void copy_body();
-  /// Returns the value of the copy for a value of the body.
+  /// Returns the value of the copy for a value of the node's body; null if it was not copied.
   Value* twin(const Value* value) const { return twins_.lookup(value); }
-  /// Returns a builder that appends to the copy.
+  /// Returns a builder that appends nodes to the copy.
   GraphBuilder& builder() { return b_; }
-  /// The next output.
+  /// Adds an output that is a value of the copy.
   void add_output(Value* value, std::vector<Dim> strides);
-  /// Finishes the fusion. Its last output ties the others together, so that independent values follow the
-  /// same axes.
+  /// Creates the fusion node and returns it. An additional last output is a sum of the outputs with the type
+  /// of the first output. It makes values that are independent of each other follow the same axes.
   const Node& finish();
 
  private:
@@ -48,12 +50,14 @@ class AttentionFusion {
   Node* fusion_ = nullptr;
 };
 
-/// The results of a gradient's body after the first two, in the order of rows, columns and elements.
+/// The gradients of the values that a body reads: the outputs of a gradient's body after the first two. Row
+/// gradients are summed over keys, column gradients over queries, and element gradients over neither.
 struct BodyGradients {
   struct One {
-    const Value* per_score;
+    const Value* per_score;            // the gradient before it is summed, [b,h,t,s], in the node's body
     const Value* result;               // of the node
-    const std::vector<int64_t>* axes;  // that are summed; null: none
+    const std::vector<int64_t>* axes;  // axes of [b,h,t,s] that are summed; null: none
+    /// Returns whether the gradient is summed over an axis.
     bool sums(int64_t axis) const;
   };
   std::vector<One> rows, columns, elements;

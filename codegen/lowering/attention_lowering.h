@@ -1,5 +1,5 @@
-// A kernel that is a part of an attention node, under construction: the parameters of what is around its
-// body, then those of the body.
+// Construction of a kernel that is a part of an attention node. The first parameters are those of the
+// template (queries, keys, values, results, ...), and the parameters of the body (score_mod) follow.
 #pragma once
 
 #include "codegen/lowering/program_builder.h"
@@ -12,20 +12,25 @@ class AttentionLowering {
 
   AttentionKernel& form() { return form_; }
 
-  // ---- parameters, in the order in which the part has them
-
-  /// [batch, places, heads, width]: an input that is not contiguous along the width is copied.
+  // ---- parameters, added in the order in which the template has them
+  /// Adds a matrix [batch, positions, heads, width], such as the queries. An input that is not contiguous
+  /// along the width is copied first. Throws Error (internal) if an output is not contiguous along the width.
+  /// `of_keys`: the positions and heads are those of keys.
   void add_heads(const Value& value, bool of_keys, bool written);
-  /// Adds operands 1 and 2 of the node; where gathers take them from rows of a table, adds that table.
+  /// Adds the keys and values, operands 1 and 2 of the node. If an operand is gathered from rows of a table,
+  /// adds the table instead.
   void add_keys_and_values();
-  /// Adds the table rows of keys and values, where there is a table.
+  /// Adds the row numbers of keys in their table, i32[batch, keys], if the keys are gathered from a table.
   void add_places();
-  /// f32[batch, heads, queries], compact: other layouts are copied.
+  /// Adds numbers per query, f32[batch, heads, queries], such as LSE. An input that is not compact is copied
+  /// first.
   void add_rows(const Value& value, bool written);
+  /// Adds a gradient of a value that the body reads, which is written.
   void add_sums(const Value& value) { form_.sums.push_back(add(value, true)); }
+  /// Adds a parameter and its argument. Returns the number of the parameter.
   int add(DType dtype, BufferRef place, bool read, bool written);
 
-  /// The kernel and its step.
+  /// Adds the kernel to the program, and a step that runs it.
   void finish();
 
  protected:
@@ -35,7 +40,7 @@ class AttentionLowering {
   int add(const Value& value, BufferRef place, bool written) {
     return add(value.dtype(), std::move(place), !written, written);
   }
-  /// A parameter of the body, whose own number it becomes.
+  /// Adds a parameter of the body. Returns its number.
   int add_argument(KernelParam param, BufferRef place);
 
   ProgramBuilder& builder_;

@@ -1,5 +1,6 @@
-// The blocks of a fusion's kernel: for every level of the iteration space its reductions, the stores of what
-// it computes and its share of sums over rows.
+// The blocks of a fusion's kernel. Each level of the iteration space (ir/analysis/iteration_space.h) has a
+// row block and a block of columns, and further blocks if needed. They contain the level's reductions, its
+// stores, and the accumulations of sums over rows.
 #pragma once
 
 #include <vector>
@@ -13,7 +14,9 @@ class FusionBlocks {
  public:
   explicit FusionBlocks(FusionKernel& fusion) : fusion_(fusion), values_(fusion) {}
 
+  /// Adds the blocks of all levels to the kernel.
   void emit();
+  /// Returns the random draws of the kernel; complete after `emit`.
   const RandomDraws& draws() const { return values_.draws(); }
 
  private:
@@ -40,7 +43,7 @@ class FusionBlocks {
 
   FusionKernel& fusion_;
   FusionValues values_;
-  int row_ = 0, column_ = 0;  // the level's blocks
+  int row_ = 0, column_ = 0;  // numbers of the current level's blocks in Kernel::blocks
 };
 
 }  // namespace smelt

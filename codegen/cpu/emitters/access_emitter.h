@@ -1,5 +1,6 @@
-// Loads, stores and accumulation. Inactive lanes, and lanes whose predicate is false, access no memory; an
-// inactive scalar access goes to a slot on the stack.
+// Loads, stores and accumulations. `id` is the number of an instruction in Kernel::instructions. Lanes that
+// are inactive, or whose predicate is false, change no parameter. Vector accesses are masked. A scalar access
+// whose predicate is false uses a slot on the stack instead.
 #pragma once
 
 #include "codegen/cpu/emitters/address_emitter.h"

@@ -1,12 +1,13 @@
-// A reduction in progress: the location of its state, and the data that it keeps while it runs tile by tile.
+// A reduction in progress: the addresses of its state, and of data that it needs if it runs tile by tile.
 #pragma once
 
 #include "codegen/cpu/reducer.h"
 
 namespace smelt {
 
-/// Scratch memory of a max_sumexp. If later blocks read the exponentials, `array` covers a row, and each
-/// operand is replaced by its exponential. Otherwise `array` holds the operands of one tile.
+/// Scratch memory of a max_sumexp, the reduction that computes the maximum m and the sum of exp(x - m). If
+/// later blocks read the exponentials, `array` covers a row, and each operand is replaced by its exponential.
+/// Otherwise `array` holds the operands of one tile.
 struct Exponentials {
   llvm::Value* array = nullptr;
   llvm::Value* maximum = nullptr;  // address of the maximum so far
@@ -16,10 +17,10 @@ struct Exponentials {
 };
 
 struct Accumulator {
-  int id = -1;  // of the reduction
+  int id = -1;  // number of the reduce instruction
   ReduceOp op{};
   llvm::Type* type = nullptr;  // of one element
-  Reducer::State state = {};   // where the scalars of the state are
+  Reducer::State state = {};   // address of each scalar of the state, on the stack
   /// Second-level sums of a long sum, else null. After each short run of terms, the state is added to them
   /// and set to zero.
   llvm::Value* wide = nullptr;

@@ -1,5 +1,6 @@
-// The places in memory that instructions name. Vectors add their own column to a pointer that is computed
-// once for all vectors of a nest.
+// The addresses that instructions access. The part of an address that is the same for all vectors of the
+// innermost loop is computed once, before the loop. Each vector adds its column to it. `id` is the number of
+// an instruction in Kernel::instructions.
 #pragma once
 
 #include "codegen/cpu/emitters/kernel_context.h"
@@ -8,10 +9,10 @@
 
 namespace smelt {
 
-/// The address of the element of each lane.
+/// The addresses of the elements of all lanes: adjacent elements, one element for all lanes, or any elements.
 struct LaneAddress {
-  llvm::Value* pointer = nullptr;   // of lane 0, or of all lanes
-  llvm::Value* pointers = nullptr;  // one a lane, where they are neither equal nor adjacent
+  llvm::Value* pointer = nullptr;   // of lane 0 if adjacent, else of the element of all lanes, or null
+  llvm::Value* pointers = nullptr;  // vector of one pointer per lane, or null
   bool adjacent = false;
 };
 
@@ -21,10 +22,11 @@ class AddressEmitter {
 
   AddressEmitter(KernelContext& context, KernelValues& values) : c_(context), b(context.b), values_(values) {}
 
-  /// Computes, before the vectors of a nest, the common part of their addresses.
+  /// Computes the common part of the addresses of the nest's vectors. Called before the loop over vectors.
   void prepare(const BlockNest& nest);
+  /// Returns the addresses that an instruction accesses in the current lanes (KernelPlace::lanes).
   LaneAddress address_of(int id);
-  /// Returns the pointer of an access at the current indices, without the offset along the vectors.
+  /// Returns the address of an access at the current indices, but at column 0 of the inner axis.
   V row_pointer(const Instruction& x);
 
  private:

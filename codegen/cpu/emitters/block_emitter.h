@@ -1,5 +1,6 @@
-// The loop nest of a block. Its innermost loop goes over vectors of the inner axis, tile by tile where an
-// instruction works on a whole tile.
+// The loop nest of a block of a kernel (KernelBlock in ir/kernel/kernel.h). The innermost loop iterates over
+// the vectors of the inner axis, the kernel's last column axis. If an instruction works on whole tiles of
+// columns, a loop over tiles encloses that loop.
 #pragma once
 
 #include "codegen/cpu/emitters/address_emitter.h"

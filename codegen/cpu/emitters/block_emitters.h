@@ -1,4 +1,4 @@
-// The emitters that the blocks of a kernel need, whatever its axes are.
+// All emitters that emit the blocks of one kernel.
 #pragma once
 
 #include "codegen/cpu/emitters/access_emitter.h"
@@ -25,7 +25,7 @@ struct BlockEmitters {
         reductions(context, values, exponentials),
         instructions(context, values, accesses, random, exponentials, reductions),
         blocks(context, values, addresses, random, reductions, instructions) {}
-  BlockEmitters(const BlockEmitters&) = delete;  // they refer to one another
+  BlockEmitters(const BlockEmitters&) = delete;  // its members refer to one another
 
   KernelValues values;
   AddressEmitter addresses;

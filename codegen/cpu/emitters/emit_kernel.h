@@ -9,35 +9,40 @@
 namespace smelt {
 
 // ---- emit_kernel.cpp
-// The LLVM function of one kernel. Blocks become loop nests over their axes; the innermost column axis (the
-// *inner* axis) is cut into vectors, the last of which is masked. An instruction is emitted in the outermost
-// loop that it can be in: only values that change along the inner axis are vectors, the others are scalars.
+// The LLVM function of one kernel. Blocks become loop nests over their axes. The innermost column axis (the
+// *inner* axis) is cut into vectors; the last vector is masked if it is not whole. An instruction is emitted
+// in the outermost loop that it can be in. So values that change along the inner axis are vectors, and the
+// others are scalars.
 
+/// Adds the function of the kernel to `module`, and for a part of attention the function of emit_sees, too.
 void emit_kernel(const Kernel& kernel, llvm::Module& module, const TargetTraits& traits);
 
 // ---- wide_sums.cpp
-// Two-level sums: short sums in f32, and f64 sums to which they are added. The error of the total is that of
-// a short sum, at any length, and infinities and NaN need no special cases.
+// Two-level sums: each short sum of a few terms is f32, and short sums are added to a wide sum. Wide sums are
+// f64, or f32 if there are few short sums. With f64, the error of the total is that of one short sum, for any
+// number of terms. Infinities and NaN need no special cases, unlike in compensated sums.
 
-/// The short sums and the wide sums of `width` neighbouring elements.
+/// The sums of `width` neighbouring elements.
 struct WideSums {
-  llvm::Value* sums = nullptr;
-  llvm::Value* wide = nullptr;
-  llvm::Type* type = nullptr;  // of a wide sum
+  llvm::Value* sums = nullptr;  // address of the short sums, f32
+  llvm::Value* wide = nullptr;  // address of the wide sums
+  llvm::Type* type = nullptr;   // of a wide sum: f32 or f64
   int width = 1;
 };
 
-/// wide = 0.
+/// Emits wide = 0.
 void zero_wide_sums(llvm::IRBuilder<>& b, const WideSums& at);
-/// wide += sums; sums = 0.
+/// Emits wide += sums; sums = 0.
 void add_to_wide_sums(llvm::IRBuilder<>& b, const WideSums& at);
-/// sums = wide + sums, rounded once.
+/// Emits sums = wide + sums, rounded once to f32.
 void round_wide_sums(llvm::IRBuilder<>& b, const WideSums& at);
 
 // ---- mask_emitter.cpp
-// The second function of a part of attention, NAME.sees. It determines by interval arithmetic whether the
-// mask lets any query of a block of scores see a key, and stores 0 in KernelArgs::sees if not.
+// The second function of a kernel that is a part of attention: NAME.sees. It finds by interval arithmetic
+// whether the mask excludes a whole block of scores, whose rows are queries and whose columns are keys.
 
+/// Adds the function to `module`. It stores the state of the mask in the block in *KernelArgs::sees: 0 if no
+/// query may attend to a key, 2 if every query may attend to every key, and 1 if it is mixed or unknown.
 void emit_sees(const Kernel& kernel, llvm::Module& module, const TargetTraits& traits);
 
 }  // namespace smelt

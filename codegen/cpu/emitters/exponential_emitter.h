@@ -1,6 +1,7 @@
-// Online softmax, tile by tile: the exponentials of a tile are computed after its maximum, so each element
-// has one exponential. If later blocks read the exponentials, these stay in a row of scratch memory, with a
-// scale per tile.
+// Online softmax, tile by tile: the reduction max_sumexp, which computes the maximum m of a row and the sum
+// of exp(x - m). The exponentials of a tile are computed after the maximum of the tile is known, so exp is
+// called once per element. If later blocks of the kernel read the exponentials, they are kept in an array as
+// long as a row, with one scale per tile.
 #pragma once
 
 #include "codegen/cpu/emitters/accumulator.h"
@@ -16,17 +17,21 @@ class ExponentialEmitter {
 
   ExponentialEmitter(KernelContext& context, PrefetchEmitter& prefetches);
 
-  /// Arrays of a max_sumexp.
+  /// Allocates the arrays of a max_sumexp (Accumulator::exponentials) and sets its maximum to -infinity.
   void begin(Accumulator& accumulator);
+  /// Sets the tile's maximum to -infinity.
   void begin_tile(const Accumulator& accumulator);
-  /// Adds the operand at the current lanes.
+  /// Stores the operand `x` of the current lanes in the array, and updates the tile's maximum.
   void add(const Accumulator& accumulator, V x);
-  /// Scales the sum to the new maximum, then adds the tile's sum.
+  /// Computes the exponentials of the tile of columns [first, limit). Scales the sum so far to the new
+  /// maximum, then adds the tile's sum.
   void finish_tile(const BlockNest& nest, const Accumulator& accumulator, V first, V limit);
-  /// The state of the whole row.
+  /// Returns the state of the whole row: its maximum m and the sum of exp(x - m).
   Reducer::State finish(const Accumulator& accumulator);
 
-  /// Returns an exponential that a reduction of an earlier block has computed; null where there is none.
+  /// Returns the value of an instruction of the form `kept`: an exponential that a reduction of an earlier
+  /// block has left in its array, scaled to the row's maximum. Returns null for other instructions, and
+  /// outside of the innermost loop.
   V kept_value(int id);
 
  private:
@@ -41,8 +46,8 @@ class ExponentialEmitter {
   KernelContext& c_;
   llvm::IRBuilder<>& b;
   PrefetchEmitter& prefetches_;
-  llvm::DenseMap<int, int> kept_;                // exponentials that a reduction leaves, with that reduction
-  llvm::DenseMap<int, Exponentials> kept_rows_;  // by reduction
+  llvm::DenseMap<int, int> kept_;                // the reduction of each instruction of the form `kept`
+  llvm::DenseMap<int, Exponentials> kept_rows_;  // arrays of each such reduction
 };
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// The LLVM function of a kernel: its arguments, which the entry block reads once, and its arrays on the
+// The LLVM function of a kernel: its arguments, which the entry block loads once, and its arrays on the
 // stack.
 #pragma once
 
@@ -15,20 +15,25 @@ class FunctionFrame {
  public:
   using V = llvm::Value*;
 
-  /// Leaves the builder after the code that loads the arguments.
+  /// Creates the function and the code that loads its arguments. The builder then inserts after that code.
   FunctionFrame(const Kernel& kernel, const std::string& name, llvm::Module& module,
                 llvm::IRBuilder<>& builder);
 
-  V begin = nullptr, end = nullptr;            // the items of the range that a call works on
-  V zero_slot = nullptr, sink_slot = nullptr;  // where switched-off scalar loads and stores go
-  std::vector<V> bases;                        // of the kernel's parameters
+  V begin = nullptr, end = nullptr;  // a call computes the items [begin, end) of the kernel's range
+  /// Stack addresses for scalar accesses whose predicate is false: loads read the zero slot, stores write the
+  /// sink slot.
+  V zero_slot = nullptr, sink_slot = nullptr;
+  std::vector<V> bases;  // address of each parameter's first element
 
-  /// A field of the function's KernelArgs.
+  /// Loads a field of the function's KernelArgs. `offset`: the field's, in bytes.
   V load_argument(int offset, llvm::Type* type);
+  /// Returns the value of a size as an i64.
   V dim(const Dim& dim);
+  /// Returns whether KernelArgs has the random id that an instruction's `slot` refers to.
   bool has_random_slot(int slot) const { return slot >= 0 && slot < static_cast<int>(random_ids_.size()); }
   PhiloxStream random_stream(int slot) const { return {seed_, random_ids_[slot], step_, micro_steps_[slot]}; }
-  /// Aligned for vectors.
+  /// Allocates an array of `count` elements on the stack, aligned to 64 bytes if it has more than one.
+  /// Returns its address.
   V alloca_array(llvm::Type* type, int64_t count);
   llvm::BasicBlock* create_block(const char* name);
 

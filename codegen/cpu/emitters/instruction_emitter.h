@@ -1,4 +1,4 @@
-// Instructions one by one.
+// Emission of single instructions of a kernel. `id` is the number of an instruction in Kernel::instructions.
 #pragma once
 
 #include "codegen/cpu/emitters/access_emitter.h"
@@ -24,7 +24,8 @@ class InstructionEmitter {
         reductions_(reductions) {}
 
   void emit(const BlockNest& nest, int id);
-  /// Emits the instructions of a block that are outside of its loops, in the first, ...
+  /// Emits the instructions of a block at one depth of its loop nest: 0 is before all loops, 1 is in the
+  /// outermost loop.
   void emit_depth(const BlockNest& nest, int depth);
 
  private:

@@ -1,5 +1,6 @@
 // State that the emitters of one kernel share: the kernel, the sizes of its vectors and tiles, the builders
-// for numbers and for types in memory, the function, and the current position in the code.
+// for numbers and for types in memory, the function, and the current position in the code. `id` is the number
+// of an instruction in Kernel::instructions.
 #pragma once
 
 #include <vector>
@@ -13,29 +14,29 @@
 
 namespace smelt {
 
-/// Outside of vectors, or in the vector (or scalar) from index `first` of the inner axis on.
+/// The vector that code is being emitted for. The inner axis is the last column axis of the kernel.
 struct Lanes {
-  bool inner = false;
-  int width = 1;
-  llvm::Value* first = nullptr;
-  llvm::Value* mask = nullptr;  // null: all lanes are on
+  bool inner = false;            // within the innermost loop; else code is for scalars
+  int width = 1;                 // number of lanes; 1: a scalar
+  llvm::Value* first = nullptr;  // index of lane 0 along the inner axis (i64); null outside of vectors
+  llvm::Value* mask = nullptr;   // null: all lanes are on
 };
 
 /// The position in the kernel where code is being emitted.
 struct KernelPlace {
   Lanes lanes;
-  std::vector<llvm::Value*> indices;     // of the kernel's axes
-  llvm::Value* row_begin = nullptr;      // of the inner axis: where the part begins that is worked on, ...
-  llvm::Value* row_end = nullptr;        // ... and where it ends
-  llvm::Value* may_store_row = nullptr;  // null: always
-  llvm::Value* tile_first = nullptr;     // the column of the first element of a tile's arrays
+  std::vector<llvm::Value*> indices;     // current index along each axis of the kernel, i64
+  llvm::Value* row_begin = nullptr;      // first column of the inner axis that the item computes
+  llvm::Value* row_end = nullptr;        // one past the last of these columns
+  llvm::Value* may_store_row = nullptr;  // i1: whether this item stores row scalars; null: it does
+  llvm::Value* tile_first = nullptr;     // column of element 0 of a tile's arrays, a multiple of 8
 };
 
 class KernelContext {
  public:
   using V = llvm::Value*;
 
-  /// Creates the context with a function of this name.
+  /// Creates the context, and a function of this name in `module`.
   KernelContext(const Kernel& kernel, const std::string& name, llvm::Module& module,
                 const TargetTraits& traits);
   KernelContext(const KernelContext&) = delete;  // its parts refer to the builder
@@ -43,9 +44,9 @@ class KernelContext {
   const Kernel& kernel;
   const Schedule& schedule;
   const KernelShape shape;
-  const std::vector<int> range_axes;  // whose indices an item of the range stands for
-  const int width;                    // of vectors
-  const int64_t tile;                 // columns that are worked on at a time
+  const std::vector<int> range_axes;  // axes whose indices the number of an item of the range determines
+  const int width;                    // elements of a vector
+  const int64_t tile;                 // columns that are processed at a time
 
   llvm::IRBuilder<> b;
   ScalarMath math;
@@ -58,16 +59,19 @@ class KernelContext {
   const KernelParam& param(const Instruction& x) const { return kernel.params[x.access.param]; }
   /// Returns the type of the element in memory that an instruction reads or writes.
   llvm::Type* element_type(const Instruction& x) const { return memory.element(param(x).dtype); }
+  /// Throws Error (internal) that names the kernel and an instruction.
   [[noreturn]] void reject(int id, const char* what) const;
 
   // ---- tiles and rows
-  /// Returns whether the range counts tiles of the inner axis as well: an item is one tile.
+  /// Returns whether an item of the range is one tile of columns: so it is in kernels with reduced axes and
+  /// columns.
   bool has_tiles_in_range() const { return shape.is_reduced() && shape.inner >= 0; }
-  /// Returns whether the range that is computed at a time is no longer than a tile.
+  /// Returns whether an item is known to have at most `tile` columns along the inner axis.
   bool has_one_tile() const;
-  /// Returns whether every vector of a tile or of a row is whole.
+  /// Returns whether every vector of a tile or of a row is known to be whole.
   bool has_whole_vectors() const;
-  /// Returns a bound for the columns of a row, for arrays that hold a whole row.
+  /// Returns an upper bound for the columns of a row, for arrays that hold a whole row. Throws Error
+  /// (internal) if none is known.
   int64_t row_elements() const;
 
   // ---- sizes and indices
@@ -75,11 +79,11 @@ class KernelContext {
   V inner_extent() { return dim(kernel.axes[shape.inner].extent); }
   V row_length() { return b.CreateSub(place.row_end, place.row_begin); }
   V smaller(V left, V right) { return b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, right); }
-  /// i32, one a lane along the inner axis.
+  /// Returns the current index along an axis, an i32: one per lane for the inner axis, else a scalar.
   V axis_index(int axis);
 };
 
-/// 0, 1, ..., a constant.
+/// Returns the constant vector 0, 1, ..., width - 1, or the scalar 0 if the width is 1.
 llvm::Value* lane_numbers(llvm::Type* element, int width);
 inline llvm::Align alignment_of(DType type) { return llvm::Align(size_of(type)); }
 

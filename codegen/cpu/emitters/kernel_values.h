@@ -1,5 +1,6 @@
-// The values of a kernel's instructions. Column values that later blocks read are stored in arrays on the
-// stack and are loaded at each use.
+// The values of a kernel's instructions, by the number `id` of an instruction in Kernel::instructions. A
+// column value (one value per column) that later blocks read is stored in an array on the stack, and loaded
+// again by these blocks.
 #pragma once
 
 #include <vector>
@@ -18,25 +19,28 @@ class KernelValues {
       : c_(context), b(context.b), values_(context.kernel.instructions.size()) {}
 
   void set(int id, V value) { values_[id] = value; }
-  /// Records that the value of an instruction is stored in an array of a tile's columns.
+  /// Records that the value of an instruction is stored in `array`, which has one element of `type` per
+  /// column of the current tile.
   void set_array(int id, V array, llvm::Type* type);
-  /// A copy of a value that the schedule caches, for later blocks.
+  /// Stores a value in an array for later blocks, if the schedule caches it (Schedule::cached).
   void keep_cached(int id);
-  /// Makes arrays be loaded again, because the current columns have changed.
+  /// Causes the next use of each value in an array to load it again. Called when the current columns change.
   void forget_loaded_columns();
 
-  /// A value of this block, a row scalar, or a column value that an earlier block stored.
+  /// Returns a value of this block, a row scalar, or a column value that an earlier block has stored in an
+  /// array. Throws Error (internal) if the instruction has no value yet.
   V value_of(int id);
   V value_as(int id, ComputeKind kind) { return c_.math.coerce(value_of(id), kind); }
   V index_of(int id) { return value_as(id, ComputeKind::wide); }
-  /// Returns the active lanes (or scalar) whose predicate holds; null where all are active.
+  /// Returns flags (i1, one per lane) of the active lanes where the value `predicate` holds. -1 is a
+  /// predicate that holds everywhere. Returns null if all lanes are active and the predicate is -1.
   V active_mask(int predicate);
-  /// Returns the position among the axes' elements in row-major order, i64, of lane 0; segments count from
-  /// their begin.
+  /// Returns the row-major position (i64) of the current element, that of lane 0, in the space of `axes`. An
+  /// index along an axis that is a segment counts from the first index of the segment.
   V flat_index(llvm::ArrayRef<int> axes);
 
  private:
-  /// An array over the tile, or over the whole row.
+  /// An array on the stack, with one element per column of the tile, or of the whole row.
   struct ColumnArray {
     V array = nullptr;
     llvm::Type* type = nullptr;

@@ -1,6 +1,8 @@
-// Partial sums of a chunk. A chunk adds to its own slice of a parameter, which is zero even where the chunk
-// has no rows. Where a chunk may have many rows, the slice is added every few rows to f64 sums, which are
-// stored after all slices; at the end the slice is the f64 sums, rounded.
+// Partial sums of a chunk, the part of a kernel's range that one call computes. A chunk adds to its own slice
+// of each partial parameter (KernelParam::partial), and first sets the slice to zero, even if it has no rows.
+// If a chunk may have many rows (Schedule::sum_rows > 0), its slice is added to f64 sums every sum_rows rows.
+// The f64 sums are stored in the parameter's memory after the slices of all chunks. At the end, the total is
+// rounded to f32 and stored in the slice.
 #pragma once
 
 #include <vector>
@@ -17,18 +19,20 @@ class PartialSums {
 
   explicit PartialSums(KernelContext& context) : c_(context), b(context.b) {}
 
-  /// Sets the chunk's slices to zero, and makes the parameters point to them.
+  /// Emits code that sets the chunk's slices to zero. Replaces the base addresses of the partial parameters
+  /// by those of the slices.
   void begin();
-  /// Called after the row of an item of the range.
+  /// Emits, after the row of an item of the range, the addition to the f64 sums, which runs every sum_rows
+  /// rows.
   void finish_row(V item);
-  /// Called after all rows.
+  /// Emits, after all rows, the code that stores the totals in the slices.
   void finish();
 
  private:
   struct Slice {
-    V elements = nullptr;  // their number
-    V sums = nullptr;
-    V wide = nullptr;  // null: the slice has no f64 sums
+    V elements = nullptr;  // number of elements, i64
+    V sums = nullptr;      // address of the f32 sums
+    V wide = nullptr;      // address of the f64 sums; null: the slice has none
   };
   using Change = void(const Slice& slice, V at, int width);
 

@@ -16,10 +16,11 @@ class PrefetchEmitter {
   PrefetchEmitter(KernelContext& context, AddressEmitter& addresses)
       : c_(context), b(context.b), addresses_(addresses) {}
 
-  /// Finds the addresses that a block reads in the next tile (in the next row, where a row is one tile), and
-  /// those that later blocks write.
+  /// Finds the addresses to prefetch. They are the addresses that the block reads in the next tile, or in the
+  /// next row if a row has only one tile, and the addresses that the kernel stores to in the current row.
+  /// Finds none if a vector has fewer than 16 elements.
   void find(const BlockNest& nest);
-  /// Prefetches the vectors at a column, at the addresses found.
+  /// Emits prefetches of the vector at column `column` of each address that was found.
   void emit(V column);
 
  private:

@@ -1,5 +1,6 @@
 // Random bits, 16 per element. One Philox call makes the bits of eight adjacent columns. If these columns run
-// along the kernel's inner axis, the bits of a tile are drawn into an array before the loop over its vectors.
+// along the kernel's inner axis (its last column axis), the bits of a tile are drawn into an array before the
+// loop over its vectors.
 #pragma once
 
 #include "codegen/cpu/emitters/kernel_context.h"
@@ -14,10 +15,11 @@ class RandomEmitter {
 
   explicit RandomEmitter(KernelContext& context) : c_(context), b(context.b), philox_(context.b) {}
 
+  /// Returns whether draw_tile draws the bits of some instruction of the block.
   bool has_tile_draws(const BlockNest& nest) const;
   /// Draws the bits of the tile from column KernelPlace::tile_first to column `limit`.
   void draw_tile(const BlockNest& nest, V limit);
-  /// i32: the bits of one instruction, one a lane.
+  /// Returns the bits of a random instruction: one i32 per lane, below 65,536.
   V bits(int id);
 
  private:

@@ -1,5 +1,6 @@
-// The loop over a kernel's range. An item is a row at some indices of the range's axes, or a tile of columns
-// there where the kernel reduces; a flat kernel's range is the column axis itself.
+// The loop over a kernel's range (Kernel::range). An item of the range is a row, at one index along each of
+// the range's axes. In a kernel with reduced axes, an item is one tile of such a row's columns, if there are
+// any. In a flat kernel (Schedule::flat), the range is the column axis itself.
 #pragma once
 
 #include <vector>
@@ -40,8 +41,8 @@ class RangeEmitter {
   KernelValues& values_;
   BlockEmitter& blocks_;
   PartialSums& sums_;
-  std::vector<V> counters_;   // the current indices of the range's axes, on the stack
-  V tile_counter_ = nullptr;  // and of the tile, null where the range has no tiles
+  std::vector<V> counters_;   // addresses, on the stack, of the current indices along the range's axes
+  V tile_counter_ = nullptr;  // address of the current tile's number; null: the range has no tiles
 };
 
 }  // namespace smelt

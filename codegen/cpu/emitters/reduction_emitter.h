@@ -1,5 +1,7 @@
-// Reductions of a block. A column block reduces along the columns: its state has an element for each lane. A
-// reduced block reduces along other axes: its state is an array, with an element for each column of a tile.
+// Reductions of a block of a kernel (KernelBlock in ir/kernel/kernel.h). A column block reduces along the
+// columns: the state of a reduction has an element for each lane. A reduced block reduces along other axes:
+// the state is an array with an element for each column of a tile. `id` is the number of a reduce
+// instruction.
 #pragma once
 
 #include <optional>
@@ -20,19 +22,22 @@ class ReductionEmitter {
   ReductionEmitter(KernelContext& context, KernelValues& values, ExponentialEmitter& exponentials)
       : c_(context), b(context.b), values_(values), exponentials_(exponentials) {}
 
-  /// Set up states before a block's loops, and bind results after them.
+  /// Emits the initial states, before a block's loops.
   void begin(const BlockNest& nest);
+  /// Emits the results, after a block's loops.
   void finish(const BlockNest& nest);
 
-  /// Emit code before and after the vectors of a tile, for the reductions that work tile by tile.
+  /// Returns whether a reduction of the block works tile by tile. begin_tile and finish_tile emit code for
+  /// such reductions before and after the vectors of a tile of columns [first, limit).
   bool has_tiled(const BlockNest& nest) const;
   void begin_tile();
   void finish_tile(const BlockNest& nest, V first, V limit);
 
-  /// Called after each run of a block's innermost loop.
+  /// Emits code after a block's innermost loop: it counts the runs of that loop, and after some number of
+  /// runs adds the short sums to the wide sums (wide_sums.cpp).
   void finish_run(const BlockNest& nest);
 
-  /// Adds the current elements.
+  /// Emits the step of reduction `id` that combines the current lanes' elements with its state.
   void add(const BlockNest& nest, int id);
 
  private:
@@ -73,9 +78,9 @@ class ReductionEmitter {
   llvm::IRBuilder<>& b;
   KernelValues& values_;
   ExponentialEmitter& exponentials_;
-  std::vector<Accumulator> accumulators_;  // of the block at hand
-  int64_t runs_of_short_sum_ = 0;          // of the block at hand
-  V run_counter_ = nullptr;                // runs since the last short sum ended, on the stack
+  std::vector<Accumulator> accumulators_;  // of the current block
+  int64_t runs_of_short_sum_ = 0;  // runs of the current block's innermost loop per short sum; 0: not counted
+  V run_counter_ = nullptr;        // address of the number of runs since the last short sum ended
 };
 
 }  // namespace smelt

@@ -1,12 +1,14 @@
-// Names of LLVM values after the kernel's values: %v7.3 is a part of the computation of %7.
+// Names of LLVM values. They begin with the value of the Kernel IR that they belong to: %v7.3 is a part of
+// the computation of the kernel's %7.
 #pragma once
 
 #include "llvm/IR/IRBuilder.h"
 
 namespace smelt {
 
-/// Names the instructions that are emitted during its lifetime, after the builder's position at construction,
-/// after a value of the kernel. Does nothing where the context keeps no names.
+/// Scope in which LLVM instructions are named. The destructor gives each unnamed instruction that the builder
+/// has inserted since the constructor a name that begins with "v" and the number of the kernel's value. It
+/// does nothing if the LLVM context discards names.
 class NameAfter {
  public:
   NameAfter(const llvm::IRBuilder<>& builder, int value);
@@ -18,9 +20,9 @@ class NameAfter {
 
   const llvm::IRBuilder<>& b_;
   const int value_;
-  llvm::BasicBlock* const block_;  // where it began, ...
-  llvm::Instruction* const last_;  // ... what stood last there (null: nothing), ...
-  llvm::BasicBlock& last_block_;   // ... and the function's last block: those behind it are new
+  llvm::BasicBlock* const block_;  // the builder's block at construction
+  llvm::Instruction* const last_;  // the last instruction of block_ at construction; null: it was empty
+  llvm::BasicBlock& last_block_;   // the function's last block at construction; later blocks are new
 };
 
 }  // namespace smelt

@@ -2,13 +2,14 @@
 // and each weight.
 //
 // A kernel of attention is a template: text that calls the functions below, and that comes after the text of
-// the body. Neither includes a header. All functions are `static __device__ __forceinline__` (the macro SM
-// of the prelude), and b, h, t, s are batch, query head, query and key. With score = scale * q.k:
+// the body. Neither includes a header. All functions are `static __device__ __forceinline__` (the macro SM),
+// and b, h, t, s are the indices of batch, query head, query and key. With score = scale * q.k:
 //
 //   weight = exp(modified - lse)            lse[b,h,t] = log sum_s exp(modified), f32, compact
 //   O[b,h,t] = sum_s weight * factor * V[b,h/group,s]
 //
-//   struct BodyArguments { const float* bias; long long bias_stride; };              what the body reads
+//   struct BodyArguments { const float* bias; long long bias_stride; };
+//       The pointers and numbers that the body reads; the members differ from body to body.
 //
 //   int body_tile(const BodyArguments&, int b, int h, int t0, int t1, int s0, int s1)
 //       Returns the mask state of the tile of queries [t0,t1) and keys [s0,s1): 0 all pairs are masked, 1
@@ -27,26 +28,30 @@
 //   template <bool kUnmasked> void body_forward(const BodyArguments&, int b, int h, int t, int s,
 //                                               const unsigned* draws, float score, float& modified,
 //                                               float& factor)
-//       `draws` are kDraws 16-bit numbers. A modified score of -inf is a key that is not seen. kUnmasked: the
-//       tile is one of body_tile = 2, so masks need not be tested. `factor` does not depend on the score.
+//       `draws` are kDraws 16-bit numbers, one per random op of the body. A modified score of -inf means that
+//       the query does not see the key. kUnmasked: body_tile is 2 for the tile, so masks need not be tested.
+//       `factor` does not depend on the score.
 //   void body_backward(const BodyArguments&, int b, int h, int t, int s, const unsigned* draws, float score,
 //                      float weight, float product, float delta, float& mixed, float& dscore,
 //                      float* gradients)
 //       product = dO[b,h,t] . V[b,h/group,s]; delta[b,h,t] = dO . O (less the gradient of lse). The kernel
-//       computes the weight, which is 0 where the key is not seen: masks need not be tested. mixed = weight *
-//       factor (dV += mixed dO). dscore is the gradient of the score (dQ += scale dscore K, dK += scale
-//       dscore Q): weight * (factor * product - delta) times the derivative of `modified`. `gradients` are of
-//       what the body reads: row ones first, then column ones, then element ones; each is 0 where the weight
-//       is 0.
+//       computes the weight. It is 0 if the query does not see the key, so masks need not be tested. mixed =
+//       weight * factor (dV += mixed dO). dscore is the gradient of the score (dQ += scale dscore K, dK +=
+//       scale dscore Q): weight * (factor * product - delta) times the derivative of `modified`. `gradients`
+//       are those of the values that the body reads: row gradients, column gradients, then element gradients
+//       (see below). Each is 0 where the weight is 0.
 //
 // t and s are always in range. Results that a caller does not use cost nothing, because all functions are
 // inlined. So a kernel can compute factors apart from scores.
 //
-// Gradients of what the body reads, all f32 and complete when the kernel ends; no workspace, no atomics:
-//   row       summed over s by the kernel of dQ: [B,H,T]. For slopes [H], a row's bias [B,H,T], ...
-//   column    summed over t by the kernel of dK and dV: [B,H,S]. For a key's bias [B,S], ...
-//   element   for what has both t and s: a kernel of its own sums over the batch, the heads, both or neither
-//             in registers: [B or 1, H or 1, T, S].
+// There are three kinds of gradients of values that the body reads. All are f32, and complete when the kernel
+// ends; no kernel needs a workspace or atomics for them:
+//   row       [B,H,T], summed over s by the kernel of dQ, for values that do not depend on s: slopes [H],
+//             biases [B,H,T], ...
+//   column    [B,H,S], summed over t by the kernel of dK and dV, for values that depend on s but not on t:
+//             biases [B,S], ...
+//   element   [B or 1, H or 1, T, S], for values that depend on both t and s. A separate kernel sums them in
+//             registers over the batch, the heads, both or neither.
 // Further sums (over b, h or t) are ordinary reductions of these results.
 #pragma once
 
@@ -55,8 +60,8 @@
 
 namespace smelt {
 
-/// A factor that is 0 or one positive number, by a comparison of one draw: of 16-bit draws d, those with
-/// (d >= from) == keeps_from are kept.
+/// A factor of the weight that is either 0 or one positive number, as dropout has. The 16-bit draw d decides:
+/// the factor is positive if (d >= from) == keeps_from.
 struct KeptDraws {
   double factor = 0;       // kKeptFactor; 0: the factor may be any number
   int from = 0;            // kKeptFrom: 0 to 65,536
@@ -68,16 +73,16 @@ struct AttentionHooks {
   std::string text;                 // BodyArguments and the functions
   int draws = 0;                    // kDraws: random ops of the body
   bool draws_in_score = false;      // kDrawsInScore: `modified` depends on draws (else `factor` alone may)
-  bool has_factor = false;          // kHasFactor: else factor is 1
-  std::optional<KeptDraws> kept;    // of factors that are 0 or one number
+  bool has_factor = false;          // kHasFactor; false: the factor is always 1
+  std::optional<KeptDraws> kept;    // for factors that are 0 or one positive number
   bool plain_when_unmasked = true;  // kPlainWhenUnmasked: body_forward<true> leaves modified = score
-  int row_gradients = 0;            // kRowGradients
+  int row_gradients = 0;            // kRowGradients: number of row gradients
   int column_gradients = 0;         // kColumnGradients
   int element_gradients = 0;        // kElementGradients
 };
 
-/// The templates that call a body. In those for sm_90a, lanes look at tiles of their own, and a weight's
-/// factor is a constant (kKeptFactor).
+/// The templates that call a body. In the templates for sm_90a (wgmma), body_tile is called for a different
+/// tile by each lane, and the factor of a weight that is kept is a constant (kKeptFactor).
 enum class HookUse : uint8_t { mma, wgmma };
 
 /// Returns the text of the constants and the body, which comes before the text of a kernel.

@@ -1,10 +1,11 @@
 // Flash attention on the tensor cores of sm_80 and later: mma.sync, ldmatrix and cp.async.
 //
-// A block keeps a tile of rows in shared memory and loops over tiles of columns; body_tile lets it skip those
-// in which no key is seen. Rows are queries and columns keys, except in the gradients of keys and values,
-// where it is the other way round. Scores and weights stay in registers, where the result of one product is
-// laid out as the first operand of the next. Heavy tiles of masks like the causal one come first. All sums
-// have a fixed order; no kernel has a workspace.
+// A block keeps a tile of rows in shared memory and loops over tiles of columns. It skips the tiles that the
+// mask excludes, which body_tile finds (attention_hooks.h). Rows are queries and columns are keys; in the
+// kernel for the gradients of keys and values, rows are keys and columns are queries. Scores and weights stay
+// in registers, because the result of one product has the layout of the first operand of the next. With a
+// causal mask, the tiles with the most work start first. All sums have a fixed order; no kernel has a
+// workspace.
 //
 // The text ends with a function that a kernel of kThreads threads calls. All integers are long longs; strides
 // are in elements, for one step along batch, position and head.
@@ -17,8 +18,8 @@
 // `rest` is the rounding residual of o; without a residual the pointer is not read. INPUTS are q, k, v, d_o,
 // const float* lse, const float* delta, the last two [batch, heads, queries]. SIZES are batch, heads, group,
 // queries, keys: `group` query heads share a head of keys and values. SCALE is float scale, const
-// BodyArguments&. Each gradient of a value that the body reads is a float*, compact. The bases and strides of
-// q, k, v, d_o, o, dq, dk and dv are multiples of `vector` elements.
+// BodyArguments&. Each row, column or element gradient (attention_hooks.h) is a float* to a compact array.
+// The bases and strides of q, k, v, d_o, o, dq, dk and dv are multiples of `vector` elements.
 #pragma once
 
 #include <cstdint>
@@ -35,17 +36,19 @@ struct MmaAttention {
   AttentionPart part = AttentionPart::forward;
   DType dtype = DType::bf16;
   int64_t head_size = 64;
-  int vector = 8;  // elements of an access: 1, 2, 4 or 8; divides the head size
+  int vector = 8;  // elements per access: 1, 2, 4 or 8; divides the head size
   AttentionTiles tiles = {};
   AttentionHooks hooks = {};
-  bool has_rest = false;  // of the forward kernel
-  // For element_gradient: the number of the element gradient, and whether batches and heads stay separate.
+  bool has_rest = false;  // the forward kernel also stores the rounding residual of o
+  // For element_gradient: the number of the element gradient, and whether batches and heads stay separate or
+  // are summed.
   int element = 0;
   bool keeps_batch = true, keeps_head = true;
 };
 
-/// Returns tiles for a device of that compute capability, the fastest first. Bodies differ in the registers
-/// that they need, so the caller takes the first tiles whose code is lean (is_lean in runtime/cuda/nvrtc.h).
+/// Returns tiles for a device of that compute capability, the fastest first. The functions of a score_mod
+/// (attention_hooks.h) differ in the registers that they need, so the caller uses the first tiles whose code
+/// is lean, which means above all that it spills no registers (is_lean in runtime/cuda/nvrtc.h).
 /// `rows` is the largest number of queries, or of keys for key_gradients. Tiles with more rows than that are
 /// left out, except those of at most 64 rows.
 std::vector<AttentionTiles> mma_tiles(AttentionPart part, int64_t head_size, int compute_capability,
@@ -62,10 +65,10 @@ struct AttentionTileRows {
 std::vector<AttentionTileRows> mma_tile_rows(AttentionPart part, int64_t head_size, int compute_capability,
                                              int64_t rows);
 
-/// The source, up to the function `attention`.
+/// Returns the source up to and including the function `attention`.
 std::string attention_mma_text(const MmaAttention& attention);
 
-/// The dynamic shared memory of a block, in bytes.
+/// Returns the dynamic shared memory of a block, in bytes.
 int64_t attention_mma_shared_bytes(AttentionPart part, int64_t head_size, const AttentionTiles& tiles);
 
 }  // namespace smelt

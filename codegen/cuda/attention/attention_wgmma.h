@@ -1,10 +1,11 @@
-// Flash attention for sm_90a: the text of the forward and of the backward kernels around a printed body.
+// Flash attention for sm_90a: the text of the forward and backward kernels, which call the functions of a
+// score_mod ("body", attention_hooks.h).
 //
-// A block stays on its multiprocessor and takes work items from a counter. One warp copies tiles by TMA into
-// a ring buffer in shared memory; the other warpgroups multiply them with wgmma and keep weights, sums and
-// gradients in registers. Tiles in which the body sees no key are never loaded. The backward kernel adds the
-// contribution of each tile of keys to dQ in device memory, one after the other in a fixed order, so the bits
-// are the same in every run.
+// The kernels are persistent: a block takes work items from a counter until none is left. One warp copies
+// tiles by TMA into a ring buffer in shared memory. The other warpgroups multiply them with wgmma and keep
+// weights, sums and gradients in registers. Tiles that the mask excludes are not loaded. The backward kernel
+// adds the contribution of each tile of keys to dQ in device memory, one after the other in a fixed order, so
+// the bits are the same in every run.
 //
 // The text ends with a function for a kernel of `threads` threads (__launch_bounds__(kThreads, kBlocks)):
 //
@@ -17,14 +18,16 @@
 //                       float scale)
 //
 // `rest` is the rounding residual of o; without a residual the pointer is not read. SIZES are batch, heads,
-// group, queries, keys: long longs, as are strides, in elements, along batch, position and head. lse and
-// delta are f32[batch, heads, queries]. A launch has
+// group, queries, keys. They are long longs, and so are the strides, which are in elements, for one step
+// along batch, position and head. lse and delta are f32[batch, heads, queries]. A launch has
 //
-//   blocks    multiprocessors * blocks_each, or the number of items if that is smaller: tiles of queries, or
-//             of keys, times batch times heads, or heads of keys; for dQ one block per tile of queries
-//   counters  2 for the forward kernel; for the backward kernel and dQ's 2 and one per tile of queries:
-//             batch * heads * ceil(queries / tiles.queries); zero before the launch, and zero again after
-//             dQ's kernel or the forward kernel
+//   blocks    for the forward and the backward kernel, the smaller of multiprocessors * blocks_each and the
+//             number of items. An item of the forward kernel is a tile of queries of one query head; an item
+//             of the backward kernel is a tile of keys of one key head. dQ's kernel has one block per tile of
+//             queries of one query head
+//   counters  2 for the forward kernel. The backward kernel and dQ's kernel share 2 + batch * heads *
+//             ceil(queries / tiles.queries). They are zero before the forward kernel or the backward kernel,
+//             and zero again after the forward kernel or dQ's kernel
 //   sums      sum_floats floats per tile of queries; their values before the launch do not matter
 //   maps      `const __grid_constant__ TensorMap` parameters, each a CUtensorMap of 16-bit floats of rank 4:
 //             base the value's address; sizes (d, position, head, batch), with the head size before padding;
@@ -32,7 +35,7 @@
 //             strides 1; no interleaving; 128-byte swizzle; 128-byte L2 promotion; zeros outside.
 //
 // Requires: elements along d are contiguous, addresses and strides are multiples of 16 bytes, and the scale
-// is positive. The other kernels take all other operands.
+// is positive. The kernels of attention_mma.h support other operands.
 #pragma once
 
 #include <optional>
@@ -50,31 +53,31 @@ struct WgmmaAttention {
   int head_size = 64;
   WgmmaTiles tiles = {};
   AttentionHooks hooks = {};
-  bool has_rest = false;  // of the forward kernel
+  bool has_rest = false;  // the forward kernel also stores the rounding residual of o
 };
 
 struct WgmmaKernelText {
   std::string text;
   int threads = 0, shared_bytes = 0;
-  int blocks_each = 1;  // of a multiprocessor
-  int sum_floats = 0;   // of a tile of queries of dQ
+  int blocks_each = 1;  // blocks per multiprocessor
+  int sum_floats = 0;   // floats of the sums of one tile of queries of dQ
 };
 
-/// Return the tiles; nothing for operands that these kernels do not take. They take head sizes that are
-/// multiples of 8, up to 256, or 128 backward; draws that keep or drop weights, with a factor of 0 or one
-/// positive number; no sums over queries or keys of gradients of values that the body reads (kernels of their
-/// own make those by element).
+/// Return the tiles, or nothing if these kernels do not support the head size or the body. They support head
+/// sizes that are multiples of 8, up to 256 (backward: up to 128). The body may use draws only for the factor
+/// of the weight, and may have no row or column gradients. Element gradients are allowed, because separate
+/// kernels compute them.
 std::optional<WgmmaTiles> forward_wgmma_tiles(int head_size, const AttentionHooks& hooks);
 std::optional<WgmmaTiles> backward_wgmma_tiles(int head_size, const AttentionHooks& hooks);
-/// Returns tiles of the same sizes that need fewer registers.
+/// Returns tiles of the same sizes that need fewer registers, or nothing if there are none.
 std::optional<WgmmaTiles> lighter_backward_wgmma_tiles(WgmmaTiles tiles);
 
-/// O and LSE.
+/// Returns the kernel of O and LSE.
 WgmmaKernelText attention_forward_wgmma(const WgmmaAttention& attention);
-/// Returns the kernel of dK and dV, and of the sums that tiles add up to dQ, in the order in which the last
-/// kernel reads them.
+/// Returns the kernel of dK, dV and the f32 sums of dQ. The sums are in the order in which dQ's kernel reads
+/// them.
 WgmmaKernelText attention_backward_wgmma(const WgmmaAttention& attention);
-/// Returns the kernel that makes dQ from these sums; it leaves the counters zero.
+/// Returns dQ's kernel, which rounds the f32 sums to dQ. It sets the counters to zero.
 WgmmaKernelText attention_query_gradient_wgmma(const WgmmaAttention& attention);
 
 }  // namespace smelt

@@ -10,34 +10,36 @@
 namespace smelt {
 
 // ---- emit_attention.cpp
-// The CUDA text of a kernel of attention: its body as functions, the template, and a kernel that takes
-// arguments as all others do.
+// The CUDA text of a kernel of attention. It consists of the functions of the body, the template that calls
+// them, and a __global__ function with the parameters that every kernel has (docs/cuda.md).
 
 std::string emit_attention(const Kernel& kernel);
 
 // ---- print_hooks.cpp
 // The body of a kernel of attention as the functions that its template calls (attention_hooks.h).
 
-/// Prints the instructions of `kernel`, which has an `attention`. The mask is the condition that selects
-/// between a score and -inf in the modified score; in a tile that is known to be unmasked it is not
-/// evaluated.
+/// Returns the hooks with the text of the instructions of `kernel`, which has an `attention`. The mask is the
+/// condition that selects between a score and -inf in the modified score. It is not evaluated in a tile that
+/// is known to be unmasked.
 AttentionHooks print_hooks(const Kernel& kernel, HookUse use);
-/// Returns the hooks without the text, for a kernel that may have no schedule yet.
+/// Returns the hooks without the text. The kernel need not have a schedule.
 AttentionHooks hook_facts(const Kernel& kernel, HookUse use);
 
-/// Returns whether the modified score of a tile without a mask is the score itself.
+/// Returns whether the modified score is the score itself where the mask, if any, holds.
 bool is_plain_when_unmasked(const Kernel& kernel);
 
-/// The initializers of BodyArguments in the kernel: its parameters by their names there.
+/// Returns the initializers of BodyArguments in the __global__ function: the names of its parameters.
 std::string body_arguments_text(const Kernel& kernel);
 
 // ---- tile_states.cpp
 // The function of an attention kernel that finds the tiles of scores that its mask excludes.
 
-/// The function body_tile of attention_hooks.h, and for sm_90a those that look numbers up for it.
+/// Returns the text of the function body_tile (attention_hooks.h), and for sm_90a also of body_queries and
+/// body_keys.
 std::string tile_function(const Kernel& kernel, const ScoreMask& mask, HookUse use);
 
-/// Declares those names of parameters and sizes that `text` uses, from `body`.
+/// Returns declarations of the parameters and sizes that `text` uses as local variables, which are read from
+/// the BodyArguments `body`.
 std::string unpacked_names(const Kernel& kernel, const std::string& text);
 
 }  // namespace smelt

@@ -1,4 +1,5 @@
-// Bodies of attention that the templates for sm_90a take, and the begin of their text.
+// Legality of score_mods ("bodies") of attention for the templates for sm_90a, and the first part of the text
+// of these templates.
 #pragma once
 
 #include <optional>
@@ -15,26 +16,29 @@ namespace smelt {
 // ---- wgmma_body.cpp
 // Legality of the bodies of attention for the templates for sm_90a.
 
-/// The instruction that is the factor of the weight, also in a gradient's body; -1: there is none. Nothing
-/// where that body's weight is not a product with one.
+/// Returns the number of the instruction that is the factor of the weight, in the body of the forward kernel
+/// or of a gradient; -1 if there is no factor. Returns nothing if a gradient's body computes neither the
+/// weight nor the product of the weight and a factor.
 std::optional<int> weight_factor(const Kernel& kernel);
 
-/// Returns the draws that keep a weight, and its factor then; nothing where the factor may be another number
-/// than this and 0.
+/// Returns the draws that keep a weight, and the factor of such a weight. Returns nothing if there is no
+/// factor, or if it may be a number other than 0 and this factor.
 std::optional<KeptDraws> kept_draws(const Kernel& kernel);
 
-/// Returns whether draws only keep or drop weights (the factor is 0, or one positive number), and whether the
-/// gradient of a score is weight * (product * factor - delta), times a value that depends on none of these if
-/// the score is modified.
+/// Returns whether the templates support the body. The draws must only keep or drop weights: the factor is 0
+/// or one positive number. In a gradient's body, the gradient of a score must be weight * (product * factor -
+/// delta). If the body modifies scores, it may be multiplied by a value that depends on none of these.
 bool wgmma_takes_body(const Kernel& kernel);
 
 // ---- pieces_wgmma.cpp
-// The begin of the text of attention kernels for sm_90a (codegen/cuda/device/attention/wgmma/).
+// The first part of the text of attention kernels for sm_90a (codegen/cuda/device/attention/wgmma/).
 
-/// Returns whether kernels of both directions take the head size and the body.
+/// Returns whether the head size and the body meet the requirements that the forward and the backward kernels
+/// have in common.
 bool wgmma_takes(int head_size, const AttentionHooks& hooks);
 
-/// Returns the text up to tiles.cuh, with `constants` of the kernel.
+/// Returns the text of a kernel up to and including tiles.cuh. `constants`: text that defines the constants
+/// of the kernel.
 std::string wgmma_prelude(const WgmmaAttention& attention, std::string_view constants);
 
 }  // namespace smelt

@@ -20,15 +20,17 @@ int64_t attention_access_width(const Kernel& kernel);
 /// strides or body.
 std::optional<WgmmaTiles> wgmma_tiles(const Kernel& kernel);
 
-/// Returns the text of a kernel that has its tiles.
+/// Returns the text of a kernel whose tiles are WgmmaTiles.
 WgmmaKernelText wgmma_text(const Kernel& kernel, AttentionHooks hooks);
+/// Returns the TMA tensor maps of a launch, one per input matrix; none for the kernel of dQ.
 std::vector<TensorMap> attention_maps(const Kernel& kernel);
 
-/// Numbers of elements of the buffers that the two gradient kernels share.
+/// Numbers of elements of the buffers that the two gradient kernels share: the f32 sums of dQ, and the i32
+/// counters (attention_wgmma.h).
 struct WgmmaShared {
   Dim query_sums, counters;
 };
-/// Returns sizes that are sufficient for any tiles.
+/// Returns numbers of elements that are sufficient for any tiles.
 WgmmaShared wgmma_shared(const AttentionKernel& attention);
 
 }  // namespace smelt

@@ -9,27 +9,29 @@
 namespace smelt {
 
 // ---- emit_gemm.cpp
-// The text of a matmul kernel, and the arguments of its launch.
+// The text of a matmul kernel for sm_90a, and the TMA tensor maps of its launch.
 
 /// Compute capability of the GPU whose instructions the template has.
 inline constexpr int kGemmCapability = 90;
 
 /// Returns the text of a kernel that has a `gemm` and a schedule.
 std::string emit_gemm(const Kernel& kernel);
+/// Returns the tensor maps of A and B.
 std::vector<TensorMap> gemm_maps(const Kernel& kernel);
 
 // ---- print_gemm_epilogue.cpp
 // The epilogue of a matmul as the types and functions that its template calls (gemm_text.h).
 
-/// Adjacent columns of a row that a lane passes to the epilogue at a time.
+/// Number of adjacent columns of a row that a lane passes to the epilogue at a time.
 inline constexpr int kGemmVector = 8;
 
 /// Returns the loads that are issued before the epilogue runs: loads of whole vectors that are always
 /// aligned. Requires: `kernel` has a schedule.
 std::vector<int> early_gemm_loads(const Kernel& kernel);
 
-/// Returns the instructions of `kernel`, which has a `gemm`, that sum columns.
+/// Returns the numbers of the instructions that accumulate column sums. Requires: `kernel` has a `gemm`.
 std::vector<int> gemm_sums(const Kernel& kernel);
+/// Returns the text of BodyArguments, BodyLoads, body_load, body_run and body_sum (gemm_text.h).
 std::string print_gemm_epilogue(const Kernel& kernel);
 
 }  // namespace smelt

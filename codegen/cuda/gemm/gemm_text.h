@@ -1,37 +1,41 @@
-// Epilogue fusion of a matmul for sm_90a: the text of the kernel around a printed body.
+// Text of a matmul kernel for sm_90a with a fused epilogue ("body"), whose functions are printed from a
+// kernel's instructions.
 //
-// A block stays on its multiprocessor and takes tiles of the result, one after the other in a fixed order.
-// One warp copies the operands into a ring buffer in shared memory by TMA. The two other warpgroups multiply
-// with wgmma, each a tile of its own while the other runs the body, or both one tile. Blocks may form pairs
-// (clusters), whose tiles are neighbours along m: each block copies half of their shared operand, for both.
+// The kernel is persistent: a block computes tiles of the result, one after the other in a fixed order. One
+// warp copies the operands into a ring buffer in shared memory by TMA. Two other warpgroups multiply with
+// wgmma. Each of them has a tile of its own and multiplies while the other runs the epilogue, or both share
+// one tile (GemmTiles::sharing). Blocks may form clusters of two, whose tiles are neighbours along m and read
+// the same part of B: each block copies half of that part to the shared memory of both.
 //
-// Each element of the product is first rounded to its type, as a library would store it. The body is then
+// Each element of the product is first rounded to its type, as a library would store it. The epilogue is then
 // called for eight adjacent columns of a lane's rows at a time. The text ends with
 //
 //   gemm(a map, b map, long long m, long long n, long long k, const BodyArguments&)
 //
-// for a kernel of `threads` threads (__launch_bounds__(kThreads, 1), clusters of kCluster). A launch has
+// for a kernel of kThreads threads (__launch_bounds__(kThreads, 1), clusters of kCluster). A launch has
 //
-//   blocks    any multiple of kCluster; blocks beyond the tiles, rounded up to clusters, are idle
+//   blocks    any multiple of kCluster; clusters in excess of the tiles are idle
 //   maps      `const __grid_constant__ TensorMap` parameters: CUtensorMaps of rank 2 of 16-bit floats, sizes
 //             (k, m) and (k, n), or (m, k) and (n, k) of transposed operands, which are not contiguous
 //             along k; box (64, 64); 128-byte swizzle; zeros outside
 //
-// The kernel calls these functions of the body:
+// The kernel uses this type and calls these functions of the epilogue:
 //
-//   struct BodyLoads          the values that the body reads for kLaneRows rows of eight columns; Same<T>
-//                             where all rows read the same
+//   struct BodyLoads          values that are loaded early for kLaneRows rows of eight columns; Same<T> if
+//                             all rows read the same values
 //   void body_load(const BodyArguments&, int first, int rows, Index c, int columns, BodyLoads&)
 //   void body_run(const BodyArguments&, int first, int rows, Index c, int columns, const BodyLoads&,
 //                 Take take, int group, int wg, int warp, int lane, unsigned scratch)
 //       Row i of a lane is first + row_of(i). Rows >= `rows` and columns >= `columns` do not exist.
 //       take(i, float (&)[8]) writes the product's elements of row i to its argument; all lanes must call it.
-//       add_lanes stores the column sums of a group of 32 columns in shared memory, at the address that
-//       sums_of_warp returns.
+//       `group` is the number of a group of 32 columns within the tile, and `wg` is the number of the
+//       warpgroup. The function add_lanes of the template stores the column sums of a group in shared memory,
+//       at the address that sums_of_warp returns.
 //   void body_sum(const BodyArguments&, int tile, int tiles, int column, int columns, int wg, int thread,
 //                 unsigned scratch)
-//       Called after a warpgroup has processed all columns of its tile, and only if the body has column sums.
-//       add_warps adds up the values in shared memory, and stores them in the tile's row of partial sums.
+//       Called after a warpgroup has processed all columns of its tile, and only if the epilogue has column
+//       sums. The function add_warps of the template adds up the values in shared memory, and stores them in
+//       the row of partial sums of this row of tiles.
 #pragma once
 
 #include <string>
@@ -45,14 +49,16 @@ struct WgmmaGemm {
   DType dtype = DType::bf16;
   GemmTiles tiles = {};
   bool a_transposed = false, b_transposed = false;
-  int sums = 0;  // kSums: how many sums of a column the body makes
+  int sums = 0;  // kSums: number of sums that the epilogue computes per column
 };
 
-/// The text before the body, and the text after it.
+/// Return the text before the epilogue's functions, and the text after them.
 std::string gemm_prelude(const WgmmaGemm& gemm);
 std::string gemm_kernel_text();
 
+/// Returns kThreads, the threads of a block.
 int gemm_threads();
+/// Returns the bytes of dynamic shared memory of a block.
 int64_t gemm_shared_bytes(const GemmTiles& tiles, int sums);
 
 }  // namespace smelt

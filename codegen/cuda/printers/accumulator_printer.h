@@ -1,6 +1,7 @@
-// The partial sums that a block of threads keeps while it loops over rows: one register per thread, one
-// register per column, or memory, depending on the access and on the schedule's vectors. At the end the block
-// writes its slice of each parameter, every element once.
+// The partial sums of `accumulate` instructions, which a thread block keeps while it loops over rows. A sum
+// is one register per thread, one register per column of a thread, or in memory, depending on the access and
+// on Schedule::vectors. At the end the block adds up the registers of its threads and stores the sums in its
+// slice of each partial parameter (KernelParam::partial).
 #pragma once
 
 #include <string>
@@ -17,7 +18,9 @@ class AccumulatorPrinter {
   AccumulatorPrinter(CudaContext& context, const AddressPrinter& addresses)
       : c_(context), addresses_(addresses) {}
 
+  /// Prints, before the loop over rows, the registers and the code that zeroes sums in memory.
   void declare();
+  /// Prints, after the loop, the sums over the threads of the block and their stores.
   void finish();
 
  private:

@@ -1,5 +1,6 @@
-// The addresses of instructions. Lanes add their own column to an index that is computed once for all of
-// them: the start of their vectors.
+// Expressions for the addresses that instructions access. The part of an index that is the same for all
+// vectors of a block, called their start, is computed once. Each element adds its column to it. `id` is the
+// number of an instruction in Kernel::instructions.
 #pragma once
 
 #include <map>
@@ -15,23 +16,26 @@ class AddressPrinter {
  public:
   explicit AddressPrinter(CudaContext& context) : c_(context) {}
 
-  /// Names the starts of a block's vectors, and forgets those of the last block.
+  /// Prints variables for the starts of a block's vectors; the starts of the previous block are no longer
+  /// used.
   void declare_starts(const BlockNest& nest);
 
-  /// The element that an instruction reads or writes; the array that it is in, and its index there.
+  /// Return the element that an instruction accesses, the array that it is in, and its index in the array.
   std::string element(int id) const;
   std::string array(int id) const;
   std::string index(int id) const { return index(id, true); }
-  /// Returns the address of the vector at column c, from its start or from the current indices.
+  /// Return the address of the vector at column c. `vector` uses the variable of its start;
+  /// vector_without_start computes the start from the current indices.
   std::string vector(int id) const;
   std::string vector_without_start(int id) const;
-  /// Returns the slice of a parameter with partial sums that the block of threads has.
+  /// Returns the address of the thread block's slice of a parameter with partial sums.
   std::string slice(int param) const;
 
-  /// Returns the suffix of sm_load and sm_store: whether vectors are aligned, and the elements of the last
-  /// vector of a row where that is known.
+  /// Returns the suffix of the functions sm_load and sm_store for an instruction. It specifies whether
+  /// vectors are aligned, and, if it is known, the number of elements of a shorter last vector of a row.
   std::string vector_form(int id);
-  /// The conditions of a launch under which vectors are aligned, where they are aligned only for some sizes.
+  /// Returns the conditions on the sizes at a launch under which vectors are aligned. Vectors that are always
+  /// or never aligned add no condition.
   const std::vector<std::string>& alignment_conditions() const { return alignment_conditions_; }
 
  private:
@@ -40,8 +44,8 @@ class AddressPrinter {
   VectorAlignment::When alignment(int id);
 
   CudaContext& c_;
-  std::map<int, std::string> starts_;               // by instruction
-  std::map<std::string, std::string> start_names_;  // by index
+  std::map<int, std::string> starts_;               // variable of each instruction's start; "": it is 0
+  std::map<std::string, std::string> start_names_;  // variable of each expression for a start
   std::vector<std::string> alignment_conditions_;
 };
 

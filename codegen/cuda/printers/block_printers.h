@@ -1,4 +1,4 @@
-// The printers that the blocks of a kernel need, whatever its axes are.
+// The printers that RowPrinter and TilePrinter share, for the blocks of one kernel.
 #pragma once
 
 #include "codegen/cuda/printers/address_printer.h"
@@ -17,7 +17,7 @@ struct BlockPrinters {
         prefetch(context, addresses),
         instructions(context, addresses, reductions),
         vectors(context, addresses, prefetch, instructions, reductions) {}
-  BlockPrinters(const BlockPrinters&) = delete;  // they refer to one another
+  BlockPrinters(const BlockPrinters&) = delete;  // its members refer to one another
 
   AddressPrinter addresses;
   ReductionPrinter reductions;

@@ -1,5 +1,6 @@
-// Column blocks of row kernels: the threads of a team loop over the vectors of a row, interleaved, with
-// several loads per thread in flight.
+// Column blocks (KernelBlock in ir/kernel/kernel.h) of row kernels, which have no reduced axes. The threads
+// of a thread group ("team") loop over the vectors of a row: neighbouring threads have neighbouring vectors,
+// and each thread has several loads in flight.
 #pragma once
 
 #include <string>
@@ -27,11 +28,11 @@ class ColumnPrinter {
  private:
   /// Vectors whose loads are all printed before their arithmetic, in a loop over the vectors.
   struct Group {
-    std::string variable;         // of the loop: the number of a vector in the group
-    int64_t count = 1;            // vectors
+    std::string variable;         // loop variable: the number of a vector in the group
+    int64_t count = 1;            // number of vectors
     std::string position;         // expression: the first column of a vector
     std::string slot;             // expression: the number of a vector among those in registers
-    std::string first_line = {};  // of the loop's body; "": none
+    std::string first_line = {};  // first line of the loop body; "": none
     std::string exists = {};      // condition under which the vector exists; "": always
   };
   void print_loops(const BlockNest& nest, size_t depth);

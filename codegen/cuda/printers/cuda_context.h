@@ -1,5 +1,6 @@
 // State that the printers of one kernel share: the kernel, its schedule as counts of threads and vectors,
-// names, the text so far, and the current position in the text.
+// names, the text so far, and the current position in the text. A team is a group of threads that share a
+// row. `id` is the number of an instruction in Kernel::instructions.
 #pragma once
 
 #include <algorithm>
@@ -16,19 +17,19 @@
 
 namespace smelt {
 
-/// The current position in the text. The guards are conditions, "" where they always hold.
+/// The current position in the text. The guards are conditions; "" is a condition that always holds.
 struct CudaPlace {
   bool in_lanes = false;             // within the loop over the elements of a vector
-  std::string lane_guard;            // the element at hand exists
-  std::string row_guard;             // this thread stores row scalars
-  std::string slot;                  // of the vector at hand among those in registers
-  std::vector<std::string> indices;  // of the kernel's axes
+  std::string lane_guard;            // condition that the current element exists
+  std::string row_guard;             // condition that this thread stores row scalars
+  std::string slot;                  // number of the current vector among those in registers
+  std::vector<std::string> indices;  // current index along each axis of the kernel
 };
 
-/// Words of the shared memory of a block of threads.
+/// Numbers of 4-byte words of the two arrays in shared memory that a thread block has.
 struct SharedWords {
   int64_t floats = 0, ints = 0;
-  int64_t prefetched = 0;  // of the floats: those in front, which prefetched rows take
+  int64_t prefetched = 0;  // the first of the floats, which hold prefetched rows
 
   void need_floats(int64_t count) { floats = std::max(floats, count); }
   void need_ints(int64_t count) { ints = std::max(ints, count); }
@@ -36,7 +37,7 @@ struct SharedWords {
 
 class CudaContext {
  public:
-  /// `block`: the text of the number of the block of threads.
+  /// `block`: an expression for the number of the thread block.
   CudaContext(const Kernel& kernel, std::string block);
 
   const Kernel& kernel;
@@ -44,8 +45,10 @@ class CudaContext {
   const KernelShape shape;
   const CudaNames names;
   const std::string block;
-  const int width, lanes, teams;  // elements of a vector, threads of a team, teams of a block
-  const int64_t vectors, unroll;  // of a row in a thread (0: a loop), in flight at a time
+  const int width, lanes, teams;  // elements of a vector, threads of a team, teams of a thread block
+  /// Vectors of a row that a thread holds in registers (0: it loops over them), and vectors that it loads at
+  /// a time.
+  const int64_t vectors, unroll;
 
   CodeText out;
   CudaPlace place;
@@ -63,37 +66,40 @@ class CudaContext {
   // ---- values
   bool has_value(int id) const { return values_[id].has_value(); }
   void set_value(int id, CudaValue value) { values_[id] = std::move(value); }
-  /// A line that gives the instruction's value a name.
+  /// Prints the definition of a variable for the instruction's value, and sets the value to the variable.
   void define(int id, CudaKind kind, const std::string& text);
-  /// A value of this block, a row scalar, or a column value that an earlier block kept.
+  /// Returns a value of this block, a row scalar, or a column value that an earlier block kept. Throws Error
+  /// (internal) if the instruction has no value yet.
   const CudaValue& value_of(int id) const;
   std::string value_as(int id, CudaKind kind) const { return coerce(value_of(id), kind); }
-  /// A computed index, of 32 or 64 bits.
+  /// Returns the value of an instruction as an index of 32 or 64 bits.
   std::string index_text(int id) const {
     return value_of(id).kind == CudaKind::wide ? value_of(id).text : value_as(id, CudaKind::integer);
   }
-  /// "" where there is no predicate.
+  /// Returns the condition under which the instruction runs; "" if it has no predicate.
   std::string predicate_of(int id) const;
 
   // ---- sizes and indices
   std::string dim(const Dim& dim) const { return names.dim(dim); }
   std::string extent(int axis) const { return dim(kernel.axes[axis].extent); }
-  /// offset + sum of strides times indices, but for one axis.
+  /// Returns offset + the sum over all axes of stride times current index, without the term of the axis
+  /// `skipped` (-1: none).
   std::string index_sum(const Dim& offset, const std::vector<Dim>& strides, int skipped = -1) const;
-  /// Indices along `axes`, the last of them fastest, from the number of an item.
+  /// Prints variables for the indices along `axes`, which are computed from the number `item`, and makes them
+  /// current. The index along the last axis varies fastest.
   void declare_indices(const std::string& item, const std::vector<int>& axes);
-  /// The number of the thread in its team, and of the element in its vector.
+  /// Return the number of the thread in its team, and of the current element in its vector.
   std::string lane() const { return lanes > 1 ? "lane" : "0"; }
   std::string element() const { return width > 1 ? "j" : "0"; }
-  /// The first column of the thread's k-th vector.
+  /// Returns the first column of the thread's k-th vector.
   std::string column_of_vector() const { return fmt::format("(k * {} + {}) * {}", lanes, lane(), width); }
   /// Return the end of the columns that a team works on, and the number of columns from c to that end.
   std::string columns_end() const;
   std::string columns_left() const;
-  /// Opens a block of code for columns within the row; nothing where all are.
+  /// Opens a conditional block for columns within the row. Prints nothing if all columns are within it.
   void open_existing_columns();
   void close_existing_columns();
-  /// Returns whether the registers of a team hold exactly a row.
+  /// Returns whether the registers of a team are known to hold exactly one row.
   bool covers_rows_exactly() const;
 
   /// Prints a barrier of all threads of a team.
@@ -106,7 +112,7 @@ class CudaContext {
   std::vector<std::optional<CudaValue>> values_;
 };
 
-/// All of them hold; "" where none is given.
+/// Returns the conjunction of all conditions that are not ""; "" if there are none.
 std::string conditions(std::vector<std::string> all);
 
 }  // namespace smelt

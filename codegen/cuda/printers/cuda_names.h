@@ -1,4 +1,4 @@
-// Names of a kernel's sizes and parameters in its text, and sums of such names.
+// Names of a kernel's parameters and sizes in its CUDA text, and sums of such names.
 #pragma once
 
 #include <string>
@@ -21,12 +21,13 @@ class CudaNames {
   const std::vector<std::string>& params() const { return params_; }
   const std::vector<std::string>& dims() const { return dim_names_; }
 
-  /// A number, or the name of a size that is known at launch.
+  /// Returns a literal for a constant, or the name of a size that is known at launch.
   std::string dim(const Dim& dim) const;
-  /// offset + term + ..., "0" where nothing is left of it.
+  /// Returns an expression for offset + the sum of the terms, without terms that are zero; "0" if no term is
+  /// left.
   std::string sum(const Dim& offset, const std::vector<Term>& terms) const;
 
-  /// Declares the sizes as indices, from the arguments that carry them.
+  /// Prints variables of type Index for the sizes. Each is initialized from the launch argument NAME_.
   void declare_dims(CodeText& out) const;
 
  private:

@@ -1,4 +1,4 @@
-// Instructions one by one.
+// Printing of single instructions of a kernel. `id` is the number of an instruction in Kernel::instructions.
 #pragma once
 
 #include <string>
@@ -15,13 +15,16 @@ class InstructionPrinter {
       : c_(context), addresses_(addresses), reductions_(reductions) {}
 
   void print(const BlockNest& nest, int id);
-  /// Prints the instructions of a block that are outside of its loops, in the first, ...
+  /// Prints the instructions of a block at one depth of its loop nest: 0 is before all loops, 1 is in the
+  /// outermost loop.
   void print_depth(const BlockNest& nest, int depth);
-  /// A row block, which has no loops.
+  /// Prints all instructions of a row block, which has no loops.
   void print_row_block(const KernelBlock& block);
 
-  /// The words from which all elements of a vector take their random bits.
+  /// Prints the Philox call whose words contain the random bits of all elements of a vector. Called only if
+  /// draws_by_vector.
   void declare_random_words(int id);
+  /// Return whether an instruction draws the random bits of a vector, or stores a vector, in one operation.
   bool draws_by_vector(int id) const;
   bool stores_by_vector(const BlockNest& nest, int id) const;
 

@@ -15,14 +15,15 @@ class PrefetchPrinter {
  public:
   PrefetchPrinter(CudaContext& context, const AddressPrinter& addresses);
 
-  /// Before the loop over rows: prefetches the first ones, `first` and those after it, `step` apart.
+  /// Prints, before the loop over rows, prefetches of the first Schedule::prefetch_distance rows: `first`,
+  /// first + step, ...
   void print_first_rows(const std::string& first, int64_t step);
-  /// At the top of the loop: prefetches one more row and waits for the current row.
+  /// Prints, at the top of the loop, the prefetch of one more row and the wait for the current row.
   void print_next_row(int64_t step);
-  /// Before a row's blocks: loads of the form `early`.
+  /// Prints, before a row's blocks, the loads of the form `early`.
   void print_early_loads();
 
-  /// Returns the location of the vector of such a load.
+  /// Return the location of the thread's k-th vector of a load of the form `prefetched` or `early`.
   std::string prefetched_vector(int id) const;
   std::string early_vector(int id) const;
 
@@ -32,7 +33,9 @@ class PrefetchPrinter {
 
   CudaContext& c_;
   const AddressPrinter& addresses_;
-  std::map<int, int64_t> offsets_;  // in a stage, which holds a row: of each load's vectors, in bytes
+  /// Offset of the vectors of each prefetched load in a stage, in bytes. A stage is the shared memory of the
+  /// prefetched data of one row per team.
+  std::map<int, int64_t> offsets_;
   int64_t stage_bytes_ = 0;
 };
 

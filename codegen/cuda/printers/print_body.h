@@ -1,4 +1,5 @@
-// The body of a kernel as CUDA text: its function, and its arguments.
+// Printing of a kernel's body as CUDA text: its statements, a device function that contains them, and a
+// struct of its arguments.
 #pragma once
 
 #include <string>
@@ -10,23 +11,26 @@
 namespace smelt {
 
 // ---- print_body.cpp
-// The body of one kernel's function, and the properties that the text around it needs.
+// The statements of one kernel, and the properties that the text around them needs.
 
 struct CudaBody {
   const Kernel* kernel = nullptr;
   CudaNames names;
   std::string text;
-  std::vector<std::string> alignment_conditions;  // if all hold, the body may access memory by vectors
-  int64_t shared_floats = 0, shared_ints = 0;
+  /// Conditions on the sizes at launch. If all hold, the constant `aligned` in the text may be true, and the
+  /// body accesses memory by vectors. Empty if the text does not depend on `aligned`.
+  std::vector<std::string> alignment_conditions;
+  int64_t shared_floats = 0, shared_ints = 0;  // elements of the arrays shared_floats and shared_ints
 };
 
-/// `block`: an expression for the number of the thread block.
+/// Returns the body. `block`: an expression for the number of the thread block.
 CudaBody print_body(const Kernel& kernel, const std::string& block);
 
 // ---- kernel_function.cpp
-// A kernel's body as a function of the device, for kernels that call more than one.
+// A kernel's body as a device function, for __global__ functions that run several kernels.
 
-/// Returns the parameters that the host passes: one for each of the kernel's, with a prefix before its name.
+/// Returns the pointer parameters of the launched function, one per parameter of the kernel. `prefix` comes
+/// before each name.
 std::string pointer_parameters(const CudaBody& body, const std::string& prefix);
 /// Returns the parameters after the pointers: `random`, the sizes, the ids of random instructions, and
 /// `range_`.
@@ -34,19 +38,21 @@ std::string number_parameters(const CudaBody& body);
 /// Returns the expression for a size in the launched function: a constant, or the name of a parameter.
 std::string number_of(const CudaNames& names, const Dim& dim);
 
-/// Returns whether the body has a vector form and a scalar form. The sizes at launch decide between the two,
-/// so function_of makes a template.
+/// Returns whether the body has a form with vector accesses and a form with scalar accesses. The sizes at
+/// launch decide between the two, so function_of makes a template.
 bool has_two_forms(const CudaBody& body);
-/// name(pointers, numbers, unsigned block_, float* shared_floats, int* shared_ints)
+/// Returns the text of the device function name(pointers, numbers, unsigned block_, float* shared_floats,
+/// int* shared_ints).
 std::string function_of(const CudaBody& body, const std::string& name);
 /// Returns the arguments of a call of function_of's function: `block`, and variables that have the names of
 /// the other parameters.
 std::string function_arguments(const CudaBody& body, const std::string& block);
 
 // ---- body_arguments.cpp
-// The arguments of a kernel's body that a template calls, as a struct that its functions take.
+// The arguments of a kernel whose functions a template calls, as a struct that is passed to each function.
 
-/// struct BodyArguments: random numbers' keys, parameters, sizes, ids.
+/// Returns the text of struct BodyArguments. Its members are the key of the random numbers, the kernel's
+/// parameters, the sizes, and the ids of random instructions.
 std::string body_arguments(const Kernel& kernel, const CudaNames& names);
 /// Returns the initializers of the members of BodyArguments: the parameters of the launched function, by
 /// name.

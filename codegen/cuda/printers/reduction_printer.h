@@ -1,6 +1,8 @@
-// Reductions of a block, all at once: each thread's own share, then across the lanes of a warp by shuffles,
-// then across the warps of a team through shared memory. The schedule's team alone determines which of these
-// steps there are, and the order of the additions; all lanes end with the same bits.
+// All reductions of a block of a kernel (KernelBlock in ir/kernel/kernel.h). Each thread reduces its own
+// elements. In a row kernel (without reduced axes), the lanes of a warp then exchange states by shuffles, and
+// the warps of a thread group ("team") that shares a row exchange them through shared memory. Schedule::team
+// alone determines which of these steps are needed, and the order of the additions. All threads of a team end
+// with the same bits. team_exchange.h has the exchange of reduced kernels.
 #pragma once
 
 #include <string>
@@ -17,9 +19,10 @@ struct CudaReductionState {
   CudaReduction reduction;
   std::vector<std::string> names;
 
-  /// The names of another thread's state.
+  /// Returns names of variables for the state of another thread.
   std::vector<std::string> other_names() const;
-  /// Returns the names of one element's state, where every name is the name of an array.
+  /// Returns the names followed by `index`, such as "[j]": the state of one column, if the names are those of
+  /// arrays.
   std::vector<std::string> at(const std::string& index) const;
 };
 
@@ -27,24 +30,30 @@ class ReductionPrinter {
  public:
   explicit ReductionPrinter(CudaContext& context) : c_(context) {}
 
-  /// The reductions of a block: of a row kernel one state each, of a reduced kernel one a column.
+  /// Prints the variables of the states of a block's reductions. Each reduction has one state in a row
+  /// kernel, and one state per column of a vector in a reduced kernel.
   void declare_states(const BlockNest& nest);
-  /// One element joins its reduction's state.
+  /// Prints the step that combines the current element with the state of reduction `id`.
   void print_element(int id);
-  /// The elements of a vector that print_vector takes at once: their array, and their joining the state.
+  /// If takes_vectors(id), print_element stores elements in an array that declare_vector declares, and
+  /// print_vector prints the step that combines the whole array with the state.
   void declare_vector(int id);
   void print_vector(int id);
-  /// Print long sums: declare their f64 sums, add the short sums to these, and round them at the end.
+  /// Long sums are sums of f32 terms with an additional f64 sum. Print the declarations of the f64 sums, the
+  /// additions of the f32 sums to them, and the final rounding to f32. Print nothing if Schedule::short_sum
+  /// is 0.
   void declare_long_sums();
   void add_short_sums();
   void round_long_sums();
-  /// Joins the states of a team's threads and binds the results.
+  /// Prints the steps that combine the states of a team's threads, then binds the results.
   void finish_in_team();
-  /// The names that later code reads; in reduced kernels those of one column.
+  /// Sets the values of the reductions' results to expressions of the states; in a reduced kernel, of the
+  /// state of the current column.
   void bind_results();
 
   const std::vector<CudaReductionState>& states() const { return states_; }
-  /// The table has a statement for a vector's elements at once.
+  /// Returns whether the reduction combines the elements of a vector in one statement, which reduce_ops.def
+  /// has.
   bool takes_vectors(int id) const;
 
  private:
@@ -65,7 +74,7 @@ class ReductionPrinter {
 
   CudaContext& c_;
   std::vector<CudaReductionState> states_;
-  int float_places_ = 0, int_places_ = 0;  // that the kernel's exchanges have taken so far
+  int float_places_ = 0, int_places_ = 0;  // positions in shared memory that earlier exchanges use
 };
 
 }  // namespace smelt

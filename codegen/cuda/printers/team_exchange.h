@@ -1,6 +1,7 @@
-// Sums over the teams of a block in reduced kernels, column by column. The teams of a warp are joined by
-// shuffles, then the warps through shared memory. The schedule's team and threads determine which of the two
-// steps there are, and the number of thread groups that exchange.
+// Exchange of the states of reductions between the thread groups ("teams") of a thread block, in kernels with
+// reduced axes. Each thread has one state per column of its vector. Teams that share a warp exchange states
+// by shuffles, then warps or larger teams exchange them through shared memory. Schedule::team and
+// Schedule::threads determine which of the two steps are needed, and the number of groups of the second step.
 #pragma once
 
 #include <span>
@@ -17,12 +18,14 @@ class TeamExchange {
   TeamExchange(CudaContext& context, const ReductionPrinter& reductions)
       : c_(context), reductions_(reductions) {}
 
-  /// The sums of the current block. The first team reads the result, or all of them do.
+  /// Prints the exchange of the states of the current block. `for_first_team`: only the first team gets the
+  /// results; otherwise all teams do.
   void print(bool for_first_team);
 
  private:
   using States = std::span<const CudaReductionState>;
-  /// A state and, for each of its scalars, the array up to the index that groups leave it in.
+  /// A state and, for each of its scalars, the first part of the expression for its element in shared memory,
+  /// such as "shared_floats[0 + ". The index of a group's column follows.
   struct SharedState {
     const CudaReductionState* state;
     std::vector<std::string> arrays;

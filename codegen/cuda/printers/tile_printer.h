@@ -1,6 +1,7 @@
-// The body of a kernel with reduced axes: a block of threads works on items of the range one after the other.
-// An item is a tile of columns at some indices of the other axes. The lanes of a team have one vector each of
-// the tile's columns; the teams share the reduced axes and exchange their sums.
+// The body of a kernel with reduced axes. A thread block processes items of the range one after the other. An
+// item is a tile of columns at one index along each parallel axis. Each thread of a thread group ("team") has
+// one vector of the tile's columns. The indices along the reduced axes are divided among the teams, which
+// then exchange their sums.
 #pragma once
 
 #include <functional>
@@ -19,7 +20,7 @@ class TilePrinter {
   void print();
 
  private:
-  /// The range of an item's indices that loops iterate over: its begin and its end.
+  /// Expressions for the range of reduced indices that the teams divide among themselves.
   struct Range {
     std::string begin = "0", end;
   };

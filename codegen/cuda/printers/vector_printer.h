@@ -1,4 +1,4 @@
-// The work on vectors of columns: whole-vector loads, a loop over their elements, whole-vector stores.
+// The code for a vector of columns: whole-vector loads, a loop over its elements, whole-vector stores.
 #pragma once
 
 #include <map>
@@ -22,18 +22,20 @@ class VectorPrinter {
         instructions_(instructions),
         reductions_(reductions) {}
 
-  /// Called before a block's vectors: nothing is loaded yet.
+  /// Called before the vectors of a block, when none of its loads is printed yet.
   void begin_block() { loaded_.clear(); }
-  /// Declares the arrays that vectors are loaded to, one for each vector in flight; `slots` is a suffix of
-  /// their names.
+  /// Prints declarations of the arrays that vectors are loaded to. `slots`: their first dimension, such as
+  /// "[4]" for four vectors in flight; "" for one vector.
   void declare_loads(const BlockNest& nest, const std::string& slots);
+  /// Prints the loads of one vector. `slot`: its index in the first dimension; "" if there is none.
   void print_loads(const BlockNest& nest, const std::string& slot);
-  /// Prints all other work on one vector: whole-vector operations before its elements, its elements, and
-  /// whole-vector operations after them.
+  /// Prints all other code for one vector: whole-vector operations before the loop over its elements, that
+  /// loop, and whole-vector operations after it. `slot`: the number of the vector among those in registers.
   void print_vector(const BlockNest& nest, const std::string& slot);
 
-  /// The registers of column values that later blocks read.
+  /// Prints the registers of column values that later blocks read (Schedule::cached).
   void declare_kept(const KernelBlock& block);
+  /// Returns whether the block has whole-vector loads.
   bool has_loads(const BlockNest& nest) const;
 
  private:
@@ -52,7 +54,7 @@ class VectorPrinter {
   const PrefetchPrinter& prefetch_;
   InstructionPrinter& instructions_;
   ReductionPrinter& reductions_;
-  std::map<int, std::string> loaded_;  // by load: the array that it goes to
+  std::map<int, std::string> loaded_;  // the array of each load that is printed
 };
 
 }  // namespace smelt

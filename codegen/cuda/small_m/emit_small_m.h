@@ -9,19 +9,19 @@
 namespace smelt {
 
 // ---- emit_small_m.cpp
-// The text of a kernel for a small-M GEMM with weights and an epilogue per element. Where there is a prologue
-// (Kernel::before), every block runs it first.
+// The text of a kernel for a small-M GEMM with weights and an epilogue per element. If it has a prologue
+// (Kernel::before), every block runs the prologue first.
 
 /// Returns the text of a kernel whose `gemm` has tiles for few rows, and a schedule.
 std::string emit_small_m(const Kernel& kernel);
 /// Returns the type of A. Weights have the same type, unless they are i8.
 DType small_m_dtype(const Kernel& kernel);
-/// Returns the bytes of shared memory of a block: the template's, and those of A if a prologue stores A
-/// there.
+/// Returns the bytes of dynamic shared memory of a block: those of the template, and those of A if a prologue
+/// stores A there. `most_rows`: the largest number of rows of A.
 int64_t small_m_kernel_bytes(const GemmKernel& gemm, int64_t most_rows);
 
 // ---- small_m_kernel.cpp
-// The template for small-M GEMMs (small_m.h) on the tensor cores.
+// The template for small-M GEMMs (small_m.h) on the tensor cores, without prologue and epilogue.
 
 KernelCode small_m_kernel(const SmallM& few);
 
