@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The main job from a clean clone: set-up, build, and a small GPT-2 trained on the bytes of a book.
+# The main job from a clean clone: set-up, build, and a small Llama trained on the bytes of a book.
 #
 # Usage: examples/quickstart.sh [--data FILE...] [--run-dir DIR] [--ranks N] [any option of `smelt train`]
 #
@@ -67,13 +67,13 @@ if [ -d "$run_dir/checkpoints" ] && [ -n "$(ls -A "$run_dir/checkpoints" 2>/dev/
 fi
 
 echo "== train on ${data[*]} ($(cat "${data[@]}" | wc -c) bytes)" >&2
-train=("$smelt" train examples/gpt2-small-bytes --config examples/quickstart.json --run-dir "$run_dir"
+train=("$smelt" train examples/llama-small-bytes --config examples/quickstart.json --run-dir "$run_dir"
   --data "${data[@]}" ${options[@]+"${options[@]}"})
 [ "$ranks" = 1 ] || train=("$smelt" launch -n "$ranks" -- "${train[@]}")
 "${train[@]}"
 
 echo "== a sample of the trained model" >&2
-"$smelt" generate "$run_dir/model" --prompt "$prompt" --max-new-tokens 300 --do-sample --temperature 0.6 --top-k 0 \
+"$smelt" generate "$run_dir/model" --prompt "$prompt" --max-new-tokens 300 --do-sample --temperature 0.5 --top-k 0 \
   --sliding-window 2>/dev/null
 "$smelt" report "$run_dir" -o "$run_dir/report.html"
 echo "== open $run_dir/report.html; also there: graph.ir, graph.svg, metrics.jsonl, loss.svg, checkpoints/, model/" >&2

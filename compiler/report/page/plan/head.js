@@ -32,6 +32,7 @@ function planHeadline() {
     `${measured ? `; at the rates of the device it would take ${secondsText(least)}` : ""}.`;
 }
 
+const longestOf = steps => steps.reduce((a, b) => secondsOf(b) > secondsOf(a) ? b : a);
 const kindOfGroup = step => step.kind === "kernel" ? "" : ` (${step.kind})`;
 
 /// Kernels by the time of all their launches: of kernels that differ in the number of their layer alone, one row.
@@ -52,9 +53,9 @@ function kernelTable() {
     const seconds = secondsOfAll(steps), least = steps.reduce((sum, step) => sum + ofRoof(step) * secondsOf(step), 0);
     body.append(element("tr", { "data-first": numbers[0], class: "link", onclick: () => { chooseStep(numbers[0]); show("code"); } },
       element("td", { class: "number" }, secondsText(seconds)), element("td", { class: "number" }, percentText(seconds / all)),
-      element("td", {}, element("span", { class: "bar", style: `width:${Math.max(1, Math.round(240 * seconds / all))}px` })),
+      element("td", {}, element("span", { class: "bar", style: `width:${Math.max(1, Math.round(160 * seconds / secondsOfAll(groups[0].steps)))}px` })),
       element("td", { class: "number" }, String(steps.length)), element("td", { class: "number" }, percentText(least / seconds)),
-      element("td", { class: "short" }, limitOf(steps[0])), element("td", { class: "wide" }, name)));
+      element("td", { class: "short" }, limitOf(longestOf(steps))), element("td", { class: "wide" }, name)));
   }
   const heads = ["Time", "Share", "", "Launches", "Of roofline", "Limited by", "Source (* is any layer) and phase"];
   const rest = groups.slice(most), words = rest.length === 0 ? null : note(`${counted(rest.length, "other kernel")}: ${secondsText(rest.reduce((sum, group) => sum + secondsOfAll(group.steps), 0))}.`);
