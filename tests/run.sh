@@ -103,10 +103,11 @@ sample() {
     END { print "--gtest_filter=-" substr(names, 2) }'
 }
 
-# share NAME DIRECTORY INDEX: its tests of every program, one program after the other.
+# share NAME DIRECTORY INDEX PROGRAM...: its tests of every program, one program after the other.
 share() {
   local binary log
-  for binary in "$2"/*_tests; do
+  for binary in "${@:4}"; do
+    binary=$2/$binary
     log="$logs/$1-$(basename "$binary")-$3"
     : >"$log.flags"
     [ $sampled -eq 1 ] && sample "$binary" >"$log.flags"
@@ -126,12 +127,14 @@ told() {
   tail -n 20 "$1" | sed 's/^/    /'
 }
 
-# suite NAME DIRECTORY: all tests of all test programs there.
+# suite NAME DIRECTORY PROGRAM...: all tests of these programs.
 suite() {
   local name=$1 directory=$2 binary index log status ran skipped bad_count
-  for ((index = 0; index < cores; ++index)); do share "$name" "$directory" $index & done
+  shift 2
+  for ((index = 0; index < cores; ++index)); do share "$name" "$directory" $index "$@" & done
   wait
-  for binary in "$directory"/*_tests; do
+  for binary in "$@"; do
+    binary=$directory/$binary
     ran=0 skipped=0
     for ((index = 0; index < cores; ++index)); do
       log="$logs/$name-$(basename "$binary")-$index"
@@ -227,6 +230,10 @@ build() {
     -DSMELT_PYTHON="$([ -n "$python" ] && echo ON || echo OFF)" ${python:+"-DPython_EXECUTABLE=$python"}
   check "build" ninja -C build
 }
+tests() {
+  mapfile -t programs < <(cd build && ls ./*_tests | sed 's#^\./##')
+  suite tests "$PWD/build" "${programs[@]}"
+}
 goldens() {
   local golden precision
   for golden in tests/goldens/*/; do
@@ -243,17 +250,27 @@ quickstart() {
   SMELT=build/smelt check "quickstart, 20 steps" bash examples/quickstart.sh --run-dir build/test-quickstart \
     --steps 20 --warmup 5 --eval-every 10 --eval-batches 2 --sample-every 20 --checkpoint-every 10
 }
+# asan_programs: the test programs of the top-level folders with changes, and every third of the others.
+asan_programs() {
+  local number=$turn each folder
+  for each in runtime fake_gpu ir passes frontend codegen cuda_kernel compiler; do
+    number=$((number + 1)) folder=$each
+    case $each in fake_gpu) folder=runtime ;; cuda_kernel) folder=codegen ;; esac
+    if [ $long -eq 1 ] || [ $((number % 3)) -eq 0 ] || is_touched "^(tests/)?$folder/"; then echo "${each}_tests"; fi
+  done
+}
 asan_build() {
   local all=OFF
   [ $long -eq 1 ] && all=ON
+  mapfile -t asan_tested < <(asan_programs)
   check "configure asan" cmake --preset asan -DSMELT_BENCH=OFF -DSMELT_WERROR=ON -DSMELT_SANITIZE_ALL=$all
-  check "build asan" ninja -C build-asan
+  check "build asan" ninja -C build-asan "${asan_tested[@]}"
 }
 asan_tests() {
   local -x LSAN_OPTIONS="suppressions=$PWD/tests/lsan.supp:print_suppressions=0"
   local -x ASAN_OPTIONS="detect_stack_use_after_return=0" UBSAN_OPTIONS="print_stacktrace=1"
   local sampled=$((1 - long))  # all cases run without the sanitizers, four times as fast
-  suite asan "$PWD/build-asan"
+  suite asan "$PWD/build-asan" "${asan_tested[@]}"
 }
 # What threads do at the same time: sessions, the continuous batch, the server. OpenMP's library is not built for
 # ThreadSanitizer, which would call its threads' work a race: hence one thread of it. The test that is left out measures the
@@ -309,7 +326,7 @@ floors() {
   check "words" bash tests/words.sh
 }
 wanted floors && stage floors floors
-wanted tests && stage tests suite tests "$PWD/build"
+wanted tests && stage tests tests
 wanted goldens && stage goldens goldens
 wanted embed && stage embed check "embed" bash tests/embed_test.sh build
 wanted python && stage python python_tests
