@@ -1,4 +1,5 @@
-// The last stage: kernels become machine code, the program becomes a plan.
+// The last step of compilation: turns the kernels of a program into machine code, and the program into a
+// plan.
 #pragma once
 
 #include "ir/program/program.h"
@@ -6,17 +7,18 @@
 
 namespace smelt {
 
-/// Makes the plan. For "cpu" (of this machine) kernels are linked into Plan::binary; for a GPU each has its
-/// own source and cubin. Throws Error where this build lacks a code generator for the target. Kernels whose
-/// code does not fit a GPU's registers get lighter schedules, which are written to the program, so that it
-/// shows the kernels that the plan runs.
+/// Makes the plan. For a CPU (the processor of this machine), all kernels are linked into Plan::binary. For a
+/// GPU, each kernel has its own source and cubin. Kernels whose code does not fit a GPU's registers get
+/// lighter schedules, which are written to `program`, so that it shows the kernels that the plan runs. Throws
+/// Error if this build lacks a code generator for the target.
 Plan make_plan(Program& program, const Target& target = {});
 
-/// One for each kind of target. The first is there only with SMELT_CPU.
+/// Make a plan for one kind of target. make_cpu_plan exists only in builds with SMELT_CPU.
 Plan make_cpu_plan(const Program& program);
 Plan make_cuda_plan(Program& program, const Target& target);
 /// Returns the part of a plan that is the same for every target.
 Plan plan_without_code(const Program& program);
+/// Returns the plan's record of a kernel, without machine code.
 KernelCode describe_kernel(const Kernel& kernel);
 
 }  // namespace smelt

@@ -1,6 +1,7 @@
-// Runs passes over graphs, modules, programs and kernels: verifies the IR, checks the reported change of a
-// pass, measures time, prints, and on a failure writes a file that reproduces it. Unused nodes of graphs are
-// removed after every pass over graphs.
+// Runs passes over graphs, modules, programs and kernels. It measures time and, as its options specify,
+// verifies the IR, prints it, and writes a file that reproduces a failure. Unused nodes of a graph are
+// removed after every pass over it. The kinds of passes, and the text form of a pipeline of passes, are in
+// ir/pass.h.
 #pragma once
 
 #include <functional>
@@ -17,62 +18,66 @@ namespace smelt {
 
 /// Counters that all pass managers of one compilation share.
 struct PassProgress {
-  int64_t changes = 0;  // of optional passes
-  int dumped = 0;       // files
+  int64_t changes = 0;  // runs of optional passes that changed something
+  int dumped = 0;       // files written to PassManagerOptions::dump_dir
 };
 
 struct PassManagerOptions {
-  bool verify_each =
-      false;  // verify after every pass, and check that a pass that reports no change made none
+  /// True: verify the IR after every pass, and check that a pass that reports no change made none.
+  bool verify_each = false;
   bool print_before_all = false, print_after_all = false;
   std::vector<std::string> print_before, print_after;  // names of passes
   std::function<void(std::string_view)> print_to;      // receives printed text
-  std::string dump_dir;                                // numbered files: the unit after each pass
+  std::string dump_dir;               // directory for numbered files, the unit after each pass; empty: none
   std::string reproducer_dir;         // directory for the input of a failing pass; empty: none
-  int64_t bisect_limit = -1;          // number of changes after which optional passes stop; -1: never
+  int64_t bisect_limit = -1;          // optional passes stop after this number of changes; -1: no limit
   std::vector<std::string> disabled;  // optional passes that do not run
   /// Receives the name of each phase and pass of a compilation before it runs. An exception that it throws
   /// ends the compilation.
   std::function<void(std::string_view)> on_step;
-  /// Shared by all managers made from copies of these options, so that a pipeline in several parts continues
-  /// the count.
+  /// Copies of these options share the counters, so that several managers that run parts of one compilation
+  /// continue the count.
   std::shared_ptr<PassProgress> progress = std::make_shared<PassProgress>();
 };
 
 /// One run of one pass.
 struct PassRecord {
-  std::string pass, graph;  // graph is empty for other units
+  std::string pass, graph;  // `graph` is empty if the pass ran over another unit than a graph
   double seconds = 0;
   bool changed = false;
 };
 
 class PassManager {
  public:
-  /// `registry` resolves the names of passes in options and pipelines. Requires: it outlives the manager.
+  /// `registry` resolves the names of passes in options and pipelines; it must outlive the manager. Throws
+  /// Error if the options name an unknown pass, or disable a required one.
   explicit PassManager(PassManagerOptions options = {}, const PassRegistry& registry = pass_registry());
 
-  /// Appends "decompose{keep=softmax},simplify".
+  /// Appends the passes of a pipeline such as "decompose{keep=softmax},simplify".
   PassManager& add(std::string_view pipeline);
   PassManager& add(PassCall call);
 
-  // ---- all passes that were added; true when something changed
-  /// Runs the passes; throws Error for passes over other units.
+  // The next four functions run all added passes in order and return whether a pass changed something. They
+  // throw Error for a pass over a unit that their comment does not name.
+  /// Runs passes over graphs.
   bool run(Graph& graph);
-  /// Runs pass by pass; a pass over graphs runs over all graphs that the module has at that time. Throws
-  /// Error for passes over programs.
+  /// Runs passes over graphs and modules. A pass over graphs runs over all graphs that the module has at that
+  /// time, before the next pass runs.
   bool run(Module& module);
-  /// Runs passes over programs and kernels only.
+  /// Runs passes over programs and kernels.
   bool run(Program& program);
-  /// Runs passes over kernels only.
+  /// Runs passes over kernels.
   bool run(Kernel& kernel);
 
-  /// Runs `calls`, not the added passes: over the module up to a lowering, which fills the program, then over
-  /// the program.
+  /// Runs `calls` instead of the added passes, in order: passes over graphs and modules run over `module`,
+  /// a lowering fills `program` from the module, and passes over programs and kernels run over `program`.
+  /// Returns whether a pass changed something.
   bool run(llvm::ArrayRef<PassCall> calls, Module& module, Program& program);
 
   const std::vector<PassRecord>& records() const { return records_; }
-  int64_t changes() const { return options_.progress->changes; }  // of optional passes
-  /// Returns a table of the time of each pass, summed over all graphs.
+  /// Returns the number of runs of optional passes that changed something (PassProgress).
+  int64_t changes() const { return options_.progress->changes; }
+  /// Returns a table of the passes: number of runs, number of runs with a change, and time in ms.
   std::string timing_report() const;
 
  private:
@@ -86,7 +91,7 @@ class PassManager {
   bool is_left_out(const PassCall& call) const;
   template <typename Unit>
   std::string kept_input(const Unit& unit, const PassCall& call) const;
-  /// `given`: the text of the input, where that is another unit.
+  /// `given`: the text of the pass's input, if the input is not `unit` itself, as in a lowering.
   template <typename Unit>
   bool run_on(const PassCall& call, Unit& unit, const std::function<bool(Unit&)>& body,
               const std::optional<std::string>& given = {});
@@ -103,8 +108,9 @@ class PassManager {
   std::vector<PassRecord> records_;
 };
 
-/// Returns a module's text with the pipeline that failed on one of its graphs as its first line: a file test,
-/// and input of `smelt opt`.
+/// Returns the text of the module with `graph` as its only graph, after a first line of "// RUN: " and
+/// `call`, the pass that failed on the graph. The text is an input of `smelt opt`, and has the form of a file
+/// test.
 std::string reproducer(const Module& module, std::string_view graph, const PassCall& call);
 
 }  // namespace smelt

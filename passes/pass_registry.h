@@ -1,11 +1,13 @@
-// The registry of the passes of this folder, passes.def.
+// The registry of the passes of this folder. The file passes.def lists them.
 #pragma once
 
 #include "ir/pass.h"
 
 namespace smelt {
 
+/// Returns the rows of passes.def, in its order.
 llvm::ArrayRef<Pass> pass_table();
+/// Returns the registry of these passes, which resolves names and parses pipelines.
 const PassRegistry& pass_registry();
 
 }  // namespace smelt

@@ -1,5 +1,5 @@
-// The kernel that a fusion becomes, under construction: its axes and parameters are there from the start,
-// and code is appended to its blocks.
+// FusionKernel: the kernel that a fusion is lowered to. Its constructor defines the axes and the parameters;
+// instructions are then appended to its blocks.
 #pragma once
 
 #include <string>
@@ -15,19 +15,20 @@ namespace smelt {
 struct FusionStore {
   const Value* value;   // in the body
   const Value* result;  // of the fusion
-  int param;
+  int param;            // the kernel's parameter for the output
 };
 
-/// The type of a sum's parts, which are f32 where the sum is of 16 bits.
+/// Returns the type of the partial sums of `sum`: f32 if the sum is a float narrower than f32, else the sum's
+/// type.
 inline DType partial_type(const Value& sum) {
   return is_float(sum.dtype()) && size_of(sum.dtype()) < size_of(DType::f32) ? DType::f32 : sum.dtype();
 }
 
-/// An output that is a sum over rows, of which the kernel makes one part a chunk.
+/// An output that is a sum over rows. The kernel stores one partial sum per chunk of rows.
 struct FusionSum {
-  const Value* value;   // the reduce's result in the body; its shape is what a chunk's slice holds
+  const Value* value;   // the reduce's result in the body, which has the shape of one partial sum
   const Value* result;  // of the fusion
-  int param;
+  int param;            // the kernel's parameter for the partial sums
 };
 
 class FusionKernel {
@@ -41,26 +42,30 @@ class FusionKernel {
   // Axes of the values of the body.
   bool is_column(const Value& value) const;
   const IterationSpace::Axes& axes_of(const Value& value) const;
-  /// The kernel's axis that a dim of a value of the body follows.
+  /// Returns the kernel's axis that a dim of a value of the body follows.
   int axis_of(const Value& value, size_t dim) const { return axis_of_[axes_of(value)[dim]]; }
   bool is_column_axis(int axis) const { return kernel.axes[axis].kind != AxisKind::parallel; }
   bool is_innermost(int axis) const { return axis + 1 == static_cast<int>(kernel.axes.size()); }
-  /// -1 where an insert puts something into it and nothing reads it.
+  /// Returns the parameter for an input of the body; -1 if nothing reads the input, because inserts only
+  /// write to it.
   int param_of(const Value& input) const {
     const auto found = param_of_.find(&input);
     return found == param_of_.end() ? -1 : found->second;
   }
   /// Returns the fusion's operand for an input of the body.
   const Value& outside(const Node& input) const;
-  /// An element of a parameter whose dims follow `axes` of the iteration space.
+  /// Returns the access to an element of a parameter. Its dim i has the stride strides[i] and follows the
+  /// axis axes[i] of the iteration space, or no axis if that is -1.
   Access access(int param, llvm::ArrayRef<Dim> strides, const IterationSpace::Axes& axes) const;
   Access access(const FusionStore& store) const;
 
-  /// The instruction's number. It comes from the node of the innermost FromNode.
+  /// Appends an instruction to a block and returns the instruction's number. Its origin is the node of the
+  /// innermost FromNode that exists.
   int append(int block, Instruction instruction);
 
   Kernel kernel;
-  std::vector<BufferRef> arguments;  // one a parameter; those of sums are empty until they have a place
+  /// One per parameter. Arguments of partial sums are empty until a buffer is allocated for them.
+  std::vector<BufferRef> arguments;
   std::vector<FusionStore> stores;
   std::vector<FusionSum> sums;
 
@@ -80,9 +85,9 @@ class FusionKernel {
   const Node& fusion_;
   const Graph& body_;
   const IterationSpace space_;
-  std::vector<int> axis_of_;  // of the space -> of the kernel
+  std::vector<int> axis_of_;  // axis of space_ -> axis of the kernel
   llvm::DenseMap<const Value*, int> param_of_;
-  llvm::DenseMap<const Node*, int> place_of_;  // of nodes, in reading_order
+  llvm::DenseMap<const Node*, int> place_of_;  // index of each node of the body in reading_order
   Origin origin_;
 };
 

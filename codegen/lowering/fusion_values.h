@@ -1,5 +1,6 @@
-// The values that the blocks of a fusion's kernel compute: a value inside a level's column block, a row
-// scalar, or a value at one column. Every value is computed once per block that can see it.
+// FusionValues: emits the instructions that compute the values of a fusion's body. A level is a row block,
+// which runs once per row, and the column block after it, which runs for every column. A value is computed in
+// the column block, in the row block (a row scalar), or in the row block at one fixed column.
 #pragma once
 
 #include <optional>
@@ -14,30 +15,32 @@ class FusionValues {
  public:
   explicit FusionValues(FusionKernel& fusion) : fusion_(fusion) {}
 
-  /// Makes these two blocks of the kernel the destination of the following instructions.
+  /// Begins a level: the following instructions are appended to these two blocks of the kernel.
   void begin_level(int row_block, int column_block);
-  /// An instruction's number: of the value inside the level's column block, or of a row scalar.
+  /// Return the number of the instruction that computes the value, which is appended if there is none yet.
+  /// column_value computes the value in the level's column block, or as a row_value if it has no columns.
+  /// row_value computes a row scalar, which all later blocks may read.
   int column_value(const Value& value);
   int row_value(const Value& value);
-  /// The destination of an element that an insert of the body stores: its access of `result`, and a predicate
-  /// that no index is negative.
+  /// Destination of an element that an insert of the body stores.
   struct InsertPlace {
     Access access;
-    int predicate = -1;  // -1: all indices are constants
+    int predicate = -1;  // instruction that tests that no index is negative; -1: all indices are constants
   };
+  /// Emits the index arithmetic of an insert whose result is the output `store`.
   InsertPlace place_of_insert(const Node& insert, const FusionStore& store);
-  /// Sets the value of a reduction's result, which later blocks can read.
+  /// Sets the number of the instruction for a reduction's result, which later blocks can read.
   void set_row_value(const Value& value, int number) { row_values_[&value] = number; }
-  /// Records that the value can be read back from memory from here on.
+  /// Records that `store` has been emitted: later levels may load the value instead of computing it again.
   void note_stored(const FusionStore& store) { stored_[store.value] = store; }
   const RandomDraws& draws() const { return draws_; }
 
  private:
   using Kind = Instruction::Kind;
-  /// The block that code is appended to, and the columns that it is for.
+  /// The block that code is appended to, and the column that it computes.
   struct Place {
     int block;
-    int column = -1;  // -1: every one
+    int column = -1;  // -1: every column of the block's loop
     bool is_fixed() const { return column >= 0; }
   };
 
@@ -60,7 +63,7 @@ class FusionValues {
   FusionKernel& fusion_;
   int row_ = 0, column_ = 0;  // the level's blocks
   llvm::DenseMap<const Value*, int> row_values_, column_values_;
-  llvm::DenseMap<std::pair<const Value*, int>, int> fixed_values_;  // by value and column
+  llvm::DenseMap<std::pair<const Value*, int>, int> fixed_values_;  // key: value and column
   llvm::DenseMap<const Value*, FusionStore> stored_;
   RandomDraws draws_;
 };

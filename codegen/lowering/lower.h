@@ -1,4 +1,4 @@
-// From a fused graph to a program of kernels and library steps.
+// Lowering of fused graphs to a Program, which consists of kernels and library steps.
 #pragma once
 
 #include <utility>
@@ -15,52 +15,55 @@
 namespace smelt {
 
 // ---- lower.cpp
-// Lowers graphs with fusions and layouts to a Program: a fusion becomes a kernel (and a finishing kernel for
-// sums over its rows), a matmul a gemm step, a scatter_add a sort and a segmented kernel, and a view that has
-// to move data a copy. Equal kernels are shared. The kernels have no schedules yet
+// A fusion becomes a kernel (and a finishing kernel for sums over its rows), a matmul becomes a gemm step, a
+// scatter_add a sort and a segmented kernel, and a view that has to move data a copy. Equal kernels are
+// shared. The kernels have no schedules yet: schedule_kernels chooses them
 // (codegen/scheduling/schedule_kernels.h).
 
-/// All graphs of the module, each as an entry of its name, of steps that `target` has.
+/// Lowers every graph of the module to an entry with the graph's name. Uses only the kinds of steps that
+/// `target` supports. Requires: values have layouts (assign_layout).
 Program lower(const Module& module, const Target& target = {});
 
 // ---- cut_gemms.cpp
-// Matmuls of large odd extents, such as a vocabulary of 50,257, in two: cuBLASLt's kernels for extents that
-// are no multiples of 8 take four times as long (docs/benchmarks.md).
+// Splits matmuls with large odd extents, such as a vocabulary of 50,257. The reason is that cuBLASLt's
+// kernels take four times as long if an extent is not a multiple of 8 (docs/benchmarks.md).
 
-/// Returns the steps that together do this one, in order. A large extent that is no multiple of 8 is split
-/// into a multiple of 8 and a remainder below 8. Only matmuls of 16-bit types are split.
+/// Returns steps that together compute the same as `step`, in the order in which they must run. Each of m, n
+/// and k that is a constant >= 4096 and not a multiple of 8 is split into a multiple of 8 and a remainder
+/// below 8. Only matmuls of 16-bit floats are split.
 std::vector<GemmStep> cut_gemm(const GemmStep& step);
 
 // ---- finish_partial_sums.cpp
-// The second half of a sum over a kernel's rows: the chunks' partial sums are added up in their order,
-// columns in parallel. Sums over the same columns share one kernel.
+// The second half of a sum over a kernel's rows: the partial sums of the chunks of rows are added up in the
+// order of the chunks, for all columns in parallel. Sums with equal column shapes share one kernel.
 
 struct PartialSum {
-  int buffer = -1;  // [splits, columns...]
+  int buffer = -1;  // of the partial sums, a dense array of shape [splits, columns...]
   Shape columns;
-  DType dtype = DType::f32;  // of the partial sums
-  Layout result;
-  DType stored = DType::f32;  // of the result, rounded once, after the last addition
+  DType dtype = DType::f32;   // of the partial sums
+  Layout result;              // of the sum
+  DType stored = DType::f32;  // of the sum, which is rounded once, after the last addition
 };
 
-/// Appends the steps that finish the sums.
+/// Appends the steps that add up the partial sums. `splits`: the number of partial sums.
 void finish_partial_sums(ProgramBuilder& builder, llvm::ArrayRef<PartialSum> sums, const Dim& splits);
 
 // ---- fusion_aliases.cpp
-// The outputs of a fusion that may take the memory of an input.
+// Outputs of a fusion that may share the memory of an input.
 
-/// Pairs of buffers, written and read, where the finished kernel reads each element, at its own place, no
-/// later than it is written (Step::may_alias).
+/// Returns pairs (written buffer, read buffer) that may share memory (Step::may_alias), because the finished
+/// kernel reads no element after the element at the same address has been written.
 std::vector<std::pair<int, int>> aliases_of(const FusionKernel& fusion);
-/// Checks that the finished kernel reads each element of an input before it writes the output that shares the
-/// input's memory. Throws Error (internal) otherwise.
+/// Checks the pairs of an input and an output that already have the same buffer and offset. Throws Error
+/// (internal) if the finished kernel loads an element of such an input after it has stored that element.
 void check_in_place(const FusionKernel& fusion);
 
 // ---- lowering_order.cpp
-// The order in which a graph's nodes become steps: the program's, except that who writes a state's memory
-// comes after all who read its old content there.
+// The order in which a graph's nodes become steps: program order, except that a node which writes memory of a
+// state comes after all nodes which read the old content of that memory.
 
-/// Requires: assign_layout has run. Throws Error (internal) that names two nodes which wait for each other.
+/// Returns all nodes of the graph in that order. Requires: assign_layout has run. Throws Error (internal),
+/// naming the two nodes, if each of two nodes has to come before the other.
 std::vector<const Node*> lowering_order(const Graph& graph);
 
 }  // namespace smelt

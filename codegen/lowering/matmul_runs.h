@@ -1,5 +1,5 @@
-// Runs of letters of a matmul that are traversed like one dim, and the choice of the runs that become the
-// dims of its matrices.
+// The dims m, n and k of a gemm step for a matmul that is given by letters, as in an einsum ("btk,kn->btn").
+// A run is a list of letters of one kind (m, n, k or batch) that can be traversed like one dim.
 #pragma once
 
 #include <vector>
@@ -8,24 +8,28 @@
 
 namespace smelt {
 
-/// Letters that are traversed like one: the extent of their product and the innermost stride in each matrix.
+/// Letters that are traversed like one dim.
 struct MatmulRun {
-  Dim extent;
-  Dim a, b, c;
+  Dim extent;   // product of the letters' extents
+  Dim a, b, c;  // stride of the innermost letter in A, B and C; 0 if the matrix does not have the letters
 };
 
-/// Returns the runs without those of extent 1, and with any two joined if in all matrices the outer stride is
-/// the inner stride times the inner extent.
+/// Removes runs of extent 1, and joins pairs of runs while there is a pair whose outer stride is the inner
+/// stride times the inner extent in A, B and C.
 std::vector<MatmulRun> joined(std::vector<MatmulRun> runs);
 
-/// One run of each kind, and the other runs of all kinds.
+/// One run of each of m, n and k, which are the dims of one product of matrices, and the remaining runs.
 struct MatrixDims {
   MatmulRun m, n, k;
-  std::vector<MatmulRun> repeated, summed;  // with other rows or columns; with other parts of the sum
+  /// Remaining runs. Those of m and n (`repeated`) repeat the product for other rows or columns of C. Those
+  /// of k (`summed`) repeat it with results that are added up.
+  std::vector<MatmulRun> repeated, summed;
 };
 
-/// Every choice of one run of each kind: first those that leave the fewest sums to be added up, of these the
-/// ones that leave the fewest products, then the last runs of their kinds.
+/// Returns every selection of one run of each of m, n and k. If a list is empty, its run has extent 1. The
+/// selections are in ascending order of the number of results to add up (the product of the extents of
+/// `summed`), then of the number of repetitions (the product for `repeated`), both at the symbols' bounds.
+/// Among equal ones, selections of later runs come first.
 std::vector<MatrixDims> matrix_dims(const std::vector<MatmulRun>& m, const std::vector<MatmulRun>& n,
                                     const std::vector<MatmulRun>& k, const Symbols& symbols);
 

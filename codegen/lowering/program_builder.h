@@ -1,4 +1,5 @@
-// The Program under construction: buffers, shared kernels and the steps of the current entry.
+// ProgramBuilder: a Program under construction, with its buffers, shared kernels and the steps of the current
+// entry; and the functions that lower each kind of node.
 #pragma once
 
 #include <optional>
@@ -11,14 +12,14 @@
 
 namespace smelt {
 
-/// The random draws of a kernel's step, by slot.
+/// The random draws of a kernel's step. An instruction names its draw by a slot, an index into `ids`.
 struct RandomDraws {
   std::vector<uint32_t> ids;
-  std::vector<RandomPart> parts;
+  std::vector<RandomPart> parts;  // one per id; RandomPart{} if the draw is not a part of a larger one
 
-  /// The slot of a random node's draw.
+  /// Returns the slot of a random node's draw, which is added if it has no slot yet.
   int slot_of(const Node& random);
-  /// Sets random_ids and, where there are any, random_parts.
+  /// Sets the step's random_ids and, if any draw is a part of a larger one, its random_parts.
   void give_to(KernelStep& step) const;
 };
 
@@ -28,35 +29,42 @@ class ProgramBuilder {
 
   const Symbols& symbols() const { return program_.symbols; }
   const Target& target() const { return target_; }
+  /// Appends an empty entry with the graph's name. The functions below append to the last entry.
   void begin_entry(const Graph& graph);
   PlanEntry& entry() { return program_.entries.back(); }
-  /// Names and phase of the node that the following steps come from.
+  /// Sets the node that the following steps come from: they get its source names and its phase.
   void set_origin(const Node& node);
 
+  /// Returns the number of the new buffer.
   int add_buffer(std::string name, Role role, DType dtype, Dim elements);
   const Buffer& buffer(int index) const { return program_.buffers[index]; }
-  /// The number of an equal kernel that is already there, else of this one. `arguments` are what it will be
-  /// launched with: on a GPU its code depends on how they are aligned.
+  /// Adds a kernel, unless the program already has an equal one, and returns the kernel's number.
+  /// `arguments`: the step's arguments; on a GPU, the code depends on their alignment.
   int add_kernel(Kernel kernel, const std::vector<BufferRef>& arguments);
-  /// Bytes that an argument's address is a multiple of, at most those of the widest access.
+  /// Returns a number of bytes that divides the argument's address for any sizes; at most 16, the width of
+  /// the widest access.
   int64_t alignment(const BufferRef& argument) const;
-  /// Appends a step with the buffers that it reads and writes.
+  /// Appends a step. `reads`, `writes`: numbers of the buffers that it reads and writes.
   Step& add_step(AnyStep what, std::vector<int> reads, std::vector<int> writes);
-  /// Appends a step of any kind but a kernel's; the roles of its operands determine its reads and writes.
+  /// Appends a step of any kind but KernelStep. The roles of its operands determine its reads and writes.
   Step& add_step(AnyStep what);
 
-  /// Steps between these are a choice (PlanEntry::choices). Nothing is left to choose where there is one
-  /// alternative, or where one overwrites what others read: the first then stays.
+  /// Begins a choice (PlanEntry::choices), which is a list of variants of the same work. Every variant begins
+  /// with begin_alternative, and its steps follow.
   void begin_choice();
   void begin_alternative(std::string name);
-  /// The last alternative is for the sizes of the rule.
+  /// Makes the last variant of the open choice run exactly if the sizes satisfy the rule.
   void take_last_where(SizeRule rule);
+  /// Ends the choice. Keeps only the first variant, as plain steps, if there is no other, or if a variant
+  /// writes a buffer that any variant reads before it has written it itself.
   void end_choice();
 
-  /// Returns the bounds of integers of the current entry; nothing where they may have any value.
+  /// Returns the bounds of the integers in `value`, a value of the current entry. Returns nothing for floats
+  /// and booleans, and for integers that may be outside of i32 or anywhere in it.
   std::optional<IndexBounds> indices(const Value& value) const;
-  /// Copies `value`, or a part of it, from the layout `from`.
+  /// Appends a step that copies `shape` elements of `value` from the layout `from` to the layout `to`.
   void copy(const Layout& from, const Layout& to, const Shape& shape, const Value& value);
+  /// Appends a step that sets `elements` elements from `offset` on to `value`.
   void fill(int buffer, Dim offset, Dim elements, double value);
 
   Program take() { return std::move(program_); }
@@ -64,15 +72,15 @@ class ProgramBuilder {
  private:
   Program program_;
   Target target_;
-  std::optional<IndexRanges> ranges_;  // of the entry at hand
-  std::optional<Choice> choice_;       // that is open, of the steps from here on
-  size_t choice_begin_ = 0;
+  std::optional<IndexRanges> ranges_;  // of the integers of the current entry
+  std::optional<Choice> choice_;       // the open choice, if any
+  size_t choice_begin_ = 0;            // index of the first step of choice_
   std::vector<std::string> sources_;
   std::string phase_;
   bool recomputed_ = false;
 };
 
-/// Lowerings of the node kinds.
+/// Append the steps of one node of each kind.
 void lower_fusion(ProgramBuilder& builder, const Node& fusion);
 void lower_matmul(ProgramBuilder& builder, const Node& matmul);
 void lower_attention(ProgramBuilder& builder, const Node& attention);
@@ -85,11 +93,12 @@ void lower_scan(ProgramBuilder& builder, const Node& scan);
 void lower_top_k(ProgramBuilder& builder, const Node& top_k);
 void lower_sample(ProgramBuilder& builder, const Node& sample);
 void lower_collective(ProgramBuilder& builder, const Node& collective);
-/// The layout of a dense copy made here.
+/// Copies `value` to a new, dense temporary buffer with the name `source`. Returns the layout of the copy.
 Layout dense_copy(ProgramBuilder& builder, const Value& value, const std::string& source);
-/// Returns whether `count` dims from `axis` on can be traversed like one, with the stride of the last.
+/// Returns whether the `count` dims from `axis` on can be traversed like one dim with the stride of the last
+/// of them.
 bool lies_evenly(const Shape& shape, const std::vector<Dim>& strides, int64_t axis, int64_t count);
-/// A copy between two strided places as a kernel.
+/// Does the same as ProgramBuilder::copy, but always with a kernel instead of a copy step.
 void copy_by_kernel(ProgramBuilder& builder, const Layout& from, const Layout& to, const Shape& shape,
                     const Value& value);
 

@@ -1,5 +1,6 @@
-// A kernel of an attention for a GPU, under construction, and what kernels of one piece of work become
-// together.
+// TemplateLowering: lowers a part of an attention node (forward, or a part of its gradient) to a GPU kernel
+// that is written by hand, a template. The node's body is the function that the graph gives for each
+// attention score (score_mod); a template calls the body's code.
 #pragma once
 
 #include <vector>
@@ -10,29 +11,31 @@
 
 namespace smelt {
 
-/// The lowering of an attention to a template. The template gives the block arguments of the body and takes
-/// its results.
+/// Attention kernel under construction. Its template computes the block arguments of the body (the score, for
+/// example) and uses the values that the body returns.
 class TemplateLowering : public AttentionLowering {
  public:
   using AttentionLowering::AttentionLowering;
 
-  /// Lowers the body for `outputs`; `handed` are the values that the template gives as block arguments, by
-  /// slot.
+  /// Lowers the instructions of the body that compute `outputs`. `handed`: the values that the template
+  /// computes and passes as block arguments, by slot.
   void add_body(llvm::ArrayRef<const Value*> outputs, llvm::ArrayRef<const Value*> handed);
 
-  /// Returns whether templates for sm_90a take it. Requires: the lowering is complete except for the buffers
-  /// that gradients share.
+  /// Returns whether the target may use the templates for sm_90a (wgmma), and these support the kernel.
+  /// Requires: the lowering is complete except for the buffers that gradients share.
   bool takes_wgmma();
-  /// Takes the decode-attention template (decode_attention.h) for at most `queries` queries, 0: for any
-  /// number. `alone`: no blocks share a row's keys.
+  /// Selects the decode-attention template (decode_attention.h) for at most `queries` queries, or for any
+  /// number if that is 0. `alone`: each block reads all keys of its rows; else several blocks may share them.
   void take_few(int64_t queries, bool alone);
-  /// Blocks of the template for few queries, where none share a row's keys.
+  /// Returns the number of thread blocks of the decode-attention template with `alone`.
   Dim few_blocks() const;
-  /// Sizes of the tiles that the templates for every architecture have for it.
+  /// Returns the ranges of tile rows that the templates for every architecture (mma) have for this kernel.
   std::vector<AttentionTileRows> tile_rows() const;
+  /// Restricts the mma templates to tiles with `rows`, which is a result of tile_rows().
   void take_rows(AttentionTileRows rows) { form_.least_rows = rows.least, form_.most_rows = rows.most; }
   void allow_wgmma() { form_.has_wgmma = true; }
-  /// Allows wgmma for gradients, in buffers with these numbers.
+  /// Allows wgmma for a kernel of the gradient. The arguments are the numbers of the buffers that the kernels
+  /// of the gradient share: f32 sums of dq, and i32 counters.
   void allow_wgmma(int query_sums, int counters);
 
  private:
@@ -42,10 +45,11 @@ class TemplateLowering : public AttentionLowering {
   void take_params(const FusionKernel& fusion, std::vector<int>& numbers);
 };
 
-/// Appends the steps of kernels that together compute one node. Requires: the kernels are complete except for
-/// the choice of templates. All templates that the target may have become variants. If the target asks for
-/// one kind of template, the kernels use it, or the template of every architecture where it does not take
-/// them.
+/// Appends the steps of kernels that together compute one node. If Target::attention is `measured`, each
+/// template that supports the kernels becomes a variant. Otherwise the kernels use wgmma if the target allows
+/// it and all of them support it, else mma. In both cases, f32 nodes that may be decode attention
+/// (ir/analysis/attention_form.h) use the decode-attention template. Requires: the kernels are complete
+/// except for the choice of templates.
 void finish_attention(ProgramBuilder& builder, const Node& node,
                       llvm::MutableArrayRef<TemplateLowering> kernels);
 

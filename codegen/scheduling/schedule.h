@@ -1,5 +1,6 @@
-// Chooses how a target runs a kernel, as plain data: chunk sizes, tiles, what is kept between blocks; on a
-// GPU also which threads share a row and what each has in registers.
+// Choice of a kernel's schedule, which is plain data (Schedule in ir/kernel/kernel.h): chunk sizes, tiles,
+// and the values that are kept between the kernel's blocks; on a GPU also the threads that share a row, and
+// the part of the row that each thread has in registers.
 #pragma once
 
 #include "ir/kernel/kernel.h"
@@ -9,27 +10,31 @@
 
 namespace smelt {
 
-/// Chunks of a kernel that accumulates partial sums: a number that the plan holds, so that its sums never
-/// depend on how many threads or multiprocessors the machine has that runs it.
+/// Returns the number of chunks of a kernel that accumulates partial sums. The number is stored in the plan.
+/// So sums do not depend on the number of threads or multiprocessors of the machine that runs the plan.
 int64_t partial_splits(const Target& target);
 
-/// Returns Schedule::sum_rows of a CPU's kernel with partial sums.
+/// Returns Schedule::sum_rows for a CPU kernel with partial sums.
 int64_t partial_sum_rows(const Kernel& kernel, const Symbols& symbols);
 
-/// Fills kernel.schedule from its axes and instructions; bounds come from `symbols`.
+/// Sets kernel.schedule, based on the kernel's axes and instructions and on the bounds of `symbols`.
 void choose_schedule(Kernel& kernel, const Symbols& symbols, const Target& target);
-/// The same, followed by the passes that a GPU's schedule requires (codegen/kernel_passes/kernel_passes.h).
+/// Calls choose_schedule and then, for a GPU kernel without a template, legalize_for_gpu
+/// (codegen/kernel_passes/kernel_passes.h), which makes the kernel fit its schedule.
 void schedule(Kernel& kernel, const Symbols& symbols, const Target& target = {});
 
-/// Gives a kernel that has a schedule for a GPU another one, and its tail what fits that.
+/// Replaces the schedule of a scheduled GPU kernel, and adapts the schedules of the small kernels that its
+/// last block runs (Kernel::tail).
 void take_schedule(Kernel& kernel, const Schedule& schedule);
 
-/// Changes a GPU's schedule so that its code needs fewer registers: less in flight, smaller blocks, narrower
-/// vectors, larger teams. False where there is nothing left to change.
+/// Changes the schedule of a GPU kernel so that its code needs fewer registers: fewer loads in flight,
+/// smaller thread blocks, narrower vectors, or more threads per row; for attention, the next tiles. Returns
+/// false if nothing is left to change.
 bool lighten_schedule(Kernel& kernel);
 
-/// The gradients of an attention share memory by their templates for sm_90a: where one has another template,
-/// so get the others. Numbers of the kernels that were changed.
+/// Makes the kernels of each attention gradient use templates that fit together. They exchange results in
+/// memory if all of them use the templates for sm_90a. If one of them no longer does, the others get other
+/// templates, too. Returns the numbers of the changed kernels.
 std::vector<size_t> leave_shared_templates(Program& program);
 
 }  // namespace smelt

@@ -1,5 +1,6 @@
-// Schedules for a GPU: accesses of 16 bytes, enough of them in flight, and rows in registers where these
-// suffice. This file has the decisions for all kernels; rows and tiles have a file each.
+// Schedules of GPU kernels: accesses of 16 bytes, enough loads in flight to keep the memory busy, and rows
+// that stay in registers if they fit. This header declares the decisions that are common to all kernels;
+// schedule_gpu_rows.cpp and schedule_gpu_tiles.cpp have the others.
 #pragma once
 
 #include <algorithm>
@@ -11,15 +12,14 @@
 
 namespace smelt {
 
-// Properties of the device come from DeviceModel. The constants here and in the files for rows and tiles were
-// measured on an H200, in the unit that is given, and depend more on the instructions of a thread than on the
-// chip.
+// Properties of the device come from DeviceModel. The constants here and in these two files were measured on
+// an H200. They depend more on the instructions of a thread than on the chip.
 
-/// Threads per block: of row kernels, of grid-stride loops, of flat ranges, and of tiles. kLargestTeam: the
-/// most threads that share a row.
+/// Threads per block: of kernels whose thread groups process rows, of grid-stride loops over rows, of flat
+/// ranges (Schedule::flat), and of tiles (at most). kLargestTeam: the most threads that share a row.
 constexpr int kRowThreads = 128, kWalkThreads = 512, kFlatThreads = 256, kTileThreads = 512;
 constexpr int64_t kLargestTeam = 512;
-/// Registers of a thread for what it keeps of a row.
+/// Registers of a thread for the elements of a row that it keeps.
 constexpr int64_t kPayload = 64;
 
 inline int64_t pow2_ceil(int64_t n) {
@@ -30,11 +30,11 @@ inline int64_t pow2_floor(int64_t n) {
 }
 inline int64_t quotient_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/// A kernel that is about to get a schedule.
+/// A kernel that is being scheduled, and the analyses of it that decisions are based on.
 struct GpuKernel {
   /// Resets the kernel's schedule, except for splits and cached values.
   GpuKernel(Kernel& kernel, const Symbols& symbols, const DeviceModel& device);
-  GpuKernel(const GpuKernel&) = delete;  // its parts refer to one another
+  GpuKernel(const GpuKernel&) = delete;  // members refer to each other
 
   Kernel& kernel;
   Schedule& schedule;
@@ -47,16 +47,19 @@ struct GpuKernel {
   int64_t warp() const { return device.warp_threads; }
   /// Returns the product of the extents of the parallel axes, at the symbols' bounds.
   int64_t rows_at_bound() const;
+  /// Returns the number of running sums (`accumulate` instructions) that are stored as `how` specifies.
   int64_t accumulators(Accumulation how) const;
-  /// Vectors of a row.
+  /// Returns the number of vectors per row.
   int64_t vectors() const { return quotient_up(columns, schedule.vector_width); }
+  /// Returns the number of elements per vector.
   int64_t vector_width() const;
-  /// Vectors whose loads are in flight, where a row does not stay in registers.
+  /// Returns the number of vectors that a thread loads ahead if a row does not stay in registers.
   int64_t in_flight() const;
 };
 
-/// Complete a schedule that already specifies whether the kernel is flat and its vector width. The first
-/// returns false where the values that the kernel keeps of its rows do not fit registers.
+/// Complete a schedule that already has `flat` and `vector_width`: schedule_rows for kernels without reduced
+/// axes, schedule_tiles for the others. schedule_rows returns false if the values that the kernel keeps
+/// between its blocks (Schedule::cached) do not fit the registers.
 bool schedule_rows(GpuKernel& kernel);
 void schedule_tiles(GpuKernel& kernel);
 

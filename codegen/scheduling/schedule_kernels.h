@@ -1,4 +1,5 @@
-// Schedules of kernels: what one is chosen from, and for which targets.
+// Schedules of all kernels of a program, the schedules that a tuner measures, and the schedulers of each kind
+// of target.
 #pragma once
 
 #include <vector>
@@ -14,18 +15,18 @@ namespace smelt {
 // ---- schedule_kernels.cpp
 // Schedules for the kernels of a program.
 
-/// Schedules all kernels that `lower` made.
+/// Chooses a schedule for every kernel of a lowered program (choose_schedule).
 void schedule_kernels(Program& program, const Target& target);
 
 /// Merges scheduled kernels that are equal, and names each after its number and what it does (k3_reduce2x1).
 void merge_kernels(Program& program);
 
 // ---- schedule_candidates.cpp
-// Other schedules for a kernel on a GPU, for a tuner to measure.
+// Alternative schedules of a GPU kernel, which a tuner measures.
 
-/// Returns the schedules to measure for a scheduled kernel: its own schedule first, then all others worth a
-/// try. The chunks of partial sums do not change (buffers hold one slice each), nor do the values that are
-/// kept between blocks.
+/// Returns the schedules to measure for a scheduled kernel: its current schedule first, then the others that
+/// may be faster. All have the same number of chunks of partial sums, because buffers have one slice per
+/// chunk, and the same values that are kept between blocks.
 std::vector<Schedule> schedule_candidates(const Kernel& kernel, const Symbols& symbols);
 
 // ---- kinds of targets
@@ -34,13 +35,14 @@ std::vector<Schedule> schedule_candidates(const Kernel& kernel, const Symbols& s
 void schedule_for_cpu(Kernel& kernel, const Symbols& symbols);
 void schedule_attention(Kernel& kernel, const Symbols& symbols, const Target& target);
 void schedule_gemm(Kernel& kernel, const Symbols& symbols, const Target& target);
-/// The next tiles in order of preference; false where there are none left.
+/// Gives an attention kernel its next tiles in order of preference. Returns false if none are left.
 bool take_lighter_tiles(Kernel& kernel);
 void schedule_for_gpu(Kernel& kernel, const Symbols& symbols, const DeviceModel& device);
 
 bool has_partials(const Kernel& kernel);
 int count_axes(const Kernel& kernel, AxisKind kind);
-/// The parallel range is the one column axis: nothing needs a whole row in one place.
+/// Returns whether chunks may divide the column axis itself (Schedule::flat). This requires that the column
+/// axis is the only axis, and that no step of the computation needs a whole row.
 bool can_be_flat(const Kernel& kernel);
 
 }  // namespace smelt

@@ -1,9 +1,9 @@
-/* The compiler's C interface: a description of a model becomes the bytes of a plan, which
- * smelt_plan_from_memory (runtime/smelt.h) takes and an application may write to a file.
+/* The compiler's C interface. It compiles the description of a model to a plan, as bytes. An application may
+ * pass these bytes to smelt_plan_from_memory (runtime/smelt.h) or write them to a file.
  *
- * It is a library of its own, libsmelt_compiler.so, with LLVM in it; an application that comes with its plans
- * does without. Results, threads and lifetimes are as in runtime/smelt.h: any thread may compile, several at
- * the same time.
+ * The compiler is a separate library, libsmelt_compiler.so, which contains LLVM. An application that ships
+ * compiled plans does not need it. The rules of runtime/smelt.h about results, threads and lifetimes apply:
+ * any thread may compile, and several may at the same time.
  */
 #ifndef SMELT_COMPILER_SMELT_COMPILE_H
 #define SMELT_COMPILER_SMELT_COMPILE_H
@@ -14,19 +14,22 @@
 extern "C" {
 #endif
 
+/* A compiled plan. The caller frees it with smelt_compiled_free. */
 typedef struct smelt_compiled smelt_compiled;
 
-/* `path`: a model's directory, a spec (.json) or a graph in text form (.ir). Each option is "NAME=VALUE", or
- * "NAME" of one that takes no value, as docs/compile_options.md lists them: "mode=infer", "target=native",
- * "max=B=32,T=1024", "no-plan-cache". A plan that was made before is taken
- * from the cache directory. */
+/* Compiles the model at `path`: a model's directory, a spec (.json) or a graph in text form (.ir). Each
+ * option is "NAME=VALUE", or "NAME" if it takes no value, such as "mode=infer", "target=native",
+ * "max=B=32,T=1024" or "no-plan-cache"; docs/compile_options.md lists them. If the cache directory has the
+ * plan already, nothing is compiled, unless no-plan-cache is given. */
 smelt_status smelt_compile(const char* path, const char* const* options, size_t option_count,
                            smelt_compiled** compiled);
 void smelt_compiled_free(smelt_compiled* compiled);
-/* The plan, which lives as long as `compiled`. *bytes is set, too; null and 0 of null. */
+/* Returns the plan's bytes, which live as long as `compiled`, and sets *bytes to their number unless `bytes`
+ * is null. If `compiled` is null, returns null and sets *bytes to 0. */
 const void* smelt_compiled_data(const smelt_compiled* compiled, size_t* bytes);
 
-/* Of this library's calls, as smelt_last_error and smelt_set_log are of the other's. */
+/* Do the same for calls of this library as smelt_last_error and smelt_set_log do for those of
+ * runtime/smelt.h. */
 const char* smelt_compile_last_error(void);
 smelt_status smelt_compile_set_log(smelt_log callback, void* user);
 

@@ -1,5 +1,6 @@
-// The commands of `smelt`, one per file. Each adds itself to the command line, with its options and what it
-// runs. A command reports failures as smelt::Error; main.cpp prints them and chooses the exit status.
+// The commands of `smelt`, one per file. Each function adds one command to the command line, with its options
+// and the function that it runs. Commands report failures as smelt::Error; main.cpp prints these and chooses
+// the exit status.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -16,7 +17,7 @@ void add_train(CLI::App& app);
 void add_evaluate(CLI::App& app);
 void add_export(CLI::App& app);
 void add_generate(CLI::App& app);
-void add_serve(CLI::App& app);  // of builds with SMELT_SERVER
+void add_serve(CLI::App& app);  // only in builds with SMELT_SERVER
 void add_tokenize(CLI::App& app);
 void add_verify(CLI::App& app);
 void add_bench(CLI::App& app);
@@ -24,10 +25,11 @@ void add_doctor(CLI::App& app);
 void add_launch(CLI::App& app);
 void add_options(CLI::App& app);
 
-/// Ends the program with a status without a message: a comparison that failed has printed its table.
+/// Ends the program with an exit status and no message, for commands that have already printed what failed.
 [[noreturn]] inline void exit_with(int status) { throw CLI::RuntimeError(status); }
 
-/// A command with options of type Options that `run` gets when the command is the one that was called.
+/// Makes `command`, if it is the one that the command line names, call run(*options) after its options have
+/// been parsed.
 template <typename Options, typename Run>
 void on_call(CLI::App* command, std::shared_ptr<Options> options, Run run) {
   command->callback([options, run] { run(*options); });

@@ -1,5 +1,9 @@
-// Forms of option values: parsing and printing of each kind of value. A text that is not a value throws an
-// Error with the expected form; the caller adds the name of the option.
+// Forms of option values. Each form is a class that parses and prints one kind of value:
+//   values()           the accepted values, for help texts
+//   parse(text, value) stores the value; throws Error with the expected form, to which the caller adds the
+//                      option's name
+//   text(value)        the value as text; empty if the option is not set
+// A form whose option has several members of CompileOptions has set(options, text) and get(options) instead.
 #pragma once
 
 #include <fmt/format.h>
@@ -16,33 +20,34 @@
 namespace smelt {
 
 enum class ValueKind : uint8_t { flag, toggle, one_of, whole, real, bytes, list, bounds, text };
-/// Returns whether a value is a list, separated by commas.
+/// Returns whether values of this kind are lists, separated by commas.
 constexpr bool is_list(ValueKind kind) { return kind == ValueKind::list || kind == ValueKind::bounds; }
-/// Returns whether values are true and false, and the name alone is true.
+/// Returns whether values are true and false. The option's name without a value means true.
 constexpr bool is_switch(ValueKind kind) { return kind == ValueKind::flag || kind == ValueKind::toggle; }
 
 inline constexpr int64_t kAnyWhole = std::numeric_limits<int64_t>::max();
 
-/// "12GiB", "500MiB", "1.5 GB" (powers of ten), "1073741824".
+/// Parses an amount of memory, such as "12GiB", "500MiB", "1.5 GB" (a power of ten) or "1073741824". Returns
+/// bytes.
 int64_t parse_bytes(std::string_view text);
-/// "all", "none", a share as "50%", or bytes as parse_bytes takes them.
+/// Parses "all", "none", a share such as "50%", or a text for parse_bytes.
 OffloadStatesOptions parse_offload(std::string_view text);
-/// "B=32,T=1024,B*T=4096"
+/// Parses a text such as "B=32,T=1024,B*T=4096"; bounds_text is the inverse.
 std::vector<Symbols::Bound> parse_bounds(std::string_view text);
 std::string bounds_text(const std::vector<Symbols::Bound>& bounds);
-/// "data=2,model=2", as parse_mesh reads it; empty of no mesh.
+/// Returns a text for parse_mesh, such as "data=2,model=2"; empty for an empty mesh.
 std::string mesh_text(const Mesh& mesh);
 
 bool parse_flag(std::string_view text);
 int64_t parse_whole(std::string_view text, int64_t least, int64_t most);
 double parse_real(std::string_view text, double least, double most);
-/// The place of `text` among "a|b|c".
+/// Returns the index of `text` in `words`, which has the form "a|b|c"; word_at is the inverse.
 size_t parse_word(std::string_view text, std::string_view words);
 std::string word_at(std::string_view words, size_t place);
 std::vector<std::string> split_list(std::string_view text);
 std::string join_list(const std::vector<std::string>& parts);
 
-/// Off unless it is given.
+/// A switch that is off by default.
 struct Flag {
   static constexpr ValueKind kKind = ValueKind::flag;
   std::string values() const { return "true or false"; }
@@ -58,7 +63,7 @@ struct Toggle {
   std::string text(std::optional<bool> value) const { return value ? *value ? "true" : "false" : ""; }
 };
 
-/// Words for the values of an enumeration, in their order, or for false and true.
+/// Words for the values of an enumeration, or for false and true, in the order of the values.
 struct Words {
   static constexpr ValueKind kKind = ValueKind::one_of;
   std::string_view words;
@@ -73,7 +78,7 @@ struct Words {
   }
 };
 
-/// A whole number from `least` to `most`; `unset` is written as nothing.
+/// A whole number from `least` to `most`. The text of the value `unset` is empty.
 struct Whole {
   static constexpr ValueKind kKind = ValueKind::whole;
   int64_t least, most = kAnyWhole;
@@ -102,7 +107,7 @@ struct Real {
   std::string text(std::optional<double> value) const { return value ? fmt::format("{}", *value) : ""; }
 };
 
-/// Bytes, in MiB.
+/// A number of bytes, which is written in MiB.
 struct Mebibytes {
   static constexpr ValueKind kKind = ValueKind::whole;
   int64_t least, most;
@@ -167,7 +172,7 @@ struct RecomputeForm {
   }
 };
 
-/// Storage and tf32, two members.
+/// The members `storage` and `tf32`.
 struct PrecisionForm {
   static constexpr ValueKind kKind = ValueKind::one_of;
   std::string values() const { return "fp32|tf32|bf16|fp16"; }
@@ -175,7 +180,8 @@ struct PrecisionForm {
   std::string get(const CompileOptions& options) const;
 };
 
-/// Share and bytes of the states, and that a budget does not choose them.
+/// The member `offload`: the share or the bytes of the states. Also records that the user has set it, so that
+/// a memory budget does not choose it.
 struct OffloadForm {
   static constexpr ValueKind kKind = ValueKind::text;
   std::string values() const { return "all, none, a share or bytes"; }

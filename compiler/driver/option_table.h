@@ -1,5 +1,5 @@
-// The table of compile options (compiler/compile_options.def), as the command line, the C interface, Python,
-// the plan cache and the pages of documentation read it.
+// The table of compile options, whose rows are in compiler/compile_options.def. The command line, the C
+// interface, Python, the plan cache and the documentation use it.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@
 
 namespace smelt {
 
-/// Options that commands take together, in the order of the page.
+/// Groups of options that a command accepts together, in the order of docs/compile_options.md.
 enum class OptionGroup : uint8_t {
   common,
   entries,
@@ -29,46 +29,48 @@ enum class OptionGroup : uint8_t {
   mesh,
   passes
 };
-/// "Optimiser": the title of the options in a help text and on the page.
+/// Returns the title of a group in help texts and in docs/compile_options.md, such as "Optimiser". Several
+/// groups may have the same title.
 std::string_view title(OptionGroup group);
 
 struct CompileOption {
   std::string_view name;  // "weight-type"
   OptionGroup group;
   ValueKind kind;
-  std::string values;  // that the option takes: of one_of "float|int8"
+  std::string values;  // accepted values, for people; "float|int8" if `kind` is one_of
   std::string_view help;
-  /// Sets the option from its text. Throws Error saying what was expected.
+  /// Sets the option from a text. Throws Error with the expected form.
   std::function<void(CompileOptions&, std::string_view text)> set;
-  /// The text of the value; empty where the option is not set.
+  /// Returns the value as text; empty if the option is not set.
   std::function<std::string(const CompileOptions&)> get;
 };
 const std::vector<CompileOption>& option_table();
-/// The option of this name, with dashes or underscores; null where there is none.
+/// Returns the option of this name, which may have dashes or underscores; null if there is none.
 const CompileOption* find_option(std::string_view name);
 
-/// The options of a user who sets none.
+/// Returns the options of a user who sets none.
 CompileOptions default_options();
-/// Checks the options against one another, and fills in derived ones. `has_mode`: whether the user could set
-/// the mode. Throws Error naming the options as the command line does.
+/// Checks that the options do not contradict each other, and sets derived ones. `has_mode`: whether the user
+/// could set the mode. Throws Error with the names of the options as on the command line.
 CompileOptions checked_options(CompileOptions options, bool has_mode = true);
 
-/// The spelling of options: "--weight-type", "weight-type=" or "weight_type=".
+/// Spelling of option names: "--weight-type", "weight-type=" or "weight_type=".
 enum class OptionSpelling : uint8_t { command_line, c, python };
 std::string spelled(std::string_view name, OptionSpelling spelling);
-/// The message with options of the command line, such as "--mode=infer", as they are written elsewhere.
+/// Returns the message with options such as "--mode=infer" in another spelling.
 std::string respelled(std::string_view message, OptionSpelling spelling);
 
-/// Sets the option of this name; "no-NAME" sets a toggle to false. Throws Error naming the option and what
-/// was expected; for an unknown name, the nearest ones.
+/// Sets the option of this name; "no-NAME" sets a toggle to false. Throws Error with the option's name and
+/// the expected form, or, if the name is unknown, with similar names.
 void set_option(CompileOptions& options, std::string_view name, std::string_view text,
                 OptionSpelling spelling);
-/// The name that an option of the version before has now, with dashes; empty where the name is no early one.
+/// Returns the current name, with dashes, of an option that has been renamed; empty for all other names.
 std::string_view new_name(std::string_view name);
-/// "--gemm-bodies is now --gemm-epilogues"; empty where the name is no early one.
+/// Returns a message such as "--gemm-bodies is now --gemm-epilogues"; empty if the option has not been
+/// renamed.
 std::string renamed_option(std::string_view name, OptionSpelling spelling);
 
-/// Returns what `call` returns; its errors name options as they are written there.
+/// Returns call(). If that throws an Error, throws the Error with the options in its message respelled.
 template <typename Call>
 auto with_spelling(OptionSpelling spelling, Call call) {
   try {

@@ -1,5 +1,5 @@
-// The pass pipeline of a compilation, as a value: every pass with its options, in order. compile() runs it,
-// and `smelt compile --print-pipeline` prints it.
+// The pass pipeline of a compilation, as a value: the list of all passes with their options, in order.
+// compile() runs it, and `smelt compile --print-pipeline` prints it.
 #pragma once
 
 #include <string>
@@ -12,10 +12,10 @@
 
 namespace smelt {
 
-/// All passes that there are: those of passes/ and of codegen/.
+/// Returns all available passes: those of passes/ and those of codegen/.
 const PassRegistry& all_passes();
 
-/// A phase of a compilation: passes, or work of another kind.
+/// A phase of a compilation, which runs passes or does work of another kind.
 struct PipelinePhase {
   enum class Kind : uint8_t {
     passes,
@@ -31,14 +31,14 @@ using PassPipeline = std::vector<PipelinePhase>;
 
 /// Facts of a built module that decide which passes run.
 struct ModuleFacts {
-  bool trains = false;  // it has a loss graph, and the mode is to train
+  bool trains = false;  // it has a loss graph, and the mode is `train`
   Mesh mesh = {};
   bool is_partitioned = false;     // its graphs are those of one rank of the mesh
-  bool shares_parameters = false;  // ranks have parts of a parameter
+  bool shares_parameters = false;  // some parameter is sharded over ranks
 };
 ModuleFacts facts_of(const Module& module, const CompileOptions& options);
 
-/// Receivers of reports from passes; null: the reports are not made.
+/// Destinations of reports from passes; null: no report.
 struct PassReports {
   FusionReport* fusions = nullptr;
   std::vector<ShardingEntry>* shardings = nullptr;
@@ -48,23 +48,28 @@ struct PassReports {
   RematerializeReport* recomputed = nullptr;
 };
 
-/// The whole pipeline up to and including `stage`. Throws Error where the options' own pipeline has a fault.
+/// Returns the whole pipeline up to and including `stage`. Throws Error if options.pipeline cannot be parsed.
 PassPipeline pass_pipeline(const ModuleFacts& facts, const CompileOptions& options, const Target& target,
                            Stage stage = Stage::plan, const PassReports& reports = {});
 
-// ---- the phases that depend on what backward recomputes: searches for memory run them alone
+// ---- passes that depend on the recomputation policy
+// The search for a policy (memory_choice.h) runs only these.
+
+/// Returns the passes that choose recomputed values.
 std::vector<PassCall> recompute_passes(const CompileOptions& options, const Target& target,
                                        const PassReports& reports = {});
+/// Returns the passes from there to a fused module with layouts.
 std::vector<PassCall> fusion_passes(const CompileOptions& options, const Target& target,
                                     const PassReports& reports = {});
 /// Returns the passes from a fused module to a program with its memory.
 std::vector<PassCall> program_passes(const CompileOptions& options, const Target& target,
                                      const PassReports& reports = {});
 
-/// The printed pipeline of compile() for the same arguments.
+/// Returns print() of the pipeline that compile() runs for the same arguments.
 std::string pipeline_text(const Description& description, const CompileOptions& options);
 
-/// A line per unit of each phase: "fuse  graph  guard_indices,fuse{...},...", wrapped.
+/// Returns one wrapped line per phase and per kind of unit that its passes run on, such as
+/// "fuse  graph  guard_indices,fuse{...},...".
 std::string print(const PassPipeline& pipeline);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// Properties of pipelines and of shared models that the order of the passes depends on.
+// Properties of pipeline parallelism and of sharding that the compiler's options and passes depend on.
 #pragma once
 
 #include <string>
@@ -9,21 +9,21 @@
 namespace smelt {
 
 // ---- pipeline_stages.cpp
-// Compiler steps for a plan that is one stage of a pipeline.
+// Checks of the options for a plan that is one stage of a pipeline.
 
-/// Returns the options that prevent the training of a pipeline of stages; empty: none do. A search for plans
-/// calls it, too, before it offers stages.
+/// Returns one sentence per option that prevents training with pipeline stages; empty if none does. The
+/// search for plans (compiler/search/plan_search.h) calls it before it considers stages.
 std::vector<std::string> why_no_stages(const CompileOptions& options);
 
-/// Throws one Error that names all options that exclude a pipeline.
+/// Throws one Error with all sentences of why_no_stages, and if options.stage is not a stage of the mesh.
 void check_stages(const CompileOptions& options);
 
 // ---- sharing.cpp
-// Properties of sharding that the order of the compiler's passes depends on.
+// Properties of sharding that decide which passes run.
 
-/// Returns whether ranks have parts of any parameter.
+/// Returns whether any parameter is sharded over ranks.
 bool shares_parameters(const Module& module);
-/// The stages of pipeline parallelism; 1 where there is none.
+/// Returns the number of pipeline stages; 1 if the mesh has no axis `stage`.
 int64_t pipeline_stages(const Mesh& mesh);
 
 }  // namespace smelt

@@ -1,6 +1,6 @@
-// Plans on the disk, each named by a hash of everything that it depends on: the second start of a run loads
-// its plan instead of compiling it. Damaged entries are ignored, and so is a directory that cannot be read or
-// written: plans are then compiled again.
+// Cache of compiled plans on disk. The name of an entry (its key) is a hash of everything that the plan
+// depends on, so that the second start of a run loads its plan instead of compiling it. Damaged entries are
+// ignored, and so is a directory that cannot be read or written: plans are then compiled again.
 #pragma once
 
 #include <filesystem>
@@ -17,13 +17,14 @@ class PlanCache {
 
   /// Returns the cache in the cache directory (runtime/system/cache_directory.h).
   static PlanCache standard();
-  /// Stores nothing where `directory` is empty; beyond `most_bytes` the least recently used entries are
-  /// removed.
+  /// The cache stores nothing if `directory` is empty. If it exceeds `most_bytes`, write() removes the least
+  /// recently used entries.
   explicit PlanCache(std::filesystem::path directory, int64_t most_bytes = kMostBytes)
       : directory_(std::move(directory)), most_bytes_(most_bytes) {}
 
-  /// Empty where there is no such entry or where it is damaged.
+  /// Returns the plan with this key; empty if there is no such entry, or if it is damaged.
   std::optional<Plan> read(const std::string& key) const;
+  /// Stores the plan, unless it is larger than the cache.
   void write(const std::string& key, const Plan& plan) const;
   std::filesystem::path file(const std::string& key) const { return directory_ / (key + ".plan"); }
 
@@ -33,13 +34,13 @@ class PlanCache {
 };
 
 /// Returns 64 hexadecimal digits for the description, the options that change a plan
-/// (compiler/compile_options.def), the target (for a CPU: this machine's), the format of plans and this build
-/// of the compiler. Empty where the plan is always compiled: where the options require it, print the passes,
-/// or tune.
+/// (compiler/compile_options.def), the target (for a CPU: this machine's processor), the format of plans and
+/// this build of the compiler. Returns an empty key if the cache must not be used: if the options say so,
+/// print passes or tune kernels, or if this build has no id (build_id.h).
 std::string plan_key(const Description& description, const CompileOptions& options);
 
-/// Compiles like compile(), but loads the plan of an earlier call with the same key where there is one.
-/// `built` is the description's module where the caller has already built it by build_options(options).
+/// Compiles like compile(), but loads the plan from the cache if it has one with the same key. `built`: the
+/// module of the description, if the caller has already built it with build_options(options); else null.
 Compilation compile_or_recall(const Description& description, const CompileOptions& options,
                               std::unique_ptr<Module> built = nullptr,
                               const PlanCache& cache = PlanCache::standard());

@@ -1,5 +1,5 @@
-// The bytes and operations of one step of a program at the symbols' bounds, and the time that they are
-// predicted to take.
+// Cost model of one step of a program: its bytes and floating-point operations at the symbols' bounds, and
+// its predicted time in seconds.
 #pragma once
 
 #include "ir/analysis/node_seconds.h"
@@ -8,26 +8,29 @@
 namespace smelt {
 
 struct StepCost {
-  int64_t bytes = 0;
-  double flops = 0;
-  /// A core does about ten operations in the time that it moves one byte from memory.
+  int64_t bytes = 0;  // read and written
+  double flops = 0;   // floating-point operations; a multiply-add of a matmul counts as two
+  /// Returns whether memory traffic limits the step on a CPU. A core does about ten operations in the time in
+  /// which it moves one byte from memory.
   bool memory_bound() const { return flops < 10.0 * static_cast<double>(bytes); }
 };
 
 StepCost step_cost(const Program& program, const Step& step);
 
-/// Returns the predicted time of one step; for a collective only the time of its bytes in this rank's memory
-/// (compiler/search/plan_time.h).
+/// Returns the predicted time of one step. The model ignores elementwise operations of kernels, because
+/// memory traffic hides them. For a collective, the result is only the time of its bytes in this rank's
+/// memory; see compiler/search/plan_time.h for the rest.
 double step_seconds(const Program& program, const Step& step, const Rates& rates);
-/// Returns whether the step contains products of matrices.
+/// Returns whether the step contains matrix products (matmuls or attention).
 bool has_products(const Program& program, const Step& step);
-/// Returns the sum over the entry's steps, with the first variant of each choice: steps do not overlap, and a
-/// kernel's operations on elements are hidden by its memory traffic.
+/// Returns the sum of step_seconds over the entry's steps, with the first variant of each choice. It assumes
+/// that steps do not overlap.
 double predicted_seconds(const Program& program, const PlanEntry& entry, const Rates& rates);
-/// Returns the seconds that a GiB of results of matmuls over 1,024 elements takes to compute: the price of a
-/// GiB at which such a matmul is just worth computing again.
+/// Returns the seconds in which matmuls with an inner dimension of 1,024 compute results of one GiB. It is
+/// the price, in seconds per saved GiB, at which it just pays to compute such a matmul again instead of
+/// storing it.
 double matmul_price(const Rates& rates, DType storage, bool tf32);
-/// Floating-point operations of products that the entry computes again (Step::recomputed).
+/// Returns the floating-point operations of products that the entry computes again (Step::recomputed).
 double recomputed_flops(const Program& program, const PlanEntry& entry);
 
 }  // namespace smelt

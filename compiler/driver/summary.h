@@ -1,20 +1,21 @@
-// Savings of fusion: launches and bytes moved, before and after.
+// Savings by fusion: kernel launches and moved bytes of each entry, before and after fusion.
 #pragma once
 
 #include "compiler/driver/compile.h"
 
 namespace smelt {
 
-/// Before fusion every primitive is a launch that reads its operands and writes its results, at the symbols'
-/// bounds; views and leaves are free. Fills the `before` half of a row for every graph.
+/// Returns a row for every graph with the members *_before. Every primitive counts as a launch that reads its
+/// operands and writes its results. Matmuls are not counted, and views, leaves and effects are free.
 std::vector<EntrySummary> summarise_unfused(const Module& module);
-/// Fills the `after` half from the steps of each entry.
+/// Sets the other members of `rows`, from the steps of the entry with the same name.
 void summarise_program(const Program& program, std::vector<EntrySummary>& rows);
 
-/// Returns the size of every state of the program, in its order, at the bounds.
+/// Returns the size of every state, in the order of program.states.
 std::vector<StateSize> state_sizes(const Program& program);
 
-/// Bytes that one step moves at the bounds: what a kernel's parameters hold, or a gemm's three matrices.
+/// Returns the bytes that one step moves at the symbols' bounds: the elements of each parameter that a kernel
+/// accesses, the three matrices of a gemm, or the operands of any other step, except scratch memory.
 int64_t step_bytes(const Program& program, const Step& step);
 
 }  // namespace smelt

@@ -1,4 +1,5 @@
-// Arrays of other libraries, by DLPack or Python's buffer protocol; they are read and written in place.
+// Arrays of other Python libraries, which are accessed through DLPack or Python's buffer protocol, and read
+// and written in place.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -14,12 +15,12 @@ namespace smelt::python {
 
 namespace nb = nanobind;
 
-/// The type as DLPack has it.
+/// Returns DLPack's code of the type.
 nb::dlpack::dtype dlpack_type(DType type);
-/// Returns the type; nothing where no plan has values of this type.
+/// Returns the type for DLPack's code; nothing if plans cannot have values of this type.
 std::optional<DType> type_of(nb::dlpack::dtype type);
 
-/// Arrays whose memory a session reads, by the names of inputs. Destroyed with the GIL held.
+/// Arrays that a session reads as inputs. Requires: the GIL is held when this is destroyed.
 struct InputArrays {
   std::vector<nb::ndarray<nb::ro>> owners;
   std::vector<InputTensor> tensors;
@@ -27,8 +28,8 @@ struct InputArrays {
 /// The devices that arrays may be on.
 enum class ArrayDevices : uint8_t { host, host_and_gpu };
 
-/// Throws Error naming the input that is no array, is on another device, is not dense or has a type that no
-/// plan has.
+/// Converts a dict of arrays by the names of inputs. Throws Error with the name of the first input that is
+/// not an array, is on another device, is not dense and row-major, or has a type that plans cannot have.
 InputArrays input_arrays(const nb::dict& arrays, ArrayDevices devices = ArrayDevices::host);
 
 /// An array that outputs may be written to.
@@ -41,11 +42,12 @@ struct OutputArray {
 
   int64_t bytes() const { return count_elements(shape) * size_of(dtype); }
 };
-/// The same for memory that is written to; a read-only array is an Error, too.
+/// Converts the array for the output `name`. Throws Error as input_arrays does, and if the array is
+/// read-only.
 OutputArray output_array(const std::string& name, nb::handle array, ArrayDevices devices);
 
-/// Throws Error where the memory of an output is also that of an input or of another output, because data
-/// would be overwritten.
+/// Throws Error if the memory of an output overlaps that of an input or of another output, because data would
+/// be overwritten.
 void require_apart(const std::vector<InputTensor>& inputs, const std::vector<OutputArray>& outputs);
 
 }  // namespace smelt::python

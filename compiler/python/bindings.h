@@ -1,4 +1,4 @@
-// Bindings of the extension, by the source file that adds them to the module.
+// Functions that add the Python bindings to the extension module, by source file.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -13,10 +13,11 @@ namespace smelt::python {
 // ---- compile_options.cpp
 // Keyword arguments of smelt.compile: the rows of compiler/compile_options.def, with underscores.
 
-/// True and False switch flags; numbers, texts, lists (with commas) and dicts ("K=V") are values; None is
-/// nothing. Throws Error naming the option that there is none of, or whose value is not one that it takes.
+/// Returns the default options, overridden by `options`. A value may be a bool for a switch, or else a
+/// number, a text, a list, or a dict, whose items are "K=V". An option with the value None is not set. Throws
+/// Error with the name of an option that does not exist or whose value is not accepted.
 CompileOptions compile_options(const nanobind::dict& options);
-/// All options by name: {"default": None or text, "values": ..., "help": ...}.
+/// Returns all options by name: {"default": None or text, "values": ..., "help": ...}.
 nanobind::dict compile_option_rows();
 
 // ---- generate.cpp
@@ -25,7 +26,7 @@ nanobind::dict compile_option_rows();
 void bind_generate(nanobind::class_<BoundSession>& session);
 
 // ---- plan_report.cpp
-// The page of `smelt report` and the text of `smelt diff`, of plans that Python holds.
+// Methods of plans that return the page of `smelt report` and the text of `smelt diff`.
 
 void bind_plan_report(nanobind::class_<CompiledPlan>& plan);
 
@@ -35,17 +36,18 @@ void bind_plan_report(nanobind::class_<CompiledPlan>& plan);
 void bind_reports(nanobind::module_& module, nanobind::class_<CompiledPlan>& plan);
 
 // ---- tensor.cpp
-// smelt.Tensor: a result, whose memory other libraries take as it is.
+// smelt.Tensor: a result in the host's memory, which other libraries use without a copy.
 
 void bind_tensor(nanobind::module_& module);
 
 // ---- weight_views.cpp
-// The weights of a session as arrays of other libraries, which read and write them in place.
+// Weights of a session as arrays of other libraries, which read and write them in place.
 
-/// Returns for every weight its name in checkpoints and a DLPack capsule of its memory, in the checkpoint's
-/// layout and the type that it is stored in. Each capsule keeps the session alive. Changes by the host are on
-/// the GPU when this returns. Writes through the views are visible to readers of the weights after another
-/// call of this function. Throws Error where weights are not contiguous in one memory, or are shared.
+/// Returns a tuple for every weight: its name in checkpoints, and a DLPack capsule of its memory, in the
+/// checkpoint's layout and the stored type. Each capsule keeps the session alive. Changes that the host made
+/// before are on the GPU when this returns. Changes that are made through the arrays become visible to
+/// functions that read the weights after another call of this function. Throws Error if a part of the weights
+/// is in the host's memory because of a memory budget, or if several ranks or sessions have the weights.
 nanobind::list weight_views(nanobind::handle session);
 
 }  // namespace smelt::python

@@ -1,4 +1,5 @@
-// Work outside of the interpreter, and failures as Python exceptions.
+// Execution of work without Python's global interpreter lock (GIL), and conversion of failures to Python
+// exceptions.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -10,11 +11,11 @@
 
 namespace smelt::python {
 
-/// Makes smelt::Error an exception of the class smelt.Error, with its status.
+/// Makes nanobind convert smelt::Error to a Python exception of the class smelt.Error, which has its status.
 void translate_errors();
 
-/// Runs `body` without the GIL, so other threads of Python run concurrently. Exceptions are an Error, or an
-/// exception of Python's.
+/// Returns body(), called without the GIL, so that other Python threads run concurrently. Exceptions of the
+/// C++ library are converted to Error; Errors and Python exceptions are passed on.
 template <typename Body>
 auto released(Body body) {
   const nanobind::gil_scoped_release release;

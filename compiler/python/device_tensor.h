@@ -1,4 +1,4 @@
-// smelt.DeviceTensor: a result in the memory of the session's GPU, which other libraries take as it is.
+// smelt.DeviceTensor: a result in the memory of the session's GPU, which other libraries use without a copy.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -15,7 +15,8 @@ namespace smelt::python {
 
 class DeviceTensor {
  public:
-  /// Runs an entry of a plan for GPUs on the stream, and leaves all of its outputs on the GPU.
+  /// Runs an entry and returns all of its outputs, which stay on the GPU. `stream`: the CUDA stream that the
+  /// run is ordered with; null: the default stream. Throws Error if the plan is not for a GPU.
   static std::vector<DeviceTensor> run(Session& session, std::string_view entry,
                                        std::span<const InputTensor> inputs, void* stream);
 
@@ -24,6 +25,7 @@ class DeviceTensor {
   const std::vector<int64_t>& shape() const { return shape_; }
   int64_t bytes() const { return count_elements(shape_) * size_of(dtype_); }
   void* data() const { return reinterpret_cast<void*>(block_.get()); }
+  /// Returns the number of the GPU.
   int device() const { return device_->info().ordinal; }
   /// Makes later work on the stream wait for the values.
   void make_wait(cuda::Stream stream) const;
@@ -35,7 +37,7 @@ class DeviceTensor {
   std::vector<int64_t> shape_;
   cuda::Device* device_ = nullptr;
   cuda::DeviceBlock block_;
-  cuda::EventOwner written_;
+  cuda::EventOwner written_;  // recorded on the stream after the run
 };
 
 void bind_device_tensor(nanobind::module_& module);

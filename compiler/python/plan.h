@@ -1,4 +1,4 @@
-// A plan as a Python object, with the description that it was compiled from.
+// CompiledPlan: a plan as a Python object, with the description that it was compiled from.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -14,19 +14,19 @@
 namespace smelt::python {
 
 struct CompiledPlan {
-  std::filesystem::path path;  // of the description, or of the plan
+  std::filesystem::path path;  // of the description, or of the plan file
   std::shared_ptr<const Plan> plan;
   Json about;                                   // see cli::Model
-  std::optional<Description> description = {};  // of what was compiled here
-  std::optional<cli::Weights> weights = {};     // beside the description
-  CompileOptions options = {};                  // of what was compiled here
+  std::optional<Description> description = {};  // empty if the plan was loaded from a file
+  std::optional<cli::Weights> weights = {};     // found in the description's directory; empty: none
+  CompileOptions options = {};                  // default options if the plan was loaded from a file
 };
 
-/// The model of the command line that sessions are made from, with these weights.
+/// Returns a cli::Model with the plan and these weights, from which cli::open_session makes sessions.
 cli::Model model_of(const CompiledPlan& compiled, std::optional<cli::Weights> weights);
 
-/// Runs the compiler again, up to the stage, because graphs are not kept with a plan. Throws Error for a
-/// loaded plan.
+/// Compiles the description again, up to `stage`, because plans do not contain graphs. `explains`: with the
+/// reasons for fusion decisions. Throws Error if the plan was loaded from a file.
 Compilation compile_again(const CompiledPlan& compiled, Stage stage, bool explains);
 
 nanobind::class_<CompiledPlan> bind_plan(nanobind::module_& module);

@@ -1,4 +1,4 @@
-// A session as a Python object: one call at a time, from any thread.
+// BoundSession: a session as a Python object. Any thread may call it; calls run one at a time.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -18,14 +18,14 @@ namespace smelt::python {
 struct BoundSession {
   std::shared_ptr<const CompiledPlan> compiled;
   std::unique_ptr<Session> session;
-  std::unique_ptr<Generator> generator = {};  // of the session, once it has generated
-  std::string weights;                        // where they are from, for people
-  std::string note;                           // of weights that were not where one would look first
+  std::unique_ptr<Generator> generator = {};  // of the session; null before the first generation
+  std::string weights;                        // path of the weights, or "initial values"
+  std::string note;                           // cli::Weights::note
   uint32_t seed = 0;
-  std::mutex busy = {};
+  std::mutex busy = {};  // held by the thread that uses the session
 };
 
-/// Runs `body` on the session without the GIL, when no other thread does.
+/// Returns body(session), called without the GIL and while no other thread uses the session.
 template <typename Body>
 auto alone(BoundSession& bound, Body body) {
   return released([&] {

@@ -1,4 +1,4 @@
-// The location of an entry's buffers in the arena, and the steps that they live from and to.
+// Locations of an entry's buffers in the arena, and the steps from which and to which they are live.
 #pragma once
 
 #include <cstdint>
@@ -8,20 +8,21 @@
 
 namespace smelt {
 
-/// A rectangle for each part of the buffer: bytes of the arena and steps, both ends included.
+/// The live ranges of a buffer, one per part of it. A range has bytes of the arena, [begin, end), and steps,
+/// first to last inclusive.
 struct BufferLife {
-  int buffer = -1;
+  int buffer = -1;  // number
   std::vector<LiveRange> ranges;
 };
 
-/// Returns the life of every buffer in the arena that the entry's steps use, by number. Requires: planned
-/// memory.
+/// Returns the life of every buffer in the arena that the entry's steps or ports use, in the order of their
+/// numbers. Requires: memory has been planned.
 std::vector<BufferLife> buffer_lives(const std::vector<Buffer>& buffers, const PlanEntry& entry);
 
 /// Returns the bytes of the arena in use at every step; memory that two buffers share counts once.
 std::vector<int64_t> used_bytes(const std::vector<BufferLife>& lives, size_t steps);
 
-/// The buffers that the entry's steps or ports use, in order.
+/// Returns the numbers of the buffers that the entry's steps or ports use, in ascending order.
 std::vector<int> buffers_of(const PlanEntry& entry);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// Resources that the blocks of a GPU's kernel need, and the number of blocks that a multiprocessor holds.
+// Resources that a thread block of a GPU kernel needs, and the number of blocks that fit on a multiprocessor.
 #pragma once
 
 #include <optional>
@@ -13,11 +13,12 @@ namespace smelt {
 struct KernelResources {
   CubinResources code;
   int threads = 0;                  // of a block
-  int64_t launch_shared_bytes = 0;  // that a launch asks for, at most
+  int64_t launch_shared_bytes = 0;  // dynamic shared memory of a block, which a launch specifies; at most
   Occupancy occupancy = {};
 };
 
-/// Returns nothing where the plan has no readable machine code of the kernel.
+/// Returns the resources of a plan's kernel on `target`; nothing if its machine code is missing or
+/// unreadable.
 std::optional<KernelResources> kernel_resources(const KernelCode& kernel, const Target& target);
 
 }  // namespace smelt

@@ -8,22 +8,23 @@
 
 namespace smelt {
 
-/// Steps of one plan in the place of steps of the other, by number; one of the two may be empty.
+/// Steps of one plan that replace steps of the other, by number. One of the two lists may be empty.
 struct StepChange {
   std::vector<int> before, after;
 };
 
 struct EntryDiff {
   std::string entry;
-  std::vector<StepChange> changes;              // by the first step of each
-  std::vector<std::pair<int, int>> equal = {};  // (before, after): the same work for the same sources
-  int moved = 0;  // of the equal ones: how many would have to move for all to be in one order
+  std::vector<StepChange> changes;              // in the order of their first steps
+  std::vector<std::pair<int, int>> equal = {};  // (before, after): numbers of equal steps
+  int moved = 0;  // the least number of equal steps that have to move to give both plans the same order
 };
 
 struct PlanDiff {
-  std::vector<EntryDiff> entries;  // that both have
-  std::vector<std::string> only_before, only_after;
+  std::vector<EntryDiff> entries;                    // entries that both plans have
+  std::vector<std::string> only_before, only_after;  // names of the other entries
 
+  /// Returns whether the plans have the same entries, and these have equal steps in the same order.
   bool is_empty() const;
 };
 
@@ -31,7 +32,7 @@ struct PlanDiff {
 /// or the sizes and types of any other step. Locations in memory, and the ids of random numbers, are ignored.
 PlanDiff diff_plans(const Program& before, const Program& after);
 
-/// Null where the program has no such entry.
+/// Returns null if the program has no such entry.
 const PlanEntry* find_entry(const Program& program, const std::string& name);
 
 /// Returns a readable text: totals of each entry, and every changed step with its number, sources and bytes.

@@ -1,4 +1,4 @@
-// The data of a report, as JSON, by section.
+// The data of a report (`smelt report`), as JSON, by section.
 #pragma once
 
 #include <optional>
@@ -13,60 +13,66 @@
 namespace smelt {
 
 // ---- report_data.cpp
-// Everything that a report shows, as one JSON object; the page's scripts read nothing else.
+// All data of a report, as one JSON object. The page's scripts read nothing else.
 
 struct ReportOptions {
-  std::string command;  // as it was typed
-  StepTimes times;      // measured; where there are none, times are estimated
-  const ReportedPlan* against = nullptr;
+  std::string command;                    // the command line
+  StepTimes times;                        // measured times; other times are estimated
+  const ReportedPlan* against = nullptr;  // plan to compare with; null: none
 };
 
-/// Returns {"head", "rates", "texts", "kernels", "states", "entries", "refusals", "diff"?}, as in
-/// docs/report.md. Frequent names are replaced by the numbers of texts.
+/// Returns {"head", "rates", "texts", "kernels", "states", "entries", "refusals", "diff"?}, which
+/// docs/report.md describes. Frequent names are replaced by indices into "texts".
 Json report_data(const ReportedPlan& plan, const ReportOptions& options);
 
 // ---- compact_data.cpp
-// Compression of report data for pages: lists of alike objects become tables, and lines that occur in several
-// texts are stored once. `unpacked` of compiler/report/page/shared/elements.js is the inverse.
+// Compression of report data for pages: lists of objects become tables, and lines that occur in several texts
+// are stored once. The function `unpacked` in compiler/report/page/shared/elements.js is the inverse.
 
-/// Returns {"lines": [text], "data": data}, in which
-///   a list of two or more objects is {"fields": [name], "words": [null or [text]], "rows": [[value]]}: a
-///     field that a row lacks is null, or missing at the end of the row, and where all values of a field are
-///     texts, `words` has them and the rows their numbers;
-///   a text of several lines is {"lines": [number of a line that occurs elsewhere, too, or text]}.
+/// Returns {"lines": [text], "data": data}, in which lists and texts are replaced as follows.
+///
+/// A list of two or more objects becomes {"fields": [name], "words": [null or [text]], "rows": [[value]]}. A
+/// field that a row lacks is null, or missing at the end of the row. If all values of a field are texts,
+/// "words" has the distinct texts, and the rows have indices into them.
+///
+/// A text of several lines becomes {"lines": [...]}. An element is an index into the outer "lines", for a
+/// line that occurs elsewhere, too, or a text of one or more lines.
 Json compact(const Json& data);
 
 // ---- diff_data.cpp
 // The differences of two plans as a report shows them.
 
-/// {"against", "target", "entries": {name: {"equal", "moved", "changes": [{"before", "after"}], "before",
-/// "after"}}, "only_before", "only_after"}
+/// Returns {"against", "target", "entries": {name: {"equal", "moved", "changes": [{"before", "after"}],
+/// "before", "after"}}, "only_before", "only_after"}.
 Json diff_data(const ReportedPlan& before, const ReportedPlan& after);
 
 // ---- entry_data.cpp
 // One entry of a plan as a report shows it.
 
-/// {"name", "summary", "memory", "steps", "choices", "buffers", "graph", "kernels", "borders"}
+/// Returns {"name", "summary", "memory", "steps", "choices", "buffers", "graph", "kernels", "borders"}. Texts
+/// are stored in the pool.
 Json entry_data(const ReportedPlan& plan, const PlanEntry& entry, const StepTimes& times, TextPool& texts);
 
 // ---- graph_data.cpp
-// The fused graph of an entry as a report draws it: nodes, what is in them, and the bytes between them.
+// The fused graph of an entry as a report draws it: nodes, their bodies, and the bytes that they exchange.
 
-/// Returns one object per node, in program order; operands are [position of the node, result] and results are
-/// [type, bytes at the bounds]. Texts are stored in the pool.
+/// Returns one object per node, in program order:
 ///   {"op", "source", "layer", "phase", "kind": "leaf"|"view"|"effect"|"step", "in", "out", "body"?: text,
 ///    "steps": [numbers]}
+/// "in" has a pair [position of the node, number of its result] per operand, and "out" a pair [type, bytes at
+/// the symbols' bounds] per result. Texts are stored in the pool.
 Json graph_data(const Graph& graph, const std::vector<NodeSteps>& links, TextPool& texts);
 
-/// The nodes of a body in reading_order, a line each, numbered from %0; its inputs are %a0, %a1, ...
+/// Returns the nodes of a body as text, in reading_order (ir/analysis/reading_order.h), one per line,
+/// numbered from %0. Inputs are named %a0, %a1, ...
 std::string body_text(const Graph& body);
 
 // ---- kernel_data.cpp
 // The kernels of a plan as a report shows them.
 
-/// A list of {"name", "text", "language", "code", "schedule", "origins", "resources"?}. `origins` has a list
-/// for the kernel and for each kernel within it, in the order of its text: by instruction, the line of the
-/// operations' text that it was lowered from, or -1.
+/// Returns a list of {"name", "text", "language", "code", "schedule", "origins", "resources"?}. "origins" has
+/// one list for the kernel and one for each kernel that is fused into its launch, in the order of the text.
+/// It has, per instruction, the line of body_text that the instruction was lowered from, or -1.
 Json kernels_data(const ReportedPlan& plan);
 
 }  // namespace smelt

@@ -8,12 +8,12 @@
 
 namespace smelt {
 
-/// Returns a page about a plan, from report_data.
+/// Returns the HTML page with its style, scripts and data. `data`: the result of report_data.
 std::string report_page(const Json& data, const std::string& title);
 /// Returns a page about a training run, from run_data.
 std::string run_page(const Json& data, const std::string& title);
 
-/// Files of compiler/report/page, defined by a source that cmake/embed.cmake generates.
+/// Contents of the files in compiler/report/page, which cmake/embed.cmake embeds in this library.
 namespace page {
 extern const std::string_view kStyle, kPlanHtml, kPlanScript, kRunHtml, kRunScript;
 }  // namespace page

@@ -1,4 +1,5 @@
-// The data that a report shows of one plan, whether it was compiled here or comes from a file.
+// ReportedPlan: the data that a report shows about one plan, which was compiled in this process or loaded
+// from a file.
 #pragma once
 
 #include <memory>
@@ -12,28 +13,31 @@
 namespace smelt {
 
 struct ReportedPlan {
-  std::string model;   // the path, as it was given
-  std::string target;  // as the plan names it
-  Target rates_of;     // what times are estimated for
+  std::string model;   // path of the model or the plan, as the user wrote it
+  std::string target;  // name of the target
+  Target rates_of;     // the target whose rates are used to estimate times
   Program program;
-  std::vector<std::string> codes;  // of kernels: CUDA C++ or LLVM IR; empty where there is none
-  /// The resources of kernels whose machine code the plan has, for a GPU; empty where there is none.
+  std::vector<std::string> codes;  // per kernel: CUDA C++ or LLVM IR; empty text: unknown
+  /// Per kernel of a plan for a GPU; nothing if its machine code is not known. Empty for other targets, and
+  /// before add_resources.
   std::vector<std::optional<KernelResources>> resources;
-  // Data that a plan file does not keep; empty for a plan from a file.
+  // Data that plan files do not contain: null or empty if the plan comes from a file.
   std::unique_ptr<Module> fused;
   FusionReport fusions;
-  std::vector<EntrySummary> summary;
+  std::vector<EntrySummary> summary;  // without the members *_before if the plan comes from a file
 };
 
-/// Returns the report of a compilation up to its program, with `fusions`.
+/// Returns the data of a compilation that reached at least the program, with explain_fusion.
 ReportedPlan reported(Compilation compilation, const CompileOptions& options, std::string model);
-/// Kernels come from the text that the plan has of them.
+/// Returns the data of a plan. Its kernels are parsed from their text in the plan.
 ReportedPlan reported(const Plan& plan, std::string model);
-/// Leaves these entries alone. Throws Error where one is not there.
+/// Removes all other entries from the program. Throws Error if one of `entries` does not exist.
 void keep_entries(ReportedPlan& plan, const std::vector<std::string>& entries);
-/// Fills `resources` of those kernels of a compilation that `plan`, made of it, has unchanged.
+/// Sets `resources` for a GPU. `plan`: the plan of the same compilation; kernels that making the plan has
+/// changed get nothing.
 void add_resources(ReportedPlan& reported, const Plan& plan);
-/// Fills `codes`: takes about a tenth of a second for 35 kernels.
+/// Sets the codes that are empty, if this build can make them. Takes about a tenth of a second for 35
+/// kernels.
 void add_codes(ReportedPlan& plan);
 
 }  // namespace smelt

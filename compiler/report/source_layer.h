@@ -1,4 +1,4 @@
-// The layer of a model that a source name is part of; reports group steps by it.
+// The layer of a model that a source name belongs to. Reports group steps by layer.
 #pragma once
 
 #include <string>
@@ -7,12 +7,14 @@
 
 namespace smelt {
 
-/// "h.3" of "h.3.attention.c_proj": up to the first part that is a number; else the first two parts.
+/// Returns the beginning of a name up to its first part that is a number, such as "h.3" for
+/// "h.3.attention.c_proj". If no part is a number, returns the first two parts.
 std::string layer_of(std::string_view source);
-/// Returns the layer of a step with these sources: with two layers the later one, as it continues from there;
-/// "(several)" with more, "(none)" without sources.
+/// Returns the layer of a step with these sources. If they have two layers, returns the one that occurs last,
+/// because the computation continues there; if they have more, "(several)"; if there are no sources,
+/// "(none)".
 std::string layer_of(const std::vector<std::string>& sources);
-/// "a + b" as "a" and "b".
+/// Splits a text at " + ": "a + b" becomes "a" and "b".
 std::vector<std::string> source_parts(std::string_view source);
 
 }  // namespace smelt

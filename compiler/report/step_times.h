@@ -1,4 +1,4 @@
-// The measurements of an entry's steps by `smelt bench --profile --trace FILE`.
+// Measured times of steps, which `smelt bench --profile --trace FILE` has written.
 #pragma once
 
 #include <map>
@@ -9,11 +9,11 @@
 
 namespace smelt {
 
-/// Seconds of one run by entry and number of the step.
+/// Average seconds of one run of a step. The key is the name of the entry and the number of the step.
 using StepTimes = std::map<std::pair<std::string, int>, double>;
 
-/// Reads trace events (`text` of `file`). Throws Error where they are no profile of this program's steps,
-/// naming the first that differs.
+/// Reads trace events from `text`, the content of `file`. Throws Error if they are not a profile of this
+/// program, with the first step that differs.
 StepTimes read_step_times(const Program& program, const std::string& text, const std::string& file);
 
 }  // namespace smelt

@@ -1,4 +1,5 @@
-// Texts of a report by number: equal layers have equal texts, which are in it once.
+// TextPool: numbers for the texts of a report. Equal texts, which are frequent because layers are alike, have
+// one number and are stored once.
 #pragma once
 
 #include <map>
@@ -11,13 +12,13 @@ namespace smelt {
 
 class TextPool {
  public:
-  /// The number of this text.
+  /// Adds the text unless the pool has it. Returns its number.
   size_t add(std::string_view text) {
     const auto [it, is_new] = numbers_.try_emplace(std::string(text), texts_.size());
     if (is_new) texts_.push_back(text);
     return it->second;
   }
-  /// All of them, in the order of their numbers.
+  /// Returns a list of all texts, in the order of their numbers, and leaves the pool unusable.
   Json take() { return std::move(texts_); }
 
  private:

@@ -1,5 +1,5 @@
-// A lower bound of the time of plans, from one that was compiled: what keeps a search from compiling plans
-// that cannot be the fastest.
+// LeastTime: lower bounds for the predicted time of plans, which are computed from one compiled plan. They
+// save the search from compiling plans that cannot be the fastest.
 #pragma once
 
 #include <cstdint>
@@ -10,30 +10,31 @@
 
 namespace smelt {
 
-/// Estimates from a plan with one micro-batch, nothing sharded along `data`, whole sequences and no stages.
-/// Other plans with as many ranks along `model` do the same work: stages divide it, sharded sequences divide
-/// all work but matmuls, ZeRO divides the update, and the cost of collectives is added.
+/// Lower bounds for all candidates with the same number of ranks along the axis `model`. The compiled plan
+/// has one micro-batch, nothing sharded along `data`, whole sequences and no stages. Other candidates do the
+/// same work, with these differences: stages divide it, sharded sequences divide all work except matmuls,
+/// ZeRO divides the update of the states, and collectives add time.
 class LeastTime {
  public:
-  /// `records`: the bound of B that the program has.
+  /// `program`: of the compiled plan. `records`: the bound of its symbol B.
   LeastTime(Program program, int64_t records, const Rates& rates);
 
-  /// Seconds of an update of the candidate.
+  /// Returns a lower bound for the seconds of an update of the candidate.
   double of(const PlanCandidate& candidate);
 
  private:
-  /// The time of a training step with a number of records, in seconds.
+  /// Seconds of a training step: of steps with matrix products, and of all other steps except collectives.
   struct Work {
     double products = 0, others = 0;
   };
   const Work& work_of(int64_t records);
 
   Program program_;
-  const Symbols symbols_;  // that it was compiled with
+  const Symbols symbols_;  // of the compiled program
   int64_t records_;
   Rates rates_;
-  double update_ = 0;                   // at most, of the states
-  std::map<int64_t, Work> of_records_;  // that were asked for
+  double update_ = 0;                   // upper bound for the seconds of the update of the states
+  std::map<int64_t, Work> of_records_;  // results of work_of so far
 };
 
 }  // namespace smelt

@@ -1,5 +1,5 @@
-// Predicted rates of a target and its ranks: measured here by `smelt doctor --ranks`, or else assumed for the
-// target's architecture.
+// Rates of a target and its ranks for predictions of time. They were measured on this machine by
+// `smelt doctor --ranks`, or else are assumed for the target's architecture.
 #pragma once
 
 #include <filesystem>
@@ -12,18 +12,20 @@
 namespace smelt {
 
 struct MachineRates {
-  Rates compute;  // of each rank, while all are at work
+  Rates compute;  // of each rank, while all ranks work
   CollectiveRates collectives{{}, {}};
-  /// The share of its rate that a rank loses while a collective runs concurrently with its work, because a
-  /// collective on a GPU takes multiprocessors and bandwidth.
+  /// The share of its rate, 0 to 1, that a rank loses while a collective runs concurrently with its work,
+  /// because a collective on a GPU uses multiprocessors and memory bandwidth.
   double beside_collectives = 0;
-  /// The same during gathers and exchanges of `copied_from` bytes or more, which copy engines of GPUs do.
+  /// The share that a rank loses during gathers and exchanges of at least `copied_from` bytes. Copy engines
+  /// of the GPUs run these, which use no multiprocessors.
   double beside_copies = 0, copied_from = std::numeric_limits<double>::infinity();
-  int64_t multiprocessors = 0;  // of a rank's GPU; 0: it has none
-  std::string source;           // a sentence for people: what was measured, or why it is assumed
+  int64_t multiprocessors = 0;  // of a rank's GPU; 0: no GPU
+  std::string source;           // a sentence for people: what was measured, or that the rates are assumed
 };
 
-/// `device`: as in CompileOptions. `ranks`: that work at once; those of a CPU share its cores.
+/// Returns the rates of `ranks` ranks that work at the same time; ranks on a CPU share its cores. `device`:
+/// as in CompileOptions. `cache`: the cache directory, which has the measured rates.
 MachineRates machine_rates(const Target& target, int device, int64_t ranks,
                            const std::filesystem::path& cache);
 

@@ -1,4 +1,4 @@
-// Independent calls on a few threads.
+// Parallel execution of independent calls.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,9 @@
 
 namespace smelt {
 
-/// Calls `work` with 0 ... count - 1, each once, on `threads` threads (0: the processors of this process, at
-/// most 8), and waits for all. Rethrows the exception of the call with the lowest number.
+/// Calls work(i) once for each i from 0 to count - 1, on `threads` threads (0: one per processor, at most 8),
+/// and waits for all calls. If calls throw, all others still run, and the exception of the call with the
+/// lowest i is rethrown.
 void call_in_parallel(size_t count, int threads, llvm::function_ref<void(size_t)> work);
 
 }  // namespace smelt

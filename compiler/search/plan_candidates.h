@@ -1,4 +1,4 @@
-// Ways in which several ranks may train one model: what plan_search chooses from.
+// Candidates of plan_search: the configurations in which several ranks may train one model.
 #pragma once
 
 #include <string>
@@ -10,42 +10,47 @@
 namespace smelt {
 
 struct PlanCandidate {
-  Mesh mesh;  // without axes of one rank
-  int zero = 0;
-  bool sequence_parallel = false;  // of ranks along `model`
-  int64_t parts_a_stage = 1;       // where there are stages
-  int64_t batch = 1;               // records of a rank's micro-step
-  int64_t micro_batches = 1;       // of a rank, an update
+  Mesh mesh;                       // without axes of one rank
+  int zero = 0;                    // stage of ZeRO
+  bool sequence_parallel = false;  // sequences are sharded along the axis `model`
+  int64_t parts_a_stage = 1;       // parts of the model per pipeline stage
+  int64_t batch = 1;               // records per micro-batch of a rank
+  int64_t micro_batches = 1;       // per update of a rank
   RecomputePolicy recompute = {};
 
-  /// Ranks along an axis of the mesh; 1 where it has none of that name.
+  /// Returns the number of ranks along an axis of the mesh; 1 if there is no such axis.
   int64_t ranks(std::string_view axis) const;
   int64_t stages() const { return ranks(kStageAxis); }
-  /// Returns the order of the stages that takes the least time.
+  /// Returns the pipeline order with the least time: interleaved if stages have several parts, else 1f1b.
   PipelineOrder order() const;
   PipelineShape shape() const { return {stages(), micro_batches, parts_a_stage}; }
 
   bool operator==(const PlanCandidate&) const = default;
 };
 
-/// Returns the meshes of `ranks` ranks over the axes that training uses, most ranks along `data` first.
+/// Returns all meshes of `ranks` ranks over the axes data, model and stage. Meshes with more ranks along
+/// `data` come first.
 std::vector<Mesh> training_meshes(int64_t ranks);
 
-/// Returns the candidates of the mesh with one micro-batch, no recomputation, and a batch of one: stages of
-/// ZeRO (without 2, which is 1 where there is one micro-batch), with and without sharded sequences, and parts
-/// of a pipeline. The first has none of these.
+/// Returns the candidates of the mesh with one micro-batch, a batch of one and the default recomputation.
+/// They are all combinations of the stages of ZeRO, whole and sharded sequences, and one or two parts per
+/// pipeline stage. ZeRO 2 is left out, because with one micro-batch it is the same as ZeRO 1. With pipeline
+/// stages, ZeRO 3 is left out, too. The first candidate has no ZeRO, whole sequences and one part.
 std::vector<PlanCandidate> variants_of(const Mesh& mesh);
 
-/// Returns the levels of recomputation that are tried, the fastest first: none, at the price of a matmul on
-/// this target (matmul_price), and at any price (memory_choice.h).
+/// Returns the three recomputation policies that a search tries, the fastest first: the default one, which
+/// has no price, the price of a matmul on this target (matmul_price), and any price. A price is the seconds
+/// that a policy spends to save a GiB.
 std::vector<RecomputePolicy> recompute_levels(const Target& target, const CompileOptions& options);
 
-/// The options that compile a stage of the candidate: `base` has the bounds of `base_batch` records. Its
-/// entries are those of training, or, where base names entries, those of them that the candidate has.
+/// Returns the options that compile a stage of the candidate. `base`: options with bounds for `base_batch`
+/// records. If base.entries is empty, the entries are all entries of training that the candidate needs;
+/// otherwise only those of an update.
 CompileOptions options_of(const PlanCandidate& candidate, const CompileOptions& base, int64_t base_batch,
                           int64_t stage = 0);
 
-/// Bounds of B, and of products with it, changed from `from` records to `to`.
+/// Returns the bounds with those of B, and of products with B, scaled from `from` records to `to` records.
+/// Adds a bound of B if there is none.
 std::vector<Symbols::Bound> with_batch(std::vector<Symbols::Bound> bounds, int64_t from, int64_t to);
 
 }  // namespace smelt

@@ -1,5 +1,5 @@
-// The cost of a candidate of a search, from the programs that it was compiled to: memory as planned, time as
-// predicted.
+// The cost of a candidate of plan_search, computed from the candidate's compiled programs: memory as planned,
+// and time as predicted.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +11,23 @@
 namespace smelt {
 
 struct PlanCost {
-  int64_t state_bytes = 0;  // of the rank that takes the most memory, as are the others
-  int64_t arena_bytes = 0;  // the largest of all entries
-  int64_t kept_bytes = 0;   // what a stage keeps of micro-batches between forward and backward, and sends
+  // Bytes on the rank that needs the most memory.
+  int64_t state_bytes = 0;
+  int64_t arena_bytes = 0;  // of the entry with the largest arena
+  int64_t kept_bytes = 0;   // values of micro-batches between forward and backward, and messages of a stage
   EntryTime time = {};      // of an update
-  double bubble = 0;        // the part of that time in which stages stand idle, on average
+  double bubble = 0;        // average share of that time in which pipeline stages are idle, 0 to 1
 
   int64_t bytes() const { return state_bytes + arena_bytes + kept_bytes; }
 };
 
-/// The largest arena of all entries.
+/// Returns the bytes of the largest arena of all entries.
 int64_t arena_of(const Program& program);
 
-/// `programs`: of the candidate's stages, in order, or of all its ranks. The time of stages is that of the
-/// simulated schedule (pipeline_simulation.h), with what they send and the gradients of copies that they add
-/// up. Throws Error where nothing is shared along an axis of the mesh.
+/// Returns the cost of a candidate. `programs`: one per pipeline stage, in order, or one program, which all
+/// ranks run, if there are no stages. With stages, the time is that of the simulated schedule
+/// (pipeline_simulation.h), and includes messages and sums of gradients between stages. Throws Error if the
+/// mesh has an axis other than `stage` along which the program has no collective.
 PlanCost cost_of(std::span<const Program> programs, const PlanCandidate& candidate,
                  const MachineRates& rates);
 

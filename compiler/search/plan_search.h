@@ -1,13 +1,15 @@
-// plan_search: finds the mesh of data, model and stages, the stage of ZeRO, the number of micro-batches and
-// the level of recomputation that train a model on a number of ranks in the least predicted time, within the
-// available memory.
+// plan_search: finds the configuration in which a number of ranks train a model in the least predicted time
+// within the available memory. A configuration is a mesh with the axes data, model and stage, the stage of
+// ZeRO, sharded or whole sequences, the parts per pipeline stage, the number of micro-batches, and the level
+// of recomputation.
 //
-// Every visited candidate is compiled to a Program, with stages to one per stage, so its memory is exact; its
-// time is predicted (plan_time.h, stage_cost.h). Few are compiled. The search first compiles each mesh of
-// data and model alone. These give a lower bound for all other candidates (least_time.h), which are compiled
-// in the order of their bounds, up to the best candidate's time. Micro-batches and recomputation save memory
-// and cost time: a candidate with more of them is compiled only where one with less does not fit, and the
-// time of that one is then a lower bound.
+// Every candidate that the search considers in detail is compiled to a Program, or to one Program per
+// pipeline stage. So its memory is exact; its time is predicted (plan_time.h, stage_cost.h). Few candidates
+// are compiled. The search first compiles one candidate for each mesh without stages. From these it computes
+// lower bounds for the time of all other candidates (least_time.h), which it compiles in the order of their
+// bounds until a bound exceeds the time of the best candidate. Micro-batches and recomputation save memory
+// and cost time. So a candidate with more of them is compiled only if one with less does not fit, and the
+// time of the latter is its lower bound.
 #pragma once
 
 #include <optional>
@@ -22,36 +24,37 @@ namespace smelt {
 
 struct PlanSearchOptions {
   int64_t ranks = 1;
-  /// An update has the records that all ranks along `data` would have with the options' own bound of B and so
-  /// many micro-batches; every candidate keeps that number.
+  /// Number of micro-batches that determines the records of an update: the bound of B in the options, times
+  /// `micro_batches`, times `ranks`. All candidates have that number of records per update.
   int64_t micro_batches = 1;
-  std::optional<int64_t> budget;  // bytes of states and arena on each rank
-  std::string no_stages = {};     // why the caller cannot run stages of a pipeline; empty: it can
-  int threads = 0;                // that compile; 0: the processors of this process, at most 8
+  std::optional<int64_t> budget;  // bytes on each rank; empty: every plan fits
+  std::string no_stages = {};     // the reason why the caller cannot run pipeline stages; empty: it can
+  int threads = 0;                // threads that compile; 0: one per processor, at most 8
 };
 
 struct SearchedPlan {
   PlanCandidate candidate;
-  std::string problem;  // of what cannot be compiled, or is not offered; empty: the rest is known
+  std::string problem;  // the reason why it was not compiled; empty: `cost` and `fits` are known
   PlanCost cost = {};
   bool fits = true;
 };
 
 struct PlanSearch {
-  /// The plans that fit, by time, then those that do not, by memory, then those that cannot be compiled.
+  /// First the plans that fit, in the order of their times, then those that do not fit, in the order of their
+  /// memory, then those with a problem.
   std::vector<SearchedPlan> plans;
-  int64_t left_out = 0;    // candidates that were not compiled, since they cannot be faster
+  int64_t left_out = 0;    // number of candidates that were not compiled, because they cannot be faster
   int64_t records = 0;     // of an update
-  int64_t base_batch = 1;  // the bound of B that the options had
-  double seconds = 0;      // that the search took
+  int64_t base_batch = 1;  // the bound of B in the options
+  double seconds = 0;      // time of the search
 
-  /// Returns the first plan. Throws Error with the least memory of a plan, where none fits.
+  /// Returns the fastest plan that fits. If none fits, throws Error with the least memory of a plan.
   const SearchedPlan& best(std::optional<int64_t> budget) const;
 };
 
-/// `base`: as for all ranks along `data`, without a mesh; it has no pipeline of its own. Where it names no
-/// entries, those of evaluation count for the memory, too. Throws Error where the model has no batch to share
-/// out.
+/// Searches. `base`: options for training, without a mesh, whose bound of B is a rank's batch if all ranks
+/// are along `data`. If base.entries is empty, the memory includes that of evaluation and of the model's
+/// other entries. Throws Error if the model has no symbol B, or if `base` replaces the pass pipeline.
 PlanSearch search_plans(const Description& description, const CompileOptions& base, const MachineRates& rates,
                         const PlanSearchOptions& options);
 

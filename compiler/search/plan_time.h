@@ -1,5 +1,5 @@
-// The time that an entry of a program of several ranks is predicted to take, and what its collectives cost of
-// it.
+// Predicted time of an entry of a program that several ranks run, and the share of its collectives in that
+// time.
 #pragma once
 
 #include <string>
@@ -10,35 +10,36 @@
 
 namespace smelt {
 
-/// All collectives of an entry of one kind along one axis.
+/// All collectives of one kind along one axis in an entry.
 struct CollectiveUse {
   CollectiveKind kind = CollectiveKind::all_reduce;
   std::string axis;
-  int64_t ranks = 1;  // along it
-  int64_t count = 0;
-  double bytes = 0;       // of the whole, as CollectiveRates counts them
-  double link_bytes = 0;  // over each link of a ring
-  double seconds = 0;     // alone
+  int64_t ranks = 1;      // along the axis
+  int64_t count = 0;      // number of collectives
+  double bytes = 0;       // of the whole values, over all ranks, as CollectiveRates counts them
+  double link_bytes = 0;  // bytes over each link, if the ranks are a ring
+  double seconds = 0;     // without concurrent work
 };
 
 struct EntryTime {
-  double seconds = 0;
-  double compute = 0;      // alone, without collectives
-  double collectives = 0;  // alone
-  double exposed = 0;      // that collectives add: the work waits for them, or is slower beside them
+  double seconds = 0;      // of the entry
+  double compute = 0;      // of its steps without collectives
+  double collectives = 0;  // of its collectives without concurrent work
+  double exposed = 0;      // added by collectives: steps wait for them, or are slower while they run
 
   double hidden() const { return collectives > exposed ? collectives - exposed : 0; }
   EntryTime& operator+=(const EntryTime& other);
 };
 EntryTime operator*(double times, EntryTime time);
 
-/// Predicts the time of steps in sequence, with collectives on two streams: one for those that are copies,
-/// one for all others. Each step begins when the step before it and the collective before it on its stream
-/// have ended, and CollectiveStep::waited_at gives the step that waits for a collective. Products that read
-/// or make parts of copies go on part by part where that is faster (runtime/plan/row_parts.h). Sizes are at
-/// the symbols' bounds.
+/// Predicts the time of an entry, with sizes at the symbols' bounds. Steps run in sequence. Collectives run
+/// concurrently with them on two streams, one for collectives that are copies and one for all others. A
+/// collective begins after the previous step and after the previous collective of its stream. The step
+/// CollectiveStep::waited_at waits for its end. A matmul that reads the result of a copy, or computes its
+/// input, runs in parts that overlap with the copy if that is faster (runtime/plan/row_parts.h).
 EntryTime predicted_time(const Program& program, const PlanEntry& entry, const MachineRates& rates);
 
+/// Returns the collectives of an entry by kind and axis.
 std::vector<CollectiveUse> collective_uses(const Program& program, const PlanEntry& entry,
                                            const CollectiveRates& rates);
 

@@ -8,17 +8,18 @@
 
 namespace smelt {
 
-/// Bytes of states on each rank without the padding of flat states: (elements / ranks that share them) *
-/// size.
+/// Returns the bytes of all states on each rank, without the padding of flat states. A state has
+/// (elements / number of ranks that it is sharded over) * size of an element.
 double state_bytes_by_formula(const Program& program);
 
-/// Elements that a rank trains, in parameters that ranks along `data` have in common: segments, without
-/// padding.
+/// Returns the number of trained elements, without padding, of the parameters that all ranks along `data`
+/// have in common.
 int64_t trained_elements(const Program& program);
 
-/// Bytes that an update of one micro-batch moves over each link along `data`, of gradients and parameters:
-/// with N bytes of those in the type that gradients are exchanged in, 2(k-1)N/k, and 3(k-1)N/k where
-/// parameters are gathered for forward and for backward, too. 0 where no ranks are along it.
+/// Returns the bytes of gradients and parameters that an update of one micro-batch moves over each link along
+/// the axis `data` of k ranks. This is 2(k-1)N/k, or 3(k-1)N/k if parameters are sharded, and so are gathered
+/// for forward and for backward. N is the number of bytes of the trained elements in the type that is
+/// exchanged. Returns 0 if there are no ranks along `data`.
 double data_bytes_by_formula(const Program& program);
 
 }  // namespace smelt

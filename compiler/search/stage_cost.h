@@ -1,5 +1,5 @@
-// The time of an update whose layers are on several stages (docs/pipeline.md): a simulation of the schedule
-// with the predicted times of each part.
+// Cost of pipeline parallelism (docs/pipeline.md): the predicted time of an update, from a simulation of the
+// schedule with the predicted times of each part of the model, and the memory for micro-batches.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,18 @@
 namespace smelt {
 
 struct StageTime {
-  EntryTime time;  // of an update; exposed: the collectives, messages and sums of the stage that works most
-  double bubble = 0;  // the part of that time in which stages stand idle, on average
+  /// `seconds` is the time of an update. The other members are those of the stage that computes longest.
+  EntryTime time;
+  double bubble = 0;  // average share of `seconds` in which stages are idle in the schedule, 0 to 1
 };
 
-/// `programs`: of the candidate's stages, in order.
+/// Predicts the time of an update. `programs`: one per stage of the candidate, in order.
 StageTime stage_time(std::span<const Program> programs, const PlanCandidate& candidate,
                      const MachineRates& rates);
 
-/// Returns the bytes that a stage keeps for micro-batches in addition to its arena: for each of its parts the
-/// values that forward keeps for backward, times the number in flight in the schedule, and the values that
-/// cross its boundaries once.
+/// Returns the bytes that a stage stores for micro-batches in addition to its arena. For each of its parts,
+/// these are the values that forward stores for backward, times the largest number of micro-batches in
+/// flight, and one set of the gradients that cross the boundaries of the part.
 int64_t kept_bytes(const Program& stage, const PlanCandidate& candidate);
 
 }  // namespace smelt

@@ -1,5 +1,6 @@
-// The hosts that a server answers for. A browser sends the name that its page used, so a page of another host
-// gets nothing here, even where its DNS record points at this machine (DNS rebinding).
+// AllowedHosts: the host names under which a server accepts requests. A browser sends the host name that its
+// page uses. So a page of another host is refused, even if its DNS record points at this machine (DNS
+// rebinding).
 #pragma once
 
 #include <optional>
@@ -9,29 +10,31 @@
 
 namespace smelt::server {
 
-/// "name:port", "name", "[v6]:port" or "[v6]".
+/// Host and port of a URL, with the text "name:port", "name", "[v6]:port" or "[v6]".
 struct Authority {
   std::string name;  // in lower case; without the brackets of an IPv6 address
   std::optional<int> port;
 
   bool operator==(const Authority&) const = default;
 };
-/// Returns nothing where the text is no authority.
+/// Returns nothing if the text is not an authority.
 std::optional<Authority> parse_authority(std::string_view text);
 
 class AllowedHosts {
  public:
   struct Listener {
-    std::string host, address;  // as the option names it, and as a number
-    bool is_loopback = true;
+    std::string host, address;  // as the user gave it, and as a numeric address
+    bool is_loopback = true;    // only this machine can connect
     int port = 0;
   };
-  /// `named`: further hosts, with a port or for every port. Throws Error where one is no authority.
+  /// `named`: hosts to allow in addition to the server's own, with a port, or without one for every port.
+  /// Throws Error if one of them is not an authority.
   explicit AllowedHosts(const std::vector<std::string>& named);
-  /// Adds the hosts of the address that the server listens at.
+  /// Sets the address that the server listens at, which determines its own hosts.
   void listen(const Listener& listener);
 
-  /// Checks the Host and Origin fields of a request; nothing where there is none. Throws ApiError (403).
+  /// Checks the fields Host and Origin of a request, which are empty if the request does not have them. A
+  /// missing field is allowed. Throws ApiError (403) if a host is not allowed.
   void check(const std::optional<std::string>& host, const std::optional<std::string>& origin) const;
 
  private:
@@ -39,7 +42,7 @@ class AllowedHosts {
   bool is_origin(const Authority& origin, const std::optional<Authority>& host) const;
   std::string expected() const;
 
-  std::vector<Authority> named_, own_;  // own_: with the port that is listened at
+  std::vector<Authority> named_, own_;  // own_: hosts of listener_, with its port
   Listener listener_;
 };
 

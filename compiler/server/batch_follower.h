@@ -1,5 +1,5 @@
-// The batch of a rank without clients: it takes the requests that the first rank takes, and makes the same
-// steps.
+// BatchFollower: the continuous batch of a rank other than the first. It has no clients. It receives the
+// decisions of the first rank (turns.h), submits the same requests, and runs the same steps.
 #pragma once
 
 #include <functional>
@@ -10,18 +10,18 @@
 
 namespace smelt::server {
 
-/// The requests of a body, the same as at the first rank.
+/// Makes the requests of a completion's body, the same ones as at the first rank.
 using MakeRequests = std::function<std::vector<Request>(const AskedCompletion&)>;
 
 class BatchFollower {
  public:
-  /// Throws what ContinuousBatch throws. `session` outlives it.
+  /// Throws what the constructor of ContinuousBatch throws. Requires: `session` outlives this object.
   BatchFollower(Session& session, const ContinuousBatchOptions& options)
       : session_(session), batch_(session, options) {}
 
   int64_t vocabulary() const { return batch_.vocabulary(); }
-  /// Runs until the first rank ends. Throws Error where that rank is lost, or where this rank's batch differs
-  /// from that rank's.
+  /// Runs until the first rank says that it ends. Throws Error if the first rank is lost, or if this rank's
+  /// batch differs from the first rank's.
   void run(const MakeRequests& make);
 
  private:
@@ -30,7 +30,7 @@ class BatchFollower {
 
   Session& session_;
   ContinuousBatch batch_;
-  std::vector<ContinuousBatch::Id> live_;
+  std::vector<ContinuousBatch::Id> live_;  // requests that have not ended
 };
 
 }  // namespace smelt::server

@@ -1,6 +1,6 @@
-// A continuous batch on a thread of its own, the only one that runs the session. Other threads submit
-// requests and wait at mailboxes. Where the session's plan is for several ranks, this is the first of them,
-// and the others follow its decisions (turns.h).
+// BatchThread: a thread with a continuous batch, which is the only thread that runs the session. Other
+// threads submit requests and wait for answers at mailboxes. If the session's plan is for several ranks, this
+// is the first rank, and the others follow its decisions (turns.h).
 #pragma once
 
 #include <condition_variable>
@@ -22,28 +22,29 @@ namespace smelt::server {
 
 class BatchThread {
  public:
-  /// Throws what ContinuousBatch throws.
+  /// Throws what the constructor of ContinuousBatch throws.
   BatchThread(Session& session, const ContinuousBatchOptions& options);
   ~BatchThread();
 
   int64_t vocabulary() const { return batch_.vocabulary(); }
-  /// See ContinuousBatch.
+  // As for ContinuousBatch.
   size_t most_requests() const { return batch_.most_requests(); }
   void check(const Request& request) const { batch_.check(request); }
 
-  /// Submits all choices of one answer, and does not wait: the mailbox signals that they are accepted, or the
-  /// error that refused one, and then none of them runs. Throws ApiError where the service has ended:
-  /// "shutting_down" where it was closed. `asked`: the body from which other ranks make the requests.
+  /// Submits the requests of all choices of one answer, without waiting. Later the mailbox signals that all
+  /// of them are accepted, or the error that refused one of them; then none of them runs. `asked`: the body
+  /// from which other ranks make the same requests. Throws ApiError if the thread has ended, with the code
+  /// "shutting_down" if close() has ended it.
   std::shared_ptr<Mailbox> hand_over(std::vector<Request> requests, AskedCompletion asked = {});
-  /// The same; returns when they are accepted, and throws the error that refused one.
+  /// Calls hand_over and waits until the requests are accepted. Throws the error if one is refused.
   std::shared_ptr<Mailbox> submit(std::vector<Request> requests, AskedCompletion asked = {});
   ContinuousBatchCounts counts() const;
-  /// Returns the reason why it no longer runs; empty while it does.
+  /// Returns the error that has ended the thread; empty if there was none.
   std::string fault() const;
-  /// Ends what runs and waits, as failed, and refuses what comes.
+  /// Makes the thread end. Running and waiting requests fail, and new ones are refused.
   void close();
-  /// Called once where a fault ends the service, by its thread, or at once where one has; it must not throw.
-  /// An empty one takes it back.
+  /// Sets a function that is called once if an error ends the thread: by that thread, or at once if it has
+  /// ended already. The function must not throw. An empty function removes the previous one.
   void on_fault(std::function<void()> listener);
 
  private:
@@ -52,9 +53,10 @@ class BatchThread {
     std::shared_ptr<Mailbox> mailbox;
     AskedCompletion asked;
   };
+  /// Destination of the progress of a running request.
   struct Live {
     std::shared_ptr<Mailbox> mailbox;
-    size_t choice;
+    size_t choice;  // number of the choice in the mailbox
   };
 
   void run();
@@ -72,11 +74,11 @@ class BatchThread {
 
   Session& session_;
   ContinuousBatch batch_;
-  std::optional<Turns> turns_;  // where there are other ranks
-  std::string told_choices_;
+  std::optional<Turns> turns_;  // broadcasts to the other ranks; empty: there are none
+  std::string told_choices_;    // choices of the session that were broadcast last
   // Members that only the thread uses.
   std::map<ContinuousBatch::Id, Live> live_;
-  std::deque<Submission> taken_;  // not answered yet
+  std::deque<Submission> taken_;  // removed from pending_, but not yet accepted or refused
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;

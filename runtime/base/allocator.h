@@ -1,5 +1,5 @@
-// Allocation of a session's memory by functions of the application in place of the system's and the driver's,
-// so that it can count, limit and pool this memory.
+// Allocation of a session's memory by functions of the application instead of the system and the GPU driver,
+// so that the application can count, limit and pool this memory.
 #pragma once
 
 #include <cstddef>
@@ -8,22 +8,23 @@
 
 namespace smelt {
 
-/// pinned: memory of the host that a GPU reads and writes at the same address, as cuMemHostAlloc gives it.
+/// Kinds of memory: of the host, of a GPU, or pinned: host memory that a GPU reads and writes at the same
+/// address, such as cuMemHostAlloc returns.
 enum class MemoryKind : uint8_t { host, device, pinned };
 
-/// Functions that allocate and release memory. They are called by the threads that make, run and end
-/// sessions, concurrently if several sessions have the same allocator, and must not throw. For device and
-/// pinned memory, the GPU is current.
+/// Functions that allocate and release memory. They must not throw. The threads that create, run and destroy
+/// sessions call them, concurrently if several sessions have the same allocator. For device and pinned
+/// memory, the context of the session's GPU is current in the calling thread.
 struct Allocator {
-  /// Returns `bytes` (at least 1) bytes of any contents at a multiple of `alignment`, a power of two; null if
-  /// there is not enough memory.
+  /// Returns the address of `bytes` (at least 1) bytes with any contents, a multiple of `alignment`, which is
+  /// a power of two. Returns null if there is not enough memory.
   std::function<void*(MemoryKind kind, size_t bytes, size_t alignment)> allocate;
-  /// Releases memory that is no longer used. `bytes` is the requested size.
+  /// Releases memory that `allocate` returned. `bytes` is the size that was requested.
   std::function<void(MemoryKind kind, void* memory, size_t bytes)> release;
 };
 
-/// Returns the memory that `allocate` gives. Throws Error (out_of_memory) for null, and Error for a wrong
-/// alignment.
+/// Calls allocator.allocate with these arguments and returns the memory. Throws Error (out_of_memory) if it
+/// returns null, and Error (invalid_argument) if the address is not a multiple of `alignment`.
 void* allocate_from(const Allocator& allocator, MemoryKind kind, size_t bytes, size_t alignment);
 
 }  // namespace smelt

@@ -1,4 +1,5 @@
-// Symbolic sizes: polynomials over symbols such as B and T, known only when a plan is launched.
+// Symbolic sizes: polynomials over symbols such as B and T, whose values are known only when a plan is
+// launched.
 #pragma once
 
 #include <compare>
@@ -16,21 +17,22 @@ namespace smelt {
 
 class Dim;
 
-/// The values of the symbols at one launch.
+/// The values of the symbols at one launch, by name.
 using SymbolValues = std::map<std::string, int64_t, std::less<>>;
 
-/// One factor of a monomial: a symbol, or ceil_div(inner, divisor) by a constant.
+/// One factor of a term: a symbol, or ceil_div(inner, divisor), the quotient rounded up.
 struct Atom {
-  std::string name;                  // of a symbol; empty for ceil_div
-  std::shared_ptr<const Dim> inner;  // of ceil_div
-  int64_t divisor = 1;
+  std::string name;                  // name of the symbol; empty for ceil_div
+  std::shared_ptr<const Dim> inner;  // dividend of ceil_div; null for a symbol
+  int64_t divisor = 1;               // of ceil_div: a positive constant
   std::strong_ordering operator<=>(const Atom& other) const;
   bool operator==(const Atom& other) const { return (*this <=> other) == 0; }
 };
 
-/// A polynomial with integer coefficients: a sum of terms, each a coefficient times a product of atoms.
-/// Kept canonical (atoms sorted in a term, terms sorted, no zero coefficient), so that == is structural. A
-/// copy is cheap: constants have no terms, and polynomials share theirs.
+/// A polynomial with integer coefficients: a sum of terms, each a coefficient times a product of atoms. It is
+/// canonical (the atoms of a term are sorted, terms are sorted, no coefficient is zero), so that == compares
+/// the representations. The order by <=> does not compare sizes. A copy is cheap, because copies share the
+/// list of terms, and constants have no list. Operators throw Error if a coefficient overflows 64 bits.
 class Dim {
  public:
   struct Term {
@@ -57,19 +59,19 @@ class Dim {
   std::optional<int64_t> constant() const { return terms_ ? std::nullopt : std::optional(constant_); }
   bool is_zero() const { return !terms_ && constant_ == 0; }
   bool is_one() const { return constant() == 1; }
-  /// Returns the exact quotient where it is a polynomial: (B*T*768) / 768 = B*T; nothing otherwise.
+  /// Returns the quotient if it is a polynomial without remainder, as (B*T*768) / 768 = B*T; else nothing.
   std::optional<Dim> divide(const Dim& divisor) const;
-  /// Throws Error for an unknown symbol or on overflow of 64 bits.
+  /// Returns the size for these values. Throws Error if a symbol has no value, or on overflow of 64 bits.
   int64_t evaluate(const SymbolValues& values) const;
   std::string str() const;
-  /// Returns the terms; none for 0.
+  /// Returns the terms; a constant is a term without atoms, and 0 has no terms.
   std::vector<Term> terms() const;
-  /// Appends the names of all its symbols, including those in ceil_div, without repetition.
+  /// Appends the names of all symbols in this size, also inside ceil_div, that `names` does not have yet.
   void collect_symbols(std::vector<std::string>& names) const;
 
  private:
   explicit Dim(std::vector<Term> terms);
-  int64_t constant_ = 0;                            // where there are no terms
+  int64_t constant_ = 0;                            // the value of a constant
   std::shared_ptr<const std::vector<Term>> terms_;  // null for a constant
 };
 
@@ -84,31 +86,37 @@ Dim ceil_div(const Dim& a, int64_t divisor);
 inline Dim floor_div(const Dim& a, int64_t divisor) { return ceil_div(a - (divisor - 1), divisor); }
 
 using Shape = std::vector<Dim>;
+/// Returns the product of the dims.
 Dim element_count(const Shape& shape);
 std::string str(const Shape& shape);  // "[B,T,768]"
 
-/// Declared symbols with upper bounds on them and on products of them: B <= 64, 16 <= T <= 256, B*T <= 4096.
-/// Every symbol is at least 1 at launch, except those bounded with another `lower`, such as lengths that a
-/// convolution shortens. The coordinates of a rank in a mesh begin at 0.
+/// Declared symbols, with bounds of them and of products of them: B <= 64, 16 <= T <= 256, B*T <= 4096. A
+/// symbol is at least 1 at launch, unless its own bound has another `lower`: a length that a convolution
+/// shortens may have to be larger, and the coordinates of a rank in a mesh begin at 0.
 class Symbols {
  public:
   struct Bound {
-    std::vector<std::string> factors;  // sorted; one name is the symbol's own bound
+    std::vector<std::string> factors;  // names, sorted; a single name: the bound of that symbol alone
     int64_t upper;
-    int64_t lower = 1;  // of one symbol alone; 1 for a product
+    int64_t lower = 1;  // 1 if there are several factors
     bool operator==(const Bound&) const = default;
   };
 
+  /// Adds a bound, or replaces the bound of the same factors. Throws Error if no values can satisfy it
+  /// together with the lower bounds of its symbols.
   void bound(std::vector<std::string> factors, int64_t upper, int64_t lower = 1);
+  /// Returns whether a bound names the symbol.
   bool declared(std::string_view name) const;
   std::vector<std::string> names() const;  // in order of declaration
+  /// Returns the least value of a symbol: 1 if it has no bound of its own.
   int64_t lower(std::string_view name) const;
   const std::vector<Bound>& bounds() const { return bounds_; }
 
-  /// Returns the largest value `dim` can take under the bounds; throws Error on an unbounded symbol or 64-bit
-  /// overflow.
+  /// Returns an upper bound of `dim` for all values of the symbols that the bounds allow. Throws Error if a
+  /// symbol has no bound, or on overflow of 64 bits.
   int64_t upper(const Dim& dim) const;
-  /// Throws Error naming the symbol (or product), its value and its bound.
+  /// Checks the values of all symbols. Throws Error that names the symbol or product, its value and its bound
+  /// if one is outside its bounds.
   void check(const SymbolValues& values) const;
   bool operator==(const Symbols&) const = default;
 
@@ -118,7 +126,8 @@ class Symbols {
 
 std::string str(const Symbols::Bound& bound);  // "16 <= T <= 256"
 
-/// Returns the bytes of `elements` elements at the symbols' bounds; throws Error as Symbols::upper does.
+/// Returns the bytes of `elements` elements of this type at the symbols' upper bounds. Throws Error as
+/// Symbols::upper does.
 int64_t bytes_at_bounds(const Symbols& symbols, const Dim& elements, DType dtype);
 
 }  // namespace smelt

@@ -9,8 +9,9 @@ namespace smelt {
 
 enum class DType : uint8_t { f32, bf16, f16, f64, i32, i64, u16, u8, boolean, i8 };
 
-/// "f32", "bf16", ..., "bool": the spelling of the text forms and of manifests.
+/// Returns the name as in the text forms of the IRs and in manifests: "f32", "bf16", ..., "bool".
 std::string_view name(DType type);
+/// Returns the type with this name; nothing if there is none.
 std::optional<DType> parse_dtype(std::string_view name);
 
 /// Returns the bytes of one element in memory; a boolean is one byte, 0 or 1.

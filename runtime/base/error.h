@@ -1,4 +1,5 @@
-// The one exception of Smelt. A message states the fault, its place, the expected value and a remedy.
+// Error, the exception class of Smelt. A message states the fault, where it is, what was expected and what to
+// do.
 #pragma once
 
 #include <fmt/format.h>
@@ -9,7 +10,7 @@
 
 namespace smelt {
 
-/// Classes of failure that a caller can act on; the C interface returns them as status codes.
+/// Kinds of failure, for callers that handle them differently. The C interface returns them as status codes.
 enum class Status {
   ok = 0,
   invalid_argument = 1,
@@ -31,12 +32,13 @@ class Error : public std::runtime_error {
   Status status_;
 };
 
-/// fail("{}: expected {}", ...) throws an Error with the formatted message.
+/// Throws an Error (invalid_argument) with the formatted message: fail("{}: expected {}", ...).
 template <typename... Args>
 [[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) {
   throw Error(fmt::format(format, std::forward<Args>(args)...));
 }
 
+/// Throws an Error with this status and the formatted message.
 template <typename... Args>
 [[noreturn]] void fail_with(Status status, fmt::format_string<Args...> format, Args&&... args) {
   throw Error(fmt::format(format, std::forward<Args>(args)...), status);

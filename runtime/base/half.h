@@ -1,4 +1,4 @@
-// The two half-precision formats as their bits.
+// Conversions between f32 and the bits of bf16 and f16.
 #pragma once
 
 #include <bit>
@@ -17,7 +17,7 @@ inline float from_f16(uint16_t bits) {
   return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(magnitude));
 }
 
-/// Rounded to nearest, ties to even.
+/// Return the value rounded to nearest, ties to even. A NaN stays a NaN.
 inline uint16_t to_bf16(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
   if (value != value) return static_cast<uint16_t>((bits >> 16) | 0x40u);

@@ -5,7 +5,8 @@
 
 namespace smelt {
 
-/// Lets `check` interrupt this thread's computations until the scope ends, by throwing.
+/// Scope in which `check` may interrupt the computations of the thread that created it. poll_interrupt calls
+/// `check`, which interrupts by throwing an exception. An inner scope hides the outer one.
 class InterruptScope {
  public:
   explicit InterruptScope(std::function<void()> check);
@@ -18,8 +19,8 @@ class InterruptScope {
   const std::function<void()>* outer_;
 };
 
-/// Runs the check of this thread's innermost scope, if there is one and its last run was 50 ms ago or more.
-/// Loops that may run for seconds call this once per iteration.
+/// Calls the check of this thread's innermost scope, if there is one, and if the thread's last call of a
+/// check was at least 50 ms ago. Loops that may run for seconds call this function once per iteration.
 void poll_interrupt();
 
 }  // namespace smelt

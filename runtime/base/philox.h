@@ -1,6 +1,6 @@
-// Philox4x32-7 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011): the random numbers of
-// dropout, a pure function of (seed, id, step, position), so that the CPU, a GPU and the evaluator draw the
-// same bits.
+// Random numbers of dropout, by Philox4x32-7 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3",
+// 2011). They are a pure function of seed, id of the random node, step, micro-step and position (row,
+// column), so that the CPU, a GPU and the evaluator draw the same bits.
 #pragma once
 
 #include <array>
@@ -10,15 +10,17 @@ namespace smelt {
 
 struct Philox {
   uint32_t seed = 0, step = 0;
-  uint32_t micro_step = 0;  // the number of the micro-step << 16
+  uint32_t micro_step = 0;  // high 16 bits: number of the micro-step; low 16 bits: 0
 
-  /// Returns the generator of micro-step micro * parts + part.
+  /// Returns the generator of part `part` of `parts` parts of the batch: of micro-step m * parts + part,
+  /// where m is the number of this generator's micro-step.
   Philox of_part(int64_t parts, int64_t part) const {
     const auto number = static_cast<uint32_t>((micro_step >> 16) * parts + part);
     return {seed, step, number << 16 | (micro_step & 0xFFFFu)};
   }
 
-  /// Returns the four words for 8 columns: key (seed, id), counter (step, micro_step, row, column / 8).
+  /// Returns the four words that have the bits of the aligned 8 columns around `column`. The key of Philox is
+  /// (seed, id), its counter (step, micro_step, row, column / 8).
   std::array<uint32_t, 4> words(uint32_t id, uint32_t row, uint32_t column) const {
     std::array<uint32_t, 4> c = {step, micro_step, row, column / 8};
     uint32_t k0 = seed, k1 = id;
@@ -32,7 +34,8 @@ struct Philox {
     return c;
   }
 
-  /// Returns the 16-bit decision of one element: half `column % 2` (low first) of word `column % 8 / 2`.
+  /// Returns the 16 random bits of one element: of word `column % 8 / 2`, the low half for even columns and
+  /// the high half for odd ones.
   uint32_t bits(uint32_t id, uint32_t row, uint32_t column) const {
     const uint32_t word = words(id, row, column)[column % 8 / 2];
     return column % 2 == 0 ? word & 0xFFFFu : word >> 16;

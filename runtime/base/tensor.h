@@ -1,4 +1,4 @@
-// Dense, row-major tensors by name: the inputs and outputs of a plan's entries.
+// Named tensors, dense and row-major: the inputs and outputs of a plan's entries.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@ int64_t count_elements(std::span<const int64_t> shape);
 /// Returns a description for messages: "i32[2,128]".
 std::string describe(DType dtype, std::span<const int64_t> shape);
 
-/// A tensor that the caller owns and the session reads. `on_device`: data is an address of the session's
-/// device (see Session::run).
+/// A tensor that the session reads. The caller owns the memory. `on_device`: `data` is an address on the
+/// session's device (see Session::run).
 struct InputTensor {
   std::string name;
   DType dtype = DType::f32;
@@ -26,7 +26,8 @@ struct InputTensor {
   bool on_device = false;
 };
 
-/// Memory of the caller that an output is written to; `bytes` is what it can hold.
+/// Memory of the caller into which an output is written. `bytes` is the size of the memory. `on_device`: as
+/// in InputTensor.
 struct OutputBuffer {
   std::string name;
   void* data = nullptr;
@@ -34,13 +35,14 @@ struct OutputBuffer {
   bool on_device = false;
 };
 
-/// A tensor with memory of its own.
+/// A tensor in host memory that it owns.
 struct HostTensor {
   std::string name;
   DType dtype = DType::f32;
   std::vector<int64_t> shape;
   std::vector<std::byte> bytes;
 
+  /// Returns the elements. Requires: T is the C++ type of `dtype`.
   template <typename T>
   std::span<const T> as() const {
     return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};

@@ -1,4 +1,4 @@
-// Common parts of the C interface.
+// Types and functions that the source files of the C interface (runtime/smelt.h) share.
 #pragma once
 
 #include <fmt/format.h>
@@ -14,7 +14,8 @@
 #include "runtime/smelt.h"
 #include "runtime/tokenizers/tokenizer.h"
 
-/// Strings and arrays that the introspection hands out, made once: a loaded plan never changes.
+/// A loaded plan, and the strings and arrays that functions of the C interface return pointers to. These are
+/// computed once, because a loaded plan never changes.
 struct smelt_plan {
   struct PortText {
     std::string shape;
@@ -25,9 +26,9 @@ struct smelt_plan {
   };
   std::shared_ptr<const smelt::Plan> plan;
   std::vector<EntryText> entries;
-  std::vector<std::string> roles;  // of the states
-  std::vector<int64_t> state_elements;
-  int64_t memory_bytes = 0;
+  std::vector<std::string> roles;       // per state
+  std::vector<int64_t> state_elements;  // per state, at the symbols' upper bounds
+  int64_t memory_bytes = 0;             // of states, constants and the arena
 };
 
 struct smelt_session {
@@ -40,10 +41,10 @@ struct smelt_tokenizer {
 
 namespace smelt::c_api {
 
-/// Stores the message for smelt_last_error; never throws.
+/// Stores the message, which smelt_last_error then returns, and returns the status. Never throws.
 smelt_status remember(Status status, const char* message) noexcept;
 
-/// Runs `body`; exceptions become a status and a message.
+/// Runs `body` and returns SMELT_OK. If `body` throws, stores the message and returns the status.
 template <typename Body>
 smelt_status guarded(Body body) noexcept {
   try {
@@ -60,12 +61,14 @@ smelt_status guarded(Body body) noexcept {
   }
 }
 
+/// Returns the pointer. Throws Error if it is null; `what` names it.
 template <typename T>
 T* required(T* pointer, const char* what) {
   if (!pointer) fail("{} is null", what);
   return pointer;
 }
 
+/// Return the session of a handle. Throw Error if the handle is null.
 inline Session& session_of(smelt_session* handle) { return *required(handle, "the session")->session; }
 inline const Session& session_of(const smelt_session* handle) {
   return *required(handle, "the session")->session;

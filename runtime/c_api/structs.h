@@ -1,4 +1,6 @@
-// Structs of applications that were built with another version of the header, identified by struct_size.
+// Access to structs of applications that may be built with another version of runtime/smelt.h. The member
+// struct_size of a struct, sizeof in the application, identifies the version: later versions only append
+// members.
 #pragma once
 
 #include <algorithm>
@@ -11,13 +13,15 @@
 
 namespace smelt::c_api {
 
-/// Size of the first version of a struct. A struct that grows gets a specialization with its first size.
+/// Size of the first version of a struct. If a struct gets new members, it needs a specialization with its
+/// first size.
 template <typename T>
 inline constexpr size_t kFirstSize = sizeof(T);
 
-/// Every version of a struct is smaller: a larger number is uninitialized memory.
+/// Limit of struct_size. No version of a struct is larger, so a larger number is uninitialized memory.
 inline constexpr size_t kMostBytes = 4096;
 
+/// Returns struct_size. Throws Error if no version of the struct has that size; `what` names the struct.
 template <typename T>
 size_t checked_size(const T& given, const char* what) {
   const size_t size = given.struct_size;
@@ -26,8 +30,8 @@ size_t checked_size(const T& given, const char* what) {
   return size;
 }
 
-/// A copy, in which members that the caller does not have are zero. Throws Error if one is set that this
-/// library does not have.
+/// Returns a copy of the caller's struct. Members that the caller's version lacks are zero. Throws Error if a
+/// member that this library's version lacks is not zero.
 template <typename T>
 T read_struct(const T& given, const char* what) {
   const size_t size = checked_size(given, what);
@@ -43,15 +47,16 @@ T read_struct(const T& given, const char* what) {
   return value;
 }
 
-/// Fills in the fields that the caller's struct has; struct_size stays.
+/// Copies to the caller's struct the members of `value` that the caller's version has. `to.struct_size` does
+/// not change.
 template <typename T>
 void write_struct(T& to, T value, const char* what) {
   value.struct_size = checked_size(to, what);
   std::memcpy(static_cast<void*>(&to), &value, std::min(value.struct_size, sizeof(T)));
 }
 
-/// An array of the caller, whose elements have the size given by the first one. Elements refer into the
-/// array.
+/// View of an array of the caller's structs. The distance of elements is the struct_size of the first one,
+/// and all must have the same. The view does not copy the array, which must outlive it.
 template <typename T>
 class StructArray {
  public:
@@ -65,10 +70,12 @@ class StructArray {
              stride_);
   }
   size_t size() const { return count_; }
+  /// Returns the caller's element, of which only the first struct_size bytes exist.
   T& at(size_t i) const {
     using Byte = std::conditional_t<std::is_const_v<T>, const std::byte, std::byte>;
     return *reinterpret_cast<T*>(reinterpret_cast<Byte*>(first_) + i * stride_);
   }
+  /// Returns a copy as read_struct does.
   std::remove_const_t<T> read(size_t i) const { return read_struct<std::remove_const_t<T>>(at(i), what_); }
 
  private:

@@ -1,7 +1,9 @@
-// Attention by blocks of queries and keys: each lane stores one block of scores only. Products are computed
-// by a CBLAS, and the score_mod over a block by the kernel's code (BlockedAttention). A lane works on one
-// item after the other. Results do not depend on the assignment of items to lanes, so they are the same for
-// every number of threads.
+// Attention on a CPU, computed by blocks of queries and keys, so that only one block of scores per thread is
+// in memory. A CBLAS computes the matrix products. The kernel's compiled code computes the score_mod, the
+// function that a graph gives for each score, over a block (BlockedAttention in
+// runtime/plan/attention_spec.h). A lane is a thread with its own memory, which computes one work item after
+// another. Results do not depend on the assignment of items to lanes, so they are the same for every number
+// of threads.
 #pragma once
 
 #include <array>
@@ -12,20 +14,22 @@
 
 namespace smelt {
 
-/// A kernel's functions: its code, and of a part of attention one that looks whether a block's mask lets a
-/// query see a key.
+/// A kernel's compiled functions. `run` is the kernel's code. `sees` is null unless the kernel is a part of
+/// attention: it writes to KernelArgs::sees whether the mask may let any query of a block see a key.
 struct KernelFunctions {
   KernelFunction run = nullptr, sees = nullptr;
 };
 
-/// A part of attention with its sizes evaluated.
+/// A part of attention (AttentionPart) with its sizes evaluated for one set of symbol values. Strides are in
+/// elements.
 struct PreparedAttention {
   struct Matrix {
-    int param = -1;
+    int param = -1;  // number of the kernel's parameter
     DType dtype = DType::f32;
-    int64_t batch = 0, place = 0, head = 0;  // strides
+    int64_t batch = 0, place = 0, head = 0;  // strides of batch, position (query or key) and head
   };
-  /// Offsets into a lane's memory (LaneLayout).
+  /// Offsets of arrays in a lane's memory, and the size of this memory, `elements`, in f32 elements: the
+  /// evaluated LaneLayout.
   struct Lane {
     int64_t tiles = 0, rows = 0, queries = 0, keys = 0, values = 0, others = 0;
     int64_t first_sums = 0, second_sums = 0, query_sums = 0, elements = 0;
@@ -34,19 +38,23 @@ struct PreparedAttention {
   PreparedAttention() = default;
   PreparedAttention(const KernelCode& kernel, const SymbolValues& values);
 
-  /// `arguments` are the step's; `args` gives all other values except the block.
+  /// Computes all work items with a team of OpenMP threads. `arguments` holds the addresses of the kernel's
+  /// parameters, and `args` all other arguments but the columns of a block.
   void run(const KernelFunctions& functions, const std::vector<void*>& arguments,
            const KernelArgs& args) const;
 
   const BlockedAttention* attention = nullptr;
-  int64_t batch = 0, heads = 0, key_heads = 0, queries = 0, keys = 0, items = 0;
-  std::vector<Matrix> matrices;
-  int64_t places_batch = 0, places_stride = 0;  // of the numbers of keys' rows in their table
+  int64_t batch = 0, heads = 0, key_heads = 0, queries = 0, keys = 0, items = 0;  // items: work items
+  std::vector<Matrix> matrices;                 // as AttentionSpec::matrices
+  int64_t places_batch = 0, places_stride = 0;  // strides of the parameter BlockedAttention::places
   Lane lane;
 
   const AttentionSpec& spec() const { return attention->spec; }
+  /// Returns the head size.
   int64_t width() const { return attention->spec.width; }
+  /// Returns the number of query heads per key head.
   int64_t group() const { return heads / key_heads; }
+  /// Returns the number of blocks of queries per head.
   int64_t query_blocks() const { return (queries + attention->tiles.queries - 1) / attention->tiles.queries; }
 };
 

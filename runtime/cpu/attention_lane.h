@@ -1,4 +1,4 @@
-// One thread's work on a part of attention, an item at a time, in memory of its own.
+// Computation of the work items of a part of attention (attention.h) by one thread, which has its own memory.
 #pragma once
 
 #include "runtime/cpu/attention.h"
@@ -7,17 +7,20 @@ namespace smelt {
 
 class AttentionLane {
  public:
+  /// `memory` has attention.lane.elements elements. `arguments` and `args` are those of
+  /// PreparedAttention::run. Requires: `attention` and `functions` outlive this object.
   AttentionLane(const PreparedAttention& attention, const KernelFunctions& functions,
                 const std::vector<void*>& arguments, const KernelArgs& args, float* memory);
 
+  /// Computes the work item with this number, which is less than PreparedAttention::items.
   void run(int64_t item);
 
  private:
-  /// Scores of one head.
+  /// Block of the scores of query head h of batch b: `queries` queries and `keys` keys.
   struct Block {
     int64_t b = 0, h = 0, first_query = 0, queries = 0, first_key = 0, keys = 0;
   };
-  /// Heads as f32: `stride` from place to place.
+  /// f32 vectors of one head, such as its queries, `stride` elements apart.
   struct Rows {
     const float* at = nullptr;
     int64_t stride = 0;
@@ -42,15 +45,21 @@ class AttentionLane {
   void for_key_blocks(Block block, const F& f) const;
   template <typename F>
   void for_query_blocks(Block block, const F& f) const;
+  /// Returns whether any query of the block may see a key of it.
   bool sees(const Block& block);
+  /// Runs the score_mod over the block's tiles.
   void body(const Block& block);
   KernelArgs args_of(const Block& block) const;
   int64_t first_row(const Block& block) const;
-  /// Sets a tile of the score_mod to the address of the block's first score or query.
+  /// Sets the pointer of a tile so that the elements for the block are located at `at`. `is_row`: the tile
+  /// has one number per query, else one per score.
   void set_tile(int tile, float* at, const Block& block, bool is_row);
 
   // ---- matrices
+  /// Returns `count` vectors as f32, from position `first` on: in place if possible, else a copy in
+  /// `scratch`.
   Rows read(size_t matrix, int64_t b, int64_t head, int64_t first, int64_t count, float* scratch) const;
+  /// Writes `count` vectors, rounded to the matrix's type.
   void write(size_t matrix, int64_t b, int64_t head, int64_t first, int64_t count, const float* from) const;
   Rows queries_of(size_t matrix, const Block& block, float* scratch) const;
   Rows keys_of(size_t matrix, const Block& block, float* scratch) const;
@@ -70,11 +79,12 @@ class AttentionLane {
   KernelArgs args_;
   float* memory_;
   std::vector<void*> buffers_;  // the step's arguments, then tiles
-  size_t arguments_;            // how many
-  int old_ = 0;                 // of the two lists of maxima and of sums, the one with those so far
+  size_t arguments_;            // number of the step's arguments
+  int old_ = 0;                 // of the two lists of maxima and of sums, the number of the current one
 };
 
-/// C[m,n] += factor A B of rows, or C = factor A B; A or B may be transposed.
+/// Product of row-major f32 matrices: C[m,n] += factor A B if `adds`, else C = factor A B. A is [m,k], and B
+/// is [k,n]; a transposed matrix is stored as [k,m] or [n,k]. Strides are the elements from row to row.
 struct RowProduct {
   int64_t m = 0, n = 0, k = 0;
   float factor = 1;

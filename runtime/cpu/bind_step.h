@@ -1,4 +1,5 @@
-// Binding of steps: at one set of symbol values a step becomes a function, which runs then only call.
+// Binding of steps: conversion of a step, for one set of symbol values, to a function that a run of the entry
+// calls.
 #pragma once
 
 #include <functional>
@@ -11,10 +12,11 @@
 
 namespace smelt {
 
-/// The address of an operand, which may change from run to run.
+/// Address of an operand, which may change from run to run.
 template <typename T>
 class BoundPointer {
  public:
+  /// `place` contains the address. Requires: it outlives this object.
   explicit BoundPointer(void* const* place) : place_(place) {}
   operator T*() const { return static_cast<T*>(*place_); }  // NOLINT: passed where a T* is expected
 
@@ -24,23 +26,28 @@ class BoundPointer {
 
 class StepBinder {
  public:
-  /// Requires: `resolved` has its values; `bases` as for resolve.
+  /// The parameters are those of resolve() in resolve.h, and `resolved` is the entry to which steps are
+  /// added. Requires: resolved.values is set; all of them outlive this object.
   StepBinder(const Plan& plan, const std::vector<KernelFunctions>& functions,
              const std::vector<std::byte*>& bases, ResolvedEntry& resolved)
       : plan_(plan), functions_(functions), bases_(bases), resolved_(resolved) {}
 
   const Plan& plan() const { return plan_; }
+  /// Returns the functions of a kernel, given its number in Plan::kernels.
   const KernelFunctions& functions(int kernel) const { return functions_[static_cast<size_t>(kernel)]; }
   const SymbolValues& values() const { return resolved_.values; }
   int64_t value(const Dim& dim) const { return dim.evaluate(resolved_.values); }
+  /// Returns the element type of the operand's buffer.
   DType dtype(const BufferRef& ref) const { return plan_.buffers[static_cast<size_t>(ref.buffer)].dtype; }
+  /// Returns the address of the operand. If its buffer is an input or output, each run sets the address.
   template <typename T>
   BoundPointer<T> pointer(const BufferRef& ref) {
     return BoundPointer<T>(place(ref));
   }
 
-  /// Appends the step; `name` is how messages call it.
+  /// Binds the step and appends its function. Messages call the step `name`.
   void add(const Step& step, std::string name);
+  /// Returns the name of the step that is being bound.
   const std::string& name() const { return name_; }
 
  private:
@@ -53,7 +60,8 @@ class StepBinder {
   std::string name_;  // of the current step
 };
 
-/// One function per kind of step, in the file of its work.
+/// Returns the function that runs a step. There is one overload per kind of step, in the file that implements
+/// the kind.
 #define SMELT_DECLARE_BIND(Kind) Launch bind_step(const Kind& step, StepBinder& binder);
 SMELT_STEP_KINDS(SMELT_DECLARE_BIND)
 #undef SMELT_DECLARE_BIND

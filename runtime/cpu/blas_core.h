@@ -1,4 +1,4 @@
-// Properties of OpenBLAS: its kernels and its buffers.
+// Settings of OpenBLAS: the choice of its kernels, and its buffers.
 #pragma once
 
 #include <string>
@@ -6,22 +6,22 @@
 namespace smelt {
 
 // ---- blas_core.cpp
-// Selection of the processor whose kernels OpenBLAS uses. It selects when it is loaded, and a version that
-// does not recognize a newer processor (Debian 12's with Intel's of 2023) uses kernels from before AVX2,
-// which multiply several times more slowly.
+// OpenBLAS selects the processor whose kernels it uses when it is loaded. A version that does not recognize a
+// newer processor, as that of Debian 12 with Intel's processors of 2023, selects kernels without AVX2, which
+// are several times slower.
 
-/// OpenBLAS's environment variable, which is read when the library is loaded.
+/// Environment variable of OpenBLAS that overrides the selection. OpenBLAS reads it when it is loaded.
 inline constexpr const char* kBlasCoreVariable = "OPENBLAS_CORETYPE";
 
-/// Returns a value for that variable with which OpenBLAS multiplies faster on this processor; empty if its
-/// selection is good, or if the variable is set.
+/// Returns a value for this variable with which OpenBLAS multiplies faster on this processor. Returns "" if
+/// the selection is good, or if the variable is set.
 std::string better_blas_core();
 
 // ---- blas_buffers.cpp
-// The buffers of OpenBLAS, of which each thread that multiplies uses one.
+// Buffers of OpenBLAS: each thread that multiplies uses one.
 
-/// Ensures that `threads` threads can multiply concurrently. OpenBLAS maps a buffer when it first needs it
-/// and retries forever if the system refuses; here that throws Error instead.
+/// Lets OpenBLAS map the buffers of `threads` threads now, so that they can multiply concurrently later.
+/// Throws Error (out_of_memory) if the system refuses the memory: OpenBLAS would try again forever.
 void hold_blas_buffers(int threads);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// Copies of strided boxes and fills, on all threads where they are large.
+// Copies of strided boxes, and fills. Large ones use all OpenMP threads.
 #pragma once
 
 #include <cstddef>
@@ -9,24 +9,28 @@
 
 namespace smelt {
 
+/// One axis of a box: its extent, and its strides in the source (`from`) and the destination (`to`), in
+/// elements.
 struct CopyAxis {
-  int64_t extent, from, to;  // strides in elements
+  int64_t extent, from, to;
 };
 
-/// A copy prepared once for its sizes: axes are collapsed, and the axis of contiguous memory is innermost.
+/// A copy that is prepared once for its sizes and runs many times. Axes that continue each other in memory
+/// are joined.
 class PreparedCopy {
  public:
   PreparedCopy() = default;
+  /// `axes` are listed from the outermost to the innermost. `element_bytes`: 1, 2, 4 or 8.
   PreparedCopy(std::vector<CopyAxis> axes, int64_t element_bytes);
   void run(const std::byte* from, std::byte* to) const;
 
  private:
   void copy_line(const std::byte* from, std::byte* to, int64_t line) const;
-  std::vector<CopyAxis> axes_;  // in bytes; the last one is copied by one inner loop
+  std::vector<CopyAxis> axes_;  // strides in bytes; one loop copies the last axis, a line
   int64_t lines_ = 0, element_bytes_ = 1;
 };
 
-/// Fills `count` elements with one value, rounded to the type.
+/// Fills `count` elements of the type with `value`, rounded to the type.
 void fill(std::byte* to, int64_t count, DType dtype, double value);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// Runs plans for the CPU: kernels over OpenMP threads, matmuls on a CBLAS.
+// Executor of plans on the CPU: kernels run on OpenMP threads, and a CBLAS computes matmuls.
 #pragma once
 
 #include <list>
@@ -15,6 +15,8 @@ namespace smelt {
 
 class CpuExecutor : public Executor {
  public:
+  /// Allocates the plan's memory and loads its code. Throws Error if the plan is not valid, if it is for
+  /// another processor, or if there is too little memory.
   CpuExecutor(std::shared_ptr<const Plan> plan, const ExecutorOptions& options = {});
 
   std::span<std::byte> state(int index) override;
@@ -25,7 +27,7 @@ class CpuExecutor : public Executor {
   std::unique_ptr<Executor> share(const ExecutorOptions& options) override;
 
  private:
-  /// `owner`, where there is one, has the weights.
+  /// `owner` is the executor whose weights and code this one shares; null: this one has its own.
   CpuExecutor(std::shared_ptr<const Plan> plan, const ExecutorOptions& options, const CpuExecutor* owner);
   void make_states(const CpuExecutor* owner);
   void load_code();
@@ -42,16 +44,16 @@ class CpuExecutor : public Executor {
 
   std::shared_ptr<const Plan> plan_;
   ExecutorOptions options_;
-  std::shared_ptr<const SharedObject> code_;          // of all executors that share weights
-  std::vector<KernelFunctions> functions_;            // by kernel
-  std::vector<std::shared_ptr<const Block>> states_;  // by state
+  std::shared_ptr<const SharedObject> code_;          // shared by executors that share weights
+  std::vector<KernelFunctions> functions_;            // per kernel
+  std::vector<std::shared_ptr<const Block>> states_;  // per state; weights may be shared
   std::vector<Block> constants_;
-  std::vector<int> index_faults_;  // states
+  std::vector<int> index_faults_;  // numbers of the states that record indices out of bounds
   Block arena_;
-  std::map<int, Block> staging_;    // of inputs and outputs that cannot be used where they lie
-  std::vector<std::byte*> fixed_;   // by buffer; null for inputs and outputs
-  std::vector<std::byte*> bound_;   // the same, with this run's inputs and outputs
-  std::list<ResolvedEntry> cache_;  // the last one used first
+  std::map<int, Block> staging_;    // by buffer: copies of inputs and outputs that steps cannot use in place
+  std::vector<std::byte*> fixed_;   // address of each buffer; null for inputs and outputs
+  std::vector<std::byte*> bound_;   // address of each buffer in this run
+  std::list<ResolvedEntry> cache_;  // the most recently used first
   std::map<const PlanEntry*, std::vector<StepTime>> times_;
 };
 

@@ -1,4 +1,4 @@
-// GEMMs on a CBLAS, for any strides that have a 1 in each matrix and any batch axes.
+// f32 GEMMs on a CBLAS, with any batch axes. In each matrix, rows or columns must be contiguous.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,15 @@
 
 namespace smelt {
 
-/// C[m,n] = alpha * sum_k A[m,k] B[k,n] + beta * C[m,n], for all indices of the batch axes.
+/// Sizes of C[m,n] = alpha * sum_k A[m,k] B[k,n] + beta * C[m,n], for all indices of the batch axes. Strides
+/// are in elements.
 struct GemmSizes {
   struct Matrix {
     int64_t row_stride = 0, column_stride = 0;
   };
   struct Batch {
-    int64_t extent = 1, a = 0, b = 0, c = 0;  // strides
-    bool reduced = false;                     // adds into the same C; c is 0
+    int64_t extent = 1, a = 0, b = 0, c = 0;  // strides of A, B and C
+    bool reduced = false;                     // true: products along this axis are summed into one C; c is 0
   };
   int64_t m = 0, n = 0, k = 0;
   Matrix a, b, c;
@@ -22,15 +23,18 @@ struct GemmSizes {
   std::vector<Batch> batch = {};
 };
 
-/// A GEMM prepared once for its sizes: where axes collapse, it makes fewer and larger calls.
+/// A GEMM that is prepared once for its sizes. Batch axes are joined with each other, or with m, n or k, if
+/// strides allow it, because fewer and larger calls of the BLAS are faster.
 class PreparedGemm {
  public:
   PreparedGemm() = default;
-  /// Throws Error with `place` for strides that a BLAS has no call for and for sizes of 2^31 and more.
+  /// Throws Error if a BLAS has no call for the strides, or if a size or stride is 2^31 or more. `place`
+  /// names the step in messages.
   PreparedGemm(const GemmSizes& sizes, const std::string& place);
 
+  /// Computes C. If beta is 0, C is not read.
   void run(const float* a, const float* b, float* c) const;
-  /// Returns the number of calls of the BLAS.
+  /// Returns the number of matrix products of one run.
   int64_t calls() const { return outer_count_ * inner_count_; }
 
  private:
@@ -47,7 +51,7 @@ class PreparedGemm {
   void call_vector(const float* a, const float* b, float* c, float beta) const;
 
   GemmSizes sizes_;                              // collapsed
-  std::vector<GemmSizes::Batch> outer_, inner_;  // those with a C of their own, and those summed into one C
+  std::vector<GemmSizes::Batch> outer_, inner_;  // batch axes: not reduced, and reduced
   int64_t outer_count_ = 0, inner_count_ = 0;
 };
 

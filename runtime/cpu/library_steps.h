@@ -1,4 +1,4 @@
-// Library steps on the CPU.
+// Library steps on the CPU: functions of steps that no compiled kernel computes.
 #pragma once
 
 #include <cstddef>
@@ -13,20 +13,22 @@
 namespace smelt {
 
 // ---- sample.cpp
-// The tokens that are drawn from rows of scores.
+// Sampling of tokens from rows of scores.
 
-/// Sizes of a sample (runtime/plan/steps/sample.h).
+/// Sizes of a sample step (runtime/plan/steps/sample.h). Strides are the elements from row to row.
 struct SampleSizes {
   int64_t rows = 0, count = 0, row_stride = 0, numbers_stride = kDrawNumbers, integers_stride = kDrawIntegers;
 };
 
+/// Draws one token per row, and writes it and the log of its probability, as runtime/plan/steps/sample.h
+/// specifies. `numbers` and `integers` are the sampling settings of each row.
 void sample(const SampleSizes& sizes, const float* scores, const float* numbers, const int32_t* integers,
             int32_t* tokens, float* log_probabilities);
 
 // ---- scan.cpp
 // Running sums, maxima and products along one axis.
 
-/// Sizes of a scan (runtime/plan/steps/scan.h).
+/// Sizes of a scan step (runtime/plan/steps/scan.h). Strides are in elements.
 struct ScanSizes {
   int64_t outer = 0, count = 0, inner = 0;
   int64_t x_outer_stride = 0, x_stride = 0, y_outer_stride = 0, y_stride = 0;
@@ -35,41 +37,49 @@ struct ScanSizes {
   DType dtype = DType::f32;
 };
 
-/// Sums of floats are carried in double; whole numbers wrap around.
+/// Computes the scan of x, f32, i64 or i32, as runtime/plan/steps/scan.h specifies. Sums and products of
+/// floats are computed in f64 and rounded to f32; those of integers wrap around.
 void scan(const ScanSizes& sizes, const void* x, void* y);
 
 // ---- sort_index.cpp
-// Stable counting sort of indices, which makes scatter-add deterministic.
+// Stable counting sort of indices. With sorted indices, a scatter-add adds in a fixed order.
 
-/// permutation[i] is the position of the i-th smallest index, equal ones in order of position; row r's part
-/// of it is [begins[r], begins[r+1]). `begins` has rows + 1 numbers. Indices outside [0, rows) come after
-/// begins[rows].
+/// Sorts `count` indices. permutation[i] is the position in `indices` of the i-th smallest index; equal
+/// indices are in the order of their positions. The positions with the index r are permutation[begins[r]] to
+/// permutation[begins[r+1] - 1], where `begins` has rows + 1 numbers. Positions whose index is not in [0,
+/// rows) come last, from permutation[begins[rows]] on.
 void sort_index(const int32_t* indices, int64_t count, int64_t rows, int32_t* permutation, int32_t* begins);
 
 // ---- top_k.cpp
-// The largest elements of rows.
+// The k largest elements of each row.
 
+/// Sizes of a top_k step. A row has `count` elements, and rows are `row_stride` elements apart.
 struct TopKSizes {
   int64_t rows = 0, count = 0, row_stride = 0, k = 1;
 };
 
-/// Computes what runtime/plan/steps/top_k.h specifies.
+/// Writes the k largest elements of each row, in decreasing order, and their indices in the row; equal
+/// elements are in the order of their indices, and a NaN counts as larger than any number. Both results are
+/// [rows, k]. If a row has fewer than k elements, the remaining values are -infinity, and their indices -1.
 void top_k(const TopKSizes& sizes, const float* x, float* values, int32_t* indices);
 
 // ---- collective.cpp
-// A collective step with its sizes evaluated.
+// Collectives between processes.
 
+/// Sizes of a collective step (runtime/plan/steps/collective.h): `rows` equal operations, which run one after
+/// another.
 struct CollectiveSizes {
   CollectiveKind kind = CollectiveKind::all_reduce;
-  size_t axis = 0;           // of the mesh
-  int64_t ranks = 1;         // along it
-  int64_t from = 0, to = 0;  // bytes of a row
+  size_t axis = 0;           // number of the mesh axis
+  int64_t ranks = 1;         // ranks along the axis
+  int64_t from = 0, to = 0;  // bytes of a row that the operation reads and writes
   DType dtype = DType::f32;
   CollectiveSum sum = CollectiveSum::add;
-  int64_t rows = 1, from_stride = 0, to_stride = 0;  // bytes
+  int64_t rows = 1, from_stride = 0, to_stride = 0;  // strides: bytes from row to row
 };
 
-/// `from` and `to` may be one place in all_reduce. `ranks` may be null if there is one rank along the axis.
+/// Runs the collective with the other ranks along the axis. For all_reduce, `from` and `to` may be equal.
+/// `ranks` may be null if there is one rank along the axis.
 void run_collective(const CollectiveSizes& sizes, const std::byte* from, std::byte* to, RankGroups* ranks);
 
 }  // namespace smelt

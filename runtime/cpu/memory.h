@@ -11,11 +11,13 @@
 
 namespace smelt {
 
-/// Zeroed memory at a multiple of 64 bytes; large blocks ask for huge pages.
+/// Owner of a block of memory, which is initially zero and aligned to 64 bytes. For large blocks, the system
+/// is advised to use huge pages.
 class Block {
  public:
   Block() = default;
-  /// Allocates from the allocator, if there is one. Throws Error (out_of_memory) with the requested bytes.
+  /// Allocates `bytes` bytes from the allocator; null: from the system. For 0 bytes, data() is null. Throws
+  /// Error (out_of_memory) with the requested bytes.
   explicit Block(int64_t bytes, std::shared_ptr<const Allocator> allocator = nullptr);
   Block(Block&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)),
@@ -38,8 +40,9 @@ class Block {
   std::shared_ptr<const Allocator> allocator_;
 };
 
-/// The memory that this process may still allocate according to the system; INT64_MAX where that is not
-/// known.
+/// Returns an upper bound, in bytes, of the memory that this process can still use: the system's available
+/// memory, or the limit of the control group if that is less. Returns INT64_MAX if the system reports
+/// neither.
 int64_t available_memory();
 
 }  // namespace smelt

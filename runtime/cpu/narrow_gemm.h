@@ -1,5 +1,5 @@
-// GEMMs of matrices stored in 16 or 8 bits: widened into f32 scratch, multiplied there, rounded on the way
-// back.
+// GEMMs of matrices that are stored in 16 or 8 bits. Operands are converted to f32 in scratch memory and
+// multiplied there, and the result is rounded to its type.
 #pragma once
 
 #include <optional>
@@ -11,22 +11,26 @@
 
 namespace smelt {
 
-/// Which of the two operands is stored as i8, if any.
+/// The operands that are stored as i8.
 struct ByteOperands {
   bool a = false, b = false;
 };
 
-/// A GEMM of float matrices of any storage type; f32 matrices are used in place. Sums are f32.
+/// A GEMM of matrices of the types f32, bf16 and f16; operands may also be i8. f32 matrices are used in
+/// place. Sums are f32.
 class TypedGemm {
  public:
   TypedGemm() = default;
+  /// `operands`: type of the operands that are not i8. `place` names the step in messages. Throws Error as
+  /// PreparedGemm does.
   TypedGemm(const GemmSizes& sizes, DType operands, DType result, const std::string& place,
             ByteOperands bytes = {});
-  /// A bias has the result's type and one element per column; the result's columns are then contiguous.
+  /// Computes c = alpha * a b + beta * c, plus the bias, if it is not null. The bias has the result's type
+  /// and one element per column. Requires, with a bias: the elements of each row of c are contiguous.
   void run(const void* a, const void* b, void* c, const void* bias = nullptr) const;
 
  private:
-  /// Returns the number of elements from the first to the last that a matrix touches, over all batches.
+  /// Returns the number of elements from the matrix's first element to its last one, over all batches.
   int64_t reach(const GemmSizes::Matrix& matrix, int64_t rows, int64_t columns,
                 int64_t GemmSizes::Batch::* stride) const;
   static const float* widened(const void* from, DType dtype, int64_t count, std::vector<float>& scratch);
@@ -38,7 +42,7 @@ class TypedGemm {
   GemmSizes sizes_;
   DType operands_ = DType::f32, result_ = DType::f32;
   ByteOperands bytes_;
-  std::optional<SmallM> few_;  // by a matrix of bytes, which it reads as they are
+  std::optional<SmallM> few_;  // if set, it computes the product, and reads the i8 operand without scratch
   PreparedGemm gemm_;
 };
 

@@ -1,5 +1,5 @@
-// An entry with all its sizes evaluated for one set of symbol values: a run then only sets pointers and makes
-// calls.
+// An entry whose sizes are all evaluated for one set of symbol values. A run of it only sets pointers and
+// calls functions.
 #pragma once
 
 #include <deque>
@@ -14,24 +14,25 @@
 
 namespace smelt {
 
-/// State of one run that steps depend on.
+/// Arguments of one run that steps read.
 struct StepRun {
   const Philox& random;
-  RankGroups* ranks;
+  RankGroups* ranks;  // null: the plan runs on one rank
 };
-/// A step with its sizes evaluated.
+/// Function that runs one step, whose sizes are evaluated.
 using Launch = std::function<void(const StepRun&)>;
 
 struct ResolvedEntry {
-  /// A pointer into a buffer whose address changes from run to run.
+  /// A pointer that each run must set, to the address of the buffer plus `offset_bytes`: the buffer is an
+  /// input or output, whose address changes from run to run.
   struct Patch {
     void** pointer;
     int buffer;
     int64_t offset_bytes;
   };
   struct ResolvedPort {
-    int64_t bytes = 0;          // dense, at these values
-    bool whole_buffer = false;  // the port has all elements of its buffer
+    int64_t bytes = 0;          // of the dense tensor, at these symbol values
+    bool whole_buffer = false;  // the tensor has all elements of its buffer
   };
 
   ResolvedEntry() = default;
@@ -40,14 +41,16 @@ struct ResolvedEntry {
 
   const PlanEntry* entry = nullptr;
   SymbolValues values;
-  std::vector<Launch> launches;
-  std::deque<void*> pointers;  // operands of the launches
+  std::vector<Launch> launches;  // per step
+  std::deque<void*> pointers;    // addresses of the steps' operands, which the launches refer to
   std::vector<Patch> patches;
   std::vector<ResolvedPort> inputs, outputs;
 };
 
-/// Checks all ranges at these values. `bases` holds the address of every buffer; null for inputs and outputs,
-/// which become patches. Launches point into `plan`.
+/// Evaluates the entry's sizes for these values. Throws Error if a value is outside its bounds, or if a step
+/// would touch memory outside its buffers. `functions` has the functions of each kernel. `bases` has the
+/// address of each buffer; null for inputs and outputs, for which the result has patches. Requires: `plan`
+/// outlives the result, whose launches refer to it.
 ResolvedEntry resolve(const Plan& plan, const PlanEntry& entry, const SymbolValues& values,
                       const std::vector<KernelFunctions>& functions, const std::vector<std::byte*>& bases);
 

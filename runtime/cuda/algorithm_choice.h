@@ -1,4 +1,5 @@
-// The choice among algorithms by measured time.
+// Choice of an algorithm by measured time. A choice (Choice in runtime/plan/plan.h) is a group of steps that
+// an entry of a plan has in several variants, its alternatives, of which one runs.
 #pragma once
 
 #include <bit>
@@ -15,42 +16,48 @@
 namespace smelt::cuda {
 
 // ---- choice_key.cpp
-// Keys of choices: the properties that decide which alternative is the fastest on a device.
+// Keys under which results of measurements are stored: the properties that decide which alternative is the
+// fastest on a device.
 
-/// Returns a key of the names of the alternatives, the sizes of their steps, rounded up to a quarter of a
-/// power of two, and a checksum of the steps and of their kernels' code. Equal layers have one key.
+/// Returns the key of a choice. It consists of the names of the alternatives, the sizes of their steps
+/// (rounded up by size_bucket), and a checksum of the steps and of their kernels' code. `choice` is the range
+/// of all steps of the choice. Equal layers have the same key, so that only one of them is measured.
 std::string choice_key(const Plan& plan, const PlanEntry& entry, const StepSpan& choice,
                        const SymbolValues& values);
 
 // ---- choose_alternative.cpp
-// Which alternative of a choice an entry of known sizes takes.
+// Choice among the alternatives of an entry whose sizes are known.
 
-/// Measurement of alternatives: `launch` enqueues one step; if `waits`, it may wait for it.
+/// Device and functions for a measurement.
 struct Measuring {
   const Device& device;
   Stream stream;
+  /// Enqueues the step with this number on `stream`. `waits`: the function may wait for the device; false
+  /// while the work is captured in a graph.
   std::function<void(size_t step, bool waits)> launch;
 };
 
-/// Returns the alternative of the choice whose first step is `step`: the one in `choices`, or else the
-/// fastest, which is added to `choices`. Alternatives whose kernels need instructions that this GPU lacks are
-/// left out.
+/// Returns the number of the alternative to run for the choice that `step` belongs to: the one in `choices`,
+/// or else the fastest, which is measured and added to `choices`. Alternatives are ignored if their kernels
+/// need instructions that this GPU lacks, or if the rule of the choice forbids them for these sizes.
 int choose_alternative(const Plan& plan, const ResolvedEntry& resolved, size_t step, StepChoices& choices,
                        const Measuring& measuring);
 
 // ---- fastest.cpp
-// Which of several ways to do the same work takes the least time on a device.
+// Measurement of several variants of the same work.
 
-/// Returns the fastest variant. `graph_of(way, times)` is a graph of `times` consecutive runs of a variant
-/// that has run before. Variants are measured in turns, so that changes of the clock affect all equally; the
-/// least time of each counts.
+/// Returns the number of the fastest of `ways` variants. graph_of(way, times) returns a graph that runs
+/// variant `way` `times` times in sequence. Requires: each variant has run before. Variants are measured in
+/// rotation, so that changes of the GPU's clock rate affect all equally; the least time of each variant
+/// counts.
 size_t fastest(const Device& device, Stream stream, size_t ways,
                const std::function<GraphOwner(size_t way, int times)>& graph_of);
 
 // ---- sizes
-// Sizes that are near each other as one: choices that are made by measuring hold for all of them.
+// Buckets of sizes: the result of a measurement is used for all sizes of a bucket.
 
-/// Rounds up to a quarter of a power of two; the smallest sizes stay unchanged.
+/// Returns the largest size of the bucket of `size`. Between two powers of two there are four buckets of
+/// equal width; sizes up to 8 are buckets of their own.
 constexpr int64_t size_bucket(int64_t size) {
   if (size <= 8) return size;
   const int64_t step = int64_t{1} << (std::bit_width(static_cast<uint64_t>(size - 1)) - 3);

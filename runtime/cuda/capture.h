@@ -1,4 +1,4 @@
-// Work on a stream as a graph, which is one launch.
+// Capture of work on a stream as a CUDA graph, which is then launched as a whole.
 #pragma once
 
 #include <functional>
@@ -7,7 +7,8 @@
 
 namespace smelt::cuda {
 
-/// Captures the work that `launches` enqueues on the stream; none of it runs now.
+/// Returns an executable graph of the work that `launches` enqueues on the stream. None of the work runs
+/// during the capture.
 GraphOwner captured(Stream stream, const std::function<void()>& launches);
 
 }  // namespace smelt::cuda

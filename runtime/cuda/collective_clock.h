@@ -1,4 +1,4 @@
-// Measures collectives of the GPUs of several ranks, as a step's graph runs them.
+// Measurement of collectives of the GPUs of several ranks. They run in a CUDA graph, as in a run of a plan.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,9 @@
 
 namespace smelt::cuda {
 
-/// Creates a clock for the ranks along one axis of the mesh of `ranks`, with memory of its own. All ranks
-/// call it together. Requires: `ranks` outlives the clock. Throws Error if there is no NCCL.
+/// Returns a function that measures a collective between the ranks along mesh axis number `axis`, in memory
+/// that it allocates. All ranks must call collective_clock together. Requires: `device` and `ranks` outlive
+/// the result. Throws Error if there is no NCCL.
 CollectiveClock collective_clock(const Device& device, RankGroups& ranks, size_t axis);
 
 }  // namespace smelt::cuda

@@ -10,29 +10,34 @@
 
 namespace smelt::cuda {
 
+/// The collective moves parts of `elements` elements; `from` or `to` has one part, or one part per rank, as
+/// runtime/plan/steps/collective.h specifies. It has `rows` such operations. Strides are the elements from
+/// row to row.
 struct CollectiveLaunch {
   CollectiveKind kind = CollectiveKind::all_reduce;
-  size_t axis = 0;  // of the mesh
-  int64_t ranks = 1;
+  size_t axis = 0;    // number of the mesh axis
+  int64_t ranks = 1;  // ranks along the axis
   DevicePointer from = 0, to = 0;
-  int64_t elements = 0;  // of a part
+  int64_t elements = 0;  // per part
   DType dtype = DType::f32;
   CollectiveSum sum = CollectiveSum::add;
-  size_t waited_at = 0;                              // a step of the entry, or their number
-  bool waited_at_once = false;                       // by the next step
-  int64_t rows = 1, from_stride = 0, to_stride = 0;  // elements
-  /// The step that waits for it is a product that begins with the parts that have come (row_parts.h); or the
-  /// step before it is one that sends the parts that are done, and then nothing is left to begin.
+  /// Number of the step that waits for the collective. The number of steps of the entry means its end.
+  size_t waited_at = 0;
+  bool waited_at_once = false;  // true: the next step waits
+  int64_t rows = 1, from_stride = 0, to_stride = 0;
+  /// read_in_parts: the step that waits is a matmul that begins with the parts that have arrived
+  /// (runtime/plan/row_parts.h). made_in_parts: the step before is a matmul that sends each part of its
+  /// result as soon as the part is computed, and the collective itself has nothing to launch.
   bool read_in_parts = false, made_in_parts = false;
-  bool own_part_is_there = false;  // in `to`, so that it is not copied there
-  bool same_place = true;          // at all ranks `to` begins at one offset, with rows one distance apart
+  bool own_part_is_there = false;  // true: this rank's part is in `to` already, and is not copied
+  bool same_place = true;          // true: all ranks have `to` at the same offset, with the same stride
 
   int64_t part_bytes() const { return elements * size_of(dtype); }
-  /// Every rank's `to` has a part of each.
+  /// Returns whether `to` has one part from each rank.
   bool writes_parts() const {
     return kind == CollectiveKind::all_gather || kind == CollectiveKind::all_to_all;
   }
-  /// One of its rows by itself.
+  /// Returns the collective of row `number` alone.
   CollectiveLaunch row(int64_t number) const;
 };
 

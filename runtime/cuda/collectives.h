@@ -1,10 +1,14 @@
-// Collectives of the GPUs of several ranks along the axes of a mesh. They run on their own streams,
-// concurrently with the steps after them until one of them waits. Gathers and exchanges use copies if ranks
-// reach each other's memory (peer_copies.h), and all other collectives use NCCL. If ranks reach each other's
-// memory, small sums that the next step reads are a kernel on the stream of the steps (peer_sums.h).
+// Collectives of the GPUs of several ranks along the axes of a mesh. They run on streams of their own,
+// concurrently with the steps after them, until a step waits for them. There are three implementations:
+//   copies   gathers and exchanges (all_to_all) that are large enough, if the ranks can access each other's
+//            memory (peer_copies.h)
+//   kernel   small sums that the next step reads, on the stream of the steps, if the ranks can access each
+//            other's memory (peer_sums.h)
+//   NCCL     all other collectives
 //
-// Communicators are created together, so every rank creates its executor at the same time. Neither NCCL nor a
-// stream detects that a rank is gone, so the run's failure ends the communicators and all waits for words.
+// All ranks create communicators together, so every rank creates its executor at the same time. Neither NCCL
+// nor a stream detects that another rank has ended. So a failure of the run ends the communicators, and all
+// waits for data of other ranks.
 #pragma once
 
 #include <functional>
@@ -25,57 +29,66 @@ namespace smelt::cuda {
 
 class Collectives {
  public:
-  /// Creates the communicators of the axes that the plan's steps use. Requires: `ranks` outlives this object.
-  /// Throws Error if there is no NCCL.
+  /// Creates the communicators of the axes along which the plan has collectives. Requires: `device` and
+  /// `ranks` outlive this object. Throws Error if there is no NCCL.
   Collectives(const Device& device, const Plan& plan, RankGroups& ranks);
   Collectives(const Collectives&) = delete;
   Collectives& operator=(const Collectives&) = delete;
-  /// Requires: graphs captured with this object are destroyed. All ranks call it at about the same time;
-  /// after an exception or a rank's failure it waits for no other rank.
+  /// Ends the communicators. Requires: graphs captured with this object are destroyed. All ranks must call it
+  /// at about the same time, because it waits for the other ranks, unless an exception is in flight or a rank
+  /// has failed.
   ~Collectives();
 
-  /// Shares the blocks that collectives along the axis write to. If all ranks of the axis reach each other's
-  /// blocks, gathers and exchanges use copies. All ranks call it together, with no collective in progress or
-  /// captured; earlier blocks are forgotten.
+  /// Shares with the other ranks the blocks of memory to which collectives along the axis write, in place of
+  /// earlier blocks. If the ranks along the axis can access each other's blocks, gathers and exchanges use
+  /// copies from now on. All ranks must call it together. Requires: no collective is in progress, and no
+  /// captured graph contains one.
   void share(size_t axis, std::vector<SharedBlock> blocks);
 
-  /// Begins when `stream` has done all that it was given before. A collective that the next step waits for
-  /// runs on `stream` itself, so that a graph has no branch there, because nothing could run concurrently.
+  /// Enqueues a collective, which begins after all earlier work of `stream`, the stream of the steps. If the
+  /// next step waits for an NCCL collective, and no other one is in progress, it runs on `stream` itself: no
+  /// work could run concurrently, and the captured graph then has no branch.
   void launch(const CollectiveLaunch& launch, Stream stream);
-  /// Products that may be computed in parts, and this rank's place along the axis. Where NCCL does a
-  /// collective, no product is computed in parts.
+  /// `computed`: policy for dividing a matmul that reads or computes the parts of a collective into one
+  /// matmul per rank (CollectiveLaunch::read_in_parts, made_in_parts); `never` if NCCL runs the collective.
+  /// `own`: the position of this rank along the axis.
   struct Parts {
     PeerCopies::Parts computed = PeerCopies::Parts::never;
     int64_t own = 0;
   };
   Parts parts(const CollectiveLaunch& launch) const;
-  /// Begins an exchange by copies whose parts `make` gives to `stream`, those of this rank last: each part is
-  /// sent when it is made.
+  /// Enqueues an exchange by copies together with the work that computes its parts. make(rank) enqueues on
+  /// `stream` the work for the part of that rank; it is called for each rank, for this rank last. Each part
+  /// is sent as soon as it is computed.
   void launch_made_in_parts(const CollectiveLaunch& launch, Stream stream,
                             const std::function<void(int64_t rank)>& make);
-  /// Gives `stream` work on each part that the step waits for, this rank's first, each after a wait for that
-  /// part if it is in progress (CollectiveLaunch::read_in_parts).
+  /// Enqueues on `stream` the work that reads the parts of a collective. read(rank) enqueues the work for the
+  /// part from that rank; it is called for each rank, for this rank first. `stream` waits for each part
+  /// before, if the part is still in progress.
   void read_in_parts(const CollectiveLaunch& launch, Stream stream,
                      const std::function<void(int64_t rank)>& read);
-  /// `stream` waits for those that this step, or one before it, needs.
+  /// Makes `stream` wait for the collectives whose CollectiveLaunch::waited_at is `step` or an earlier step.
   void join(size_t step, Stream stream);
+  /// Makes `stream` wait for all collectives.
   void join_all(Stream stream);
-  /// A run that was given up half-way waits for nothing.
+  /// Discards all collectives that no step has waited for yet, after a run that ended early.
   void forget();
 
-  /// Throws the Error of another rank, or of this one, that has ended the run.
+  /// Throws the Error of the rank, this one or another, whose failure has ended the run. Does nothing if
+  /// there is none.
   void check() const;
-  /// Returns the communicators for other operations of the ranks; they end with this object.
+  /// Returns the communicators, for other operations between the ranks. They end with this object.
   NcclComms& comms() { return *comms_; }
 
  private:
-  /// Copies along an axis, and the number by which the communicators' end calls them.
+  /// Copies along an axis; null if NCCL is used instead. `at_end`: the number that NcclComms::at_end
+  /// returned.
   struct Copies {
     std::unique_ptr<PeerCopies> ways;
     int at_end = 0;
   };
 
-  /// Small sums along an axis; null if NCCL does them.
+  /// Small sums along an axis; null if NCCL is used instead. `at_end`: as in Copies.
   struct Sums {
     std::unique_ptr<PeerSums> ways;
     int at_end = 0;
@@ -87,23 +100,22 @@ class Collectives {
   void launch_own(const PeerCopies& copies, const CollectiveLaunch& launch, size_t waited_at, Stream stream);
   Event arrival(size_t step, int64_t rank);
   void launch_copies(const PeerCopies& copies, const CollectiveLaunch& launch, Stream stream);
-  /// Rows begin as one.
+  /// Enqueues all rows as one NCCL group.
   void run(const CollectiveLaunch& launch, NcclComm comm, Stream stream) const;
   void run_row(const CollectiveLaunch& launch, NcclComm comm, Stream stream) const;
 
   RankGroups& ranks_;
-  std::shared_ptr<NcclComms> comms_;  // with the listener to the run's failure
-  std::vector<NcclComm> along_;       // by axis of the mesh; null where no step works
-  std::vector<Copies> copies_;        // by axis
-  std::vector<Sums> sums_;            // by axis
+  std::shared_ptr<NcclComms> comms_;  // shared with the function that is called if the run fails
+  std::vector<NcclComm> along_;       // per axis of the mesh; null if no step has a collective along it
+  std::vector<Copies> copies_;        // per axis
+  std::vector<Sums> sums_;            // per axis
   const Device& device_;
-  SideStream side_;                   // of NCCL
-  SideStream own_parts_, exchanges_;  // of copies
-  EventOwner made_;                   // a part of an exchange
-  /// Arrivals of parts that a step reads one by one, by step and rank; and the steps whose parts are in
-  /// progress.
+  SideStream side_;                   // for NCCL
+  SideStream own_parts_, exchanges_;  // for copies: of this rank's own parts, and between ranks
+  EventOwner made_;                   // recorded when a part of an exchange is computed
+  /// Events of the arrival of parts that a step reads one by one, by step and rank.
   std::map<size_t, std::vector<EventOwner>> arrivals_;
-  std::set<size_t> arriving_;
+  std::set<size_t> arriving_;  // steps for which such parts are in progress
 };
 
 }  // namespace smelt::cuda

@@ -1,5 +1,5 @@
-// Cubins on the disk: files named by a hash of their sources, each with a checksum of its own. A cache that
-// cannot be read or written is not an error: kernels are compiled again.
+// Cache of cubins (compiled GPU code) on disk. A file is named after a hash of its source, and contains a
+// checksum. If the cache cannot be read or written, there is no error, and kernels are compiled again.
 #pragma once
 
 #include <filesystem>
@@ -12,17 +12,23 @@ namespace smelt {
 
 class CubinCache {
  public:
-  /// SMELT_CACHE_DIR, else XDG_CACHE_HOME/smelt, else ~/.cache/smelt; nothing if none of them is set.
+  /// Returns $SMELT_CACHE_DIR, else $XDG_CACHE_HOME/smelt, else $HOME/.cache/smelt; nothing if none of these
+  /// variables is set.
   static std::optional<std::filesystem::path> default_directory();
 
+  /// `directory`: nothing means that there is no cache, so that read() finds nothing and write() does
+  /// nothing.
   explicit CubinCache(std::optional<std::filesystem::path> directory) : directory_(std::move(directory)) {}
 
-  /// 32 hexadecimal digits for everything that the machine code depends on.
+  /// Returns the key of a cubin: a hash, 32 hexadecimal digits. `everything` is a text of all that the
+  /// machine code depends on: source, options and versions.
   static std::string key(const std::string& everything);
-  /// Nothing if there is no such entry or where it is damaged.
+  /// Returns the cubin with this key; nothing if there is none or its file is damaged.
   std::optional<Cubin> read(const std::string& key) const;
-  /// Written as a whole or not at all, whatever other processes do.
+  /// Writes the cubin. The file appears as a whole or not at all, also if other processes write it at the
+  /// same time.
   void write(const std::string& key, const Cubin& cubin) const;
+  /// Returns the path of the file for a key. Requires: there is a directory.
   std::filesystem::path file(const std::string& key) const;
 
  private:

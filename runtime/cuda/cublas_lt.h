@@ -18,12 +18,14 @@ struct LtDescriptorTag;
 struct LtLayoutTag;
 struct LtPreferenceTag;
 
-/// An algorithm as the library describes it; valid for one version of the library.
+/// Description of an algorithm (cublasLtMatmulAlgo_t), which is valid for one version of the library.
 struct LtAlgorithm {
   std::array<uint64_t, 8> data{};
   bool operator==(const LtAlgorithm&) const = default;
 };
 
+/// One result of MatmulAlgoGetHeuristic or MatmulAlgoCheck (cublasLtMatmulHeuristicResult_t). `state` is 0 if
+/// the algorithm can run.
 struct LtHeuristic {
   LtAlgorithm algorithm;
   size_t workspace_bytes = 0;
@@ -32,8 +34,9 @@ struct LtHeuristic {
   std::array<int, 4> reserved{};
 };
 
+/// Functions of the library: `Create` is cublasLtCreate, and so on.
 struct CublasLt {
-  using Code = int;
+  using Code = int;  // cublasStatus_t: 0 is success
   Code (*Create)(LtHandleTag** handle);
   Code (*MatmulDescCreate)(LtDescriptorTag** descriptor, int compute_type, int scale_type);
   Code (*MatmulDescDestroy)(LtDescriptorTag* descriptor);
@@ -56,33 +59,34 @@ struct CublasLt {
                  void* workspace, size_t workspace_bytes, Stream stream);
   size_t (*GetVersion)();
 
-  std::string path;
+  std::string path;  // file of the library
 };
 
 // cublasComputeType_t
 inline constexpr int kCompute32F = 68, kComputeTf32 = 77;
 // cublasLtMatmulDescAttributes_t
 inline constexpr int kTransposeA = 3, kTransposeB = 4, kEpilogue = 7, kBiasPointer = 8;
-// cublasLtEpilogue_t: bias[row] of the result, column-major
+// cublasLtEpilogue_t: adds bias[row] to the result, which is column-major
 inline constexpr uint32_t kEpilogueBias = 4;
 // cublasLtMatrixLayoutAttribute_t
 inline constexpr int kBatchCount = 5, kBatchStride = 6, kBatchMode = 8;
 // cublasLtMatmulPreferenceAttributes_t
 inline constexpr int kMaxWorkspace = 1, kMinAlignmentA = 5;
 
-/// cudaDataType of a float type.
+/// Returns the cudaDataType of f32, f16 or bf16. Throws Error for other types.
 int data_type(DType dtype);
 
-/// Throws Error (unavailable) if the library is not on this machine.
+/// Returns the functions of the library, which the first call loads. Throws Error (unavailable) if the
+/// library is not on this machine.
 const CublasLt& cublas_lt();
-/// File and version of the library (130100 is 13.1.0).
+/// File and version of the library; version 130100 is 13.1.0.
 struct CublasLtInfo {
   std::string path;
   size_t version = 0;
 };
-/// Loads the library, but creates no handle. Throws as cublas_lt does.
+/// Returns the file and version. Loads the library, but creates no handle. Throws as cublas_lt does.
 CublasLtInfo cublas_lt_info();
-/// Throws Error naming the call that failed.
+/// Throws Error if `code` is not 0; `what` names the call in the message.
 void check_blas(CublasLt::Code code, const std::string& what);
 
 inline void end_descriptor(LtDescriptorTag* d) { cublas_lt().MatmulDescDestroy(d); }

@@ -1,4 +1,4 @@
-// The request of a `smelt bench` command.
+// Options of `smelt bench`, and the model and compilation that they specify.
 #pragma once
 
 #include <optional>
@@ -11,8 +11,9 @@
 
 namespace smelt::cli {
 
+/// Options of the command line, with their defaults. `smelt bench --help` describes each of them.
 struct BenchCommand {
-  std::vector<std::string> models;
+  std::vector<std::string> models;  // a model, or graphs in text form; empty: a GPT-2 of the shape below
   int64_t layers = 4, width = 128, heads = 4, vocabulary = 256, length = 128, batch = 16;
   double dropout = 0.1;
   int steps = 6, warm_up = 2, threads = 0, accumulate = 1;
@@ -27,11 +28,13 @@ struct BenchCommand {
   bool has_model() const { return !models.empty(); }
 };
 
-/// The model that is measured: one that was given, or a GPT-2 of the given shape.
+/// Returns the model that is measured: the first of `models`, or a GPT-2 of the given shape.
 Description describe(const BenchCommand& command);
-/// The options of compilation. With --profile the plan is compiled, because its steps are looked up.
+/// Returns the options of compilation. With --profile the plan cache is off, because the profile needs the
+/// program, which only a compilation returns.
 CompileOptions profiled_options(const BenchCommand& command);
-/// Returns a text that describes the measured workload: the model at its bounds.
+/// Returns a text that describes the measured workload: the model's name, bounds, precision and target, or
+/// the shape of the GPT-2.
 std::string workload_text(const BenchCommand& command);
 
 }  // namespace smelt::cli

@@ -1,4 +1,4 @@
-// Inference benchmark of an encoder, or of a decoder over whole sequences.
+// Inference benchmark: runs of an encoder, or of a decoder over whole sequences without caches.
 #pragma once
 
 #include <optional>
@@ -12,16 +12,16 @@ namespace smelt::cli {
 struct InferenceBench {
   Description description;
   CompileOptions compile;
-  std::string name;  // of the model
-  int threads = 0, warm_up = 2, steps = 6;
-  std::optional<int> together;  // runs between two looks at the clock; nothing: those of 20 ms
+  std::string name;                         // of the workload, in reports
+  int threads = 0, warm_up = 2, steps = 6;  // threads 0: all cores; measurements before and with the clock
+  std::optional<int> together;              // runs per measurement; empty: as many as last 20 ms
   bool profile = false, json = false;
-  std::string output;               // FILE.json and FILE.md
-  InferenceRanks* ranks = nullptr;  // that share the model; the first one reports
+  std::string output;               // writes <output>.json and <output>.md; empty: none
+  InferenceRanks* ranks = nullptr;  // processes that share the model; null: only this one
 };
 
-/// Runs the entry `logits` with random inputs of the largest sizes and initial weights. Inputs come from the
-/// host each time, outputs stay on the device.
+/// Measures runs of the entry `logits` with initial weights and random inputs of the largest sizes that the
+/// bounds allow, and prints the times. Every run copies its inputs from the host; outputs stay on the device.
 void bench_inference(const InferenceBench& bench);
 
 }  // namespace smelt::cli

@@ -1,4 +1,4 @@
-// The pipeline bubble, in which stages are idle: by the formula of the schedule, and as measured.
+// The pipeline bubble, which is the share of time in which stages are idle: as predicted and as measured.
 #pragma once
 
 #include <optional>
@@ -10,19 +10,22 @@
 
 namespace smelt::cli {
 
-/// Shares of the time of an update.
+/// The bubble as a share of an update's time, 0 to 1.
 struct BenchBubble {
-  double formula = 0;   // where all parts take as long forward as backward
-  double measured = 0;  // what an update takes longer than its micro-batches do one behind the other
+  double formula = 0;  // of the schedule, if forward and backward take equally long in all parts
+  double measured =
+      0;  // 1 minus the time of the micro-batches without a bubble, divided by the update's time
 };
 
-/// Measures the bubble of a pipeline. Compares `seconds`, of updates of `micro_batches` micro-batches, with
-/// updates of half as many: the difference gives the time of the micro-batches without a bubble. Nothing
-/// where the plan is not of a pipeline, or where there are fewer than 2 micro-batches.
+/// Measures the bubble of a pipeline. `seconds` are times of updates with `micro_batches` micro-batches. The
+/// function also measures updates with half as many micro-batches: the difference is the time of the other
+/// half without a bubble. Returns nothing if the plan is not a pipeline's, or if there are fewer than 2
+/// micro-batches.
 std::optional<BenchBubble> timed_bubble(BenchWorkload& work, const UpdateClock& clock, int micro_batches,
                                         std::vector<double> seconds);
-/// "bubble of 8 micro-batches: 11.1% by the formula, 12.5% measured"
+/// Returns a text such as "bubble of 8 micro-batches: 11.1% by the formula, 12.5% measured".
 std::string bubble_text(const BenchBubble& bubble, int64_t micro_batches);
+/// Returns {"formula": ..., "measured": ...}, or null if there is no bubble.
 Json to_json(const std::optional<BenchBubble>& bubble);
 
 }  // namespace smelt::cli

@@ -17,33 +17,37 @@ namespace smelt::cli {
 // ---- bench_training.cpp
 // smelt bench of training: the speed of updates, on one rank or several.
 
-/// Returns the options that a training step of the model is compiled with; `ranks`: null for one rank.
+/// Returns the options that the model's training step is compiled with. `ranks`: null for one rank.
 CompileOptions training_options(const BenchCommand& command, const Description& description,
                                 TrainRanks* ranks);
-/// Measures updates; the first rank prints the figures of all ranks. `chosen`: null, or the prediction of a
-/// search for plans.
+/// Measures updates; the first rank prints the results. `ranks`: null for one rank. `chosen`: the plan that
+/// --plan-search chose, whose prediction is printed next to the measured time; null without a search.
 void bench_training(const BenchCommand& command, TrainRanks* ranks, const ChosenPlan* chosen);
 
 // ---- bench_inputs.cpp
-// Random inputs of an entry, of the largest sizes that the plan's bounds allow.
+// Random inputs for an entry, of the largest sizes that the plan's bounds allow.
 
+/// Returns the upper bound of every symbol.
 SymbolValues largest_sizes(const Symbols& symbols);
 
-/// Returns values for all inputs that are not optional: token ids within the vocabulary, ones for other
-/// integers (masks), a normal distribution for floats.
+/// Returns values for all inputs that are not optional, the same ones in every call: token ids within the
+/// vocabulary, ones for other integers (masks), and normally distributed floats. Throws Error if an input is
+/// neither f32 nor i32.
 std::vector<HostTensor> random_inputs(const PlanEntry& entry, const Symbols& symbols);
 
 // ---- bench_profile.cpp
 // The time of a profiled training step, by its parts.
 
-/// Returns a table by kind of step, over all entries that ran: time, bytes at the bounds, share of the copy
-/// bandwidth, operations.
+/// Returns a table with one row per kind of step, over all entries that ran: time, bytes at the symbols'
+/// bounds, share of the copy bandwidth, floating-point operations. `copy`: that bandwidth, in bytes per
+/// second.
 TextTable step_table(const Program& program, std::span<const StepTime> times, double copy);
-/// A table by kind of step (time, bytes, share of the copy bandwidth, operations), then one by stage:
-/// forward, backward and update, with the share that is not GEMM.
+/// Returns step_table, then a table with one row per phase (forward, backward, update) and the share of time
+/// that is not spent in GEMM steps. `threads`: as for copy_bytes_per_second.
 std::vector<TextTable> profile_tables(BenchWorkload& work, int threads);
 
-/// One average step as trace events (JSON) for Perfetto or chrome://tracing.
+/// Returns one training step as trace events (JSON) for Perfetto or chrome://tracing. Each step of the plan
+/// has its average time.
 std::string trace_events(BenchWorkload& work);
 
 }  // namespace smelt::cli

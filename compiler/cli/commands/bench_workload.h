@@ -1,4 +1,4 @@
-// The training step of a description on random data of the largest sizes that its bounds allow.
+// BenchWorkload: the training step of a model, on random data of the largest sizes that its bounds allow.
 #pragma once
 
 #include <memory>
@@ -16,36 +16,42 @@ class BenchWorkload {
     int threads = 0;
     bool profile = false;
     int accumulate = 1;           // batches per update; more than one use the entries accumulate and apply
-    RankGroups* ranks = nullptr;  // that train together
-    PipelineOrder order = PipelineOrder::one_f_one_b;  // of the plan of a stage of a pipeline
+    RankGroups* ranks = nullptr;  // ranks that train together; null: one rank
+    PipelineOrder order = PipelineOrder::one_f_one_b;  // only for plans of pipeline stages
   };
+  /// Compiles the model, or reads its plan from the cache, and runs the first update.
   BenchWorkload(const Description& description, const CompileOptions& compile, const Options& options);
 
-  /// Runs one update; fetches and checks the loss if `fetch_loss`.
+  /// Runs one update. If `fetch_loss`, waits for the loss. Throws Error if the last fetched loss is not
+  /// finite.
   void step(bool fetch_loss);
-  /// Runs `count` steps and waits for the last.
+  /// Runs `count` updates without fetching the loss, and waits for the last one.
   void steps(int count);
-  /// Returns null where the plan is not of a pipeline.
+  /// Returns the worker of this rank's stage; null if the plan is not a pipeline's.
   const PipelineWorker* pipeline() const { return pipeline_.get(); }
-  /// The batches of an update from now on, where there is more than one, or a pipeline.
+  /// Sets the batches per update. Requires: a pipeline, or more than 1 batch per update before and after.
   void set_accumulate(int batches) { accumulate_ = batches; }
 
   /// Returns the loss of the last step that fetched it. Runs of the same computation give the same bits.
   float loss() const { return loss_; }
+  /// Returns the number of parameters, without copies in another type.
   int64_t parameters() const;
-  /// The number of targets in a rank's batch: positions, or records of models that classify.
+  /// Returns the number of labels in a rank's batch: positions, or records if the model classifies records.
   int64_t tokens() const;
   /// Returns the floating-point operations of the matmuls of a batch; a multiply-add counts as two. For a
   /// pipeline, the mean of all ranks.
   double matrix_flops() const { return flops_; }
   const Plan& plan() const { return *plan_; }
-  /// Bytes of states on the device and in the host's memory, and what an update copies between the two.
+  /// Returns the bytes of states on the device and in the host's memory, and the bytes that an update copies
+  /// between the two.
   Json states_json() const;
-  /// The compilation without its plan, and without a program where the plan came from the cache.
+  /// Returns the compilation without its plan. It has no program if the plan came from the cache.
   const Compilation& compilation() const { return compilation_; }
   Executor& executor() { return session_->executor(); }
+  /// Returns the seconds from the start of compilation to the end of the first update.
   double seconds_to_first_step() const { return first_step_; }
-  /// Returns the seconds before the first result by phase; "capture" is a part of the second step.
+  /// Returns the same seconds by phase. The phase "capture" is an exception: it is a part of the second
+  /// update.
   SecondsByPart startup() const;
 
  private:
@@ -61,21 +67,21 @@ class BenchWorkload {
   std::unique_ptr<Session> session_;
   std::vector<HostTensor> data_;
   std::vector<InputTensor> inputs_;
-  std::unique_ptr<PipelineWorker> pipeline_;  // behind the session, which it uses
+  std::unique_ptr<PipelineWorker> pipeline_;  // declared after session_, which it uses
   double flops_ = 0;
   int64_t step_ = 0;
   float loss_ = 0;
-  double first_step_ = 0;  // compilation included
+  double first_step_ = 0;  // seconds, with compilation
 };
 
 struct UpdateClock {
-  int together = 1;  // updates between two looks at the clock
-  int warm_up = 2, steps = 6;
+  int together = 1;            // updates per measurement
+  int warm_up = 2, steps = 6;  // measurements that are discarded, and those that count
 };
-/// Seconds of single updates; checks that what was timed gives a finite loss.
+/// Returns the seconds per update of each measurement. Runs one more update to check that the loss is finite.
 std::vector<double> timed_updates(BenchWorkload& work, const UpdateClock& clock);
 
-/// The most memory that this process has had.
+/// Returns the largest resident memory that this process has had, in MiB.
 int64_t peak_mib();
 
 }  // namespace smelt::cli

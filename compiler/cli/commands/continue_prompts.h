@@ -1,4 +1,4 @@
-// Continues many prompts; their results are reported in the order of the prompts.
+// Generation for many prompts, with results in the order of the prompts.
 #pragma once
 
 #include <functional>
@@ -10,12 +10,13 @@
 
 namespace smelt::cli {
 
-/// The num_return_sequences results of a prompt. Sampled or greedy results have no score: NaN.
+/// Receives the num_return_sequences results of a prompt. The score of sampled and greedy results is NaN.
 using OnResults = std::function<void(size_t prompt, std::span<const Hypothesis> results)>;
 
-/// Calls `on_results` once per prompt, in the order of the prompts, as soon as this one and those before it
-/// have ended. All prompts are one call of the generator, so that sampling does not depend on the number of
-/// prompts that run concurrently.
+/// Generates continuations of all prompts. Calls `on_results` once per prompt, in the order of the prompts,
+/// as soon as the results of this prompt and of all previous ones are complete. All prompts are passed to the
+/// generator in one call, because sampling then does not depend on the number of prompts that run
+/// concurrently. `clock` counts the new tokens.
 void continue_prompts(Generator& generator, std::span<const Generator::Tokens> prompts,
                       const GenerationOptions& options, GenerationClock& clock, const OnResults& on_results);
 

@@ -10,22 +10,24 @@ namespace smelt::cli {
 struct DumpLevel {
   std::string emit = "fused";   // graph, fused, program, kernels, llvm, cuda, plan
   std::string format = "text";  // text, json, dot
-  std::string filter = {};      // only what comes from sources whose name contains this
+  std::string filter = {};      // keeps nodes and steps with a source name that contains it; empty: all
 };
 
-/// Throws Error where the level has no such format, or is none of plans for GPUs.
+/// Throws Error if the format does not exist or the level does not have it, or if the level is "llvm" and the
+/// target is a GPU.
 void check_level(const DumpLevel& level, const Target& target);
-/// Returns the text of a level that the compilation has reached. A filter, if given, removes all else from
-/// the program.
+/// Returns the text of a level that the compilation has reached. If there is a filter, first removes the
+/// steps and kernels that do not match from compilation.program.
 std::string emit_level(const DumpLevel& level, Compilation& compilation);
-/// Returns the text of a level that needs a plan alone.
+/// Returns the text of the level "plan". The filter is not used.
 std::string plan_text(const DumpLevel& level, const Plan& plan);
 
-/// Returns whether a step comes from sources whose name contains the filter.
+/// Returns whether the name of a source of the step contains the filter.
 bool from_matching(const Step& step, const std::string& filter);
-/// A line for every matmul that chunk_rows took apart.
+/// Returns one line per matmul that the pass chunk_rows split into chunks of rows.
 std::string chunks_text(const Compilation& compilation, const std::string& filter);
-/// --explain-fusion: every kernel, what is in it, and why its neighbours are not.
+/// Returns the text of --explain-fusion: every kernel with its operations, and the reason why each neighbour
+/// was not fused into it.
 std::string explanation(const Compilation& compilation, const std::string& filter);
 
 }  // namespace smelt::cli

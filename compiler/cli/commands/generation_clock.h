@@ -10,14 +10,16 @@
 
 namespace smelt::cli {
 
-/// Runs from its construction on.
+/// Counts new tokens, and measures the time since its construction.
 class GenerationClock {
  public:
-  /// One more token, now.
+  /// Counts one token, which has been generated now.
   void token();
-  /// Tokens of which only the last one's time is known, such as those of a beam search.
+  /// Counts tokens of a result that is complete, such as a beam search's. The time of the first one is
+  /// unknown.
   void tokens_at_once(size_t count) { count_ += count; }
-  /// "64 new tokens in 1.23 s, 52.0 tokens/s, the first after 45.6 ms; caches 72.0 MiB"
+  /// Returns a text such as "64 new tokens in 1.23 s, 52.0 tokens/s, the first after 45.6 ms; caches 72.0
+  /// MiB". `plan` gives the size of the caches.
   std::string text(const Plan& plan) const;
 
  private:
@@ -25,7 +27,7 @@ class GenerationClock {
 
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   size_t count_ = 0;
-  std::optional<double> first_;
+  std::optional<double> first_;  // seconds to the first token()
 };
 
 }  // namespace smelt::cli

@@ -1,5 +1,5 @@
-// Recorded references: golden.safetensors and golden.json of a model directory, as record_goldens.py writes
-// them.
+// Golden: recorded reference results for a model directory, in its files golden.safetensors and golden.json,
+// which record_goldens.py writes.
 #pragma once
 
 #include <filesystem>
@@ -14,7 +14,8 @@
 
 namespace smelt::cli {
 
-/// The largest errors of results against float64, by the kind of quantity; see the design's table.
+/// The largest allowed relative errors against float64 references, by kind of quantity. The defaults are
+/// those of fp32.
 struct GoldenBounds {
   double logits = 1e-5, loss = 1e-5, adamw = 1e-5, all_gradients = 1e-5, each_gradient = 1e-4;
 };
@@ -22,21 +23,24 @@ struct GoldenBounds {
 struct Golden {
   Checkpoint tensors;
   Json json;
-  GoldenBounds bounds;  // 1.25 x PyTorch's own error, where that is more
+  GoldenBounds bounds;  // of the precision, or 1.25 times PyTorch's own recorded error if that is larger
 
-  /// `precision`: fp32, tf32, bf16 or fp16; `weight_type`: float or int8.
+  /// Opens the files in `directory`. `precision`: fp32, tf32, bf16 or fp16. `weight_type`: float or int8.
   static Golden open(const std::filesystem::path& directory, const std::string& precision,
                      const std::string& weight_type);
 
-  /// An i32 or f32 tensor.
+  /// Returns a tensor of golden.safetensors. Throws Error if it is missing, or neither i32 nor f32.
   HostTensor tensor(const std::string& name) const;
-  /// Returns the inputs by their names without the prefix.
+  /// Returns all tensors whose names begin with the prefix, by their names without it. Throws Error if
+  /// "labels" is not among them.
   std::map<std::string, HostTensor> inputs(std::string_view prefix) const;
   bool has(const std::string& name) const { return tensors.find(name) != nullptr; }
+  /// Returns the loss of each recorded AdamW step, before its update.
   std::vector<double> adamw_losses() const;
   ApplyOptimizerOptions optimizer() const;
   double learning_rate() const;
-  /// Returns the prompt and new tokens of "greedy", one row per prompt.
+  /// Returns the recorded results of greedy generation, prompt and new tokens, one row per prompt. Empty if
+  /// there are none.
   std::vector<std::vector<int32_t>> greedy_ids() const;
 };
 

@@ -1,4 +1,5 @@
-// The argument of `smelt report` and `smelt diff`: a plan file, or a description that is compiled here.
+// The arguments of `smelt report` and `smelt diff`: plan files, or descriptions of models, which are
+// compiled.
 #pragma once
 
 #include <string>
@@ -10,9 +11,10 @@
 
 namespace smelt::cli {
 
-/// Compiles descriptions, with adapters, up to their programs, explaining fusion; loads plans, of which it
-/// keeps the entries that the flags name. Throws Error where a plan has none of them, and where all paths are
-/// plans and the flags give options that only a compilation reads.
+/// Returns one plan per path. A plan file is loaded, and only the entries that the flags name are kept, or
+/// all if they name none. A description is compiled, with its adapter, up to the program, and with the
+/// reasons for fusion decisions. Throws Error if a plan does not have the entries, or if all paths are plans
+/// and the flags have options that affect only compilation.
 std::vector<ReportedPlan> read_reported_plans(const std::vector<std::string>& paths,
                                               const CompileFlags& flags, const AdapterFlags& adapters);
 

@@ -1,4 +1,5 @@
-// The memory that `smelt serve` gives to caches, and their form: pages or slots.
+// The caches of keys and values of `smelt serve`: their memory, and whether they consist of pages, which
+// requests share, or of one slot of T tokens per request.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +9,15 @@
 
 namespace smelt::cli {
 
-/// Pages that requests share, unless the caller wants slots or the model has no such caches.
+/// --cache-memory and --cache-pages. Caches have pages unless --cache-pages is 0 or the model does not
+/// support pages.
 class CacheFlags {
  public:
   void add_to(CLI::App& app);
-  /// Sets the number of pages of a model whose bounds are set: as many as fit the memory, or as the slots
-  /// need. Throws Error where the options cannot be met.
+  /// Sets the number of pages in `options`, whose bounds must be set: the number given by --cache-pages, as
+  /// many as fit --cache-memory, or as many as B slots of T tokens need. Throws Error if a flag is given and
+  /// the model is a plan, or if --cache-memory is given and the model does not support pages or the memory is
+  /// too small for one.
   void apply(const Model& model, CompileOptions& options) const;
 
  private:

@@ -1,5 +1,5 @@
-// Training by several processes: joining the other ranks, and the properties that all ranks must have in
-// common.
+// Training by several processes, the ranks: how they join, and the properties that all ranks must have in
+// common. "Launch variables" are the environment variables that tell a process its rank (read_launch).
 #pragma once
 
 #include <functional>
@@ -15,27 +15,29 @@ namespace smelt::cli {
 
 class TrainRanks {
  public:
-  /// Waits until all have joined. Throws Error naming both where the mesh is of another number of ranks.
+  /// Waits until all ranks have joined. Throws Error with both numbers if the mesh does not have as many
+  /// ranks as there are.
   TrainRanks(Ranks& ranks, const Launch& launch, const Mesh& mesh)
       : ranks_(ranks), launch_(launch), groups_(ranks, mesh) {}
 
   RankGroups& groups() { return groups_; }
   const Mesh& mesh() const { return groups_.mesh(); }
-  /// Returns its position along the axis stage of the mesh; 0 where there is none.
+  /// Returns this rank's coordinate along the axis `stage` of the mesh; 0 if there is no such axis.
   int64_t stage() const;
-  /// The number of this rank's GPU (device_of); -1 where this machine has none.
+  /// Returns the number of this rank's GPU (device_of); -1 if this machine has none.
   int device() const;
-  /// Returns whether this rank takes part in sampling: ranks with the same batch as rank 0, and the ranks
-  /// that these exchange parameters with.
+  /// Returns whether this rank takes part in generating sample texts during training. Ranks take part if they
+  /// have the same batch as rank 0, or if the entry `logits` exchanges values along the axis `data`.
   bool samples(const Plan& plan) const;
-  /// Throws Error naming both where the plan is for another mesh, or naming an axis that nothing of it uses.
+  /// Throws Error with both meshes if the plan is for another mesh, or with the axis if the mesh has an axis
+  /// that the plan does not use.
   void require_plan(const Plan& plan);
-  /// Before the ranks exchange anything: throws Error, at all of them, where plans are of other meshes, or
-  /// stages of a pipeline were compiled otherwise; it names both. `compiled`: null where the plan came as a
-  /// file.
+  /// Compares the plans' meshes and targets, and the options that pipeline stages were compiled with, before
+  /// the ranks exchange anything else. If two ranks differ, throws Error at all ranks with both values.
+  /// `compiled`: null if the plan was loaded from a file.
   void agree_stages(const Plan& plan, const CompileOptions* compiled);
-  /// Throws Error, at all ranks, where two of them have other plans, code, data or options: it names both.
-  /// `data`: Trainer::describe_data.
+  /// Compares the plan, the compiler's build, the data and the options of all ranks. If two ranks differ,
+  /// throws Error at all ranks with both values. `data`: the result of Trainer::describe_data.
   void agree(const Plan& plan, const std::string& data, const TrainerOptions& options);
 
  private:
@@ -48,22 +50,22 @@ class TrainRanks {
 struct RankUse {
   std::string_view command = "train", axis = "data";
 };
-/// The mesh that was given, or all of `count` ranks along one axis. Throws Error naming both where their
-/// numbers differ.
+/// Returns `given`, or, if it is empty, a mesh with all `count` ranks along the axis use.axis. Throws Error
+/// with both numbers if `given` does not have `count` ranks.
 Mesh mesh_of_ranks(const Mesh& given, int64_t count, const RankUse& use = {});
 
-/// Throws Error where the mesh has stages of a pipeline, for commands that do not train.
+/// Throws Error if the mesh has several pipeline stages. For commands that do not train.
 void require_no_stages(const Mesh& mesh);
 
-/// Joins the other ranks and does the work with them. Only one rank throws the failure that ends the run; the
-/// others end their processes.
+/// Joins the other ranks and calls `work`. If the run fails, one rank throws the failure; the others end with
+/// exit status 1 and print nothing, so that the message appears once.
 void join_ranks(const Launch& launch, const std::function<void(Ranks&)>& work);
 
-/// Returns the checksum of bytes that ranks compare.
+/// Returns the checksum of `bytes` in hexadecimal. Ranks compare it instead of the bytes.
 std::string checksum_of(std::string_view bytes);
 
-/// Calls `train` with the ranks of this process's launch variables, or with null where it was started alone.
-/// Only one rank prints the failure that ends the run.
+/// Calls `train` with the ranks that the launch variables specify, or with null if this process was started
+/// alone. Only one rank prints the failure that ends a run.
 void train_over_ranks(const Mesh& mesh, const std::function<void(TrainRanks*)>& train);
 
 }  // namespace smelt::cli

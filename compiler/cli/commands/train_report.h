@@ -9,7 +9,7 @@
 
 namespace smelt::cli {
 
-/// Records the progress and the speed of the run.
+/// Records the progress and the speed of a training run. Each vector has one element per step.
 class Figures : public TrainerObserver {
  public:
   void stepped(const StepRecord& record) override {
@@ -23,7 +23,9 @@ class Figures : public TrainerObserver {
   std::vector<double> tokens_per_second, gflops_per_second, milliseconds;
 };
 
-/// Medians over the steps. `peak_flops`: 0: not known. `chosen`: null, or what a search for plans predicted.
+/// Prints the final loss and the medians of the figures over all steps. `peak_flops`: the machine's rate, as
+/// floating-point operations per second, for MFU; 0: not known. `chosen`: the plan that a search chose, whose
+/// predicted time is printed, too; null without a search.
 void print_result(const TrainingResult& result, const Figures& figures, double peak_flops,
                   const ChosenPlan* chosen);
 

@@ -10,14 +10,15 @@
 namespace smelt::cli {
 
 struct Verified {
-  int compared = 0, failed = 0;
-  std::string table;
+  int compared = 0, failed = 0;  // numbers of quantities
+  std::string table;             // one row per quantity, for people
 };
 
-/// Another way to make the plan that is verified, such as a GPU's kernels compiled for the host.
+/// Function that replaces the compiler for tests; it may compile a GPU's kernels for the host, for example.
 using PlanMaker = std::function<Plan(const Description&, const CompileOptions&)>;
 
-/// Checks every quantity of training and generation against the bounds of the flags' precision.
+/// Computes every recorded quantity of training and generation, and compares its error with the bound for the
+/// flags' precision. With int8 weights, training is left out. `make`: makes the plans; empty: the compiler.
 Verified verify_directory(const std::filesystem::path& directory, const CompileFlags& flags,
                           const PlanMaker& make = {});
 

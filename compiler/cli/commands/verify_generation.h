@@ -1,5 +1,5 @@
-// The output of generation with a model directory in transformers, as record_generation.py writes it:
-// generation.json.
+// Comparison of generation with the results of Hugging Face transformers, which record_generation.py has
+// recorded in generation.json of a model directory.
 #pragma once
 
 #include <filesystem>
@@ -14,27 +14,32 @@ namespace smelt::cli {
 struct GenerationCase {
   std::string name;
   Json options;  // by Hugging Face's names
+  /// Prompts may contain padding, whose elements in `masks` are 0.
   std::vector<Generator::Tokens> prompts, masks;
-  std::vector<Generator::Tokens> sequences;
-  std::vector<double> scores;  // of beams, one for each sequence
+  std::vector<Generator::Tokens> sequences;  // expected results, the same number for each prompt
+  std::vector<double> scores;                // of beam search, one per sequence; else empty
 };
 
 struct GenerationOutcome {
-  size_t rows = 0, equal = 0;
+  size_t rows = 0, equal = 0;  // number of expected sequences, and of those that were generated exactly
   bool has_scores = false;
-  double score_error = 0;  // the largest, relative to the score, or to 1 of the sum that it is made of
+  /// Largest error of a score, divided by the largest of 1, the score's magnitude, and the score's change per
+  /// change of the sum of log-probabilities that it is computed from.
+  double score_error = 0;
 };
 
-/// Empty where the directory has no such file. Throws Error where it is not as expected.
+/// Reads generation.json of a model directory. Returns nothing if there is no such file. Throws Error if its
+/// content is not as record_generation.py writes it.
 std::vector<GenerationCase> read_generation_cases(const std::filesystem::path& directory);
-/// Return a number of tokens: the longest of all results, prompts included, and the longest of all prompts; 0
-/// where there is no case.
+/// Return the number of tokens of the longest expected sequence (with its prompt, for decoders) and of the
+/// longest prompt; 0 if there are no cases.
 int64_t longest_sequence(const std::vector<GenerationCase>& cases);
 int64_t longest_prompt(const std::vector<GenerationCase>& cases);
-/// Prompts and beams of one case, at most.
+/// Returns the largest number of prompts times beams of a case, at least 1.
 int64_t most_rows(const std::vector<GenerationCase>& cases);
 
-/// Generates with the case's options over those of the model.
+/// Generates with the options of the model, overridden by those of the case, and compares the results.
+/// `about` is the model's description (Model::about).
 GenerationOutcome compare_case(const GenerationCase& recorded, Session& session, const Json& about);
 
 }  // namespace smelt::cli

@@ -1,4 +1,4 @@
-// The table of smelt verify: quantities with their errors.
+// The table of smelt verify: quantities with their errors and bounds.
 #pragma once
 
 #include <span>
@@ -9,20 +9,23 @@
 
 namespace smelt::cli {
 
-/// Returns the norm of the elements as one vector, in double.
+/// Returns the Euclidean norm of the elements, computed in double.
 double norm(std::span<const float> values);
-/// The norm of the difference; both have the same number of elements.
+/// Returns the norm of a - b. Requires: a and b have the same number of elements.
 double distance(std::span<const float> a, std::span<const float> b);
 
-/// NaN is never within a bound.
 class VerifyReport {
  public:
+  /// Adds a quantity, which passes if error <= bound. NaN fails.
   void add(const std::string& what, double error, double bound);
-  /// The distance from the reference relative to its norm, or, of a reference of zeros, itself.
+  /// Adds a tensor. Its error is its distance from the reference, divided by the reference's norm. If the
+  /// reference is all zeros, the error is the norm of `value`, and its bound is 1e-6. A tensor with another
+  /// number of elements than the reference fails.
   void add_tensor(const std::string& what, std::span<const float> value, std::span<const float> reference,
                   double bound);
+  /// Adds a quantity that must be equal to its reference. `good`: whether it is. `found`: text for the table.
   void add_exact(const std::string& what, const std::string& found, bool good);
-  /// Adds a row for people; it has no bound.
+  /// Adds a row of information, which neither passes nor fails.
   void add_note(const std::string& what, const std::string& found);
 
   Verified result() const { return {passed_ + failed_, failed_, table_.text()}; }

@@ -1,5 +1,5 @@
-// Adapters of a model on the command line: --lora makes new ones, --adapter reads those of a directory that
-// PEFT or a run of `smelt train` has written.
+// Low-rank adapters (LoRA) of a model on the command line: --lora makes new ones, --adapter reads those of a
+// directory that PEFT or a run of `smelt train` has written.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -26,22 +26,26 @@ struct AdapterFlags {
 
 struct Adapter {
   LoraConfig config;
-  std::shared_ptr<const Checkpoint> tensors;  // null: they begin as the config says
+  std::shared_ptr<const Checkpoint> tensors;  // null: a new adapter, whose initial values `config` specifies
 };
 
-/// Returns the adapter that the flags ask for; nothing where they ask for none. Throws Error where the model
-/// is not described by a config or a spec, because only their linear maps have names.
+/// Returns the adapter that the flags specify; nothing if they specify none. `description`: null for a plan.
+/// Throws Error if there is an adapter and the model is a plan or a graph, because adapters are built into
+/// models that a config or a spec describes.
 std::optional<Adapter> adapter_of(const AdapterFlags& flags, const Description* description);
-/// A model's own weights with the adapter's, where that has any.
+/// Returns the model's weights together with the adapter's tensors, or `weights` if it has none.
 std::shared_ptr<const Checkpoint> with_adapter(std::shared_ptr<const Checkpoint> weights,
                                                const std::optional<Adapter>& adapter);
-/// Returns whether a name in a file is the name of a model's tensor that an adapter's tensor replaces.
+/// Returns whether the tensor `name` of a weights file is a tensor of the base model that the adapter in the
+/// plan replaces.
 bool is_replaced(const Plan& plan, const std::string& name);
-/// Loads weights of a model; matrices of new adapters keep their first values. Returns the names without use.
+/// Loads weights of a model. Matrices of a new adapter keep their initial values. Returns the names of
+/// tensors that the model does not use.
 std::vector<std::string> load_with_adapter(Session& session, const Checkpoint& weights,
                                            const std::optional<Adapter>& adapter);
 
-/// Writes adapter_config.json and adapter_model.safetensors, as PEFT reads them, of what a checkpoint holds.
+/// Writes the adapter as adapter_config.json and adapter_model.safetensors, which PEFT can read. The tensors
+/// come from `checkpoint`, a checkpoint of a training run.
 void save_adapter(const Adapter& adapter, const std::filesystem::path& checkpoint,
                   const std::filesystem::path& directory);
 

@@ -1,5 +1,5 @@
-// --detect-anomaly: every value that a step writes is checked right after the step, and the first that is not
-// finite ends the run with the names of the operations it came from.
+// --detect-anomaly: every f32 value that a step writes is checked right after the step. The first value that
+// is not finite ends the run with an Error that names the operations which computed it.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,8 @@
 
 namespace smelt::cli {
 
-/// An ExecutorOptions::after_step for plans of this compilation.
+/// Returns a function for ExecutorOptions::after_step. `fused`: the fused graphs of the compilation that made
+/// the plan, whose layouts locate the values in the plan's buffers.
 std::function<void(const StepDone&)> anomaly_detector(std::shared_ptr<const Plan> plan, const Module& fused);
 
 }  // namespace smelt::cli

@@ -1,4 +1,4 @@
-// Options of compilation as flags of a command: the rows of compiler/compile_options.def.
+// CompileFlags: the options of compilation (the rows of compiler/compile_options.def) as command-line flags.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -11,23 +11,24 @@
 namespace smelt::cli {
 
 struct CompileFlags {
-  CompileOptions values = default_options();  // given, over the defaults of the command
-  bool says_memory = true;                    // on stderr, before any of it is allocated
-  bool says_fallback = true;                  // on stderr, where "native" is the CPU
+  CompileOptions values = default_options();  // the command's defaults, overridden by the command line
+  bool says_memory = true;    // prints the planned memory to stderr before any of it is allocated
+  bool says_fallback = true;  // prints a note to stderr if the target "native" is the CPU
 
-  /// Adds --target, --max, the options that steer and show the passes, and those of `groups`. The values
-  /// before are the command's defaults.
+  /// Adds --target, --max, the options that control and show the passes, and the options of `groups`. The
+  /// current `values` become the command's defaults.
   void add_to(CLI::App& app, std::initializer_list<OptionGroup> groups);
-  /// Adds all options of making a plan: of compile, dump, report and diff.
+  /// Adds all options that affect a plan, for the commands compile, dump, report and diff.
   void add_all_to(CLI::App& app);
 
-  /// Refuses the options given that cannot change the compiled plan of a file: those with other values than
-  /// their defaults, without those that the command reads for a plan, `read`. Throws Error naming them.
+  /// Checks that the flags do not change how a plan that was loaded from `file` was compiled. Throws Error
+  /// with the names of options that differ from their defaults. `read` are options that the command also uses
+  /// for a plan; they are allowed. `target`: the plan's target, which --target may name.
   void refuse_for_plan(const std::string& file, std::string_view target,
                        std::initializer_list<std::string_view> read) const;
-  /// The value of an option as text. Requires: a name of the table.
+  /// Returns the value of an option as text. Requires: `name` is a row of compile_options.def.
   std::string text(std::string_view name) const { return find_option(name)->get(values); }
-  /// The options, checked. Notes on stderr that "native" means the CPU here, where says_fallback.
+  /// Returns the options after checks of their combinations. Prints the note of says_fallback.
   CompileOptions options() const;
 
  private:
@@ -35,29 +36,31 @@ struct CompileFlags {
   CLI::Option* add_switch(CLI::App& app, const CompileOption& option, const std::string& name, bool value);
   CLI::Option* add_valued(CLI::App& app, const CompileOption& option, const std::string& name);
 
-  const CLI::App* command_ = nullptr;  // that has the options
+  const CLI::App* command_ = nullptr;  // the command that the options were added to; null: none
   CompileOptions defaults_;
 };
 
-/// Flags of a caller that is no command: nothing is said on stderr.
+/// Returns flags with these values for a caller that is not a command. They print nothing to stderr.
 CompileFlags silent_flags(CompileOptions values);
 
-/// Bounds `symbol` where the user has not; returns whether it did.
+/// Adds the bound `upper` of `symbol` unless `bounds` already has a bound of that symbol alone. Returns
+/// whether it added the bound.
 bool default_bound(std::vector<Symbols::Bound>& bounds, std::string_view symbol, int64_t upper);
 
-/// Bounds that commands take from other options than --max, where that does not name the symbol.
+/// Bounds of symbols that --max does not name, and that come from other options of a command.
 class DefaultBounds {
  public:
-  /// `option` is the one that `upper` comes from, such as "--batch".
+  /// Calls default_bound. `option` is the option that `upper` comes from, such as "--batch".
   void add(std::vector<Symbols::Bound>& bounds, std::string_view symbol, int64_t upper, std::string option);
-  /// "B is set by --batch, T by --length"; empty where --max set all.
+  /// Returns a text such as "B is set by --batch, T by --length"; empty if add() has added no bound.
   std::string text() const;
 
  private:
   std::vector<std::pair<std::string, std::string>> set_;  // symbol, option
 };
 
-/// Prints the seconds by phase and the table of passes to stderr.
+/// Prints to stderr the time of each phase in ms, the table of passes, and the kernels whose schedules were
+/// tuned.
 void print_timing(const Compilation& compilation);
 
 }  // namespace smelt::cli

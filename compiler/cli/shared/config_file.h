@@ -1,4 +1,5 @@
-// --config FILE.json: long options by name, without dashes; the command line overrides it.
+// --config FILE.json: a JSON object of options of a command. Keys are long option names without the leading
+// dashes, and with '_' or '-' between words. The command line overrides the file.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -8,11 +9,11 @@
 
 namespace smelt::cli {
 
-/// Sets every option that the file names and the command line does not. One Error names all unknown names and
-/// values of a wrong kind.
+/// Sets every option that the file has and the command line does not. Throws one Error that lists all unknown
+/// names and all values of a wrong kind.
 void read_config(CLI::App& command, const std::string& path);
 
-/// Every option with the value it has now, as read_config reads it.
+/// Returns every option that has a value or a default, with its current value, in the form of read_config.
 Json resolved_config(const CLI::App& command);
 
 }  // namespace smelt::cli

@@ -1,4 +1,5 @@
-// Data as the commands take it: text and token files, or data sets of labelled records.
+// DataFlags: the data of a command, as options of the command line. Data are text and token files, or data
+// sets of labelled records (.safetensors).
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -12,24 +13,26 @@
 namespace smelt::cli {
 
 struct DataFlags {
-  std::vector<std::string> data, validation;
-  std::string format = "automatic";
-  double held_back = 0.05;
-  bool pack = false;
-  std::vector<int32_t> document_end;
+  std::vector<std::string> data, validation;  // files; no validation files: the end of `data` is held back
+  std::string format = "automatic";           // of files without records: bytes, llmc or u16
+  double held_back = 0.05;                    // share of `data` that is held back for validation
+  bool pack = false;                          // fills rows with whole documents, one after the other
+  std::vector<int32_t> document_end;          // token ids; empty: see document_end_of
 
   void add_to(CLI::App& app);
-  /// Returns whether the files are data sets (.safetensors); throws Error where only some of them are.
+  /// Returns whether the files are data sets (.safetensors). Throws Error if only some of them are.
   bool holds_records() const;
-  /// Bounds T and S of a model with a spec, where the user set none, by the widths of the data sets; packed
-  /// rows are as long as the model takes them.
+  /// Adds default bounds for T and S (token lengths of the model) from the widths of the data sets, at most
+  /// the model's number of positions. Does nothing for text and token files, packed rows and models without a
+  /// spec.
   void bound_lengths(const Model& model, std::vector<Symbols::Bound>& bounds, DefaultBounds& defaults) const;
-  /// Gives a model of packed rows the inputs that separate their documents.
+  /// If rows are packed, adds the inputs to the model that separate the documents of a row.
   void read_segments(const Model& model, BuildOptions& build) const;
-  /// Returns the end-of-document tokens of packed rows: those that the user named, or the model's first token
-  /// that ends a text, if any.
+  /// Returns the tokens that end a document in packed rows: those that the user named, or else the model's
+  /// first end-of-text token, if any.
   std::vector<int32_t> document_end_of(const Model& model) const;
-  /// Checked against what `entry` of the model reads. Throws Error where no data was named.
+  /// Opens the training and validation data, after checks that they fit the inputs of `entry`. Throws Error
+  /// if the user named no data.
   DataSplit open(const Model& model, std::string_view entry) const;
 };
 

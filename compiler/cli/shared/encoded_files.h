@@ -1,4 +1,4 @@
-// Text files as token files, encoded by the tokenizer in the model's directory.
+// Encoding of text files to token files with the tokenizer in the model's directory.
 #pragma once
 
 #include <filesystem>
@@ -9,9 +9,9 @@
 
 namespace smelt::cli {
 
-/// The given files, with texts replaced by token files of llm.c's form. These files are deleted with this
-/// object; mappings of them stay valid. Files are unchanged where the model's tokens are bytes or it has no
-/// tokenizer.
+/// A list of data files in which each text file has been replaced by a temporary token file in the format of
+/// llm.c. The destructor deletes the temporary files; memory mappings of them stay valid. The list is
+/// unchanged if the model's tokens are bytes, or if the model has no tokenizer.
 class EncodedFiles {
  public:
   EncodedFiles(const Model& model, const std::vector<std::string>& files);
@@ -19,7 +19,7 @@ class EncodedFiles {
   const std::vector<std::filesystem::path>& paths() const { return paths_; }
 
  private:
-  /// Deletes its files.
+  /// A directory that is deleted by the destructor; none if the path is empty.
   struct Directory {
     Directory() = default;
     Directory(const Directory&) = delete;

@@ -1,4 +1,4 @@
-// Hugging Face's generation options on the command line, with dashes or underscores.
+// GenerationFlags: Hugging Face's generation options on the command line, with dashes or underscores.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -13,18 +13,21 @@
 namespace smelt::cli {
 
 struct GenerationFlags {
-  std::map<std::string, std::string> given;  // by Hugging Face's name: the text on the command line
-  std::optional<bool> do_sample;
+  std::map<std::string, std::string> given;  // text on the command line, by Hugging Face's name
+  std::optional<bool> do_sample;             // empty: as the model's generation_config.json says
   bool sliding_window = false;
 
   void add_to(CLI::App& app);
-  /// The options of the model's generation_config.json, overridden by the flags.
+  /// Returns the options of the model's generation_config.json, overridden by the flags. `about`:
+  /// Model::about.
   GenerationOptions options(const Json& about, uint32_t seed) const;
-  /// Notes on flags that have no effect, one per line; empty where there are none.
+  /// Returns notes about flags that have no effect, one per line; empty if there are none. `resolved`: the
+  /// result of options().
   std::string remark(const GenerationOptions& resolved) const;
 };
 
-/// Prints a note that names the fields of the model's generation_config.json that are not known.
+/// Prints a note to stderr that names the fields of the model's generation_config.json that are not read.
+/// Prints nothing if there are none.
 void tell_unknown_fields(const Model& model);
 
 }  // namespace smelt::cli

@@ -1,5 +1,5 @@
-// Inference by several processes that have parts of one model: joining the other ranks, and the properties
-// that all ranks must have in common.
+// Inference by several processes, the ranks, each of which has a part of the model: how they join, and the
+// properties that all ranks must have in common.
 #pragma once
 
 #include <functional>
@@ -16,40 +16,44 @@ namespace smelt::cli {
 
 class InferenceRanks {
  public:
-  /// Waits until all have joined. Throws Error where ranks along an axis of the mesh would all do the same.
+  /// Waits until all ranks have joined. Throws Error if the mesh has ranks along another axis than `model`,
+  /// because these would all do the same.
   InferenceRanks(Ranks& ranks, const Launch& launch, const Mesh& mesh);
 
   RankGroups& groups() { return groups_; }
   /// Returns whether this is the rank that prints.
   bool is_first() const { return groups_.rank() == 0; }
-  /// The mesh, and this rank's GPU.
+  /// Sets the mesh and this rank's GPU.
   void add_to(CompileOptions& options) const;
-  /// The same for a session, whose plan is for this mesh and target.
+  /// Sets the ranks and this rank's GPU for a session of a plan that was compiled with `compiled`.
   void add_to(SessionOptions& options, const CompileOptions& compiled);
-  /// The same for a plan that may be for another mesh; throws Error naming both then.
+  /// Sets the same for a session of a plan from a file. Throws Error with both meshes if the plan is for
+  /// another mesh.
   void add_to(SessionOptions& options, const Plan& plan);
-  /// Throws Error, at all ranks, where two of them have other plans, code, weights or values: it names both.
+  /// Compares the plans, the compiler's builds, the weights and `values` (an object) of all ranks. If two
+  /// ranks differ, throws Error at all ranks with both values. `what`: the name of the step, for messages.
   void agree(std::string_view what, const Model& model, const Json& values);
-  /// Gives all ranks the choices that the GPU of rank 0 made by measurement, such as algorithms of matmuls.
-  /// All ranks call `runs` first, and its results are not used. A CPU makes no such choices, so there is
-  /// nothing to share.
+  /// Copies the choices that rank 0 made by measurement on its GPU, such as algorithms of matmuls, to all
+  /// ranks. To make these choices, all ranks first call `runs`, whose results are not used. Does nothing if
+  /// the plan is for a CPU, where nothing is measured.
   void share_choices(Session& session, const std::function<void()>& runs);
-  /// Returns at all ranks the text that rank 0 reads.
+  /// Calls `read` at rank 0 only, and returns its text at all ranks.
   std::string of_first(std::string_view what, const std::function<std::string()>& read);
-  /// Reports progress for messages, and to distinguish a working rank from one that hangs.
+  /// Reports that this rank has reached the step `what`. The report is used in messages, and to distinguish a
+  /// working rank from one that hangs.
   void progress(std::string_view what) { groups_.progress(what, 0); }
 
  private:
-  int device(bool own_memory) const;
+  int device(bool own_memory) const;  // number of this rank's GPU; -1: none
 
   Ranks& ranks_;
   Launch launch_;
   MeshRanks groups_;
 };
 
-/// Calls `work` with the ranks of this process's launch variables, or with null where it was started alone.
-/// Only one rank prints the failure that ends the run. `command`: of smelt, for messages. Without --mesh all
-/// ranks are along the axis model.
+/// Calls `work` with the ranks that the environment's launch variables (read_launch) specify, or with null if
+/// this process was started alone. Only one rank prints the failure that ends the run. `given`: the mesh of
+/// --mesh; empty: all ranks are along the axis `model`. `command`: the name of the command, for messages.
 void infer_over_ranks(const Mesh& given, std::string_view command,
                       const std::function<void(InferenceRanks*)>& work);
 

@@ -1,4 +1,5 @@
-// Processes of one host that are the ranks of a run: starts them, reads their output and ends them together.
+// LaunchedRanks: processes on one host that are the ranks of a run. Starts them, prints their output, and
+// ends all of them if one fails.
 #pragma once
 
 #include <sys/types.h>
@@ -15,32 +16,35 @@ struct RankCommand {
   std::vector<std::string> words;  // the program and its arguments
   /// One list per rank: variables to set in its environment.
   std::vector<std::vector<std::pair<std::string, std::string>>> variables;
-  double grace = 4;  // seconds that others have to end by themselves after one has failed
+  double grace = 4;  // seconds that the other ranks have to end by themselves after one has failed
 };
 
 class LaunchedRanks {
  public:
-  /// Starts the ranks. Rank 0 has this process's own output, and its input unless that is a terminal; the
-  /// output of the others goes to standard error, each line with a prefix such as "rank 3: ". Throws Error
-  /// where the program cannot be started.
+  /// Starts one rank per list of variables. Rank 0 inherits this process's output, and its input unless that
+  /// is a terminal. Output of the other ranks is printed to standard error, each line with a prefix such as
+  /// "rank 3: ". Throws Error if the program cannot be started.
   explicit LaunchedRanks(const RankCommand& command);
   LaunchedRanks(const LaunchedRanks&) = delete;
   LaunchedRanks& operator=(const LaunchedRanks&) = delete;
   /// Kills the processes that still run.
   ~LaunchedRanks();
 
-  /// Waits until all ranks have ended. SIGINT, SIGTERM and SIGHUP go to all ranks. When one ends with an
-  /// error, the others have `grace` to detect it and end; then they are terminated, and at 1.75 times `grace`
-  /// killed. Returns the status of the first rank that failed, or of one that was killed within a second of
-  /// it (128 + n for signal n), after a line on standard error that names it. If none failed, returns the
-  /// status 128 + n of a rank that ended in order after signal n was passed on, else 0.
+  /// Waits until all ranks have ended. Passes SIGINT, SIGTERM and SIGHUP on to all ranks. After a rank has
+  /// failed, the others have `grace` seconds to detect it and end. Then they get SIGTERM, and after 1.75
+  /// times `grace` seconds SIGKILL.
+  ///
+  /// If a rank failed, names it on standard error and returns its exit status, which is 128 + n if signal n
+  /// ended it. If several fail, the first one is reported, but a rank that a signal killed within a second
+  /// after it is reported instead, because the first one may have failed only as a consequence. If no rank
+  /// failed, returns 128 + n if a rank ended with that status after signal n had been passed on, else 0.
   int wait();
 
  private:
   struct Process {
     pid_t id = -1;
-    int out = -1, err = -1;  // pipes from it
-    std::string out_line, err_line;
+    int out = -1, err = -1;          // pipes from its standard output and error; -1: none, or closed
+    std::string out_line, err_line;  // unfinished lines
     bool has_ended = false;
   };
   void start(const RankCommand& command, size_t rank);
@@ -58,16 +62,17 @@ class LaunchedRanks {
 
   std::vector<Process> processes_;
   double grace_;
-  int signals_ = -1;
+  int signals_ = -1;  // descriptor that SIGINT, SIGTERM, SIGHUP and SIGCHLD are read from
   struct Cause {
     size_t rank;
     int status;
   };
-  std::optional<Cause> cause_;
-  bool is_told_ = false, has_sent_ = false;  // has_sent_: a signal, to any
-  int last_sent_ = 0;                        // to the others, after one has failed
-  int passed_on_ = 0;                        // the signal that came to the launcher last
-  int stopped_ = 0;                          // the status of a rank that this ended in order
+  std::optional<Cause> cause_;  // the failed rank to report
+  /// Whether cause_ has been printed, and whether a signal has been sent to a rank.
+  bool is_told_ = false, has_sent_ = false;
+  int last_sent_ = 0;  // signal sent to the other ranks after a failure; 0: none
+  int passed_on_ = 0;  // signal that the launcher received last and passed on; 0: none
+  int stopped_ = 0;    // status of a rank that ended in order because of that signal
   std::optional<std::chrono::steady_clock::time_point> failed_at_;
 };
 

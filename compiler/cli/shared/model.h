@@ -1,4 +1,4 @@
-// The model argument of a command: a description that is compiled here, or a plan made before.
+// The model argument of a command, which is a description that the command compiles, or a compiled plan.
 #pragma once
 
 #include <filesystem>
@@ -16,79 +16,82 @@ namespace smelt::cli {
 
 struct Model {
   std::filesystem::path path;
-  std::optional<Description> description;  // of what was compiled
-  std::optional<Compilation> compilation;  // its plan moved to `plan`
-  std::shared_ptr<const Plan> plan;
-  Json about;                      // describe_model's object; null for graphs in text form
-  std::optional<Weights> weights;  // with the adapter's
+  std::optional<Description> description;  // empty if `path` is a plan
+  std::optional<Compilation> compilation;  // without its plan, which is in `plan`; empty if `path` is a plan
+  std::shared_ptr<const Plan> plan;        // null until compile_model has compiled a description
+  Json about;                      // description of the model, as an object; null for graphs in text form
+  std::optional<Weights> weights;  // with the adapter's tensors; empty: none were found
   std::optional<Adapter> adapter;
-  DefaultBounds bounds;  // of what was compiled
+  DefaultBounds bounds;  // bounds that options of the command have set
 
-  /// Null for plans and for graphs in text form.
+  /// Returns null for plans and for graphs in text form.
   const TransformerSpec* spec() const;
-  /// Returns the number of token ids that the inputs input_ids and labels take, as the plan records it.
+  /// Returns the number of token ids that the inputs input_ids and labels accept, as the plan records it.
   int64_t vocabulary() const;
-  /// Returns the tokens of the longest `labels` that the plan takes, over all ranks. Requires: a plan for
-  /// training.
+  /// Returns the number of tokens per row of `labels` at the plan's bounds, over all ranks. Requires: a plan
+  /// for training.
   int64_t longest_labels() const;
+  /// Returns whether the model's tokens are the bytes of a text.
   bool reads_bytes() const;
 };
 
+/// Options of a session: its weights and its execution.
 struct WeightFlags {
-  std::string weights;
-  bool from_scratch = false;
-  int threads = 0;
-  uint32_t seed = 0;
-  bool check_steps = false;
+  std::string weights;        // path; empty: the weights in the model's directory
+  bool from_scratch = false;  // initial values instead of weights
+  int threads = 0;            // 0: SMELT_NUM_THREADS, OMP_NUM_THREADS or all cores
+  uint32_t seed = 0;          // of initial values and random numbers
+  bool check_steps = false;   // on a GPU: waits after every step, so that a fault names the step
   AdapterFlags adapter;
 
   void add_to(CLI::App& app);
   SessionOptions session_options() const;
 };
 
-/// Reads a description, which is not compiled yet, or loads a plan.
+/// Reads a description without compiling it, or loads a plan. Opens the weights, if there are any.
 Model open_model(const std::filesystem::path& path, const WeightFlags& weights);
-/// Compiles the description of an open model, if it has one; prints the planned memory to stderr before any
-/// of it is allocated.
+/// Compiles the description of an open model. If the model is a plan, throws Error if the flags have options
+/// that cannot change it. Prints the planned memory to stderr if flags.says_memory.
 void compile_model(Model& model, const CompileOptions& options, const CompileFlags& flags);
 /// Opens and compiles a model, or loads a plan.
 Model compile_or_load(const std::filesystem::path& path, const CompileOptions& options,
                       const WeightFlags& weights, const CompileFlags& flags);
 
-/// A session without values yet. Where the machine's memory is too small, the Error names the options that
-/// made the plan so large.
+/// Returns a session whose states have no values yet. If memory is too small, throws Error (out_of_memory)
+/// that names the options which determine the size of the plan.
 std::unique_ptr<Session> make_session(const Model& model, const SessionOptions& options);
 
-/// Loads the weights that model.weights names. Throws Error for tensors that no parameter uses and that the
-/// family does not list as buffers.
+/// Loads model.weights, which must not be empty. Throws Error if they have tensors that the model does not
+/// use, except those that the model's family lists as ignored.
 void load_weights(Session& session, const Model& model);
-/// Returns a session with the model's weights, or with the initial values that --from-scratch asks for.
-/// Throws Error where the model has parameters and there are neither.
+/// Returns a session with the model's weights, or with initial values if flags.from_scratch. Throws Error if
+/// the model has parameters and there are no weights and no --from-scratch.
 std::unique_ptr<Session> open_session(const Model& model, const WeightFlags& flags);
-/// The same with options other than those of the flags, such as a rank's.
+/// Does the same with other session options than those of the flags, such as the options of a rank.
 std::unique_ptr<Session> open_session(const Model& model, const WeightFlags& flags,
                                       const SessionOptions& options);
 
-/// Writes the description (config.json where the family is one of transformers', otherwise spec.json or
-/// model.ir, nothing for a plan that was made from a graph), and the files of the model's tokenizer, with the
-/// chat templates.
+/// Writes the description, the files of the model's tokenizer, and its chat templates. The description is
+/// config.json if the family is one of Hugging Face transformers', else spec.json or model.ir. A plan that
+/// was compiled from a graph has none.
 void save_description(const Model& model, const std::filesystem::path& directory);
-/// Writes the description and the weights, with the number of updates before they were saved in the metadata.
-/// If ranks have parts of weights, writes those of `checkpoint`, which was saved after the same number.
+/// Writes the description and the weights. `step`: the number of updates so far, which becomes metadata of
+/// the weights. If ranks have parts of weights, the weights are copied from `checkpoint`, which must have
+/// been saved after the same number of updates.
 void save_model(const Session& session, const Model& model, const std::filesystem::path& directory,
                 int64_t step, const std::filesystem::path& checkpoint);
 
-/// Returns the entries that a generator runs: the entries with caches where the model has them, which need no
-/// other entry; empty where any entry may be needed.
+/// Returns the names of the entries that a generator needs: cache_entries if the model supports caches of
+/// keys and values, else empty, which means all entries.
 std::vector<std::string> generation_entries(const Model& model, const CompileOptions& options);
 
-/// The entries with caches of a decoder, or of one that reads an encoder.
+/// Returns the names of the entries for generation with caches. `reads_source`: the decoder has an encoder.
 std::vector<std::string> cache_entries(bool reads_source, const CompileOptions& options);
 
-/// "@loss, @logits"
+/// Returns a text such as "@loss, @logits".
 std::string names_of_entries(const Plan& plan);
 
-/// "planned memory 12.3 MiB: parameter 3.1 MiB, ..., arena 4.0 MiB"
+/// Returns a text such as "planned memory 12.3 MiB: parameter 3.1 MiB, ..., arena 4.0 MiB".
 std::string planned_memory_text(const Plan& plan);
 
 }  // namespace smelt::cli

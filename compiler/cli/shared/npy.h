@@ -1,4 +1,4 @@
-// NumPy's .npy files: one dense tensor each, versions 1 to 3 of the format, little-endian and in C order.
+// NumPy's .npy files, each of which contains one dense tensor, little-endian and in C order.
 #pragma once
 
 #include <filesystem>
@@ -7,9 +7,10 @@
 
 namespace smelt {
 
-/// Throws Error (invalid_file) naming the file and what is wrong; checks every size before it allocates.
+/// Reads a file of format version 1 to 3. The tensor's name is the file's name without its extension. Throws
+/// Error (invalid_file) with the file and the fault; checks every size before it allocates.
 HostTensor read_npy(const std::filesystem::path& path);
-/// bf16 has no spelling in the format and is refused.
+/// Writes a file of format version 1. Throws Error for bf16, which the format cannot express.
 void write_npy(const std::filesystem::path& path, const HostTensor& tensor);
 
 }  // namespace smelt

@@ -6,11 +6,12 @@
 
 namespace smelt::cli {
 
-/// Throws Error where the output would overwrite one of the inputs. Empty names and names of missing files
-/// are skipped.
+/// Throws Error if `output` is the same file as one of the inputs. Empty names and names of missing files are
+/// skipped.
 void require_other_output(const std::string& output, const std::vector<std::string>& inputs);
 
-/// Throws Error where a plan would overwrite a file that is no plan.
+/// Throws Error if `output` is a file that is neither empty nor a plan, because writing a plan would destroy
+/// it.
 void require_place_for_plan(const std::string& output);
 
 }  // namespace smelt::cli

@@ -1,4 +1,4 @@
-// Texts about a program, for dump and train.
+// Readable texts about a program and its compilation, for `smelt dump`, `smelt train` and others.
 #pragma once
 
 #include <map>
@@ -16,62 +16,67 @@
 namespace smelt::cli {
 
 // ---- choice_text.cpp
-// Text about steps that have several variants, in tables and records.
+// Texts about steps that have several variants, in tables and records.
 
-/// Returns " [wgmma]": the variant that a step is a part of; empty for other steps.
+/// Returns the name of the variant that a step is a part of, such as " [wgmma]"; empty for other steps.
 std::string alternative_text(const PlanEntry& entry, const Step& step);
 
-/// Returns a line for each kind of work that has variants.
+/// Returns one line with the names of the variants for each kind of work that has several; empty if none has.
+/// The layers of a model are one kind.
 std::string choices_text(const Plan& plan);
 
-/// Returns the taken variants by kind of work: {"h.*.attention (forward)": "wgmma"}; several where sizes
-/// differ.
+/// Returns the variants that have been taken, by kind of work, such as {"h.*.attention (forward)": "wgmma"}.
+/// If sizes or layers took different variants, their names are joined by " | ".
 std::map<std::string, std::string> taken_alternatives(const std::vector<ChoiceTaken>& taken);
 
 // ---- collective_summary.cpp
 // The collectives of each entry of a program and their predicted cost: a part of dump --summary.
 
-/// Returns the collectives by kind and axis, the hidden and exposed time of each entry, and formulas next to
-/// the planned values (compiler/search/rank_formulas.h). Empty for a program of one rank.
+/// Returns a table of the collectives by kind and axis. It has the time of each entry's collectives that
+/// overlaps with computation (hidden) and that does not (exposed), and the values of formulas next to those
+/// of the plan (compiler/search/rank_formulas.h). Empty for a program of one rank.
 std::string collectives_text(const Program& program, const MachineRates& rates);
 
 // ---- explain_fusion.cpp
 // --explain-fusion as text: kernels that differ only in their layer are described once.
 
-/// Returns a paragraph for each kind of kernel: its number, its operations, the bytes it reads and writes,
-/// and the reason why each unfused neighbour stayed apart. `filter` keeps kernels whose sources contain it.
+/// Returns a paragraph for each kind of kernel: its number, its operations, the bytes that it reads and
+/// writes, and the reason why each neighbour was not fused into it. `filter`: only kernels whose source names
+/// contain it; empty: all.
 std::string explain_fusion(const FusionReport& report, std::string_view filter);
 
-/// Returns a line, with the reason, for each composite that was decomposed although kernels for some exist.
+/// Returns a line for each composite operation that was decomposed although the target has kernels for others
+/// of its kind, with the reason.
 std::string refusals_text(const FusionReport& report, std::string_view filter);
 
-/// Each distinct line once, preceded by how often it occurs.
+/// Returns each distinct line once. Lines that occur several times are preceded by their number, as "12 x ".
 std::string counted_lines(const std::vector<std::string>& lines);
 
-/// "h.*.ln_1" of "h.3.ln_1", wherever a number is a part of a name by itself.
+/// Replaces every part of a dotted name that is a number by "*", as in "h.*.ln_1" for "h.3.ln_1".
 std::string without_layers(std::string_view source);
 
 // ---- memory_curve_text.cpp
 // The table of recomputation policies that a memory budget chooses from.
 
-/// Every policy: its memory, what is kept and its share of the first one's, predicted time, FLOP computed
-/// again;
-/// `>` marks the one that a budget takes. Empty for no points.
+/// Returns a table with one row per recomputation policy: its memory, the bytes of activations that are
+/// stored for backward, also as a share of the first row's, the predicted time, and the FLOP that are
+/// computed again. `>` marks the first policy within `budget`, which is in bytes. Empty if the compilation
+/// has no policies.
 std::string curve_text(const Compilation& compilation, std::optional<int64_t> budget);
 
 // ---- step_text.cpp
 // Names of a program's steps in tables.
 
-/// "k0_reduce5x2", "gemm 2048x384x128", "sort_index", ...
+/// Returns a name such as "k0_reduce5x2", "gemm 2048x384x128" or "sort_index". Sizes are the symbols' bounds.
 std::string step_name(const Program& program, const Step& step);
-/// The names it came from, shortened to `width`.
+/// Returns the names of the nodes that the step came from, with commas, shortened to `width` characters.
 std::string step_sources(const Step& step, size_t width);
 
 // ---- summary_tables.cpp
-// The tables of `smelt dump --summary` that are of the whole compilation.
+// Tables of `smelt dump --summary` about the whole compilation.
 
-/// Launches and bytes of every entry before and after fusion, the memory of each by role and, where there is
-/// a mesh, what a rank keeps of the states.
+/// Returns tables of the launches and bytes of every entry before and after fusion, of the memory of each
+/// entry by role and, if there is a mesh, of the part of each state that a rank stores.
 std::string summary_tables(const Compilation& compilation);
 
 }  // namespace smelt::cli

@@ -1,4 +1,5 @@
-// Prompts as text: by the model's tokenizer, or as bytes where bytes are its tokens.
+// PromptText: conversion between texts and tokens, by the model's tokenizer, or byte by byte if the model's
+// tokens are bytes.
 #pragma once
 
 #include <functional>
@@ -10,21 +11,24 @@
 
 namespace smelt::cli {
 
-/// Text and tokens of a prompt. A prompt is taken as a whole, because the truncation and padding in a
-/// tokenizer's file are for its training.
+/// Converter for one model. Prompts are neither truncated nor padded, although the tokenizer's file may
+/// specify that, because those settings are for training.
 class PromptText {
  public:
+  /// `vocabulary`: the number of the model's token ids. `add_special_tokens`: the default of encode().
   PromptText(const Model& model, int64_t vocabulary, bool add_special_tokens);
 
-  /// Returns whether the model's tokens are known to be text.
+  /// Returns whether the model has a tokenizer or its tokens are known to be bytes.
   bool known() const { return bytes_ || tokenizer_; }
+  /// Throws Error if the tokenizer returns an id outside of the vocabulary.
   Generator::Tokens encode(const std::string& text) const;
-  /// Encodes with the special tokens that the tokenizer adds, or without.
+  /// Encodes with or without the special tokens that the tokenizer adds.
   Generator::Tokens encode(const std::string& text, bool add_special_tokens) const;
   std::string decode(const Generator::Tokens& tokens) const;
-  /// One token by itself, even if it is special.
+  /// Decodes one token by itself, even if it is a special token.
   std::string decode_one(int32_t token) const;
-  /// Gives the text that each token adds, in whole characters; called without one, what was held back.
+  /// Returns a function that decodes tokens one by one. Called with a token, it returns the text that is now
+  /// complete, in whole characters. Called without one, after the last token, it returns the remaining text.
   std::function<std::string(std::optional<int32_t>)> stream() const;
 
  private:

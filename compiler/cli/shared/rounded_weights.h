@@ -1,6 +1,6 @@
-// Weights that are at most one rounding away from a model's: the gradients there show how much of an error in
-// gradients any computation in that precision may have, because rounding a value is the same as having been
-// given another one.
+// Weights that differ from a model's by at most one rounding. The gradients at such weights show the error
+// that gradients may have in any computation in that precision, because rounding a value has the same effect
+// as another input value.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@
 
 namespace smelt::cli {
 
-/// Returns half the distance between neighbouring numbers just above 1: 2^-8 for bf16, 2^-11 for fp16 and for
-/// tf32, whose matmuls read as many bits, and 2^-24 for fp32.
+/// Returns half the distance between neighbouring numbers just above 1: 2^-8 for bf16, 2^-11 for fp16 and
+/// tf32 (whose matmuls read operands with as many bits as fp16 has), and 2^-24 for fp32.
 double unit_roundoff(std::string_view precision);
 
-/// Multiplies each trained weight by 1 + `unit` r, where r is uniform in [-1, 1] and a function of `draw`.
-/// Requires: a plan in fp32.
+/// Multiplies each trained weight by 1 + `unit` * r, where r is random and uniform in [-1, 1]. `draw`: the
+/// seed. Requires: a plan in fp32.
 void move_weights(Session& session, double unit, uint32_t draw);
 
 }  // namespace smelt::cli

@@ -1,5 +1,5 @@
-// The run directory of `smelt train`, as other commands read it: a description in model/. Its weights are in
-// model/ once the run has ended, and until then in the newest of checkpoints/.
+// The run directory of `smelt train`, as other commands read it. The description of the model is in model/.
+// Its weights are in model/ after the run has ended, and in the newest directory of checkpoints/ before that.
 #pragma once
 
 #include <filesystem>
@@ -12,19 +12,21 @@
 
 namespace smelt::cli {
 
-/// The model directory inside a run directory; any other path as it is.
+/// Returns the directory model/ of a run directory; returns any other path unchanged. Throws Error for the
+/// directory of a run that trained an adapter, because it has no model.
 std::filesystem::path model_path(const std::filesystem::path& path);
 
 struct Weights {
   std::shared_ptr<const Checkpoint> tensors;
-  std::string note = {};  // where they were found, if that is not where one would look first
+  std::string note = {};  // message for the user if they come from a checkpoint of a run; else empty
 };
 
-/// Returns the weights that --weights names: a file, an index, a directory, a checkpoint of a run, or a run
-/// directory.
+/// Returns the weights at the path of --weights: a file, an index, a directory, a checkpoint of a run, or a
+/// run directory. Throws Error if a run directory has no weights yet.
 Weights weights_at(const std::filesystem::path& path);
-/// Returns the weights in the directory of a description. If the run has not saved them yet, or continued
-/// after it saved them, returns the weights of its newest intact checkpoint. Empty where there are none.
+/// Returns the weights in the directory of a description; empty if there are none. If the directory belongs
+/// to a run that has a later intact checkpoint than these weights, returns the weights of the newest one
+/// instead.
 std::optional<Weights> weights_of(const Description& description);
 
 }  // namespace smelt::cli

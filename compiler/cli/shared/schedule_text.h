@@ -8,9 +8,10 @@
 
 namespace smelt::cli {
 
-/// One row per stage and one column per unit of time, each forward and backward of a part taking one: F0 and
-/// B0 are those of micro-batch 0, F0/2 of its part 2 where a stage has several. Then the share of time in
-/// which stages are idle, and the micro-batches whose values each part keeps at most.
+/// Returns a table with one row per stage and one column per unit of time. Each forward or backward of a part
+/// of the model takes one unit. F0 and B0 are the forward and backward of micro-batch 0; F0/2 is its forward
+/// of part 2 if stages have several parts. The table is followed by the share of time in which stages are
+/// idle, and, for each part, the largest number of micro-batches whose activations it stores at a time.
 std::string schedule_text(PipelineOrder order, const PipelineShape& shape);
 
 struct ScheduleFlags {
@@ -20,7 +21,7 @@ struct ScheduleFlags {
   /// Adds --pipeline-order and --micro-batches, for commands that show a schedule.
   void add_to(CLI::App& app);
 };
-/// Returns the text of the schedule for the mesh of the flags; nothing where the mesh has no stages.
+/// Returns the text of the schedule for the mesh of the flags; empty if the mesh has one stage.
 std::string schedule_text(const CompileFlags& flags, const ScheduleFlags& schedule);
 
 }  // namespace smelt::cli

@@ -1,5 +1,5 @@
-// --plan-search: the options of commands that choose how ranks train a model together, and what they print of
-// it.
+// --plan-search: a search for the mesh and the other options with which ranks train a model together in the
+// least time. This header declares its flags, its result, and the texts that commands print about it.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -15,16 +15,16 @@ namespace smelt::cli {
 
 struct SearchFlags {
   bool is_on = false;
-  int64_t ranks = 0;  // of commands that simulate them
+  int64_t ranks = 0;  // of --mesh-size
 
-  /// Adds --plan-search, which excludes --mesh, --zero, --recompute and others that it chooses. Requires:
-  /// `command` has these already.
+  /// Adds --plan-search, which excludes --mesh, --zero, --recompute and the other options that it chooses.
+  /// Requires: `command` already has these options.
   void add_to(CLI::App& command);
-  /// Adds --mesh-size, too.
+  /// Adds --plan-search, and --mesh-size, the number of ranks for commands that start none.
   void add_simulated(CLI::App& command);
 };
 
-/// The input of a search: a model, and its options with all ranks along `data`.
+/// The input of a search: a model, and its options for a mesh with all ranks along `data`.
 struct SearchedModel {
   Description description;
   CompileOptions options;
@@ -32,47 +32,54 @@ struct SearchedModel {
   std::string no_stages = {};  // why the command cannot run stages of a pipeline; empty: it can
 };
 
-/// The plan that was chosen, as all ranks know it.
+/// The plan that was chosen. Rank 0 sends it to all ranks.
 struct ChosenPlan {
   std::string mesh, recompute;  // as --mesh and --recompute take them
-  int zero = 0;
+  int zero = 0;                 // stage of ZeRO
   bool sequence_parallel = false;
-  int64_t parts_a_stage = 1;
-  int64_t batch = 1, micro_batches = 1;
-  int64_t base_batch = 1;           // the bound of B that was searched from
-  int64_t bytes = 0;                // of a rank's states and arena
-  double seconds = 0, exposed = 0;  // predicted, of an update
-  double bubble = 0;                // the part of it in which stages stand idle
+  int64_t parts_a_stage = 1;             // parts of the model per pipeline stage
+  int64_t batch = 1, micro_batches = 1;  // records per micro-batch of a rank; micro-batches per update
+  int64_t base_batch = 1;                // the bound of B in the options that the search began with
+  int64_t bytes = 0;                     // of a rank's states and arena
+  /// Predicted seconds of an update, and those of them in which ranks wait for collectives.
+  double seconds = 0, exposed = 0;
+  double bubble = 0;  // share of an update in which pipeline stages are idle, 0 to 1
 
-  /// Applies the plan as if its values had been given as options: bounds of B, of products with it, --mesh,
-  /// --zero and --recompute.
+  /// Sets the options that were chosen: the bounds of B and of products with it, --mesh, --zero,
+  /// --sequence-parallel, --pipeline-parts and --recompute. Removes --memory-budget.
   void apply(CompileOptions& options) const;
 };
+/// Returns the plan as a text for parse_chosen_plan.
 std::string to_text(const ChosenPlan& plan);
-/// Throws Error where the text is none of to_text's.
+/// Throws Error if the text is not a result of to_text.
 ChosenPlan parse_chosen_plan(std::string_view text);
 
 struct FoundPlan {
   PlanSearch search;
-  std::optional<int64_t> budget;  // as find_plan says; nothing: it is not known
-  std::string table;              // for people
+  std::optional<int64_t> budget;  // bytes per rank; empty: unknown, so that every plan fits
+  std::string table;              // the plans, for people
 
-  /// Returns the best plan that fits. Throws Error with the least memory of a plan, where none fits.
+  /// Returns the fastest plan that fits. If none fits, throws Error with the least memory of a plan.
   ChosenPlan chosen() const;
 };
-/// Finds the plan for `ranks` ranks within --memory-budget, or else the memory of the current device.
+/// Finds the plan for `ranks` ranks. The budget is --memory-budget, or else the free memory of the GPU or,
+/// for a CPU, this rank's share of the machine's free memory.
 FoundPlan find_plan(const SearchedModel& model, int64_t ranks);
 
-/// Trains over all ranks. Where a search is asked for, rank 0 makes it and prints the result to standard
-/// error; all ranks train the plan that it chose. `model` is called at rank 0 alone, with its device.
+/// Trains over all ranks. If flags.is_on, rank 0 searches and prints the plans to standard error, and all
+/// ranks use the chosen plan instead of `mesh`. `model` returns the input of the search; it is called at rank
+/// 0 only, with the number of its GPU (-1: none, or the default one). `train` is called with null ranks if
+/// this process was started alone, and with a null plan if there was no search.
 void train_over_ranks(const SearchFlags& flags, const Mesh& mesh,
                       const std::function<SearchedModel(int device)>& model,
                       const std::function<void(TrainRanks*, const ChosenPlan*)>& train);
 
-/// Prints the plans for `ranks` ranks to standard output. Throws Error where nothing fits.
+/// Searches, and prints the plans for `ranks` ranks (at least 1) to standard output. Throws Error if no plan
+/// fits.
 void print_search(SearchedModel model, int64_t ranks);
 
-/// "predicted 12.3 ms a step, 1.2 ms of it for other ranks; measured 12.9 ms (1.05 x)"
+/// Returns a text such as
+/// "predicted 12.3 ms a step, 1.2 ms of it for other ranks; measured 12.9 ms (1.05 x)".
 std::string prediction_text(const ChosenPlan& plan, double measured_seconds);
 
 }  // namespace smelt::cli

@@ -1,4 +1,4 @@
-// Runs other programs, where they are installed.
+// Execution of other installed programs.
 #pragma once
 
 #include <string>
@@ -6,11 +6,11 @@
 
 namespace smelt::cli {
 
-/// The path of an executable on PATH; empty where there is none.
+/// Returns the path of an executable in the directories of PATH; empty if there is none.
 std::string find_program(const std::string& name);
 
-/// Runs it without input and output, and kills it after the time limit. Returns whether it ended with status
-/// 0.
+/// Runs a program with its input and output connected to /dev/null, and kills it after `seconds`.
+/// arguments[0] is the program's path. Returns whether the program ended with status 0.
 bool run_program(const std::vector<std::string>& arguments, double seconds);
 
 }  // namespace smelt::cli

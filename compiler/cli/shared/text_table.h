@@ -1,4 +1,4 @@
-// Tables and figures as the commands print them.
+// Tables and numbers as text, in the form in which the commands print them.
 #pragma once
 
 #include <cstdint>
@@ -7,12 +7,12 @@
 
 namespace smelt::cli {
 
-/// Rows of cells under a header. Columns of numbers are set to the right.
+/// Rows of cells under a header. Columns of numbers are right-aligned.
 class TextTable {
  public:
   explicit TextTable(std::vector<std::string> header) : rows_{std::move(header)} {}
   void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
-  /// The header is the first of them.
+  /// Returns all rows, of which the header is the first.
   const std::vector<std::vector<std::string>>& rows() const { return rows_; }
   std::string text() const;
   std::string markdown() const;

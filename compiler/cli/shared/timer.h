@@ -1,4 +1,4 @@
-// A clock for single runs of one function.
+// Time measurement of repeated calls of a function.
 #pragma once
 
 #include <functional>
@@ -6,10 +6,11 @@
 
 namespace smelt::cli {
 
-/// Runs it `warm_up` times, then `count` times with a clock: returns the seconds of each of these.
+/// Calls `run` `warm_up` times without measurement, then `count` times. Returns the seconds of each of the
+/// `count` calls.
 std::vector<double> time_runs(int warm_up, int count, const std::function<void()>& run);
 
-/// Returns the number of runs that take about 20 ms, 1 to 500; runs the function once to measure that.
+/// Returns the number of calls that take about 20 ms together, 1 to 500. Calls `run` once to measure that.
 int runs_together(const std::function<void()>& run);
 
 }  // namespace smelt::cli

@@ -1,4 +1,4 @@
-// Options of training on the command line.
+// Options of training on the command line, and their comparison between ranks and between runs.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -15,24 +15,24 @@ namespace smelt::cli {
 // ---- trainer_flags.cpp
 // Options of the training loop.
 
-/// Adds --steps, --batch, --lr, --accumulate and the other fields of TrainerOptions that a command line sets.
-/// `pipeline_order`: its name, for parse_pipeline_order.
+/// Adds --steps, --batch, --lr, --accumulate and other options that set fields of `t`, and --pipeline-order,
+/// whose text is stored in `pipeline_order` (see parse_pipeline_order).
 void add_trainer_options(CLI::App& command, TrainerOptions& t, std::string& pipeline_order);
 
 // ---- stage_flags.cpp
 // The flags that the plans of a pipeline, one per stage, must have in common.
 
-/// Names of flags and what they were given; of other plans the target and the mesh alone. `compiled`: null
-/// where the plan came as a file.
+/// Returns pairs of a flag and its value. For a plan that is not a pipeline stage, there are only the target
+/// and the mesh. `compiled`: null if the plan was loaded from a file; then only flags that the plan records.
 std::vector<std::pair<std::string, std::string>> stage_flags(const Plan& plan,
                                                              const CompileOptions* compiled);
 
 // ---- changed_options.cpp
 // Options whose values differ between a resumed run and the run before it.
 
-/// Names the options of `train` that change what is computed and differ between two train.json, with both
-/// values: "clip 1 -> 3, lora none -> r=4". Options that the trainer itself compares, and those of reports,
-/// files and speed, are left out. Empty where none differs.
+/// Compares the options of two runs, as train.json has them. Returns the options that affect the results and
+/// differ, with both values, such as "clip 1 -> 3, lora none -> r=4"; empty if none differs. Leaves out
+/// options that the trainer itself compares, and options of reports, files and speed.
 std::string changed_options(const Json& before, const Json& now);
 
 }  // namespace smelt::cli

@@ -1,4 +1,4 @@
-// The message for a command line that cannot be read.
+// Messages for command lines that cannot be parsed.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -6,12 +6,12 @@
 
 namespace smelt::cli {
 
-/// Returns a text with the problem, the word that may have been meant, and the command that lists the
-/// options.
+/// Returns a message with the problem, a similar word that may have been meant, and the command that prints
+/// the help.
 std::string usage_problem(const CLI::App& app, const CLI::ParseError& problem);
 
-/// Returns a text such as "--steps: -1, expected a number from 0 on" for the library's text about a value out
-/// of range; other texts unchanged.
+/// Rewrites the message of the CLI11 library about a value out of range, such as "--steps: -1, expected a
+/// number from 0 on". Returns other messages unchanged. `command`: null if the command is not known.
 std::string plain_problem(const CLI::App* command, const std::string& text);
 
 }  // namespace smelt::cli

@@ -1,6 +1,6 @@
-// Emits primitives for algebraic rewrites: it reuses equal values that are already in the graph, folds
-// constants, gives new nodes the phase and the source of the node they serve, and can remove the nodes of
-// failed attempts.
+// Emitter of primitives for algebraic rewrites of reductions. It reuses equal values that are already in the
+// graph, and folds operations with a neutral constant, such as x + 0. New nodes get the phase and the source
+// of the node before which they are inserted. After a failed attempt, discard_unused removes them.
 #pragma once
 
 #include <optional>
@@ -12,14 +12,17 @@
 
 namespace smelt {
 
+/// A row is a set of elements that a reduction combines; a row value holds one number per row (RowSpace in
+/// passes/analysis.h). Requires: at() is called before any value is emitted.
 class RowEmitter {
  public:
   RowEmitter(Graph& graph, ValueNumbers& numbers) : graph_(&graph), numbers_(&numbers) {}
   /// Sets the position: new nodes are inserted before `place` and take its phase and source.
   void at(Node* place);
-  /// Sets whether new nodes are anchored.
+  /// Sets Node::anchored of new nodes: true if they recompute other nodes' results and must stay separate.
   void anchor(bool anchored) { anchored_ = anchored; }
 
+  /// Returns a constant of this type whose elements are all `value`.
   Value* splat(double value, const Type& type);
   Value* pointwise(ScalarOp op, llvm::ArrayRef<Value*> operands);
   Value* add(Value* a, Value* b) { return pointwise(ScalarOp::add, {a, b}); }
@@ -28,23 +31,26 @@ class RowEmitter {
   Value* div(Value* a, Value* b) { return pointwise(ScalarOp::div, {a, b}); }
   Value* scale(Value* value, double factor);
   Value* broadcast(Value* value, std::vector<int64_t> axes, Shape shape);
-  /// Broadcasts a row value to the space's shape.
+  /// Broadcasts a row value to the space's shape, so that each row holds its number everywhere.
   Value* along(Value* row, const RowSpace& space);
-  /// Returns the row value whose broadcast is constant along the row.
+  /// Returns the row value that along() would broadcast to the result of `broadcast`. Requires: that result
+  /// has the space's shape and is constant along each row (row_broadcast in passes/analysis.h).
   Value* row_value(Node* broadcast, const RowSpace& space);
   Node* reduce(ReduceOp op, Value* value, const RowSpace& space);
   Value* sum(Value* value, const RowSpace& space) { return reduce(ReduceOp::add, value, space)->result(); }
   /// Returns the number of elements per row, as a row value.
   Value* count(const RowSpace& space, DType dtype);
-  /// Return value * count and value / count.
+  /// Return `row` multiplied, or divided, by the number of elements per row.
   Value* times_count(Value* row, const RowSpace& space);
   Value* over_count(Value* row, const RowSpace& space);
-  /// Returns an estimate of the row that is known before the loop over it: the mean of a few elements,
-  /// because a single one may be far from the mean of all; or the first element alone if rows may be shorter.
+  /// Returns an estimate of each row's mean, as a row value that needs no loop over the row. It is the mean
+  /// of the first four elements (ReduceOp::pivot), because a single element may be far from the mean of all.
+  /// If rows may have fewer than four elements, it is the first element.
   Value* sample(Value* value, const RowSpace& space);
-  /// Returns the shift of a row: its sample, or 0 if that is infinite or NaN. Subtracting it from a row and
-  /// from the row's statistics keeps the digits that a common offset would cost. The sample is between the
-  /// row's smallest and largest elements, so the rounding is below that of the row's largest difference.
+  /// Returns the shift of each row: its sample, or 0 if the sample is infinite or NaN. Statistics such as a
+  /// variance are computed from the elements minus the shift, because a large offset common to all elements
+  /// would cost digits. The sample lies between the row's smallest and largest elements, so the differences
+  /// are at most as large as the row's range.
   Value* shift(Value* value, const RowSpace& space) { return if_finite(sample(value, space)); }
   /// Returns the sample, or 0 if it is infinite or NaN.
   Value* if_finite(Value* sample);
@@ -52,10 +58,11 @@ class RowEmitter {
   Value* shifted(Value* value, const RowSpace& space) {
     return is_shifted(value, space) ? value : sub(value, along(shift(value, space), space));
   }
-  /// Returns whether the value is x minus a broadcast of x's sample (guarded or not).
+  /// Returns whether the value is x minus a broadcast of x's sample, or of if_finite of that sample.
   bool is_shifted(Value* value, const RowSpace& space);
 
-  /// Erases new nodes without users. Analyses that have visited these nodes must not be used again.
+  /// Erases the nodes without users that were made since the last call. Analyses that have visited these
+  /// nodes must not be used again.
   void discard_unused();
 
  private:

@@ -1,15 +1,18 @@
-// Ranges of row values that decide whether a factor may leave a sum: sum (x c) = c sum x holds for every x if
-// c is not infinite, and sum (x / c) = (sum x) / c if c is not 0. Otherwise elements of both signs give NaN
-// on the left and an infinity on the right.
+// Ranges of values, which decide whether a factor c that is constant along a row may be moved out of a sum
+// over the row. For every x, sum (x c) = c sum x holds unless c is infinite, and sum (x / c) = (sum x) / c
+// holds unless c is 0. In these cases elements of both signs give NaN on the left and an infinity on the
+// right.
 #pragma once
 
 #include "ir/graph/graph.h"
 
 namespace smelt {
 
-/// Returns whether no element is infinite for any data; elements may be NaN.
+/// Returns true if it is proven that no element is infinite, whatever the inputs are; elements may be NaN.
 bool is_never_infinite(const Value* value);
-/// Returns whether every element is at least 2^-100 for any data; elements may be NaN.
+/// Returns true if it is proven that every element is at least 2^-100 or NaN, whatever the inputs are. There
+/// is one exception: the sum of exponentials of a row of -infinity (max_sumexp) is 0, but the exponentials
+/// that are divided by it are NaN.
 bool is_never_small(const Value* value);
 
 }  // namespace smelt

@@ -1,5 +1,6 @@
-// Softmax in the form that max_sumexp makes (m, s = max_sumexp x, then exp(x - m) / s), and its computation
-// in backward from the two stored statistics of each row.
+// Softmax as it is computed with max_sumexp: m, s = max_sumexp x are the maximum of each row and its sum of
+// exp(x - m), and the probabilities are exp(x - m) / s. The backward phase recomputes the probabilities from
+// m and s, so that only these two numbers per row are stored.
 #pragma once
 
 #include <vector>
@@ -9,19 +10,21 @@
 namespace smelt {
 
 struct Softmax {
-  Node* pair;  // max_sumexp: m, s
-  RowSpace space;
-  std::vector<Node*> probabilities;  // exp(x - m) / s
-  std::vector<Node*> parts;          // the nodes between m, s and the probabilities
+  Node* pair;                        // the max_sumexp node, with the results m and s
+  RowSpace space;                    // of the reduction over each row
+  std::vector<Node*> probabilities;  // nodes that compute exp(x - m) / s, in any phase
+  std::vector<Node*> parts;          // nodes between m and the probabilities: broadcast m, x - m, exp
 };
+/// Returns the nodes that compute probabilities from `pair`, a max_sumexp node; the lists are empty if there
+/// are none.
 Softmax find_softmax(Node& pair);
 
-/// Returns whether backward uses the pieces for anything but probabilities.
+/// Returns whether a node of the backward phase reads m, s or one of `parts` for anything but probabilities.
 bool used_otherwise(const Softmax& softmax);
 
-/// Returns exp((x - m) - log s) for use at `place`, in its phase and anchored there. m and log s are values
-/// of the forward phase. They stay two numbers because the exact difference x - m has all digits of a
-/// probability, while the sum m + log s rounds to the digits of m.
+/// Emits exp((x - m) - log s) before `place`, in the phase of `place` and anchored (Node::anchored), and
+/// returns it. m and log s are values of the phase of `pair`. They are not added to one number per row,
+/// because m + log s would be rounded to the digits of m, while x - m is exact near the maximum.
 Value* probability_from_statistics(RowEmitter& emit, const Softmax& softmax, Node& place);
 
 }  // namespace smelt

@@ -1,15 +1,17 @@
-// Assignment of mesh axes to all nodes of a graph together, because one move of a value can serve several
-// readers.
+// Assignment of mesh axes to all nodes of a graph together, because one move of a value to another sharding
+// can serve several readers.
 #pragma once
 
 #include "passes/graph/sharding/assignment.h"
 
 namespace smelt {
 
-/// Assigns each node so that it moves the fewest bytes, given the moves for other nodes of its phase
-/// (partition gathers again in backward the values that it has gathered in forward). A value is gathered
-/// along an axis for all its readers if that costs less than their separate moves. `known` returns the
-/// shardings of a node's operands and results; its pointers must stay valid during the call.
+/// Returns for each node the mesh axes along which ranks divide its work (assignment.h), chosen so that the
+/// fewest bytes move between ranks. A move for another node of the same phase costs nothing again. Phases
+/// share no moves, because partition gathers values again in backward. A value is gathered along an axis for
+/// all its readers of a phase if that costs less than their separate moves. `known` returns the shardings of
+/// a node's operands and results; its pointers must stay valid during the call, and those of operands must
+/// not be null.
 Assignments assign_nodes(const Graph& graph, llvm::function_ref<KnownShardings(const Node&)> known);
 
 }  // namespace smelt

@@ -1,4 +1,6 @@
-// Assignment of mesh axes to the factors of an operation, given the shardings of its operands and results.
+// Assignment of mesh axes to the factors of an operation (op_factors.h), given the shardings of its operands
+// and results. A factor is a dim of the operation, such as m, n or k of a matmul; the ranks along the axes of
+// a factor each compute a part of it. Axes are indices into Mesh::axes.
 #pragma once
 
 #include <memory>
@@ -7,7 +9,7 @@
 
 namespace smelt {
 
-/// Known shardings of the operands and results of a node; null: unknown.
+/// Known shardings of the operands and results of a node. Null: the value has no sharding yet.
 struct KnownShardings {
   llvm::SmallVector<const Sharding*, 4> operands;
   llvm::SmallVector<const Sharding*, 2> results;
@@ -18,9 +20,11 @@ struct Assignment {
   std::shared_ptr<const OpFactors> factors;
   std::vector<std::vector<size_t>> axes;  // per factor the mesh axes that cut it, outermost first
 
-  /// Return the required sharding of an operand (no partial sums) and the resulting sharding of a result.
+  /// Returns the sharding that operand i must have. It is not partial: sums over ranks are finished before.
   Sharding operand(unsigned i) const;
+  /// Returns the sharding that result i then has. It is partial over axes that cut a summed dim.
   Sharding result(unsigned i) const;
+  /// Returns whether the axis cuts any factor.
   bool uses(size_t axis) const;
   /// Returns the sharding of a value in the node's body.
   Sharding inside(const Value& value) const { return sharding(factors->inside.find(&value)->second); }
@@ -34,15 +38,19 @@ using Assignments = llvm::DenseMap<const Node*, Assignment>;
 /// Assigns axes node by node, and caches factors and sizes in between.
 class AxisAssigner {
  public:
-  /// Assigns every axis that cuts an operand or result to the factor that moves the fewest bytes between
-  /// ranks. An axis is omitted if it cuts none of the factors that can be cut. `cost`, if given, receives the
-  /// number of bytes that move.
+  /// Assigns every axis that cuts an operand or result to the factor for which the fewest bytes move between
+  /// ranks. An axis is not used if it cuts none of the factors that can be cut. `cost`, if given, receives
+  /// the bytes that move (moved_bytes), plus kLatencyBytes for each move.
   Assignment assign(const Node& node, const KnownShardings& known, double* cost = nullptr);
-  /// Records that the value also has the sharding `to` from now on, at no cost for nodes of this phase except
-  /// `by`, which moves it.
+  /// Records that the value is also available with the sharding `to`. Later calls of assign() count no bytes
+  /// for it, for nodes of this phase other than `by`. `by` is the node for which the value is moved; null:
+  /// none.
   void add_move(const Value& value, Sharding to, Phase phase, const Node* by = nullptr);
+  /// Removes the last move of the value that add_move recorded.
   void drop_move(const Value& value) { moves_[&value].pop_back(); }
+  /// Returns whether a recorded move gives `node` the value with this sharding at no cost.
   bool is_there(const Node& node, const Value& value, const Sharding& sharding) const;
+  /// Returns whole_bytes(value), from a cache.
   double bytes(const Value& value);
 
  private:
@@ -56,14 +64,17 @@ class AxisAssigner {
   llvm::DenseMap<const Value*, double> bytes_;
 };
 
+/// Returns the sharding of a value with `rank` dims that every rank of the mesh has whole.
 Sharding replicated(int64_t rank);
-/// Returns the bytes of the whole value at the symbols' bounds.
+/// Returns the bytes of the whole value at the symbols' upper bounds; the largest double if there is no bound
+/// or it overflows.
 double whole_bytes(const Value& value);
-/// Bytes whose transfer takes as long as the latency of a message (between GPUs of a host, messages up to 4
-/// MiB are equally slow).
+/// Bytes that are added to the cost of each move for its latency: between GPUs of a host, messages of up to 4
+/// MiB take equally long.
 inline constexpr double kLatencyBytes = 4 << 20;
-/// Returns the approximate number of bytes that one rank receives when a value of `bytes` bytes goes from one
-/// sharding to another, plus its copies within its memory, converted to bytes that take as long over a link.
+/// Returns the approximate number of bytes that one rank receives when a value of `bytes` bytes (of the whole
+/// value) changes its sharding. Copies within the rank's memory count as the bytes that a link transfers in
+/// the same time.
 double moved_bytes(double bytes, const Sharding& from, const Sharding& to, const Mesh& mesh);
 
 }  // namespace smelt

@@ -2,8 +2,9 @@
 //
 // Ranks along the batch axis have different batches, which differ in the number of records and in their
 // lengths. They run @evaluate and @logits different numbers of times, or only some of them do. So a
-// collective along that axis must have the same size for any batch, and @evaluate and @logits exchange
-// nothing but parts of states: if these are gathered, ranks run them together.
+// collective along that axis must have the same size for any batch, and @evaluate and @logits must have no
+// collectives along it. Gathers of states are allowed in every entry: if an entry gathers a state, all ranks
+// run it together.
 #pragma once
 
 #include <string>
@@ -14,15 +15,15 @@
 namespace smelt {
 
 struct CheckCollectivesOptions {
-  std::string axis = "data";  // of the batches
+  std::string axis = "data";  // mesh axis along which ranks have different batches
 };
 template <typename Field>
 void visit_options(Field& field, CheckCollectivesOptions& o) {
   field("axis", o.axis);
 }
-/// Checks a partitioned module; does nothing if the mesh has no such axis or one rank along it. Throws one
-/// Error that names every collective that ranks cannot run together, with its entry, its shape and the
-/// reason.
+/// Checks the training entries and @logits of a partitioned module. Does nothing if the mesh has no such axis
+/// or one rank along it. Throws one Error that names every collective that ranks cannot run together, with
+/// its entry, its shape and the reason.
 void check_collectives(const Module& module, const CheckCollectivesOptions& options);
 
 }  // namespace smelt

@@ -20,13 +20,14 @@
 namespace smelt {
 
 struct ExchangeAddendsOptions {
-  int64_t least_bytes = int64_t{1} << 20;  // of all addends that a rank has, at the symbols' bounds
-  int64_t most_ranks = 4;
+  int64_t least_bytes = int64_t{1} << 20;  // least bytes of the collective's operand, at the symbols' bounds
+  int64_t most_ranks = 4;                  // most ranks along the collective's axis
 };
 template <typename Field>
 void visit_options(Field& field, ExchangeAddendsOptions& o) {
   field("least_bytes", o.least_bytes), field("most_ranks", o.most_ranks);
 }
+/// Replaces the collectives; returns whether there were any to replace.
 bool exchange_addends(Graph& graph, const ExchangeAddendsOptions& options);
 
 }  // namespace smelt

@@ -1,6 +1,7 @@
-// Reads of parameters whose flat state is sharded over ranks. If every rank has a whole rounded copy, they
-// are read there. Otherwise whole buckets are gathered, once for forward and again for backward, so that no
-// rank keeps all parameters in between (ZeRO stage 3).
+// Reads of parameters whose flat state is sharded over ranks. A flat state stores many parameters one after
+// another, each as a segment (passes/graph/training/flatten_parameters.h). If every rank has a whole rounded
+// copy of the state, parameters are read from the copy. Otherwise the whole state is gathered, once for
+// forward and again for backward, so that no rank keeps all parameters in between (ZeRO stage 3).
 #pragma once
 
 #include <map>
@@ -10,8 +11,8 @@
 
 namespace smelt {
 
-/// Returns the flat state that a parameter is a segment of, if that state is sharded over ranks; null for any
-/// other node.
+/// Returns the flat state in which the parameter that the node reads is a segment, if that state is sharded
+/// over ranks. Returns null otherwise, and for nodes of other ops than `parameter`.
 const State* cut_flat_state(const Node& node);
 
 class GatheredSegments {
@@ -19,7 +20,8 @@ class GatheredSegments {
   GatheredSegments(GraphBuilder& b, Resharder& resharder, const LocalSizes& sizes)
       : b_(b), resharder_(resharder), sizes_(sizes) {}
 
-  /// Returns the whole parameter, for users in this phase.
+  /// Returns the parameter for users in this phase, gathered over the ranks that share `flat`. If the
+  /// parameter itself is sharded, this is the rank's part of it.
   Value* value(const Node& parameter, const State& flat, Phase phase);
 
  private:

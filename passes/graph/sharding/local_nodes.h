@@ -1,20 +1,24 @@
-// Computation of a node on one rank: the same operation on its parts; tables, positions and random numbers
-// also depend on the position of the part.
+// Computation of a node on one rank. It is the same operation on the rank's parts of the operands. Lookups in
+// sharded tables, position numbers (iota) and random numbers also depend on the position of the rank's part.
 #pragma once
 
 #include "passes/graph/sharding/reshard.h"
 
 namespace smelt {
 
-/// Translates sizes of the whole mesh into those of one rank: a cut symbol means the rank's part.
+/// Translation of sizes of the whole graph into sizes of one rank. A cut symbol, one whose dim is sharded,
+/// means the size of a rank's part after partition.
 class LocalSizes {
  public:
+  /// Requires: `mesh` outlives this object. `cuts` holds the axes that cut each cut symbol.
   LocalSizes(const Mesh& mesh, const SymbolCuts& cuts);
+  /// Returns the whole size, in which each cut symbol is multiplied by its number of parts.
   Dim whole(const Dim& dim) const { return substitute(dim, factors_); }
-  /// Returns the part of a dim. Throws Error if the axes do not divide it.
+  /// Returns the size of a rank's part of a dim that `axes` cut. Throws Error if the number of ranks along
+  /// them does not divide it.
   Dim part(const Dim& dim, const std::vector<size_t>& axes) const;
   Shape part(const Shape& shape, const Sharding& sharding) const;
-  /// Rewrites sizes in attributes and in bodies, which every rank runs as a whole.
+  /// Replaces each size in the node's attributes and in its body by whole(size).
   void rewrite_attributes(Node& node) const;
 
  private:
@@ -25,14 +29,16 @@ class LocalSizes {
 struct LocalNode {
   const Node& node;  // of the whole graph
   const Assignment& assignment;
-  llvm::ArrayRef<Value*> operands;  // as the assignment needs them
+  llvm::ArrayRef<Value*> operands;  // this rank's, with the shardings of assignment.operand(i)
   const LocalSizes& sizes;
   GraphBuilder& b;
   Resharder& resharder;
-  /// Mesh axes along which random draws are those of separate micro-batches.
+  /// Mesh axes along which ranks have different parts of a batch: each draws random numbers of its own, as
+  /// for another micro-step.
   const std::vector<size_t>& batch_axes;
 };
-/// Builds the node; its results have the shardings of assignment.result(i).
+/// Builds the rank's node, with collectives if it needs them, and returns its results. They have the
+/// shardings of assignment.result(i).
 std::vector<Value*> build_local(const LocalNode& local);
 
 }  // namespace smelt

@@ -1,8 +1,10 @@
-// Factors of an operation for ranks: those of ir/analysis/op_dims.h, each of which can be cut over ranks in
-// all dims that have it at once. Its kind defines how the ranks' results are then combined.
+// Factors of an operation: the sizes of which the dims of its operands and results are products
+// (ir/analysis/op_dims.h). Ranks share the work of an operation if they cut a factor, in all dims that
+// contain it at once. The kind of a factor defines how the results of the ranks are then combined. A factor
+// leads a dim if it is the dim's outermost factor whose size is not 1.
 //
-//   matmul "bc,oc->bo"     b: carried, o: carried, c: summed
-//   reshape [B,T,8] -> [B*T,8]     B: carried (leads a dim on both sides), T: carried (does not: never cut)
+//   matmul "bc,oc->bo"             b: carried, o: carried, c: summed
+//   reshape [B,T,8] -> [B*T,8]     B: carried; T: carried, but never cut, because it does not lead B*T
 //   gather (table[v,c], ids[b])    v: looked_up, c: carried, b: carried
 #pragma once
 
@@ -15,23 +17,26 @@ struct Factor {
   enum class Kind : uint8_t {
     carried,    // each rank computes its part of the results
     summed,     // each rank computes an addend of the results
-    joined,     // as summed, but combined by the node's own reduction
+    joined,     // each rank reduces its part; the results are combined by max, min or max_sumexp
     looked_up,  // rows of a table: indices outside the rank's part contribute nothing
     placed,     // as carried, but the results depend on the offset of the rank's part
-    whole,      // every rank needs all of it
+    whole,      // never cut: every rank needs all elements along it
   } kind = Kind::carried;
   Dim size;
 };
 
+/// A factor is named by its index in `factors`.
 struct OpFactors {
   std::vector<Factor> factors;
-  llvm::SmallVector<DimFactors, 3> operands;
-  llvm::SmallVector<DimFactors, 1> results;
-  llvm::DenseMap<const Value*, DimFactors> inside;  // of values of the node's body
+  llvm::SmallVector<DimFactors, 3> operands;        // per operand and dim, the factors of the dim
+  llvm::SmallVector<DimFactors, 1> results;         // the same for results
+  llvm::DenseMap<const Value*, DimFactors> inside;  // the same for the values of the node's body
 
-  /// Returns the factor that cuts a dim: the first one whose size is not 1; -1: there is none.
+  /// Returns the factor that leads a dim with these factors: the first one whose size is not 1; -1 if there
+  /// is none.
   int leading(llvm::ArrayRef<int> dim) const;
-  /// Returns whether ranks can cut the factor into `parts` parts: it must lead every dim that it is in.
+  /// Returns whether ranks can cut the factor into `parts` equal parts. It must lead every dim that contains
+  /// it, and must not be whole.
   bool can_cut(int factor, int64_t parts) const;
 };
 /// Returns the factors of a node, and of its body.

@@ -1,17 +1,19 @@
-// partition: turns the graphs of a whole mesh into those of one of its ranks.
+// partition: turns graphs that compute on whole values into the graphs that each rank of a mesh runs on its
+// parts of the values.
 //
 //   %x: f32[B,8] on [data, -]                    %x: f32[B,8], where B is now the rank's part
 //   %s = reduce add %x {axes = [0]}       =>     %0 = reduce add %x {axes = [0]}
 //                                                %s = all_reduce %0 {axis = "data"}
 //
-// Shapes become those of one rank's parts, and a collective is inserted where an operation needs another
-// sharding than a value has. A sum over ranks is made once for all its users, as all_reduce, or as
-// reduce_scatter if the result is sharded; a sharded value that is needed whole is gathered. A symbol that
-// cuts a dim stays and means this rank's part; where its whole size is needed it is multiplied by the number
-// of ranks. One graph serves all ranks: offsets are written with the coordinates of the rank
-// (ir/graph/sharding.h). States and parameters keep their sharding, with the shapes of parts (State::whole
-// has the whole shape). Random numbers are those of one rank: parts of a batch draw the numbers of separate
-// micro-steps, other parts those of their position (docs/sharding.md).
+// Shapes become those of one rank's parts. If an operation needs a value with another sharding, a collective
+// is inserted. A sum over ranks is computed once for all its users, as all_reduce, or as reduce_scatter if
+// the result is sharded; a sharded value that is needed whole is gathered. The symbol of a sharded dim, such
+// as B above, stays and now means the size of this rank's part; if the whole size is needed, the symbol is
+// multiplied by the number of ranks. All ranks run the same graph: offsets are written with the coordinates
+// of the rank (ir/graph/sharding.h). States and parameters keep their sharding, with the shapes of parts
+// (State::whole has the whole shape). Random numbers are those that one rank alone would draw: ranks with
+// different parts of a batch draw as different micro-steps, and other parts draw the numbers of their
+// position in the whole value (docs/sharding.md).
 #pragma once
 
 #include <string>
@@ -23,26 +25,29 @@
 namespace smelt {
 
 struct PartitionOptions {
-  /// Axes of the batch: draws along them are those of parts of a batch; axes that the mesh does not have are
+  /// Mesh axes along which ranks have different parts of a batch. Along them ranks draw separate random
+  /// numbers, and the bounds of symbols are already those of one rank's part. Names that the mesh lacks are
   /// ignored.
   std::vector<std::string> batch = {"data"};
-  /// Outputs of which each rank returns its own addend, such as "evaluate.loss_sum"; other outputs are
-  /// summed.
+  /// Names of outputs whose sums over ranks are not computed, such as "evaluate.loss_sum": each rank returns
+  /// its own addend.
   std::vector<std::string> addends = {};
-  /// True: outputs are gathered along all axes but those of `batch`, so that each rank has those of its
-  /// batch.
+  /// True: outputs are gathered along all axes but those of `batch`, so that each rank has the whole outputs
+  /// of its part of the batch.
   bool whole_outputs = false;
-  std::vector<CollectiveEntry>* log = nullptr;
+  std::vector<CollectiveEntry>* log = nullptr;  // receives the inserted collectives; null: no log
 };
 template <typename Field>
 void visit_options(Field& field, PartitionOptions& o) {
   field("batch", o.batch), field("addends", o.addends), field("whole_outputs", o.whole_outputs);
 }
-/// Partitions the module; does nothing without a mesh or the second time. Without propagate_shardings, values
-/// without a sharding are whole. Throws Error with every dim that the ranks do not divide.
+/// Partitions the module. Returns false if the module has no mesh or is partitioned already. Values without a
+/// sharding are whole on every rank, so propagate_shardings runs before. Throws Error with every dim that the
+/// number of ranks does not divide.
 bool partition(Module& module, const PartitionOptions& options);
 
-/// Returns a line per collective: "@train_step all_reduce data f32[1024] 4096 bytes: "optimizer", for pack".
+/// Returns one line per collective: "@train_step all_reduce data f32[1024] 4096 bytes: "optimizer", for
+/// pack".
 std::string explain(const std::vector<CollectiveEntry>& entries);
 
 }  // namespace smelt

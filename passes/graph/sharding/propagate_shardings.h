@@ -3,15 +3,17 @@
 //   %x: f32[B,8] on [data, -]              %x: f32[B,8] on [data, -]
 //   %y = matmul %x, %w : f32[B,4]    =>    %y = matmul %x, %w : f32[B,4] on [data, -]
 //
-// A sharded dim shards the dims that share its factor of an operation (passes/graph/sharding/op_factors.h),
-// forward to results and backward to operands, until nothing changes. A dim that has axes keeps them. If an
-// operation could take an axis for two of its factors, the one that moves the fewest bytes wins; the latency
-// of a message counts as bytes, and readers of one value share its gather (assign_nodes.h). Constants and
-// positions that no neighbour shards, and whose first dim is the symbol of a sharded input, are sharded like
-// that input: a sum of ones then counts the records of all ranks. Annotated values, states and parameters
-// keep their shardings; states and parameters without annotation are whole on every rank. Sums over ranks are
-// placed last (passes/graph/sharding/sums.h). Ensures: every value has a sharding; any choice gives
-// the same numbers, because partition inserts the moves.
+// A factor of an operation is a size that dims of its operands and results have in common
+// (passes/graph/sharding/op_factors.h). If one of these dims is sharded, the others are sharded along the
+// same mesh axes: from operands to results and from results to operands, until nothing changes. A dim that
+// has axes keeps them. If an axis could cut two factors of an operation, it cuts the factor for which the
+// fewest bytes move; the latency of a message counts as bytes, and readers of one value share its gather
+// (assign_nodes.h). Constants and position numbers that no neighbour shards, and whose first dim is the
+// symbol of a sharded input, are sharded like that input: a sum of ones then counts the records of all ranks.
+// Annotated values, states and parameters keep their shardings; states and parameters without annotation are
+// whole on every rank. Sums over ranks are placed last (passes/graph/sharding/sums.h). Ensures: every value
+// has a sharding. Shardings affect results only by the order of float additions, because partition inserts
+// the necessary moves.
 #pragma once
 
 #include <string>
@@ -24,28 +26,30 @@ namespace smelt {
 /// Reason for a value's sharding.
 enum class ShardingReason : uint8_t {
   written,        // an annotation, or the declaration of a state or parameter
-  from_operands,  // forward, by the operation that made it
-  from_users,     // backward, by an operation that reads it
-  batch,          // its first dim is that of a sharded input
-  partial_sum,    // whole or cut, and each rank has an addend
-  whole,          // no neighbour has a sharding that it could follow
+  from_operands,  // derived from the operands of the operation that computes the value
+  from_users,     // derived from an operation that reads the value
+  batch,          // the value's first dim is the first dim of a sharded input
+  partial_sum,    // each rank has an addend of the value, or of its part of the value
+  whole,          // no neighbour has a sharding that the value could take
 };
+/// Returns the reason as a phrase: "from its operands, by".
 std::string_view text(ShardingReason reason);
 
+/// Sharding of one value, for reports.
 struct ShardingEntry {
   std::string graph, source, value, type, sharding;
   ShardingReason reason;
-  std::string because;  // the operation it follows; may be empty
+  std::string because;  // the operation or input that the reason names; empty if it names none
 };
-/// Returns a line per value: "@train_step %x f32[B,T,8] on [data, -, -]: from its operands, by matmul
+/// Returns one line per value: "@train_step %x f32[B,T,8] on [data, -, -]: from its operands, by matmul
 /// "h.0.fc"".
 std::string explain(const std::vector<ShardingEntry>& entries);
 
 struct PropagateShardingsOptions {
-  std::vector<ShardingEntry>* log = nullptr;
+  std::vector<ShardingEntry>* log = nullptr;  // receives an entry per value; null: no log
 };
-/// Derives the shardings; does nothing without a mesh or after partition. Throws Error with all written
-/// shardings that do not fit their shapes.
+/// Derives the shardings; returns whether any changed. Does nothing without a mesh or after partition. Throws
+/// Error with all annotated shardings that do not fit their shapes.
 bool propagate_shardings(Graph& graph, const PropagateShardingsOptions& options);
 
 }  // namespace smelt

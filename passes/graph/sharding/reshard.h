@@ -1,4 +1,4 @@
-// Collectives and slices that change the sharding of a rank's part of a value.
+// Insertion of the collectives and slices that change the sharding of a rank's part of a value.
 #pragma once
 
 #include <map>
@@ -9,25 +9,32 @@
 
 namespace smelt {
 
-/// Record of one inserted collective, for reports: an unexpected gather is costly.
+/// Record of one inserted collective. Reports list these records, because an unexpected gather is costly.
 struct CollectiveEntry {
   std::string graph, kind, axis, source, because, type;
-  double bytes = 0;  // of its result at the symbols' bounds
+  double bytes = 0;  // of the collective's result at the symbols' upper bounds
 };
 
+/// Axes are indices into Mesh::axes, the outermost first.
 class Resharder {
  public:
+  /// Inserts nodes at the position of `b`. `log` receives a record per collective; null: no log.
   Resharder(GraphBuilder& b, std::vector<CollectiveEntry>* log) : b_(b), log_(log) {}
 
-  /// Returns the value with the sharding `to`. Equal calls return the same node, except for gathers of
-  /// forward: backward gathers again, so that no rank keeps the whole. `because` is for the log.
+  /// Returns the value with the sharding `to`. Equal calls in one phase return the same value. Calls in
+  /// different phases do so only if `from` is partial, because the sum over ranks is then computed once.
+  /// Other values are gathered again in backward, so that no rank keeps the whole value. `because` is for the
+  /// log.
   Value* move(Value* value, const Sharding& from, const Sharding& to, const std::string& because);
+  /// Sets the phase to which later calls of move() belong.
   void set_phase(Phase phase) { phase_ = phase; }
-  /// Returns the rank's index among the parts that `axes` cut a dim into: a size, 0 to parts - 1.
+  /// Returns the index of the rank's part, 0 to parts - 1, in a dim that `axes` cut into parts. It is an
+  /// expression of the coordinates of the rank.
   Dim place(const std::vector<size_t>& axes) const;
-  /// Returns that index times a number, as an i32 scalar.
+  /// Returns place(axes) * times as an i32 scalar of the graph.
   Value* place_value(const std::vector<size_t>& axes, int64_t times = 1);
-  /// Builds an all_reduce over each of the axes.
+  /// Builds an all_reduce over each of the axes and returns the result. `sum`: "add", "max", ..., the
+  /// operation that combines the ranks' values.
   Value* all_reduce(Value* value, const std::vector<size_t>& axes, const char* sum,
                     const std::string& because);
 

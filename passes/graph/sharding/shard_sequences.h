@@ -5,12 +5,13 @@
 //   z = norm(y)                      z = norm(y), on the rank's own positions
 //   matmul z, ..                     matmul all_gather(z), ..
 //
-// Ranks that share parameters sum rows of the residual stream, and then all compute the same norms, dropout
-// and additions on all rows. Here each such sum is sharded along the sequence instead: a rank gets the sum of
-// its own positions and computes on those, and operands of matrix products are gathered. A reduce_scatter and
-// a gather move the bytes of one all_reduce, while the computation in between and the values kept for
-// backward are divided by the number of ranks. Sums over ranks are found as in propagate_shardings; the
-// second dim of an input defines the length of a sequence. Runs after shard_training and before
+// In tensor parallelism, ranks sum rows of the residual stream, and then all compute the same norms, dropout
+// and additions on all rows. This pass shards each such sum along the sequence instead: a rank gets the sum
+// of its own positions and computes on those, and operands of matrix products are gathered. A reduce_scatter
+// and a gather move the bytes of one all_reduce, while the computation in between and the values kept for
+// backward are divided by the number of ranks. The pass finds the sums over ranks by propagate_shardings on a
+// copy of the module. A dim is a sequence if it is the symbol of the second dim of an input, and not of that
+// input's first dim. Inputs without annotation are annotated as whole. Runs after shard_training and before
 // propagate_shardings. Ensures: existing annotations stay; no value changes.
 #pragma once
 
@@ -22,13 +23,14 @@
 namespace smelt {
 
 struct ShardSequencesOptions {
-  std::string axis = "model";
+  std::string axis = "model";  // mesh axis along which ranks share parameters
 };
 template <typename Field>
 void visit_options(Field& field, ShardSequencesOptions& o) {
   field("axis", o.axis);
 }
-/// Annotates the values; does nothing if the mesh has no such axis, or after partition.
+/// Annotates the values; returns whether it annotated any. Does nothing if the mesh has no such axis or one
+/// rank along it, or after partition.
 bool shard_sequences(Module& module, const ShardSequencesOptions& options);
 
 }  // namespace smelt

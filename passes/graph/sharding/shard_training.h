@@ -4,12 +4,13 @@
 //   graph @train_step(%x: i32[B,T])          graph @train_step(%x: i32[B,T] on [data, -])
 //   state "moment1" : f32[..]          =>    state "moment1" : f32[..] on [-, data, -]   (zero >= 1)
 //
-// Batches are sharded: the first dim of every input if that is a symbol; in a module with entries of
-// training, the symbol that leads their inputs. Sums over micro-steps stay addends of the ranks, and are
-// reduced when they are applied. With `zero`, flat states are sharded (Rajbhandari et al., 2020, "ZeRO",
-// arXiv:1910.02054): from stage 1 on those of the optimizer, and parameters with a rounded copy, because
-// entries read only the copy; from stage 2 on sums of gradients; from stage 3 on all parameters. Ensures:
-// existing annotations stay; no value changes.
+// An input whose first dim is a symbol is sharded along that dim. In a module with training entries, this
+// applies only to inputs whose first dim is the batch symbol, which is the first dim of the first input of
+// these entries that has a symbol there. Sums of gradients over micro-steps stay partial, one addend per
+// rank, and are reduced over ranks when they are applied. With `zero`, flat states (flatten_parameters.h) are
+// sharded (Rajbhandari et al., 2020, "ZeRO", arXiv:1910.02054). Stage 1 shards the states of the optimizer,
+// and parameters with a rounded copy, because entries read only the copy; stage 2 also the sums of gradients;
+// stage 3 also all other parameters. Ensures: existing annotations stay; no value changes.
 #pragma once
 
 #include <string>
@@ -21,22 +22,22 @@
 namespace smelt {
 
 struct ShardTrainingOptions {
-  std::vector<std::string> axes = {"data"};  // of the mesh, over which batches are cut, the first outermost
-  int zero = 0;                              // ZeRO stage: which flat states are sharded
-  int64_t bucket = 0;                        // elements per bucket of them; 0: the fastest in measurements
+  std::vector<std::string> axes = {"data"};  // mesh axes that cut batches, the outermost first
+  int zero = 0;                              // ZeRO stage, 0 to 3
+  int64_t bucket = 0;                        // most elements per bucket of sharded states; 0: a default
 };
 template <typename Field>
 void visit_options(Field& field, ShardTrainingOptions& o) {
   field("axes", o.axes), field("zero", o.zero), field("bucket", o.bucket);
 }
-/// Returns `flat` with buckets for the ranks along `axes`, of which the mesh may lack some, if the ZeRO stage
-/// shards flat states; otherwise `flat` unchanged. Runs before flatten_parameters.
+/// Returns options for flatten_parameters: `flat` with buckets that the ranks along the options' axes share.
+/// Axes that the mesh lacks are ignored. Returns `flat` unchanged for ZeRO stage 0 or a single rank.
 FlattenParametersOptions in_buckets(FlattenParametersOptions flat, const Mesh& mesh,
                                     const ShardTrainingOptions& options);
-/// Annotates the module; does nothing without a mesh. Throws Error if the mesh has no such axis. Also throws
-/// one Error with every input of @train_step, @accumulate and @evaluate whose first dim is not that of the
-/// batch, because ranks would feed different sizes where the graph has one. Optional, scalar and annotated
-/// inputs are ignored.
+/// Annotates the module; returns whether anything changed. Does nothing without a mesh or after partition.
+/// Throws Error if the mesh lacks one of the axes. Also throws one Error with every input of a training entry
+/// whose first dim is not the batch symbol, because each rank feeds a batch of its own, while the graph would
+/// treat such an input as equal on all ranks. Optional, scalar and annotated inputs are not checked.
 bool shard_training(Module& module, const ShardTrainingOptions& options);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// Sums over ranks.
+// Passes and analyses that decide where sums over ranks are computed.
 #pragma once
 
 #include "ir/graph/graph.h"
@@ -9,53 +9,56 @@
 namespace smelt {
 
 // ---- join_sums.cpp
-// join_sums: joins small all_reduces over the same ranks that one `pack` reads into one all_reduce of their
-// concat.
+// join_sums: joins small all_reduces over the same ranks into one all_reduce of their concat, if a `pack`
+// node reads their results. A pack makes one flat value of many gradients.
 //
 //   pack (all_reduce %a), (all_reduce %b)    =>    %s = all_reduce (concat %a, %b), then slices of %s
 //
-// Ranks that share sequences have addends of the gradients of every norm and bias. Each separate sum takes as
-// long as one of a megabyte does. Requires: operands of a pack do not depend on each other's sums. Ensures:
-// elements keep their addends, so no value changes.
+// If ranks share sequences (shard_sequences.h), they have addends of the gradients of every norm and bias. A
+// separate sum of each gradient takes as long as the sum of a megabyte. Requires: operands of a pack do not
+// depend on each other's sums. Ensures: each element has the same addends as before, so no value changes.
 
 struct JoinSumsOptions {
-  int64_t most_bytes = 1 << 20;  // of a sum that is joined
+  int64_t most_bytes = 1 << 20;  // largest all_reduce that is joined
 };
 template <typename Field>
 void visit_options(Field& field, JoinSumsOptions& o) {
   field("most_bytes", o.most_bytes);
 }
+/// Joins the all_reduces; returns whether there were any to join.
 bool join_sums(Graph& graph, const JoinSumsOptions& options);
 
 // ---- partial_sums.cpp
-// Placement of sums over ranks. A value is partial over an axis if its ranks hold addends of it. Operations
-// that are linear in it return partial values, until one needs the sum. The sum is made once for all users,
-// where it moves the fewest bytes: gradients of weights are summed after the `pack` that makes them one flat
-// value, not one by one.
+// Placement of sums over ranks. A value is partial over a mesh axis if each rank along the axis holds an
+// addend of the value. An operation that is linear in a partial operand returns a partial result. The sum is
+// computed once for all users, at the point where it moves the fewest bytes: gradients of weights are summed
+// after the `pack` that makes them one flat value, not one by one.
 
-/// Returns whether the node makes addends of its results from addends of the operands that are partial, in
-/// exact arithmetic and without a rounding that the sum would not have.
+/// Returns whether the node, run on each rank's addends, returns addends of its results, up to the order of
+/// float additions. `is_partial` returns whether operand i is partial; all ranks have the same values of the
+/// other operands. A convert to a type with fewer digits does not pass, because it would round each addend.
 bool passes_partial(const Node& node, llvm::function_ref<bool(unsigned)> is_partial);
 
-/// Adds to each value's sharding the axes over which it stays partial. A sharding that was annotated in the
-/// graph (`fixed`) stays as it is.
+/// Adds to each value's sharding the axes over which it stays partial. `shardings` has an entry for every
+/// value. Values for which `fixed` returns true keep their sharding, because the graph annotates it.
 void keep_partial_sums(const Graph& graph, const Assignments& assignments,
                        llvm::DenseMap<const Value*, Sharding>& shardings,
                        llvm::function_ref<bool(const Value*)> fixed);
 
 // ---- reassociate_sums.cpp
-// reassociate_sums: adds addends on each rank before they are summed over ranks, not after.
+// reassociate_sums: adds values on each rank before they are summed over ranks, not after.
 //
 //   sum(a) + sum(b)            ->  sum(a + b)
 //   (x + sum(a)) + sum(b)      ->  x + sum(a + b)
 //
-// Here sum is all_reduce or reduce_scatter by add, over one axis and into one dim. The gradients of three
-// projections towards their common operand then cost one collective, and merge_gemms merges their matmuls.
-// The additions form one tree whose inner values have no other reader; a convert ends a tree, so that a value
-// that is rounded before an addition stays rounded. Runs after partition and before join_sums and
-// merge_gemms. Ensures: values differ only by the order of float additions.
+// Here sum is an all_reduce or reduce_scatter that adds; the joined sums have the same axis and dim. For
+// example, the gradients that three projections return to their common operand then cost one collective, and
+// merge_gemms merges their matmuls. The additions form one tree whose inner values have no other reader. A
+// convert ends a tree, so that a value that is rounded before an addition stays rounded. Runs after partition
+// and before join_sums and merge_gemms. Ensures: values differ only by the order of float additions.
 
 struct ReassociateSumsOptions {};
+/// Joins the sums; returns whether there were any to join.
 bool reassociate_sums(Graph& graph, const ReassociateSumsOptions& options);
 
 }  // namespace smelt

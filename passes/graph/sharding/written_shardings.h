@@ -1,4 +1,4 @@
-// Shardings that a description states.
+// Shardings that a model's description states, and the symbols whose dims they cut.
 #pragma once
 
 #include <optional>
@@ -9,27 +9,34 @@
 namespace smelt {
 
 // ---- written_shardings.cpp
-// Annotated shardings of a graph's values, states and parameters, before any sharding is derived.
+// Annotated shardings of a graph's values, states and parameters.
 
-/// Returns the annotation of a value, or that of the state or parameter that it is read from; these are whole
-/// if they have none.
+/// Returns the annotation of a value; nothing if there is none. For a value that is read from a state or
+/// parameter, returns the sharding of the state or parameter, which is whole if it has no annotation.
 std::optional<Sharding> written_sharding(const Value& value);
 /// Returns the sharding of the state that the node reads or updates.
 Sharding sharding_of_state(const Node& node);
-/// Returns the required sharding of operand i of a pack: that of its segment of the state.
+/// Returns the sharding that operand i of a `pack` node must have: the sharding of segment i of the flat
+/// state into which the node packs.
 Sharding sharding_of_segment(const Node& pack, unsigned i);
-/// Throws one Error with every dim of this graph and of its module that its ranks do not divide.
+/// Throws one Error with all annotations of this graph, and of its module's states and parameters, that do
+/// not fit: for example a dim that the number of ranks does not divide.
 void require_fitting_shardings(const Graph& graph);
 
 // ---- symbol_cuts.cpp
-// Cut symbols: those of sharded dims whose constant factors the ranks do not divide.
+// Cut symbols. Of a sharded dim, a symbol is cut into the ranks' parts if the dim is that symbol alone, or if
+// the number of ranks does not divide the dim's constant factor: [B] cuts B, while 2 ranks cut [8*B] into
+// [4*B]. After partition a cut symbol means the size of one rank's part.
 
 class SymbolCutter {
  public:
+  /// Adds the sharded states of the module. Requires: the module outlives this object.
   explicit SymbolCutter(const Module& module);
 
+  /// Adds the shardings of the graph's values, as annotated and as `assignments` has them.
   void add(const Graph& graph, const Assignments& assignments);
-  /// Returns the cut symbols. A symbol that different axes cut in different dims is cut by all of them.
+  /// Returns the cut symbols with their axes, and leaves this object empty. A symbol that different axes cut
+  /// in different dims is cut by all of them.
   SymbolCuts finish();
 
  private:
@@ -37,7 +44,7 @@ class SymbolCutter {
   void cut(const std::string& symbol, const std::vector<size_t>& axes);
 
   const Module& module_;
-  std::vector<std::pair<Dim, std::vector<size_t>>> dims_;  // not single symbols
+  std::vector<std::pair<Dim, std::vector<size_t>>> dims_;  // sharded dims other than single symbols
   SymbolCuts cuts_;
 };
 

@@ -1,4 +1,5 @@
-// bound_ids: finds the range of numbers that an integer input may hold, from its uses as an index.
+// bound_ids: derives the range of numbers that an integer input may hold from the uses of the input as an
+// index.
 //
 //   gather(table[50257,c], ids)              ids in [0, 50257)
 //   cross_entropy(logits[..., 131], labels)  labels in [0, 131), or its ignore_index
@@ -6,17 +7,19 @@
 //   gather(t[66,c], x + 2)                   x in [-2, 64)
 //   gather(t[66,c], select(x < 0, x + 66, x))    x in [-66, 66)
 //
-// If no such range bounds the targets of a cross_entropy, they become a gather from the classes, so that
-// guard_indices checks them: cross_entropy(logits[..., 131], x) -> cross_entropy(logits, gather(iota[131],
-// x)).
+// If it is not proven that all targets of a cross_entropy are classes, the pass replaces them with a gather
+// from the classes, so that guard_indices checks them: cross_entropy(logits[..., 131], x) ->
+// cross_entropy(logits, gather(iota[131], x)).
 //
-// Indices are followed back through views, concat, conversions between integers, added constants and such
-// selects, to the inputs, whose attributes {below, ignored, least} are set. lower copies them to the plan's
-// ports, and sessions reject other numbers. Ensures: only numbers that are certainly outside a table are
-// excluded. An input that is read in parts gets the widest range of its parts, and no range if one part is no
-// index. An index that takes part in other arithmetic, or a table whose extent is known only at launch, gives
-// no range. Runs before decompose, which decomposes cross_entropy. An input keeps a narrower range that it
-// already declares.
+// The pass follows indices back through views, concat, conversions between integers, added constants and
+// selects as above, to the inputs. It sets the attributes {below, ignored, least} of an input: its numbers
+// are in [least, below), or equal to `ignored`. The pass `lower` copies the attributes to the plan's ports,
+// and sessions reject other numbers. Ensures: only numbers that are certainly outside a table are excluded.
+//
+// A range satisfies all uses of the whole input. A use in other arithmetic, or as an index into a table whose
+// extent is known only at launch, sets no limit. If only slices of an input are read, its range is the
+// smallest one that contains the ranges of all slices, and there is none if a slice has none. An input keeps
+// a narrower range that it already declares. Runs before decompose, which decomposes cross_entropy.
 #pragma once
 
 #include "ir/graph/graph.h"
@@ -24,6 +27,7 @@
 namespace smelt {
 
 struct BoundIdsOptions {};
+/// Sets the ranges and replaces the targets; returns whether anything changed.
 bool bound_ids(Graph& graph, const BoundIdsOptions& options);
 
 }  // namespace smelt

@@ -1,12 +1,13 @@
-// decompose: replaces composite ops with primitives, one function per composite (decompositions.cpp).
+// decompose: replaces composite ops with primitives, by one function per composite (decompositions.cpp).
 //
-//   %m = reduce max %x; %e = exp (sub %x, %m)      (for example)
-//   %y = softmax %x     =>     %s = reduce add %e; %y = div %e, %s
+//   %y = softmax %x     =>     %m = reduce max %x; %e = exp (sub %x, %m)
+//                              %s = reduce add %e; %y = div %e, %s
 //
-// The new nodes take the composite's position, its source name (with a suffix where that helps) and its
-// phase; the body of a matmul becomes nodes after it. A decomposition may make composites again (attention
-// makes a softmax and a dropout); these are decomposed as well, and so is arithmetic on integers of 8 and 16
-// bits. Ensures: the graph computes the same values; types of results do not change.
+// The new nodes take the composite's position, its source name (perhaps with a suffix) and its phase. The
+// epilogue of a matmul becomes nodes after the matmul. A decomposition may return composites again (attention
+// returns a softmax and a dropout); these are decomposed as well. The pass also decomposes arithmetic on
+// integers of 8 and 16 bits, and updates of a part of a state (simplify.h). Ensures: the graph computes the
+// same values; types of results do not change.
 #pragma once
 
 #include <string_view>
@@ -19,17 +20,19 @@
 namespace smelt {
 
 struct DecomposeOptions {
-  std::vector<Op> keep;          // composites that stay
-  KeptAttention attention = {};  // which attentions stay, if they are kept at all
+  std::vector<Op> keep;          // composites that stay; a matmul in this list keeps its epilogue
+  KeptAttention attention = {};  // if `keep` has attentions: which of them stay
 };
 template <typename Field>
 void visit_options(Field& field, DecomposeOptions& o) {
   field("keep", o.keep), visit_options(field, o.attention);
 }
+/// Decomposes the graph; returns whether anything changed.
 bool decompose(Graph& graph, const DecomposeOptions& options);
 
-/// Function that builds the values of a composite, one per result, from primitives and other composites.
+/// Values that replace the results of a composite, one per result.
 using Values = llvm::SmallVector<Value*, 4>;
+/// Function that builds these values from primitives and other composites. It does not change the composite.
 using Decomposition = Values (*)(GraphBuilder&, const Node&);
 /// Returns the decomposition of an op; null for primitives.
 Decomposition decomposition(Op op);

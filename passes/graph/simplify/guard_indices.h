@@ -1,21 +1,25 @@
 // guard_indices: bounds the indices of gathers and inserts, so that none reads or writes outside its table,
-// and records every invalid index.
+// and records every invalid index in a state.
 //
 //   %y = gather %t, %i        i certainly in [0, rows): stays as it is (see ir/analysis/index_ranges.h)
 //                             certainly outside: Error with the node and the index
 //                             otherwise: %y = gather %t, min(max(%i, 0), rows - 1), and
 //                             update "index_fault/@graph gather \"source\"" of three numbers: the lowest
 //                             index below 0 (or 0), the highest index >= rows (or 0), and rows - 1
-//   %y = gather iota, %i      one that only checks its indices: %y = %i, guarded as above
+//   %y = gather iota, %i      only checks its indices: becomes %y = %i, guarded as above
 //
-// The state keeps the values of earlier runs. Executors check it when they copy out the results of a run,
-// throw an Error and reset it to zeros (runtime/session/index_faults.h). Indices with the same bound share a
-// guard. A scatter_add or scatter ignores an invalid index, because its indices are sorted: it keeps its
-// indices and gets only the update, of a state "dropped_index/@graph scatter_add \"source\"", unless a gather
-// already has an update for them. A scatter with the attribute leaves_out also gets indices of other ranks'
-// rows, so it has no update. An insert ignores negative indices: an index that is too large becomes -1 and is
-// recorded in the state as well. Runs once, when no later pass adds or removes gathers. Ensures: values
-// change only where an index was out of bounds.
+// The three numbers also cover earlier runs. Executors check the state when they copy out the results of a
+// run; if an index was invalid, they throw an Error and reset the state to zeros
+// (runtime/session/index_faults.h). Gathers with the same indices and the same number of rows share a guard.
+//
+// A scatter_add or scatter omits invalid indices itself when it sorts its indices. So its indices stay, and
+// only the update is added, of a state "dropped_index/@graph scatter_add \"source\"". There is no update if
+// another node already records the same indices. A scatter with the attribute leaves_out has no update
+// either, because its indices include those of other ranks' rows. An insert omits negative indices. So an
+// index that is too large becomes -1, and is recorded in a "dropped_index/" state.
+//
+// Runs once, when no later pass adds or removes gathers. Ensures: values change only where an index was out
+// of bounds.
 #pragma once
 
 #include "ir/graph/graph.h"
@@ -23,6 +27,7 @@
 namespace smelt {
 
 struct GuardIndicesOptions {};
+/// Guards the indices; returns whether anything changed.
 bool guard_indices(Graph& graph, const GuardIndicesOptions& options);
 
 }  // namespace smelt

@@ -1,5 +1,5 @@
-// Selection of the attentions that stay whole for a target's kernels; all others become matmuls around a
-// softmax.
+// Selection of the attention nodes that stay whole, because a fused kernel of the target computes them.
+// decompose turns all others into matmuls and a softmax.
 #pragma once
 
 #include <array>
@@ -11,16 +11,16 @@
 
 namespace smelt {
 
-/// Policy for attentions that the target supports; automatic: an attention stays whole unless matmuls are as
-/// fast.
+/// Policy for attentions that the target's kernels support. `always`: all of them stay whole. `automatic`: an
+/// attention stays whole unless separate matmuls are as fast. `never`: none stays whole.
 enum class FusedAttention : uint8_t { automatic, always, never };
 
 struct KeptAttention {
-  std::optional<Target> target = {};  // none: every attention stays
-  DType storage = DType::f32;
-  bool trains = false;
+  std::optional<Target> target = {};  // none: every attention stays whole
+  DType storage = DType::f32;         // element type of queries, keys and values in memory
+  bool trains = false;                // true: the plan also computes gradients
   FusedAttention fused = FusedAttention::automatic;
-  FusionReport* report = nullptr;  // receives the reasons of those that do not stay
+  FusionReport* report = nullptr;  // receives the reason for each refusal; null: no report
 };
 template <typename Field>
 void visit_options(Field& field, KeptAttention& o) {
@@ -29,7 +29,8 @@ void visit_options(Field& field, KeptAttention& o) {
   field("fused", NamedOption{o.fused, kFused});
 }
 
-/// Requires: `node` is an attention or its gradient.
+/// Returns whether the node stays whole; if not, adds the reason to the rule's report. Requires: `node` is an
+/// attention or its gradient.
 bool keeps_attention(const Node& node, const KeptAttention& rule);
 
 }  // namespace smelt

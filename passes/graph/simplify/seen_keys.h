@@ -1,21 +1,21 @@
-// Analysis of the keys that the queries of an attention see.
+// Analysis of the keys that the queries of an attention see. A query does not see a key if the attention's
+// body (score_mod) sets their score to -inf.
 #pragma once
 
 #include "ir/graph/graph.h"
 
 namespace smelt {
 
-/// Returns whether `seen`, boolean [b,h,t,s], is true at s = t for every query, if there are as many keys as
-/// queries. This is proven for comparisons of positions (causal masks, windows) and their conjunctions;
-/// unknown cases return false.
+/// Returns true if it is proven that each query t sees the key s = t. `seen` is a boolean mask [..., t, s],
+/// true where query t sees key s. The proof is possible for comparisons of positions (causal masks, windows)
+/// and their conjunctions, if there are as many keys as queries; other cases return false.
 bool every_query_sees_a_key(const Value* seen);
 
-/// Returns whether a score of the attention may become -inf, by a constant of the body or by an operand's
-/// values.
+/// Returns whether a score may become -inf: the attention's body has a constant -inf or a float argument.
 bool may_mask(const Node& attention);
-/// Returns whether all scores of a query may be -inf: a mask is not proven to leave each query a key, and its
-/// -inf comes from a constant, an input, a logarithm or a quotient. Weights, products and sums count as
-/// finite.
+/// Returns whether all scores of some query may be -inf. Returns false if the mask is proven to leave each
+/// query a key, or if no -inf reaches the scores from a constant, an input, a logarithm or a quotient.
+/// Weights, and products and sums of finite numbers, count as finite.
 bool may_see_no_key(const Node& attention);
 
 }  // namespace smelt

@@ -1,5 +1,6 @@
-// Value numbering: two values with one number are equal by construction (same op, attributes and operands'
-// numbers). The attribute `phase` is ignored, `anchor` is not.
+// Value numbering: values with the same number are equal, because their nodes have the same op, attributes
+// and types, and operands with the same numbers. Node::phase is ignored, Node::anchored is not. Nodes with an
+// effect or a body are equal only to themselves.
 #pragma once
 
 #include <string>
@@ -13,14 +14,14 @@ namespace smelt {
 
 class ValueNumbers {
  public:
-  /// Numbers the graph on first use.
+  /// The graph's values get their numbers at the first call of of(). Requires: `graph` outlives this object.
   explicit ValueNumbers(const Graph& graph) : graph_(graph) {}
-  /// Returns the number; a value made since construction gets one now.
+  /// Returns the value's number. A value of a new node gets its number now.
   unsigned of(Value* value);
   bool same(Value* a, Value* b) { return of(a) == of(b); }
-  /// Returns the values with the number, oldest first.
+  /// Returns the values with the number, in the order in which they were numbered.
   const std::vector<Value*>& members(unsigned number) const { return members_[number]; }
-  /// Removes the results of the node. Requires: the call is made before the node is erased.
+  /// Removes the results of the node. Must be called before the node is erased from the graph.
   void forget(const Node& node);
 
  private:

@@ -5,22 +5,26 @@
 //                                           update %p {state = "parameters"}
 //                                           return loss = %l, gradient_norm = %n
 //
-// The gradients are packed in segment order, into the state "gradients" if they are kept. The optimizer
-// (optimizers.h) is pointwise code over flat values, so that one launch updates everything. Declares the
-// states it needs: "gradients" if they are kept, the moments, "learning_rate" (set by the host), "step".
-// Replaces the outputs "grad.*" by "gradient_norm" (before clipping). Requires flatten_parameters. Every new
-// node carries phase = "update".
+// The gradients are packed in the order of the parameters' segments (flatten_parameters.h). With the option
+// keep_gradients, the flat gradient is also written to the state "gradients". The optimizer (optimizers.h) is
+// pointwise code over flat values, so that one launch updates all parameters. The pass declares the states
+// that it needs: the moments, "learning_rate" (set by the host), "step" and, if kept, "gradients". It
+// replaces the outputs "grad.*" with "gradient_norm", the norm before clipping. New nodes have the phase
+// `update`. Requires: flatten_parameters and differentiate have run.
 #pragma once
 
 #include "passes/graph/training/optimizers.h"
 
 namespace smelt {
 
+/// Appends the update; returns true. Throws Error if a trained parameter has no output "grad.PARAMETER".
 bool apply_optimizer(Graph& graph, const ApplyOptimizerOptions& options);
 
-/// Removes the outputs "grad.*" and returns them in the order of the segments of `flat`.
+/// Removes the outputs "grad.*" and returns their values in the order of the segments of `flat`. Throws Error
+/// if a segment has none.
 std::vector<Value*> take_gradients(Graph& graph, const State& flat);
-/// Removes these outputs and returns them packed as one flat value.
+/// Does the same for the graph of `b`, and returns the gradients packed as one f32 value of the shape of
+/// `flat`.
 Value* take_flat_gradient(GraphBuilder& b, const State& flat);
 
 }  // namespace smelt

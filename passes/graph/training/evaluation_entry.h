@@ -3,8 +3,8 @@
 //   graph @loss(..) { .. dropout .. }    =>    graph @loss(..) { .. dropout .. }
 //                                              graph @evaluate(..) { .. }
 //
-// A description may have its own graph @evaluate. Otherwise the pass adds one: the graph of the loss without
-// its dropouts, with the same inputs and outputs (loss_sum, token_count).
+// If the model's description has a graph @evaluate, the pass changes nothing. Otherwise it adds the graph of
+// the loss without its dropouts, with the same inputs and outputs (loss_sum, token_count).
 #pragma once
 
 #include <string>
@@ -15,14 +15,14 @@
 namespace smelt {
 
 struct MakeEvaluationEntryOptions {
-  std::string loss = "loss";  // name of the graph
+  std::string loss = "loss";  // name of the graph that returns the loss
 };
 template <typename Field>
 void visit_options(Field& field, MakeEvaluationEntryOptions& o) {
   field("loss", o.loss);
 }
-/// Adds the graph, before composites are decomposed; returns whether it was added. Does nothing without a
-/// graph of the name `loss`.
+/// Adds the graph; returns whether it was added. Does nothing without a graph of the name `loss`. Runs before
+/// decompose, which decomposes dropouts.
 bool make_evaluation_entry(Module& module, const MakeEvaluationEntryOptions& options = {});
 
 }  // namespace smelt

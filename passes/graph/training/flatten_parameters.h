@@ -4,17 +4,18 @@
 //   parameter "a" : f32[3,5]            state "parameters" : f32[32] with the segments
 //   parameter "b" : f32[7]        =>    "a" at 0 (f32[3,5]), "b" at 16 (f32[7])
 //
-// Decayed parameters come first, so that weight decay is `index < boundary`. A segment's offset is a multiple
-// of 16 elements, except for members of a group in Module::adjacent, which follow each other without a gap.
-// Padding holds zeros. `parameter` nodes stay as they are and mean their segment. With a narrow storage type
-// there is a rounded copy in addition to the f32 masters, "parameters.bf16", with the same segments at the
-// same offsets; without masters "parameters" itself is narrow. Frozen parameters are in the storage type
-// alone, because no update is added to them. Ensures: no graph changes.
+// Parameters with weight decay come first, so that an element is decayed if its index is below a boundary. A
+// segment's offset is a multiple of 16 elements, except for members of a group in Module::adjacent, which
+// follow each other without a gap. Padding holds zeros. `parameter` nodes stay and read their segment. With a
+// narrow storage type, such as bf16, there are two states: "parameters", the masters, is f32, and
+// "parameters.bf16" is a rounded copy with the same segments at the same offsets. Without masters,
+// "parameters" itself is narrow. Frozen parameters have no masters, because no update is added to them.
+// Ensures: no graph changes.
 //
-// If ranks share the flat states, these are [buckets, rows, row]: every rank takes the same number of rows of
-// each bucket, so that one bucket can be summed or gathered while others are still computed. Segments count
-// elements row after row, and may cross from one bucket to the next; if little padding suffices, layers begin
-// at bucket borders (bucket_layout.h).
+// If ranks share the flat states, these have the shape [buckets, rows, row]. Every rank has the same number
+// of rows of each bucket, so that one bucket can be summed or gathered while others are still computed.
+// Segment offsets count elements in row-major order, and a segment may cross from one bucket to the next. If
+// little padding suffices, layers begin at bucket borders (bucket_layout.h).
 #pragma once
 
 #include "ir/graph/builder.h"
@@ -23,12 +24,12 @@
 namespace smelt {
 
 struct FlattenParametersOptions {
-  DType storage = DType::f32;
+  DType storage = DType::f32;         // element type of the parameters that forward and backward read
   bool masters = true;                // "parameters" is f32 for every storage type
   int64_t ranks = 0;                  // ranks that share the rows of a bucket; 0: flat states have one dim
-  bool frozen_from_model = false;     // checkpoints leave "parameters.frozen" out
+  bool frozen_from_model = false;     // true: checkpoints omit "parameters.frozen"
   int64_t bucket = int64_t{1} << 24;  // most elements per bucket, before rounding up to whole rows
-  int64_t padding = 32;               // at most 1 / padding of the elements pad layers to bucket borders
+  int64_t padding = 32;               // padding up to bucket borders is at most 1 / padding of all elements
 };
 template <typename Field>
 void visit_options(Field& field, FlattenParametersOptions& o) {
@@ -36,22 +37,24 @@ void visit_options(Field& field, FlattenParametersOptions& o) {
   field("frozen_from_model", o.frozen_from_model), field("bucket", RangedOption{o.bucket, 1});
   field("padding", RangedOption{o.padding, 1});
 }
-/// Flattens the parameters. Returns false if the state exists already or there is nothing to flatten.
+/// Flattens the parameters. Returns false if the state "parameters" exists already, or if the module has no
+/// parameters.
 bool flatten_parameters(Module& module, const FlattenParametersOptions& options = {});
 
 /// Returns the rounded copy of the flat state of trained parameters; null if there is none.
 const State* parameter_copy(const Module& module);
-/// Returns each element's position in the flat state, for a flat value of this shape: [elements] or [buckets,
-/// rows, row], or a rank's part of it.
+/// Returns each element's row-major index in a flat value, as an i32 value of the same shape: [elements] or
+/// [buckets, rows, row]. After partition, elements of a rank's part have their index in the whole value.
 Value* flat_places(GraphBuilder& b, const Shape& shape);
 /// Returns the flat state of trained parameters; throws Error if flatten_parameters has not run.
 const State& flat_parameters(Module& module);
-/// Declares a state of the trained parameters' shape and segments (gradients, moments); all begin with
-/// `initial`.
+/// Declares an f32 state with the shape and segments of the trained parameters, such as gradients or moments.
+/// All elements begin as `initial`. Returns the existing state if the name is declared already.
 State& declare_flat_state(Module& module, std::string name, Role role, double initial = 0);
-/// Declares an f32 scalar.
+/// Declares an f32 scalar. Returns the existing state if the name is declared already.
 State& declare_scalar_state(Module& module, std::string name, double initial = 0);
-/// Returns the end of the decayed segments, or with `all` of all segments: weight decay stops there.
+/// Returns the end of the last segment with weight decay, as an index of the flat state; if `all`, the end of
+/// the last segment. Elements from this index on are not decayed.
 int64_t decay_boundary(const State& flat, bool all = false);
 
 }  // namespace smelt

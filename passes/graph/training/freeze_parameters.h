@@ -1,8 +1,8 @@
-// freeze_parameters: freezes the parameters whose names match no pattern.
+// freeze_parameters: freezes (excludes from training) the parameters whose names match no pattern.
 //
-// Frozen parameters cost a training plan only their own memory: differentiate makes no gradients of them, and
-// flatten_parameters gives them a separate state, without masters, moments and sums. Ensures: no graph
-// changes; frozen parameters stay frozen.
+// Frozen parameters cost a training plan only their own memory: differentiate computes no gradients for them,
+// and flatten_parameters stores them in a separate state, without masters, moments and sums. Ensures: no
+// graph changes; parameters that were frozen before stay frozen.
 #pragma once
 
 #include <string>
@@ -14,14 +14,16 @@
 namespace smelt {
 
 struct FreezeParametersOptions {
-  std::vector<std::string> trained;  // patterns of whole names, "*" is any text; empty: nothing is frozen
+  /// Glob patterns of the names of trained parameters, such as "*.bias". A pattern must match a whole name.
+  /// Empty: no parameter is frozen.
+  std::vector<std::string> trained;
 };
 template <typename Field>
 void visit_options(Field& field, FreezeParametersOptions& o) {
   field("trained", o.trained);
 }
-/// Freezes the parameters. Throws Error with all patterns that match no parameter, and if none is left to
-/// train.
+/// Freezes the parameters; returns whether any was not frozen before. Throws Error with all patterns that
+/// match no parameter. Throws Error if all parameters are then frozen.
 bool freeze_parameters(Module& module, const FreezeParametersOptions& options);
 
 }  // namespace smelt

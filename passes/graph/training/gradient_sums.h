@@ -1,4 +1,5 @@
-// Sums of gradients over the micro-steps of an update, and the entry that applies them.
+// Sums of gradients over the micro-steps of an update (gradient accumulation), and the entry that applies
+// them.
 #pragma once
 
 #include "ir/graph/builder.h"
@@ -9,18 +10,19 @@ namespace smelt {
 /// Returns sum / max(count, 1).
 Value* mean_loss(GraphBuilder& b, Value* sum, Value* count);
 
-/// Scalars of one micro-step.
+/// f32 scalars of one micro-step.
 struct BatchCounts {
-  Value* loss_sum = nullptr;  // null: another stage of a pipeline has it
-  Value* token_count = nullptr;
-  bool adds_tokens = true;  // else they are added elsewhere
+  Value* loss_sum = nullptr;     // sum of the loss over the targets; null: another pipeline stage computes it
+  Value* token_count = nullptr;  // number of targets
+  bool adds_tokens = true;       // false: add_sums does not add token_count, because another part does
 };
-/// Adds the outputs "grad.PARAMETER" of all trained parameters to the state "gradients", and the counts to
-/// the states of their names. With a loss scale, gradients are those of the scaled mean.
+/// Replaces the outputs "grad.PARAMETER" of all trained parameters with updates that add them to the state
+/// "gradients". Also adds the counts to the states "loss_sum" and "token_count". With a loss scale, the
+/// outputs must be gradients of the scaled mean loss; they are converted to gradients of the loss sum.
 void add_sums(Graph& graph, const BatchCounts& counts, const TrainingOptions& options);
 
-/// Makes the entry @apply of training_entries.h. Stages of a pipeline sum their parts of the loss and of the
-/// gradient's norm.
+/// Adds the entry @apply of training_entries.h to the module. In a pipeline, it sums the loss and the squared
+/// gradient norm over the stages.
 void make_apply(Module& module, const TrainingOptions& options);
 
 }  // namespace smelt

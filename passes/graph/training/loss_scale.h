@@ -1,9 +1,11 @@
-// Dynamic loss scaling, on the device, because small gradients would vanish in f16.
+// Dynamic loss scaling, which is necessary because small gradients would become 0 in f16. All of it runs on
+// the device.
 //
 // The loss is multiplied by the state "loss_scale" before it is differentiated, which scales all gradients;
-// the update divides by it. If the gradient's norm is not finite, the update is skipped, the scale is halved
-// (down to 1) and the state "skipped_steps" counts it. After `growth_interval` good updates in a row
-// ("good_steps") the scale doubles (up to 2^24). Scales are powers of two and cost no digit.
+// the update divides by the scale. If the gradient's norm is not finite, the update is skipped, the scale is
+// halved (down to 1) and the state "skipped_steps" is incremented. After `growth_interval` successive updates
+// with a finite norm, which the state "good_steps" counts, the scale doubles (up to 2^24). If the initial
+// scale is a power of two, all scales are, and scaling adds no rounding.
 #pragma once
 
 #include "ir/graph/builder.h"
@@ -12,16 +14,17 @@ namespace smelt {
 
 struct LossScaling {
   bool on = false;
-  double initial = 65536;
+  double initial = 65536;         // initial scale
   double growth_interval = 2000;  // updates
 };
 
-/// Returns the scale of this step; declares the states.
+/// Declares the three states if they are not declared; returns the scale of this step, an f32 scalar.
 Value* loss_scale(GraphBuilder& b, const LossScaling& scaling);
-/// Updates the three states after a step whose gradient was `finite` or not; outputs "loss_scale" (of this
-/// step) and "skipped_steps" (with this one).
+/// Emits the updates of the three states. `finite` is a boolean scalar: whether the norm of this step's
+/// gradient is finite. Adds the outputs "loss_scale" (of this step) and "skipped_steps" (including this step)
+/// to the graph.
 void adapt_loss_scale(GraphBuilder& b, const LossScaling& scaling, Value* finite);
-/// Returns whether a scalar is neither NaN nor infinite.
+/// Returns a boolean scalar: whether an f32 scalar is neither NaN nor infinite.
 Value* is_finite(GraphBuilder& b, Value* scalar);
 
 }  // namespace smelt

@@ -11,16 +11,19 @@
 namespace smelt {
 
 enum class Optimizer { sgd, momentum, adagrad, adam, adamw, lamb };
+/// Returns "adamw", ...
 std::string_view name(Optimizer optimizer);
 std::optional<Optimizer> parse_optimizer(std::string_view name);
 
 struct ApplyOptimizerOptions {
   Optimizer optimizer = Optimizer::adamw;
-  double learning_rate = 1e-3;  // the first value of the state "learning_rate", which the host sets
-  double weight_decay = 0;      // added to the gradient; lamb: to the direction; adamw: decoupled
-  bool decay_all = false;       // true: also parameters without `decay`
-  bool keep_gradients = true;   // in the state "gradients"; false: temporary memory
-  double clip_norm = 0;         // the largest global norm of the gradient; 0: any
+  double learning_rate = 1e-3;  // initial value of the state "learning_rate", which the host sets
+  /// The term weight_decay * parameter is added to the gradient; in lamb to the direction of the step. adamw
+  /// instead multiplies the parameter by 1 - learning_rate * weight_decay (decoupled decay).
+  double weight_decay = 0;
+  bool decay_all = false;      // true: decay all parameters, also those that are declared without decay
+  bool keep_gradients = true;  // store the gradient in the state "gradients"; false: in temporary memory
+  double clip_norm = 0;        // largest global norm of the gradient; 0: no limit
   double beta1 = 0.9, beta2 = 0.999, eps = 1e-8;                  // adam, adamw, lamb; eps of adagrad too
   double momentum = 0.9, dampening = 0;                           // momentum
   bool nesterov = false;                                          // momentum
@@ -43,12 +46,13 @@ void visit_options(Field& field, ApplyOptimizerOptions& o) {
   field("loss_scale_growth", o.scaling.growth_interval);
 }
 
-/// Throws Error with the number that no update rule takes, such as a beta1 of 1.
+/// Throws Error with the first number that is out of range for the update rules, such as a beta1 of 1.
 void check_options(const ApplyOptimizerOptions& options);
 
-/// Updates "parameters", the optimiser's moments and "step" from the gradient, which is `factor` (a scalar;
-/// null: 1) times the flat value `gradients`; declares the states it needs. Returns the gradient's norm
-/// before clipping.
+/// Emits the update of "parameters", of the optimizer's moments and of "step", and declares the states that
+/// it needs. The gradient is `factor` (a scalar; null: 1) times `gradients`, a value with the shape of the
+/// flat state "parameters". With loss scaling, also adapts the scale. Returns the norm of the gradient before
+/// clipping, a scalar.
 Value* build_update(GraphBuilder& b, Value* gradients, Value* factor, const ApplyOptimizerOptions& options);
 
 }  // namespace smelt

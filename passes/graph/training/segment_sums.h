@@ -1,14 +1,18 @@
-// Sums over the segments of a flat state, and the spread of a value per segment to every element, in
-// primitives that any target has: no atomics, no sort, three launches for any number of segments.
+// Sums over the segments of a flat state, and broadcasts of one number per segment to the elements of the
+// segment. A segment is one parameter (flatten_parameters.h). Only primitives that any target has are used:
+// no atomics, no sort, three launches for any number of segments.
 //
-//   rows     a flat value as [chunks, length]: chunk c holds the elements from begin[c] on, gathered; a chunk
-//            is inside one segment, and elements after the segment's end count as nothing
-//   sums     a reduction over each row, then over each segment's chunks: [segments]
-//   spread   the segment of every element by a search in the table of offsets, a few steps from a coarse one
+//   rows     gathers a flat value as [chunks, length]: row c holds the elements from begin[c] on. A chunk
+//            belongs to one segment, whose last chunk may be shorter than a row.
+//   sums     reduces each row, without the elements after the end of its chunk, and then the chunks of each
+//            segment: [segments]
+//   spread   finds the segment of every element by a search in the table of the segments' offsets. The search
+//            begins at the segment in which the element's block of elements begins, which a second table has.
 //
-// For flat values [buckets, rows, row] whose rows are sharded over ranks, tiles of `tile_` neighbouring
-// elements are summed first, in place. Their sums are stored column after column, so that those of one rank
-// are neighbours, and are the input of `rows`: ranks then exchange one number per segment.
+// For flat values [buckets, rows, row] whose rows are sharded over ranks, `tiles` first sums tiles of `tile_`
+// adjacent elements, without moving elements between ranks. The sums of tiles are ordered by their position
+// in a bucket, and then by bucket, so that the tiles of one rank are adjacent. They are the input of `rows`,
+// and chunks then count tiles instead of elements: ranks exchange one number per segment.
 #pragma once
 
 #include "ir/graph/builder.h"
@@ -18,41 +22,46 @@ namespace smelt {
 
 class SegmentSums {
  public:
-  /// Prepares the tables. `chunk`: most elements (or tiles) per chunk.
+  /// Prepares the tables for the segments of `flat`. `chunk`: most elements, or tiles, per chunk.
   SegmentSums(GraphBuilder& b, const State& flat, int64_t chunk = 4096);
 
-  /// Returns the positions in the flat state (of tiles, if there are tiles), i32[chunks, length].
+  /// Returns the indices that `rows` gathers, i32[chunks, length]: of elements of the flat state, or of tiles
+  /// in the order in which tiles() returns them.
   Value* places() const { return places_; }
-  /// Returns a flat value in memory as chunks.
+  /// Returns a flat value as [chunks, length]. The value is [elements], or the result of tiles().
   Value* rows(Value* flat) const { return b_.gather(flat, places_); }
-  /// Returns the sums of tiles of a value [buckets, rows, row].
+  /// Returns the sums of tiles of a value [buckets, rows, row], as one dim.
   Value* tiles(Value* flat) const;
-  /// Reduces a value by chunks to its sums by segment.
+  /// Reduces a value [chunks, length], as rows() returns it, to its sums [segments].
   Value* sums(Value* rows) const;
-  /// Spreads a value by segment, which must be in memory, to the flat shape.
+  /// Returns a value of the flat state's shape, in which each element has its segment's number of
+  /// `by_segment` [segments].
   Value* spread(Value* by_segment) const;
 
  private:
   struct Chunk {
     int64_t begin, length;
   };
+  /// Fills the tables of segments and chunks.
   void cut(const State& flat);
-  int64_t width() const;  // elements of a bucket
-  /// Returns tiles as positions in the order column after column.
+  int64_t width() const;  // elements per bucket
+  /// Converts numbers of tiles in the flat state to positions in the result of tiles().
   Value* by_columns(Value* tile) const;
+  /// Returns an i32 constant [values].
   Value* table(const std::vector<double>& values) const;
-  /// Returns begin[r] + column, for begin[rows] and `columns`, limited to `last`.
+  /// Returns i32[rows, columns], where rows is the size of `begin`: begin[r] + column, at most `last`.
   Value* row_places(const std::vector<double>& begin, int64_t columns, int64_t last) const;
-  /// Returns column < length[r].
+  /// Returns a boolean value [rows, columns], where rows is the size of `length`: column < length[r].
   Value* inside(const std::vector<double>& length, int64_t columns) const;
+  /// Returns the number of each element's segment, i32 of the flat shape.
   Value* segment_of_elements() const;
 
   GraphBuilder& b_;
-  const Shape shape_;                                 // of the flat state
-  int64_t tile_, chunk_, elements_;                   // elements a tile; tiles a chunk and in all
-  std::vector<double> offsets_;                       // of segments, in elements
-  std::vector<double> chunk_begin_, chunk_length_;    // in tiles
-  std::vector<double> first_chunk_, segment_chunks_;  // of segments
+  const Shape shape_;                               // of the flat state
+  int64_t tile_, chunk_, elements_;                 // elements per tile (1: no tiles), tiles per chunk, tiles
+  std::vector<double> offsets_;                     // per segment, in elements
+  std::vector<double> chunk_begin_, chunk_length_;  // per chunk, in tiles
+  std::vector<double> first_chunk_, segment_chunks_;  // per segment, the first chunk and their number
   Value* places_ = nullptr;
 };
 

@@ -1,8 +1,8 @@
-// Passes that remove graphs of a module.
+// Passes that remove graphs of a module. Each returns whether it removed any.
 //
-//   keep_entries{entries=train_step+apply}    removes all others; Error if one of these is missing
-//   keep_graphs{names=loss+evaluate}          removes all others; any of these may be missing
-//   drop_graph{name=loss}                     removes one
+//   keep_entries{entries=train_step+apply}    removes all other graphs; Error if a named graph is missing
+//   keep_graphs{names=loss+evaluate}          removes all other graphs; named graphs may be missing
+//   drop_graph{name=loss}                     removes the named graph, which may be missing
 #pragma once
 
 #include <functional>
@@ -16,7 +16,8 @@ namespace smelt {
 
 struct KeepEntriesOptions {
   std::vector<std::string> entries;
-  std::function<std::string(const std::string& entry)> hint = {};  // ends the message about a missing entry
+  /// Returns text that is appended to the message about a missing entry, such as how to get it; null: none.
+  std::function<std::string(const std::string& entry)> hint = {};
 };
 template <typename Field>
 void visit_options(Field& field, KeepEntriesOptions& o) {

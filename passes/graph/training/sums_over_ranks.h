@@ -1,4 +1,4 @@
-// Sums of gradients, in an update and over ranks.
+// Sums of gradients over ranks, and their addition to the sums of earlier batches.
 #pragma once
 
 #include "ir/graph/builder.h"
@@ -7,25 +7,28 @@
 namespace smelt {
 
 // ---- sums_over_ranks.cpp
-// Sums over the elements of all ranks. A flat state that is sharded for some parameters also has whole ones,
-// which every rank holds and which count once. Stages of a pipeline have their own segments; a segment that
-// several stages hold counts on the first one.
+// Sums over the elements of all ranks. In a flat state (flatten_parameters.h), the segments of some
+// parameters may be sharded over ranks, while every rank has the other segments whole; elements of whole
+// segments count once. Stages of a pipeline have segments of their own; a segment that several stages have
+// counts on the first one.
 
-/// Returns the sum of all elements of `elements`, which has the sharding of the flat state, as a scalar that
-/// is equal on all ranks.
+/// Returns the sum of all elements over all ranks, as a scalar that is equal on all ranks. `elements` has the
+/// shape and the sharding of the flat state.
 Value* sum_over_ranks(GraphBuilder& b, const State& flat, Value* elements);
-/// Returns the sum of `value` over the stages of a pipeline; the value itself if the module is not a stage.
+/// Returns the sum of `value` over the stages of a pipeline; the value itself if the module is not a pipeline
+/// stage.
 Value* sum_over_stages(GraphBuilder& b, Value* value);
-/// Returns the sums by segment over all ranks, given each rank's sums [segments]. A stage has its own
-/// segments.
+/// Returns the sums of each segment over all ranks, given each rank's sums [segments]. Does not sum over the
+/// stages of a pipeline, because each stage has segments of its own.
 Value* segment_sums_over_ranks(GraphBuilder& b, const State& flat, Value* by_segment);
 
 // ---- add_gradients.cpp
-// Adds the gradients of a batch to a flat state of sums part by part, so that the step that computes a
-// gradient can accumulate it itself.
+// Addition of the gradients of a batch to a flat state of sums. Each gradient is added separately, so that
+// the matmul that computes a gradient can add it to the sum itself.
 
-/// Adds `gradients`, which are in the order of the state's segments. Gradients that are slices of one value,
-/// of segments without a gap between them, are added as that value.
+/// Emits the update of the state `sums`. `gradients` has one gradient per segment, in their order. Gradients
+/// that are consecutive slices of one value, for segments without a gap between them, are added as that
+/// value.
 void add_gradients(GraphBuilder& b, const State& sums, llvm::ArrayRef<Value*> gradients);
 
 }  // namespace smelt

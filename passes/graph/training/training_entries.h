@@ -1,15 +1,15 @@
-// make_training_entries: makes the entries of a training plan from the graph @loss (outputs loss_sum and
-// token_count).
+// make_training_entries: adds the entries of a training plan, which it makes from the graph @loss. @loss
+// returns loss_sum, the loss summed over all targets, and token_count, the number of targets.
 //
-//   train_step   one optimizer step on one batch. Outputs loss (the mean over counted targets), token_count,
-//                gradient_norm. The mean is differentiated, so that scaling the gradients needs no sweep.
-//   accumulate   adds the unnormalised gradients of a batch to "gradients", and its loss_sum and
-//                token_count to the states of those names. Outputs loss_sum, token_count (of this batch).
-//   apply        divides the accumulated gradients by their token count, updates, and clears the sums.
-//                Outputs loss, token_count, gradient_norm.
+//   train_step   Runs one optimizer step on one batch. Outputs: loss (the mean over the targets),
+//                token_count, gradient_norm. The mean is differentiated, so that gradients need no division.
+//   accumulate   Adds the gradients of loss_sum of a batch to the state "gradients", and its loss_sum and
+//                token_count to the states of those names. Outputs: loss_sum, token_count (of this batch).
+//   apply        Divides the accumulated gradients by their token count, updates the parameters, and clears
+//                the sums. Outputs: loss, token_count, gradient_norm.
 //
-// The sums start as zeros and train_step does not use them; a caller that abandons an update clears them
-// (Session::clear_state). A checkpoint has no sums, because it is taken after a finished update.
+// The sums begin as zeros, and train_step does not use them. A caller that abandons an update clears them
+// (Session::clear_state). Checkpoints have no sums, because they are taken after a finished update.
 #pragma once
 
 #include "ir/pass_options.h"
@@ -19,10 +19,10 @@ namespace smelt {
 
 struct TrainingOptions {
   ApplyOptimizerOptions optimizer;
-  bool accumulation = true;  // make accumulate and apply too
-  std::string loss = "loss";
-  /// True: accumulate makes the gradient flat before it adds it to the sums, which may then be sharded over
-  /// ranks.
+  bool accumulation = true;   // add the entries accumulate and apply too
+  std::string loss = "loss";  // name of the graph that returns the loss
+  /// True: accumulate packs the gradients into one flat value before it adds them to the sums, so that the
+  /// sums can be sharded over ranks.
   bool flat_sums = false;
 };
 template <typename Field>
@@ -30,8 +30,9 @@ void visit_options(Field& field, TrainingOptions& o) {
   visit_options(field, o.optimizer);
   field("accumulation", o.accumulation), field("loss", o.loss), field("flat_sums", o.flat_sums);
 }
-/// Makes the entries; flattens the parameters if they are not flat (merge_gemms on @loss must run before).
-/// Throws Error if @loss is missing or lacks an output, or if one is not f32[].
+/// Adds the entries; returns true. First runs flatten_parameters, which does nothing if it has run already;
+/// merge_gemms on @loss must run before. Throws Error if @loss is missing, if it lacks one of the two outputs
+/// or one is not f32[], or if all parameters are frozen.
 bool make_training_entries(Module& module, const TrainingOptions& options);
 
 }  // namespace smelt

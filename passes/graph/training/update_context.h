@@ -1,4 +1,4 @@
-// Operations for writing the update rules of the optimizers.
+// Operations that the update rules of the optimizers (optimizers.h) are written with.
 #pragma once
 
 #include "passes/expressions.h"
@@ -7,52 +7,58 @@
 
 namespace smelt {
 
-/// Arguments of an update rule: flat values, and scalars of this step.
+/// Arguments of an update rule: values with the shape of the flat state of parameters, and scalars of this
+/// step.
 struct UpdateContext {
   GraphBuilder& b;
   const ApplyOptimizerOptions& options;
-  Value* parameters;  // f32 for every type of the state
-  Value* gradients;   // as stored; `factor` times it is the gradient
-  Value* factor;      // a scalar; null: 1
-  Value* learning_rate;
-  Value* step;    // 1 in the first step
-  Value* finite;  // a boolean scalar: false skips the update; null: never
-  State flat;     // a copy: declaring states moves the module's
+  Value* parameters;     // f32, also if the state has a narrower type
+  Value* gradients;      // as stored: the gradient is `factor` times this value
+  Value* factor;         // a scalar; null: 1
+  Value* learning_rate;  // a scalar
+  Value* step;           // a scalar: the number of this step, 1 in the first step
+  Value* finite;         // a boolean scalar: false skips the update; null: no update is skipped
+  State flat;  // the flat state of parameters; a copy, because declarations move the states of the module
 
+  /// Broadcasts a scalar to the shape of the flat state.
   Value* spread(Value* scalar) const { return spread(scalar, parameters); }
+  /// Broadcasts a scalar to the shape of `like`.
   Value* spread(Value* scalar, Value* like) const { return everywhere(b, scalar, like->shape()); }
-  /// Returns elements of the gradient, given those in memory.
+  /// Returns `factor` times `from`, which has elements of `gradients` in any shape.
   Value* gradient(Value* from) const { return factor ? b.mul(from, spread(factor, from)) : from; }
+  /// Returns the whole gradient.
   Value* gradient() const { return gradient(gradients); }
-  /// Returns a state of the flat shape, declared on first use.
+  /// Returns the value of a state of the flat shape. The first call declares the state.
   Value* moment(const std::string& name, double initial = 0) const {
     declare_flat_state(b.module(), name, Role::optimizer, initial);
     return b.state(name);
   }
-  /// Sets the state's next value; a skipped update leaves its bits unchanged.
+  /// Emits the update of a state from its value `before` to `next`. A skipped update leaves its bits
+  /// unchanged.
   void write(const std::string& state, Value* next, Value* before) const {
     b.update(state, finite ? b.select(spread(finite, next), next, before) : next);
   }
-  /// Writes the parameters and their rounded copy; without masters, rounds stochastically to the narrow
-  /// state.
+  /// Emits the update of the parameters and of their rounded copy, if there is one. If the state itself is
+  /// narrower than f32, rounds stochastically to its type.
   void write_parameters(Value* next) const;
 
-  /// Returns `decayed` where weight decay applies, else `plain`; `place` holds the positions of their
-  /// elements in the flat state; null: all of it in order.
+  /// Returns elements of `decayed` for parameters with weight decay, and of `plain` for the others. `place`
+  /// holds the index of each element in the flat state; null: both values have the flat state's shape.
   Value* where_decayed(Value* decayed, Value* plain, Value* place = nullptr) const;
 };
 
-/// Adam's moments after this step.
+/// Adam's moments after this step: the running means of the gradient and of its square.
 struct AdamMoments {
   Value *m, *v;
 };
+/// Returns the moments after this step, given the moments before it and the gradient g.
 AdamMoments next_moments(const UpdateContext& c, Value* m, Value* v, Value* g);
-/// Returns m / (sqrt(v / (1 - beta2^t)) + eps); the correction 1 / (1 - beta1^t) is in the learning rate.
+/// Returns m / (sqrt(v / (1 - beta2^step)) + eps). The caller applies the correction 1 / (1 - beta1^step).
 Value* adam_direction(const UpdateContext& c, const AdamMoments& next);
-/// Returns 1 - beta^step, without the cancellation of the plain form.
+/// Returns the scalar 1 - beta^step. It is computed with expm1, because a subtraction would cancel digits.
 Value* bias_correction(const UpdateContext& c, double beta);
 
-/// lamb.cpp
+/// Emits the update of the optimizer lamb (lamb.cpp).
 void lamb(const UpdateContext& c);
 
 }  // namespace smelt

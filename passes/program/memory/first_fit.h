@@ -1,4 +1,5 @@
-// First-fit placement: each allocation in turn gets the lowest offset that is free during its lifetime.
+// First-fit placement of allocations in an arena: each allocation in turn gets the lowest offset at which its
+// memory is free during its lifetime.
 #pragma once
 
 #include <vector>
@@ -12,13 +13,14 @@ class FirstFit {
   /// Requires: `allocations` outlives this object.
   explicit FirstFit(const std::vector<Allocation>& allocations);
 
-  /// Places the allocations with these numbers in this order. Returns the bytes of the arena.
+  /// Forgets the last placement and places the allocations with these numbers in this order. Returns the
+  /// bytes of the arena.
   int64_t place(const std::vector<int>& order);
 
-  /// Returns the offsets by allocation, of the last placement.
+  /// Returns the offset of each allocation in the last placement, in bytes; a multiple of kArenaAlignment.
   const std::vector<int64_t>& offsets() const { return offsets_; }
-  /// Returns the number of range comparisons of all placements: a measure of time that is equal on every
-  /// machine.
+  /// Returns the number of comparisons of ranges in all placements so far. It measures the time of a search
+  /// in a way that is equal on every machine.
   int64_t comparisons() const { return comparisons_; }
 
  private:
@@ -29,7 +31,7 @@ class FirstFit {
 
   const std::vector<Allocation>& allocations_;
   std::vector<int64_t> offsets_;
-  std::vector<LiveRange> taken_;  // by where they begin
+  std::vector<LiveRange> taken_;  // of the placed allocations, sorted by LiveRange::begin
   int64_t comparisons_ = 0;
 };
 

@@ -1,4 +1,5 @@
-// Lifetimes of an entry's buffers over its steps, for ordering and memory planning.
+// Lifetimes of an entry's buffers over its steps, which order_steps and plan_memory use. Sizes are those at
+// the upper bounds of the symbols.
 #pragma once
 
 #include <map>
@@ -10,24 +11,29 @@
 namespace smelt {
 
 struct Lifetime {
-  int first = -1, last = -1;      // steps, both ends included
-  int64_t bytes = 0;              // at the bounds
-  std::vector<BufferPart> parts;  // as in Buffer
+  int first = -1, last = -1;      // first and last step that use the buffer; -1: none
+  int64_t bytes = 0;              // of the whole buffer
+  std::vector<BufferPart> parts;  // as Buffer::parts; empty: all bytes live from first to last
 };
 
-/// Returns whether the arena holds the buffer: it is no state, constant, input or output.
+/// Returns whether the buffer is in the arena, the memory that an entry's temporary buffers share. States,
+/// constants, inputs and outputs are not.
 bool in_arena(const Buffer& buffer);
+/// Returns the bytes of the buffer at the symbols' upper bounds.
 int64_t bytes_at_bounds(const Program& program, const Buffer& buffer);
-/// Throws Error naming the buffer if one buffer, or all together, take more memory than any machine has:
-/// after this check, sums of sizes stay far below 2^63.
+/// Throws Error naming the buffer if one buffer, or all together, have more than 2^56 bytes. After this
+/// check, sums of sizes stay far below 2^63.
 void check_sizes(const Program& program);
-/// Returns lifetimes by buffer number, of the buffers in the arena that the steps use, without parts.
+/// Returns lifetimes by buffer number, for the buffers in the arena that the steps use. They have no parts
+/// (find_parts in buffer_parts.h adds them).
 std::map<int, Lifetime> lifetimes(const Program& program, const std::vector<Step>& steps);
-/// Returns the live ranges of a buffer at this offset of the arena.
+/// Returns the live ranges of a buffer at this offset of the arena: one per part, or one for the whole
+/// buffer.
 std::vector<LiveRange> live_ranges(const Lifetime& life, int64_t offset_bytes);
-/// Returns the live bytes at every step.
+/// Returns for each of `steps` steps the sum of the bytes that are live at it.
 std::vector<int64_t> live_bytes(const std::map<int, Lifetime>& lifetimes, size_t steps);
-/// Returns the largest of them: no plan needs less.
+/// Returns the largest number of live_bytes. Without memory that buffers share in place, no placement needs
+/// less.
 int64_t peak_live_bytes(const std::map<int, Lifetime>& lifetimes, size_t steps);
 
 }  // namespace smelt

@@ -8,27 +8,33 @@
 namespace smelt {
 
 // ---- place_allocations.cpp
-// Search for offsets of allocations. First fit depends on the order of allocations, so several orders are
-// tried and the best are improved: allocations that reach the top of the arena, and a few others, are placed
-// earlier. The number of tries depends on the allocations alone, so the result is equal on every machine.
+// Search for offsets of allocations. The result of first fit (first_fit.h) depends on the order of
+// allocations. So several orders are tried, and the best two are varied: allocations that end at the top of
+// the arena, and a few others, are placed earlier. The number of tries depends only on the allocations and
+// not on time, so the result is equal on every machine.
 
 struct ArenaPlacement {
   int64_t bytes = 0;             // of the arena
-  std::vector<int64_t> offsets;  // by allocation, multiples of kArenaAlignment
+  std::vector<int64_t> offsets;  // bytes, one per allocation; multiples of kArenaAlignment
 };
 
-/// Places allocations so that none overlap while both live. Never needs more memory than first fit by
-/// decreasing size. `least` holds the least_bytes at each step.
+/// Places allocations so that no two overlap while both are live. The arena is at most as large as that of
+/// first fit by decreasing size. `least` is the result of least_bytes (allocation.h).
 ArenaPlacement place_allocations(const std::vector<Allocation>& allocations,
                                  const std::vector<int64_t>& least);
 
 // ---- placement_orders.cpp
 // Orders in which allocations are placed.
 
-/// Returns promising orders of the allocations' numbers: by size; by size times lifetime; those with parts
-/// first, then by lifetime; those next to the peak first, then by lifetime; and two orders with those that
-/// live at the peak first (by lifetime, by last step), then the others (by size, by size times lifetime).
-/// `least` holds the least_bytes at each step; its largest value is the peak.
+/// Returns promising orders of the allocations' numbers. `least` is the result of least_bytes (allocation.h),
+/// and the peak is the step at which it is largest. Sizes, lifetimes (numbers of steps) and last steps are
+/// decreasing:
+///   1. by size
+///   2. by size times lifetime
+///   3. allocations with parts first, each group by lifetime
+///   4. by distance from the peak, the nearest first, then by lifetime
+///   5. allocations that live at the peak by lifetime, then the others by size
+///   6. allocations that live at the peak by last step, then the others by size times lifetime
 std::vector<std::vector<int>> placement_orders(const std::vector<Allocation>& allocations,
                                                const std::vector<int64_t>& least);
 

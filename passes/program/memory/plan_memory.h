@@ -1,10 +1,10 @@
-// plan_memory: places every temporary of every entry in one arena by its lifetime.
+// plan_memory: chooses the offsets of each entry's temporary buffers in an arena, by their lifetimes.
 //
 // Buffers share memory in place if a step may alias them (passes/program/memory/allocation.h). A buffer that
-// is written piece by piece, such as that of all gradients, has one lifetime per piece
-// (passes/program/memory/buffer_parts.h), so that values saved for backward can use the memory of later
-// gradients. A search then finds offsets at which no two live buffers overlap
-// (passes/program/memory/place_allocations.h), and a checker verifies the result
+// is written piece by piece, such as the buffer of all gradients, has one lifetime per piece
+// (passes/program/memory/buffer_parts.h). So values that forward saves for backward can use memory in which
+// gradients are stored later. A search then finds offsets at which no two live buffers overlap
+// (passes/program/memory/place_allocations.h), and check_memory verifies the result
 // (passes/program/memory/memory_passes.h).
 #pragma once
 
@@ -16,19 +16,23 @@
 
 namespace smelt {
 
+/// Memory of one entry, in bytes at the symbols' upper bounds.
 struct MemoryReport {
   std::string entry;
-  int64_t arena = 0;                // planned bytes
-  int64_t without_reuse = 0;        // with separate memory for every buffer
-  int64_t lower_bound = 0;          // the peak of live bytes, aliases counted once: no placement needs less
-  std::map<Role, int64_t> by_role;  // states once; arena buffers at the step with most live bytes
+  int64_t arena = 0;          // size of the planned arena
+  int64_t without_reuse = 0;  // size of an arena in which every buffer has separate memory
+  int64_t lower_bound = 0;    // no placement needs less: the largest number of live bytes at any step
+  /// For roles of states, the states' bytes in device memory. For other roles, the arena's live bytes at the
+  /// step that has the most.
+  std::map<Role, int64_t> by_role;
 };
 
 struct PlanMemoryOptions {
-  std::vector<MemoryReport>* report = nullptr;
+  std::vector<MemoryReport>* report = nullptr;  // receives a report per entry; null: no reports
 };
 
-/// Sets Buffer::offset_bytes, bytes, first_step, last_step, parts and PlanEntry::arena_bytes.
+/// Sets offset_bytes, bytes, first_step, last_step and parts of each Buffer, and PlanEntry::arena_bytes.
+/// Returns true.
 bool plan_memory(Program& program, const PlanMemoryOptions& options);
 
 }  // namespace smelt

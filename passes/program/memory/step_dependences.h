@@ -10,10 +10,11 @@
 namespace smelt {
 
 struct StepDependences {
-  std::vector<std::vector<int>> after;  // per step the dependent steps
-  std::vector<int> waiting_for;         // per step the number of steps that it depends on
+  std::vector<std::vector<int>> after;  // per step, the later steps that depend on it
+  std::vector<int> waiting_for;         // per step, the number of earlier steps on which it depends
 };
 
+/// Returns the dependences of steps with these footprints, in the order of the steps.
 StepDependences step_dependences(const std::vector<Footprint>& footprints);
 
 }  // namespace smelt

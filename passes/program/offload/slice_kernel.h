@@ -1,6 +1,6 @@
-// Slices of an elementwise kernel: the same kernel over a box of its axes, so that a flat state can be
-// updated part by part. Every element is computed from the same numbers and at the same position as by the
-// whole kernel: an index in the code is offset by the begin of the box, which the slice reads from a table.
+// Slices of an elementwise kernel. A slice is the same kernel over a box of the kernel's axes, so that a flat
+// state can be updated part by part. Every element is computed from the same numbers as by the whole kernel.
+// If the code uses the index along an axis, the slice adds the begin of its box, which it reads from a table.
 #pragma once
 
 #include <string>
@@ -10,25 +10,28 @@
 
 namespace smelt {
 
-/// Box of a kernel's axes whose elements are neighbours in a dense value over these axes.
+/// Box of a kernel's axes whose elements are contiguous in a dense value over these axes.
 struct KernelSlice {
-  std::vector<int64_t> begin, extent;  // by axis
+  std::vector<int64_t> begin, extent;  // per axis, in elements
 };
 
-/// Returns why the kernel cannot run in slices ("it sums over all elements"); empty if it can.
+/// Returns why the kernel cannot run in slices, as "it sums over elements"; empty if it can.
 std::string why_whole(const Kernel& kernel);
-/// Returns consecutive boxes of about `elements` elements, which together are the whole.
+/// Returns consecutive boxes of about `elements` elements each, which together cover all axes of the kernel.
 std::vector<KernelSlice> slices_of(const Kernel& kernel, int64_t elements);
 
-/// Returns the number of elements by which the argument of a parameter is offset for the slice.
+/// Returns the number of elements that must be added to the offset of the argument for parameter `param` when
+/// the slice is launched.
 int64_t slice_offset(const Kernel& kernel, int param, const KernelSlice& slice);
-/// Returns whether the kernel touches all elements of the parameter, in memory order from its first.
+/// Returns whether the parameter's elements are dense and in the row-major order of the kernel's axes, from
+/// the parameter's first element on.
 bool is_dense(const Kernel& kernel, int param);
 
-/// Returns whether the code uses an index. A slice then has one more parameter, the last one: i32, one
-/// element per axis.
+/// Returns whether the code uses the index along an axis. A slice then has an additional last parameter: i32,
+/// one element per axis, the begin of the slice's box.
 bool asks_for_index(const Kernel& kernel);
-/// Makes a slice. Throws if why_whole() returns a reason.
+/// Returns the kernel over a box with these extents. All slices with equal extents can share it. Throws Error
+/// (internal) if why_whole() returns a reason.
 Kernel slice_kernel(const Kernel& kernel, const std::vector<int64_t>& extent);
 
 }  // namespace smelt

@@ -1,12 +1,13 @@
-// stream_states: copies the host part of states (State::resident) to the device before each kernel that uses
-// it, and back after the kernel.
+// stream_states: copies pieces of the host part of states (State::resident) to the device before each kernel
+// that reads them, and back after a kernel that writes them.
 //
 //   k(s[i])    =>    copy s[i] to window; k(window); copy window to s[i]
 //
-// Kernels then work on windows in the arena. Each state has `windows` windows in rotation: while one piece is
-// computed, the previous one is copied out and the next one is copied in (CopyStep::waited_at). Runs after
-// all passes that move steps and before plan_memory. Ensures: each step reads and writes the same values;
-// only copies touch host memory.
+// A window is a buffer in the arena, the device memory of an entry's temporary buffers. Each state has
+// several windows, which successive pieces use in rotation: while a kernel updates one piece, the previous
+// piece is copied to the host and the next one to the device (CopyStep::waited_at). Runs after all passes
+// that move steps and before plan_memory. Ensures: each step reads and writes the same values; only copies
+// touch host memory.
 #pragma once
 
 #include "ir/pass_options.h"
@@ -15,13 +16,14 @@
 namespace smelt {
 
 struct StreamStatesOptions {
-  int windows = 3;  // per state, at least one
+  int windows = 3;  // number of windows per state; less than 1 counts as 1
 };
 
 template <typename Field>
 void visit_options(Field& field, StreamStatesOptions& o) {
   field("windows", o.windows);
 }
+/// Adds the windows and the copies; returns whether any kernel uses a host part.
 bool stream_states(Program& program, const StreamStatesOptions& options);
 
 }  // namespace smelt

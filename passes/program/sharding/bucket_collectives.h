@@ -1,11 +1,12 @@
-// bucket_collectives: splits the all_reduce of a large flat buffer, such as that of all gradients, into
-// buckets, so that each can be summed as soon as its elements are computed.
+// bucket_collectives: splits the all_reduce of a large flat buffer, such as the buffer of all gradients, into
+// buckets, so that each bucket can be summed as soon as its elements are computed.
 //
 //   all_reduce g[0:n]    =>    all_reduce g[0:m]; all_reduce g[m:n]
 //
-// A bucket begins where the output of an earlier step begins, and holds at least `bytes`: every collective
-// costs a launch and a synchronisation of the ranks, so a few large ones are best. Sums in memory with
-// constant offsets are made in place. Ensures: elements keep their operands, so results do not change.
+// A bucket begins where the output of an earlier step begins or ends. It has at least `bytes` bytes, because
+// every collective costs a launch and a synchronization of the ranks. The pass also lets an all_reduce with
+// constant offsets write its result in place, if no other step needs its operand afterwards. Ensures: each
+// element has the same addends as before, so results do not change.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +24,7 @@ template <typename Field>
 void visit_options(Field& field, BucketCollectivesOptions& o) {
   field("bytes", o.bytes);
 }
+/// Splits the all_reduces; returns whether any was split or is now in place.
 bool bucket_collectives(Program& program, const BucketCollectivesOptions& options);
 
 }  // namespace smelt

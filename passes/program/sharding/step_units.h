@@ -7,20 +7,23 @@
 
 namespace smelt {
 
-/// One step, or all variants of a choice, with the memory that they touch. The unit does not record
-/// dependences between ranks: passes move steps alike on all ranks, which keeps collectives in one order.
+/// One step, or all steps of a choice among variants, of which one variant runs.
 struct StepUnit {
   std::vector<Step> steps;
+  /// Elements that the steps read and write. The order of communication (Touch::memory of -1) is omitted, so
+  /// collectives may change their order: all ranks compile the same steps, and so change it alike.
   Footprint touches;
 
-  /// Returns the collective of the unit; null if it is none.
+  /// Returns the unit's step if it is a collective, else null.
   CollectiveStep* collective() { return std::get_if<CollectiveStep>(&steps.front().what); }
 };
 
-/// Takes the units out of the entry, which has no steps afterwards.
+/// Moves the steps of the entry to units, in order. The entry has no steps afterwards.
 std::vector<StepUnit> take_units(const Program& program, PlanEntry& entry);
+/// Appends the steps of the units to the entry, in order.
 void put_back(std::vector<StepUnit> units, PlanEntry& entry);
 
+/// Returns whether any step of the entry is a collective.
 bool has_collectives(const PlanEntry& entry);
 
 }  // namespace smelt
