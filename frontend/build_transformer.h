@@ -15,28 +15,30 @@ struct BuildOptions {
   /// Mesh of the ranks that run the model together: those along the axis "model" share its parameters and
   /// caches (frontend/tensor_parallel.h).
   Mesh mesh = {};
-  /// Upper bounds of symbols and products of them. B (batch) and T (length) have defaults: 8, and the model's
-  /// own maximum or 512.
+  /// Upper bounds of symbolic sizes and of products of them. Defaults: 8 for B (batch); for T (length) and S
+  /// (length of an encoder-decoder's source), the model's max_positions, or 512 if it has none.
   std::vector<Symbols::Bound> bounds = {};
-  /// Replaces every dropout probability of the spec.
+  /// Replaces the dropout probabilities of the spec; the activation's only if the spec has one above 0.
   std::optional<double> dropout = std::nullopt;
-  bool training = true;        // @loss and @evaluate; false leaves @logits alone, for generation
-  bool hidden_states = false;  // @logits also gives last_hidden_state, pooler_output, hidden.0 ... hidden.N
-  /// True: an input attention_mask exists; by default models with an encoder have one.
+  bool training = true;        // build @loss and @evaluate; false: only @logits and the cached entries
+  bool hidden_states = false;  // @logits also returns last_hidden_state, pooler_output, hidden.0 ... hidden.N
+  /// Whether an input attention_mask exists. nullopt: it exists if the model has an encoder. Models of images
+  /// have none.
   std::optional<bool> attention_mask = std::nullopt;
-  bool position_ids = false;  // an input of that name: the position of each token
-  bool segment_ids = false;   // an input of that name: rows hold consecutive documents
-  /// True: the entries with caches (below) exist; by default they exist if the model generates and no other
-  /// option excludes them.
+  bool position_ids = false;  // an input position_ids exists: the position of each token
+  bool segment_ids = false;   // an input segment_ids exists: rows hold several consecutive documents
+  /// Whether the entries with caches (see build_transformer) exist. nullopt: they exist if the model
+  /// generates text and no other option excludes them.
   std::optional<bool> caches = false;
   DType cache_type = DType::f32;  // of cached keys and values
-  /// With caches, true: @next or @next_pages exists, which needs no host between two tokens; by default: no.
+  /// Whether entries exist that sample tokens themselves, so that the host need not act between two tokens:
+  /// @next and its variants, or @next_pages. Only with caches. nullopt: no.
   std::optional<bool> has_sampler = std::nullopt;
-  /// With caches, for a decoder alone: number of pages of kPageTokens tokens, instead of a row of T tokens
-  /// for each of B; 0: no pages.
+  /// Number of pages of a paged cache, each of kPageTokens tokens; 0: the cache has one row of T tokens for
+  /// each of the B rows. Only with caches, and for models without an encoder.
   int64_t cache_pages = 0;
-  /// Adapters that are added to the linear maps that it targets; all parameters are then frozen except those
-  /// that it trains.
+  /// Adapters for the linear maps that this config targets. All parameters are then frozen except those that
+  /// the config trains.
   std::optional<LoraConfig> lora = std::nullopt;
 };
 
@@ -44,31 +46,33 @@ struct BuildOptions {
 ///   @loss      with dropout: loss_sum, token_count (f32[])
 ///   @evaluate  the same without dropout
 ///   @logits    logits; for a model without a head last_hidden_state and, with a pooler, pooler_output;
-///              on request hidden.0 (embeddings), hidden.i (after block i), hidden.N (the last one,
-///              after the final norm), and encoder_hidden.i of an encoder before a decoder
-/// and, with caches of as many rows and tokens as B, T and S may have, the entries for generation
-/// (runtime/plan/decode_contract.def); over inputs, i32 by default:
+///              with BuildOptions::hidden_states all of these, hidden.0 (embeddings), hidden.i (after
+///              block i), hidden.N (last, after the final norm if norm.final_is_hidden), and
+///              encoder_hidden.i of an encoder before a decoder
+/// and the entries for generation (runtime/plan/decode_contract.def), whose caches have as many rows and
+/// tokens as the upper bounds of B, T and S. Inputs, i32 unless another type is given:
 ///   input_ids          [B,T], or [B,S] before a decoder
 ///   pixel_values       f32[B,channels,size,size] instead of ids
 ///   attention_mask     as input_ids, 0 for padding; optional: all 1
 ///   token_type_ids     as input_ids; optional: all 0
-///   position_ids       as input_ids, -1 for a token's position in its row; optional: all -1
-///   segment_ids        as input_ids: tokens see those of the same number alone, and a decoder is taught no
-///                      label after the end of a segment; optional: all 0
-///   decoder_input_ids  [B,T], of @logits; in @loss it is the labels, shifted to the right
+///   position_ids       as input_ids; -1 means the token's index in its row; optional: all -1
+///   segment_ids        as input_ids: a token sees only tokens of the same number, and a decoder has no
+///                      target at the last token of a segment; optional: all 0
+///   decoder_input_ids  [B,T], only in @logits; @loss uses the labels, shifted to the right
 ///   labels             [B,T]; [B] of models that classify, or f32 [B] or [B,classes] by head.problem
-/// A decoder alone is trained to predict label t + 1 at position t. Throws one Error with all parts of the
-/// spec that cannot be built.
+/// A decoder without an encoder is trained to predict label t + 1 at position t. Throws one Error with all
+/// parts of the spec that cannot be built.
 std::unique_ptr<Module> build_transformer(const TransformerSpec& spec, const BuildOptions& options);
 
-/// Returns whether build_transformer makes the entries with caches.
+/// Returns whether build_transformer builds the entries with caches.
 bool keeps_caches(const TransformerSpec& spec, const BuildOptions& options);
 
-/// Describes the model for hosts without the frontend, as JSON; becomes Module::description and Plan::model:
-///   family, vocab_size, max_positions, bos_token_id, pad_token_id, decoder_start_token_id (or null),
-///   eos_token_id (a list), ignore_index, tokenizer ("bytes" or "none"), head_tied, ignored_tensors
-///   (checkpoint tensors to ignore, {} is a number), spec, config (an object for config.json, or null),
-///   generation (generation_config.json's object)
+/// Returns a description of the model for hosts that do not link the frontend. Its JSON text becomes
+/// Module::description and Plan::model. Members:
+///   family, vocab_size, max_positions, bos_token_id, pad_token_id, decoder_start_token_id,
+///   forced_bos_token_id and forced_eos_token_id (null: none), eos_token_id (a list), ignore_index, tokenizer
+///   ("bytes" or "none"), head_tied, ignored_tensors (checkpoint tensors to ignore, {} is a number), spec,
+///   config (the object of config.json, or null), generation (the object of generation_config.json)
 Json describe_model(const TransformerSpec& spec, const Json& config, const Json& generation);
 
 }  // namespace smelt

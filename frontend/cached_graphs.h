@@ -1,5 +1,5 @@
-// Entries for generation: they cache keys and values, as whole rows or pages, and sample tokens if the plan
-// does that (docs/generation.md).
+// Graphs of the entries for generation: they cache keys and values, in rows or in pages, and sample tokens if
+// BuildOptions::has_sampler (docs/generation.md).
 #pragma once
 
 #include "frontend/blocks/blocks.h"
@@ -7,6 +7,7 @@
 
 namespace smelt {
 
+/// Adds these graphs and their states to the module. `adapters` may be null.
 void add_cached_graphs(Module& module, const TransformerSpec& spec, const BuildOptions& options,
                        Adapters* adapters);
 

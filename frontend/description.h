@@ -1,5 +1,5 @@
-// Description of a model by a user: a Hugging Face directory, a spec as JSON, a graph in text form, or a
-// directory with one of these (spec.json, model.ir) and weights.
+// Model description that a user names by a path: a Hugging Face directory, a TransformerSpec as JSON, a graph
+// in text form, or a directory with a spec.json or a model.ir and weights.
 #pragma once
 
 #include <filesystem>
@@ -11,32 +11,34 @@
 
 namespace smelt {
 
+/// A model description as it was read by read_description().
 class Description {
  public:
   enum class Kind : uint8_t { directory, spec, graph };
 
   Kind kind;
   std::filesystem::path path;
-  TransformerSpec spec;  // of directory and spec
-  Json config;           // an object for config.json; null where there is none
-  Json generation = Json::object();
-  std::string text;  // of graph
+  TransformerSpec spec;              // for Kind::directory and Kind::spec
+  Json config;                       // the model's config.json; null: it cannot be expressed as one
+  Json generation = Json::object();  // generation_config.json; empty: there is none
+  std::string text;                  // for Kind::graph
 
-  /// Builds a new module with its graphs, verified types and a description for the plan. A graph in text form
-  /// has its own symbols and bounds, which `options.bounds` may replace; the other options do not apply to
-  /// it.
+  /// Builds a new module. A spec is built by build_transformer; the module's description is describe_model's.
+  /// For a graph in text form, the text is parsed and verified; it has its own symbols and bounds, which
+  /// `options.bounds` may replace, and the other options are ignored. Throws Error.
   std::unique_ptr<Module> build(const BuildOptions& options) const;
-  /// Returns the input of `build` as text: descriptions of equal content build equal modules.
+  /// Returns all that build() reads of the description, as text: with equal options, descriptions of equal
+  /// content build equal modules.
   std::string content() const;
-  /// Returns the safetensors file, or the index of its shards, of the model (next to its config.json,
-  /// spec.json or model.ir); empty if training starts from scratch. Throws Error if there are weights in an
-  /// unsupported format.
+  /// Returns the path of the model's safetensors file, or of the index of its shards, in the directory of its
+  /// config.json, spec.json or model.ir. Returns nothing if there are no weights: training then starts from
+  /// scratch. Throws Error if there are only weights in an unsupported format.
   std::optional<std::filesystem::path> weights() const;
 };
 
-/// Reads a description by its kind: a directory with a config.json, a spec.json or a model.ir; a file named
-/// .json (a spec, or a config.json, which means its directory); a file named .ir or .smelt (text form). One
-/// Error names all faults.
+/// Reads a description. `path` is a directory with a config.json, a spec.json or a model.ir; or a .json file
+/// that has a spec or the fields of a config.json (the name config.json stands for its directory); or an .ir
+/// or .smelt file with a graph in text form. Throws one Error that names all faults.
 Description read_description(const std::filesystem::path& path);
 
 }  // namespace smelt

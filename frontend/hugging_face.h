@@ -1,4 +1,5 @@
-// Hugging Face model directory: config.json, weights as safetensors, generation_config.json.
+// Reader of a Hugging Face model directory: config.json, generation_config.json, and the location of its
+// safetensors weights. Also converts between config.json and TransformerSpec.
 #pragma once
 
 #include <filesystem>
@@ -9,25 +10,28 @@
 
 namespace smelt {
 
+/// Contents of a model directory, except its weights.
 struct ModelDirectory {
   std::filesystem::path path;
   TransformerSpec spec;
   Json config;      // config.json, unchanged
-  Json generation;  // generation_config.json; an empty object where there is none
+  Json generation;  // generation_config.json; an empty object: there is none
 };
 
-/// Reads the directory's JSON files. One Error names all that is missing, of a wrong type, or changes the
-/// maths in a way that is not supported. Weights are not touched.
+/// Reads the directory's JSON files, but no weights. Throws Error if the directory or config.json cannot be
+/// read. Throws one Error that names all fields of config.json that are missing, have a wrong type, or change
+/// the model's computation in a way that is not supported.
 ModelDirectory read_model_directory(const std::filesystem::path& directory);
 
-/// Reads config.json's object as a spec; `file` is for messages.
+/// Converts the object of a config.json to a spec. Throws Error for the same faults; `file` is its name in
+/// messages.
 TransformerSpec spec_from_config(const Json& config, std::string_view file);
-/// Writes a config.json that transformers reads, through the same table. Empty where the family has no table
-/// or cannot express the spec.
+/// Returns the object of a config.json for the spec, which transformers can read. Returns nothing if the
+/// family has no table (families/families.h) or its config.json cannot express the spec.
 std::optional<Json> config_from_spec(const TransformerSpec& spec);
 
-/// The file for a safetensors reader: model.safetensors, or the index of its shards. Empty where the
-/// directory holds no weights; throws Error where it holds them only in a format that is not supported.
+/// Returns the path of model.safetensors, or of the index of its shards. Returns nothing if the directory has
+/// no weights. Throws Error if it has weights only in an unsupported format.
 std::optional<std::filesystem::path> find_weights(const std::filesystem::path& directory);
 
 }  // namespace smelt

@@ -1,9 +1,10 @@
-// Low-rank adapters (Hu et al., 2021, "LoRA: Low-Rank Adaptation of Large Language Models", arXiv:2106.09685)
-// as the library PEFT describes them in adapter_config.json: a targeted linear map becomes
+// Configuration of low-rank adapters (Hu et al., 2021, "LoRA: Low-Rank Adaptation of Large Language Models",
+// arXiv:2106.09685), with the fields of adapter_config.json of the library PEFT. A targeted linear map
+// becomes
 //
 //   y = x W^T + b + scale (dropout(x) A^T) B^T      A [r,in], B [out,r]; scale alpha / r, or alpha / sqrt(r)
 //
-// where W and b are no longer trained.
+// where W is no longer trained, and b only if LoraConfig::bias includes it.
 #pragma once
 
 #include <cstdint>
@@ -24,37 +25,42 @@ struct LoraConfig {
   double alpha = 8;
   bool rslora = false;    // scale alpha / sqrt(r) in place of alpha / r
   double dropout = 0;     // of the input of A
-  bool gaussian = false;  // A begins as normal(1 / r) in place of PyTorch's uniform numbers of a linear map
+  bool gaussian = false;  // A is initially normal with deviation 1 / r; false: uniform as PyTorch's Linear
   Bias bias = Bias::none;
-  /// Module names, whole or after a dot ("q_proj" is any such part). If this and the next two are empty: the
-  /// usual targets of the family.
+  /// Names of the targeted modules: a module's whole name, or its end after a dot ("q_proj"). If this and the
+  /// next two members are empty, with_defaults() (blocks/adapters.h) sets the usual targets of the model.
   std::vector<std::string> targets = {};
-  std::string target_pattern = {};         // a regular expression for the whole name, in place of `targets`
-  bool all_linear = false;                 // every linear map but the head, in place of `targets`
-  std::vector<std::string> excluded = {};  // as `targets`
-  std::vector<std::string> modules_to_save = {};  // trained as a whole
-  std::vector<int64_t> layers = {};               // only targets of these blocks; empty: of all
-  std::vector<std::string> layers_pattern = {};   // names before a block's number
-  /// Another r or alpha by module name, as in `targets`, or by a regular expression for its end.
+  std::string target_pattern = {};         // a regular expression for the whole name, instead of `targets`
+  bool all_linear = false;                 // targets every linear map but the head, instead of `targets`
+  std::vector<std::string> excluded = {};  // names of modules that are no targets, as in `targets`
+  /// Modules that are trained without adapters, with all modules within them, by whole parts of their names.
+  std::vector<std::string> modules_to_save = {};
+  std::vector<int64_t> layers = {};  // restricts `targets` to the blocks of these numbers; empty: all blocks
+  /// Names that come before a block's number in module names ("layers" in "model.layers.3.mlp"); empty: any
+  /// name that is not the first.
+  std::vector<std::string> layers_pattern = {};
+  /// Other values of r or alpha for modules whose name, or its end after a dot, matches the regular
+  /// expression.
   std::map<std::string, int64_t> rank_pattern = {};
   std::map<std::string, double> alpha_pattern = {};
-  bool fan_in_fan_out = false;  // the targets' weights are [in,out] in files (GPT-2); ignored here
-  std::string base_model = {};  // base_model_name_or_path
+  bool fan_in_fan_out = false;  // the targets' weights are [in,out] in files (GPT-2); for PEFT only
+  std::string base_model = {};  // base_model_name_or_path: name or directory of the base model
   std::string task_type = {};
 
   bool operator==(const LoraConfig&) const = default;
 };
 
-/// Reads adapter_config.json's object; `file` is for messages. One Error names every field that is unknown or
-/// would change the maths in an unsupported way, and every value of another kind.
+/// Converts the object of an adapter_config.json. Throws one Error that names every field that is unknown,
+/// missing or of a wrong type, or that would change the computation in an unsupported way. `file` is its name
+/// in messages.
 LoraConfig lora_from_json(const Json& json, const std::string& file);
-/// Returns the config as PEFT writes it.
+/// Returns the config as the object of an adapter_config.json, as PEFT writes it.
 nlohmann::ordered_json lora_json(const LoraConfig& config);
-/// Parses "r=16,alpha=32,targets=q_proj+v_proj,dropout=0.05,rslora". Throws Error with the part that cannot
-/// be read.
+/// Parses the value of the option --lora: "r=16,alpha=32,targets=q_proj+v_proj,dropout=0.05,rslora". Throws
+/// Error that names the part that is invalid.
 LoraConfig parse_lora(std::string_view text);
 
-/// Adapter of a module; B's product is multiplied by `scale`.
+/// Rank of a module's adapter, and the factor of the adapter's result.
 struct LoraTarget {
   int64_t r;
   double scale;
@@ -64,9 +70,11 @@ struct LoraTarget {
 class LoraTargets {
  public:
   explicit LoraTargets(const LoraConfig& config) : config_(config) {}
+  /// Returns whether the linear map `module` has an adapter. `is_head`: it computes the model's logits.
   bool adapts(std::string_view module, bool is_head) const;
+  /// Returns rank and scale of a module's adapter. Requires: adapts(module).
   LoraTarget of(std::string_view module) const;
-  /// Returns whether the module, or one that contains it, is trained as a whole.
+  /// Returns whether the module, or one that contains it, is among modules_to_save.
   bool saves(std::string_view module) const;
 
  private:
@@ -74,7 +82,8 @@ class LoraTargets {
   const LoraConfig& config_;
 };
 
-/// Reads the directory's adapter_config.json.
+/// Reads the directory's adapter_config.json. Throws Error if there is none, and the Errors of
+/// lora_from_json.
 LoraConfig read_lora(const std::filesystem::path& directory);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// Merges adapters into the weights of a model: W + scale B A.
+// Merging of low-rank adapters (lora_config.h) into the weights of a model: W + scale B A.
 #pragma once
 
 #include <vector>
@@ -10,9 +10,10 @@
 
 namespace smelt {
 
-/// Returns every parameter of a module that was built with the config, as f32, with the name and layout of
-/// files of the model's family; `weights` holds the base and the adapters. Sums are in double. Throws Error
-/// if a tensor is missing or does not fit.
+/// Returns every parameter of the base model, with the adapters added, as f32 tensors with the names and
+/// shapes of checkpoints of the model's family. `module` was built with `config`, and `weights` has the
+/// tensors of the base model and of the adapters. Products and sums are computed in double. Throws Error if a
+/// tensor is missing or does not fit.
 std::vector<HostTensor> merge_adapters(const Module& module, const LoraConfig& config,
                                        const Checkpoint& weights);
 

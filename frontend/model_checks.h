@@ -1,5 +1,5 @@
-// Checks for combinations that no model supports, or that no entries with caches support, before anything is
-// built.
+// Checks before a graph is built: combinations of spec fields and options that build_transformer does not
+// support, and those that the entries with caches do not support.
 #pragma once
 
 #include <vector>
@@ -16,9 +16,10 @@ inline bool has_classes(const TransformerSpec& spec) {
   return spec.head.kind == HeadKind::sequence_classes || spec.head.kind == HeadKind::image_classes;
 }
 
-/// Returns unsupported combinations, by field.
+/// Returns one problem per unsupported combination; empty if the spec can be built with these options.
+/// Requires: the spec is completed (complete()).
 std::vector<SpecProblem> unsupported(const TransformerSpec& spec, const BuildOptions& options);
-/// Returns the reasons why there are no entries with caches.
+/// Returns the reasons why the entries with caches cannot be built; empty if they can.
 std::vector<SpecProblem> problems_with_caches(const TransformerSpec& spec, const BuildOptions& options);
 
 }  // namespace smelt

@@ -1,4 +1,5 @@
-// Graph of a model under construction: its inputs, its stacks, and the entries over whole sequences.
+// Builder of one graph of a model: its inputs, its stacks, and the entries @loss, @evaluate and @logits,
+// which read whole sequences.
 #pragma once
 
 #include <string>
@@ -9,22 +10,28 @@
 
 namespace smelt {
 
+/// Requires: exactly one of the add functions is called, once.
 class ModelGraph {
  public:
-  /// Adds a graph of this name to the module. `adapters` may be null; @loss alone drops their inputs.
+  /// Adds an empty graph `name` to the module. `adapters`: null if the model has none. `dropout`: the
+  /// probabilities in this graph. The adapters have dropout only if `name` is "loss".
   ModelGraph(Module& module, const TransformerSpec& spec, const BuildOptions& options, Adapters* adapters,
              const char* name, TransformerSpec::Dropout dropout);
 
+  /// Adds the inputs and nodes of @loss or @evaluate, which return loss_sum and token_count.
   void add_loss();
+  /// Adds the inputs and nodes of @logits.
   void add_logits();
 
  protected:
   Value* input(std::string name, Type type);
-  Value* input(std::string name, Shape shape);
-  /// Adds an optional input, which by default holds `fill` everywhere.
+  Value* input(std::string name, Shape shape);  // i32
+  /// Adds an i32 input that a caller may omit; all its elements are then `fill`.
   Value* optional_input(std::string name, Shape shape, double fill);
-  /// Adds the inputs of the first stack, and the encoder if there is one.
+  /// Adds the inputs of the first stack, and the nodes of the encoder if there is one. Sets ids_, mask_ and
+  /// last_.
   void read_sources();
+  /// Adds the nodes of the decoder `stack` for the tokens `ids` i32[B,T]; sets last_.
   void decode(Stack& stack, Value* ids);
 
   const TransformerSpec& spec_;
@@ -32,8 +39,9 @@ class ModelGraph {
   BlockBuilder b_;
   Dim batch_ = Dim::symbol("B");
   Dim length_ = Dim::symbol("T");
+  /// Inputs of the first stack; null: it reads images, or there is no mask.
   Value *ids_ = nullptr, *mask_ = nullptr;
-  Value* last_ = nullptr;  // the last hidden state of the last stack
+  Value* last_ = nullptr;  // last hidden state of the last stack so far; null: none yet
 
  private:
   bool masked() const;

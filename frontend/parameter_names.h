@@ -1,14 +1,15 @@
-// The names of a model's parameters and modules, as its family calls them.
+// Names of a model's parameters and modules in its family. build_transformer identifies a module by its role,
+// which is the same for all families.
 //
-// Roles, by which build_transformer asks ({}: number of the block; STACK: encoder or decoder):
+// Roles ({}: number of the block; STACK: encoder or decoder):
 //   embedding.tokens  embedding.token_types  embedding.dropout
-//   STACK.tokens (where they are not shared)  STACK.positions  STACK.distances  STACK.embedding_norm
+//   STACK.tokens (if not shared by both stacks)  STACK.positions  STACK.distances  STACK.embedding_norm
 //   STACK.patches  STACK.class_token  STACK.norm  STACK.project_in  STACK.project_out
 //   STACK.{}  .norm_1  .attention  .attention.{qkv,query,key,value,out,query_norm,key_norm}  .post_norm_1
 //     .norm_2  .ffn  .ffn.{up,down}, or .ffn.{gate,gated,down}  .post_norm_2
 //     .norm_cross  .cross  .cross.{query,key,value,out}  .post_norm_cross  of a decoder that reads an encoder
 //   pooler  classifier  head  head.offset
-//   mlm (its bias, where the weight is tied)  mlm.decoder  mlm.transform  mlm.norm
+//   mlm (bias of a masked language model's head with tied weight)  mlm.decoder  mlm.transform  mlm.norm
 #pragma once
 
 #include <string>
@@ -22,27 +23,28 @@ namespace smelt {
 /// Module of the model: a role and, inside a block, the block's number.
 struct Place {
   std::string role;
-  int64_t block = 0;
+  int64_t block = 0;  // replaces {} in `role`
 };
 
 struct ParameterName {
-  std::string name;                           // as Hugging Face calls it
-  std::vector<std::string> checkpoint_names;  // all accepted spellings, the one to write first
-  bool transposed = false;
+  std::string name;                           // in the IR: as in Hugging Face's model
+  std::vector<std::string> checkpoint_names;  // all accepted names; the first one is written
+  bool transposed = false;                    // the weight is [in,out] in checkpoints
 };
 
+/// Names of the parameters and modules of one model.
 class ParameterNames {
  public:
   explicit ParameterNames(const TransformerSpec& spec) : family_(find_family(spec.family)) {}
 
-  /// `kind` is "weight" or "bias".
+  /// Returns the names of a module's parameter. `kind` is "weight" or "bias".
   ParameterName parameter(const Place& place, std::string_view kind) const;
   /// Returns the name of the module for messages: "h.3.ln_1".
   std::string source(const Place& place) const;
 
  private:
   const NameRow* find(std::string_view role) const;
-  const Family* family_;  // null: roles are names
+  const Family* family_;  // null: the roles are the names
 };
 
 }  // namespace smelt

@@ -1,4 +1,6 @@
-// JSON of the value types in a TransformerSpec; `read` returns an error message, or an empty text.
+// Conversion of the values in a TransformerSpec to and from JSON. `write` returns the JSON value. `read` sets
+// `value` and returns an empty text, or returns an error message and leaves `value` unchanged; numbers must
+// be from `low` to `high`.
 #pragma once
 
 #include <fmt/format.h>
@@ -11,6 +13,7 @@
 
 namespace smelt::spec_value {
 
+/// `names` are the texts for the enumerators of E, in their order.
 template <typename E>
 struct Choices;
 #define SMELT_CHOICES(type, ...)                               \
@@ -45,6 +48,7 @@ Json write(const std::vector<T>& values) {
   return list;
 }
 
+/// Returns the error message for a number that is out of range.
 inline std::string outside(const Json& json, double low, double high) {
   return fmt::format("{}, expected a value from {} to {}", brief(json), low, high);
 }
@@ -91,7 +95,7 @@ std::string read(const Json& json, E& value, double, double) {
   return fmt::format("{}, expected one of {}", brief(json), fmt::join(names, ", "));
 }
 
-/// Reads a list; a single value is a list of one.
+/// Reads a list; a single value is read as a list of one element.
 template <typename T>
 std::string read(const Json& json, std::vector<T>& values, int64_t low, int64_t high) {
   std::vector<T> result;

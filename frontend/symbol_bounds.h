@@ -1,26 +1,29 @@
-// Upper bounds of the symbols of a model's graphs.
+// Upper bounds of the symbols (symbolic sizes) of a model's graphs: B (batch), T (length), S (length of a
+// source), R (tokens per row in a run of @decode), N (sentences) and K (beams).
 #pragma once
 
 #include "frontend/build_transformer.h"
 
 namespace smelt {
 
-/// Bounds the symbols. Without a bound in the options, lengths are bounded by the model's own maximum, or by
-/// 512. Throws Error if the options bound a symbol that does not exist, or by more than the model's
-/// positions.
+/// Bounds B, T and S as BuildOptions::bounds says. Default bounds: 8 for B; for T and S, the model's
+/// max_positions, or 512 if it has none. Throws Error if the options bound a symbol that does not exist, or
+/// bound a length by more than the size of the model's learned table of positions.
 void bound_symbols(const TransformerSpec& spec, const BuildOptions& options, Symbols& symbols);
-/// Size of sliding-window KV caches: rings with the positions of the window and those of one run of @decode,
-/// together a power of two.
+/// Sizes of sliding-window KV caches (rings). `run` is the largest number of tokens per row in one run of
+/// @decode, a power of two from 16 to 512. A ring has `places` = window - 1 + run positions per row.
 struct RingBounds {
   int64_t places = 0, run = 0;
 };
-/// Returns nothing if no block has a window, if such a ring would have at least as many positions as a row
-/// has tokens, or if caches are in pages.
+/// Returns the sizes of the rings. Returns nothing if the model needs none: if no block has a window, if a
+/// ring would have at least as many positions as the upper bound of T, or if caches are in pages.
 std::optional<RingBounds> ring_bounds(const TransformerSpec& spec, const BuildOptions& options,
                                       const Symbols& symbols);
-/// Bounds R, the tokens of one run, by the rings and by the bounds of products with T.
+/// Bounds R by `rings.run`. Also bounds every product with T in which R replaces T, by the product's own
+/// bound.
 void bound_runs(const RingBounds& rings, Symbols& symbols);
-/// Bounds the rows of N sentences of K beams by the bound of B.
+/// Bounds N, K and N*K by the bound of B, because N sentences of K beams are N*K rows; K also by
+/// kMostBeamsAhead.
 void bound_beams(Symbols& symbols);
 
 }  // namespace smelt

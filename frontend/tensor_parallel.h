@@ -1,6 +1,6 @@
-// Tensor parallelism (Megatron): sharding of a model's parameters along the axis "model" of a mesh. Each rank
-// has some outputs of the matrices that read the residual stream, the corresponding inputs of those that
-// write to it, and some words of the vocabulary.
+// Tensor parallelism (as in Megatron-LM): sharding of a model's parameters along the axis "model" of a mesh.
+// Matrices that read the residual stream are sharded by outputs, matrices that write to it by inputs, and the
+// embedding and the head by words of the vocabulary.
 #pragma once
 
 #include <optional>
@@ -15,20 +15,22 @@ namespace smelt {
 
 inline constexpr std::string_view kModelAxis = "model";
 
-/// Returns the sharding of the parameter `kind`, "weight" or "bias", of a module; nothing: every rank has all
-/// of it.
+/// Returns the sharding of the parameter `kind`, "weight" or "bias", of a module. Returns nothing if it is
+/// not sharded: every rank then has all of it.
 std::optional<Sharding> tensor_parallel(const Place& place, std::string_view kind, const Shape& shape,
                                         const Mesh& mesh);
-/// Returns the sharding of a cache (State::cut): each rank keeps its own heads of keys and values,
-/// [slots,places,heads,width]; nothing for a cache without heads, such as a mask.
+/// Returns the sharding of a cache as State::cut has it: for each dim, the mesh axes that divide it. A cache
+/// of keys or values, [slots,capacity,heads,width], is divided by heads. Returns an empty list if the cache
+/// is not divided, because it has no heads (a mask) or the mesh has no tensor parallelism.
 std::vector<std::vector<std::string>> heads_of_cache(const Shape& shape, const Mesh& mesh);
-/// Returns whether the parameters of a module are sharded over this mesh.
+/// Returns whether the mesh has several ranks along the axis "model".
 bool is_tensor_parallel(const Mesh& mesh);
-/// Names the first axis of several ranks along which the compiler divides nothing by itself: it is none of
-/// data, model and stage. Empty: there is none.
+/// Returns the name of the first axis of several ranks that is not "data", "model" or "stage":
+/// the compiler divides nothing along such an axis. Returns an empty text if there is none.
 std::string unknown_axis(const Mesh& mesh);
-/// Returns every number of the spec that the ranks along the axis must divide and do not. A vocabulary that
-/// they do not divide is valid: every rank then has all of it.
+/// Returns a problem for every size of the spec (heads, kv_heads, ffn) that is not a multiple of the number
+/// of ranks along the axis "model", and for unknown_axis(). A vocabulary need not be a multiple: if it is
+/// not, every rank has all of it.
 std::vector<SpecProblem> undivided(const TransformerSpec& spec, const Mesh& mesh);
 
 }  // namespace smelt

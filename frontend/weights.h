@@ -1,4 +1,5 @@
-// Checks before compilation whether a checkpoint fits a model; Session::load_weights copies it.
+// Checks, before compilation, whether a checkpoint fits a model, and reads single parameters.
+// Session::load_weights loads the checkpoint into a session.
 #pragma once
 
 #include <vector>
@@ -9,27 +10,30 @@
 
 namespace smelt {
 
-/// Throws one Error with every parameter that the checkpoint lacks, every tensor of a wrong shape or type,
-/// and every tensor without a parameter. Buffers that the module's description ignores are allowed, and so
-/// are base weights that an adapter replaces. `new_adapters`: the module's adapters have no tensors yet.
+/// Checks a checkpoint. Throws one Error that names every parameter without a tensor, every tensor of a wrong
+/// shape or type, and every tensor without a parameter. Two kinds of tensors need no parameter: buffers that
+/// the module's description ignores, and base weights that repeats_base() accepts or an adapter file's tensor
+/// replaces. `new_adapters`: the module's adapters are untrained and may lack tensors.
 void check_weights(const Module& module, const Checkpoint& weights, bool new_adapters = false);
 
-/// Unties a head that the config ties to the embeddings if the checkpoint has a separate weight for it, as
-/// transformers does. T5 1.1 is stored in that way.
+/// Sets spec.head.tied to false if the config ties the head to the embeddings, but the checkpoint has a
+/// weight for the head with other values. transformers does the same. T5 1.1 is stored in that way.
 void untie_stored_head(TransformerSpec& spec, const Checkpoint& weights);
 
-/// Throws Error if the weights hold a table of positions that the model computes, with other values, because
-/// the table would be ignored.
+/// Checks the stored position tables of a model with sinusoidal positions. Throws Error if one differs from
+/// the computed table, because the model would ignore it.
 void require_computed_positions(const TransformerSpec& spec, const Checkpoint& weights);
 
-/// Returns whether a tensor of an adapter's file is the base model's own weight under an adapter, which PEFT
-/// stores next to adapters of embeddings and heads: the base model has it with the same values.
+/// Returns whether `tensor`, from a file of adapters, is a copy of a base model's weight ("base_layer"), with
+/// the same values as in the base model. PEFT stores such copies next to adapters of embeddings and heads.
 bool repeats_base(const TensorView& tensor, const Checkpoint& weights);
 
-/// Returns the shape in files, where a weight may be transposed or stacked.
+/// Returns the parameter's shape in checkpoints. It differs from the shape in the IR if the parameter is
+/// transposed or stacked.
 std::vector<int64_t> checkpoint_shape(const Module::Parameter& parameter);
-/// Returns the values of one parameter in our own layout ([out,in] for weights), for any name, layout and
-/// float type of the checkpoint. Throws Error if it is missing or does not fit.
+/// Returns the values of one parameter as f32 in the layout of the IR ([out,in] for weights). In the
+/// checkpoint, the parameter may have any of its names, be transposed, and have any float type. Throws Error
+/// if it is missing or does not fit.
 std::vector<float> read_parameter(const Module::Parameter& parameter, const Checkpoint& weights);
 
 }  // namespace smelt

@@ -1,4 +1,5 @@
-// POST /v1/completions without HTTP: from a body to what is answered.
+// Implementation of POST /v1/completions and GET /v1/models without HTTP: request bodies in, reply bodies
+// out.
 #pragma once
 
 #include <atomic>
@@ -18,33 +19,41 @@
 
 namespace smelt::server {
 
-/// The answer to one body, whose choices run or wait. What still runs when it is gone is cancelled.
+/// Answer to one body of POST /v1/completions. It has one or more choices (completions), which run in the
+/// batch or wait for a slot. The destructor cancels the choices that have not ended.
 class CompletionAnswer {
  public:
-  /// `echoes`: the text before each choice's text.
+  /// `echoes`: by choice, the text to put before the choice's own text: the prompt if the request sets
+  /// `echo`, else empty.
   CompletionAnswer(CompletionHead head, const CompletionRequest& request, size_t prompt_tokens,
                    std::vector<std::string> echoes, std::shared_ptr<Mailbox> mailbox);
   ~CompletionAnswer();
   CompletionAnswer(const CompletionAnswer&) = delete;
   CompletionAnswer& operator=(const CompletionAnswer&) = delete;
 
+  /// Returns whether the client asked for a stream of events. If so, the caller uses events(), else whole().
   bool streams() const { return streams_; }
-  /// Sets a listener that is called, until abandon(), for each change that the functions below may see; see
-  /// Mailbox.
+  /// Sets a listener that is called when accepted(), collect() or events() may have something new to return,
+  /// until abandon(); see Mailbox::on_change.
   void on_change(std::function<void()> listener) { mailbox_->on_change(std::move(listener)); }
-  /// Returns whether its choices run or wait, without waiting; throws what refused them.
+  /// Returns without blocking whether the batch has accepted the choices. Throws the error if it refused
+  /// them.
   bool accepted() { return mailbox_->accepted(); }
-  /// Takes what has come of an answer that does not stream, without waiting. Returns whether whole() need not
-  /// wait. Throws ApiError where a choice has failed.
+  /// Collects without blocking the progress of an answer that does not stream. Returns whether all choices
+  /// have ended, so that whole() does not block. Throws ApiError if a choice has failed.
   bool collect();
-  /// Estimates the memory that whole() takes, from above.
+  /// Estimates how many bytes of memory whole() needs at most, for the progress collected so far.
   size_t most_bytes_of_whole() const;
-  /// Waits for all choices. Throws ApiError where one has failed.
+  /// Waits until all choices have ended, and returns the reply's body as JSON. Throws ApiError if a choice
+  /// has failed.
   std::string whole();
-  /// Returns the new server-sent events within that time; the last event is among them when done() is true.
-  /// An error is an event, too.
+  /// Returns the text of the new server-sent events; waits for one for at most `most`, and returns an empty
+  /// text if there is none by then. Errors are returned as events. If done() is true afterwards, the text
+  /// contains the last event.
   std::string events(std::chrono::milliseconds most);
+  /// Returns whether whole() or events() has returned the end of the reply.
   bool done() const { return done_; }
+  /// Cancels the choices that have not ended, and removes the listener.
   void abandon() { mailbox_->abandon(); }
 
  private:
@@ -57,24 +66,26 @@ class CompletionAnswer {
   CompletionHead head_;
   bool streams_, include_usage_, log_probabilities_, done_ = false;
   std::vector<std::string> echoes_;
-  std::vector<Progress> all_;  // by choice; of a stream, how each ended
+  std::vector<Progress> all_;  // by choice: all progress; if the answer streams, `finish` alone
   CompletionUsage usage_;
   std::shared_ptr<Mailbox> mailbox_;
 };
 
+/// Functions may be called from several threads.
 class CompletionService {
  public:
-  /// `name`: what clients know the model by.
+  /// `name`: the model's name for clients. The references must outlive the service.
   CompletionService(BatchThread& batch, const cli::PromptText& texts, const RequestMaker& maker,
                     std::string name);
 
   const std::string& name() const { return name_; }
-  /// Hands it over; the batch accepts or refuses it later. Throws ApiError, or the Error that refused it at
-  /// once.
+  /// Parses the body of a POST /v1/completions and submits its requests to the batch, which accepts or
+  /// refuses them later (CompletionAnswer::accepted). Throws ApiError or Error if the body is invalid, if its
+  /// requests can never run, or if the batch has ended.
   std::shared_ptr<CompletionAnswer> answer(std::string_view body);
-  /// GET /v1/models
+  /// Returns the reply's body for GET /v1/models: JSON that lists the one model.
   std::string models() const;
-  /// GET /v1/models/NAME. Throws ApiError where there is no such model.
+  /// Returns the reply's body for GET /v1/models/NAME. Throws ApiError if `name` is not the model's name.
   std::string model(std::string_view name) const;
 
  private:

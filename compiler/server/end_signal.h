@@ -1,10 +1,11 @@
-// SIGINT, SIGTERM and SIGHUP as something that a thread waits for.
+// Waiting for SIGINT, SIGTERM or SIGHUP in a thread, in order to end the server.
 #pragma once
 
 namespace smelt::server {
 
-/// During its lifetime, the first of these signals wakes wait(), and the second, of either kind, ends the
-/// process as usual. Requires: no other one exists.
+/// Signal handlers, which are installed during the object's lifetime. The first SIGINT, SIGTERM or SIGHUP
+/// makes wait() return. The second signal of any of these kinds has its default effect: it ends the process.
+/// SIGHUP stays ignored if it was ignored before, as under nohup. Requires: no other EndSignal exists.
 class EndSignal {
  public:
   EndSignal();
@@ -12,8 +13,9 @@ class EndSignal {
   EndSignal(const EndSignal&) = delete;
   EndSignal& operator=(const EndSignal&) = delete;
 
+  /// Blocks until a signal has arrived or wake() was called.
   void wait() const;
-  /// Wakes wait() as a signal does.
+  /// Makes wait() return as a signal does.
   void wake() const;
 
  private:

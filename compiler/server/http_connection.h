@@ -1,4 +1,5 @@
-// One connection of the HTTP server: its requests one after the other, within the limits of http_limits.h.
+// One connection of the HTTP server. It serves its requests one after the other, within the limits of
+// http_limits.h.
 #pragma once
 
 #include <atomic>
@@ -20,16 +21,18 @@
 
 namespace smelt::server {
 
-/// Shared by the connections of a server, and used by the thread that runs them alone.
+/// Data that the connections of a server share. Only the server's I/O thread uses them, except that workers
+/// call HttpRoutes::post and claim memory from `room`.
 struct HttpService {
   HttpRoutes& routes;
-  boost::asio::thread_pool& workers;  // for what takes long: reading prompts, writing large answers
-  MemoryRoom& room;                   // what a request needs is claimed here first
-  size_t body_bytes = 0;              // claimed by the bodies of all connections
-  bool ends = false;                  // no request follows the open ones
+  boost::asio::thread_pool& workers;  // for long jobs: parsing bodies, writing large replies
+  MemoryRoom& room;                   // memory that a request needs is claimed here first
+  size_t body_bytes = 0;  // bytes that the bodies of all connections reserve, see kMostBodiesBytes
+  bool ends = false;      // the server is stopping: connections accept no further request
 };
 
-/// Everything runs on the thread of the socket's context.
+/// Coroutines of one connection. All functions run on the thread of the socket's io_context, except
+/// wake_later() and the jobs that on_worker() passes to HttpService::workers.
 class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
  public:
   using Socket = boost::asio::ip::tcp::socket;
@@ -40,22 +43,25 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   HttpConnection(Socket socket, HttpService& service);
   ~HttpConnection();
 
-  /// Answers requests until the client or the server ends.
+  /// Serves requests until the client leaves, a reply must be the last one, or the server stops. Then closes
+  /// the socket.
   Awaitable<void> run();
-  /// Answers with this reply alone.
+  /// Sends `reply` without reading a request, and closes the socket.
   Awaitable<void> refuse(HttpReply reply);
 
-  /// Since when it waits for its client to send something; nothing while it answers.
+  /// Returns since when the connection has waited for its client to send data. Returns nothing while it
+  /// computes or sends an answer.
   std::optional<Clock::time_point> waits_since() const { return waits_since_; }
   void close();
-  /// Takes back what runs for it; no other thread calls it afterwards.
+  /// Cancels the completion that the connection waits for, if there is one. The batch's thread does not call
+  /// the connection's listener afterwards.
   void abandon();
 
  private:
   /// The result of a worker's job.
   struct Outcome {
     std::exception_ptr fault;
-    std::atomic<bool> done = false;  // also where memory does not suffice to say so
+    std::atomic<bool> done = false;  // set even if there is too little memory to wake the connection
   };
   using HeadParser = boost::beast::http::request_parser<boost::beast::http::empty_body>;
 
@@ -92,12 +98,12 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   std::optional<HeadParser> parser_;
   std::shared_ptr<CompletionAnswer> answer_;
   std::optional<Clock::time_point> waits_since_;
-  uint64_t limit_ = 0;  // counts time limits, of which the last one holds
+  uint64_t limit_ = 0;  // number of the current time limit; timers of earlier limits are ignored
   size_t claimed_ = 0;
   bool timed_out_ = false, woken_ = false, watches_ = false, is_gone_ = false;
   bool is_head_request_ = false, is_http_1_1_ = true;
-  bool keep_ = false;     // another request may follow
-  bool replied_ = false;  // a status was sent
+  bool keep_ = false;     // the connection stays open for another request
+  bool replied_ = false;  // the status line of the current reply was sent
 };
 
 }  // namespace smelt::server

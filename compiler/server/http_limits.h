@@ -1,4 +1,5 @@
-// Limits on the bytes, the time and the memory that the server spends on a client.
+// Limits on the bytes, the memory and the time that the server spends on a client. A request or connection
+// that exceeds one is refused or closed.
 #pragma once
 
 #include <chrono>
@@ -8,22 +9,23 @@ namespace smelt::server {
 
 using std::chrono::seconds;
 
-inline constexpr size_t kMostHeadBytes = size_t{16} << 10;  // request line and fields
-inline constexpr size_t kMostFields = 128;
-inline constexpr size_t kMostBodyBytes = size_t{4} << 20;
-inline constexpr size_t kMostBodiesBytes = size_t{256} << 20;  // of all connections together
-inline constexpr size_t kMostParsedBytes = 64;                 // of memory, per byte of a body that is parsed
-inline constexpr size_t kMostBufferBytes = size_t{64} << 10;   // read but not yet parsed
-inline constexpr size_t kMostSkippedBytes =
-    size_t{64} << 20;  // of a refused request, so that its client can read the reply
-inline constexpr size_t kPieceBytes = size_t{64} << 10;  // of a reply, per write
+inline constexpr size_t kMostHeadBytes = size_t{16} << 10;     // request line and header fields
+inline constexpr size_t kMostFields = 128;                     // header fields of a request
+inline constexpr size_t kMostBodyBytes = size_t{4} << 20;      // of one request
+inline constexpr size_t kMostBodiesBytes = size_t{256} << 20;  // of the open bodies of all connections
+inline constexpr size_t kMostParsedBytes = 64;  // memory reserved per byte of a body while it is parsed
+inline constexpr size_t kMostBufferBytes = size_t{64} << 10;  // received from one client but not yet parsed
+/// Input that is read and discarded after the last reply of a connection. Closing it at once would lose the
+/// reply.
+inline constexpr size_t kMostSkippedBytes = size_t{64} << 20;
+inline constexpr size_t kPieceBytes = size_t{64} << 10;  // part of a reply that is sent per write
 
-inline constexpr seconds kMostIdle{30};       // until a request begins
-inline constexpr seconds kMostHeadTime{10};   // from its first byte to the end of its fields
-inline constexpr seconds kMostBodyTime{30};   // of the whole body
-inline constexpr seconds kMostPause{5};       // between two bytes of a body
-inline constexpr seconds kMostPieceTime{30};  // until the client has read a piece
-inline constexpr seconds kMostSkipTime{5};
-inline constexpr seconds kMostEndTime{2};  // for open answers where the server ends
+inline constexpr seconds kMostIdle{30};       // wait for the first byte of a request
+inline constexpr seconds kMostHeadTime{10};   // from a request's first byte to the end of its header fields
+inline constexpr seconds kMostBodyTime{30};   // for reading a whole body
+inline constexpr seconds kMostPause{5};       // wait for the next bytes of a body
+inline constexpr seconds kMostPieceTime{30};  // for sending one piece (kPieceBytes)
+inline constexpr seconds kMostSkipTime{5};    // for kMostSkippedBytes
+inline constexpr seconds kMostEndTime{2};     // for open answers after the server was stopped
 
 }  // namespace smelt::server

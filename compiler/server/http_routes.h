@@ -12,8 +12,9 @@
 
 namespace smelt::server {
 
-/// Refuses requests that a proxy before the server could read differently. Throws ApiError; the caller then
-/// closes the connection.
+/// Checks the fields that frame a request: Host, Content-Length, Transfer-Encoding and Expect. Throws
+/// ApiError if a proxy between client and server could read the request differently (request smuggling), or
+/// if it has more than kMostFields fields. The caller must then close the connection.
 void check_framing(const HttpHead& head);
 
 class HttpRoutes {
@@ -21,24 +22,28 @@ class HttpRoutes {
   HttpRoutes(BatchThread& batch, CompletionService& completions, AllowedHosts& hosts)
       : batch_(batch), completions_(completions), hosts_(hosts) {}
 
-  /// Checks the host, the path, the method and the form of the body, before a byte of it is read. Throws
-  /// ApiError.
+  /// Checks the host, the path, the method and the body's header fields, before the body is read. Throws
+  /// ApiError if the request is not acceptable.
   void check(const HttpHead& head) const;
-  /// Returns the reply to GET or HEAD of a path that `check` let through. Throws ApiError.
+  /// Returns the reply to GET or HEAD of `path`. Throws ApiError for an unknown model, and for /health if the
+  /// batch has ended by a fault. Requires: check() has accepted the request.
   HttpReply get(const std::string& path) const;
-  /// Begins the completion for a POST of `body` to `path`. Throws ApiError or Error for a bad body.
+  /// Starts the completion for a POST of `body` to `path`, and returns its answer, never null. Throws
+  /// ApiError or Error for a bad body.
   std::shared_ptr<CompletionAnswer> post(const std::string& path, std::string_view body) const;
-  /// Counts a reply for /metrics.
+  /// Counts a reply with HTTP status `status` for /metrics.
   void count(int status) { ++replies_[status]; }
 
  private:
   BatchThread& batch_;
   CompletionService& completions_;
   AllowedHosts& hosts_;
-  std::map<int, uint64_t> replies_;
+  std::map<int, uint64_t> replies_;  // number of replies by status
 };
 
-/// Returns the reply for an exception that is thrown while a request is answered.
+/// Returns the reply for an exception that was thrown while a request was served. Its status is that of the
+/// ApiError, or of api_error() for another Error; 503 for std::bad_alloc, else 500. The body is JSON that
+/// states the error.
 HttpReply error_reply(const std::exception& thrown);
 
 }  // namespace smelt::server

@@ -1,4 +1,5 @@
-// The HTTP server of `smelt serve` on Boost.Asio: it takes connections, bounds their number and ends them.
+// The HTTP server of `smelt serve` on Boost.Asio. It accepts connections, limits their number and closes
+// them.
 #pragma once
 
 #include <atomic>
@@ -13,18 +14,21 @@ namespace smelt::server {
 
 class HttpServer {
  public:
-  /// `connections`: the largest number of connections. `allowed_hosts`: hosts that clients may name in
-  /// addition to those of the address (AllowedHosts). Throws Error where one is no host.
+  /// `connections`: the largest number of open connections. `allowed_hosts`: hosts that the Host field of a
+  /// request may have in addition to those of the bound address (AllowedHosts). Throws Error if one is not a
+  /// host, or if memory for the worker threads is lacking.
   HttpServer(BatchThread& batch, CompletionService& completions, size_t connections,
              const std::vector<std::string>& allowed_hosts = {});
   ~HttpServer();
 
-  /// Returns the port, which the system chooses where it is 0. Throws Error where it cannot be had.
+  /// Binds to the address and returns the bound port; if `port` is 0, the system chooses a free one. Throws
+  /// Error if it cannot listen there.
   int bind(const std::string& host, int port);
-  /// Answers until stop() is called, from any thread, and then ends open answers within seconds. Throws Error
-  /// where it ends before.
+  /// Serves connections until stop() is called. Open answers then have kMostEndTime (http_limits.h) to end.
+  /// Throws Error if the server ends for any other reason, or if bind() has not succeeded.
   void listen();
-  /// Stops the server, also where it has ended, or listens later.
+  /// Makes listen() return. It may be called from any thread, at any time: before listen(), the call of
+  /// listen() returns at once; after it, nothing happens.
   void stop();
 
  private:

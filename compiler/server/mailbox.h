@@ -1,4 +1,4 @@
-// Messages from the thread of the batch to the caller that waits for an answer of one or more choices.
+// Messages from the batch's thread (batch_thread.h) to the caller that waits for the choices of one answer.
 #pragma once
 
 #include <chrono>
@@ -12,26 +12,31 @@
 
 namespace smelt::server {
 
+/// Progress of the choices of one answer, until the caller takes it. Thread-safe.
 class Mailbox {
  public:
   explicit Mailbox(size_t choices) : fresh_(choices) {}
 
-  // Members for the thread of the batch.
+  // Functions for the batch's thread: the choices are accepted, or are refused with an error, or choice
+  // number `choice` has progressed.
   void accept();
   void refuse(std::exception_ptr error);
   void deliver(size_t choice, Progress progress);
+  /// Returns whether abandon() was called.
   bool abandoned() const;
 
-  /// Waits until the choices are accepted; throws what refused them.
+  /// Waits until the choices are accepted; throws the error if they are refused.
   void wait_accepted();
-  /// Returns whether they are, without waiting; throws what refused them.
+  /// Returns without blocking whether the choices are accepted; throws the error if they are refused.
   bool accepted();
-  /// Called for what is new since the last wait(), until abandon(): by the thread of the batch, or at once
-  /// where something is. It must neither throw nor call the mailbox.
+  /// Sets a listener and calls it once. Until abandon(), the batch's thread calls the listener for the first
+  /// change after each wait() or accepted(). The listener must neither throw nor call the mailbox, which is
+  /// locked.
   void on_change(std::function<void()> listener);
-  /// Returns the new progress of each choice: at once if there is any, else the progress within that time.
+  /// Returns the progress of each choice since the last call. Waits for at most `most` if there is none.
   std::vector<Progress> wait(std::chrono::milliseconds most);
-  /// Cancels the choices that still run, because no caller waits for the answer.
+  /// Removes the listener, and makes the batch's thread cancel the choices that still run, because no caller
+  /// waits for the answer.
   void abandon();
 
  private:
@@ -40,10 +45,10 @@ class Mailbox {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::function<void()> listener_;
-  std::vector<Progress> fresh_;
-  bool answered_ = false;  // accepted or refused
-  bool has_told_ = false;  // the listener, of what is new
-  std::exception_ptr refusal_;
+  std::vector<Progress> fresh_;  // by choice, since the last wait()
+  bool answered_ = false;        // accepted or refused
+  bool has_told_ = false;        // the listener was called since the last wait() or accepted()
+  std::exception_ptr refusal_;   // null: not refused
   bool abandoned_ = false;
 };
 

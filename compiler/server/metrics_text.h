@@ -1,4 +1,4 @@
-// GET /metrics in the text format of Prometheus.
+// Text of the reply to GET /metrics, in the exposition format of Prometheus.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace smelt::server {
 
-/// `responses`: how many had each HTTP status.
+/// Returns all metrics. `responses`: the number of HTTP responses by status.
 std::string metrics_text(const ContinuousBatchCounts& counts, const std::map<int, uint64_t>& responses);
 
 }  // namespace smelt::server

@@ -1,4 +1,4 @@
-// GET /: a page to try the model, with nothing from elsewhere.
+// HTML text of the reply to GET /: a page to try the model in a browser. It loads nothing from other servers.
 #pragma once
 
 #include <string_view>

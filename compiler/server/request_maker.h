@@ -1,5 +1,5 @@
-// Makes the requests of a batch from the body of POST /v1/completions. Given the seed, the requests are the
-// same at every rank.
+// Conversion of the body of POST /v1/completions to the requests of a batch. Equal bodies and seeds give
+// equal requests on every rank.
 #pragma once
 
 #include <functional>
@@ -15,20 +15,23 @@ namespace smelt::server {
 
 class RequestMaker {
  public:
-  /// `model` is its own description (Plan::model).
+  /// `model` is the model's description as JSON text (Plan::model), which has the default options. `texts`
+  /// must outlive the object.
   RequestMaker(const cli::PromptText& texts, const std::string& model);
 
-  /// A body that names no seed gets another result each time. Throws ApiError.
+  /// Parses a body. If it has no seed, a random one is set in the result's `options`. Throws ApiError if the
+  /// body is invalid.
   CompletionRequest read(std::string_view body) const;
 
   struct Made {
     std::vector<Request> requests;
-    std::vector<std::string> echoes;  // what stands before each choice's text
-    size_t prompt_tokens = 0;
+    std::vector<std::string> echoes;  // by request: the prompt's text if the body sets `echo`, else empty
+    size_t prompt_tokens = 0;         // of all prompts, each counted once
   };
-  /// `check` is called with each request before there are more copies of what may be long, and may throw.
+  /// Makes one request per choice: `n` of each prompt, prompt by prompt. `check` is called with each request
+  /// before the next one is made, because prompts may be long; it may throw to refuse the body.
   Made make(const CompletionRequest& request, const std::function<void(const Request&)>& check) const;
-  /// Returns the requests that `make` made of a body at another rank.
+  /// Returns the requests that make() returned for this body on another rank.
   std::vector<Request> again(const AskedCompletion& asked) const;
 
  private:

@@ -1,4 +1,6 @@
-// Parts of build_transformer, one in each file of this folder.
+// Parts of a transformer's graphs: functions that add nodes to the graph of a BlockBuilder, which
+// build_transformer (frontend/build_transformer.h) composes. B is the batch, T the length of its rows, V the
+// vocabulary.
 #pragma once
 
 #include <optional>
@@ -11,36 +13,43 @@
 
 namespace smelt {
 
-/// Arguments of every part: the graph, the spec and the names.
+/// Common arguments of all parts: the graph under construction, the model's spec, and the names of its
+/// parameters.
 struct BlockBuilder {
   GraphBuilder graph;
   const TransformerSpec& spec;
   const ParameterNames names;
-  TransformerSpec::Dropout dropout;  // the probabilities of this graph
+  TransformerSpec::Dropout dropout;  // probabilities in this graph
   DType cache_type = DType::f32;     // of cached keys and values
-  Adapters* adapters = nullptr;      // of linear maps; null: none
-  double adapter_dropout = 0;        // of their inputs
+  Adapters* adapters = nullptr;      // of linear maps; null: there are none
+  double adapter_dropout = 0;        // dropout probability of the adapters' inputs
 
-  /// Sets the source name of the nodes that follow: `place`, and a part of it.
+  /// Sets the source name of the nodes that are added next: the name of the module `place`, and of a part of
+  /// it if `part` is not empty.
   void at(const Place& place, std::string_view part = "");
 };
 
-/// Cache of keys and values of earlier tokens: one state of each block's keys and one of its values,
-/// [slots,capacity,kv_heads,head_dim], whose first slots are the rows of the batch.
+/// Cache of the keys and values of earlier tokens, with the inputs of the run that reads and extends it. Each
+/// block has one state for keys and one for values, [slots,capacity,kv_heads,head_dim]. The batch's rows
+/// have the first slots.
 struct Cache {
   int64_t slots = 0, capacity = 0;
   Value* rows = nullptr;  // i32[B]: 0 ... B-1
-  Value* past = nullptr;  // i32[B]: tokens of each row that were read before; null: they are not looked at
-  Value* row_of_place = nullptr;  // i32[B,capacity]: the slot of each position of a row; null: its own
-  Dim readers = 1;                // consecutive rows of the batch that read one row of it
-  /// Fields of a ring cache (ring.cpp), whose capacity is less than a row's tokens.
-  Value* tokens = nullptr;      // i32[B]: of each row with this run's; null: each has a place of its own
-  Value* new_places = nullptr;  // i32[B,T]: where this run's go
+  /// i32[B]: number of tokens of each row before those of this run; null: 0 for all rows.
+  Value* past = nullptr;
+  /// i32[B,capacity]: slot that holds each position of a row, for beams that share their beginning; null: all
+  /// positions are in the row's own slot.
+  Value* row_of_place = nullptr;
+  Dim readers = 1;  // number of consecutive rows of the batch that read one row of the cache
+  /// Fields of a sliding-window (ring) cache (ring.cpp), whose capacity is less than a row's tokens.
+  Value* tokens = nullptr;      // i32[B]: tokens of each row, with those of this run; null: not a ring
+  Value* new_places = nullptr;  // i32[B,T]: positions in the ring for this run's tokens
   /// Fields of a paged cache (pages.cpp), whose states are [pages,kPageTokens,kv_heads,head_dim].
-  int64_t pages = 0;       // 0: it is not
-  Value* lines = nullptr;  // i32[B,capacity]: the line, among all pages, of each position of a row
-  Value *new_pages = nullptr,
-        *new_offsets = nullptr;  // i32[B,T]: where this run's tokens go; page -1: nowhere
+  int64_t pages = 0;  // 0: not paged
+  /// i32[B,capacity]: page * kPageTokens + offset of each position of a row.
+  Value* lines = nullptr;
+  /// i32[B,T]: page and offset in it for each token of this run; a token of page -1 is not cached.
+  Value *new_pages = nullptr, *new_offsets = nullptr;
 };
 
 /// Stack of blocks under construction: its sizes, and the inputs of its attention.
@@ -50,120 +59,153 @@ struct Stack {
   bool causal = false;
   Value* mask = nullptr;          // i32[B,T]: 0 where a token is padding; null: there is none
   Value* position_ids = nullptr;  // i32[B,T]; null: 0 ... T-1
-  Value* segments = nullptr;      // i32[B,T]: tokens see those of their own segment; null: all
-  Value* bias = nullptr;          // f32[heads,T,T] or with B before, added to the scores of every block
-  Value* slopes = nullptr;        // f32[heads]: ALiBi
-  Value *cosines = nullptr, *sines = nullptr;  // f32[T,width/2] or [B,T,width/2]: rotary positions
-  const Cache* cache = nullptr;                // null: the tokens of this run are all there are
-  const Cache* ring = nullptr;                 // of blocks with a window; null: the same as of others
-  Value* ring_bias = nullptr;                  // f32[B,heads,T,capacity]: bias of the ring's places
-  Value* memory = nullptr;                     // f32[B,S,hidden]: what cross attention reads
-  Value* memory_mask = nullptr;                // i32[B,S]
-  const Cache* memory_cache = nullptr;         // what cross attention reads in place of memory
+  Value* segments = nullptr;      // i32[B,T]: tokens see only tokens of their own segment; null: all
+  /// f32[heads,T,T], or [B,heads,T,capacity] with a cache: added to the attention scores of every block;
+  /// null: none.
+  Value* bias = nullptr;
+  Value* slopes = nullptr;  // f32[heads]: ALiBi; null: none
+  /// f32[T,width/2] or [B,T,width/2]: rotary positions; null: none.
+  Value *cosines = nullptr, *sines = nullptr;
+  const Cache* cache = nullptr;  // null: queries see only tokens of this run
+  const Cache* ring = nullptr;   // cache of the blocks with a window; null: they use `cache`, too
+  Value* ring_bias = nullptr;    // f32[B,heads,T,capacity]: the same as `bias`, for `ring`
+  Value* memory = nullptr;       // f32[B,S,hidden]: encoder output that cross attention reads; null: none
+  Value* memory_mask = nullptr;  // i32[B,S]: 0 for padding; null: there is none
+  /// Cached keys and values of `memory`; if not null, cross attention reads them instead of `memory`.
+  const Cache* memory_cache = nullptr;
 
-  /// Returns a part of block `block`: "decoder.{}.attention.query"; of the stack itself: "decoder.norm".
+  /// Returns the module `part` of a block: "decoder.{}.attention.query" for "attention.query".
   Place in_block(std::string_view part, int64_t block) const;
+  /// Returns the module `part` of the stack itself: "decoder.norm" for "norm".
   Place part(std::string_view part) const;
 };
 
 // ---- layers.cpp
-/// Target of a projection, on which its initial values depend.
+/// Target of a projection's result. If it is added to the residual stream (`residual`) and
+/// spec.init.scale_residual is set, the weights start with a smaller deviation.
 enum class Into : uint8_t { inner, residual };
+/// Adds the f32 parameter "weight" of a module, with normal initial values of standard deviation `deviation`.
 Value* weight(BlockBuilder& b, const Place& place, Shape shape, double deviation);
 /// Applies a norm over the last dimension of x.
 Value* norm(BlockBuilder& b, const Place& place, Value* x);
+/// Returns x W^T, plus a bias if `bias`, plus the addend of the module's adapter if it has one: [...,out].
 Value* linear(BlockBuilder& b, const Place& place, Value* x, int64_t out, bool bias, Into into = Into::inner);
-/// Applies `count` linear maps of x[B,T,features] as one, [B,T,count,out]; checkpoints stack their weights;
-/// ranks share the outputs of each of them alike.
+/// Applies `count` linear maps to x[B,T,features], whose weights a checkpoint stacks into one: returns
+/// [B,T,count,out]. With tensor parallelism, each rank computes the same part of the outputs of every map.
 Value* stacked_linear(BlockBuilder& b, const Place& place, Value* x, int64_t count, int64_t out, bool bias);
-/// Adds one number per feature (or class), initially 0, broadcast over the leading dims of x.
+/// Returns x plus the trained parameter "bias" of the module: one number per feature (or class), initially 0.
 Value* add_bias(BlockBuilder& b, const Place& place, Value* x);
-/// Adds a row [1,features] that is not trained.
+/// Returns x plus a row [1,features] of the checkpoint that is not trained.
 Value* add_offset(BlockBuilder& b, const Place& place, Value* x);
 /// Returns cap tanh(x / cap); x itself if cap is 0.
 Value* soft_capped(BlockBuilder& b, Value* x, double cap);
-/// Applies dropout; returns x itself if p is 0.
+/// Applies dropout with probability p; returns x itself if p is 0.
 Value* dropout(BlockBuilder& b, Value* x, double p);
 Value* activate(BlockBuilder& b, Value* x, Activation activation);
 
 // ---- embedding.cpp, patches.cpp
-/// Embeds i32[B,T] ids and, if the model has them, token types to f32[B,T,hidden].
+/// Returns the embeddings of ids i32[B,T], with positions and token types: f32[B,T,hidden]. `token_types`:
+/// i32[B,T]; null: the model has none.
 Value* embed_tokens(BlockBuilder& b, const Stack& stack, Value* ids, Value* token_types);
-/// Returns rows of a table, [B,T,hidden]; rows of padding give the table no gradient.
+/// Returns x [B,T,hidden], the looked-up table rows of ids i32[B,T]. If spec.embedding.frozen_padding, rows
+/// of padding tokens give the table no gradient.
 Value* freeze_padding(BlockBuilder& b, Value* x, Value* ids);
-/// Embeds f32[B,channels,height,width] to f32[B,patches (+ 1),hidden].
+/// Returns the embeddings of the patches of images f32[B,channels,height,width]: f32[B,patches,hidden], or
+/// f32[B,1 + patches,hidden] if the model has a class token, which is the first row.
 Value* embed_patches(BlockBuilder& b, const Stack& stack, Value* pixels);
 
 // ---- positions.cpp
-/// Adds the stack's table of positions to x, if it has one. `ids` are the tokens, null for patches.
+/// Returns x plus the rows of the stack's table of positions; x itself if the model has no such table. `ids`
+/// are the tokens; null for patches.
 Value* add_positions(BlockBuilder& b, const Stack& stack, Value* x, Value* ids);
-/// Computes the values that the positions of the spec need: counted ids, rotations, biases by distance.
+/// Sets the members of `stack` that spec.positions requires: position_ids, cosines and sines, slopes, or the
+/// biases by distance. `ids` are the tokens.
 void prepare_positions(BlockBuilder& b, Stack& stack, Value* ids);
-/// Rotates the first `width` numbers of each head of [B,T,heads,head_dim]: pairs (i, i + width / 2) by the
-/// angles of their position.
+/// Applies rotary positions to x [B,T,heads,head_dim]. Elements i and i + width / 2 of each head are rotated
+/// as a pair, by the angle of the token's position. `width` is rotary_width() (rotary.h); later elements are
+/// unchanged.
 Value* rotated(BlockBuilder& b, const Stack& stack, Value* x);
 
 // ---- cache.cpp
-/// Declares a state, initially zeros, unless it exists.
+/// Declares a state of the module, initially zeros, unless a state of that name exists.
 void declare_state(BlockBuilder& b, std::string_view name, Role role, DType dtype, Shape shape);
-/// Declares the state of a cache [slots,places,...]; ranks share its heads, if it has heads.
+/// Declares the state of a cache [slots,capacity,...]. With tensor parallelism, a cache
+/// [slots,capacity,heads,width] is divided between ranks by heads.
 void declare_cache(BlockBuilder& b, const std::string& name, const Type& type);
-/// Appends x[B,...] to the rows of the state of that name, and returns their whole content, [B,capacity,...]
-/// of the cache's type. Without `past` in the cache, x starts at position 0.
+/// Appends x [B,T,...] to the batch's rows in the cache state of the module `place`, and returns the whole
+/// content of these rows, [B,capacity,...]. Floats are converted to BlockBuilder::cache_type. The state is
+/// declared if it does not exist.
 Value* remember(BlockBuilder& b, const Cache& cache, const Place& place, Value* x);
-/// Returns the content of the batch's rows in the state of that name, [B,capacity,...].
+/// Returns the content of the batch's rows in the cache state of the module `place`, [B,capacity,...].
 Value* recall(BlockBuilder& b, const Cache& cache, const Place& place);
-/// Copies row from[b] of a state at places[t] to row to[b]: i32[B], i32[B] and i32[T].
+/// Copies row from[b] of a cache state to row to[b] for all b, at the positions places[t] alone. The
+/// arguments are i32[B], i32[B] and i32[T]. Positions beyond the state's capacity, as of a ring cache, are
+/// skipped.
 void move_rows(BlockBuilder& b, const std::string& name, Value* from, Value* to, Value* places);
-/// Returns the name of the cache state of a module.
+/// Returns the name of the cache state of a module, which begins with kCachePrefix.
 std::string cache_name(const Place& place);
 constexpr std::string_view kCachePrefix = "cache.";
 
 // ---- ring.cpp
-/// Returns the ring cache of rows whose token positions are those of `tokens`, of which `fresh` are this
-/// run's. Requires: a run's tokens are at most the ring's positions outside the window.
+/// Returns the ring cache, of `places` positions per row, for the blocks with a window. `tokens` is the cache
+/// of the other blocks for the same rows, and `fresh` the number of tokens per row in this run. Requires:
+/// `fresh` is at most `places` - (window - 1), so that a run overwrites no token that its queries see.
 Cache ring_cache(GraphBuilder& g, const Cache& tokens, int64_t places, const Dim& fresh);
-/// Returns the token at each position of a ring, i32[B,capacity]; below 0 if there is none yet.
+/// Returns the number (in its row) of the token at each position of a ring, i32[B,capacity]; below 0 if there
+/// is none yet.
 Value* tokens_of_places(GraphBuilder& g, const Cache& ring);
 
 // ---- pages.cpp
-/// Returns the cache of rows whose pages are in `table`, i32[B,capacity / kPageTokens]. Of `tokens` new ones
-/// of each row, which follow its `past` ones, those after its `lengths` are not cached; null: all are.
+/// Returns the cache of rows whose page numbers are in `table`, i32[B,capacity / kPageTokens]; `pages` is the
+/// number of pages of all rows. A run has `tokens` new tokens per row, after the `past` (i32[B]) cached ones.
+/// The first `lengths` (i32[B]) of them are cached and the others are padding; null: all are cached.
 Cache paged_cache(BlockBuilder& b, int64_t pages, Value* table, Value* past, const Dim& tokens,
                   Value* lengths);
-/// Does the same as remember for a paged cache.
+/// Does the same as remember() for a paged cache and the state of this name.
 Value* remember_in_pages(BlockBuilder& b, const Cache& cache, const std::string& name, Value* x);
-/// Returns positions of a state [slots,capacity,...] as lines of one table.
+/// Returns a state [slots,capacity,...] reshaped to [slots * capacity,...]: a line per slot and position.
 Value* lines_of(GraphBuilder& g, Value* state);
 
 // ---- attention_block.cpp, ffn_block.cpp, stack.cpp, head.cpp
+// self_attention, cross_attention and feed_forward are the parts of block number `block`. Each returns its
+// addend to the residual stream, [B,T,hidden], for its input x [B,T,hidden], which the caller has normalized
+// if norms come first.
 Value* self_attention(BlockBuilder& b, const Stack& stack, int64_t block, Value* x);
 Value* cross_attention(BlockBuilder& b, const Stack& stack, int64_t block, Value* x);
-/// Caches the keys and values that the block's cross attention computes from the stack's memory.
+/// Stores in stack.memory_cache the keys and values that the block's cross attention computes from
+/// stack.memory.
 void remember_memory(BlockBuilder& b, const Stack& stack, int64_t block);
 Value* feed_forward(BlockBuilder& b, const Stack& stack, int64_t block, Value* x);
-/// Runs all blocks and the final norm; appends the intermediate hidden states to `hidden`.
+/// Applies all blocks and the final norm to the embeddings x [B,T,hidden], and returns the result. Appends to
+/// `hidden` the input of every block, and the last hidden state.
 Value* run_stack(BlockBuilder& b, const Stack& stack, Value* x, std::vector<Value*>& hidden);
-/// Applies a dense layer and tanh to the first token; returns null if the model has no pooler.
+/// Returns the pooler's output, tanh of a linear map of the first token of x [B,T,hidden]: [B,hidden].
+/// Returns null if the model has no pooler.
 Value* pooled(BlockBuilder& b, Value* x);
-/// Returns the logits of head.kind, from the last hidden state; null for a model without a head.
+/// Returns the logits of the head, from the last hidden state x: [B,T,V], or [B,classes]. Returns null if the
+/// model has no head.
 Value* logits(BlockBuilder& b, Value* x);
 
+/// Results of a loss, f32[]: the sum of the losses of all labels that count, and their number.
 struct LossOutputs {
   Value* loss_sum;
   Value* token_count;
 };
-/// Returns the cross entropy of logits [...,V] and targets i32[...].
+/// Returns the cross entropy of logits [...,V] and targets i32[...]. Targets that are criterion.ignore_index
+/// do not count.
 LossOutputs cross_entropy_loss(BlockBuilder& b, Value* logits, Value* targets);
-/// As head.problem says, of logits [B,classes] and labels of `label_type`; the count is of numbers, not of
-/// rows, where labels are numbers.
+/// Returns the type of labels for a classification head: by head.problem i32[B] class numbers, or
+/// f32[B,classes], which is f32[B] for a single class.
 Type label_type(const TransformerSpec& spec, const Dim& batch);
+/// Returns the loss of logits [B,classes] and labels of label_type(): cross entropy, squared error, or binary
+/// cross entropy, by head.problem. Each element of f32 labels counts as one label.
 LossOutputs class_loss(BlockBuilder& b, Value* logits, Value* labels);
-/// Returns the targets: label t + 1 for position t; the last position of a row has none, nor that of a
-/// segment with `segments`, i32[B,T].
+/// Returns the targets i32[B,T] of a decoder: label t + 1 for position t. The last position of a row has no
+/// target (criterion.ignore_index). If `segments` (i32[B,T]) is not null, neither has the last position of a
+/// segment.
 Value* next_tokens(BlockBuilder& b, Value* labels, Value* segments);
-/// Returns the decoder's inputs for learning to predict `labels`: the start token, then all labels but the
-/// last.
+/// Returns the input tokens i32[B,T] of a decoder that learns to predict `labels` i32[B,T]: the start token,
+/// then all labels but the last. Ignored labels are replaced by the padding token.
 Value* teacher_forced(BlockBuilder& b, Value* labels);
 
 }  // namespace smelt

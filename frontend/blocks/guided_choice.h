@@ -1,14 +1,16 @@
-// Sampling of tokens with scores that options change by a row's text.
+// Sampling of tokens whose scores depend on the row's text: the entries @next_guided and @next_beams_guided
+// (see guided_scores.h).
 #pragma once
 
 #include "frontend/blocks/guided_scores.h"
 
 namespace smelt {
 
-/// Does the same as sample_tokens; also appends each token to its row's text.
+/// Does the same as sample_tokens (token_choice.h), with the scores of guided_scores. Also appends each
+/// sampled token to the text of its row. `logits`: f32[B,V].
 void choose_guided_tokens(BlockBuilder& b, Value* logits, const TokenChoice& choice, const TextChoice& text);
-/// Does the same as choose_beams; each row gets the text of the beam that it continues, followed by its new
-/// token.
+/// Does the same as choose_beams (token_choice.h), with the scores of guided_scores. The text of each row
+/// becomes the text of the beam that the row continues, followed by the new token. B = sentences * beams.
 void choose_guided_beams(BlockBuilder& b, Value* logits, const TokenChoice& choice, const TextChoice& text,
                          Value* ends, const Dim& sentences, const Dim& beams);
 

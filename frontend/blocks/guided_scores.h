@@ -1,13 +1,15 @@
-// Scores that options change by a row's text (@next_guided, @next_beams_guided), as in
-// runtime/engine/generation/logits_processors.h and in its order.
+// Changes of scores that depend on the row's text, such as repetition penalties, banned n-grams and phrases,
+// for the entries @next_guided and @next_beams_guided. They are the same changes, in the same order, that the
+// host makes in runtime/engine/generation/logits_processors.h.
 #pragma once
 
 #include "frontend/blocks/token_choice.h"
 
 namespace smelt {
 
-/// Inputs that change the scores of rows, as runtime/plan/decode_contract.def has them. All but `places`
-/// belong to one request.
+/// Inputs of a graph that specify the changes; runtime/plan/decode_contract.def defines their shapes and
+/// meanings. `places` has one line per row. The other inputs belong to the one request whose sequences are
+/// the rows.
 struct TextChoice {
   Value *places = nullptr, *numbers = nullptr, *integers = nullptr;
   Value* growth = nullptr;
@@ -15,18 +17,20 @@ struct TextChoice {
   Value *banned_before = nullptr, *banned_last = nullptr;
 };
 
-/// Adds these as inputs of the graph, for rows i32[B].
+/// Adds the inputs to the graph. `rows`: i32[B], for its size. Requires: declare_text_states was called.
 TextChoice text_choice_inputs(BlockBuilder& b, Value* rows);
-/// Declares the states of texts of `slots` rows of `capacity` tokens, and of sources of `source_capacity`.
+/// Declares the states that hold the texts of `slots` rows of `capacity` tokens, and sources (an encoder's
+/// input) of `source_capacity` tokens.
 void declare_text_states(BlockBuilder& b, int64_t slots, int64_t capacity, int64_t source_capacity);
 
 /// Returns the number of tokens in each row's text, i32[B].
 Value* text_lengths(GraphBuilder& g, const TokenChoice& choice, const TextChoice& text);
-/// Returns the changed scores, f32[B,V].
+/// Returns the changed scores, f32[B,V]. `scores`, f32[B,V], are logits or log-probabilities.
 Value* guided_scores(BlockBuilder& b, Value* scores, const TokenChoice& choice, const TextChoice& text);
-/// Returns one number of a request, broadcast to that shape.
+/// Returns element `which` of the vector `numbers` (TextChoice::numbers or ::integers), broadcast to `shape`.
 Value* number_of(GraphBuilder& g, Value* numbers, int64_t which, const Shape& shape);
-/// Returns the elements of table [B,W] in the columns [B,...]. Requires: columns are in [0, W).
+/// Returns table[b, columns[b,...]] for each row b of table [B,W], in the shape of `columns`, i32[B,...].
+/// Requires: columns are in [0, W).
 Value* elements_of_rows(GraphBuilder& g, Value* table, Value* columns);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// Tables of computed positions, in double.
+// Tables for positions that are computed, not learned, in double precision.
 #pragma once
 
 #include <vector>
@@ -7,17 +7,21 @@
 
 namespace smelt {
 
-/// Returns [rows,width]: sines and cosines of falling frequencies, in halves (sines first) or interleaved.
+/// Returns the sinusoidal table [rows,width] of positions 0 ... rows - 1: sines and cosines of the angles
+/// position * 10000^(-2 i / width), i = 0, 1, ... If `interleaved`, sines and cosines alternate, else the
+/// first half of a row are sines.
 std::vector<double> sinusoids(int64_t rows, int64_t width, bool interleaved);
 
-/// Returns the bucket of every distance (key minus query) from -(length - 1) to length - 1 (T5, arXiv
-/// 1910.10683): exact near 0, logarithmic farther away. A causal stack has all its buckets for the past,
-/// another one half of them for either side.
+/// Returns the bucket number of every distance (key minus query) from -(length - 1) to length - 1 (T5, arXiv
+/// 1910.10683). Near 0, each distance has its own bucket; farther away, the widths of buckets grow
+/// exponentially. A causal stack uses all buckets for the past. Any other stack uses half of them for each
+/// direction.
 std::vector<double> distance_buckets(const TransformerSpec::Positions& positions, int64_t length,
                                      bool causal);
 
-/// Returns per head the decrease of a score per token of distance (ALiBi, arXiv 2108.12409): 2^(-8 i / n), i
-/// = 1 ... n, for the largest power n of two in `heads`; heads beyond it take every other one of 2 n.
+/// Returns for each head the decrease of a score per token of distance (ALiBi, arXiv 2108.12409). Let n be
+/// the largest power of two that is at most `heads`. The first n heads have the slopes 2^(-8 i / n), i = 1,
+/// 2, ... n, and the others 2^(-4 i / n), i = 1, 3, 5, ...
 std::vector<double> alibi_slopes(int64_t heads);
 
 }  // namespace smelt

@@ -9,16 +9,18 @@
 namespace smelt {
 
 struct RotaryTable {
-  std::vector<double> cosines, sines;  // [rows, width / 2], times yarn's attention factor
+  std::vector<double> cosines, sines;  // [rows, width / 2], times rotary_magnitude()
 };
 
-/// Returns how many numbers of a head are rotated.
+/// Returns how many elements of each head are rotated: head_dim * positions.rotary_fraction.
 int64_t rotary_width(const TransformerSpec& spec, const StackSpec& stack);
-/// Returns the angle per position of pair i of `width` numbers: theta^(-2 i / width), changed by
-/// positions.scaling; by `dynamic` only in batches of more than max_positions.
+/// Returns the angle per position, in radians, of each of the width / 2 pairs: theta^(-2 i / width) for pair
+/// i, changed by positions.scaling. `length` is the number of positions of the batch. Only the scaling
+/// `dynamic` reads it: it changes the angles if `length` exceeds max_positions.
 std::vector<double> rotary_frequencies(const TransformerSpec& spec, int64_t width, int64_t length = 0);
-/// Returns the factor of cosines and sines.
+/// Returns the factor of cosines and sines: YaRN's attention factor, else 1.
 double rotary_magnitude(const TransformerSpec& spec);
+/// Returns the table for positions 0 ... rows - 1, in batches of at most max_positions.
 RotaryTable rotary_table(const TransformerSpec& spec, int64_t width, int64_t rows);
 
 }  // namespace smelt

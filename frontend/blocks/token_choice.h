@@ -1,4 +1,6 @@
-// Sampling of the next token of every row from its logits, in a graph (@next, @next_pages).
+// Sampling of the next token of every row from its logits within a graph, without the host. The entries next
+// and next_pages use it, and next_beams for beam search. runtime/plan/decode_contract.def defines their
+// inputs and states, and decode_contract.h the limits. B is the batch, V the vocabulary.
 #pragma once
 
 #include <functional>
@@ -7,89 +9,103 @@
 #include "runtime/plan/decode_contract.h"
 namespace smelt {
 
-/// Inputs of the sampler per row of the batch: B rows or those of all beams, i32[B], and inputs of
-/// runtime/plan/decode_contract.def.
+/// Inputs of the sampler, one line per row of the batch; for a beam search, rows are the beams of all
+/// sentences.
 struct TokenChoice {
-  Value* rows = nullptr;   // the slot of each row in the states
+  Value* rows = nullptr;   // i32[B]: the slot of each row in the states
   bool any_slots = false;  // false: the slots are 0 ... B-1
-  Value* past = nullptr;   // tokens that were read before this run's one
+  Value* past = nullptr;   // i32[B]: number of tokens of each row before the one that this run reads
+  /// Inputs of these names in decode_contract.def; null if the entry does not have them.
   Value *numbers = nullptr, *integers = nullptr, *penalty = nullptr;
   Value *held_back = nullptr, *held_back_until = nullptr, *forced = nullptr, *forced_at = nullptr;
 };
 
-/// Adds the per-row inputs that the host gives in every run.
+/// Adds all inputs of the sampler to the graph. `rows`, `past`: as in TokenChoice.
 TokenChoice token_choice_inputs(BlockBuilder& b, Value* rows, Value* past);
-/// Adds only the inputs of a random draw: rows, past, numbers and integers.
+/// Adds only the inputs of a random draw, `numbers` and `integers`; the members for penalties and for
+/// held-back or forced tokens are null.
 TokenChoice drawing_inputs(BlockBuilder& b, Value* rows, Value* past);
-/// Adds an input of the decode contract for runs of these sizes.
+/// Adds an input of the decode contract to the graph; `sizes` are the extents that its shape refers to.
 Value* decode_input(BlockBuilder& b, const DecodePort& port, const Extents& sizes);
-/// Adds an input of tokens; -1 means none.
+/// Adds an input of token ids as decode_input does, in which -1 means no token.
 Value* tokens_or_none(BlockBuilder& b, const DecodePort& port, const Extents& sizes);
 /// Declares states of the decode contract for plans of these sizes.
 void declare_states(BlockBuilder& b, const Extents& sizes,
                     std::initializer_list<std::reference_wrapper<const DecodeState>> states);
-/// Declares the states of sampled tokens, without state::next_past, for `slots` rows of `capacity` tokens.
+/// Declares the states of sampled tokens (those named "next." in decode_contract.def, except next.past) for
+/// `slots` rows of `capacity` tokens.
 void declare_token_states(BlockBuilder& b, int64_t slots, int64_t capacity);
-/// Sets the biases and penalties for the next row of one slot, from inputs.
+/// Adds inputs for the biases and penalties of one slot, and stores them in the states, for the row that
+/// begins in that slot next.
 void begin_choice(BlockBuilder& b);
-/// Declares the additional states of beams.
+/// Declares the additional states of a beam search (those named "beams.").
 void declare_beam_states(BlockBuilder& b, int64_t slots, int64_t capacity);
-/// Returns the batch's rows of an integer state [slots], limited to [0, below).
+/// Returns the first `rows` elements of an integer state [slots,...], limited to [0, below).
 Value* rows_of_state(BlockBuilder& b, std::string_view name, const Dim& rows, int64_t below);
 
-/// Returns column i of a table [B,columns].
+/// Returns column i of a table [B,columns]: [B].
 Value* column(GraphBuilder& g, Value* x, int64_t i);
 /// Limits an index to [0, below), so that no kernel has to check it.
 Value* within(GraphBuilder& g, Value* index, int64_t below);
-/// Appends dims of one element: an index then refers to whole rows of the inserted value.
+/// Appends `count` dims of size 1 to the shape of x, as GraphBuilder::insert needs them for single elements.
 Value* with_ones(GraphBuilder& g, Value* x, int64_t count = 1);
-/// Writes the first rows of a state.
+/// Writes `rows` to the first rows of a state.
 void put_rows(GraphBuilder& g, std::string_view state, Value* rows);
-/// Returns the batch's rows of a state.
+/// Returns the rows of a state in the slots of the batch (choice.rows).
 Value* of_rows(GraphBuilder& g, std::string_view state, const TokenChoice& choice);
-/// Maximum of each row of f32[B,V], and the logarithm of the sum of exponentials relative to it, f32[B].
-/// Subtracted one after the other, they give log-probabilities that are rounded while they are small.
+/// Maximum of each row of logits f32[B,V], and log(sum of exp(logit - maximum)) of each row, both f32[B]. A
+/// log-probability is (logit - top) - log. This order of subtraction has the smaller rounding error, because
+/// logit - top is a small number for likely tokens.
 struct LogSum {
   Value *top, *log;
 };
 LogSum log_sum(GraphBuilder& g, Value* logits);
-/// Returns the scores of tokens that occurred before, changed by their penalties; a penalty of 0 means none.
+/// Returns scores changed by penalties of the same shape: a score is divided by its penalty, or multiplied if
+/// it is negative. A penalty of 0 leaves the score unchanged.
 Value* penalised(GraphBuilder& g, Value* scores, Value* penalties);
-/// Reshapes f32[B,V] to [B,parts,V/parts].
+/// Reshapes f32[B,V] to [B,parts,V/parts], so that reductions over V have more parallelism.
 Value* in_parts(GraphBuilder& g, Value* x);
-/// Returns such parts plus the biases of their rows.
+/// Returns scores, f32[B,parts,V/parts] as from in_parts, plus the biases of their rows (state next_bias).
 Value* biased(GraphBuilder& g, Value* scores, const TokenChoice& choice);
-/// Removes the tokens that are held back at `place`; a token that is forced there stays.
+/// Returns scores f32[B,V] with -infinity for the tokens that are held back at `place`, i32[B]: the position
+/// of each row's new token. Nothing is held back at a position with a forced token.
 Value* without_held_back(GraphBuilder& g, Value* scores, const TokenChoice& choice, Value* place);
 
-/// Returns the slots of the positions of all beams' rows, i32[B,capacity], including this run's own position.
+/// Returns the slot whose cache holds each position of each row, i32[B,capacity] (Cache::row_of_place). The
+/// position of the token that this run reads is in the row's own slot.
 Value* beam_rows(BlockBuilder& b, const TokenChoice& choice);
-/// Continuations of each sentence, best first: [sentences, kBeamCandidates].
+/// The best continuations of each sentence, best first, each [sentences, kBeamCandidates]: their sums of
+/// log-probabilities, the beam that each continues, and its new token.
 struct Candidates {
   Value *sums, *beams, *tokens;
 };
-/// Returns the best candidates, given the sums [sentences, beams * V].
+/// Returns the best candidates. `sums`, f32[sentences, beams * V], are the sums of all continuations.
 Candidates best_candidates(BlockBuilder& b, Value* sums);
-/// Returns NaN for each row whose logits allow no choice, otherwise any number, [sentences * beams]; inactive
-/// beams are ignored.
+/// Returns for each row NaN if its logits allow no choice, because their log-probabilities are NaN, else any
+/// number that is not NaN: f32[sentences * beams].
 Value* fault_of_sums(GraphBuilder& g, Value* logits);
-/// Row that each of the next beams continues, and its new token, [sentences * beams].
+/// Slot of the beam that each of the next beams continues, and the new token of each, i32[sentences * beams].
 struct NextBeams {
   Value *parents, *tokens;
 };
-/// Returns the candidates to the host and stores the continued beams for the next run. `ends`:
-/// i32[sentences,kEndTokens].
+/// Stores the candidates for the host, and the next beams for the next run: the best candidates that do not
+/// end. `faults`: as from fault_of_sums; a NaN of an active beam makes the sums of its sentence's candidates
+/// NaN. `ends`, i32[sentences,kEndTokens]: end tokens of each sentence.
 NextBeams leave_beams(BlockBuilder& b, const Candidates& found, Value* faults, const TokenChoice& choice,
                       Value* ends, const Dim& beams);
-/// Chooses the candidates of each sentence, and from these its next beams, given f32[B,V].
+/// Adds a step of beam search: computes the candidates of each sentence from logits f32[B,V], B = sentences *
+/// beams, and from them the next beams, and stores both (leave_beams).
 void choose_beams(BlockBuilder& b, Value* logits, const TokenChoice& choice, Value* ends,
                   const Dim& sentences, const Dim& beams);
-/// Draws a token of each row by its scores, f32[B,V]; -1 if there is none.
+/// Returns a randomly drawn token of each row, i32[B], by its scores f32[B,V]; -1 if no token can be drawn.
+/// `place`, i32[B], is the position of the token, which selects the random number.
 Value* drawn_tokens(GraphBuilder& g, Value* scores, const TokenChoice& choice, Value* place);
-/// Stores the tokens for the next run, and returns them to the host with their probabilities by the logits.
-/// Returns the tokens that the next run reads.
+/// Stores the tokens i32[B] for the next run, and for the host at positions `place` together with their
+/// log-probabilities by `logits`, f32[B,V]. Returns the tokens that the next run reads: `token`, with 0
+/// instead of -1.
 Value* leave_tokens(BlockBuilder& b, Value* logits, Value* token, const TokenChoice& choice, Value* place);
-/// Samples a token per row from f32[B,V], and stores the states of the next run, without state::next_past.
+/// Samples a token per row from logits f32[B,V], and stores the states for the next run, except
+/// state::next_past.
 void sample_tokens(BlockBuilder& b, Value* logits, const TokenChoice& choice);
 
 }  // namespace smelt

@@ -1,6 +1,6 @@
-// Model families as data: spelling of a TransformerSpec in config.json, and names of parameters in
-// checkpoints. A new family of known parts needs one more table file next to gpt2.cpp, its declaration, and
-// its entry in families.cpp.
+// Model families as tables: how the fields of a TransformerSpec are spelled in config.json, and the names of
+// parameters in checkpoints. A new family that consists of supported parts needs one more file like gpt2.cpp,
+// and its declaration and entry in families.cpp.
 #pragma once
 
 #include <initializer_list>
@@ -13,98 +13,100 @@
 
 namespace smelt {
 
-/// Value in the spellings of config.json and of the spec, both as JSON text: {"\"gelu_new\"",
-/// "\"gelu_tanh\""}. If one value sets several fields of a group, the spec's side is an object of them.
+/// One value as config.json and as the spec spell it, both as JSON text: {"\"gelu_new\"", "\"gelu_tanh\""}.
+/// If the value sets several fields of a group of the spec, `spec` is an object of these fields.
 struct Spelling {
   std::string_view config, spec;
 };
 using Spellings = const std::vector<Spelling>*;
 
-/// Activation names of transformers; the first spelling of a spec value is the one to write.
+/// Activation names in the library transformers. Among several spellings of one value of the spec, the first
+/// is written.
 extern const std::vector<Spelling> kActivations;
-/// Names in transformers for the problem types of a classification head.
+/// Names in transformers of the values of Problem (problem_type).
 extern const std::vector<Spelling> kProblems;
 
 /// Maps config.json's field `config` to the spec's field `spec`. Both may be dotted paths.
 struct FieldRow {
   std::string_view config, spec;
-  bool required = false;                           // false: the family's default applies, also for null
-  Spellings spellings = nullptr;                   // null: the values are the same
-  std::vector<std::string_view> also_called = {};  // other dialects of the same field
-  bool counted = false;                            // the spec holds how many entries the object has
-  int64_t plus = 0;                                // spec = config + plus
-  bool unsaid_if_empty = false;   // what is empty means the same as an absent field, and is not written
-  std::string_view null = {};     // JSON text: the spec's value that null means, if not the default
-  std::string_view implied = {};  // JSON text: what transformers takes where the config is silent, likewise
+  bool required = false;          // false: the family's default applies if the field is absent or null
+  Spellings spellings = nullptr;  // null: both have the same values
+  std::vector<std::string_view> also_called = {};  // other names of the field in config.json
+  bool counted = false;          // the spec's value is the number of entries of the config's object
+  int64_t plus = 0;              // spec = config + plus
+  bool unsaid_if_empty = false;  // 0 or an empty list means the same as an absent field, and is not written
+  std::string_view null = {};    // JSON text: the spec's value for null; empty: the family's default
+  /// JSON text: the config's value if the field is absent, as transformers reads it; empty: the family's
+  /// default.
+  std::string_view implied = {};
 };
 
-/// Field that changes the maths and is accepted only if it changes nothing: absent, null, with this value, or
-/// with the value of another field.
+/// Field of config.json that changes the model's computation in a way that is not supported. It is accepted
+/// only if it changes nothing: if it is absent or null, or has `value` or the value of `same_as`.
 struct FixedRow {
   std::string_view config;
   std::string_view value;         // JSON text
-  std::string_view same_as = {};  // a field of the spec whose value changes nothing here either
+  std::string_view same_as = {};  // a field of the spec; empty: none
   std::string_view reason = "changes the maths and is not supported";
-  std::string_view shown = {};      // the member of the value that a message shows, if not all of it
-  std::string_view only_with = {};  // a numeric field that has to be above 1 for this one to count
+  std::string_view shown = {};      // the member of the value to show in the error message; empty: all of it
+  std::string_view only_with = {};  // the row applies only if this numeric field is above 1; empty: always
 };
 
-/// Names of the parameters "<name>.weight" and "<name>.bias" of one module of the model; {} is the number of
-/// the block. A role that ends in .weight or .bias names one parameter whose checkpoint name does not follow
-/// the pattern.
+/// Name of one module of the model in checkpoints. Its parameters are "<name>.weight" and "<name>.bias"; {}
+/// is the number of the block. If the role ends in .weight or .bias, `name` is the whole name of that one
+/// parameter.
 struct NameRow {
   std::string_view role;  // see frontend/parameter_names.h
   std::string_view name;
-  enum Flags : unsigned {
-    plain = 0,
-    transposed = 1,
-    bare = 2
-  };  // [in,out] in the checkpoint; without the prefix
+  /// transposed: the weight is [in,out] in the checkpoint. bare: the name has none of the family's prefixes.
+  enum Flags : unsigned { plain = 0, transposed = 1, bare = 2 };
   unsigned flags = plain;
 };
 
-/// Architecture class of transformers: spec fields in JSON that override those of the family.
+/// Model class of transformers (in config.json's "architectures"), with the spec fields that differ from the
+/// family's defaults, as JSON text.
 struct Architecture {
   std::string_view name;
   std::string_view defaults = "{}";
 };
 
-/// Another name of a field, by which transformers sets the field (its attribute_map).
+/// Another name, `other`, under which transformers accepts config.json's field `config` (its attribute_map).
 struct Synonym {
   std::string_view other, config;
 };
 
 struct Family {
   std::string_view model_type;
-  std::vector<Architecture> architectures;  // those that are built; the first is written for a new model
+  std::vector<Architecture> architectures;  // supported ones; the first that fits the spec is written
   std::string_view defaults;                // spec fields, as JSON text
   std::vector<FieldRow> fields;
   std::vector<Synonym> synonyms = {};
   std::vector<FixedRow> fixed = {};
-  std::vector<std::string_view> harmless = {};  // fields that change nothing here whatever they hold
-  std::vector<std::string_view> prefixes;       // of checkpoint names; the first is written
+  std::vector<std::string_view> harmless = {};  // fields that are ignored, whatever their values
+  std::vector<std::string_view> prefixes;       // of checkpoint names, all accepted; the first is written
   std::vector<NameRow> names;
-  std::vector<std::string_view> ignored_tensors;  // buffers of checkpoints, without prefix; {} is a number
+  std::vector<std::string_view> ignored_tensors;  // in checkpoints, without prefix; {} is a number
 };
 
-/// Family of specs written by hand: the name of a parameter is its role.
+/// Name of the family of specs without a model family. The names of its modules are their roles.
 inline constexpr std::string_view kPlainFamily = "transformer";
 
-/// Returns null if there is none.
+/// Returns the family of that name; null if there is none.
 const Family* find_family(std::string_view model_type);
 /// Returns the family names for messages: "gpt2, ...".
 std::string known_families();
 
-/// Joins tables: rows that several families share, and a family's own.
+/// Returns the concatenation of the tables: rows that several families share, and a family's own.
 std::vector<FieldRow> joined(std::initializer_list<std::vector<FieldRow>> parts);
 std::vector<NameRow> joined(std::initializer_list<std::vector<NameRow>> parts);
 
-/// Returns rows of rotary positions in every spelling, and related fields that are not supported.
+/// Returns the rows for the fields of rotary positions, under all their names in config.json.
 std::vector<FieldRow> rope_fields();
+/// Fields of rotary positions that are not supported.
 extern const std::vector<FixedRow> kRopeFixed;
 
-/// Fields that change the maths in some family, and the values with which they do not. A family that supports
-/// such a field has its own row for it.
+/// Fields that change the computation in some family and are checked for all families. A family that supports
+/// such a field has a FieldRow for it, which takes precedence.
 extern const std::vector<FixedRow> kMathsFields;
 
 /// Returns "h.3.ln_1" for "h.{}.ln_1" with 3.

@@ -1,4 +1,5 @@
-// Requirements of attention kernels on a node and its body, and the reasons for a refusal.
+// Requirements of attention kernels on attention nodes and their bodies (ir/graph/attention_body.h), and the
+// reasons for a refusal. Shapes are q[b,t,h,d], k[b,s,k,d] and v[b,s,k,d].
 #pragma once
 
 #include <optional>
@@ -8,37 +9,41 @@
 
 namespace smelt {
 
-/// Recomputation of the weight in the body of an attention_grad: exp(modified - lse), and 0 where modified is
-/// -inf.
+/// Recomputation of the weight in the body of an attention_grad: weight = exp(modified - lse), or 0 if
+/// modified is -inf.
 struct AttentionWeight {
-  const Value *weight = nullptr, *modified = nullptr;
-  const Value *lse = nullptr, *delta = nullptr;  // operands of the node, f32[b,h,t]
-  const Value* delta_in_body = nullptr;
+  const Value *weight = nullptr, *modified = nullptr;  // values in the body
+  const Value *lse = nullptr, *delta = nullptr;        // operands of the node, f32[b,h,t]
+  const Value* delta_in_body = nullptr;                // delta, broadcast to the scores
 };
-/// Returns the recomputed weight; nothing if the body does not compute it, or reads other values per row than
-/// these two.
+/// Returns the recomputed weight. Returns nothing if the body does not compute it, or if it does not read a
+/// second value per query (delta) in addition to lse.
 std::optional<AttentionWeight> attention_weight(const Node& gradient);
 
-/// Largest number of rows (queries times heads that share a key head) of decode attention: with more rows,
-/// tiles for the tensor cores are filled well enough.
+/// Largest number of rows (queries times query heads per key head) of decode attention. With more rows, the
+/// tiles of a tensor-core kernel are filled well enough.
 constexpr int64_t kMostSmallM = 16;
-/// Returns the largest number of queries (at least one) with no more than that number of rows.
+/// Returns the largest number of queries with at most kMostSmallM rows, but at least 1. Returns 0 if the
+/// number of heads is not constant.
 int64_t most_decode_queries(const Node& attention);
-/// Returns whether an attention may be a decode attention that the template for it supports: its queries are
-/// always few, or as many as a run has of a cache of known capacity. It has no random numbers and no rounding
-/// residual.
+/// Returns whether the template for decode attention supports an attention: it has no random numbers, no
+/// factor of the weight and no rounding residual. In addition, it must have at most most_decode_queries()
+/// queries at the symbols' bounds; or the number of its queries is known only at launch, and the number of
+/// its keys is constant, as of a cache.
 bool may_be_decode_attention(const Node& attention);
 
-/// Numbers of queries for which attentions read gathered keys or values directly in their table, by the
-/// gather's indices. They can do so if no other node of the graph writes the table and keys and values share
-/// positions. A GPU's template needs always few queries.
+/// Numbers of queries for which a target's attention kernels can read keys and values directly from the table
+/// that a gather reads: at most most_decode_queries() (GPUs), or any number.
 enum class TableQueries : uint8_t { few, any };
+/// Returns whether all users of a gather are attentions that can read it as keys or values directly from its
+/// table, by the gather's indices. Keys and values must be gathered by the same indices, and the graph must
+/// not update the state that the table belongs to.
 bool is_read_in_table(const Node& gather, TableQueries queries);
 
-/// Returns a sentence why no kernel computes an attention or attention_grad whose heads are stored as
-/// `storage`; nothing if one does.
+/// Returns the reason, as a sentence, why no GPU kernel can compute an attention or attention_grad whose q, k
+/// and v are stored as `storage`. Returns nothing if one can.
 std::optional<std::string> why_no_attention_kernel(const Node& attention, DType storage);
-/// The same for a CPU, which computes attention by blocks.
+/// Returns the same for the kernel of CPUs, which computes attention by blocks of scores in f32.
 std::optional<std::string> why_no_blocked_attention(const Node& attention);
 
 }  // namespace smelt

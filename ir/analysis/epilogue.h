@@ -1,4 +1,4 @@
-// Library epilogue of a matmul, recognised from its body.
+// Epilogue of a matmul that a library call (cuBLAS) can compute, recognised from the matmul's body.
 #pragma once
 
 #include <optional>
@@ -7,19 +7,20 @@
 
 namespace smelt {
 
-/// Accumulator plus one operand, rounded once to the result's type.
+/// Epilogue that adds one operand to the f32 accumulator, and rounds the sum once to the result's type.
 struct Epilogue {
   enum class Kind : uint8_t {
-    row,     // a vector along the result's last dim: a bias
-    matrix,  // of the result's shape: the accumulator is added to it
+    row,     // the operand is a vector along the result's last dim, such as a bias
+    matrix,  // the operand has the result's shape
   } kind;
-  Value* operand;  // of the result's type
+  Value* operand;  // has the result's element type
 };
-/// Returns nothing for a matmul without a body, and for a body that does anything else.
+/// Returns the epilogue of a matmul. Returns nothing if the matmul has no body, or a body that computes
+/// anything else.
 std::optional<Epilogue> epilogue(const Node& matmul);
 
-/// Returns whether the matmul multiplies single matrices (no batch, one letter summed over) with the columns
-/// as the result's last dim: a bias can then be added to its rows.
+/// Returns whether the matmul has no batch dims, sums over one dim, and has the columns of its second operand
+/// as the result's last dim. A library call can then add a bias to the rows of the result.
 bool has_rows(const Node& matmul);
 
 }  // namespace smelt

@@ -1,4 +1,5 @@
-// Ranges of the integers of a graph: one per value, derived from the leaves on.
+// Ranges of the integer and boolean values of a graph, derived from its leaves in program order. Passes use
+// them to prove that indices are within their tables.
 #pragma once
 
 #include <optional>
@@ -9,36 +10,41 @@
 
 namespace smelt {
 
-/// Every element is in [least, most], or is `beside`.
+/// Range of the elements of a value: every element is in [least, most] or equals `beside`.
 struct IndexRange {
   int64_t least = 0, most = 0;
-  std::optional<int64_t> beside = {};  // a number outside the range that an input may hold to be ignored
-  std::optional<Dim> below = {};       // all elements of the range are below it, known at launch
-  bool attained = false;  // some element is `least` and some element is `most`, whatever the data
+  std::optional<int64_t> beside = {};  // a number outside the range, which means "ignored"
+  std::optional<Dim> below = {};       // all elements of [least, most] are below this size
+  bool attained = false;               // certainly, some element is `least` and some element is `most`
 
-  /// Returns whether every element is a row of a table of `rows` rows.
+  /// Returns whether every element is certainly in [0, rows).
   bool within(const Dim& rows) const;
-  /// The same with bounds of symbols: a table of 9 - B rows with B <= 8 has at least one row.
+  /// Returns the same, but also uses the bounds of symbols: if B <= 8, a table of 9 - B rows has at least one
+  /// row.
   bool within(const Dim& rows, const Symbols& symbols) const;
-  /// Returns an element that is certainly outside a table of `rows` rows.
+  /// Returns a number outside [0, rows) if an element is certainly outside: that element, or the end of the
+  /// range that is nearest to the table. Else returns nothing. If `rows` is not constant, only negative
+  /// numbers and those above 31 bits are certainly outside.
   std::optional<int64_t> surely_outside(const Dim& rows) const;
 };
 
-/// Ranges of integers and flags: through constants, iota, inputs with bounds, views, conversions, arithmetic,
-/// look-ups in constant tables, inserts, reductions and bodies of fusions. A branch of a select is evaluated
-/// under its condition or its negation. Arithmetic that may leave 32 bits has an unknown result. Floats have
-/// a range if they are computed from constants and integers, with a margin for rounding to any type; a
-/// possible infinity or NaN makes it unknown.
+/// Ranges of the values of a graph. Ranges are propagated through constants, iota, inputs with declared
+/// bounds, views, conversions, arithmetic, look-ups in constant tables, inserts, reductions and bodies of
+/// fusions. The branches of a select are evaluated under its condition and its negation. The result of
+/// arithmetic that may wrap around is unknown. Floats have a range (RealRange) if they are computed from
+/// constants and integers. It has a margin for rounding to any float type, and is unknown if an element may
+/// be infinite or NaN.
 class IndexRanges {
  public:
   explicit IndexRanges(const Graph& graph);
-  /// Finds the ranges in a fusion's body, given those around it.
+  /// Finds the ranges in the body of `fusion`; `around` has those of the graph that contains it.
   IndexRanges(const Node& fusion, const IndexRanges& around);
-  /// Returns the range of the value; the whole range of the element type if it is unknown.
+  /// Returns the range of an integer or boolean value; if it is unknown, all numbers of 32 bits (of 64 for
+  /// i64, 0 and 1 for booleans).
   IndexRange at(const Value* value) const;
 
  private:
-  /// Integers have the first range, floats may have the second.
+  /// Range of one value: `integers` of an integer or boolean, `reals` of a float; absent: unknown.
   struct Known {
     std::optional<IndexRange> integers;
     std::optional<RealRange> reals;

@@ -1,5 +1,5 @@
-// Legality of inserts in a kernel: they store in any order, so no other node of their kernel may read their
-// target.
+// Legality of insert nodes (ir/graph/insertion.h) in one kernel. An insert stores into its target, operand 0,
+// in any order, so no other node of the kernel may read the target.
 #pragma once
 
 #include <string>
@@ -8,13 +8,14 @@
 
 namespace smelt {
 
-/// Returns a sentence for --explain-fusion why one kernel cannot compute the nodes because of their inserts;
-/// empty if it can.
+/// Returns the reason, as a phrase for --explain-fusion, why the inserts among `nodes` prevent that one
+/// kernel computes all nodes; empty if they do not. `is_output` tells whether a result is stored for other
+/// nodes.
 std::string refusal_of_inserts(llvm::ArrayRef<const Node*> nodes,
                                llvm::function_ref<bool(const Value*)> is_output);
 
-/// Returns the numbers of an insert's operands that are views of its target: no kernel can read them while it
-/// writes.
+/// Returns the numbers of an insert's operands, other than the target, that are views of the target. A
+/// kernel cannot read these operands while it writes the target.
 std::vector<unsigned> operands_in_target(const Node& insert);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// Interval arithmetic on integers.
+// Interval arithmetic on integers (IndexRange).
 #pragma once
 
 #include "ir/analysis/index_ranges.h"
@@ -7,29 +7,31 @@ namespace smelt {
 
 inline constexpr int64_t kLeastInteger = INT32_MIN, kMostInteger = INT32_MAX;
 
-/// Bound that may not fit 64 bits.
+/// Exact bound of a result, which may need more than 64 bits.
 __extension__ typedef __int128 Bound;
 
 /// Returns the range of all numbers of a type.
 IndexRange all_of_type(DType type);
-/// Returns the range from `least` to `most`; nothing if arithmetic of the type would wrap around.
+/// Returns the range [least, most]; nothing if the type does not hold it, so that arithmetic may wrap around.
 std::optional<IndexRange> in_bits_of(DType type, Bound least, Bound most);
-/// Returns the range extended to include `beside`.
+/// Returns the range [least, most], extended to include `beside`.
 IndexRange hull(const IndexRange& x);
-/// Returns whether a size is certainly at least 1 if its symbols are.
+/// Returns whether a size is certainly at least 1, provided that all its symbols are at least 1.
 bool is_never_zero(const Dim& dim);
-/// The same for these symbols, some of which may be 0.
+/// Returns whether a size is certainly at least 1, given the lower bounds of `symbols`, some of which may be
+/// 0.
 bool is_never_zero(const Dim& dim, const Symbols& symbols);
-/// Returns the union's range: an element is in a or in b.
+/// Returns a range of the union: every element is in `a` or in `b`.
 IndexRange either(const IndexRange& a, const IndexRange& b);
-/// Returns the range of an unknown subset of the elements, which need not contain the least and the largest.
+/// Returns the range of an unknown subset of the elements: the same range, but not `attained`.
 IndexRange of_some(IndexRange range);
 
-/// Returns the range of op's results of a type; nothing if they may wrap around or no rule is known.
-/// Requires: the operands have no `beside`.
+/// Returns the range of op(x, y) in arithmetic of `type`; nothing if a result may wrap around, or if there is
+/// no rule for op. `y` is ignored if op has one operand. Requires: x and y have no `beside`.
 std::optional<IndexRange> integer_result(ScalarOp op, DType type, const IndexRange& x, const IndexRange& y);
 
-/// Returns the part of x for which `x op y` holds with some number of y; nothing if it never holds.
+/// Returns the range of the elements of x for which the comparison `x op y` can hold for some element of y;
+/// nothing if it never holds.
 std::optional<IndexRange> part(const IndexRange& x, ScalarOp op, const IndexRange& y);
 
 }  // namespace smelt

@@ -1,5 +1,6 @@
-// Loop nest of a fusion's body: its axes, the axis of each dim of each value, and whether one kernel can
-// compute it. `fuse` uses it before it builds a fusion, and `lower` reads the result.
+// Loop nest (iteration space) of a fusion's body: its axes, and the axis that each dim of each value follows.
+// The analysis also decides whether one kernel can compute the body. The pass `fuse` asks this before it
+// builds a fusion, and `lower` builds the kernel (ir/kernel/kernel.h) by the result.
 #pragma once
 
 #include <optional>
@@ -17,42 +18,46 @@ struct IterationSpace {
     Dim extent;
     AxisKind kind = AxisKind::parallel;
   };
-  /// Kind of a reduction, which determines its code.
+  /// Kind of a reduction, by the axes that it reduces. It determines the code of the reduction. The results
+  /// of `column` and `full` are known only after the kernel: nodes of the body may only round them for
+  /// storing.
   enum class Reduction : uint8_t {
-    row,      // over all column axes: a row scalar that later blocks may read
-    first,    // from fixed columns: a row scalar known before the block that computes its operand
-    column,   // over all parallel axes, keeping columns: a partial sum per chunk, only an output (or rounded
-              // to one)
-    full,     // over all parallel axes of a row scalar, or over every axis: a partial sum a chunk, only an
-              // output (or rounded to one)
-    segment,  // over the reduced axes of a kernel without row reductions: later column blocks read it
+    row,      // over all column axes: a scalar per row, which later blocks may read
+    first,    // as `row`, but from a few fixed columns: known before the block that computes its operand
+    column,   // over all parallel axes, keeping columns: a partial sum per chunk of rows
+    full,     // over all parallel axes of a row scalar, or over all axes: a partial sum per chunk of rows
+    segment,  // over the reduced axes of a kernel without row reductions: later column blocks may read it
   };
   using Axes = llvm::SmallVector<int, 4>;
 
-  /// Axes in the order of the dims of the widest value.
+  /// Axes in the order of the dims of the value with the most dims.
   std::vector<Axis> axes;
-  /// Per dim of a result the axis it follows.
+  /// For each result: the axis (an index into `axes`) that each of its dims follows.
   llvm::DenseMap<const Value*, Axes> results;
-  /// Per dim of operand i of a node the axis it follows, because uses of one outside value may follow
-  /// different axes. -1: no axis iterates over this dim (the gathered dim of a gather's table).
+  /// For each node and each of its operands: the axis that each dim follows. It is stored per use, because
+  /// uses of one outside value may follow different axes. -1: no axis iterates over the dim, such as the
+  /// gathered dim of a table.
   llvm::DenseMap<const Node*, llvm::SmallVector<Axes, 3>> operands;
-  /// Block of a node: 0 before any reduction's result is needed, 1 after the first reductions, ...
+  /// Number of the kernel block that computes a node: 0 if it needs no result of a row or segment reduction,
+  /// 1 if it needs one of block 0, ...
   llvm::DenseMap<const Node*, int> level;
-  int levels = 1;
+  int levels = 1;  // number of such blocks
   llvm::DenseMap<const Node*, Reduction> reductions;
 
+  /// Returns whether one of these dims follows an axis of this kind.
   bool follows(const Axes& dims, AxisKind kind) const;
+  /// Returns the number of axes of this kind.
   int count(AxisKind kind) const;
 };
 
-/// Iteration space of nodes, or a sentence for --explain-fusion why there is none.
+/// An iteration space, or the reason why there is none.
 struct IterationSpaceResult {
   std::optional<IterationSpace> space;
-  std::string reason;
+  std::string reason;  // a phrase for --explain-fusion; empty if there is a space
 };
 
-/// Finds the iteration space of `nodes`, which are in program order. A value that none of them defines is
-/// read from memory. `is_output` selects the results that other nodes read, which must be stored.
+/// Finds the iteration space of `nodes`, which are in program order. Values that none of the nodes defines
+/// are read from memory. `is_output` returns whether a result must be stored, because other nodes read it.
 IterationSpaceResult iteration_space(llvm::ArrayRef<const Node*> nodes,
                                      llvm::function_ref<bool(const Value*)> is_output);
 /// Finds the iteration space of a fusion's body: its inputs are read from memory, its outputs are stored.

@@ -7,37 +7,41 @@
 
 namespace smelt {
 
-/// Sustained rates of a target, not its peaks.
+/// Sustained rates of a target, which are below its peak rates.
 struct Rates {
   double bytes_per_second = 0;
-  double wide_flops = 0;       // f32 matmuls, per second; a multiply-add is two
-  double tf32_flops = 0;       // of f32 operands with 10 bits of mantissa
-  double narrow_flops = 0;     // of bf16 and f16
-  double attention_share = 0;  // of a matmul's rate, in attention kernels, what a mask hides counted
-  double launch_seconds = 0;   // of a step, whatever it does
+  // Floating-point operations per second of matmuls; a multiply-add is two operations.
+  double wide_flops = 0;    // f32 operands
+  double tf32_flops = 0;    // f32 operands rounded to tf32 (10 bits of mantissa)
+  double narrow_flops = 0;  // bf16 and f16 operands
+  /// Rate of attention kernels as a fraction of the matmul rate, if masked pairs count as computed.
+  double attention_share = 0;
+  double launch_seconds = 0;  // constant time of each step
   bool operator==(const Rates&) const = default;
 
+  /// Returns the rate of matmuls with operands of this type; `tf32`: f32 operands are rounded to tf32.
   double flops(DType dtype, bool tf32) const {
     return size_of(dtype) < 4 ? narrow_flops : tf32 ? tf32_flops : wide_flops;
   }
-  /// Returns the time of a kernel: the longer of its memory and its arithmetic time.
+  /// Returns the time of a kernel: launch_seconds, plus the longer of its memory time and its arithmetic
+  /// time.
   double seconds(double bytes, double flop, double flops_per_second) const;
 };
 
-/// Returns the rates of the target's architecture, or of the one before it, with the device's own bytes per
-/// second.
+/// Returns the rates of the latest listed architecture that is not newer than the target's. bytes_per_second
+/// is derived from the device's own bandwidth if that is known.
 Rates rates_of(const Target& target);
 
 struct NodeSecondsOptions {
   Rates rates;
-  DType storage = DType::f32;  // of floats in memory
-  bool tf32 = false;
+  DType storage = DType::f32;  // type of floats in memory
+  bool tf32 = false;           // matmuls of f32 use tf32
 };
 
 /// Returns the floating-point operations of a matmul or an attention at the symbols' bounds, 0 for other
 /// nodes.
 double matrix_flops(const Node& node);
-/// Returns the time of a kernel of this node alone, at the symbols' bounds.
+/// Returns the time, in seconds, of a kernel that computes only this node, at the symbols' bounds.
 double node_seconds(const Node& node, const NodeSecondsOptions& options);
 
 }  // namespace smelt

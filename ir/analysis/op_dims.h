@@ -1,8 +1,8 @@
 // Dims of an operation: the correspondence between the dims of its operands and those of its results, for all
 // passes that follow a dim through a graph.
 //
-// A factor runs through dims of operands and results. A dim is one factor, but for those of a reshape and the
-// heads of an attention, which may be products of several.
+// The correspondence is described by factors. Dims with the same factor correspond to each other. Most dims
+// are one factor. Dims of a reshape, and the heads of an attention, may be products of several factors.
 //
 //   matmul "bc,oc->bo"             b: carried, o: carried, c: summed
 //   reshape [B,T,8] -> [B*T,8]     B, T, 8: carried; dim 0 of the result has the factors B and T
@@ -17,34 +17,36 @@
 
 namespace smelt {
 
-/// Relation between the elements of operands and results along a factor. Each relation allows what those
-/// before it allow.
+/// Relation between the elements of operands and results along a factor. The relations are ordered: each one
+/// permits all dependences that the ones before it permit.
 enum class DimRelation : uint8_t {
-  /// Element i of a result depends on elements i of the operands; a factor of results alone repeats elements.
+  /// Element i of a result depends only on elements i of the operands. If no operand has the factor,
+  /// the result repeats the same elements along it.
   carried,
-  /// As carried, but element i also depends on the number i: iota, random numbers, tables.
+  /// As carried, but element i also depends on the number i, as for iota, random numbers and constant tables.
   counted,
-  /// As carried in results that have the factor. The others are sums over i of terms of elements i, and of
-  /// operands without the factor.
+  /// As carried in results that have the factor. Other results are sums over i of terms that depend
+  /// on elements i, and on operands without the factor.
   summed,
-  /// As carried in results that have the factor. The others depend on all elements.
+  /// As carried in results that have the factor. Other results depend on all elements along the factor.
   reduced,
-  /// Another operand is the index of the element that is read.
+  /// An operand is read at an index that another operand gives.
   looked_up,
-  /// Elements have other positions in the result, by an offset or an index.
+  /// Elements move to other positions in the result, by an offset or an index.
   placed,
-  /// Every element of a result may depend on every element.
+  /// Every element of a result may depend on every element along the factor.
   whole,
 };
 
 struct DimFactor {
   DimRelation relation = DimRelation::carried;
-  Dim size;  // in the first operand that has it; placed and whole dims may have other sizes
+  Dim size;  // in the first operand that has it; sizes may differ between operands if placed or whole
 };
 
-/// Per dim of a value its factors, outermost first; at least one.
+/// For each dim of a value: its factors (indices into OpDims::factors), outermost first; at least one.
 using DimFactors = llvm::SmallVector<llvm::SmallVector<int, 2>, 4>;
 
+/// Factors of all dims of one node.
 struct OpDims {
   std::vector<DimFactor> factors;
   llvm::SmallVector<DimFactors, 3> operands;
@@ -55,8 +57,8 @@ struct OpDims {
   const DimFactor& operator[](int factor) const { return factors[static_cast<size_t>(factor)]; }
 };
 
-/// Returns the dims of a node, by the table in op_dims.cpp. Dims of arguments and results of a body, which
-/// only the body's nodes relate, are whole.
+/// Returns the factors of a node's dims, by the rule for its operation in op_dims.cpp. Dims of a body's
+/// arguments and results are whole, because only the nodes of the body relate them.
 OpDims op_dims(const Node& node);
 
 }  // namespace smelt

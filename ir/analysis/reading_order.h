@@ -1,5 +1,5 @@
-// Canonical order of the nodes of a body, which depends only on its structure: equal computations have the
-// same order, even if passes have placed their nodes differently.
+// Canonical order of the nodes of a body. The order depends only on the data flow: bodies that compute the
+// same have the same order, even if passes have inserted their nodes in different orders.
 #pragma once
 
 #include "ir/graph/graph.h"
@@ -7,8 +7,8 @@
 
 namespace smelt {
 
-/// Returns inputs, then the nodes of the first output, operands first, then those of the next output, and so
-/// on; unused nodes are last.
+/// Returns the nodes of `body`: first the inputs; then, for each output in order, the nodes that compute it
+/// and are not listed yet, operands before users; last the unused nodes.
 llvm::SmallVector<const Node*> reading_order(const Graph& body);
 
 }  // namespace smelt

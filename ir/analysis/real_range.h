@@ -1,4 +1,5 @@
-// Intervals of floating-point numbers in kernels, for indices that are computed from them.
+// Intervals of floating-point numbers as kernels compute them, in order to bound indices that are converted
+// from floats.
 #pragma once
 
 #include <optional>
@@ -8,19 +9,21 @@
 
 namespace smelt {
 
-/// Every element is in [least, most]: finite, and not NaN.
+/// Range of the elements of a float value: every element is finite, not NaN, and in [least, most].
 struct RealRange {
   double least = 0, most = 0;
 };
 
-/// Returns the range after a kernel has rounded its numbers and stored them in any float type, including bf16
-/// and f16; nothing if they may be too large for one of these.
+/// Returns the range of numbers whose exact values are in `exact`, after a kernel has computed and stored
+/// them in any float type, including bf16 and f16. Returns nothing if they may be too large for f16.
 std::optional<RealRange> rounded(const RealRange& exact);
 
-/// The same for whole numbers, which are exact if they are small.
+/// Returns the same for whole numbers. The range does not change if all are at most 256 in magnitude, because
+/// every float type represents these exactly.
 std::optional<RealRange> whole_numbers(const RealRange& exact);
 
-/// Returns the range of op's results; nothing if one may be infinite or NaN, or if no rule is known.
+/// Returns the range of op's results as a kernel computes them; nothing if a result may be infinite, NaN or
+/// too large for f16, or if there is no rule for op.
 std::optional<RealRange> real_result(ScalarOp op, llvm::ArrayRef<RealRange> operands);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// Common factors of the dims on the two sides of a reshape.
+// Common factors of the dims of a reshape's operand and result.
 #pragma once
 
 #include <optional>
@@ -10,11 +10,12 @@ namespace smelt {
 
 struct ReshapeFactor {
   Dim size;
-  std::optional<size_t> from, to;  // the dims that have it as a factor
-  bool is_clear = true;            // it splits both sides without a remainder
+  std::optional<size_t> from, to;  // dims of operand and result that contain the factor; nothing: none
+  bool is_clear = true;            // false: no common factor was found for this (part of a) dim
 };
-/// Returns the factors in row-major order: [B,T,8] -> [B*T,8] has B, T and 8; [6,4] -> [8,3] has none that is
-/// clear.
+/// Returns the factors of a reshape of shape `from` to shape `to` in row-major order: [B,T,8] -> [B*T,8] has
+/// B, T and 8; [6,4] -> [8,3] has no clear factor. Once a pair of dims has no common factor, no later factor
+/// is clear.
 std::vector<ReshapeFactor> reshape_factors(const Shape& from, const Shape& to);
 
 }  // namespace smelt

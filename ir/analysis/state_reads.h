@@ -1,5 +1,5 @@
-// Reads of a state's memory at the start of the entry, with the part that they read: these nodes must run
-// before that part is overwritten.
+// Reads of the old content of states, that is, the content at the start of the entry. A node that reads a
+// part of it must run before an update overwrites that part. Requires: assign_layout has run.
 #pragma once
 
 #include <cstdint>
@@ -9,28 +9,30 @@
 
 namespace smelt {
 
-/// Elements [begin, end) of a buffer; all of them if offsets depend on the sizes of a run.
+/// Elements [begin, end) of a buffer.
 struct Region {
   int64_t begin = 0, end = 0;
 };
+/// Returns the region of a value; the whole buffer, as [0, INT64_MAX), if offset or size is known only at
+/// launch.
 Region region_of(const Layout& layout, const Shape& shape);
 inline bool overlap(const Region& a, const Region& b) { return a.begin < b.end && b.begin < a.end; }
 
 struct StateRead {
   const Node* reader;
-  const Value* value;  // the state or a parameter, or a view with their memory; it has a layout
-  Region region;
+  const Value* value;  // operand of `reader`: a state, a parameter, or a view in their memory; has a layout
+  Region region;       // of `value`
 };
 
-/// Returns the reads of the state whose memory is `buffer`. Readers of views with layouts in it count; so do
-/// readers of an in-place concat, for its operands. Updates are not readers: moves_content says whether they
-/// take old content.
+/// Returns the reads of the state whose memory is `buffer`, including reads through views that have their
+/// layouts in this memory, and in-place concats of such views. Updates are not included: moves_content()
+/// tells whether an update reads old content.
 std::vector<StateRead> reads_of_state(const Graph& graph, int buffer);
 
-/// Returns whether the value is old content of a state or a parameter, in its memory.
+/// Returns whether the value is a state or a parameter, or a view in the memory of one.
 bool is_old_content(const Value& value);
-/// Returns whether the update takes old content of a state that this graph writes, from another position than
-/// its own: that content must be copied before anything is written.
+/// Returns whether the update stores old content of a state that the graph writes, and that content comes
+/// from another state or another position. It must then be copied before any update writes.
 bool moves_content(const Graph& graph, const Node& update);
 
 }  // namespace smelt

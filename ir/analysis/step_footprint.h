@@ -1,5 +1,5 @@
-// Footprints of steps: the elements of buffers that a step reads and writes. If sizes or offsets are not
-// constant, a footprint covers more elements, never fewer.
+// Footprints of steps: the elements of buffers that a step reads and writes. A footprint is conservative: if
+// sizes or offsets are not constant, it covers more elements than the step accesses, never fewer.
 #pragma once
 
 #include <cstdint>
@@ -9,21 +9,25 @@
 
 namespace smelt {
 
+/// Access of a step to elements [begin, end) of one memory.
 struct Touch {
-  /// Number of a buffer; a number below -1: a state, which several buffers may be parts of; -1: communication
-  /// between ranks, which keeps collectives in order.
+  /// Number of a buffer that is not a state; -2 - s for state s, because several buffers may be parts of one
+  /// state; -1 for communication between ranks, as if collectives wrote one common element, which keeps them
+  /// in order.
   int memory = -1;
   int64_t begin = 0, end = 0;
-  bool written = false;
+  bool written = false;  // false: read
 };
 using Footprint = std::vector<Touch>;
 
+/// Returns all accesses of a step.
 Footprint footprint(const Program& program, const Step& step);
-/// Returns whether two touches of one memory may have an element in common.
+/// Returns whether two touches have an element in common.
 bool same_elements(const Touch& a, const Touch& b);
 /// Returns whether the order of two steps matters: one writes elements that the other reads or writes.
 bool conflict(const Footprint& a, const Footprint& b);
-/// Returns the bytes in the arena, at the bounds, of the buffers that a step reads.
+/// Returns the total size in bytes, at the symbols' bounds, of the arena's buffers (in_arena) that a step
+/// reads.
 int64_t arena_bytes_read(const Program& program, const Step& step);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// Visits all buffer references of a step of any kind, to change them.
+// Visitor of all buffer references (BufferRef) of a step of any kind, for passes that change them.
 #pragma once
 
 #include <optional>
@@ -11,6 +11,7 @@
 
 namespace smelt {
 
+/// Calls `change` with every BufferRef in an object, and in its fields (visit_fields) at any depth.
 template <typename Change>
 class StepRefs {
  public:
@@ -40,13 +41,14 @@ class StepRefs {
   Change change_;
 };
 
-/// Calls `change` with every BufferRef of the step's operation. Its lists of reads, writes and aliases stay.
+/// Calls `change` with every BufferRef of the step's operation, Step::what. The lists Step::reads, writes and
+/// may_alias are not changed.
 template <typename Change>
 void for_each_ref(Step& step, Change change) {
   StepRefs<Change>(std::move(change)).visit(step.what);
 }
 
-/// Replaces one buffer by another in everything that a step refers to.
+/// Replaces buffer number `from` by `to` in all references and lists of a step.
 void replace_buffer(Step& step, int from, int to);
 
 }  // namespace smelt

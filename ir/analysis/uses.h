@@ -1,4 +1,4 @@
-// Uses of values, and constants that are one number.
+// Uses of values, and the numbers of splat constants.
 #pragma once
 
 #include <optional>
@@ -8,19 +8,19 @@
 namespace smelt {
 
 // ---- uses
-// Uses of values, including graph outputs: an output reads its value after all nodes.
+// Uses of values. An output of the graph counts as a use.
 
-/// Returns whether the value has exactly one reading operand and is no output.
+/// Returns whether exactly one operand of one node reads the value, and no output of the graph does.
 inline bool has_one_use(const Value& value) {
   return value.users().size() == 1 && !value.node()->graph().is_output(&value);
 }
 
 // ---- splat.cpp
-// Splat constants: all elements are one number.
+// Splat constants: constants whose elements are all the same number.
 
-/// Returns the number of a splat constant (or of a broadcast of one), if it is one.
+/// Returns the number of a splat constant, or of a broadcast or reshape of one; nothing for other values.
 std::optional<double> splat(const Value* value);
-/// The same if it is a whole number of 32 bits.
+/// Returns the same if it is a whole number of at most INT32_MAX in magnitude; else nothing.
 std::optional<int64_t> whole_splat(const Value* value);
 
 }  // namespace smelt

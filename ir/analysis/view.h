@@ -1,5 +1,5 @@
-// Layouts of views: offset and strides of reshape, transpose, slice, windows and broadcast in their operand's
-// memory.
+// Layouts of views. A view node (reshape, transpose, slice, windows, broadcast, stop_gradient) moves no data
+// if its result has an offset and strides in its operand's memory. Offsets and strides are in elements.
 #pragma once
 
 #include <optional>
@@ -8,24 +8,27 @@
 
 namespace smelt {
 
-/// Returns row-major strides of a dense tensor; the last dim's pitch may be larger than its extent.
+/// Returns the strides of a row-major tensor. `last_pitch` is the distance between adjacent rows
+/// (vectors along the last dim); without it, rows are contiguous.
 std::vector<Dim> dense_strides(const Shape& shape);
 std::vector<Dim> dense_strides(const Shape& shape, const Dim& last_pitch);
-/// Returns whether the layout is dense: from its offset on, elements are contiguous in row-major order.
+/// Returns whether these are the strides of contiguous elements in row-major order.
 bool is_dense(const Shape& shape, const std::vector<Dim>& strides);
 
-/// Returns the number of elements from the layout's offset to its last element, inclusive.
+/// Returns the distance in memory from the layout's offset to the end of its last element.
 Dim reach(const Layout& layout, const Shape& shape);
 
-/// Returns strides for which `to` lists the elements of a tensor of shape `from` in the same row-major order;
-/// empty if that needs a copy.
+/// Returns the strides with which a tensor of shape `from` and these `strides` can be read in the same memory
+/// as the reshaped tensor of shape `to`. Returns nothing if the reshape needs a copy.
 std::optional<std::vector<Dim>> reshape_strides(const Shape& from, const std::vector<Dim>& strides,
                                                 const Shape& to);
 
-/// Returns the layout of a view node's result, given its operand's; empty if it must be copied.
+/// Returns the layout of a view node's result, given its operand's layout; nothing if the result must be
+/// copied.
 std::optional<Layout> view_layout(const Node& view, const Layout& operand);
-/// Returns the layout that the operand must have for the result to have `result`: the inverse of view_layout;
-/// nothing for views that drop or repeat elements (slice, windows, broadcast).
+/// Returns the layout that the operand of a view must have if its result has the layout `result`: the inverse
+/// of view_layout. Returns nothing for views that drop or repeat elements (slice, windows, broadcast), and
+/// for a reshape that needs a copy.
 std::optional<Layout> operand_layout(const Node& view, const Layout& result);
 
 }  // namespace smelt

@@ -1,7 +1,8 @@
-// Numbers with a bound on the error of float32: with them the evaluator derives, for every element, the
-// largest distance of a kernel's result. Errors are propagated through every operation from the values at the
-// ends of the operands' intervals, and each operation adds its own rounding. Sums are bounded for every order
-// of their terms.
+// Arithmetic on float64 numbers with a bound on the error of a float32 computation. With it, the evaluator
+// derives for every element how far a kernel's result may be from the exact result. The error of an
+// operation's result is found by evaluating the operation at the ends of the operands' intervals [value -
+// error, value + error], and by adding its own rounding error. The bound of a sum holds for every order of
+// its terms.
 #pragma once
 
 #include <algorithm>
@@ -11,20 +12,22 @@
 
 namespace smelt {
 
-/// Number of float64, and a bound on the distance of the float32 result. 0: they are equal. Infinity: float32
-/// may give any result, for instance if a sum may overflow or an argument of a logarithm may be negative.
+/// A number computed in float64, and a bound on the distance of the float32 result from it. Error 0: both are
+/// equal. Error infinity: float32 may give any result, for instance if a sum may overflow or the argument of
+/// a logarithm may be negative.
 struct Bounded {
   double value = 0, error = 0;
 
   Bounded() = default;
   Bounded(double value, double error = 0) : value(value), error(error) {}  // NOLINT: numbers are constants
 
+  /// Returns whether float32 may give any result.
   bool is_wild() const { return !(error < std::numeric_limits<double>::infinity()); }
   bool is_nan() const { return std::isnan(value) && !is_wild(); }
-  /// Returns whether zero and other numbers are within the bound.
+  /// Returns whether the float32 number may be zero and may be another number.
   bool may_be_zero() const { return error > 0 && std::fabs(value) <= error; }
 
-  // Comparisons look at the values alone.
+  // Comparisons ignore the errors.
   friend bool operator<(const Bounded& a, const Bounded& b) { return a.value < b.value; }
   friend bool operator<=(const Bounded& a, const Bounded& b) { return a.value <= b.value; }
   friend bool operator>(const Bounded& a, const Bounded& b) { return a.value > b.value; }
@@ -35,24 +38,26 @@ struct Bounded {
 
 namespace bounding {
 
-inline constexpr double kRounding = 0x1p-24;        // relative, of one operation
+inline constexpr double kRounding = 0x1p-24;        // relative: half a unit in the last place
 inline constexpr double kLargest = 0x1.fffffep127;  // of float32
-inline constexpr double kLeastNormal = 0x1p-126;    // below, a kernel may give 0
+inline constexpr double kLeastNormal = 0x1p-126;    // numbers below it in magnitude may become 0 in a kernel
 inline constexpr double kWild = std::numeric_limits<double>::infinity();
-inline constexpr double kFunctionRoundings = 4;  // of exp, tanh, ...: units of the last place
+inline constexpr double kFunctionRoundings = 4;  // of exp, tanh, ..., in units of kRounding
 
-// A function whose result is rounded to 16 bits may have a shorter form on a GPU
-// (codegen/kernel_passes/kernel_passes.h): it is off by no more than this, and than this part of the result.
+// A function whose result is rounded to 16 bits may have a less precise form on a GPU
+// (codegen/kernel_passes/kernel_passes.h). Its absolute error is at most kShortForm, and its relative error
+// at most kShortFormPart.
 inline constexpr double kShortForm = 0x1p-20, kShortFormPart = 0x1p-13;
 
-/// Returns the distance of two results: 0 for equal infinities and for two NaN.
+/// Returns |a - b|: 0 for equal infinities and for two NaN; infinity if only one is NaN.
 inline double distance(double a, double b) {
   if (a == b || (std::isnan(a) && std::isnan(b))) return 0;
   const double difference = std::fabs(a - b);
   return std::isnan(difference) ? kWild : difference;
 }
 
-/// Returns the result `value` with the error `error` from its operands, after its own rounding.
+/// Returns the result of an operation: `value`, with the error `error` that the operands cause plus the
+/// operation's own rounding error, `roundings` * kRounding. The error is infinite if float32 may overflow.
 inline Bounded rounded(double value, double error, double roundings) {
   if (!std::isfinite(value)) return {value, error > 0 ? kWild : 0};
   error += roundings * kRounding * std::fabs(value);
@@ -60,7 +65,8 @@ inline Bounded rounded(double value, double error, double roundings) {
   return {value, std::fabs(value) + error > kLargest ? kWild : error};
 }
 
-/// Returns f of operands. Requires: f is monotone in each operand within the bounds.
+/// Returns f(operands), with f's own rounding error, `roundings` * kRounding. Requires: f is monotone in
+/// each operand within the operand's interval.
 template <typename F, size_t N>
 Bounded at_corners(F f, const std::array<Bounded, N>& operands, double roundings) {
   std::array<double, N> numbers;
@@ -89,8 +95,9 @@ Bounded binary(F f, const Bounded& a, const Bounded& b, double roundings) {
                     roundings);
 }
 
-/// Sum of any number of terms, for every order of adding them. Its error grows with the root of their number
-/// (Higham, Mary: A new approach to probabilistic rounding error analysis).
+/// Sum of any number of terms, whose bound holds for every order of adding them. The bound is probabilistic:
+/// it grows with the square root of the number of terms (Higham and Mary: A new approach to probabilistic
+/// rounding error analysis).
 class Sum {
  public:
   void add(const Bounded& x) {
@@ -118,7 +125,8 @@ class Sum {
 }  // namespace bounding
 
 inline Bounded operator-(const Bounded& a) { return {-a.value, a.error}; }
-/// Adds one term of a sum, whose terms may come in another order: it rounds the terms, not only their sum.
+/// Returns a + b as a part of a longer sum, whose terms a kernel may add in another order: the rounding error
+/// is relative to |a| + |b|, not to |a + b|.
 inline Bounded operator+(const Bounded& a, const Bounded& b) {
   bounding::Sum sum;
   sum.add(a);

@@ -1,5 +1,5 @@
-// Functions for the `reference` column of scalar_ops.def, over float, double and dual numbers; bounded
-// numbers have those that reductions use.
+// Scalar functions for the expressions in the `reference` column of ir/ops/scalar_ops.def, over float, double
+// and dual numbers. For bounded numbers (bounded.h), there are only the functions that reductions use.
 #pragma once
 
 #include <cmath>
@@ -10,8 +10,8 @@
 
 namespace smelt {
 
-/// Dual number value + tangent e with e^2 = 0: arithmetic on it also computes a directional derivative
-/// (forward mode).
+/// Dual number value + tangent * e, where e^2 = 0. Arithmetic on dual numbers also computes a directional
+/// derivative (forward-mode differentiation).
 template <typename T>
 struct Dual {
   T value = 0, tangent = 0;
@@ -31,7 +31,7 @@ struct Dual {
   }
   Dual& operator+=(const Dual& b) { return *this = *this + b; }
 
-  // Comparisons look at the values alone.
+  // Comparisons ignore the tangents.
   friend bool operator<(const Dual& a, const Dual& b) { return a.value < b.value; }
   friend bool operator<=(const Dual& a, const Dual& b) { return a.value <= b.value; }
   friend bool operator>(const Dual& a, const Dual& b) { return a.value > b.value; }
@@ -103,7 +103,7 @@ T floor(T a) {
 }
 template <std::floating_point T>
 T sign(T a) {
-  return a > 0 ? T(1) : a < 0 ? T(-1) : a;  // of a zero a zero, of NaN NaN
+  return a > 0 ? T(1) : a < 0 ? T(-1) : a;  // sign(+-0) = +-0, sign(NaN) = NaN
 }
 
 // ---- dual numbers: f(a + e t) = f(a) + e f'(a) t
@@ -166,14 +166,15 @@ Dual<T> sign(const Dual<T>& a) {
   return {sign(a.value)};
 }
 
-// ---- both
+// ---- real and dual numbers
 
 template <typename T>
 bool is_nan(const T& a) {
   return std::isnan(primal(a));
 }
 
-/// Returns one of two equal numbers; their tangents count half each, as in the derivatives of scalar_ops.def.
+/// Returns the maximum or minimum of two equal numbers. Its tangent is the mean of their tangents, as in the
+/// derivatives of scalar_ops.def.
 template <std::floating_point T>
 T one_of_equals(T a, T) {
   return a;
@@ -183,7 +184,7 @@ Dual<T> one_of_equals(const Dual<T>& a, const Dual<T>& b) {
   return {a.value, (a.tangent + b.tangent) / T(2)};
 }
 
-/// Returns NaN if an operand is NaN.
+/// Return the larger and the smaller number; NaN if an operand is NaN.
 template <typename T>
 T maximum(const T& a, const T& b) {
   if (is_nan(a)) return a;
@@ -197,7 +198,7 @@ T minimum(const T& a, const T& b) {
   return is_nan(b) || b < a ? b : a;
 }
 
-/// Returns whether a number means true.
+/// Returns the boolean that a number stands for: false for 0, true for all others.
 template <typename T>
 bool truth(const T& a) {
   return primal(a) != 0;

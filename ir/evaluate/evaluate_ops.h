@@ -1,4 +1,5 @@
-// Internals of the evaluator: one function per primitive, over float, double, dual or bounded numbers.
+// Internals of the evaluator (evaluator.h): one function per primitive operation, a template over the scalar
+// type S, which is float, double, Dual<double> or Bounded.
 #pragma once
 
 #include <functional>
@@ -12,7 +13,7 @@
 
 namespace smelt::evaluation {
 
-/// Dense row-major tensor of any scalar.
+/// Dense row-major tensor with elements of type S.
 template <typename S>
 struct Array {
   Sizes shape;
@@ -21,7 +22,8 @@ struct Array {
 template <typename S>
 using Arrays = std::vector<Array<S>>;
 
-/// One node with its operands' values and its results' shapes at this launch.
+/// Arguments of the function for one node: its operands' values, and its results' shapes for the symbols'
+/// values of this run.
 template <typename S>
 struct Call {
   const Node& node;
@@ -30,19 +32,20 @@ struct Call {
   const EvaluateOptions& options;
 
   const Array<S>& operand(size_t i) const { return *operands[i]; }
+  /// Returns the shape of result 0.
   const Sizes& shape() const { return shapes[0]; }
-  /// Returns a result of shape i, all zero.
+  /// Returns a tensor of zeros in the shape of result i.
   Array<S> zeros(size_t i = 0) const {
     return {shapes[i], std::vector<S>(static_cast<size_t>(element_count(shapes[i])), S(0))};
   }
 };
 
-/// Returns the node's result as it is stored, rounded to its narrow type if the options request that: for ops
-/// that sum in f32 and store a 16-bit type.
+/// Returns `result` as the node stores it: rounded to the element type of the node's result if
+/// EvaluateOptions::round. It is for operations that add up in f32 and store a 16-bit type.
 template <typename S>
 Array<S> stored(const Call<S>& call, Array<S> result);
 
-// Each returns the node's results, in order.
+// Each function returns the node's results, in order.
 template <typename S>
 Arrays<S> evaluate_constant(const Call<S>& call);
 template <typename S>
@@ -79,8 +82,10 @@ template <typename S>
 Arrays<S> evaluate_scatter(const Call<S>& call);
 template <typename S>
 Arrays<S> evaluate_matmul(const Call<S>& call);
-// If the node has a body and only its own operands, returns the inputs of the body. If the body's results
-// follow these operands, returns the node's results.
+// evaluate_matmul and the next two functions also evaluate nodes with a body. They are called before the body
+// runs, with the node's own operands, and return the block arguments of the body. The next two are called
+// again after the body has run, with the body's results after the own operands, and return the node's
+// results.
 template <typename S>
 Arrays<S> evaluate_attention(const Call<S>& call);
 template <typename S>
@@ -99,7 +104,8 @@ Arrays<S> evaluate_insert(const Call<S>& call);
 template <typename S>
 void apply_update(const Call<S>& call, Array<S>& state);
 
-/// Returns the whole number as a scalar of the evaluator. Throws Error if a double cannot represent it.
+/// Returns the whole number x as a scalar of type S. Throws Error that names the node if a double cannot
+/// represent x, unless S is float.
 template <typename S>
 S number_of_integer(const Node& node, int64_t x) {
   if constexpr (!std::is_same_v<S, float>)
@@ -109,7 +115,7 @@ S number_of_integer(const Node& node, int64_t x) {
   return S(static_cast<decltype(math::primal(S(0)))>(x));
 }
 
-/// Instantiates a template for every scalar that the evaluator runs over.
+/// Instantiates a function template for every scalar type of the evaluator.
 #define SMELT_EVALUATE_ALL(function)                                 \
   template Arrays<float> function(const Call<float>&);               \
   template Arrays<double> function(const Call<double>&);             \

@@ -1,4 +1,5 @@
-// Evaluation of graphs on all ranks of a mesh.
+// Reference evaluation of graphs that run on several ranks: on all ranks of a mesh, or on all stages of a
+// pipeline.
 #pragma once
 
 #include <vector>
@@ -8,27 +9,29 @@
 namespace smelt {
 
 // ---- evaluate_ranks.cpp
-// Evaluation of a partitioned graph on all ranks of its mesh, in lockstep and in one process: the reference
-// result of several GPUs, for any mesh and without any GPU.
+// Evaluation of a graph after the pass `partition` on all ranks of its mesh, node by node in one process. It
+// gives the reference result for several GPUs, without a GPU.
 
-/// Evaluates the graph. Inputs, states and parameters are given whole and cut by their shardings; results and
-/// states are joined again. Flat states whose segments ranks share are given and returned segment by segment
-/// (rank_states.cpp). Symbols have their values over all ranks. Throws Error, in addition to evaluate(), if
-/// ranks do not divide a size, or if ranks that should hold equal data do not.
+/// Evaluates the graph. The caller gives whole inputs, states and parameters, which are divided between ranks
+/// by their shardings, and gets whole outputs and states. Flat states with sharded segments are given and
+/// returned as one tensor per segment (rank_states.cpp below). options.symbols are the values over all ranks.
+/// Throws the Errors of evaluate(), and Error if a size is not a multiple of its number of ranks, or if ranks
+/// that should hold equal data do not.
 Evaluation evaluate_ranks(const Graph& graph, const Tensors& inputs, const Tensors& states,
                           const EvaluateOptions& options);
 
-/// Returns one rank's part of a whole value: its block of every sharded dim. The first rank holds all of a
-/// partial value and the others hold zeros.
+/// Returns one rank's part of a whole value: its block of every sharded dim. Along axes over which the value
+/// is partial (its addends are on different ranks), the first rank has the value and the other ranks have
+/// zeros.
 Tensor part_of(const Tensor& whole, const Sharding& sharding, const Mesh& mesh, int64_t rank);
-/// Joins parts[rank] of all ranks. Throws Error naming `what` and two ranks if parts that should be equal
-/// differ in any bit.
+/// Returns the whole value, given parts[rank] of all ranks. Throws Error that names `what` and two ranks if
+/// parts that should be equal differ in any bit.
 Tensor joined(const std::vector<Tensor>& parts, const Sharding& sharding, const Mesh& mesh,
               const std::string& what);
 
 // ---- evaluate_stages.cpp
-// Evaluation of one entry on every stage of a pipeline, in lockstep and in one process. The graphs differ
-// from stage to stage; their collectives are sums along the axis `stage`.
+// Evaluation of one entry on every stage of a pipeline, in one process. Each stage has its own graph. The
+// graphs exchange data by collectives, which are sums along the mesh axis `stage`.
 
 /// Arguments of one stage.
 struct StageRun {
@@ -36,23 +39,26 @@ struct StageRun {
   const Tensors* inputs = nullptr;
   const Tensors* states = nullptr;
 };
-/// Returns an evaluation per stage, in order. Throws Error, in addition to evaluate(), if stages reach
-/// different collectives, or one is no all_reduce along the axis.
+/// Returns the evaluation of each stage, in order. Throws the Errors of evaluate(), and Error if the stages
+/// reach different collectives, or one that is not an all_reduce along the axis `stage`.
 std::vector<Evaluation> evaluate_stages(const std::vector<StageRun>& stages, const EvaluateOptions& options);
 
 // ---- rank_states.cpp
-// Flat states whose segments ranks share: conversion between tensors of whole segments and each rank's part.
-// The tensor of a segment is called "state/segment".
+// Flat states with sharded segments: conversion between tensors of whole segments and each rank's flat state.
+// The key of a segment's tensor is "state/segment".
 
+/// Returns whether a segment of the state is sharded.
 bool has_cut_segments(const State& state);
 std::string segment_key(const std::string& state, const std::string& segment);  // "adam.m/h.0.fc.weight"
-/// Returns the tensor of every segment of a flat one.
+/// Returns the tensors of all segments of the flat state `flat`, by their keys.
 Tensors segments_of(const State& state, const Tensor& flat);
 
-/// Returns the rank's flat state, from tensors of all segments by their keys, or of parameters by their
-/// names; nothing if one is not given. If the flat state itself is sharded too, returns the rank's part.
+/// Returns a rank's flat state, given tensors of all whole segments by their keys, or, for parameters, by
+/// their names. Returns nothing if one is not given. If the flat state itself is sharded as well, returns the
+/// rank's part of it.
 std::optional<Tensor> flat_part(const State& state, const Tensors& given, const Mesh& mesh, int64_t rank);
-/// Joins whole segments by their keys. Throws Error if ranks that should hold equal data do not.
+/// Returns the tensors of all whole segments by their keys, given parts[rank], the flat states of all ranks.
+/// Throws Error if ranks that should hold equal data do not.
 Tensors joined_segments(const State& state, const std::vector<Tensor>& parts, const Mesh& mesh);
 
 }  // namespace smelt

@@ -1,6 +1,7 @@
-// Reference evaluator: every primitive in float64 on small tensors (a composite is an Error: decompose
-// first), templated on the scalar so that dual numbers give forward-mode derivatives. It is slow and simple
-// on purpose, because all tests compare with it.
+// Reference evaluator of graphs, in float64, for small tensors. It supports primitive operations only, and
+// throws Error for a composite: call decompose() first. It is a template over the scalar type, so that dual
+// numbers give forward-mode derivatives. It is slow and simple on purpose, because tests compare compiled
+// results with it.
 #pragma once
 
 #include <map>
@@ -22,35 +23,39 @@ using Tensors = std::map<std::string, Tensor, std::less<>>;
 
 struct EvaluateOptions {
   SymbolValues symbols;
-  Philox philox;        // seed, step, micro_step of random ops
-  bool round = false;   // convert rounds to its storage type
-  bool single = false;  // arithmetic in float32, for judging a kernel's error
+  Philox philox;        // seed, step and micro_step of random numbers
+  bool round = false;   // results are rounded to 16-bit types where a kernel rounds them, as by convert
+  bool single = false;  // evaluate() computes in float32, to estimate the error of a kernel
 };
 
+/// Results of an evaluation.
 struct Evaluation {
   Tensors outputs;  // by output name
-  Tensors states;   // those that an update wrote, by state name
+  Tensors states;   // new values of the states that the graph updates, by state name
 };
 
-/// Evaluates the graph. Reads inputs by input name, states by state name and parameters by parameter name, or
-/// from the segment of the flat state "parameters" if that is given. Throws Error with missing tensors and
-/// wrong shapes.
+/// Evaluates the graph. `inputs` has tensors by input name. `states` has tensors by state name, and
+/// parameters by parameter name or as segments of a flat state such as "parameters". Throws Error if a tensor
+/// is missing or has a wrong shape.
 Evaluation evaluate(const Graph& graph, const Tensors& inputs, const Tensors& states,
                     const EvaluateOptions& options);
 
-/// The same with derivatives along one direction: tangents of inputs, states and parameters by name (absent:
-/// zero).
+/// Results of a graph, and their derivatives along one direction.
 struct DualEvaluation {
   Evaluation value, tangent;
 };
+/// Evaluates the graph as evaluate() does, with derivatives. `tangents` is the direction: tangents of inputs,
+/// states and parameters by name; those that are absent are zero.
 DualEvaluation evaluate_dual(const Graph& graph, const Tensors& inputs, const Tensors& states,
                              const Tensors& tangents, const EvaluateOptions& options);
 
-/// Values in float64, and for every element the largest distance of a float32 result, for any order of sums;
-/// infinite if float32 may give any result. Inputs and states are exact.
+/// Results of a graph in float64, and for every element a bound on the distance of the result in float32
+/// (bounded.h); infinity: float32 may give any result.
 struct BoundedEvaluation {
   Evaluation value, error;
 };
+/// Evaluates the graph as evaluate() does, with bounds of the errors. Inputs and states are assumed to be
+/// exact.
 BoundedEvaluation evaluate_bounded(const Graph& graph, const Tensors& inputs, const Tensors& states,
                                    const EvaluateOptions& options);
 

@@ -1,5 +1,5 @@
-// One run of a graph over some scalar: all nodes in order, or one by one for a caller that runs several ranks
-// concurrently. Only evaluators include it.
+// One evaluation of a graph over a scalar type S: of all nodes in order, or node by node for a caller that
+// evaluates several ranks together. Only the evaluators include this header.
 #pragma once
 
 #include <fmt/ranges.h>
@@ -15,7 +15,7 @@
 
 namespace smelt::evaluation {
 
-/// Arguments of a run: values and, for dual numbers, tangents.
+/// Arguments of a run: values and, for dual numbers, tangents by the same names (null: all zero).
 struct Arguments {
   const Tensors& inputs;
   const Tensors& states;
@@ -23,11 +23,13 @@ struct Arguments {
   const EvaluateOptions& options;
 };
 
+/// Returns the tensor of this name; null if there is none.
 inline const Tensor* find(const Tensors& tensors, std::string_view name) {
   auto it = tensors.find(name);
   return it == tensors.end() ? nullptr : &it->second;
 }
 
+/// Converts a tensor to scalars of type S, with the tangents of `tangent` if S is dual (null: all zero).
 template <typename S>
 Array<S> make_array(const Tensor& tensor, const Tensor* tangent) {
   Array<S> array{tensor.shape, std::vector<S>(tensor.data.size())};
@@ -39,6 +41,7 @@ Array<S> make_array(const Tensor& tensor, const Tensor* tangent) {
   return array;
 }
 
+/// Returns the values of an array, without tangents or errors, as a tensor of this element type.
 template <typename S>
 Tensor values_of(const Array<S>& array, DType dtype) {
   Tensor tensor{dtype, array.shape, {}};
@@ -46,6 +49,7 @@ Tensor values_of(const Array<S>& array, DType dtype) {
   return tensor;
 }
 
+/// Returns one member of each scalar, such as its tangent, as a tensor.
 template <typename S>
 Tensor field_of(const Array<S>& array, DType dtype, double S::* field) {
   Tensor tensor{dtype, array.shape, {}};
@@ -53,26 +57,30 @@ Tensor field_of(const Array<S>& array, DType dtype, double S::* field) {
   return tensor;
 }
 
+/// State of one evaluation: the values computed so far.
 template <typename S>
 class Run {
  public:
   Run(const Graph& graph, const Arguments& arguments) : graph_(graph), arguments_(arguments) {}
 
-  /// Results of a graph's updates, with the element type of the state.
+  /// New value of a state that the graph has updated, and the state's element type.
   struct Written {
     Array<S> array;
     DType dtype;
   };
   using States = std::map<std::string, Written, std::less<>>;
 
+  /// Evaluates all nodes.
   void run() { run(graph_); }
+  /// Evaluates one node. Requires: its operands have values.
   void run(const Node& node) {
-    if (node.is(Op::input) && values_.contains(node.result())) return;  // of a body
+    if (node.is(Op::input) && values_.contains(node.result())) return;  // an input of a body
     if (node.body) return run_body(node);
     llvm::SmallVector<const Value*, 2> results;
     for (const auto& result : node.results()) results.push_back(result.get());
     compute(node, node.operands(), results);
   }
+  /// Sets the value of a node's result, as of a collective, which the caller computes.
   void set(const Value* value, Array<S> array) {
     owned_.push_back(std::move(array));
     values_[value] = &owned_.back();
@@ -85,7 +93,8 @@ class Run {
     for (const auto& node : graph.nodes()) run(*node);
   }
 
-  /// Computes the op of the operands into `results`: the node's own, or inputs of its body.
+  /// Computes the operation of `operands` and sets `results`: results of the node, or block arguments of its
+  /// body.
   void compute(const Node& node, llvm::ArrayRef<Value*> operands, llvm::ArrayRef<const Value*> results) {
     Call<S> call{node, {}, {}, arguments_.options};
     for (const Value* operand : operands) call.operands.push_back(values_.at(operand));
@@ -105,8 +114,7 @@ class Run {
     }
   }
 
-  /// Allows for rounding: a result of 16 bits is rounded when it is stored, and keeps the digits of f32
-  /// within a kernel.
+  /// Adds the rounding error of 16-bit results, because a kernel may round them or keep them in f32.
   static void allow_rounding(const Node& node, Arrays<Bounded>& arrays) {
     if (!node.is(Op::pointwise) && !node.is(Op::reduce) && !node.is(Op::scan)) return;
     for (size_t i = 0; i < arrays.size(); ++i)
@@ -129,7 +137,7 @@ class Run {
       values_[node.result(i)] = values_.at(node.body->outputs.at(i).value);
   }
 
-  /// Computes the results of an attention from those of its body.
+  /// Computes the results of an attention from the results of its body.
   void finish(const Node& node) {
     llvm::SmallVector<Value*, 8> operands(own_operands(node));
     for (const Graph::Output& output : node.body->outputs) operands.push_back(output.value);
@@ -228,8 +236,8 @@ class Run {
     fail("input \"{}\" ({}) of @{} was not given", name, str(call.node.result()->type), graph_.name);
   }
 
-  /// Converts a parameter to the narrow type in which it is read, because it may be given in a wide one, by
-  /// its name.
+  /// Rounds a parameter to the type in which the node reads it, because a tensor that is given by the
+  /// parameter's name may have a wider type.
   static Array<S> as_stored(const Call<S>& call, Array<S> array) {
     return call.node.result()->dtype() == DType::f32 ? array : stored(call, std::move(array));
   }
@@ -237,7 +245,7 @@ class Run {
   Array<S> read_parameter(const Call<S>& call) const {
     const std::string& name = call.node.get(attr::name);
     const State* state = graph_.module().find_parameter_state(name, call.node.result()->dtype());
-    // The value of an update is newer than a tensor of the parameter's name.
+    // A flat state takes precedence, because updates change it, but not a tensor of the parameter's name.
     const Tensor* flat = state ? find(arguments_.states, state->name) : nullptr;
     if (flat)
       for (const Segment& segment : state->segments)

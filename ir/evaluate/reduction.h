@@ -1,5 +1,6 @@
-// Functions of every row of reduce_ops.def over any scalar type, and functions for its expressions in
-// addition to those of dual.h.
+// Reference functions of the reductions in ir/ops/reduce_ops.def (one row of that table per reduction), over
+// any scalar type of the evaluator, and the functions that their expressions use in addition to those of
+// dual.h.
 #pragma once
 
 #include <array>
@@ -11,7 +12,7 @@
 namespace smelt {
 namespace math {
 
-/// Limits below and above every element of the operand's type: the infinities if it has them.
+/// Return numbers that are not below, or not above, any element: the infinities.
 template <typename T>
 T highest() {
   return T(std::numeric_limits<decltype(primal(T(0)))>::infinity());
@@ -20,7 +21,7 @@ template <typename T>
 T lowest() {
   return -highest<T>();
 }
-/// Returns a position among the elements as a number; -1: none.
+/// Returns a position among the reduced elements as a number of type T; -1 means no element.
 template <typename T>
 T place(int number) {
   return T(number);
@@ -30,22 +31,22 @@ T select(bool condition, const T& yes, const T& no) {
   return condition ? yes : no;
 }
 
-/// Returns the larger one, or 0 if that is infinite: the reference of exponents.
+/// Returns the larger number, or 0 if it is infinite: the number to subtract before exp.
 template <typename T>
 T finite_maximum(const T& a, const T& b) {
   const T larger = maximum(a, b);
   return select(larger == lowest<T>(), T(0), select(larger == highest<T>(), T(0), larger));
 }
 
-/// Returns whether the right one of two elements with positions comes first; an element with position -1 does
-/// not exist.
+/// Returns whether r comes before l. A state is an element and its position; position -1 means that there is
+/// no element, which comes last.
 template <typename State>
 auto is_earlier(const State& l, const State& r) {
   using T = typename State::value_type;
   return r[1] >= place<T>(0) && (l[1] < place<T>(0) || r[1] < l[1]);
 }
-/// Returns whether the right one of two elements with positions is larger. Of equal elements the earlier one
-/// counts as larger, and NaN is above every number.
+/// Returns whether r is larger than l, which are states as above. Of two equal elements, the earlier one
+/// counts as larger. NaN counts as larger than every number.
 template <typename State>
 auto is_larger(const State& l, const State& r) {
   using T = typename State::value_type;
@@ -53,7 +54,7 @@ auto is_larger(const State& l, const State& r) {
   const auto equal = r[0] == l[0] || (is_nan(r[0]) && is_nan(l[0]));
   return r[1] >= place<T>(0) && (l[1] < place<T>(0) || greater || (equal && r[1] < l[1]));
 }
-/// Returns right / (left + right) of two counts, 0 if both are 0.
+/// Returns right / (left + right) of two counts of elements; 0 if both are 0.
 template <typename T>
 T share_of_right(const T& left, const T& right) {
   return right / maximum(left + right, T(1));
@@ -79,7 +80,8 @@ std::array<T, sizeof...(Scalars)> list(const Scalars&... scalars) {
 
 }  // namespace math
 
-/// Reduction<op, T>: identity(), lift(x, i), combine(l, r) and finish(s) of a row, on arrays of T.
+/// Reduction<op, T> (below) has the functions of one reduction on states, which are arrays of T: identity();
+/// lift(x, i), the state of element x at position i; combine(l, r); and finish(s), the results.
 template <ReduceOp op, typename T>
 struct ReductionOf;
 #define SMELT_REDUCTION(name)               \

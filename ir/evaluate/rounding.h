@@ -1,4 +1,4 @@
-// Arithmetic of the evaluator: rounding to a type, functions on bounds.
+// Arithmetic of the evaluator: rounding to element types, and operations on bounded numbers (bounded.h).
 #pragma once
 
 #include <cstdint>
@@ -13,25 +13,26 @@ namespace smelt {
 // ---- rounding.cpp
 // Rounding of numbers to storage types.
 
-/// Returns the nearest number of a floating-point type (ties to even, overflow to infinity); for an integer
-/// type the whole number towards zero; for a boolean 0 or 1.
+/// Returns x rounded to a type. For a float type it is the nearest number (ties to even, overflow to
+/// infinity). For an integer type, x is truncated towards zero but not wrapped. For booleans the result is 0
+/// or 1.
 double round_to(DType type, double x);
 
-/// Returns the largest change of x by rounding to bf16 or f16; 0 for other types and for a number that the
-/// type represents.
+/// Returns the largest change of x by rounding to bf16 or f16; 0 for other types. If x is exact, it is the
+/// actual change.
 double rounding_error(DType type, const Bounded& x);
 
-/// Returns x or one of its two bf16 neighbours: 16 random bits are added below the cut, so that the
-/// expectation is x.
+/// Returns x rounded stochastically to bf16: the 16 low bits of `bits` are added to the bits of x, and the 16
+/// low bits of the sum are cut off. With random bits, the expectation is x. NaN stays NaN.
 float round_stochastically(float x, uint32_t bits);
 
 // ---- bounded_functions.cpp
 // Scalar operations and reductions over bounded numbers.
 
-/// Returns op(a, b, c); operands beyond the op's arity are ignored.
+/// Returns op(a, b, c) with its error bound; operands beyond the op's arity are ignored.
 Bounded apply_bounded(ScalarOp op, const Bounded& a, const Bounded& b, const Bounded& c);
 
-/// Returns the results of a reduction over a row of elements.
+/// Returns the results of a reduction over the elements of `row`.
 std::vector<Bounded> reduce_bounded(ReduceOp op, const std::vector<Bounded>& row);
 
 }  // namespace smelt

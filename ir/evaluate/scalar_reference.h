@@ -1,4 +1,6 @@
-// Reference function of every row of scalar_ops.def: reference_add(a, b, c), ..., and by ScalarOp.
+// Reference functions of the scalar operations in ir/ops/scalar_ops.def: one function per operation,
+// math::reference_add(a, b, c) and so on, and apply(), which selects one by ScalarOp. T is float, double or a
+// dual number.
 #pragma once
 
 #include "ir/evaluate/dual.h"

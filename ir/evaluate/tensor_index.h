@@ -1,4 +1,4 @@
-// Strides and lists of element offsets: loops over tensors of any rank become loops over one list.
+// Strides and lists of element offsets, with which a loop over a tensor of any rank is a loop over one list.
 #pragma once
 
 #include <cstdint>
@@ -8,24 +8,26 @@ namespace smelt {
 
 using Sizes = std::vector<int64_t>;
 
+/// Returns the number of elements of a tensor.
 inline int64_t element_count(const Sizes& shape) {
   int64_t count = 1;
   for (int64_t size : shape) count *= size;
   return count;
 }
 
+/// Returns the strides, in elements, of a dense row-major tensor.
 inline Sizes row_major_strides(const Sizes& shape) {
   Sizes strides(shape.size(), 1);
   for (size_t i = shape.size(); i-- > 1;) strides[i - 1] = strides[i] * shape[i];
   return strides;
 }
 
-/// Returns the offsets of all elements of a box of `shape` with `strides` from `base`, in row-major order.
+/// Returns the offsets base + sum_i index[i] * strides[i] for all indices in `shape`, in row-major order.
 inline std::vector<int64_t> offsets(const Sizes& shape, const Sizes& strides, int64_t base = 0) {
   std::vector<int64_t> list{base};
   list.reserve(static_cast<size_t>(element_count(shape)));
   for (size_t i = 0; i < shape.size(); ++i) {
-    // Dim i multiplies the list: every offset so far, followed by its shifts along i.
+    // Each offset so far is replaced by shape[i] offsets, one per index along dim i.
     std::vector<int64_t> longer;
     longer.reserve(list.size() * static_cast<size_t>(shape[i]));
     for (int64_t start : list)

@@ -1,4 +1,5 @@
-// Exact arithmetic on whole numbers, modulo 2^bits as kernels do it. Numbers are held as doubles.
+// Exact integer arithmetic of the evaluator, modulo 2^bits as in kernels. Operands are whole numbers stored
+// as doubles.
 #pragma once
 
 #include <array>
@@ -9,15 +10,16 @@
 
 namespace smelt {
 
-/// Returns x modulo 2^bits as an element of an integer type; of a boolean whether it is not zero.
+/// Returns x wrapped to an integer type of b bits: the number of that type that equals x modulo 2^b. For
+/// booleans, returns whether x is not zero.
 int64_t wrapped(DType type, int64_t x);
 
-/// Returns the conversion of x to an integer type: a float is truncated towards zero and saturates at 32 bits
-/// (at 64 if the type has them), then it wraps to the width of the type. NaN becomes 0.
+/// Returns x, a number of type `from`, converted to the integer type `to`. A float is truncated towards zero
+/// and saturated to 32 bits (64 if `to` is i64); NaN becomes 0. The result is wrapped to `to`.
 int64_t converted_to_integer(DType from, DType to, double x);
 
-/// Returns op(operands) for whole numbers of the type `type`; nothing for operations without integer
-/// arithmetic, which doubles compute exactly. x / 0 is x.
+/// Returns op(operands) for whole numbers of the integer type `type`. Returns nothing for operations that
+/// cannot overflow, such as max and comparisons, because doubles compute these exactly. x / 0 is x.
 std::optional<int64_t> whole_result(ScalarOp op, DType type, const std::array<double, 3>& operands);
 
 /// Returns whether a double represents the number exactly.

@@ -6,12 +6,13 @@
 //
 //   lse[b,h,t] = log sum_s exp(modified)              (-inf for a query that sees no key)
 //   y[b,t,h,:] = sum_s exp(modified - lse) factor v[b,s,h / group,:]            (0 for such a query)
-//   rest = y - (y rounded to its type)              (where the attribute `rest` is true)
+//   rest = y - (y rounded to its type)              (only if the attribute `rest` is true)
 //
-// where `group` query heads share a head of k and v. `rest`, the rounding residual, has the type of y: y +
-// rest has the digits that a gradient needs where numbers of the size of y cancel
-// (passes/graph/precision/precision_passes.h). A body is a small graph on each score alone: it may read
-// positions (iota), random numbers and arguments broadcast to the scores, and no other score.
+// where `group` query heads share a head of k and v. `rest` is the rounding residual and has the type of y.
+// A gradient uses y + rest if it subtracts numbers of about the size of y, because y alone has too few
+// digits (passes/graph/precision/precision_passes.h). A body is a small graph that computes each score by
+// itself: it may read positions (iota), random numbers and arguments broadcast to the scores, but no other
+// score.
 //
 //   %y, %lse = attention %q, %k, %v (%score, %slopes = %alibi) {scale = 0.125} {
 //     %t = iota {axis = 2} : i32[B,12,T,T]
@@ -31,50 +32,56 @@
 
 namespace smelt {
 
-/// Writes an attention with the usual modifications of scores, in the order of the calls.
+/// Builder of an attention with the usual modifications of scores. Modifications of the score value are
+/// applied in the order of the calls. Masks are combined and applied after all of them: a key is hidden if
+/// any mask hides it.
 class AttentionWriter {
  public:
-  /// Starts the attention of q[b,t,h,d], k[b,s,k,d] and v[b,s,k,d].
+  /// Starts the attention of q[b,t,h,d], k[b,s,k,d] and v[b,s,k,d], where k is the number of key heads. `b`
+  /// is the builder of the graph that contains the attention.
   AttentionWriter(GraphBuilder& b, Value* q, Value* k, Value* v, double scale);
 
   /// Applies score = bound * tanh(score / bound).
   void cap(double bound);
-  /// Adds a value broadcast to the scores: its dims are their last ones, [t,s], [h,t,s] or [b,h,t,s].
+  /// Adds `bias` to the scores. Its dims are the last dims of the scores: [t,s], [h,t,s] or [b,h,t,s].
   void add(Value* bias);
-  /// Adds slope[h] * (s - t), with positions counted from the ends of both (Press et al., 2021).
+  /// Adds slopes[h] * (position of the key - position of the query) (ALiBi, Press et al., 2021). Positions
+  /// are as described at place_queries.
   void add_distance(Value* slopes);
-  /// Places query t of batch b at position past[b] + t among the keys; past: i32[b]. Call it before
-  /// modifications that use positions. By default the last query is at the position of the last key.
+  /// Sets the position of query t of batch b to past[b] + t; past: i32[b]. Key s has position s. Call it
+  /// before modifications that use positions. By default, the last query has the position of the last key.
   void place_queries(Value* past);
-  /// Interprets keys as slots of rings (sliding-window KV cache) of constant size, in which batch b has
-  /// tokens[b] >= 1 tokens, i32[b] (ir/ops/ring_places.h): the position of a key is that of its token, and
-  /// slots without a token are hidden. Call it before modifications that use positions.
+  /// Interprets keys as slots of rings (sliding-window KV cache, ir/ops/ring_places.h) of constant size. Row
+  /// b has had tokens[b] >= 1 tokens so far, i32[b]. The position of a key is the number of the token in its
+  /// slot, and slots without a token are hidden. Call it before modifications that use positions.
   void place_keys_in_ring(Value* tokens);
-  /// Lets query t see key s where s <= t, counted from the ends of both, so that the last query sees all
-  /// keys.
+  /// Hides the keys whose position is after the query's position (causal mask).
   void mask_future();
-  /// Lets query t see the last `length` keys up to its own position.
+  /// Hides the keys whose position is `length` or more before the query's position (sliding window).
   void mask_past(int64_t length);
-  /// Hides the keys where mask[b,s] is 0.
+  /// Hides key s of batch b if mask[b,s] is 0.
   void mask_keys(Value* mask);
-  /// Lets a query see the keys of its own segment: i32[b,t] of the queries, i32[b,s] of the keys.
+  /// Hides the keys of other segments than the query's. Segment numbers: i32[b,t] of queries, i32[b,s] of
+  /// keys.
   void mask_segments(Value* queries, Value* keys);
-  /// Sets each weight to 0 with probability p, otherwise divides it by 1 - p. `id` names the random numbers.
+  /// Sets each weight to 0 with probability p (rounded to a multiple of 2^-16), and otherwise divides it by 1
+  /// - p. `id` is the id of the random numbers (Module::next_random_id).
   void drop(double p, uint32_t id);
 
-  /// Applies score = make(score): any operations on each score alone.
+  /// Replaces the score by make(inside, score), which may add any nodes on each score by itself to the body.
   using Modify = llvm::function_ref<Value*(GraphBuilder& inside, Value* score)>;
   void modify(Modify make);
-  /// Reads an outside value for such operations; its dims become `axes` of b, h, t, s.
+  /// Returns the value `outside`, of the surrounding graph, broadcast to the scores in the body. Its dims are
+  /// dims `axes` of [b,h,t,s].
   Value* read(Value* outside, std::vector<int64_t> axes);
 
-  /// Builds the attention at the builder's position.
+  /// Creates the attention node at the position of the builder `b`, and returns it. Call it once, last.
   Node* finish();
 
  private:
   /// Returns the body's argument for an outside value; equal values share an argument.
   Value* argument(Value* outside);
-  /// Return the positions of queries and keys, i32[b,h,t,s], such that equal positions see each other.
+  /// Return the positions of queries and keys, i32[b,h,t,s].
   Value* query_place();
   Value* key_place();
   void see(Value* condition);
@@ -85,7 +92,7 @@ class AttentionWriter {
   double scale_;
   std::unique_ptr<Graph> body_;
   GraphBuilder inside_;
-  llvm::MapVector<Value*, Value*> arguments_;  // outside, inside
+  llvm::MapVector<Value*, Value*> arguments_;  // from a value outside to the body's input for it
   Type scores_;
   Value *score_, *seen_ = nullptr, *factor_ = nullptr, *query_place_ = nullptr, *key_place_ = nullptr;
 };

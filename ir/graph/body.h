@@ -1,11 +1,11 @@
-// Bodies: small graphs inside a node. An op whose row in ops.def has `region` may have one; a fusion is only
-// a body.
+// Bodies: small graphs inside a node. An op with the trait `region` in ir/ops/ops.def may have a body. A
+// fusion consists of a body only.
 //
-// A body's inputs are first the values that the op itself computes (the accumulator of a matmul, the scores
-// of an attention; a fusion computes none), then the node's last operands, the body's arguments. Its outputs
-// are the node's results, except for attention, which continues with the outputs of the body
-// (ir/graph/attention_body.h). The op passes its values to the body in f32, so that every rounding is
-// explicit in the body.
+// A body has two kinds of inputs. The first are block arguments: values that the op itself computes (the
+// accumulator of a matmul, the scores of an attention; none for a fusion). Then come the body's arguments:
+// the node's last operands. The outputs of the body are the node's results, except for attention and
+// attention_grad, which compute their results from the outputs of the body (ir/graph/attention_body.h). The
+// op passes its values to the body in f32, so that every rounding is explicit in the body.
 //
 //   %y = matmul %x, %w (%acc, %b = %bias) {spec = "bc,oc->bo"} {
 //     %row = broadcast %b {axes = [1]} : f32[B,7]
@@ -22,8 +22,8 @@
 
 namespace smelt {
 
-/// Returns the names of the values that the op passes to its body before the arguments: {"acc"} for a matmul,
-/// {"score"} for an attention, none for a fusion.
+/// Returns the names of the block arguments that the op passes to its body: {"acc"} for a matmul, {"score"}
+/// for an attention, {"score", "product"} for an attention_grad, none for a fusion.
 llvm::ArrayRef<std::string_view> handed_to_body(Op op);
 
 /// Operand that the body reads, and the body's input for it.
@@ -31,18 +31,20 @@ struct BodyArgument {
   Value* operand;
   Value* input;
 };
-/// Returns the arguments in the order of the operands; empty for a node without a body.
+/// Returns the arguments of a node's body in the order of the operands; empty for a node without a body.
 std::vector<BodyArgument> body_arguments(const Node& node);
-/// Returns the operands that the op itself reads: all for a node without a body, none for a fusion.
+/// Returns the operands that the op itself reads, not its body: all for a node without a body, none for a
+/// fusion.
 llvm::ArrayRef<Value*> own_operands(const Node& node);
-/// Returns the body's inputs for values that the op itself computes; none for a node without a body.
+/// Returns the body's inputs for the block arguments; none for a node without a body.
 llvm::SmallVector<Value*, 2> handed_values(const Node& node);
 /// Returns the first node of a body that is no input; null if there is none.
 Node* first_computation(const Graph& body);
-/// Returns whether the results of a node with a body are the outputs of the body.
+/// Returns whether the results of a node of this op with a body are the outputs of the body.
 bool returns_its_body(Op op);
 
-/// Returns a body with only inputs of these types, named as in `handed_to_body`, then a0, a1, ...
+/// Returns a body for the op that has only inputs, of these types. Block arguments are named as in
+/// `handed_to_body`, and arguments a0, a1, ...
 std::unique_ptr<Graph> empty_body(Module& module, Op op, llvm::ArrayRef<Type> inputs);
 
 }  // namespace smelt

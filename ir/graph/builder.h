@@ -1,4 +1,5 @@
-// Builder of nodes with inferred types, for writing graphs in C++ and for passes.
+// Builder of nodes with inferred types, for frontends and passes that write graphs in C++. ir/ops/ops.def
+// defines the operations.
 #pragma once
 
 #include <string>
@@ -8,53 +9,63 @@
 
 namespace smelt {
 
-/// Returns the result types of an op on operands, from ops.def's type rule; throws Error with the expected
-/// types. `declared` is the written type of ops with the declared trait (checked against the rule), empty for
-/// others. `scalar` and `reduce` matter only to pointwise and reduce. `body`: the node's body, if it has one,
-/// whose inputs are checked and whose outputs are the results.
+/// Returns the result types of an op on operands, by the op's type rule in ops.def. Throws Error, with the
+/// expected types, if operands, attributes or types do not fit. `declared` is the result type that the caller
+/// states for ops with the trait `declared`, and is checked; empty for other ops. `scalar` is read only for
+/// Op::pointwise, and `reduce` only for Op::reduce. `body`: the node's body, whose inputs are checked and
+/// whose outputs are the results; null: none.
 std::vector<Type> infer_types(Op op, ScalarOp scalar, ReduceOp reduce, llvm::ArrayRef<Value*> operands,
                               const Attributes& attributes, llvm::ArrayRef<Type> declared,
                               const Graph* body = nullptr);
-/// Returns the input types of a body on an op of the trait `region`: the values that the op computes from its
-/// own operands, then the arguments. Throws Error as infer_types does.
+/// Returns the input types of a body for an op with the trait `region`: types of the block arguments, which
+/// the op computes from its own operands `own`, then types of the body's `arguments` (ir/graph/body.h).
+/// Throws the Errors of infer_types.
 std::vector<Type> infer_body_inputs(Op op, llvm::ArrayRef<Value*> own, llvm::ArrayRef<Value*> arguments,
                                     const Attributes& attributes);
 
+/// Inserts nodes into a graph at one position. Functions that return a Value add a node and return its
+/// first result. They add none if it would not change the operand, such as a broadcast to the operand's
+/// shape. Functions throw Error if operands do not fit.
 class GraphBuilder {
  public:
-  /// Inserts before `before`; at the end when it is null.
+  /// Inserts nodes before `before`, or at the end of the graph if it is null.
   explicit GraphBuilder(Graph& graph, Node* before = nullptr) : graph_(&graph), before_(before) {}
 
   Graph& graph() const { return *graph_; }
   Module& module() const { return graph_->module(); }
   void insert_before(Node* node) { before_ = node; }
-  /// Returns the node before which new nodes are inserted; null: at the end.
+  /// Returns the node before which new nodes are inserted; null: the end of the graph.
   Node* place() const { return before_; }
-  /// Sets the source name of following nodes.
+  /// Sets the source name (Node::source) of the nodes that are added next.
   void set_source(std::string source) { source_ = std::move(source); }
   const std::string& source() const { return source_; }
 
-  /// Creates a node of any op; `declared` is needed for ops with the declared trait.
+  /// Creates a node of any op except pointwise and reduce. `declared`: as for infer_types.
   Node* create(Op op, llvm::ArrayRef<Value*> operands, Attributes attributes = {},
                llvm::ArrayRef<Type> declared = {});
-  /// Creates a node with a body: `operands` are the op's own, then the body's arguments (ir/graph/body.h).
+  /// Creates a node with a body. `operands` are the op's own operands, then the body's arguments
+  /// (ir/graph/body.h).
   Node* create(Op op, llvm::ArrayRef<Value*> operands, Attributes attributes, std::unique_ptr<Graph> body);
 
   // ---- leaves
   Value* input(std::string name, Type type);
-  /// Declares the parameter in the module on first use; later uses must agree.
+  /// Reads a parameter. Declares it in the module if it is not declared yet; otherwise throws Error if its
+  /// type differs.
   Value* parameter(const Module::Parameter& parameter);
   Value* parameter(std::string_view name);
   Value* state(std::string_view name);
   Value* constant(double value, Type type);
   Value* scalar(double value, DType dtype = DType::f32) { return constant(value, {dtype, {}}); }
+  /// Returns a constant tensor with these elements, in row-major order.
   Value* table(std::vector<double> values, Type type);
   Value* iota(Type type, int64_t axis);
+  /// Returns uniform random integers of 16 bits, as i32.
   Value* random(Shape shape, uint32_t id);
-  /// Returns an extent as a scalar: a constant, or a sum of ones along it if it is known only at launch.
+  /// Returns a size as a scalar value. If the size is known only at launch, it is computed as the sum of that
+  /// many ones.
   Value* extent(const Dim& extent, DType dtype);
 
-  // ---- pointwise; operands of unequal shape are not broadcast: see `broadcast` and `like`
+  // ---- pointwise: operands must have equal shapes (see `broadcast` and `like`)
   Value* pointwise(ScalarOp op, llvm::ArrayRef<Value*> operands);
 #define SMELT_MEMBER(name, arity)                                       \
   template <typename... V>                                              \
@@ -64,28 +75,33 @@ class GraphBuilder {
   }
   SMELT_SCALAR_OPS(SMELT_MEMBER)
 #undef SMELT_MEMBER
-  /// Returns a constant of the type (element type and shape) of `of`.
+  /// Returns a constant with the element type and shape of `of`, all of whose elements are `value`.
   Value* like(Value* of, double value) { return constant(value, of->type); }
+  /// Returns `value` itself if it has this type already.
   Value* convert(Value* value, DType dtype);
 
   // ---- shape
+  /// Broadcasts to `shape`: dim i of `value` becomes dim axes[i] of the result.
   Value* broadcast(Value* value, std::vector<int64_t> axes, Shape shape);
-  /// Inserts dims of size `shape[axis]` at the given axes of the result, to `shape`.
+  /// Broadcasts to `shape` along the dims `new_axes` of the result, which `value` does not have.
   Value* broadcast_over(Value* value, std::vector<int64_t> new_axes, const Shape& shape);
-  /// Broadcasts over leading dims to `shape` (numpy's rule without size-1 dims).
+  /// Broadcasts to `shape` along leading dims: the dims of `value` are the last dims of the result.
   Value* broadcast_leading(Value* value, const Shape& shape);
   Value* reshape(Value* value, Shape shape);
   Value* transpose(Value* value, std::vector<int64_t> permutation);
   Value* slice(Value* value, int64_t axis, Dim begin, Dim length);
-  /// Returns every step-th element along the axis from `begin` on.
+  /// Returns `length` elements along the axis: every step-th element from `begin` on.
   Value* strided_slice(Value* value, int64_t axis, Dim begin, int64_t step, Dim length);
-  /// Returns windows of `size` elements each, `dilation` apart, one every `step` (ir/ops/windows.h).
+  /// Replaces the axis by two dims: the windows, which begin `step` elements apart, and the `size` elements
+  /// of a window, which are `dilation` elements apart (ir/ops/windows.h).
   Value* windows(Value* value, int64_t axis, int64_t size, int64_t step = 1, int64_t dilation = 1);
   Value* concat(llvm::ArrayRef<Value*> values, int64_t axis);
-  /// Adds `low` elements of `number` before and `high` after the axis.
+  /// Adds `low` elements before and `high` elements after those along the axis, all with the value `number`.
   Value* pad(Value* value, int64_t axis, Dim low, Dim high, double number = 0);
 
   // ---- reductions and the rest
+  /// Reduces over the axes, which the result does not have. reduce_node returns the node, for reductions with
+  /// several results.
   Value* reduce(ReduceOp op, Value* value, std::vector<int64_t> axes);
   Node* reduce_node(ReduceOp op, Value* value, std::vector<int64_t> axes);
   Value* sum(Value* value, std::vector<int64_t> axes) {
@@ -95,24 +111,32 @@ class GraphBuilder {
   Value* scatter_add(Value* init, Value* indices, Value* updates, int64_t axis = 0);
   Value* scatter(Value* init, Value* indices, Value* updates, int64_t axis = 0);
   Value* matmul(Value* a, Value* b, std::string spec);
-  /// Function that writes a body: it receives the inputs and returns the result.
+  /// Function that adds the nodes of a body: it gets the body's builder and inputs, and returns the body's
+  /// result.
   using MakeBody = llvm::function_ref<Value*(GraphBuilder&, llvm::ArrayRef<Value*> inputs)>;
-  /// Creates a matmul with a body: its inputs are the accumulator in f32 and a value for each argument.
+  /// Creates a matmul with a body. The inputs of the body are the f32 accumulator, then one value per
+  /// argument.
   Value* matmul(Value* a, Value* b, std::string spec, llvm::ArrayRef<Value*> arguments, MakeBody make);
-  /// Builds an einsum of one or two operands, "abc->ca" or "iikz,kml->mi": letters may repeat, or be summed
-  /// alone.
+  /// Creates an einsum of one or two operands, such as "abc->ca" or "iikz,kml->mi". A letter may repeat
+  /// within an operand (a diagonal), and may be summed over even if only one operand has it.
   Value* einsum(llvm::ArrayRef<Value*> operands, std::string spec);
+  /// Returns the prefix sums, maxima or products along the axis; `kind` is "add", "max" or "mul".
+  /// `exclusive`: without the element itself.
   Value* scan(std::string kind, Value* value, int64_t axis, bool exclusive = false);
-  /// Creates a top_k: values and, as result 1, indices.
+  /// Creates a top_k of each row: the k largest values, largest first, and, as result 1, their indices.
   Node* top_k(Value* value, int64_t k);
   Node* sort(Value* value, bool descending = false);
-  /// Creates a sample: a token of each row of scores and, as result 1, its log-probability.
+  /// Creates a sample: a randomly drawn token of each row of scores and, as result 1, its log-probability.
   Node* sample(Value* scores, Value* numbers, Value* integers);
-  /// Inserts `value` into x at index operands, one per axis (ir/graph/insertion.h).
+  /// Returns x with `value` inserted at the positions `indices`, one operand per axis in `axes`
+  /// (ir/graph/insertion.h).
   Value* insert(Value* x, Value* value, llvm::ArrayRef<Value*> indices, std::vector<int64_t> axes);
+  /// Creates an update: `value` becomes the new value of the state.
   Node* update(std::string_view state, Value* value);
+  /// Creates an update of a part of the state, at indices as for insert().
   Node* update_at(std::string_view state, Value* value, llvm::ArrayRef<Value*> indices,
                   std::vector<int64_t> axes);
+  /// Returns `value`, through which differentiation does not pass.
   Value* stop_gradient(Value* value);
 
   void output(std::string name, Value* value) { graph_->outputs.push_back({std::move(name), value}); }

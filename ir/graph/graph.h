@@ -1,5 +1,6 @@
-// The Graph IR: SSA over tensors, no memory. A Module owns states and named graphs over them; a Graph owns
-// nodes; a Node has an op, operands, attributes and results, and some have a body (ir/graph/body.h).
+// The Graph IR: SSA form over tensors, without memory until assign_layout. A Module owns states, and named
+// graphs that read and update them. A Graph owns nodes. A Node has an op, operands, attributes and results,
+// and may have a body (ir/graph/body.h).
 #pragma once
 
 #include <list>
@@ -20,6 +21,7 @@
 
 namespace smelt {
 
+/// Type of a value: element type and shape.
 struct Type {
   DType dtype = DType::f32;
   Shape shape;
@@ -27,11 +29,12 @@ struct Type {
   bool operator==(const Type&) const = default;
 };
 std::string str(const Type& type);  // "f32[B,T,768]"
-/// Returns whether rows along these axes of a shape certainly have as many elements as reduce `pivot` needs.
+/// Returns whether the last of the reduced `axes` certainly has at least kPivotElements elements, which the
+/// reduction `pivot` needs.
 bool has_pivot(const Shape& shape, llvm::ArrayRef<int64_t> axes);
 
-/// Memory location of a value, set by assign_layout: element (i, j, ...) is at offset + i strides[0] + j
-/// strides[1] + ...
+/// Memory location of a value, set by assign_layout. Element (i, j, ...) of the value is element
+/// offset + i * strides[0] + j * strides[1] + ... of the buffer.
 struct Layout {
   int buffer = -1;  // index into Module::buffers
   Dim offset;
@@ -39,7 +42,7 @@ struct Layout {
   bool operator==(const Layout&) const = default;
 };
 
-/// Phase of a node. Values of a later phase may be computed from those of an earlier one.
+/// Phase of a node. Values of a later phase may be computed from values of an earlier phase.
 enum class Phase : uint8_t {
   forward,   // the model itself
   backward,  // gradients, made by differentiate
@@ -62,14 +65,15 @@ class Value {
   const Shape& shape() const { return type.shape; }
   DType dtype() const { return type.dtype; }
   int64_t rank() const { return type.rank(); }
-  /// One entry for every operand that uses the value, in no particular order.
+  /// Returns the nodes that read the value, in no particular order: one entry per operand, so a node may
+  /// occur twice.
   llvm::ArrayRef<Node*> users() const { return users_; }
 
   Type type;
-  std::string name;  // of the text form, without %; may be empty
+  std::string name;  // in the text form, without %; may be empty
   std::optional<Layout> layout;
-  /// Sharding over the ranks of Module::mesh; absent: passes/graph/sharding decides, and after partition
-  /// every rank has the whole value.
+  /// Sharding over the ranks of Module::mesh. Absent: the passes in passes/graph/sharding decide it; after
+  /// `partition`, absent means that every rank has the whole value.
   std::optional<Sharding> sharding;
 
  private:
@@ -80,6 +84,7 @@ class Value {
   llvm::SmallVector<Node*, 4> users_;
 };
 
+/// One operation of a graph.
 class Node {
  public:
   Op op() const { return op_; }
@@ -98,7 +103,7 @@ class Node {
   void add_operand(Value* value);
 
   bool has(AttributeKey key) const { return attributes.has(key); }
-  /// Returns the value of an attribute, node.get(attr::axis), or its default; throws Error if there is
+  /// Returns the value of an attribute, as in node.get(attr::axis), or its default. Throws Error if it has
   /// neither.
   template <typename T>
   decltype(auto) get(AttributeName<T> name) const {
@@ -113,20 +118,20 @@ class Node {
     attributes.set(name, std::move(value));
   }
 
-  /// Returns text for messages: "layer_norm \"h.0.ln_1\"".
+  /// Returns mnemonic and source as text for messages, such as: layer_norm "h.0.ln_1".
   std::string describe() const;
-  /// Returns the mnemonic of the text form: the scalar op's name for pointwise, otherwise the op's.
+  /// Returns the name in the text form: the name of the scalar op for pointwise, else the name of the op.
   std::string_view mnemonic() const;
 
-  ScalarOp scalar_op{};  // of pointwise
-  ReduceOp reduce_op{};  // of reduce
+  ScalarOp scalar_op{};  // only of Op::pointwise
+  ReduceOp reduce_op{};  // only of Op::reduce
   Attributes attributes;
-  std::string source;  // "h.0.ln_1": its origin in the model, for messages
+  std::string source;  // origin in the model, for messages, such as "h.0.ln_1"; may be empty
   Phase phase = Phase::forward;
-  /// True: the node recomputes, for its own phase, the result of another node, to save memory. No equal node
-  /// may replace it.
+  /// Whether the node is a copy of another node, made in order to recompute its result in a later phase
+  /// instead of storing it. No pass may merge the two.
   bool anchored = false;
-  std::unique_ptr<Graph> body;  // of ops with the trait `region`; see ir/graph/body.h
+  std::unique_ptr<Graph> body;  // only of ops with the trait `region` (ir/graph/body.h); null: none
 
  private:
   friend class Graph;
@@ -138,23 +143,26 @@ class Node {
   std::list<std::unique_ptr<Node>>::iterator position_;
 };
 
-/// Attributes of a random node: the begin of its part of a larger draw along a dim, and the extent of that
-/// draw.
+/// Return the names of attributes of a `random` node whose result is a part of a larger tensor of random
+/// numbers: the begin of the part along a dim, and the extent of the larger tensor.
 NumberedName<Dim> draw_begin(size_t dim);   // "begin.1"
 NumberedName<Dim> draw_extent(size_t dim);  // "extent.1"
-/// Returns the mesh axis of a collective.
+/// Returns the mesh axis along which a collective node communicates.
 const MeshAxis& mesh_axis(const Node& collective);
-/// Returns the sharding of a state, with axes by name. Throws Error if the mesh has no such axis.
+/// Returns the sharding of a state, which names its axes, with axes as indices. Throws Error if the mesh
+/// lacks one.
 Sharding sharding_of(const State& state, const Mesh& mesh);
-/// Returns the shape over all ranks, given the shape of one rank's part.
+/// Returns the shape over all ranks, given the shape `part` of one rank's part.
 Shape whole_shape(const Module& module, const Shape& part, const Sharding& sharding);
+/// Returns the shape of a value over all ranks.
 Shape whole_shape(const Value& value);
 
-/// Returns the range that an input declares for its integers, {below = 50257, ignored = -100, least = 0};
-/// empty if any are allowed.
+/// Returns the range that an integer input declares by its attributes, such as {below = 50257, ignored =
+/// -100, least = 0}; nothing if all integers are allowed.
 std::optional<IdRange> id_range(const Node& input);
 void set_id_range(Node& input, const IdRange& range);
 
+/// Nodes in program order, and named outputs.
 class Graph {
  public:
   explicit Graph(Module& module, std::string name = "") : name(std::move(name)), module_(&module) {}
@@ -173,25 +181,31 @@ class Graph {
 
   /// Creates a node before `before` (null: at the end) with results of the given types.
   Node* create(Op op, llvm::ArrayRef<Value*> operands, llvm::ArrayRef<Type> results, Node* before = nullptr);
-  /// Creates a copy of `node` (attributes, source, phase and body) that reads `operands`.
+  /// Creates a copy of `node`, with all its properties and a copy of its body, that reads `operands`.
   Node* clone(const Node& node, llvm::ArrayRef<Value*> operands, Node* before = nullptr);
+  /// Replaces `from` by `to` in all operands and outputs. If `to` has no sharding, it gets that of `from`.
   void replace_all_uses(Value* from, Value* to);
+  /// Replaces `from` by `to` in the operands of the users that `accept` returns true for; not in outputs.
   void replace_uses_if(Value* from, Value* to, llvm::function_ref<bool(Node&)> accept);
-  /// Erases the node. Requires: its results have no users and are no outputs.
+  /// Erases the node. Throws Error if a result has users or is an output.
   void erase(Node* node);
+  /// Moves the node before `before` (null: to the end).
   void move_before(Node* node, Node* before);
-  /// Erases nodes without users, effects or outputs; inputs stay. Returns whether it erased any.
+  /// Erases all nodes without effects whose results have no users and are no outputs, except inputs. Returns
+  /// whether it erased any.
   bool prune();
   bool is_output(const Value* value) const;
+  /// Returns the input of this name; null if there is none.
   Node* find_input(std::string_view name) const;
   std::vector<Node*> inputs() const;
-  /// Returns the following node; null at the end.
+  /// Returns the node after `node`; null if it is the last one.
   Node* next(const Node* node) const;
-  /// Returns the node before `node`; null at the start. For null, the last node.
+  /// Returns the node before `node`; null if it is the first one. If `node` is null, returns the last node.
   Node* previous(const Node* node) const;
   /// Returns an independent copy of the graph in `module`.
   std::unique_ptr<Graph> clone_into(Module& module, std::string name) const;
-  /// Sorts the nodes so that operands come before their users, and otherwise keeps their order.
+  /// Sorts the nodes so that operands come before their users, and otherwise keeps their order. Throws Error
+  /// if nodes depend on each other in a cycle.
   void sort();
 
   std::string name;
@@ -202,70 +216,78 @@ class Graph {
   std::list<std::unique_ptr<Node>> nodes_;
 };
 
-/// Flat state of trained parameters, and that of frozen ones, which have the storage type alone.
+/// Names of the flat states of trained parameters and of frozen parameters. A flat state is a vector with all
+/// parameters, one after the other. Frozen parameters are stored only in the storage type.
 inline constexpr std::string_view kParameters = "parameters", kFrozenParameters = "parameters.frozen";
-/// Flat i8 state of the weights that quantize_weights quantized, and its scales.
+/// Names of the flat i8 state of the weights that the pass quantize_weights has quantized, and of the state
+/// of their scales.
 inline constexpr std::string_view kQuantizedParameters = "parameters.i8",
                                   kQuantizedScales = "parameters.i8.scales";
 
-/// Returns the segment of this name; null if the state has none.
+/// Returns the segment (part) of a flat state by its name; null if there is none.
 const Segment* find_segment(const State& state, std::string_view name);
 
+/// A model: its states and parameters, and the graphs of its entries.
 class Module {
  public:
   Module() = default;
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
 
-  /// Adds a graph. Requires: the name is not used.
+  /// Adds an empty graph. Throws Error if a graph has this name.
   Graph& add_graph(std::string name);
+  /// Returns the graph of this name; null if there is none.
   Graph* find_graph(std::string_view name) const;
+  /// Returns an independent copy.
   std::unique_ptr<Module> clone() const;
 
-  /// Parameters as declared, before and after they become segments of the flat states.
+  /// Declaration of a parameter. It stays after flatten_parameters has made the parameter a segment of a flat
+  /// state.
   struct Parameter {
     std::string name;
     Type type;
     Initializer init;
-    bool decay = true;
-    std::vector<std::string> checkpoint_names;  // empty: the name itself
-    bool transposed = false;
-    bool stacked = false;  // the checkpoint holds [2*m,n] for our [2,m,n]
-    bool frozen = false;   // not trained (a buffer, a base of adapters): no gradient, moments, master, decay
-    std::optional<Sharding> sharding = {};  // absent: every rank holds all of it
-    std::vector<int64_t> stages = {};       // of a pipeline that hold a copy each; empty: one alone
+    bool decay = true;                          // weight decay applies
+    std::vector<std::string> checkpoint_names;  // all accepted names, the one to write first; empty: `name`
+    bool transposed = false;                    // the checkpoint has [in,out] for [out,in] here
+    bool stacked = false;                       // the checkpoint has [2*m,n] for [2,m,n] here
+    bool frozen = false;                        // not trained: no gradient, moments, f32 master copy or decay
+    std::optional<Sharding> sharding = {};      // absent: every rank has all of it
+    std::vector<int64_t> stages = {};  // pipeline stages that have a copy each; empty: only one has it
     bool operator==(const Parameter&) const = default;
   };
+  /// Return the parameter or state of this name; null if there is none.
   Parameter* find_parameter(std::string_view name);
   State* find_state(std::string_view name);
-  /// Returns the index of the buffer that is the state's memory; -1: none.
+  /// Returns the index of the buffer that is the state's memory; -1 if it has none.
   int buffer_of(std::string_view state) const;
-  /// Returns the flat state that holds this parameter in this type: "parameters", a copy of it, or that of
-  /// frozen or quantized ones. Null if there is none.
+  /// Returns the flat state with a segment for this parameter in this type: "parameters", a rounded copy of
+  /// it, or the state of frozen or quantized parameters. Null if there is none.
   const State* find_parameter_state(std::string_view parameter, DType dtype) const;
-  /// Returns the flat state, of any type, that the parameter is a segment of; not a copy. Null before
-  /// flatten_parameters.
+  /// Returns the flat state that has the parameter as a segment, in whatever type, but not a rounded copy of
+  /// one. Null before flatten_parameters.
   const State* state_of_parameter(std::string_view parameter) const;
+  /// Returns a new id for a `random` node.
   uint32_t next_random_id() { return random_ids++; }
 
-  /// Sets the mesh and declares the coordinates of a rank: symbols from 0 up.
+  /// Sets the mesh of ranks, and declares the symbols of a rank's coordinates (`data.rank`, see sharding.h).
   void set_mesh(Mesh mesh);
   const Mesh& mesh() const { return mesh_; }
 
   Symbols symbols;
-  /// Set by partition: types are then those of one rank, and a symbol, like its bounds, means this rank's
-  /// part of the dims that are cut over these axes.
+  /// Set by the pass `partition`: the axes that divide each symbol. Types are then the types on one rank, and
+  /// a symbol and its bounds are the size of one rank's part.
   std::optional<SymbolCuts> partitioned;
-  /// Set by cut_stages: the pipeline stage of the graphs.
+  /// Set by the pass `cut_stages`: the number of the pipeline stage that the graphs are for.
   std::optional<int64_t> stage;
   std::vector<Parameter> parameters;
-  /// Groups of parameters that should be adjacent in the flat state, so that a concat of them is a view.
+  /// Groups of names of parameters that should be adjacent in the flat state, so that their concat is a view.
   std::vector<std::vector<std::string>> adjacent;
-  std::vector<State> states;  // other than parameters, until flatten_parameters makes one of them
+  std::vector<State> states;  // includes parameters only after flatten_parameters
   std::vector<std::unique_ptr<Graph>> graphs;
   std::vector<Buffer> buffers;  // after assign_layout
-  uint32_t random_ids = 0;      // ids below it are taken
-  std::string description;      // JSON of the model's description, handed on to the plan
+  uint32_t random_ids = 0;      // number of random ids in use: 0 ... random_ids - 1
+  std::string description;      // description of the model as JSON text, which becomes Plan::model
 
  private:
   Mesh mesh_;  // empty: one rank

@@ -1,11 +1,13 @@
-// Position of the value of an insert, or of an update at an index: one index operand per indexed axis.
+// Positions at which an insert, or an update with indices, writes its value into a tensor x. There is one
+// index operand per indexed axis.
 //
 //   insert %x, %value, %index {axis = 2}       x[..., index + i, ...] = value[..., i, ...]
 //
-// An index operand has the leading dims of the value, or none. If it has the indexed axis itself, it gives
-// the position of each element there, otherwise the begin of the block. Elements with a negative index are
-// omitted (padding); an index that is too large is out of bounds. Other elements of x stay. Requires: no two
-// elements go to one position; otherwise either may be stored.
+// An index operand has some or none of the value's leading dims. If these include the indexed axis, the
+// operand gives the position of each element along that axis. Otherwise it gives the begin of a block of
+// adjacent positions. Elements with a negative index are omitted (padding). An index that is too large is an
+// error. All other elements of x keep their values. If two elements have the same position, either may be
+// stored.
 #pragma once
 
 #include "ir/graph/graph.h"
@@ -15,22 +17,25 @@ namespace smelt {
 struct IndexedAxis {
   int64_t axis = 0;
   Value* index = nullptr;
-  bool is_place = false;  // the index is the position of each element; false: the begin of the block
+  bool is_place = false;  // `index` has the position of each element; false: the begin of the block
 };
 
-/// Returns the indexed axes of an insert, or of an update at an index. Throws Error if {axis} or {axes} does
-/// not fit the operands.
+/// Returns the indexed axes of an insert or of an update with indices. Throws Error if the attribute `axis`
+/// or `axes` does not fit the operands.
 llvm::SmallVector<IndexedAxis, 3> indexed_axes(const Node& node);
-/// Returns the inserted value.
+/// Returns the value that an insert or update writes.
 inline Value* inserted_value(const Node& node) { return node.operand(node.is(Op::insert) ? 1 : 0); }
-/// Returns the number of positions that an index may name.
+/// Returns the number of valid values of an index, which are 0 ... number - 1, for a target of shape
+/// `target`.
 Dim places_along(const Shape& target, const Node& node, const IndexedAxis& indexed);
 
-/// Returns the chain of inserts of a body that computes one result, in order.
+/// Returns the chain of inserts that ends with `last`, in program order: each insert but the first writes
+/// into the result of the insert before it.
 llvm::SmallVector<const Node*, 2> insert_chain(const Node& last);
-/// Returns the value that the first insert of the chain writes into.
+/// Returns the tensor into which the first insert of the chain writes.
 inline Value* inserted_into(const Node& last) { return insert_chain(last).front()->operand(0); }
-/// Returns whether two inserts use the same indices, up to constants, and certainly write different elements.
+/// Returns whether two inserts certainly write different elements: along each axis they have the same index
+/// operand or constant begins, and along one axis their constant blocks do not overlap.
 bool write_apart(const Node& a, const Node& b);
 
 }  // namespace smelt

@@ -1,12 +1,13 @@
 // Sharding: distribution of values over the ranks of a mesh.
 //
-// A value's sharding has, for each of its dims, the axes of the mesh that cut the dim (the first one cuts
-// outermost), and the axes over which it is partial: ranks along them hold addends, and the value is their
-// sum. Along all other axes ranks hold the same data. An axis occurs at most once in a sharding.
+// The sharding of a value has, for each dim, the mesh axes that divide the dim (the first one is the
+// outermost), and the axes over which the value is partial: ranks along these axes have addends, and the
+// value is their sum. Along all other axes, ranks have the same data. An axis occurs at most once in a
+// sharding.
 //
-// In the text form a module has a line `mesh {data = 2, model = 4}`, and `on [data, -]` after the type of a
-// value, a parameter or a state is its sharding. The position of a rank along an axis is a symbol,
-// `data.rank`, from 0 to the axis' size - 1: offsets of slices are written with it.
+// In the text form, a module has a line `mesh {data = 2, model = 4}`, and `on [data, -]` after the type of a
+// value, a parameter or a state is its sharding. The coordinate of a rank along an axis is a symbol, such as
+// `data.rank`, from 0 to the axis' size - 1. Graphs use it in offsets of slices.
 #pragma once
 
 #include <cstdint>
@@ -19,24 +20,27 @@
 
 namespace smelt {
 
-/// Per symbol the axes that cut its sizes.
+/// For each symbol: the mesh axes (indices) that divide its size.
 using SymbolCuts = std::map<std::string, std::vector<size_t>, std::less<>>;
 
+/// Axes are indices into Mesh::axes.
 struct Sharding {
-  std::vector<std::vector<size_t>> dims;  // axes of the mesh; as many entries as the value has dims
-  std::vector<size_t> partial;            // increasing
+  std::vector<std::vector<size_t>> dims;  // for each dim of the value: the axes that divide it
+  std::vector<size_t> partial;            // in increasing order
 
+  /// Returns whether every rank has the whole value.
   bool is_replicated() const;
   bool operator==(const Sharding&) const = default;
 };
-/// Returns "[data, -, model + stage] partial [data]".
+/// Returns the text form, such as "[data, -, model + stage] partial [data]"; "-" is a dim that is not
+/// divided.
 std::string str(const Sharding& sharding, const Mesh& mesh);
-/// Returns the number of parts into which these axes cut a dim.
+/// Returns the number of parts into which these axes divide a dim: the product of their sizes.
 int64_t parts_of(const Mesh& mesh, const std::vector<size_t>& axes);
-/// Returns all errors in the sharding of a value of this whole shape; empty: it is valid.
+/// Returns all errors in the sharding of a value whose shape over all ranks is `shape`; empty if it is valid.
 std::vector<std::string> faults(const Sharding& sharding, const Mesh& mesh, const Shape& shape);
-/// Returns whether the dim can be cut into equal parts: it is a number that `parts` divides, or one product
-/// of symbols, one of which is then cut.
+/// Returns whether a dim can be divided into `parts` equal parts: it is a multiple of `parts`, or a single
+/// product with a symbol, whose size is then divided.
 bool can_cut(const Dim& dim, int64_t parts);
 
 }  // namespace smelt

@@ -1,5 +1,6 @@
-// Checks a graph or module: SSA order, arity, attributes, types against ops.def's rules, symbols declared and
-// bounded, states and parameters declared alike, updates of declared states, bodies.
+// Verifier of graphs and modules. It checks SSA order, numbers of operands, attributes, types by the rules of
+// ir/ops/ops.def, that symbols are declared and bounded, that uses of states and parameters agree with their
+// declarations, layouts, shardings, updates and bodies.
 #pragma once
 
 #include <string>
@@ -9,10 +10,12 @@
 
 namespace smelt {
 
-/// Returns messages with the op, its source, the types and the symbols; empty if the graph is valid.
+/// Returns one message per fault, with the op, its source, the types and the bounds of symbols; empty if the
+/// graph is valid.
 std::vector<std::string> verify(const Graph& graph);
+/// Returns the faults of all graphs and declarations of a module.
 std::vector<std::string> verify(const Module& module);
-/// Throws Error with all messages.
+/// Throws one Error with all messages if the module is not valid.
 void verify_or_throw(const Module& module);
 
 }  // namespace smelt

@@ -1,5 +1,5 @@
-// Fields of an attention kernel and their keywords in the text form: one list for the printer, the parser and
-// its messages.
+// Fields of AttentionKernel (attention_kernel.h), and their keywords in the text form of the Kernel IR. The
+// printer and the parser share this list.
 #pragma once
 
 #include <concepts>
@@ -9,7 +9,7 @@
 
 namespace smelt {
 
-/// Calls visit(word, member) for each field, in printed order.
+/// Calls visit(keyword, pointer to member) for each field, in printed order.
 template <typename Visit>
 void visit_attention_fields(const Visit& visit) {
   visit("part", &AttentionKernel::part);
@@ -50,11 +50,14 @@ void visit_attention_fields(const Visit& visit) {
   visit("shared_bytes", &AttentionKernel::shared_bytes);
 }
 
-/// Returns the template's name: tiles are printed as this name and a list of these numbers.
+/// Returns the name of the template that has tiles of this type. Tiles are printed as this name, and the list
+/// of numbers that visit_tile_numbers visits.
 inline constexpr const char* template_name(const AttentionTiles&) { return "mma"; }
 inline constexpr const char* template_name(const WgmmaTiles&) { return "wgmma"; }
 inline constexpr const char* template_name(const BlockTiles&) { return "blocks"; }
 inline constexpr const char* template_name(const FewTiles&) { return "few"; }
+
+// Each function calls visit(number) for every number of the tiles, in printed order.
 
 template <typename Tiles, typename Visit>
   requires std::same_as<std::remove_const_t<Tiles>, AttentionTiles>

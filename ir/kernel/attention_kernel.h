@@ -1,5 +1,7 @@
-// Frame of a kernel that is a part of attention: matrices, sizes and tiles. The instructions are the body
-// (ir/graph/attention_body.h) for one score; a template (codegen/cuda/attention/) is the rest.
+// Part of the Kernel IR for kernels that compute a part of attention (AttentionPart in
+// runtime/plan/attention_spec.h): the matrices, sizes and tiles. The kernel's instructions compute the body
+// (score_mod, ir/graph/attention_body.h) of one score. A template, which is the hand-written code in
+// codegen/cuda/attention/ or the CPU's block loop, calls them.
 #pragma once
 
 #include <cstdint>
@@ -10,82 +12,97 @@
 
 namespace smelt {
 
-/// Tiles of the GPU template for every architecture. A warp has 16 * row_tiles rows; it processes `chunk`
-/// columns of a tile at a time.
+/// Tiles of the GPU template "mma", for all architectures. A thread block has `warps` warps of 16 * row_tiles
+/// rows each. A tile has `columns` columns, of which a warp processes `chunk` at a time.
 struct AttentionTiles {
   int warps = 4, row_tiles = 2, columns = 64, chunk = 32;
-  int blocks = 2;  // of a multiprocessor, at least
-  int parts = 1;   // of the columns of dK and dV, each a block's
+  int blocks = 2;  // least number of blocks per multiprocessor, which limits the registers
+  int parts = 1;   // parts of the head dim of dK and dV, each computed by a block of its own
   int rows() const { return warps * row_tiles * 16; }
   bool operator==(const AttentionTiles&) const = default;
 };
 
-/// Tiles of the template for sm_90a: work of a block at a time, its ring of buffers, and its warpgroups in
-/// addition to the copying one.
+/// Tiles of the GPU template "wgmma", for sm_90a: queries and keys that a block processes at a time, stages
+/// of its ring buffer, and `consumers`, the number of warpgroups that compute. One more warpgroup copies.
 struct WgmmaTiles {
   int queries = 128, keys = 128, stages = 2, consumers = 2;
-  int query_stages = 1;     // of the forward kernel: the next item's queries come early
-  bool takes_turns = true;  // its consumers: one multiplies while another takes exponentials
-  /// In the kernel of dK and dV: products of dO and V are computed concurrently with the weights, in separate
+  int query_stages = 1;     // forward kernel; 2: the next work item's queries are loaded early
+  bool takes_turns = true;  // forward kernel: one consumer multiplies while another computes exponentials
+  /// Kernel of dK and dV: products of dO and V are computed concurrently with the weights, in separate
   /// registers.
   bool early_products = true;
   bool operator==(const WgmmaTiles&) const = default;
 };
 
-/// Tiles of the template for decode attention (codegen/cuda/attention/decode_attention.h): a block's rows,
-/// which are queries times heads of a group; keys that a lane loads at a time; the largest number of parts of
-/// a row's keys, which begin at multiples of a unit of keys; the blocks of a cluster, one part each; and, if
-/// blocks outside a cluster compute the parts, the number of lists of such blocks at the bounds.
+/// Tiles of the GPU template "few", for decode attention (codegen/cuda/attention/decode_attention.h).
+///   rows     rows of a block: queries times query heads per key head
+///   loads    keys that a lane loads at a time
+///   unit     parts of the keys begin at multiples of this number of keys
+///   parts    largest number of parts of a row's keys
+///   cluster  blocks of a cluster, each of which computes one part; 1: no cluster
+///   tickets  only if the parts have blocks without a cluster: the largest number of groups of blocks with
+///            the same rows, because each group has a counter ("ticket"); else 0
 struct FewTiles {
   int rows = 8, loads = 4, unit = 64, parts = 1, cluster = 1, tickets = 0;
+  /// Returns the number of blocks that share the same rows.
   int blocks_of_rows() const { return tickets > 0 ? parts : cluster; }
-  int blocks = 2;  // of a multiprocessor, at least
+  int blocks = 2;  // least number of blocks per multiprocessor, which limits the registers
   bool operator==(const FewTiles&) const = default;
 };
-constexpr int kFewWarps = 4;  // of a block
+constexpr int kFewWarps = 4;  // of a block of that template
 
-/// Tiles; their type is that of the kernel's template.
+/// Tiles of a kernel. Their type determines the template; BlockTiles are those of CPUs.
 using TemplateTiles = std::variant<AttentionTiles, WgmmaTiles, BlockTiles, FewTiles>;
 
+/// Parameters (int members such as `places`) are indices into Kernel::params; -1: the kernel has none.
 struct AttentionKernel : AttentionSpec {
-  static constexpr int kAnyRows = 1 << 20;
-  /// The kernel's axes for b, h, t and s.
+  static constexpr int kAnyRows = 1 << 20;  // most_rows without a limit
+  /// Indices into Kernel::axes of the axes for batch, head, query and key, in this order.
   std::vector<int64_t> axes;
-  /// Instructions that the body returns: the modified score, then optionally a factor of the weight. In a
-  /// gradient: the weight, the score's gradient, and those of the values that the body reads: sums over keys,
-  /// over queries, then by element.
+  /// Numbers of the instructions whose values the body returns. In the forward kernel: the modified score and
+  /// optionally a factor of the weight. In a gradient: the weight, the score's gradient, and the gradients of
+  /// the values that the body reads, in the order of AttentionSpec::sums.
   std::vector<int> returned;
-  int element = 0;  // of element_gradient: which of them
-  /// True: a template for sm_90a may compute it. Its gradients share parameters: f32 sums of dq, which the
-  /// first kernel computes and the second rounds, and counters, i32, zero before the first.
+  int element = 0;  // for the part element_gradient: the number of the element gradient that it computes
+  /// Whether the template "wgmma" may compute the kernel.
   bool has_wgmma = false;
-  /// Rows per tile of the templates for every architecture; none has 0 rows.
+  /// Range of rows per tile (AttentionTiles::rows) from which the tiles of the template "mma" are chosen.
   int least_rows = 0, most_rows = kAnyRows;
+  /// Parameters that the two gradient kernels of "wgmma" share: f32 sums of dq, which the first kernel
+  /// computes and the second rounds, and i32 counters, which must be zero before the first.
   int query_sums = -1, counters = -1;
-  /// If keys and values are not in order: the parameter i32[batch, keys] with the row of each key in their
-  /// table, and its strides. Their batch stride is then 0, and positions are rows.
+  /// If keys and values are rows of a table: the parameter i32[batch, keys] with the row number of each key,
+  /// its strides, and the number of rows of the table. The batch stride of the key and value matrices is then
+  /// 0, and their positions are the rows of the table.
   int places = -1;
   Dim places_batch_stride, places_stride, table_rows;
-  /// On a CPU the returned values are not passed to the template, but stored in tiles: the last parameters,
-  /// which no step gives. Only the modified score is returned.
+  /// Only for CPUs: number of the last parameters of the kernel, which are tiles (arrays over a block of
+  /// scores) that the template provides and steps have no arguments for. The body stores its results in the
+  /// tiles, and `returned` has only the modified score.
   int tile_params = 0;
-  /// Parameter for the workspace of a CPU's lanes; in decode attention, for the results that blocks exchange.
+  /// Parameter: on a CPU, the workspace of all lanes; in decode attention, the partial results that blocks
+  /// exchange.
   int workspace = -1;
 
-  // Chosen by `schedule`, but for those of few queries, which memory depends on.
+  // Chosen by `schedule`, except FewTiles, which are chosen earlier because the size of the workspace depends
+  // on them.
   TemplateTiles tiles = {};
-  std::vector<TemplateTiles> lighter = {};  // tiles that need fewer registers, in order of preference
-  int multiprocessors = 0;
-  int most_blocks = 0;       // of a grid whose blocks take items until none is left; 0: any
-  int vector = 1;            // elements of an access to a matrix
-  int64_t shared_bytes = 0;  // of a block
+  std::vector<TemplateTiles> lighter = {};  // other tiles with fewer registers, in order of preference
+  int multiprocessors = 0;                  // of the GPU
+  /// Largest number of blocks of a grid whose blocks process work items until none is left; 0: one block per
+  /// item.
+  int most_blocks = 0;
+  int vector = 1;            // elements per access to a matrix
+  int64_t shared_bytes = 0;  // dynamic shared memory per block
 
   /// Returns whether the forward kernel also stores the rounding residual of y.
   bool has_rest() const { return part == AttentionPart::forward && matrices.size() > 4; }
+  /// Return the tiles if they are of this type; else null.
   const BlockTiles* blocked() const { return std::get_if<BlockTiles>(&tiles); }
   const WgmmaTiles* wgmma() const { return std::get_if<WgmmaTiles>(&tiles); }
   const FewTiles* few() const { return std::get_if<FewTiles>(&tiles); }
-  /// Returns the blocks of the grid, or the work items for a grid of at most `most_blocks`.
+  /// Returns the number of work items. On a CPU, lanes process them (item_count). On a GPU, it is the number
+  /// of thread blocks of the grid, unless `most_blocks` limits that.
   Dim blocks() const;
   bool operator==(const AttentionKernel&) const = default;
 };

@@ -5,7 +5,7 @@
 
 namespace smelt {
 
-/// Calls visit(word, member) for each field, in printed order.
+/// Calls visit(keyword, pointer to member) for each field, in printed order.
 template <typename Visit>
 void visit_gemm_fields(const Visit& visit) {
   visit("a", &GemmKernel::a);
@@ -19,7 +19,7 @@ void visit_gemm_fields(const Visit& visit) {
   visit("shared_bytes", &GemmKernel::shared_bytes);
 }
 
-/// Calls visit for each number of the tiles, which are printed as a list.
+/// Calls visit(number) for each number of the tiles, in the order in which they are printed as a list.
 template <typename Tiles, typename Visit>
 void visit_gemm_tiles(Tiles& tiles, const Visit& visit) {
   visit(tiles.row_tiles), visit(tiles.columns), visit(tiles.sharing), visit(tiles.cluster),

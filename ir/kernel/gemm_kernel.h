@@ -1,6 +1,6 @@
-// Frame of a kernel that multiplies two matrices: operands, sizes and tiles. The instructions compute the
-// epilogue of one element of the product; a template (codegen/cuda/gemm/, or codegen/cuda/small_m/ for
-// small-M GEMM) is the rest.
+// Part of the Kernel IR for kernels that multiply two matrices: operands, sizes and tiles. The kernel's
+// instructions compute the epilogue of one element of the product. A template, which is the hand-written code
+// in codegen/cuda/gemm/ (or in codegen/cuda/small_m/ for small-M GEMM), calls them.
 #pragma once
 
 #include <cstdint>
@@ -11,51 +11,52 @@
 
 namespace smelt {
 
-/// Tiles of the template for sm_90a: the work of a warpgroup at a time, and its ring of buffers.
+/// Tiles of the template for sm_90a.
 struct GemmTiles {
-  int row_tiles = 2;  // of 64 rows, of a warpgroup
-  int columns = 128;
-  int sharing = 1;  // warpgroups of one tile: 1, each has a tile of its own, or 2
-  int cluster = 2;  // blocks below one another that share what they read of B
-  int stages = 6;   // of the ring, 64 along k each
-  int rows() const { return 64 * row_tiles * sharing; }
+  int row_tiles = 2;  // number of 64-row pieces of a tile per warpgroup
+  int columns = 128;  // of a tile
+  int sharing = 1;    // warpgroups that compute one tile: 1 (each has a tile of its own) or 2
+  int cluster = 2;    // blocks of a cluster, whose tiles are adjacent along m and share their loads of B
+  int stages = 6;     // of the ring buffer of operands, each of 64 elements along k
+  int rows() const { return 64 * row_tiles * sharing; }  // of a tile
   bool operator==(const GemmTiles&) const = default;
 };
 
-/// Tiles of the template for small-M GEMM (codegen/cuda/small_m/), whose blocks read all of A.
+/// Tiles of the template for small-M GEMM (codegen/cuda/small_m/). Every block reads all of A.
 struct SmallMTiles {
-  int rows = 8;      // of A, at most
-  int weights = 16;  // columns of the product, over all parts, that a block has at a time
-  int depth = 11;    // pieces along k of its weights that a warp is loading
-  int parts = 1;  // neighbouring parts of the product's columns of which the body is handed an element each
-  int bias = -1;  // the parameter that is added to each row of the product
-  DType result_dtype = DType::bf16;  // of the product and the bias
+  int rows = 8;      // largest number of rows of A
+  int weights = 16;  // columns of the product, of all parts together, that a block computes at a time
+  int depth = 11;    // pieces along k of the weights that a warp loads ahead
+  /// The product's columns are divided into this number of adjacent parts. The epilogue gets one element of
+  /// each part.
+  int parts = 1;
+  int bias = -1;                     // parameter that is added to each row of the product; -1: none
+  DType result_dtype = DType::bf16;  // type of the product and of the bias
   bool operator==(const SmallMTiles&) const = default;
 };
 
+/// The product of A [m,k] and B [k,n].
 struct GemmKernel {
-  /// Neighbours along k or, in a transposed operand, those along m or n are contiguous; the others are a
-  /// pitch apart.
   struct Operand {
-    int param = -1;
-    bool transposed = false;
-    Dim pitch;
+    int param = -1;           // index into Kernel::params
+    bool transposed = false;  // elements are contiguous along m (of A) or n (of B); false: along k
+    Dim pitch;                // elements from one such contiguous row to the next
     bool operator==(const Operand&) const = default;
   };
   Operand a, b;
   Dim m, n, k;
   GemmTiles tiles = {};
-  std::optional<SmallMTiles> few = {};  // then this in place of tiles
+  std::optional<SmallMTiles> few = {};  // set: a small-M GEMM, which has these tiles instead
 
-  /// Returns whether A is the result of the prologue kernel (Kernel::before) in shared memory: its last
-  /// parameter.
+  /// Returns whether A is in shared memory, as the last parameter of the prologue kernel (Kernel::before),
+  /// which computes it.
   bool is_staged() const { return a.param < 0; }
 
   // Chosen by `schedule`.
-  int most_blocks = 0;       // of the grid: multiprocessors, in whole clusters
-  int64_t shared_bytes = 0;  // of a block
+  int most_blocks = 0;       // largest number of blocks of the grid: those that the GPU runs concurrently
+  int64_t shared_bytes = 0;  // dynamic shared memory per block
 
-  /// Returns the number of tiles in whole clusters.
+  /// Returns the number of tiles, rounded up to whole clusters.
   Dim blocks() const;
   bool operator==(const GemmKernel&) const = default;
 };

@@ -1,13 +1,15 @@
-// Kernel IR: the computation of one fused kernel, without thread ids and barriers. A kernel runs its blocks
-// in order for every index of its parallel axes:
+// Kernel IR: the computation of one fused kernel, without thread ids and barriers. For every index of its
+// parallel axes (a "row"), a kernel runs its blocks in order:
 //
-//   row block       straight-line code on row scalars
-//   column block    for every index of the column axes (the last one innermost); may reduce to row scalars
-//   reduced block   for every index of the reduced axes, for every column: reduces to one accumulator per
-//                   column, which later column blocks read as a value
+//   row block       straight-line code on scalars of the row
+//   column block    code for every index of the column axes (the last one innermost); it may reduce over
+//                   the columns to scalars of the row
+//   reduced block   code for every column and every index of the reduced axes; it reduces values to one
+//                   accumulator per column, which later column blocks read as a value
 //
-// A kernel has either reduced axes (a column reduction, a segmented sum) or none (a row kernel).
-// `Kernel::schedule` defines how an emitter maps it; both emitters read the two.
+// A kernel has either reduced axes (for a column reduction or a segmented sum) or none (a row kernel).
+// `Kernel::schedule` defines how the code emitters for CPUs and GPUs map the loops to vectors, threads and
+// blocks. A "block" in this header is a KernelBlock, unless the text says thread block.
 #pragma once
 
 #include <optional>
@@ -30,184 +32,230 @@ struct KernelAxis {
   AxisKind kind = AxisKind::parallel;
   std::string name;
   Dim extent;
-  int begin = -1,
-      end = -1;  // of a reduced axis that is a segment: row scalars (i32) that bound it instead of extent
+  /// For a reduced axis that is a segment: numbers of the instructions, i32 scalars of the row, whose values
+  /// are the begin and end of the loop, instead of 0 and `extent`. -1: not a segment.
+  int begin = -1, end = -1;
   bool operator==(const KernelAxis&) const = default;
 };
 
+/// Pointer to a tensor in memory that the kernel reads or writes.
 struct KernelParam {
   std::string name;
   DType dtype = DType::f32;
   bool output = false;
   bool input = true;
-  bool partial =
-      false;  // [splits, ...]: one slice a chunk of the parallel range, zeroed and added to by accumulate
-  Dim partial_elements = 0;  // of one slice
-  Dim table_elements = 0;    // a bound on the elements that computed indices reach; 0: not known
-  std::optional<IndexBounds> indices = {};  // of integers: the numbers that are read, or will be written
-  int64_t alignment =
-      0;  // bytes that its address is a multiple of at every launch; 0: the size of an element
+  /// The parameter is a buffer of partial sums, [splits, ...]: one slice per chunk of the parallel range
+  /// (Schedule::splits). The kernel sets its slice to zero, and `accumulate` instructions add to it.
+  bool partial = false;
+  Dim partial_elements = 0;                 // of one slice
+  Dim table_elements = 0;                   // accesses by computed indices stay below it; 0: not known
+  std::optional<IndexBounds> indices = {};  // of integers: bounds of all numbers that are read or written
+  int64_t alignment = 0;  // of the address at every launch, in bytes; 0: the size of an element
   bool operator==(const KernelParam&) const = default;
 };
 
-/// Element of a parameter: offset + sum_i strides[i] * axis_i + computed * computed_stride.
+/// Element of a parameter that an instruction accesses: element offset + sum_i strides[i] * (index along axis
+/// i) + (value of instruction `computed`) * computed_stride.
 struct Access {
-  int param = -1;
+  int param = -1;  // index into Kernel::params
   Dim offset = 0;
-  std::vector<Dim> strides = {};  // one an axis of the kernel, 0 where it does not move
-  int computed = -1;              // an integer value: the computed index of a gather
+  std::vector<Dim> strides = {};  // one per axis of the kernel; 0: the access does not depend on the axis
+  int computed = -1;              // number of an integer instruction: the index of a gather; -1: none
   Dim computed_stride = 0;
   bool operator==(const Access&) const = default;
 };
 
-/// Form of an instruction that has several implementations. Passes over kernels choose it for a GPU (and
-/// `kept` for a CPU); the text form writes it after the instruction's name: exp.fast, load.early.
+/// Implementation of an instruction that has several ones. Passes over kernels choose it, for GPUs only,
+/// except `kept`, which they choose for CPUs, too. The text form writes it after the instruction's name:
+/// exp.fast, load.early.
 enum class Form : uint8_t {
   plain,
-  fast,            // of a function or a max_sumexp: short, some ulp off, where memory holds fewer digits
-  fast_tangent,    // fast, but near 0, where the short form loses its digits, the tangent there
-  inverse,         // of a division: times the inverse of the divisor, which is made once a row and at least 1
-  scaled_inverse,  // the same where the divisor may be subnormal: its inverse is made in larger units
-  kept,            // of exp(x - m): scaled from the exponentials that the max_sumexp which made m has left
-  early,           // of a load: it is issued before the row's first block
-  prefetched,      // of a load: it is issued Schedule::prefetch_distance rows before its own
-  sequential,      // of an accumulate: a block's teams add to one row of sums one after the other
+  /// Function or max_sumexp: short code with an error of some ulp, if results are stored with fewer digits.
+  fast,
+  /// Function: as `fast`, but near 0, where the short code loses its digits, the tangent of the function at
+  /// 0.
+  fast_tangent,
+  /// Division: multiplication by the inverse of the divisor, which is computed once per row. The divisor is
+  /// at least 1.
+  inverse,
+  /// The same for any divisor. It may be subnormal, so it is scaled before it is inverted.
+  scaled_inverse,
+  /// exp(x - m), where m is the maximum from a max_sumexp: computed by scaling the exponentials that the
+  /// max_sumexp has stored.
+  kept,
+  /// Load: issued before the first block of the row.
+  early,
+  /// Load: issued Schedule::prefetch_distance rows before the row that uses it.
+  prefetched,
+  /// Accumulate: the thread groups ("teams") of a thread block add to one row of sums one after the other.
+  sequential,
 };
 
-/// Source operation of an instruction, by its index in the body of the fusion that the kernel was lowered
-/// from; -1: unknown. It is for diagnostics: the text form omits it, and comparisons of kernels ignore it.
+/// Source operation of an instruction: the index of a node in the body of the fusion that the kernel was
+/// lowered from; -1: unknown. It is for diagnostics only: the text form omits it, and comparisons of kernels
+/// ignore it.
 struct Origin {
   int node = -1;
   bool operator==(const Origin&) const { return true; }
 };
 
-/// Instruction; its number in Kernel::instructions names its value. Arithmetic is in f32 (or i32, bool);
-/// `dtype` is the type of the value, for load and store the type in memory.
+/// Instruction, which computes at most one value. The value is identified by the instruction's index in
+/// Kernel::instructions, which operands refer to. Arithmetic is in f32 (or i32, bool). `dtype` is the type of
+/// the value, or for load and store the type in memory.
 struct Instruction {
   enum class Kind : uint8_t {
-    constant,    // number
-    index,       // the index along `axis`, i32
-    scalar,      // op over operands
-    convert,     // operand rounded to dtype (and widened again when it is read), to the nearest or, with a
-                 // second operand of 16 random bits, stochastically to bf16: float bits plus them, cut to the
-                 // upper 16 (NaN stays NaN)
-    random,      // 16 random bits as i32 for the element (row, column) of the random op's own shape; id =
-                 // random_ids[slot]
-    load,        // access, only where `predicate` holds (else 0)
-    store,       // operand to access, only where `predicate` holds
-    accumulate,  // adds operand to access of a partial param: the running sum of this chunk
-    reduce,  // reduce_op over the block's axes of operand (of an add: only where `predicate` holds): a row
-             // scalar (column block) or an accumulator a column
-    result,  // the second (slot-th) result of a reduce
-    handed,  // what a template computes for its body: of attention the slot-th of score, product, weight,
-             // delta; of a matmul the element of the result (in its slot-th part), rounded to dtype
+    constant,  // `number`
+    index,     // the index along `axis`, i32
+    scalar,    // scalar_op of the operands
+    /// The operand rounded to dtype, and widened again when it is read. It is rounded to the nearest number
+    /// or, with a second operand of 16 random bits, stochastically to bf16: the random bits are added to the
+    /// bits of the float, and the lower 16 bits are cut off (NaN stays NaN).
+    convert,
+    /// 16 random bits, as i32, for the element (row, column) of the random op's shape (see random_offset
+    /// below). The id of the random numbers is the step's random_ids[slot].
+    random,
+    load,   // the element at `access`; 0 if `predicate` does not hold
+    store,  // stores the operand at `access`, if `predicate` holds
+    /// Adds the operand to the element at `access` of a partial parameter, in the slice of this chunk.
+    accumulate,
+    /// reduce_op of the operand over the axes of the block: a scalar of the row in a column block, or one
+    /// accumulator per column in a reduced block. An add skips the elements for which `predicate` does not
+    /// hold.
+    reduce,
+    result,  // result number `slot` of the operand, a reduce with several results
+    /// Block argument that the template computes for its body. For attention, `slot` selects score, product,
+    /// weight or delta. For a matmul it is the element of the product, in part `slot` (SmallMTiles::parts),
+    /// rounded to dtype.
+    handed,
   };
   Kind kind = Kind::constant;
   DType dtype = DType::f32;
   Form form = Form::plain;
-  std::vector<int> operands = {};
+  std::vector<int> operands = {};  // numbers of instructions
   double number = 0;
   ScalarOp scalar_op{};
   ReduceOp reduce_op{};
   int axis = -1;
   int slot = 0;
   Access access = {};
-  int predicate = -1;
-  // The flattened row of a random op = offset + sum strides[i] * axis_i over all axes but its last.
+  int predicate = -1;  // number of a boolean instruction; -1: always
+  // For `random`: the element's row, flattened over all dims of the random op's shape but the last, is
+  // random_offset + sum_i random_strides[i] * (index along axis i).
   Dim random_offset = 0;
   std::vector<Dim> random_strides = {};
-  int random_axis = -1;  // the kernel axis of its last dim; -1: it has no dim or the index is fixed
-  Dim random_begin = 0;  // added to that axis: where a part of a draw begins, or the fixed index
-  // GPU only, for sums that the threads of a block exchange (a reduce over reduced axes, an accumulate): the
-  // sums of one round are in shared memory together, this number of columns of a vector at a time (0: all).
+  int random_axis = -1;  // axis along the last dim, the columns; -1: no axis, because the column is fixed
+  Dim random_begin = 0;  // added to the index along that axis; the fixed column if there is no axis
+  /// GPU only, for sums that the threads of a thread block exchange through shared memory (a reduce over
+  /// reduced axes, an accumulate). The sums of one round are in shared memory together. `exchange_columns`:
+  /// columns of a vector that are exchanged at a time; 0: all.
   int exchange_round = 0, exchange_columns = 0;
   Origin origin = {};
   bool operator==(const Instruction&) const = default;
 };
 
+/// Straight-line code in one of the loop nests that are described at the top of this header.
 struct KernelBlock {
   enum class Scope : uint8_t { row, column, reduced } scope = Scope::row;
-  std::vector<int> instructions;  // in order; a value is visible to its block, row values to all later blocks
-  // On a GPU alone:
-  bool after_barrier = false;  // all threads of a row synchronise before it
-  bool loads_first = false;    // of a reduced block: the loads of `unroll` indices come before their work
+  /// Numbers of instructions, in order. A value is visible in its own block; scalars of the row also in all
+  /// later blocks.
+  std::vector<int> instructions;
+  // GPU only:
+  bool after_barrier = false;  // the threads that share a row synchronise before the block
+  bool loads_first = false;  // reduced block: loads of Schedule::unroll indices come before their arithmetic
   bool operator==(const KernelBlock&) const = default;
 };
 
-/// Number of terms of a long sum that are summed in f32 before they become one term of an f64 sum.
+/// Number of terms of a long sum that are added up in f32 before their sum is added to an f64 sum.
 constexpr int64_t kShortSumTerms = 32;
 
-/// Returns the number of slices that a buffer of partial sums has room for: with `sum_rows` each has an f64
-/// sum per element, too.
+/// Returns the number of f32 slices that a buffer of partial sums must have. If `sum_rows` > 0
+/// (Schedule::sum_rows), each of the `splits` slices needs an additional f64 slice, which has the size of
+/// two.
 constexpr int64_t partial_slices(int64_t splits, int64_t sum_rows) {
   return sum_rows > 0 ? 3 * splits : splits;
 }
 
-/// Mapping of a kernel by an emitter; plain data made by `schedule`.
+/// Mapping of a kernel's loops to vectors, threads and thread blocks, chosen by `schedule` and read by the
+/// emitters. The range of parallel indices (Kernel::range) is divided into chunks: work items of a CPU, or
+/// thread blocks of a GPU.
 struct Schedule {
-  bool flat = false;        // the parallel range is the single column axis itself
-  int vector_width = 16;    // elements
-  int64_t tile = 512;       // columns worked on at a time (random bits, column accumulators), a multiple of 8
-  int64_t grain = 1;        // parallel indices a chunk
-  int64_t splits = 0;       // chunks of a kernel with partial results
-  int64_t sum_rows = 0;     // on a CPU: rows whose partial results become a term of f64 sums; 0: no f64 sums
-  std::vector<int> cached;  // column values kept in a scratch row between blocks instead of computed again
-  int64_t cached_elements = 0;  // the most columns a row with cached values can have
-  // On a GPU a chunk is a block of threads. GPU-only fields follow.
-  int threads = 0;  // of a block
-  int team = 0;     // threads that share a row; of a column reduction, those along the columns of a tile
-  int vectors = 0;  // of a row in one thread, all in registers; 0: rows are walked in a loop
-  int unroll = 1;   // vectors that are loaded before the first is worked on
-  int prefetch_distance = 0;  // rows whose vectors are being loaded while the loop works on one
-  bool interleaved = false;   // blocks take rows alternately; else each has a range of neighbouring rows
-  bool index32 = false;       // every index fits 32 bits
-  int64_t short_sum = 0;      // terms of a thread's sum that become a term of an f64 sum; 0: no f64 sums
+  bool flat = false;      // the range that is divided is the single column axis, not the rows
+  int vector_width = 16;  // elements
+  int64_t tile = 512;     // columns processed at a time (random bits, column accumulators); a multiple of 8
+  int64_t grain = 1;      // parallel indices per chunk, unless `splits` is set
+  int64_t splits = 0;     // number of chunks of a kernel with partial results; 0: it has none
+  int64_t sum_rows = 0;   // CPU only: rows whose f32 sum is added to an f64 sum at a time; 0: no f64 sums
+  /// Numbers of column instructions whose values are kept in a scratch row between blocks, instead of
+  /// computed again.
+  std::vector<int> cached;
+  int64_t cached_elements = 0;  // largest number of columns of such a scratch row
+  // GPU only:
+  int threads = 0;  // per thread block
+  int team = 0;     // threads that share a row; in a column reduction, threads along the columns of a tile
+  int vectors = 0;  // vectors of a row per thread, all in registers; 0: a loop processes the row's vectors
+  int unroll = 1;   // vectors that are loaded before the arithmetic on the first one
+  int prefetch_distance = 0;  // number of rows ahead of the loop's current row that loads are issued; 0: none
+  bool interleaved = false;   // thread blocks take rows in turn; false: each has adjacent rows
+  bool index32 = false;       // every index fits in 32 bits
+  int64_t short_sum = 0;      // terms of a thread's f32 sum before it is added to an f64 sum; 0: no f64 sums
   bool operator==(const Schedule&) const = default;
 };
 
+/// A fused kernel, and for GPUs the other kernels that the same launch runs.
 struct Kernel {
   std::string name;
   std::vector<KernelParam> params;
   std::vector<KernelAxis> axes;
   std::vector<Instruction> instructions;
   std::vector<KernelBlock> blocks;
-  int row_predicate = -1;  // a row scalar: rows where it is false are skipped (set in the first block)
+  /// Number of a boolean instruction of the first block, a scalar of the row. Rows for which it is false are
+  /// skipped. -1: no rows are skipped.
+  int row_predicate = -1;
   Schedule schedule;
-  int random_slots = 0;
-  // On a GPU alone:
-  std::optional<AttentionKernel> attention = {};  // then the instructions are its body
-  std::optional<GemmKernel> gemm = {};            // then they are what becomes of its result
-  bool waits = false;                             // first for the previous launches (KernelCode::waits)
-  int copies = 1;                                 // number of sets of arguments that one launch runs it on
-  std::vector<Kernel> before;  // at most one, of a `gemm` of few rows: every block runs all of it first, into
-                               // shared memory; what it stores elsewhere the first block does alone
-  std::vector<Kernel> beside;  // other kernels that blocks of the same launch run, whose parameters follow
-  std::vector<Kernel> tail;    // small kernels that the block which ends last runs afterwards, one after the
-                               // other, whose parameters follow this one's
+  int random_slots = 0;                           // number of ids of random numbers that a step provides
+  std::optional<AttentionKernel> attention = {};  // set: the instructions are the body of this attention
+  // GPU only:
+  std::optional<GemmKernel> gemm = {};  // set: the instructions are the epilogue of this matmul
+  /// Programmatic dependent launch: the kernel may start before the previous launches have ended, and waits
+  /// for them itself (KernelCode::waits).
+  bool waits = false;
+  int copies = 1;  // number of sets of arguments ("copies") that one launch runs the kernel for
+  /// Prologue: at most one kernel, for a small-M `gemm`. Every thread block runs all of it first, into shared
+  /// memory. Only the first thread block runs its stores to other memory.
+  std::vector<Kernel> before;
+  /// Horizontally fused kernels, which other thread blocks of the same launch run. Their arguments follow.
+  std::vector<Kernel> beside;
+  /// Last-block epilogue: small kernels that the thread block which ends last runs, one after the other.
+  /// Their arguments follow.
+  std::vector<Kernel> tail;
 
   /// Returns whether the instructions are the body of a template.
   bool has_template() const { return attention || gemm; }
-  /// Returns the number of arguments of a step: those of all copies, of the prologue (without its last
-  /// parameter, which is in shared memory), of the horizontally fused kernels, then of the tail.
+  /// Returns the number of buffers that a step passes to the kernel. Their order: arguments of all copies, of
+  /// the prologue (without its last parameter, which is in shared memory), of the horizontally fused kernels,
+  /// and of the tail.
   size_t arguments() const;
-  /// Returns the product of the parallel extents, for reduced kernels times the column tiles: the range that
-  /// the runtime splits.
+  /// Returns the size of the range that is divided into chunks: the product of the parallel extents, in a
+  /// kernel with reduced axes times the number of column tiles. If `flat`, the columns; with a template, its
+  /// work items.
   Dim range() const;
-  /// Returns the number of thread blocks of a kernel without splits or a template: its own and those of
-  /// horizontally fused kernels.
+  /// Returns the number of thread blocks of the launch, including those of the horizontally fused kernels.
+  /// Requires: no splits, no template.
   Dim grid() const;
-  /// Returns the threads of a block: the largest number that the kernel and its horizontally fused kernels
-  /// need.
+  /// Returns the number of threads per thread block: the largest number that the kernel or one of the
+  /// horizontally fused kernels needs.
   int threads() const;
-  /// Returns whether the code, and its assumptions, are equal up to the name: such kernels are compiled once.
+  /// Returns whether the kernels are equal except for names. Such kernels are compiled once.
   bool same_code(const Kernel& other) const;
 };
 
-/// Returns whether an instruction has this form.
+/// Returns whether there is an implementation of this form for the instruction.
 bool has_form(const Instruction& instruction, Form form);
 
+/// Returns the text form of a kernel.
 std::string print(const Kernel& kernel);
-/// Parses the text of print; throws Error with file, line, column, the line and a caret.
+/// Parses the text that print returned. Throws Error with file, line, column, the line and a caret; `file` is
+/// its name in messages.
 Kernel parse_kernel(std::string_view text, std::string_view file = "<text>");
 
 }  // namespace smelt

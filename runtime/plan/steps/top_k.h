@@ -6,7 +6,7 @@
 namespace smelt {
 
 /// The k largest of each of `rows` rows of `count` f32 elements, which begin `row_stride` apart: the largest
-/// first, equal ones in the order of their indices, NaN last. A row of fewer elements ends with -inf at -1.
+/// first, equal ones in the order of their indices, NaN first. A row of fewer elements ends with -inf at -1.
 struct TopKStep {
   BufferRef x, values, indices;  // the results are dense
   Dim rows, count, row_stride, k;
