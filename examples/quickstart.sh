@@ -4,7 +4,7 @@
 # Usage: examples/quickstart.sh [--data FILE...] [--run-dir DIR] [--ranks N] [any option of `smelt train`]
 #
 # Without --data the book is the King James Bible, of Debian's package bible-kjv (where it cannot be installed: this
-# repository's own text). With --ranks, N processes train the model together (docs/ranks.md). It leaves a run
+# repository's own text). With --ranks, N processes train the model together (docs/guides/distributed.md). It leaves a run
 # directory (runs/quickstart) with a report (report.html), the fused graph (graph.ir, graph.svg), metrics.jsonl, loss.svg,
 # checkpoints and the trained model. With SMELT it runs that program and builds none.
 set -euo pipefail

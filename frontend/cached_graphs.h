@@ -1,5 +1,5 @@
 // Graphs of the entries for generation: they cache keys and values, in rows or in pages, and sample tokens if
-// BuildOptions::has_sampler (docs/generation.md).
+// BuildOptions::has_sampler (docs/guides/generation.md).
 #pragma once
 
 #include "frontend/blocks/blocks.h"

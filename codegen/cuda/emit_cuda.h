@@ -1,5 +1,5 @@
 // Kernel IR -> CUDA C++ for one kernel. The text is readable and includes no header. The kernel's schedule
-// specifies how threads share the work; docs/cuda.md has the signature of the CUDA function.
+// specifies how threads share the work; docs/dev/cuda.md has the signature of the CUDA function.
 #pragma once
 
 #include <string>

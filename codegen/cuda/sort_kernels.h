@@ -1,5 +1,5 @@
-// Template kernels of runtime/plan/steps/sort_index.h, which sort indices; docs/cuda.md has their signatures
-// and costs.
+// Template kernels of runtime/plan/steps/sort_index.h, which sort indices; docs/dev/cuda.md has their
+// signatures and costs.
 #pragma once
 
 #include <optional>

@@ -11,7 +11,7 @@
 namespace smelt {
 
 // ---- steps
-// Template kernels for the kinds of steps that a GPU runs only by templates; docs/cuda.md has their
+// Template kernels for the kinds of steps that a GPU runs only by templates; docs/dev/cuda.md has their
 // signatures.
 
 struct StepKernels {
@@ -54,21 +54,21 @@ std::vector<KernelCode> initialize_kernels(const std::vector<State>& states);
 std::vector<KernelCode> round_kernels(const std::vector<State>& states);
 
 // ---- sample_kernel.cpp
-// Template kernels of runtime/plan/steps/sample.h; docs/cuda.md has their signature.
+// Template kernels of runtime/plan/steps/sample.h; docs/dev/cuda.md has their signature.
 
 /// Returns the kernels for a GPU of this compute capability: one for short rows and one for long rows, or one
 /// for all rows.
 std::vector<KernelCode> sample_kernels(int compute_capability);
 
 // ---- scan_kernels.cpp
-// Template kernels of runtime/plan/steps/scan.h; docs/cuda.md has their signatures.
+// Template kernels of runtime/plan/steps/scan.h; docs/dev/cuda.md has their signatures.
 
 /// Returns two kernels: one for scans along the last axis (ScanStep::inner is 1), and one for scans along
 /// other axes. `kind` is "add", "max" or "mul".
 std::vector<KernelCode> scan_kernels(const std::string& kind, DType dtype, bool exclusive);
 
 // ---- top_k_kernel.cpp
-// Template kernels of runtime/plan/steps/top_k.h; docs/cuda.md has their signature.
+// Template kernels of runtime/plan/steps/top_k.h; docs/dev/cuda.md has their signature.
 
 /// Returns the kernels for a GPU of this compute capability. The length and the number of the rows determine
 /// which of them runs.

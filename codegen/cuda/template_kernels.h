@@ -1,4 +1,4 @@
-// Kernels whose CUDA text is written by hand, with their launches; docs/cuda.md has their signatures.
+// Kernels whose CUDA text is written by hand, with their launches; docs/dev/cuda.md has their signatures.
 #pragma once
 
 #include <vector>

@@ -26,7 +26,7 @@ Program lower(const Module& module, const Target& target = {});
 
 // ---- cut_gemms.cpp
 // Splits matmuls with large odd extents, such as a vocabulary of 50,257. The reason is that cuBLASLt's
-// kernels take four times as long if an extent is not a multiple of 8 (docs/benchmarks.md).
+// kernels take four times as long if an extent is not a multiple of 8 (docs/bench/benchmarks.md).
 
 /// Returns steps that together compute the same as `step`, in the order in which they must run. Each of m, n
 /// and k that is a constant >= 4096 and not a multiple of 8 is split into a multiple of 8 and a remainder

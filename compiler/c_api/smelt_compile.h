@@ -19,8 +19,8 @@ typedef struct smelt_compiled smelt_compiled;
 
 /* Compiles the model at `path`: a model's directory, a spec (.json) or a graph in text form (.ir). Each
  * option is "NAME=VALUE", or "NAME" if it takes no value, such as "mode=infer", "target=native",
- * "max=B=32,T=1024" or "no-plan-cache"; docs/compile_options.md lists them. If the cache directory has the
- * plan already, nothing is compiled, unless no-plan-cache is given. */
+ * "max=B=32,T=1024" or "no-plan-cache"; docs/reference/compile_options.md lists them. If the cache directory
+ * has the plan already, nothing is compiled, unless no-plan-cache is given. */
 smelt_status smelt_compile(const char* path, const char* const* options, size_t option_count,
                            smelt_compiled** compiled);
 void smelt_compiled_free(smelt_compiled* compiled);

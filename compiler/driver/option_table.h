@@ -12,7 +12,7 @@
 
 namespace smelt {
 
-/// Groups of options that a command accepts together, in the order of docs/compile_options.md.
+/// Groups of options that a command accepts together, in the order of docs/reference/compile_options.md.
 enum class OptionGroup : uint8_t {
   common,
   entries,
@@ -29,8 +29,8 @@ enum class OptionGroup : uint8_t {
   mesh,
   passes
 };
-/// Returns the title of a group in help texts and in docs/compile_options.md, such as "Optimiser". Several
-/// groups may have the same title.
+/// Returns the title of a group in help texts and in docs/reference/compile_options.md, such as "Optimiser".
+/// Several groups may have the same title.
 std::string_view title(OptionGroup group);
 
 struct CompileOption {

@@ -143,8 +143,9 @@ class PipelineBuilder {
       static constexpr std::string_view kMade[] = {"train_step", "accumulate", "apply", "evaluate"};
       if (!llvm::is_contained(kMade, entry)) return "";
       if (!trains) return fmt::format("; @{} is made in the mode train", entry);
-      return fmt::format("; @{} is made from a graph @{}, which this model does not have (docs/models.md)",
-                         entry, loss);
+      return fmt::format(
+          "; @{} is made from a graph @{}, which this model does not have (docs/guides/models.md)", entry,
+          loss);
     };
   }
 

@@ -22,7 +22,7 @@ struct ReportOptions {
 };
 
 /// Returns {"head", "rates", "texts", "kernels", "states", "entries", "refusals", "diff"?}, which
-/// docs/report.md describes. Frequent names are replaced by indices into "texts".
+/// docs/guides/report.md describes. Frequent names are replaced by indices into "texts".
 Json report_data(const ReportedPlan& plan, const ReportOptions& options);
 
 // ---- compact_data.cpp

@@ -24,14 +24,14 @@ constexpr LinkRow kLinks[] = {
     {0,   {60e-6,  1.0e9}},
     {80,  {25e-6,  2.2e11}},  // NVLink 3
     {86,  {30e-6,  1.8e10}},  // PCIe 4
-    {90,  {25e-6,  3.1e11}},  // NVLink 4 (docs/benchmarks.md)
+    {90,  {25e-6,  3.1e11}},  // NVLink 4 (docs/bench/benchmarks.md)
     {100, {25e-6,  6.2e11}},  // NVLink 5
 };
 // clang-format on
 
 /// The shares of the rates of a large copy and of a large matmul that the steps of a plan sustain.
 constexpr double kSustainedCopy = 0.95, kSustainedMatmul = 0.95;
-/// Measured on two H100 (docs/benchmarks.md): sums during the backward pass hide almost no time.
+/// Measured on two H100 (docs/bench/benchmarks.md): sums during the backward pass hide almost no time.
 constexpr double kLostBesideCollectives = 0.9;
 /// Copies take some of the memory's bandwidth and no multiprocessor.
 constexpr double kLostBesideCopies = 0.1;

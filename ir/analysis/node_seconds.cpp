@@ -12,7 +12,7 @@ struct Row {
   Rates rates;
 };
 
-// The part of a memory's bandwidth that sweeps reach on GPUs (docs/benchmarks.md).
+// The part of a memory's bandwidth that sweeps reach on GPUs (docs/bench/benchmarks.md).
 constexpr double kReachedBandwidth = 0.85;
 
 // clang-format off

@@ -53,7 +53,8 @@ std::string json(const Module& module);
 // Reference page of operations and attributes, from ir/ops/ops.def, ir/ops/attributes.def,
 // ir/ops/scalar_ops.def and ir/ops/reduce_ops.def.
 
-/// Returns all operations with their attributes, in Markdown: docs/operations.md, printed by `smelt opt
+/// Returns all operations with their attributes, in Markdown: docs/reference/operations.md, printed by `smelt
+/// opt
 /// --list-operations`.
 std::string operations_page();
 

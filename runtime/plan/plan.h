@@ -92,7 +92,7 @@ struct State {
   /// The shape over all ranks, where `shape` is one rank's part; segments are in it. Empty: as `shape`.
   Shape whole = {};
   /// On a GPU, the first element in device memory. The elements before it are located in pinned host memory,
-  /// which steps copy from and to (docs/memory_budget.md). -1: all elements are in device memory.
+  /// which steps copy from and to (docs/guides/memory.md). -1: all elements are in device memory.
   int64_t resident = -1;
   bool operator==(const State&) const = default;
 };
@@ -139,7 +139,7 @@ struct Choice {
 
 /// Launch of a kernel that is written by hand (a template): its arguments and its grid, as expressions over
 /// names that the launch defines. The names are the fields of a step (runtime/plan/step_values.h) and the
-/// plan's symbols, or those of the kernels of states (docs/cuda.md).
+/// plan's symbols, or those of the kernels of states (docs/dev/cuda.md).
 struct TemplateLaunch {
   /// An address (8 bytes) and a real number (4 bytes, a float) are given by a name alone, an integer (8
   /// bytes) by any expression.
@@ -219,7 +219,7 @@ struct KernelCode {
   int random_ids = 0;                            // how many a step must give
   std::vector<KernelParameter> parameters = {};  // an argument each, a copy
   std::vector<Dim> axes = {};                    // extents of the loops that accesses walk along
-  // On a GPU (see docs/cuda.md for the signature) a chunk is a block of threads, and every kernel its own
+  // On a GPU (see docs/dev/cuda.md for the signature) a chunk is a block of threads, and every kernel its own
   // code.
   int threads = 0;                   // of a block
   int64_t shared_bytes = 0;          // the most dynamic shared memory of a block

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Planned arenas against what no placement can undercut: every workload of docs/benchmarks.md on several meshes.
+"""Planned arenas against what no placement can undercut: every workload of docs/bench/benchmarks.md on several meshes.
 
 Usage: arenas.py [--smelt build/smelt] [--only NAME] [--json FILE] [--before FILE] [--rows]
 

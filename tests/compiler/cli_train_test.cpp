@@ -42,9 +42,9 @@ class Training : public CommandLine {
               "sleep 0.01; done; kill -9 $pid 2>/dev/null; wait $pid; echo ended $?");
     EXPECT_TRUE(has(killed.out, "ended ")) << killed.err;
   }
-  /// The model of docs/models.md, as it stands there.
+  /// The model of docs/guides/models.md, as it stands there.
   static std::string hand_written_model() {
-    const std::string docs = slurp(fs::path(SMELT_SOURCE_DIR) / "docs/models.md");
+    const std::string docs = slurp(fs::path(SMELT_SOURCE_DIR) / "docs/guides/models.md");
     const size_t begin = docs.find("```smelt\n") + 9;
     return docs.substr(begin, docs.find("```", begin) - begin);
   }
@@ -157,10 +157,10 @@ TEST_F(Training, AHandWrittenModelIsTrainedEvaluatedAndGeneratesFrom) {
   std::string other = model;
   other.replace(other.find("@loss"), 5, "@main");
   spill(path("main.ir"), other);
-  expect_error(
-      smelt("train main.ir --batch 8 --length 64" + data),
-      "expected a graph @loss, which returns loss_sum and token_count (docs/models.md); the graphs are "
-      "@main, @logits");
+  expect_error(smelt("train main.ir --batch 8 --length 64" + data),
+               "expected a graph @loss, which returns loss_sum and token_count (docs/guides/models.md); the "
+               "graphs are "
+               "@main, @logits");
   expect_error(smelt("evaluate main.ir --from-scratch" + data),
                "@evaluate is made from a graph @loss, which this model does not have");
 }

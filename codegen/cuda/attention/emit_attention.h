@@ -11,7 +11,7 @@ namespace smelt {
 
 // ---- emit_attention.cpp
 // The CUDA text of a kernel of attention. It consists of the functions of the body, the template that calls
-// them, and a __global__ function with the parameters that every kernel has (docs/cuda.md).
+// them, and a __global__ function with the parameters that every kernel has (docs/dev/cuda.md).
 
 std::string emit_attention(const Kernel& kernel);
 

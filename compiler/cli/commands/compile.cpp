@@ -56,10 +56,10 @@ void note_missing_loss(const Description& description, const Compilation& compil
                        const CompileOptions& options) {
   const bool graph = description.kind == Description::Kind::graph;
   if (graph && options.mode == Mode::train && !compilation.graph->find_graph(options.training.loss))
-    fmt::print(
-        stderr,
-        "note: nothing is made for training, which needs a graph @{} (docs/models.md); the entries are {}\n",
-        options.training.loss, names_of_entries(compilation.plan));
+    fmt::print(stderr,
+               "note: nothing is made for training, which needs a graph @{} (docs/guides/models.md); the "
+               "entries are {}\n",
+               options.training.loss, names_of_entries(compilation.plan));
 }
 
 void run_compile(const CompileCommand& options) {

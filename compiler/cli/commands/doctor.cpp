@@ -94,7 +94,7 @@ void add_doctor(CLI::App& app) {
   command->add_flag("!--no-measure", options->measure, "leave the copy bandwidth out");
   auto* ranks = command->add_flag("--ranks", options->ranks,
                                   "measure what ranks do together, and keep it for predictions "
-                                  "(docs/plan_search.md): as in `smelt launch -n "
+                                  "(docs/guides/distributed.md): as in `smelt launch -n "
                                   "2 -- smelt doctor --ranks`");
   command
       ->add_option("--target", options->target,

@@ -246,7 +246,7 @@ void refuse_chat(const GenerateCommand& options) {
         "--chat: chat templates are not read; render the chat with transformers' "
         "apply_chat_template(..., tokenize=False, add_generation_prompt=True) and give the text with "
         "--prompt "
-        "and --no-special-tokens (docs/generation.md has the command)");
+        "and --no-special-tokens (docs/guides/generation.md has the command)");
 }
 
 /// `all`: every option with its value, in which ranks must not differ.
@@ -279,8 +279,9 @@ void add_generate(CLI::App& app) {
   command->add_option("model", options->model, "model directory, run directory, spec or plan")->required();
   command->add_option("--prompt", options->prompts,
                       "text (models with a tokenizer, or of bytes); - reads standard input");
-  command->add_flag("--no-special-tokens", options->no_special_tokens,
-                    "add none around a prompt: a chat's template has written its own (docs/tokenizers.md)");
+  command->add_flag(
+      "--no-special-tokens", options->no_special_tokens,
+      "add none around a prompt: a chat's template has written its own (docs/guides/tokenizers.md)");
   command->add_flag("--chat", options->chat,
                     "an error that says how to give a chat: its template is rendered by transformers");
   command->add_option("--ids", options->ids,

@@ -27,7 +27,7 @@ constexpr BoundsRow kBounds[] = {
     {"tf32", "fp16", {5e-3, 2e-3, 2e-3, 1e-2, 4e-2}},
 };
 
-/// The largest error of logits from rounding weights to bytes (docs/generation.md).
+/// The largest error of logits from rounding weights to bytes (docs/guides/generation.md).
 constexpr double kByteLogits = 4e-2;
 
 GoldenBounds bounds_of(const Json& json, const std::string& precision) {

@@ -1,4 +1,4 @@
-// smelt serve: a model over HTTP, as OpenAI's clients speak it (docs/serving.md).
+// smelt serve: a model over HTTP, as OpenAI's clients speak it (docs/guides/serving.md).
 #include <cstdio>
 #include <thread>
 

@@ -165,7 +165,7 @@ class Run {
            entry);
     fail(
         "{}: there is nothing to train: expected a graph @loss, which returns loss_sum and token_count "
-        "(docs/models.md); the graphs are {}",
+        "(docs/guides/models.md); the graphs are {}",
         model_.path.string(), names_of_entries(*model_.plan));
   }
 

@@ -40,12 +40,13 @@ void AdapterFlags::add_to(CLI::App& app) {
   app.add_option(
       "--adapter", directory,
       "directory with adapter_config.json and adapter_model.safetensors, or a run that trained one "
-      "(docs/lora.md)");
+      "(docs/guides/lora.md)");
 }
 
 void AdapterFlags::add_new(CLI::App& app) {
-  app.add_option("--lora", lora,
-                 "train low-rank adapters alone, such as r=16,alpha=32,targets=q_proj+v_proj (docs/lora.md)");
+  app.add_option(
+      "--lora", lora,
+      "train low-rank adapters alone, such as r=16,alpha=32,targets=q_proj+v_proj (docs/guides/lora.md)");
 }
 
 std::optional<Adapter> adapter_of(const AdapterFlags& flags, const Description* description) {

@@ -35,7 +35,7 @@ void require_decoder_alone(const Model& model) {
   if (layers && layers->is_number_integer() && layers->get<int64_t>() > 0)
     fail(
         "text and token files teach a decoder alone what comes next, but this model has an encoder: give a "
-        "data set of records (.safetensors; see docs/data.md)");
+        "data set of records (.safetensors; see docs/guides/data.md)");
 }
 
 /// Text goes through the model's tokenizer, or is read as bytes, which are the tokens of few models.
@@ -45,7 +45,7 @@ void require_text_model(const Model& model, const Files& files) {
     if (format_of(file) == TokenFormat::bytes)
       fail(
           "'{}' is text, which is read as bytes, but the model's {} tokens are not bytes: put the model's "
-          "tokenizer beside it, encode the text into a token file (docs/data.md), give the spec "
+          "tokenizer beside it, encode the text into a token file (docs/guides/data.md), give the spec "
           "\"tokenizer\": \"bytes\", or give --data-format=bytes to take bytes as they are",
           file, model.vocabulary());
 }
@@ -66,7 +66,7 @@ int64_t width_of(const Files& files, std::string_view name) {
 void DataFlags::add_to(CLI::App& app) {
   app.add_option("--data", data,
                  "files of tokens or text, one after another, or data sets of records (.safetensors; "
-                 "docs/data.md)");
+                 "docs/guides/data.md)");
   app.add_option("--validation-data,--validation", validation, "held-back files; default: the end of --data");
   app.add_option("--data-format", format, "automatic, bytes (text), llmc (.bin of llm.c), u16 (raw numbers)")
       ->check(CLI::IsMember({"automatic", "bytes", "llmc", "u16"}))

@@ -20,7 +20,7 @@ struct OptionsCommand {
 
 constexpr std::string_view kOptionsPage = R"(# Compile options
 
-Made by `smelt options --markdown > docs/compile_options.md` from `compiler/compile_options.def`. The same option is written
+Made by `smelt options --markdown > docs/reference/compile_options.md` from `compiler/compile_options.def`. The same option is written
 
 | where | option with a value | switch | switched off |
 |---|---|---|---|
@@ -35,13 +35,13 @@ has other defaults: `clip` is 1. A plan that was compiled before with the same o
 
 constexpr std::string_view kEnvironmentPage = R"(# Environment variables
 
-Made by `smelt options --environment --markdown > docs/environment.md` from `runtime/system/environment.def`. A variable that is
+Made by `smelt options --environment --markdown > docs/reference/environment.md` from `runtime/system/environment.def`. A variable that is
 set to an empty text counts as not set; a value that a variable does not take is an error of the command that reads it.
 `smelt doctor` lists all of Smelt's own with their values, and those of other programs that are set.
 )";
 
 constexpr std::string_view kPythonFile =
-    R"("""Options of smelt.compile, for type checkers; docs/compile_options.md explains them.
+    R"("""Options of smelt.compile, for type checkers; docs/reference/compile_options.md explains them.
 
 Made by `smelt options --python > compiler/python/smelt/options.py`.
 """
@@ -62,8 +62,8 @@ std::string replaced(std::string text, std::string_view from, std::string_view t
 
 /// Pages that a help text names, as links.
 std::string linked(std::string_view help) {
-  static const std::regex page(R"(docs/(\w+\.md))");
-  return std::regex_replace(std::string(help), page, "[$1]($1)");
+  static const std::regex page(R"(docs/(\w+)/(\w+)\.md)");
+  return std::regex_replace(std::string(help), page, "[$2](../$1/$2.md)");
 }
 
 std::string values_text(const CompileOption& option) { return replaced(option.values, "|", ", "); }

@@ -91,7 +91,7 @@ void SearchFlags::add_to(CLI::App& command) {
       "choose --mesh, --zero, --sequence-parallel, --pipeline-parts, micro-batches and --recompute: the plan "
       "that is predicted to be the fastest of those that fit into --memory-budget, or else into the memory "
       "there is; says what there was to choose from "
-      "(docs/plan_search.md)");
+      "(docs/guides/distributed.md)");
   for (const char* other : {"--mesh", "--zero", "--sequence-parallel", "--pipeline-parts", "--recompute"})
     search->excludes(command.get_option(other));
 }

@@ -1,4 +1,4 @@
-"""Options of smelt.compile, for type checkers; docs/compile_options.md explains them.
+"""Options of smelt.compile, for type checkers; docs/reference/compile_options.md explains them.
 
 Made by `smelt options --python > compiler/python/smelt/options.py`.
 """

@@ -183,7 +183,7 @@ def compile(
 ) -> Plan:
     """Compiles a model directory, a spec (.json, or as a mapping) or a graph (.ir).
 
-    The options are those of docs/compile_options.md: mode="infer",
+    The options are those of docs/reference/compile_options.md: mode="infer",
     target="native", precision="bf16", max={"B": 32, "T": 1024}, entry=["logits"], attention_mask=True, ...
     A plan that was made before is taken from the cache directory, unless no_plan_cache=True.
 

@@ -1,4 +1,4 @@
-"""Specs (docs/models.md) of models that everybody knows, by name."""
+"""Specs (docs/guides/models.md) of models that everybody knows, by name."""
 
 from __future__ import annotations
 

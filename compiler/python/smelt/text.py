@@ -1,4 +1,4 @@
-"""Writes graphs in Smelt's text form (docs/models.md), for what imports programs of other libraries.
+"""Writes graphs in Smelt's text form (docs/guides/models.md), for what imports programs of other libraries.
 
     graph = Graph("main")
     x = graph.input("x", "f32", ("B", 3))

@@ -39,7 +39,7 @@ class PartWork {
   void make() {
     BatchCounts counts{find_output(graph_, "loss_sum"), find_output(graph_, "token_count"), is_first_};
     if (!counts.token_count)
-      fail("graph @{} has no output token_count, the number of targets (docs/models.md)", graph_.name);
+      fail("graph @{} has no output token_count, the number of targets (docs/guides/models.md)", graph_.name);
     drop_counts();
     const std::vector<std::string> received = received_names(graph_, part_);
     Value* total = total_of(counts);

@@ -13,7 +13,7 @@
 // of the rank (ir/graph/sharding.h). States and parameters keep their sharding, with the shapes of parts
 // (State::whole has the whole shape). Random numbers are those that one rank alone would draw: ranks with
 // different parts of a batch draw as different micro-steps, and other parts draw the numbers of their
-// position in the whole value (docs/sharding.md).
+// position in the whole value (docs/dev/sharding.md).
 #pragma once
 
 #include <string>

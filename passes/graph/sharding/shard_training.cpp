@@ -20,8 +20,8 @@ std::vector<size_t> axes_named(const Mesh& mesh, const std::vector<std::string>&
   return axes;
 }
 
-/// Elements that ranks exchange together: large buckets took the least time on two GPUs (docs/benchmarks.md),
-/// and those of parameters that are gathered take memory.
+/// Elements that ranks exchange together: large buckets took the least time on two GPUs
+/// (docs/bench/benchmarks.md), and those of parameters that are gathered take memory.
 constexpr int64_t kSummedBucket = int64_t{1} << 26, kGatheredBucket = int64_t{1} << 24;
 /// At most one element per this number is padding: gathered values are in memory twice per step, gradients
 /// once.

@@ -9,8 +9,8 @@ namespace smelt {
 namespace {
 
 /// Up to this number of keys the matrices of scores are small, and batched matmuls are as fast
-/// (docs/benchmarks.md). It is decided here and not measured, because backward finds other values in memory:
-/// a plan with both variants would need the memory of both and twice the steps between them.
+/// (docs/bench/benchmarks.md). It is decided here and not measured, because backward finds other values in
+/// memory: a plan with both variants would need the memory of both and twice the steps between them.
 constexpr int64_t kMostUnfusedKeys = 128;
 
 std::optional<std::string> why_apart(const Node& node, const KeptAttention& rule) {

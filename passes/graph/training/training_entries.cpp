@@ -27,8 +27,10 @@ std::string outputs_of(const Graph& graph) {
 void check_loss(const Module& module, const std::string& name) {
   const Graph* graph = module.find_graph(name);
   if (!graph)
-    fail("training needs a graph @{}, which returns loss_sum and token_count, both f32[] (docs/models.md)",
-         name);
+    fail(
+        "training needs a graph @{}, which returns loss_sum and token_count, both f32[] "
+        "(docs/guides/models.md)",
+        name);
   std::vector<std::string> problems;
   for (const char* count : kCounts) {
     const auto found =
@@ -42,7 +44,7 @@ void check_loss(const Module& module, const std::string& name) {
     fail(
         "graph @{}: {}; a graph to train on returns loss_sum, the loss summed over all targets, and "
         "token_count, "
-        "the number of targets (docs/models.md); its outputs are {}",
+        "the number of targets (docs/guides/models.md); its outputs are {}",
         name, fmt::join(problems, "; "), outputs_of(*graph));
 }
 

@@ -1,5 +1,5 @@
 // Labelled data: safetensors files that have one tensor per input of an entry, of shape [records, ...]. The
-// format is described in docs/data.md.
+// format is described in docs/guides/data.md.
 #pragma once
 
 #include <cstdint>

@@ -126,8 +126,8 @@ using OptionFiles = test::CommandLine;
 
 TEST_F(OptionFiles, AreAsTheyAreMade) {
   const std::filesystem::path source = SMELT_SOURCE_DIR;
-  for (const auto& [words, file] : {std::pair("--markdown", "docs/compile_options.md"),
-                                    {"--environment --markdown", "docs/environment.md"},
+  for (const auto& [words, file] : {std::pair("--markdown", "docs/reference/compile_options.md"),
+                                    {"--environment --markdown", "docs/reference/environment.md"},
                                     {"--python", "compiler/python/smelt/options.py"}})
     EXPECT_EQ(smelt(fmt::format("options {}", words)).out, test::slurp(source / file))
         << "smelt options " << words << " > " << file;

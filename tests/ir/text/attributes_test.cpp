@@ -243,12 +243,12 @@ TEST(OpAttributes, TypedNamesReadDefaultsAndWholeNumbers) {
 }
 
 TEST(OperationsPage, IsThatOfTheTable) {
-  std::ifstream file(SMELT_SOURCE_DIR "/docs/operations.md");
+  std::ifstream file(SMELT_SOURCE_DIR "/docs/reference/operations.md");
   std::stringstream text;
   text << file.rdbuf();
   EXPECT_TRUE(text.str() == operations_page())
-      << "docs/operations.md differs from ir/ops/ops.def: write it with "
-         "`smelt opt --list-operations > docs/operations.md`";
+      << "docs/reference/operations.md differs from ir/ops/ops.def: write it with "
+         "`smelt opt --list-operations > docs/reference/operations.md`";
 }
 
 }  // namespace

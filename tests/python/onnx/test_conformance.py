@@ -9,7 +9,7 @@ import pytest
 
 from smelt.onnx import conformance
 
-DOCUMENTATION = pathlib.Path(__file__).resolve().parents[3] / "docs" / "onnx.md"
+DOCUMENTATION = pathlib.Path(__file__).resolve().parents[3] / "docs" / "guides" / "onnx.md"
 SAMPLE, LEAST = 300, 0.8
 
 

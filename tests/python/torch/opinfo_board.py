@@ -3,7 +3,7 @@
 
 Example, after two parts of the exam:
     python3 tests/python/torch/opinfo_board.py part1.jsonl part2.jsonl
-rewrites tests/python/torch/opinfo_board.tsv and docs/pytorch_operations.md. Where an operation is in several files, the
+rewrites tests/python/torch/opinfo_board.tsv and docs/reference/pytorch_operations.md. Where an operation is in several files, the
 last one counts; operations that are in none keep their lines.
 """
 
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 HERE = pathlib.Path(__file__).parent
 BOARD = HERE / "opinfo_board.tsv"
-PAGE = HERE.parents[2] / "docs" / "pytorch_operations.md"
+PAGE = HERE.parents[2] / "docs" / "reference" / "pytorch_operations.md"
 WORST_FIRST = ("crash", "wrong", "slow", "refused", "right", "outside")
 MODES = ("forward", "gradients")
 
@@ -162,7 +162,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="*", help="files of opinfo_exam.py --out; none: write the page again")
     parser.add_argument("--board", type=pathlib.Path, default=BOARD, help="the board (default: opinfo_board.tsv here)")
-    parser.add_argument("--page", type=pathlib.Path, default=PAGE, help="the page (default: docs/pytorch_operations.md)")
+    parser.add_argument("--page", type=pathlib.Path, default=PAGE, help="the page (default: docs/reference/pytorch_operations.md)")
     options = parser.parse_args(arguments)
     board = read_board(options.board)
     for file in options.files:

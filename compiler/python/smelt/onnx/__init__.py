@@ -1,4 +1,4 @@
-"""ONNX models: imported into Smelt's text form, compiled, and run (docs/onnx.md).
+"""ONNX models: imported into Smelt's text form, compiled, and run (docs/guides/onnx.md).
 
 import smelt.onnx
 print(smelt.onnx.coverage("model.onnx"))                     # operators without a row, all at once

@@ -1,4 +1,4 @@
-"""The element types of ONNX, and in what Smelt computes them: one row each (docs/onnx.md has the rules)."""
+"""The element types of ONNX, and in what Smelt computes them: one row each (docs/guides/onnx.md has the rules)."""
 
 from __future__ import annotations
 

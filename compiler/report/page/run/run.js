@@ -1,4 +1,4 @@
-// ---- the page of a run: docs/report.md says what its data are
+// ---- the page of a run: docs/guides/report.md says what its data are
 
 const run = { data: null, across: "step", smoothing: 40, isLog: false };
 

@@ -61,8 +61,9 @@ TEST(TrainingEntries, SayWhatTheGraphOfTheLossReturns) {
   const auto expect = [](const std::string& text, std::initializer_list<const char*> parts) {
     for (const char* part : parts) EXPECT_NE(text.find(part), std::string::npos) << part << " in " << text;
   };
-  expect(training_problem(model("loss_sum = %sum")), {"graph @loss: there is no output token_count",
-                                                      "its outputs are loss_sum: f32[]", "docs/models.md"});
+  expect(training_problem(model("loss_sum = %sum")),
+         {"graph @loss: there is no output token_count", "its outputs are loss_sum: f32[]",
+          "docs/guides/models.md"});
   expect(training_problem(model("loss_sum = %rows, tokens = %count")),
          {"loss_sum is f32[B], expected f32[]; there is no output token_count", "tokens: f32[]"});
   expect(training_problem("graph @main(%x: f32[3]) {\n  return y = %x\n}\n"), {"needs a graph @loss"});

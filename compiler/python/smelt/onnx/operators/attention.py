@@ -1,4 +1,4 @@
-"""Attention as Smelt's own operation: what ONNX does to a score is the body (docs/attention.md)."""
+"""Attention as Smelt's own operation: what ONNX does to a score is the body (docs/dev/attention.md)."""
 
 from __future__ import annotations
 

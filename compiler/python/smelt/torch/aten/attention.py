@@ -1,4 +1,4 @@
-"""Attention as a whole: what becomes of the scores is a body (docs/attention.md)."""
+"""Attention as a whole: what becomes of the scores is a body (docs/dev/attention.md)."""
 
 from __future__ import annotations
 
