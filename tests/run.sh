@@ -8,7 +8,8 @@
 #            runs all tests with them, fuzzes each of the seven parsers a minute, edits plans 12,000 times, and compares
 #            2,000 random graphs with the evaluator
 # The sanitizers and clang-tidy examine what was changed since main (on main: in three hours) and a part of the
-# rest. The part changes from day to day; SMELT_TURN=N repeats that of another day (the first line prints N).
+# rest (of a change of more than 400 files, a half). The part changes from day to day; SMELT_TURN=N repeats that of another
+# day (the first line prints N).
 #   --only   runs one stage: format, floors, tests, goldens, embed, python, quickstart, asan, tsan, tidy, includes, fuzz, edits,
 #            graphs
 # At the end stands a table of stages with their seconds. The last line counts: "N passed, N failed".
@@ -22,7 +23,7 @@ while [ $# -gt 0 ]; do
     --long) long=1 ;;
     --fast) fast=1 ;;
     --only) only+=("$2"); shift ;;
-    -h | --help) sed -n '2,14s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    -h | --help) sed -n '2,15s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
     *) echo "usage: $0 [--long] [--fast] [--only STAGE]..." >&2; exit 2 ;;
   esac
   shift
@@ -86,15 +87,18 @@ changed() {
   git diff --name-only "${base:-$(git hash-object -t tree /dev/null)}"
   git ls-files -o --exclude-standard
 }
-# is_touched PATTERN: whether a changed file matches.
-is_touched() { changed | grep -qE "$1"; }
+changed >"$logs/changed"
+# is_touched PATTERN: whether a changed file matches. Of a change of more than 400 files a half is examined, by turns.
+is_touched() { [ "$part" -gt 2 ] && grep -qE "$1" "$logs/changed"; }
+part=4
+[ "$(wc -l <"$logs/changed")" -le 400 ] || part=2
 
 # ---- test programs: a process a core, each with its share of every program's tests
 
 # sample BINARY: a flag that leaves out four of five cases of each suite that has parameters, and, if the program tests a
-# top-level folder without changes, three of four suites. Which ones are left out depends on the turn.
+# top-level folder without changes, all but one of `part` suites. Which ones are left out depends on the turn.
 sample() {
-  local every=4 folder
+  local every=$part folder
   folder=$(basename "$1" _tests)
   is_touched "^(tests/)?$folder/" && every=1
   "$1" --gtest_list_tests | awk -v turn="$turn" -v every=$every '
@@ -165,19 +169,19 @@ format_check() { sources | xargs -P "$cores" -n 20 clang-format-19 --dry-run --W
 for_clang() {
   cmake --preset debug -B "$1" -DCMAKE_CXX_COMPILER=clang++-19 -DSMELT_PCH=OFF -DSMELT_BENCH=OFF -DSMELT_TESTS=OFF "${@:2}"
 }
-# tidy_units: the folders' sources with changes, and every fourth of the others.
+# tidy_units: the folders' sources with changes, and one of `part` of the others.
 tidy_units() {
   local source number=$turn folder
   while IFS= read -r source; do
     number=$((number + 1)) folder=$(basename "$source" _cxx.cxx)
     folder=${folder#unity_}
-    { [ $long -eq 1 ] || [ $((number % 4)) -eq 0 ] || grep -qx "$folder" "$logs/tidy-folders"; } && echo "$source"
+    { [ $long -eq 1 ] || [ $((number % part)) -eq 0 ] || { [ "$part" -gt 2 ] && grep -qx "$folder" "$logs/tidy-folders"; }; } && echo "$source"
   done
 }
 # A folder at a time: reading headers is most of the work. Folders that nothing has changed for are known to be clean.
 tidy_check() {
   for_clang build-tidy -DCMAKE_UNITY_BUILD=ON || return 1
-  changed | grep -E '\.(h|cpp|def|inc)$' | xargs -r -n 1 dirname | tr -c 'A-Za-z0-9\n' _ | sort -u >"$logs/tidy-folders"
+  grep -E '\.(h|cpp|def|inc)$' "$logs/changed" | xargs -r -n 1 dirname | tr -c 'A-Za-z0-9\n' _ | sort -u >"$logs/tidy-folders"
   sed -nE 's/^  "file": "(.*)",?$/\1/p' build-tidy/compile_commands.json | tidy_units |
     xargs -P "$cores" -I SOURCE python3 tests/tidy_unit.py build-tidy SOURCE clang-tidy-19 \
       --header-filter='/(runtime|ir|passes|frontend|codegen|compiler)/[a-z0-9_/]*\.(h|cpp)$'
@@ -189,7 +193,7 @@ tidy_files_check() {
 
 # At most 100 of the sources that were changed, or whose own header was; --long looks at all sources.
 touched_sources() {
-  changed | sed 's/\.h$/.cpp/' | sort -u | comm -12 - <(library_sources | sort) | shuf -n 100 --random-source=<(yes "$turn")
+  sed 's/\.h$/.cpp/' "$logs/changed" | sort -u | comm -12 - <(library_sources | sort) | shuf -n 100 --random-source=<(yes "$turn")
 }
 # A file at a time and without precompiled headers: what is used must be included.
 includes_check() {
@@ -250,13 +254,13 @@ quickstart() {
   SMELT=build/smelt check "quickstart, 20 steps" bash examples/quickstart.sh --run-dir build/test-quickstart \
     --steps 20 --warmup 5 --eval-every 10 --eval-batches 2 --sample-every 20 --checkpoint-every 10
 }
-# asan_programs: the test programs of the top-level folders with changes, and every third of the others.
+# asan_programs: the test programs of the top-level folders with changes, and one of `part` of the others.
 asan_programs() {
   local number=$turn each folder
   for each in runtime fake_gpu ir passes frontend codegen cuda_kernel compiler; do
     number=$((number + 1)) folder=$each
     case $each in fake_gpu) folder=runtime ;; cuda_kernel) folder=codegen ;; esac
-    if [ $long -eq 1 ] || [ $((number % 3)) -eq 0 ] || is_touched "^(tests/)?$folder/"; then echo "${each}_tests"; fi
+    if [ $long -eq 1 ] || [ $((number % part)) -eq 0 ] || is_touched "^(tests/)?$folder/"; then echo "${each}_tests"; fi
   done
 }
 asan_build() {
@@ -336,7 +340,7 @@ wanted_slow includes && stage includes check "includes" includes_check
 wanted_slow asan && stage asan-build asan_build && stage asan-tests asan_tests
 # Threads share the session, the batch, the server and what they stand on; other changes are checked every third turn.
 threads_concerned() {
-  [ ${#only[@]} -gt 0 ] || [ $long -eq 1 ] || [ $((turn % 3)) -eq 0 ] ||
+  [ ${#only[@]} -gt 0 ] || [ $long -eq 1 ] || [ $((turn % 3)) -eq 0 ] || [ "$part" -eq 2 ] ||
     is_touched '^(tests/)?(runtime/(base|c_api|session|system|cpu|engine)|compiler/server|tests/(CMake|run|tsan))|^CMake'
 }
 wanted_slow tsan && threads_concerned && stage tsan tsan
