@@ -8,6 +8,7 @@ bash scripts/install-packages.sh docs
 smelt=${1:-build/smelt}
 [ -x "$smelt" ] || { echo "docs.sh: $smelt is not built: ninja -C build smelt" >&2; exit 1; }
 
+python3 docs/bench/tables.py --check
 pages=$PWD/build/docs/pages
 rm -rf build/docs
 mkdir -p "$pages" build/docs/doxygen
