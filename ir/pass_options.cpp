@@ -99,13 +99,20 @@ void read_option(const OptionSource& source, std::vector<Op>& value) {
     value.push_back(*op);
   }
 }
+static Target target_of(const OptionSource& source) {
+  try {
+    return parse_target(source.text);
+  } catch (const Error& error) {
+    fail("pass {}: {}: {}", source.pass, source.key, error.what());
+  }
+}
 void read_option(const OptionSource& source, Target& value) {
-  Target named = parse_target(source.text);
+  Target named = target_of(source);
   named.attention = value.attention, named.gemm_epilogues = value.gemm_epilogues;
   value = named;
 }
 void read_option(const OptionSource& source, std::optional<Target>& value) {
-  value = source.text == kAbsent ? std::nullopt : std::optional(parse_target(source.text));
+  value = source.text == kAbsent ? std::nullopt : std::optional(target_of(source));
 }
 void read_option(const OptionSource& source, const ScaledOption& value) {
   double number = 0;

@@ -20,6 +20,28 @@ constexpr size_t kBlockAlignment = 64;
 
 size_t rounded(size_t bytes) { return (bytes + kBlockAlignment - 1) / kBlockAlignment * kBlockAlignment; }
 
+/// Returns the number of a file of this process's control group; `absent` if there is none, or "max".
+int64_t group_number(const char* file, int64_t absent) {
+  int64_t number = 0;
+  return std::ifstream(std::string("/sys/fs/cgroup/") + file) >> number ? number : absent;
+}
+
+/// Returns the bytes of the group's page cache that the kernel gives up first.
+int64_t reclaimable_in_group() {
+  std::ifstream stat("/sys/fs/cgroup/memory.stat");
+  int64_t bytes = 0;
+  for (std::string name; stat >> name >> bytes;)
+    if (name == "inactive_file") return bytes;
+  return 0;
+}
+
+/// Returns the bytes that the control group may still take.
+int64_t available_in_group() {
+  const int64_t limit = group_number("memory.max", INT64_MAX);
+  if (limit == INT64_MAX) return limit;
+  return std::max<int64_t>(0, limit - group_number("memory.current", 0) + reclaimable_in_group());
+}
+
 }  // namespace
 
 Block::Block(int64_t bytes, std::shared_ptr<const Allocator> allocator)
@@ -57,10 +79,7 @@ int64_t available_memory() {
   for (std::string line; std::getline(meminfo, line);)
     if (line.starts_with("MemAvailable:"))
       available = std::strtoll(line.c_str() + std::strlen("MemAvailable:"), nullptr, 10) * 1024;
-  int64_t limit = 0;
-  std::ifstream group("/sys/fs/cgroup/memory.max");  // "max" where there is none
-  if (group >> limit && limit > 0) available = std::min(available, limit);
-  return available;
+  return std::min(available, available_in_group());
 }
 
 }  // namespace smelt

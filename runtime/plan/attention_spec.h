@@ -1,5 +1,6 @@
-// The parts of attention that kernels compute: their matrices, their sizes, and the results of the score_mod
-// other than scores. ir/graph/attention_body.h defines the computation.
+// Descriptions of the parts of attention that kernels compute: matrices, sizes, and the gradients of the
+// tensors that the score_mod reads. The score_mod is the function that a graph gives for each score;
+// ir/graph/attention_body.h defines the computation.
 #pragma once
 
 #include <cstdint>
@@ -11,31 +12,43 @@
 
 namespace smelt {
 
-/// Results of the parts, in order: y, optionally its rounding residual, and lse; dk and dv; dq; the sums of a
-/// gradient that has one number per query and key; dq, dk and dv.
+/// A part of attention. Its results are
+///   forward           y, optionally the rounding residual of y, and lse (log-sum-exp of the scores)
+///   key_gradients     dk and dv
+///   query_gradients   dq
+///   element_gradient  the gradient of a score_mod tensor that has one element per query and key
+///   gradients         dq, dk and dv
 enum class AttentionPart : uint8_t { forward, key_gradients, query_gradients, element_gradient, gradients };
 std::string_view name(AttentionPart part);  // "forward", "key_gradients"
 std::optional<AttentionPart> parse_attention_part(std::string_view text);
 
 struct AttentionSpec {
-  /// A parameter [batch, positions, heads, width]; elements along the width are contiguous.
+  /// A kernel parameter of shape [batch, positions, heads, width] with strides in elements. Elements along
+  /// the width are contiguous.
   struct Matrix {
-    int param = -1;
-    bool of_keys = false;  // positions are keys, and heads are key heads
+    int param = -1;        // number of the kernel parameter
+    bool of_keys = false;  // positions are keys, and heads are key heads; else queries and query heads
     Dim batch_stride, place_stride, head_stride;
     bool operator==(const Matrix&) const = default;
   };
 
   AttentionPart part = AttentionPart::forward;
   double scale = 1;
-  int64_t width = 0;
+  int64_t width = 0;  // elements per head
   Dim batch, heads, key_heads, queries, keys;
-  std::vector<Matrix> matrices;  // q, k, v, then y, optionally its residual; or dy, then those of dq, dk and
-                                 // dv that the part writes
-  std::vector<int64_t> rows;  // parameters f32[batch, heads, queries], compact: lse, written; or lse, delta
-  /// Gradients of the tensors that the score_mod reads, in the order rows, columns, elements: f32, compact.
+  /// q, k and v. Then, for forward, y and optionally its rounding residual; for the other parts, dy and those
+  /// of dq, dk and dv that the part writes.
+  std::vector<Matrix> matrices;
+  /// Numbers of the parameters f32[batch, heads, queries], dense: lse, which forward writes, or lse and
+  /// delta, which parts that compute gradients read.
+  std::vector<int64_t> rows;
+  /// Numbers of the f32 parameters, dense, for the gradients of score_mod tensors that the part computes:
+  /// first those with one element per query, then per key, then per query and key.
   std::vector<int64_t> sums;
-  bool keeps_batch = true, keeps_heads = true;  // of element_gradient: each has its own sum
+  /// For element_gradient: the gradient has an axis of batch items or heads; if not, it is summed over them.
+  bool keeps_batch = true, keeps_heads = true;
+  /// Numbers of score_mod tensors with a gradient that have one element per query, per key, or per query and
+  /// key.
   int row_gradients = 0, column_gradients = 0, element_gradients = 0;
 
   /// Query heads per key head.
@@ -43,46 +56,52 @@ struct AttentionSpec {
   bool operator==(const AttentionSpec&) const = default;
 };
 
-/// Size of a block of scores on a CPU, and the number of lanes that work concurrently, each with its own
-/// memory.
+/// Size of a block of scores on a CPU, and the number of lanes. Lanes work concurrently, and each has its own
+/// part of the workspace (LaneLayout).
 struct BlockTiles {
   int queries = 128, keys = 256, lanes = 1;
   bool operator==(const BlockTiles&) const = default;
 };
 
-/// A part of attention on a CPU, computed block by block. The kernel's code computes the score_mod over a
-/// block. Its tiles follow the pointers of its parameters, in the order of ForwardTile or GradientTile.
+/// A part of attention on a CPU, which is computed block by block. The kernel's code computes only the
+/// score_mod over a block. It gets pointers to the tiles of the block after the pointers of its parameters,
+/// in the order of ForwardTile or GradientTile.
 struct BlockedAttention {
   AttentionSpec spec;
   BlockTiles tiles;
-  int workspace = -1;  // parameter, f32: of all lanes
-  /// If keys and values are rows of a table: the parameter i32[batch, keys] with their row numbers, and its
-  /// strides. The batch stride of their matrices is then 0, and their positions are the table's rows.
+  int workspace = -1;  // number of the f32 parameter with the memory of all lanes
+  /// If keys and values are rows of a table: the number of the parameter i32[batch, keys] with their row
+  /// numbers, and the strides of that parameter. The batch stride of their matrices is then 0, and positions
+  /// are rows of the table. -1: keys and values are stored in order.
   int places = -1;
   Dim places_batch_stride = {}, places_stride = {};
 };
 
-/// Tiles of a score_mod over a block: scores [queries, keys], one number per query, or one number per score
-/// and gradient.
+/// Tiles of the score_mod over a block. score, product, weight and score_gradient have one element per score;
+/// maximum, sum, new_maximum, new_sum and factor have one element per query. `count` is the number of forward
+/// tiles. From `of_arguments` on there is one tile per gradient of a score_mod tensor, with one element per
+/// score.
 enum class ForwardTile : uint8_t { score, maximum, sum, weight, new_maximum, new_sum, factor, count };
 enum class GradientTile : uint8_t { score, product, weight, score_gradient, of_arguments };
 
-/// Gradients of the score_mod's tensors that the part computes.
+/// Returns the number of gradients of score_mod tensors that the part computes.
 int gradients_of(const AttentionSpec& spec);
-/// Number of tile pointers that the kernel's code takes.
+/// Returns the number of tile pointers that the kernel's code gets.
 int tile_count(const AttentionSpec& spec);
-/// Number of work items, which lanes take one after the other: blocks of queries, or key heads with all of
-/// their queries.
+/// Returns the number of work items, which are distributed over the lanes. An item is a block of queries of
+/// one head, or, for `gradients`, a key head with all of its queries. If element_gradient sums over batch
+/// items or heads, an item has the block of queries of all of them.
 Dim item_count(const AttentionSpec& spec, const BlockTiles& tiles);
 
-/// Offsets of a lane's f32 arrays from the lane's first element.
+/// Offsets, in f32 elements, of the arrays of a lane from the lane's first element. 0 for arrays that the
+/// part does not have.
 struct LaneLayout {
-  Dim tiles;                          // of scores, contiguous
-  Dim rows;                           // five lists of one number per query
-  Dim queries, keys, values, others;  // read as f32: q, k, v and dy
-  Dim first_sums, second_sums;        // y, or dk and dv
-  Dim query_sums;                     // dq of all queries of a group
-  Dim elements;                       // of the lane
+  Dim tiles;                          // tiles of scores, contiguous
+  Dim rows;                           // for forward: five lists of one number per query
+  Dim queries, keys, values, others;  // q, k, v and dy of the block, converted to f32
+  Dim first_sums, second_sums;        // y for forward; dk and dv for `gradients`
+  Dim query_sums;                     // for `gradients`: dq of all query heads of the item's key head
+  Dim elements;                       // size of the lane's memory
 };
 LaneLayout lane_layout(const AttentionSpec& spec, const BlockTiles& tiles);
 

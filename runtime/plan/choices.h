@@ -1,4 +1,5 @@
-// Choices: groups of steps that are alternatives of one another (Choice).
+// Choices. A choice (Choice in plan.h) is a list of steps of an entry that consists of alternatives, which
+// are lists of steps for the same work; only one alternative runs.
 #pragma once
 
 #include <vector>
@@ -17,23 +18,28 @@ StepSpan together_with(const std::vector<Step>& steps, size_t step);
 /// Returns the alternatives of a choice that has these steps, in order.
 std::vector<StepSpan> alternatives_of(const std::vector<Step>& steps, const StepSpan& choice);
 
-/// Returns the last step at which a buffer that `step` reads must keep its contents. All alternatives of a
-/// choice may run, and run again, so data from before a choice are kept until its end.
+/// Returns the last step at which a buffer that `step` reads must keep its contents. It is `step` itself if
+/// the step is in no choice, or if the choice writes the buffer. Otherwise it is the last step of the choice,
+/// because each alternative may run, and may run again, when alternatives are measured.
 size_t needed_until(const std::vector<Step>& steps, size_t step, int buffer);
 
-/// Returns the last step at which a buffer that `step` reads or writes must have its memory: that of
-/// needed_until, or, for a step that runs concurrently with later ones (waited_at), the last of these.
+/// Returns the last step at which the memory of a buffer that `step` uses must not be given to another
+/// buffer. If the step runs concurrently with later steps (waited_at), this is the last step before the one
+/// that waits for it. Otherwise it is needed_until if the step reads the buffer (`reads`), and `step` if it
+/// writes it.
 size_t used_until(const std::vector<Step>& steps, size_t step, int buffer, bool reads);
 
-/// Returns whether an alternative may run at these sizes, and the one that runs if nothing is measured.
+/// Returns whether an alternative may run at these sizes.
 bool may_run(const Choice& choice, int alternative, const SymbolValues& values);
+/// Returns the alternative that runs at these sizes if alternatives are not measured.
 int unmeasured_alternative(const Choice& choice, const SymbolValues& values);
 
-/// Returns whether a step represents its choice when no sizes are known.
+/// Returns whether a step is in no choice or in the first alternative of its choice. The first alternative
+/// represents a choice when no sizes are known.
 inline bool is_first_way(const Step& step) { return step.choice < 0 || step.alternative == 0; }
 
-/// Checks that the steps of a choice are contiguous and in order, and satisfy the conditions of Choice.
-/// Throws Error (invalid_file).
+/// Checks that the steps of each choice of the entry are contiguous and in the order of the alternatives, and
+/// satisfy the conditions of Choice. Throws Error (invalid_file) if they do not.
 void check_choices(const Plan& plan, const PlanEntry& entry);
 
 }  // namespace smelt

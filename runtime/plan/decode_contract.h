@@ -1,5 +1,6 @@
-// Contract of the entries that generate text (decode_contract.def), as constants: entry::decode,
-// port::logits, state::next_token. The frontend builds entries by them, and the runtime runs entries by them.
+// Contract of the entries that generate text (decode_contract.def), as constants such as entry::decode,
+// port::logits and state::next_token. They have the names, types and shapes by which the frontend builds
+// these entries and the runtime runs them.
 #pragma once
 
 #include <array>
@@ -17,17 +18,19 @@
 
 namespace smelt {
 
-/// Tokens of a page.
+/// Tokens per page of the caches.
 inline constexpr int64_t kPageTokens = 16;
-/// Tokens of a row that are held back until a position, and those that are forced at one.
+/// Limits per row: tokens that are forbidden before a position (held_back), and tokens that are forced at a
+/// position.
 inline constexpr int64_t kHeldBackTokens = 16, kForcedTokens = 2;
-/// Limits of beam searches: continuations of a sentence, positions at which they are kept, beams and end
-/// tokens.
+/// Limits of a beam search: best continuations per sentence and position, number of last positions for which
+/// they are stored, beams per sentence, and end tokens per sentence.
 inline constexpr int64_t kBeamCandidates = 32, kCandidateRuns = 16, kMostBeamsAhead = 16, kEndTokens = 16;
-/// If the best sum of a sentence is this or more in size, nothing is subtracted from its sums, because f32
-/// sums of that size have lost their differences.
+/// The sums of log-probabilities of a sentence are stored minus the best one of them, unless the magnitude of
+/// the best one is at least this number. The differences of f32 sums of that size are meaningless.
 inline constexpr float kMostToCountFrom = 1e30F;
 
+/// Kinds of a token in a request's settings: rows of the state text_kinds.
 enum TokenKind : uint8_t {
   kIsEnd,
   kIsForcedFirst,
@@ -37,34 +40,34 @@ enum TokenKind : uint8_t {
   kTokenKinds
 };
 
-/// Columns of `text_places`, one row per sequence: tokens of its text that the model does not read, tokens at
-/// its beginning that repetition_penalty skips, the length of its source, and lengths of the text: from which
-/// it may end, at which the first and the last tokens are forced and the first ones suppressed (-1: never),
-/// and after which ends become likelier.
+/// Columns of the input `text_places`, which has one row per sequence. All are numbers of tokens.
 enum TextPlace : uint8_t {
-  kNotRead,
-  kPassedOver,
-  kSourceLength,
-  kEndsFrom,
-  kForcedFirstAt,
-  kForcedLastAt,
-  kSuppressedFirstAt,
-  kEndsGrowFrom,
+  kNotRead,            // tokens of the text that the model does not read
+  kPassedOver,         // tokens at the begin of the text that repetition_penalty skips
+  kSourceLength,       // length of the source
+  kEndsFrom,           // least length of a text that may end
+  kForcedFirstAt,      // length at which tokens of the kind kIsForcedFirst are forced; -1: never
+  kForcedLastAt,       // length at which tokens of the kind kIsForcedLast are forced; -1: never
+  kSuppressedFirstAt,  // length at which tokens of the kind kIsSuppressedFirst are forbidden; -1: never
+  kEndsGrowFrom,       // length after which end tokens become more likely
   kTextPlaces
 };
-/// Elements of `text_numbers`: divisors of scores by penalties, and diverse_lambda.
+/// Elements of the input `text_numbers`: 1 / encoder_repetition_penalty, repetition_penalty, diverse_lambda.
 enum TextNumber : uint8_t { kSourcePenalty, kTextPenalty, kRankPenalty, kTextNumbers };
-/// Elements of `text_integers`: sizes of n-grams (0: none), whether NaN and infinite scores are replaced,
-/// and, for beams, the number of continuations considered per beam.
+/// Elements of the input `text_integers`: the sizes of n-grams that may not repeat in the text or from the
+/// source (0: none), whether NaN and infinite scores are replaced (1 or 0), and, for beams, the number of
+/// continuations that are considered per beam.
 enum TextInteger : uint8_t { kNgram, kSourceNgram, kRemovesInvalid, kKeptOfBeam, kTextIntegers };
-/// Limits of the phrases of a request: those with a bias, of which kBiasesOfToken may end in one token, and
-/// those that are banned. Each is given by its last token and by the tokens before it, the nearest first: a
-/// token of the text, kAnyToken for any token, or -1 for none.
+/// Limits per request. A request has at most kBiasedPhrases phrases with a bias, of which at most
+/// kBiasesOfToken end in the same token, and at most kBannedPhrases banned phrases. A phrase is specified by
+/// its last token and by kPhraseTokens elements for the tokens before it, the nearest first: a token id,
+/// kAnyToken for any token, or -1 for none. kMostNgram is the largest size of n-grams.
 inline constexpr int64_t kBiasedPhrases = 64, kBiasesOfToken = 4, kBannedPhrases = 256, kPhraseTokens = 8,
                          kMostNgram = 16;
 inline constexpr int32_t kAnyToken = -2;
 
-/// Sizes that shapes of the contract refer to; those before row_pages belong to one run.
+/// Sizes that shapes of the contract refer to. Those before row_pages may differ between entries; row_pages
+/// and those after it are equal in all entries of a plan.
 enum class Extent : uint8_t {
 #define SMELT_DECODE_EXTENT(name) name,
 #include "runtime/plan/decode_contract.def"
@@ -87,16 +90,21 @@ struct ContractShape {
   size_t rank = 0;
   template <typename... Each>
   constexpr ContractShape(Each... each) : extents{each...}, rank(sizeof...(each)) {}  // NOLINT: a list
-  /// Returns the shape for these sizes. Requires: they have all names of the shape.
+  /// Returns the shape for these sizes. Requires: `sizes` has every name of the shape.
   Shape of(const Extents& sizes) const;
-  /// Returns whether a shape is this one, and adds the sizes that it gives to names without one.
+  /// Returns whether `shape` is this shape for `sizes`. A name that `sizes` does not have gets the size in
+  /// `shape`, which is added to `sizes`.
   bool matches(const Shape& shape, Extents& sizes) const;
-  /// Returns the shape for messages: "[B,16]"; names without a size stay.
+  /// Returns the shape for messages, such as "[B,16]". A name without a size is printed itself.
   std::string str(const Extents& sizes) const;
 };
 
-/// Kind of a port, and whether a plan's entry must have it: not if it is `may_lack`, or an `unread` output,
-/// which no host reads. Where the plan has the entry encode, a port `of_source` is in the place of input_ids.
+/// Kind of a port, and whether an entry must have it:
+///   input      an input that the entry must have
+///   of_source  an input that replaces input_ids if the plan has the entry encode, and is absent if not
+///   may_lack   an input that the entry may have
+///   output     an output that the entry must have
+///   unread     an output that the entry may have; the runtime does not read it
 enum class PortUse : uint8_t { input, of_source, may_lack, output, unread };
 struct DecodePort {
   std::string_view name;
@@ -106,11 +114,11 @@ struct DecodePort {
   std::string_view meaning;
   constexpr operator std::string_view() const { return name; }  // NOLINT: it is a name
   bool is_output() const { return use == PortUse::output || use == PortUse::unread; }
-  /// Returns the input for a run.
+  /// Returns the input for a run, with elements at `data`.
   InputTensor tensor(std::vector<int64_t> sizes, const void* data) const {
     return {std::string(name), dtype, std::move(sizes), data};
   }
-  /// Returns the output of a run. Requires: its type is f32.
+  /// Returns the output for a run, which is written to `memory`. Requires: `dtype` is f32.
   OutputBuffer buffer(std::span<float> memory) const {
     return {std::string(name), memory.data(), static_cast<int64_t>(memory.size_bytes())};
   }
@@ -150,16 +158,17 @@ namespace state {
 namespace entry {
 #define SMELT_DECODE_ENTRY(name, ports, states) inline constexpr const char* name = #name;
 #include "runtime/plan/decode_contract.def"
-/// The entry over whole sequences, without caches.
+/// Name of the entry that computes scores over whole sequences, without caches.
 inline constexpr const char* logits = "logits";
 }  // namespace entry
 
-/// Ports and states that a plan with this entry needs.
+/// Ports that the entry of this name has, and states that a plan with the entry has.
 struct EntryContract {
   std::string_view name;
   std::vector<const DecodePort*> ports;
   std::vector<const DecodeState*> states;
 };
+/// Returns the contracts of all entries in decode_contract.def.
 std::span<const EntryContract> decode_contract();
 
 }  // namespace smelt

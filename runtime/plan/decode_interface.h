@@ -1,4 +1,5 @@
-// Interface of a plan that generates text over caches: what its entries can do, and the sizes of its caches.
+// Interface of a plan that generates text with caches of keys and values: the features of its entries, and
+// the sizes of its caches.
 #pragma once
 
 #include <cstddef>
@@ -8,42 +9,49 @@
 
 namespace smelt {
 
-/// Location of a row's tokens in the caches: one slot of them with a position per token; the same, but with
-/// rings of fewer positions for blocks with a window, where token t is at position t modulo their number; or
-/// a list of pages.
+/// Location of a row's tokens in the caches:
+///   none   the plan does not generate text with caches
+///   slots  a slot per row, with one position per token
+///   rings  the same, but layers with a sliding window have rings of fewer positions: in a ring of n
+///          positions, token t is at position t modulo n
+///   pages  a list of pages per row
 enum class CacheAddressing : uint8_t { none, slots, rings, pages };
 
-/// Samplers of a plan: entries that read one token per row and choose the next, by single tokens alone or by
-/// the text.
+/// Samplers of a plan: entries that read one token per row and choose the next one. `tokens` (entry next or
+/// next_pages) and `beams` (next_beams) have settings for single tokens; `..._by_text` (next_guided,
+/// next_beams_guided) also have settings that depend on the text so far.
 struct PlanSamplers {
   bool tokens = false, tokens_by_text = false, beams = false, beams_by_text = false;
 };
 
 struct DecodeInterface {
-  /// Derives the interface. Throws Error (invalid_file) if the plan has entries for generation and one of
-  /// them, or a state, is not as decode_contract.def says: the message names entry and port, what was
-  /// expected and what to do. Without such entries, addressing is `none` and all sizes are 0.
+  /// Derives the interface. If the plan lacks the entries for generation, addressing is `none` and all sizes
+  /// are 0. Throws Error (invalid_file) if the plan has these entries, and an entry or a state is not as
+  /// decode_contract.def specifies. The message names the entry and the port or state, and tells what was
+  /// expected and what to do.
   explicit DecodeInterface(const Plan& plan);
 
   CacheAddressing addressing = CacheAddressing::none;
   PlanSamplers samplers;
-  bool reads_source = false;  // an encoder's, by encode
-  bool masks_source = false;  // sources of a run may have different lengths
+  bool reads_source = false;  // the plan has an encoder: its entry encode reads the source
+  bool masks_source = false;  // the sources of a run may have different lengths
 
   bool in_rows() const {
     return addressing == CacheAddressing::slots || addressing == CacheAddressing::rings;
   }
   bool in_pages() const { return addressing == CacheAddressing::pages; }
 
-  size_t vocabulary = 0;
-  size_t rows = 0;                                     // of a run, at most
-  size_t capacity = 0;                                 // tokens of a row
-  size_t run_tokens = 0;                               // tokens per row of a run, at most
-  size_t ring = 0;                                     // positions of the shortest ring; 0: there is none
-  size_t source_capacity = 0;                          // tokens of a source
-  size_t text_capacity = 0, source_text_capacity = 0;  // tokens of the states text_tokens and text_source
-  size_t pages = 0, row_pages = 0;                     // of the caches, and of a row
-  /// Symbols of the rows, the tokens per row and the tokens per source of a run; empty: they are no symbols.
+  size_t vocabulary = 0;       // scores per row
+  size_t rows = 0;             // largest number of rows per run
+  size_t capacity = 0;         // largest number of tokens per row
+  size_t run_tokens = 0;       // largest number of tokens per row and run
+  size_t ring = 0;             // positions of the shortest ring; 0: there is none
+  size_t source_capacity = 0;  // largest number of tokens per source
+  /// Tokens per row of the states text_tokens and text_source; 0: the plan does not have the state.
+  size_t text_capacity = 0, source_text_capacity = 0;
+  size_t pages = 0, row_pages = 0;  // pages of the caches, and the largest number of pages per row
+  /// Symbols for the numbers of rows, tokens per row and tokens per source of a run. Empty if the number is
+  /// not a symbol.
   std::string rows_symbol, run_symbol, source_symbol;
 
  private:

@@ -1,5 +1,5 @@
-// Checks that steps give kernels the arguments that their code expects (KernelCode::parameters), apart from
-// the contents of the memory.
+// Checks that steps launch kernels with the arguments that their code expects (KernelCode::parameters). The
+// contents of memory are not examined.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@
 
 namespace smelt {
 
-/// Elements [first, end), relative to the element that an argument points to.
+/// Range of elements [first, end), relative to the element that an argument points to. The default is empty.
 struct ElementSpan {
   int64_t first = std::numeric_limits<int64_t>::max(), end = std::numeric_limits<int64_t>::min();
   bool is_empty() const { return first >= end; }
 };
 
-/// One access with its numbers evaluated: elements begin + sum_i strides[i] * [0, extents[i]), the last axis
-/// innermost. Axes of extent 1 are left out. An `empty` access touches no element.
+/// The elements of an access at given sizes: begin + sum_i axes[i].stride * x_i for all x_i in
+/// [0, axes[i].extent). Axes of extent 1 are left out. If `empty` is true, the access touches no element.
 struct AccessBox {
   struct Axis {
     int64_t extent, stride;
@@ -27,10 +27,13 @@ struct AccessBox {
   std::vector<Axis> axes = {};
   bool empty = false;
 };
-/// Throws Error if a number overflows 64 bits.
+/// Returns the elements of an access of a kernel. `extents` has the values of KernelCode::axes. This function
+/// and the next two throw Error if a number overflows 64 bits.
 AccessBox box_of(const KernelAccess& access, const std::vector<int64_t>& extents, const SymbolValues& values);
+/// Returns the smallest range that has all elements of the box.
 ElementSpan span_of(const AccessBox& box);
-/// Returns the span of all accesses and of the table; `extents` are the values of KernelCode::axes.
+/// Returns the smallest range that has all elements which the kernel accesses by the parameter, including its
+/// table (KernelParameter::table_elements).
 ElementSpan span_of(const KernelParameter& parameter, const std::vector<int64_t>& extents,
                     const SymbolValues& values);
 
@@ -38,9 +41,10 @@ ElementSpan span_of(const KernelParameter& parameter, const std::vector<int64_t>
 /// (invalid_file).
 void check_parameters(const KernelCode& kernel);
 
-/// Checks that a step gives the arguments that its kernel takes, in number and types, lists all buffers that
-/// the kernel reads and writes, and overwrites no integers that the kernel relies on. Throws Error
-/// (invalid_file) with `place`.
+/// Checks that `launch`, which is the work of `step`, has the number and types of arguments that its kernel
+/// expects, that the step lists all buffers which the kernel reads and writes, and that the kernel does not
+/// overwrite integers by which it indexes. Throws Error (invalid_file) that begins with `place`, a
+/// description of the step.
 void check_launch(const Plan& plan, const Step& step, const KernelStep& launch, const std::string& place);
 
 }  // namespace smelt

@@ -17,7 +17,8 @@
 
 namespace smelt {
 
-/// Role of a buffer. Reports of memory are by role.
+/// Role of a buffer. Memory reports list the bytes per role. Buffers with the roles saved (results of forward
+/// that backward reads), temporary and workspace are in the arena of an entry.
 enum class Role : uint8_t {
   input,
   output,
@@ -36,7 +37,7 @@ enum class Role : uint8_t {
 std::string_view name(Role role);
 std::optional<Role> parse_role(std::string_view name);
 
-/// Initial value of a state. normal(a): deviation a; uniform(a): [-a, a]; value(a): a everywhere.
+/// Initial values of a state. normal(a): standard deviation a; uniform(a): in [-a, a]; value(a): all are a.
 struct Initializer {
   enum class Kind : uint8_t { value, normal, uniform } kind = Kind::value;
   double a = 0;
@@ -50,19 +51,20 @@ std::optional<Initializer> parse_initializer(std::string_view text);
 struct Segment {
   std::string name;
   std::vector<int64_t> shape;
-  int64_t offset = 0;  // elements from the start of the flat state, row after row
+  int64_t offset = 0;  // of the first element, in elements from the start of the flat state
   Initializer init;
   bool decay = true;                          // weight decay applies (not to biases and norms, by default)
-  std::vector<std::string> checkpoint_names;  // all accepted spellings, the one to write first
+  std::vector<std::string> checkpoint_names;  // all names that are accepted in files; the first is written
   bool transposed = false;                    // the checkpoint holds [in,out] for our [out,in]
   bool frozen = false;                        // not trained
   bool stacked = false;                       // the checkpoint holds [2*m,n] for our [2,m,n]
-  /// Sharding over ranks: for each dim the axes of the mesh that shard it, the outermost first, and the shape
-  /// over all ranks; `shape` and `offset` then refer to this rank's flat state (segment_parts.h). Empty:
-  /// every rank has the whole segment.
+  /// Sharding over ranks. `cut` has for each dim the mesh axes that shard it, the outermost first. `whole` is
+  /// the shape over all ranks; `shape` and `offset` are then those of this rank's part (segment_parts.h).
+  /// Both are empty if every rank has the whole segment.
   std::vector<std::vector<std::string>> cut = {};
   std::vector<int64_t> whole = {};
-  /// The stages of a pipeline that hold a copy each, in order; empty: one stage alone does, or there is none.
+  /// If several stages of a pipeline have a copy of the segment: the numbers of these stages, in order. Else
+  /// empty.
   std::vector<int64_t> stages = {};
   int64_t elements() const;
   bool operator==(const Segment&) const = default;
@@ -74,94 +76,106 @@ struct State {
   std::string name;  // "parameters", "adam.m", "step", "learning_rate"
   Role role = Role::state;
   DType dtype = DType::f32;
-  Shape shape;       // flat states: [elements], or [buckets, rows, row] where ranks have parts of them
-  Initializer init;  // where there are no segments
-  std::string copy_of =
-      {};  // a rounded copy of the state of this name; a host write to that state rounds it again
+  Shape shape;       // of a flat state: [elements], or [buckets, rows, row length] if it is sharded
+  Initializer init;  // of a state without segments
+  /// If this state is a rounded copy of another one: the name of the other state. A host write to that state
+  /// rounds it into this one again.
+  std::string copy_of = {};
   std::vector<Segment> segments = {};  // of a flat state, in order of offset
-  /// Set for an f32 state of scales: the name of the i8 state of weights, each row of which is multiplied by
-  /// a number of the segment of the same name here.
+  /// Set for an f32 state of scales: the name of an i8 state of weights with the same segments. Each row of a
+  /// segment of weights is multiplied by one number of the segment of the same name here.
   std::string scales_of = {};
-  /// Always has the values of the model's own weights, as the base of adapters does: checkpoints leave it
-  /// out.
+  /// The state always has the values of the model's own weights, as the base weights of adapters do. So
+  /// checkpoints leave it out.
   bool from_model = false;
-  /// Sharding over ranks: for each dim the axes of the mesh that shard it, the outermost first (empty: the
-  /// dim is not sharded), and the axes along which ranks hold addends, whose sum is the state.
+  /// Sharding over ranks. `cut` has for each dim the mesh axes that shard it, the outermost first (empty: the
+  /// dim is not sharded). `partial` has the axes along which ranks hold addends; the state is their sum.
   std::vector<std::vector<std::string>> cut = {};
   std::vector<std::string> partial = {};
-  /// The shape over all ranks, where `shape` is one rank's part; segments are in it. Empty: as `shape`.
+  /// The shape over all ranks if the state is sharded; offsets of segments are positions in it. Empty:
+  /// `shape` is the shape over all ranks.
   Shape whole = {};
-  /// On a GPU, the first element in device memory. The elements before it are located in pinned host memory,
-  /// which steps copy from and to (docs/guides/memory.md). -1: all elements are in device memory.
+  /// On a GPU, the number of the first element that is in device memory. The elements before it are in pinned
+  /// host memory, and steps copy them to and from the device (docs/guides/memory.md). -1: all elements are in
+  /// device memory.
   int64_t resident = -1;
   bool operator==(const State&) const = default;
 };
 
-/// Bytes of a buffer that are used at some steps only, such as those of one weight in a flat gradient. Other
-/// buffers may have that memory before and after these steps, or always if no step uses the bytes (-1 to -1).
+/// A range of bytes of a buffer that is used at some steps only, such as the bytes of one weight in a flat
+/// gradient. Other buffers may use that memory before and after these steps, or always if no step uses the
+/// bytes (-1 to -1).
 struct BufferPart {
-  int64_t begin = 0;                    // bytes from the buffer's; it ends where the next part begins
+  int64_t begin = 0;  // in bytes from the begin of the buffer; the part ends where the next one begins
   int first_step = -1, last_step = -1;  // both ends included
   bool operator==(const BufferPart&) const = default;
 };
 
-/// One allocation-sized piece of memory. `offset_bytes` places it in its workspace.
+/// A contiguous piece of memory that steps read and write.
 struct Buffer {
   std::string name;
   Role role = Role::temporary;
   DType dtype = DType::f32;
-  Dim elements;                         // at launch; the bound gives the size that is planned
-  int state = -1;                       // index into Plan::states where the buffer is one
-  int64_t offset_bytes = 0;             // in the arena (temporary, saved, workspace); unused by the others
-  int64_t bytes = 0;                    // at the bounds
+  Dim elements;                         // number of elements at launch
+  int state = -1;                       // index into Plan::states if the buffer is the memory of a state
+  int64_t offset_bytes = 0;             // in the arena, for roles in it (in_arena); unused for all others
+  int64_t bytes = 0;                    // size at the symbols' bounds
   int first_step = -1, last_step = -1;  // lifetime in its entry, both ends included
-  std::vector<BufferPart> parts = {};   // from byte 0 on, where they do not all live so long
-  std::vector<std::byte> data = {};     // of a constant
+  /// Parts from byte 0 on, if not all parts of the buffer have the same lifetime; else empty.
+  std::vector<BufferPart> parts = {};
+  std::vector<std::byte> data = {};  // of a constant; else empty
 };
 
-/// Sizes of a run: value < below.
+/// Condition on the sizes of a run: value < below.
 struct SizeRule {
   Dim value;
   int64_t below = 0;
   bool operator==(const SizeRule&) const = default;
 };
 
-/// Work that has several alternative lists of steps, of which one runs: on a GPU the fastest when sizes are
-/// first seen, elsewhere the first, unless a rule decides. The alternatives write the same buffers, and none
-/// writes a buffer that one of them reads, so each may run many times. All other buffers that an alternative
-/// writes are used by it alone. Outputs share memory only with buffers that their own alternative has made.
+/// Work that has several alternative lists of steps, of which one runs. A GPU measures the alternatives when
+/// a set of sizes is run first, and then runs the fastest. A CPU runs the first. In either case `last_where`
+/// may decide instead.
+///
+/// All alternatives write the same results, and any other buffer that an alternative writes is used by that
+/// alternative alone. If an alternative reads a buffer that any alternative writes, it has written that
+/// buffer before. So each may run many times. A step of an alternative may write in place (Step::may_alias)
+/// only over buffers that its own alternative has written.
 struct Choice {
-  std::vector<std::string> alternatives;  // what people call them
-  /// The last alternative runs exactly if this holds, because it may be incorrect otherwise. So this choice
-  /// is never measured.
+  std::vector<std::string> alternatives;  // names for reports
+  /// If set, the last alternative runs if and only if this condition holds, because its results may be
+  /// incorrect otherwise.
   std::optional<SizeRule> last_where = {};
 };
 
-/// Launch of a kernel that is written by hand (a template): its arguments and its grid, as expressions over
-/// names that the launch defines. The names are the fields of a step (runtime/plan/step_values.h) and the
-/// plan's symbols, or those of the kernels of states (docs/dev/cuda.md).
+/// Launch of a kernel that is written by hand (a template). Its arguments and its grid are expressions over
+/// named values. These are the fields of a step (runtime/plan/step_values.h) and the plan's symbols, or, for
+/// kernels that initialize or round states, the names in docs/dev/cuda.md.
 struct TemplateLaunch {
-  /// An address (8 bytes) and a real number (4 bytes, a float) are given by a name alone, an integer (8
-  /// bytes) by any expression.
+  /// An argument of the kernel. `value` is a single name for an address (8 bytes) and for a real number (a
+  /// float of 4 bytes), and any expression for an integer (8 bytes).
   struct Argument {
     enum class Kind : uint8_t { address, integer, real } kind = Kind::integer;
     Dim value;
-    int64_t alignment = 1;  // bytes that divide an address
+    int64_t alignment = 1;  // in bytes; the kernel is launched only if the address is a multiple of it
     // Properties of an address: the type of its data, and whether the kernel reads and writes them.
     std::optional<DType> dtype = {};
     bool read = false, written = false;
   };
-  /// Condition on the sizes for launching the kernel. If it does not hold, a gemm uses the next of its
-  /// kernels and then the library, any other step the rest of its kernels.
+  /// Condition on the sizes for launching the kernel: `value` is below `below` and a multiple of `divisor`.
+  /// If it does not hold, the kernel is not launched. A gemm step then uses the next of its kernels whose
+  /// conditions hold, or the library; any other step uses its other kernels.
   struct Condition {
     Dim value;
-    int64_t divisor = 1;  // divides the value
+    int64_t divisor = 1;
     int64_t below = std::numeric_limits<int64_t>::max();
   };
-  std::string step = {};  // the kind of step that it does; none: a state's, or a KernelStep's own
+  /// Name of the kind of step that the kernel carries out (Step::kernels). Empty for kernels of states, and
+  /// for a kernel that is launched by a KernelStep.
+  std::string step = {};
   std::vector<Argument> arguments = {};
   Dim blocks = 1;        // of the grid
-  Dim shared_bytes = 0;  // dynamic shared memory of a block; no more is taken than KernelCode::shared_bytes
+  Dim shared_bytes = 0;  // dynamic shared memory per block; limited to KernelCode::shared_bytes
   std::vector<Condition> conditions = {};
   /// For a gemm: the kernel is measured against the library, and the faster is used. Otherwise the kernel is
   /// used whenever its conditions hold, so that no result depends on a measurement.
@@ -170,7 +184,8 @@ struct TemplateLaunch {
 std::string_view name(TemplateLaunch::Argument::Kind kind);  // "address", "integer", "real"
 std::optional<TemplateLaunch::Argument::Kind> parse_argument_kind(std::string_view name);
 
-/// Bounds of integers that index tables: each is in [least, below), or `ignored` if that is set.
+/// Bounds of integers that index tables: each integer is in [least, below), or equal to `ignored` if that is
+/// set.
 struct IndexBounds {
   int64_t least = 0;
   Dim below;
@@ -189,55 +204,59 @@ struct KernelAccess {
 struct KernelParameter {
   DType dtype = DType::f32;
   bool read = true, written = false;
-  int stage =
-      0;  // of a launch whose last block goes on with other kernels, one after the other: which has it
-  std::vector<KernelAccess> accesses = {};  // but for those by computed indices
-  Dim table_elements = 0;  // all that computed indices reach lies below it; 0: there are none
+  /// A launch may consist of a kernel and of further kernels, which its last block runs one after the other.
+  /// 0 is the kernel, 1 the first of the further ones: the stage which uses the argument.
+  int stage = 0;
+  std::vector<KernelAccess> accesses = {};  // all accesses except those by computed indices
+  Dim table_elements = 0;  // computed indices reach elements in [0, table_elements); 0: there are none
   /// Bounds that the code relies on for integers that it reads, and guarantees for those that it writes.
   std::optional<IndexBounds> indices = {};
 };
 
-/// An argument as the copy engine of sm_90 reads it (a CUtensorMap): one box of elements at a time, the first
-/// axis innermost. Elements outside the extents are zero.
+/// Description of an argument that is read by the tensor memory accelerator of sm_90 (a CUtensorMap): one box
+/// of elements at a time, the first axis innermost. Elements outside the extents are read as zeros.
 struct TensorMap {
   int parameter = -1;
-  std::vector<Dim> extents;       // elements
-  std::vector<Dim> strides;       // of all axes but the first, which is contiguous
-  std::vector<int64_t> box = {};  // elements
-  int swizzle_bytes = 0;  // of rows in shared memory whose 16-byte pieces are permuted: 0, 32, 64 or 128
+  std::vector<Dim> extents;       // elements per axis
+  std::vector<Dim> strides;       // elements, of all axes but the first, whose elements are contiguous
+  std::vector<int64_t> box = {};  // elements per axis
+  int swizzle_bytes = 0;          // CU_TENSOR_MAP_SWIZZLE in shared memory: 0 (none), 32, 64 or 128 bytes
 };
 
-/// A compiled kernel. `range` is the parallel extent that the runtime splits into chunks of `grain`, or into
-/// exactly `splits` chunks if the kernel accumulates one partial result per chunk.
+/// A compiled kernel. `range` is the parallel extent. The runtime splits it into chunks of `grain` indices,
+/// or into exactly `splits` chunks if `splits` is not 0: the kernel then computes one partial result per
+/// chunk.
 struct KernelCode {
   std::string name;
-  std::string text;       // Kernel IR, for people
-  std::vector<Dim> dims;  // launch-time numbers the code reads, in order
+  std::string text;       // Kernel IR, for reports
+  std::vector<Dim> dims;  // numbers that are passed to the code at launch, in order
   Dim range;
   int64_t grain = 1;
   int64_t splits = 0;
-  int random_ids = 0;                            // how many a step must give
-  std::vector<KernelParameter> parameters = {};  // an argument each, a copy
-  std::vector<Dim> axes = {};                    // extents of the loops that accesses walk along
-  // On a GPU (see docs/dev/cuda.md for the signature) a chunk is a block of threads, and every kernel its own
-  // code.
-  int threads = 0;                   // of a block
-  int64_t shared_bytes = 0;          // the most dynamic shared memory of a block
-  int copies = 1;                    // sets of arguments that a step gives, one per row of the grid
-  int most_blocks = 0;               // of a grid whose blocks take chunks until none is left; 0: any number
+  int random_ids = 0;                            // number of random ids that a KernelStep has
+  std::vector<KernelParameter> parameters = {};  // one per argument of a copy (`copies`)
+  std::vector<Dim> axes = {};                    // extents of the loops; KernelAccess has a stride for each
+  // The next fields are for GPUs (docs/dev/cuda.md has the signature of kernels). A chunk is a thread block,
+  // and each kernel has machine code of its own.
+  int threads = 0;                   // per block
+  int64_t shared_bytes = 0;          // largest dynamic shared memory per block
+  int copies = 1;                    // sets of arguments that a step has, one per row of the grid
+  int most_blocks = 0;               // limit of the grid, whose blocks then process several chunks; 0: none
   std::vector<TensorMap> maps = {};  // passed before the pointers
-  int only_capability = 0;           // that the source is for, of the GPU; 0: any
-  bool waits = false;       // for the launches before it by itself: its own may begin before they end
-  std::string source = {};  // CUDA C++
+  int only_capability = 0;           // the only compute capability that the source supports; 0: any
+  /// Programmatic dependent launch: the kernel may be launched before the launches before it have ended, and
+  /// waits for them itself.
+  bool waits = false;
+  std::string source = {};             // CUDA C++
   std::vector<std::byte> binary = {};  // the cubin for Plan::target
-  /// Set for a part of attention on a CPU: the code is its score_mod over a block of scores.
+  /// Set for a part of attention on a CPU: the code is the score_mod over a block of scores.
   std::optional<BlockedAttention> attention = {};
-  /// Set for a template. All other kernels take a step's arguments, random numbers, `dims`, random ids and
-  /// `range`.
+  /// Set for a template. All other kernels are launched with a step's arguments, random numbers, `dims`,
+  /// random ids and `range`.
   std::optional<TemplateLaunch> launch = {};
 };
 
-/// Valid values of integers that index a table: each in [least, below), or `ignored` if that is set.
+/// Valid values of integers that index a table: those in [least, below), and `ignored` if that is set.
 struct IdRange {
   int64_t below = 0;
   std::optional<int64_t> ignored = {};
@@ -248,52 +267,56 @@ struct IdRange {
 
 std::string str(const IdRange& ids);  // "an id from 0 to 49, or -100 to ignore it"
 
-/// An input or output of an entry. Inputs are dense, row-major; so are outputs.
+/// An input or output of an entry. Its elements are dense and row-major.
 struct Port {
   std::string name;
   DType dtype = DType::f32;
   Shape shape;
   int buffer = -1;
   bool optional = false;
-  std::optional<IdRange> ids = {};  // of an integer input; nothing: any numbers
-  double fill = 0;                  // every element of an optional input that is not given
+  std::optional<IdRange> ids = {};  // valid values of an integer input; nothing: all
+  double fill = 0;                  // value of all elements of an optional input that is not given
 };
 
 struct PlanEntry {
   std::string name;  // "train_step", "evaluate", "logits", ...
   std::vector<Port> inputs = {}, outputs = {};
   std::vector<Step> steps = {};
-  int64_t arena_bytes = 0;  // the largest of all entries is allocated once
+  int64_t arena_bytes = 0;  // size of the arena; entries share one, which is as large as the largest
   std::vector<Choice> choices = {};
 };
 
 struct Plan {
   std::string target;                 // "cpu-x86_64-skylake-avx512", "sm_90"
-  std::vector<std::string> features;  // of the processor that the code needs: names of runtime/cpu/features.h
-  std::string model;  // JSON of the description: what a host needs to read weights, data and tokens
+  std::vector<std::string> features;  // processor features that the code needs, named as in cpu/features.h
+  std::string model;  // JSON description that a host needs to read weights, data and tokens (plan_model.h)
   Symbols symbols;
-  Mesh mesh;  // of the ranks that run it together; without axes: it runs alone
+  Mesh mesh;  // of the ranks that run the plan together; without axes if one rank runs it alone
   std::vector<State> states;
   std::vector<Buffer> buffers;
   std::vector<PlanEntry> entries;
   std::vector<KernelCode> kernels;
   std::vector<std::byte> binary;  // one shared object with all kernels (CPU)
 
+  /// Return null if there is none of that name.
   const PlanEntry* find_entry(std::string_view name) const;
   const State* find_state(std::string_view name) const;
 };
 
-/// Arguments of a call of a CPU kernel. The layout is part of the plan's format version.
+/// Arguments of a call of a CPU kernel. Kernels are compiled for this layout, so a change of it changes
+/// kPlanFormat.
 struct KernelArgs {
-  void* const* buffers;  // one per parameter, offset applied
+  void* const* buffers;  // one per parameter, at the argument's offset
   const int64_t* dims;   // KernelCode::dims at this launch
   const uint32_t* random_ids;
   uint32_t seed, step, micro_step;  // as in Philox
   uint32_t reserved;
   int64_t chunk;  // parallel indices per chunk: begin / chunk is the number of this chunk
-  // Columns to compute, for attention, whose rows are queries and columns keys.
+  // For attention, whose rows are queries and whose columns are keys: the columns to compute.
   int64_t first_column = 0, end_column = 0;
-  int32_t* sees = nullptr;  // where the function that looks at the mask leaves its answer (BlockedAttention)
+  /// For attention: the address where the kernel's second function, NAME.sees, stores 0 if the mask excludes
+  /// all scores of the block.
+  int32_t* sees = nullptr;
   const uint32_t* micro_steps = nullptr;  // one per random id (Philox::of_part)
 };
 using KernelFunction = void (*)(const KernelArgs*, int64_t begin, int64_t end);

@@ -1,4 +1,5 @@
-// Parts of the validation of a plan.
+// Parts of the validation of a plan (plan_validate.h). All functions that check throw Error (invalid_file) if
+// a check fails. `place` describes the step in messages.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -14,27 +15,31 @@ namespace smelt {
 // ---- attention_check.cpp
 // Checks of a CPU kernel that is a part of attention, before it runs.
 
-/// Throws Error (invalid_file) if the parameters, the tiles or, at one of these `values`, the sizes do not
-/// fit together. The elements that the part touches are among the accesses of its parameters.
+/// Checks that the parameters, the tiles and, at each of these `values`, the sizes of the part fit together.
+/// Other checks examine the elements that it accesses, because its parameters list them
+/// (KernelParameter::accesses).
 void check_attention(const KernelCode& kernel, const std::vector<SymbolValues>& values);
 
 // ---- output_check.cpp
-// Proof that an entry returns its outputs as they were made.
+// Check that steps do not destroy outputs.
 
-/// Checks at these values of the symbols that no step writes over elements of an output that an earlier step
-/// has written, unless it also reads the output's buffer and so changes it in place. Elements written by a
-/// fill may be overwritten. Elements that computed indices reach are not examined.
+/// Checks at these values of the symbols that no step overwrites elements of an output that an earlier step
+/// has written, unless the step also reads the output's buffer and so changes it in place. Elements that a
+/// fill has written may be overwritten. An overlap of two accesses is found if a corner of one is an element
+/// of the other. Outputs that are states, and accesses by computed indices, are not examined.
 ///
-/// Requires: steps are inside their buffers. Throws Error (invalid_file) with the output, the steps and the
-/// buffer.
+/// Requires: steps access only elements inside their buffers. Throws Error (invalid_file), which names the
+/// output, the steps and the buffer.
 void check_outputs(const Plan& plan, const PlanEntry& entry, const SymbolValues& values);
 
 // ---- state_check.cpp
 // Checks of the states of a plan, on which sessions rely.
 
+/// Returns whether buffers of the role are memory of states.
 bool is_state(Role role);
-/// Returns a size at the symbols' bounds, between 0 and the memory of any machine. `points`: values at which
-/// sizes are extreme. Throws Error (invalid_file) that begins with `what`.
+/// Returns the largest value of `dim` within the symbols' bounds. Throws Error (invalid_file), which begins
+/// with `what`, if elements of this type have more than kMostBytes, or if `dim` is negative at one of
+/// `points`, which are values of the symbols (extreme_values).
 int64_t most_elements(const Symbols& symbols, std::span<const SymbolValues> points, const Dim& dim,
                       DType dtype, std::string_view what);
 
@@ -42,60 +47,64 @@ int64_t most_elements(const Symbols& symbols, std::span<const SymbolValues> poin
 void check_states(const Plan& plan, std::span<const SymbolValues> points);
 
 // ---- template_check.cpp
-// Checks that template kernels can be launched: every name in their expressions is defined.
+// Checks that template kernels (TemplateLaunch) can be launched: every name in their expressions is defined.
 
 /// Checks a kernel with a TemplateLaunch, independently of the steps that launch it. Throws Error
 /// (invalid_file).
 void check_template(const KernelCode& kernel);
 
-/// Checks that the step has all values that its templates (Step::kernels, or the kernel of a KernelStep) are
-/// launched with. Throws Error (invalid_file) with `place`.
+/// Checks that the templates of the step (Step::kernels, or the kernel of a KernelStep) are templates for
+/// this kind of step, that the step has the values with which they are launched, and that a step which a GPU
+/// runs by templates alone has one. Calls check_results. Throws Error (invalid_file) with `place`.
 void check_templates(const Plan& plan, const Step& step, const std::string& place);
 
-/// Checks that the templates of a step replace all of it: each launched template reads only those results
-/// that a template before it has written. Throws Error (invalid_file) with `place`.
+/// Checks that the template kernels with these indices carry out the whole step: together they write all of
+/// its results, and each reads only results that an earlier one has written. Throws Error (invalid_file) with
+/// `place`.
 void check_results(const Plan& plan, const Step& step, std::span<const int> kernels,
                    const std::string& place);
 
 // ---- tensor_map_check.cpp
-// Checks that the tensor maps of a kernel's arguments are valid for the copy engine.
+// Checks that the tensor maps of a kernel's arguments (TensorMap) are valid for the GPU.
 
 /// Checks the properties that do not depend on sizes. Throws Error (invalid_file).
 void check_maps(const Plan& plan, const KernelCode& kernel);
 
-/// Checks sizes, strides and begins of a launch's maps, which must be inside their buffers. Throws Error
-/// (invalid_file) with `place`.
+/// Checks the extents, strides and alignment of the maps of a launch, and that the maps are inside their
+/// buffers. Throws Error (invalid_file) with `place`.
 void check_maps(const Plan& plan, const KernelStep& launch, const SymbolValues& values,
                 const std::string& place);
 
 // ---- wait_check.cpp
+// Checks of collectives and copies that run concurrently with later steps (CollectiveStep::waited_at).
 
-/// Checks that a later step waits for each collective or copy that runs concurrently with later steps
-/// (waited_at), and that no step before that one points into the memory that it writes, or writes where it
-/// reads. The extent of a step's accesses is not examined; sizes of concurrent steps count as their bounds.
-/// Throws Error (invalid_file).
+/// Checks that waited_at of each concurrent step is a later step, or the end of the entry. Checks that no
+/// step between the two has an operand that begins in the memory which the concurrent step writes, or a
+/// result that begins in the memory which it reads. This memory is that of the largest sizes. Only the begins
+/// of operands are examined. Throws Error (invalid_file).
 void check_waits(const PlanEntry& entry, const Symbols& symbols);
 
 // ---- index_flow.cpp
-// Proof that the integers by which kernels index tables are in range. The bounds originate in the steps that
-// write the integers (inputs with ids, constants, sorts, kernels with KernelParameter::indices) and pass
-// through copies to the kernels that rely on them.
+// Check that the integers by which kernels index tables are in range. Their bounds are guaranteed where they
+// originate (inputs with ids, constants, sorts, kernels with KernelParameter::indices), and are followed
+// through copies to the kernels that use the integers as indices.
 
-/// Checks at these values of the symbols that every index which a kernel of the entry relies on
-/// (KernelParameter::indices) has been written, last by a step that guarantees its bounds. Requires: steps
-/// are inside their buffers. Throws Error (invalid_file) with the step, the argument and the numbers.
+/// Checks at these values of the symbols that every integer by which a kernel of the entry indexes
+/// (KernelParameter::indices) was last written with bounds that are within those of the parameter. Requires:
+/// steps access only elements inside their buffers. Throws Error (invalid_file), which names the step, the
+/// argument and the bounds.
 void check_indices(const Plan& plan, const PlanEntry& entry, const SymbolValues& values);
 
 // ---- kernel_checksum.cpp
-// Checksums that tie the description of a kernel in a manifest to its machine code.
+// Checksums that bind the description of a kernel in a manifest (plan_file.h) to its machine code.
 
-/// Sets "checksum" of every kernel of a plan in a manifest: of all its fields and its machine code, and of
-/// the plan's symbols, target and features, which it was compiled for. `blobs` are the checksums of the
-/// blobs.
+/// Sets the member "checksum" of every kernel of a plan in a manifest. The checksum covers all other fields
+/// of the kernel, its machine code, and the symbols, target and features of the plan for which it was
+/// compiled. `blobs` has the checksum of each blob of the file, by its number.
 void set_kernel_checksums(nlohmann::json& plan, const std::vector<std::string>& blobs);
 
-/// Throws Error (invalid_file) with the kernel whose checksum differs. Other faults of the manifest are
-/// reported by its reader.
+/// Checks these checksums. Throws Error (invalid_file) naming `file` and the kernel whose checksum differs.
+/// Requires: read_manifest has accepted the manifest.
 void check_kernel_checksums(const nlohmann::json& plan, const std::vector<std::string>& blobs,
                             std::string_view file);
 

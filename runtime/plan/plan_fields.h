@@ -1,6 +1,6 @@
-// Fields of the plan's types that are stored on disk, by name: one list per type, which the writer and the
-// reader of manifests share. A new field changes the format: raise kPlanFormat. The lists of the kinds of
-// steps are in runtime/plan/steps/.
+// Names of the fields of the plan's types that are stored on disk. There is one list per type, visit_fields,
+// which the writer and the reader of manifests (plan_model.h) share. A new field changes the format, so
+// kPlanFormat must be increased. The lists for the kinds of steps are in runtime/plan/steps/.
 #pragma once
 
 #include <utility>
@@ -170,7 +170,8 @@ void visit_fields(V& v, T& x) {
   v("binary", x.binary);
 }
 
-/// Calls `visit` with a default-made step of every kind, in the order of AnyStep, until one call is true.
+/// Calls `visit` with a default-constructed step of every kind, in the order of AnyStep, until a call returns
+/// true. Returns whether one has.
 template <typename... Kinds, typename Visit>
 bool any_step_kind(std::variant<Kinds...>*, const Visit& visit) {
   return (visit(Kinds{}) || ...);
@@ -185,7 +186,8 @@ struct Overloaded : Cases... {
   using Cases::operator()...;
 };
 
-/// Calls the one of `cases` for the step's kind: there must be one for every kind.
+/// Calls the function among `cases` that accepts the step's kind, and returns its result. Requires: there is
+/// one for every kind.
 template <Is<Step> T, typename... Cases>
 decltype(auto) visit_step(T& step, Cases... cases) {
   return std::visit(Overloaded<Cases...>{std::move(cases)...}, step.what);

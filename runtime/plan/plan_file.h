@@ -1,8 +1,8 @@
-// Plans on disk: a fixed header, a JSON manifest, then blobs (machine code, constants) at multiples of 64
-// bytes, each with a checksum; everything between them is zero. The description of a kernel in the manifest
-// has a common checksum with its machine code (plan_checks.h), because steps are checked against the
-// description. Checksums find damage. They do not make a plan from an untrusted source safe to run, because
-// it holds machine code.
+// Reader and writer of plan files. A file consists of a fixed header, a JSON manifest, and blobs (machine
+// code and constants) at multiples of 64 bytes with zeros between them. Each part has a checksum. In
+// addition, each kernel has a checksum of its description and its machine code together (plan_checks.h),
+// because steps are checked against the description. Checksums find damage. They do not make a plan from an
+// untrusted source safe to run, because it holds machine code.
 #pragma once
 
 #include <cstddef>
@@ -16,21 +16,22 @@
 
 namespace smelt {
 
-/// Version of the format. It changes with manifests, KernelArgs and the meaning of either.
+/// Version of the format. It changes when the manifest, KernelArgs or the meaning of either changes.
 inline constexpr uint32_t kPlanFormat = 22;
 
-/// Writes a plan to a file. `path` is replaced as a whole or not at all. Requires: the plan is valid.
+/// Validates a plan and writes it to a file. `path` is replaced as a whole or not at all. Throws Error if the
+/// plan is not valid, or the file cannot be written.
 void save_plan(const Plan& plan, const std::filesystem::path& path);
-/// Reads and validates a plan. Every Error (invalid_file) names the file and its fault.
+/// Reads and validates a plan. Throws Error, which names the file and its fault.
 std::shared_ptr<const Plan> load_plan(const std::filesystem::path& path);
-/// Does the same from the bytes of a file, at any alignment. `name` is the file's name in messages.
+/// Does the same for a file in memory, at any alignment. `name` is the file's name in messages.
 std::shared_ptr<const Plan> read_plan(std::span<const std::byte> file, std::string_view name);
 
-/// Convert a plan to the bytes of a plan file, and back.
+/// Convert a plan to the bytes of a plan file, and back. Both validate the plan.
 std::string serialize_plan(const Plan& plan);
 Plan parse_plan(std::span<const std::byte> file, std::string_view file_name);
 
-/// Returns whether a file begins like a plan.
+/// Returns whether `path` is a regular file that begins with the first bytes of a plan file.
 bool is_plan_file(const std::filesystem::path& path);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// The manifest of a plan, and what it says of its model.
+// The JSON texts in a plan file: the manifest, and the description of the model.
 #pragma once
 
 #include <cstddef>
@@ -14,21 +14,24 @@ namespace smelt {
 // ---- plan_model.cpp
 // Plan::model: the description of a plan's model for hosts that read weights, data and tokens.
 
-/// Returns an object whose known members ("vocab_size", "eos_token_id", "spec", ...) have their types, or
-/// null for an empty text. Unknown members may hold anything. Throws Error (invalid_file) naming the member.
+/// Parses Plan::model. Returns an object, or null for an empty text. Known members ("vocab_size",
+/// "eos_token_id", "spec", ...) that it has are of the right types; unknown members may have any type. Throws
+/// Error (invalid_file) naming a member of a wrong type.
 nlohmann::json read_plan_model(std::string_view text);
 
 // ---- the manifest
-// The JSON part of a plan file. Bytes (constants, machine code) are stored in blobs, referenced by number.
+// The manifest is the JSON part of a plan file. It has all fields of the plan except constants and machine
+// code, which are stored in blobs and are referenced by the blob's number.
 
 struct Manifest {
   nlohmann::json json;
-  std::vector<std::span<const std::byte>> blobs;  // into the plan
+  std::vector<std::span<const std::byte>> blobs;  // memory of the plan
 };
 Manifest write_manifest(const Plan& plan);
 
-/// Reads what write_manifest wrote, checking types and ranges of numbers; validate() checks the plan. Throws
-/// Error (invalid_file) with the place, such as "entries[2].steps[17].what.m".
+/// Reads a manifest that write_manifest has written. Checks the types and ranges of JSON values; validate()
+/// checks the plan. Throws Error (invalid_file), which names `file_name` and the path of the value, such as
+/// "entries[2].steps[17].what.m".
 Plan read_manifest(const nlohmann::json& json, std::span<const std::span<const std::byte>> blobs,
                    std::string_view file_name);
 

@@ -1,4 +1,4 @@
-// Which parts of a plan need the other ranks of its mesh.
+// Detection of the parts of a plan that need the other ranks of the plan's mesh.
 #pragma once
 
 #include "runtime/plan/plan.h"
@@ -6,21 +6,24 @@
 
 namespace smelt {
 
-/// Returns whether an entry runs with the other ranks of the plan's mesh alone: it has collectives, its sizes
-/// or random numbers depend on the rank's place, or it uses sharded states.
+/// Returns whether an entry can run only together with the other ranks of the plan's mesh: it has
+/// collectives, its sizes or random numbers depend on the rank's coordinates in the mesh, or it uses states
+/// of which ranks have parts or addends.
 bool needs_ranks(const Plan& plan, const PlanEntry& entry);
 
-/// Returns whether a step of the plan works along the axis of its mesh, or a state is sharded over it.
+/// Returns whether a collective of the plan runs along this axis of its mesh, or ranks along the axis have
+/// parts or addends of a state.
 bool uses_axis(const Plan& plan, const MeshAxis& axis);
 
-/// Returns whether ranks along the axis exchange data in this entry: all of them must run it equally often.
+/// Returns whether the entry of this name has collectives along the axis of this name, so that all ranks
+/// along the axis must run it equally often.
 bool exchanges_along(const Plan& plan, std::string_view entry, std::string_view axis);
 
-/// Throws Error naming both meshes if these are not the ranks that the plan is for. `ranks` is null if this
-/// process runs alone.
+/// Checks that the ranks of this run have the plan's mesh. `ranks` is null if this process runs alone. Throws
+/// Error that names what the plan is for and what there is.
 void require_mesh(const Plan& plan, const RankGroups* ranks);
 
-/// Calls require_mesh if the entry needs ranks.
+/// Calls require_mesh if needs_ranks is true for the entry.
 void require_ranks(const Plan& plan, const PlanEntry& entry, const RankGroups* ranks);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// Common parts of the checks of a plan: the error that refuses a plan, and limits for every plan.
+// Helpers for the checks of a plan: the error for an invalid plan, a limit on sizes, and a check of names.
 #pragma once
 
 #include <set>
@@ -10,13 +10,17 @@
 
 namespace smelt {
 
+/// Largest size of a buffer, and of all states together, in bytes. Sums of a few such sizes fit in 64 bits.
 constexpr int64_t kMostBytes = int64_t{1} << 56;
 
+/// Throws Error (invalid_file) with a formatted text.
 template <typename... Args>
 [[noreturn]] void refuse(fmt::format_string<Args...> format, Args&&... args) {
   fail_with(Status::invalid_file, format, std::forward<Args>(args)...);
 }
 
+/// Checks that each item has a name that is not empty and that no other item has. Throws Error (invalid_file)
+/// that begins with `what`.
 template <typename Item>
 void require_names(const std::vector<Item>& items, std::string_view what) {
   std::set<std::string_view> names;

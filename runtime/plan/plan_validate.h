@@ -1,25 +1,30 @@
-// Validation of plans before use, because a plan may come from a damaged file or from a compiler with a
-// fault.
+// Validation of plans. Every plan is validated before use, because it may come from a damaged file or from a
+// compiler with a bug.
 #pragma once
 
 #include "runtime/plan/plan.h"
 
 namespace smelt {
 
-/// Checks every index, count, offset, size, role and name, with sizes at the symbols' bounds, and that steps
-/// give kernels the arguments that these expect. Checks at extreme values of the symbols that steps reach no
-/// element outside their buffers and that kernels index tables in range; executors check both again at the
-/// values of a launch. Buffers that are live at the same time share memory of the arena only where a step
-/// declares it. Throws Error (invalid_file).
+/// Checks a plan. Throws Error (invalid_file) if one of these conditions does not hold:
+///   - Every index, count, offset, size, role and name is valid, with sizes at the symbols' bounds.
+///   - Steps launch kernels with the arguments that the kernels expect.
+///   - At extreme_values of the symbols, steps access no element outside their buffers, and kernels index
+///     tables in range. Executors check both again at the values of a launch.
+///   - Buffers that are live at the same time share memory of the arena only if a step declares it
+///     (Step::may_alias).
 void validate(const Plan& plan);
 
-/// Checks that one step stays inside its buffers at these values. `place` names the step in messages.
+/// Checks that a step accesses no element outside its buffers at these values. `place` describes the step in
+/// messages. Throws Error (invalid_file).
 void check_ranges(const Plan& plan, const Step& step, const SymbolValues& values, const std::string& place);
 
-/// Checks that memory of the entry's arena is shared only as declared.
+/// Checks that buffers of the entry share memory of the arena at the same time only as Step::may_alias
+/// declares. Throws Error (invalid_file).
 void check_lifetimes(const Plan& plan, const PlanEntry& entry);
 
-/// Bytes of the arena that belong to a buffer from step `first` to step `last`, both included.
+/// Range of bytes [begin, end) of the arena that a buffer has from step `first` to step `last`, both
+/// included.
 struct LiveRange {
   int64_t begin, end;
   int first, last;
@@ -27,18 +32,21 @@ struct LiveRange {
     return begin < other.end && other.begin < end && first <= other.last && other.first <= last;
   }
 };
-/// Returns one range per part of the buffer, by address; one range if the buffer has no parts.
+/// Returns the ranges of the parts of the buffer that steps use, in order of address; one range if the buffer
+/// has no parts.
 std::vector<LiveRange> live_ranges(const Buffer& buffer);
 
-/// "kernel", "gemm", ...
+/// Returns "kernel", "gemm", ...
 std::string_view kind_name(const Step& step);
-/// "entry 'train_step', step 12 (gemm h.0.attn)"
+/// Returns a text such as "entry 'train_step', step 12 (gemm h.0.attn)".
 std::string describe_step(const PlanEntry& entry, size_t index);
 
-/// Returns values at which sizes are extreme: all symbols at their minimum, and each symbol in turn as large
+/// Returns values of the symbols at which sizes are extreme. In the first, all symbols have their minimum.
+/// Then follows one for each symbol, in which this symbol first, and the others after it, are made as large
 /// as the bounds allow.
 std::vector<SymbolValues> extreme_values(const Symbols& symbols);
 
+/// Returns whether buffers of this role are in the arena of an entry.
 inline bool in_arena(Role role) {
   return role == Role::saved || role == Role::temporary || role == Role::workspace;
 }

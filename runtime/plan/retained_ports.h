@@ -1,6 +1,7 @@
-// Retained outputs: ports of a pipeline stage that stay in the stage's own memory
-// (runtime/session/stage_memory.h) from the run that fills them to the runs that read them. They are the
-// tensors that cross a boundary between parts, and those that forward saves for backward.
+// Names of retained outputs ("kept ports"). These are inputs and outputs of a pipeline stage whose tensors
+// stay in the stage's own memory (runtime/session/stage_memory.h) from the run that writes them to the runs
+// that read them. They are the tensors that cross a boundary between parts of the model ("values.",
+// "gradients."), and those that forward saves for backward ("saved.").
 #pragma once
 
 #include <algorithm>
@@ -13,7 +14,8 @@ namespace smelt {
 
 inline constexpr std::array<std::string_view, 3> kKeptPorts = {"values.", "saved.", "gradients."};
 
-/// "values.3.0", "saved.3.12", "gradients.4.1"
+/// Returns whether a port name is that of a retained output, such as "values.3.0", "saved.3.12" or
+/// "gradients.4.1".
 inline bool is_kept_port(std::string_view port) {
   return std::ranges::any_of(kKeptPorts, [&](std::string_view prefix) {
     return port.starts_with(prefix) && port.find('.', prefix.size()) != std::string_view::npos;
@@ -25,6 +27,7 @@ inline bool keeps_ports(const Plan& plan) {
   const auto axis = plan.mesh.find(kStageAxis);
   return axis && plan.mesh.axes[*axis].size > 1;
 }
+/// Returns whether the port is a retained output of the plan.
 inline bool is_kept_port(const Plan& plan, const Port& port) {
   return keeps_ports(plan) && is_kept_port(port.name);
 }

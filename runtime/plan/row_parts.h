@@ -1,10 +1,13 @@
-// Products of matrices whose rows are the parts of a gather or an exchange between ranks.
+// Matrix products that overlap with a collective. The rows of the product's operand come from a gather or an
+// exchange between ranks, or the rows of its result go into an exchange. In this example, `#` is a buffer, a
+// part of a rank has P elements, and w is the row length of the matrix:
 //
 //   collective all_gather #g(N*P) = #x of P rows B          row b of #g: P elements of each of N ranks
 //   gemm #c = #g(w, 1) * #w {m = B*N*P/w}                   rows of the product: B times N times P/w
 //
-// The rows that come from one rank are a batch of B products of P/w rows. So a GPU begins with the parts that
-// have arrived, and if ranks exchange the product, it sends the parts that are done.
+// The rows that come from one rank are a batch of B products of P/w rows. So a GPU can compute the products
+// of the parts that have arrived while others arrive. Likewise, if the result is exchanged, it can send the
+// parts that are computed.
 #pragma once
 
 #include <functional>
@@ -15,36 +18,43 @@
 
 namespace smelt {
 
-/// Returns the first step that needs the result of gather or exchange number `index`, if that step is a
-/// product of its rows: parts of it may be computed while others arrive. The gather's operand is read until
-/// its end.
+/// Returns the step that waits for the collective at step `index` (an all_gather or all_to_all), or the next
+/// step if none does, if that step is a product whose operand A has the rows of the collective's result. Its
+/// parts may be computed while others arrive. The collective's operand is then read until that product ends.
+/// Returns nothing if the steps are not of this form.
 std::optional<size_t> reader_in_parts(const std::vector<Step>& steps, size_t index);
 
-/// Returns the step before exchange number `index` if it is a product whose rows are exchanged: parts may be
-/// sent while others are computed, so the exchange's result is written from that step on.
+/// Returns the step before the all_to_all at step `index` if it is a product whose result rows are exchanged.
+/// Its parts may be sent while others are computed. The result of the all_to_all is then written from that
+/// product on. Returns nothing if the steps are not of this form.
 std::optional<size_t> maker_in_parts(const std::vector<Step>& steps, size_t index);
 
-/// Returns the part of a product that has the rows of the rank at `place`.
+/// Return the part of a product with the rows that come from, or go to, the rank with the number `place` in
+/// the collective. `part_read` is for a product that reads the collective's result, `part_made` for one that
+/// makes its operand.
 GemmStep part_read(const GemmStep& product, const CollectiveStep& gather, int64_t place);
 GemmStep part_made(const GemmStep& product, const CollectiveStep& exchange, int64_t place);
 
-/// Return the part of this rank, which is at `place`. It is read from the gather's operand, so that it need
-/// not wait for a copy, or written to the exchange's result, so that it need not be copied.
+/// Return the part of this rank, whose number in the collective is `place`. If the collective is an
+/// all_gather, own_part_read reads the rows from its operand, so that they need not be copied first.
+/// own_part_made writes the rows to the result of the exchange, so that they need not be copied afterwards.
 GemmStep own_part_read(const GemmStep& product, const CollectiveStep& gather, int64_t place);
 GemmStep own_part_made(const GemmStep& product, const CollectiveStep& exchange, int64_t place);
 
-/// Sizes of a product in parts at one launch, or at the bounds.
+/// Sizes of a product in parts, at one launch or at the symbols' bounds.
 struct PartedSizes {
-  int64_t ranks = 1, batch = 1, rows = 0, n = 0, k = 0;  // batch and rows: of one part
-  int64_t part_bytes = 0;                                // that each rank gives each other one
+  int64_t ranks = 1, batch = 1, rows = 0, n = 0, k = 0;  // batch and rows are those of one part
+  int64_t part_bytes = 0;                                // bytes that each rank sends to each other rank
   DType dtype = DType::f32;
   bool tf32 = false;
 };
+/// Returns the sizes of a product from its part `part` (part_read or part_made). `value` returns the value of
+/// a Dim.
 PartedSizes parted_sizes(const GemmStep& part, const CollectiveStep& collective,
                          const std::function<int64_t(const Dim&)>& value);
 
-/// Estimated seconds of the product and the copies of its parts, from their sizes: `whole`, one after the
-/// other; `parts`, one part's copy concurrently with another part's product.
+/// Estimated seconds for the product and the copies of its parts between GPUs. `whole` is for all copies, and
+/// then the product as one launch; `parts` is for each part's copy concurrently with another part's product.
 struct PartedSeconds {
   double whole = 0, parts = 0;
 };

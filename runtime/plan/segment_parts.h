@@ -1,4 +1,5 @@
-// Sharded segments: the positions of a rank's elements in the whole segment.
+// Sharded segments (Segment::cut). The functions map the elements of a rank's part to positions in the whole
+// segment.
 #pragma once
 
 #include <span>
@@ -9,26 +10,29 @@
 
 namespace smelt {
 
-/// Returns whether ranks hold parts of the segment.
+/// Returns whether the segment is sharded.
 bool is_cut(const Segment& segment);
 /// Returns the shape over all ranks.
 const std::vector<int64_t>& whole_shape(const Segment& segment);
-/// Returns the shape of its tensor in a checkpoint.
+/// Returns the shape of the segment's tensor in a checkpoint, which depends on Segment::stacked and
+/// Segment::transposed.
 std::vector<int64_t> stored_shape(const Segment& segment);
-/// The axes of the mesh, as numbers, that cut each dim; throws Error if the mesh lacks one.
+/// Returns for each dim the indices of the mesh axes that shard it. Throws Error if the mesh lacks an axis.
 std::vector<std::vector<size_t>> axes_of(const Segment& segment, const Mesh& mesh);
-/// Returns for each dim the number of the part that the rank at these `coordinates` of the mesh holds: 0, 1,
-/// ...
+/// Returns for each dim the number of the part, from 0 on, that the rank at these `coordinates` of the mesh
+/// has.
 std::vector<int64_t> part_numbers(const Segment& segment, const Mesh& mesh,
                                   std::span<const int64_t> coordinates);
-/// Elements that are contiguous in a rank's part and in the whole; offsets are from the begin of either.
+/// A run of elements that are contiguous in a rank's part and in the whole segment. `in_part` and `in_whole`
+/// are the offsets of the first one, in elements.
 struct PartRun {
   int64_t in_part, in_whole, elements;
 };
 /// Returns the runs of the rank's part, in order; one run for a segment that is not sharded.
 std::vector<PartRun> part_runs(const Segment& segment, const Mesh& mesh,
                                std::span<const int64_t> coordinates);
-/// Returns all faults of the segment's sharding, which may come from a file; empty if it has none.
+/// Returns a text for each fault of the segment's sharding, which may come from a file; empty if there is
+/// none.
 std::vector<std::string> cut_faults(const Segment& segment, const Mesh& mesh);
 
 }  // namespace smelt

@@ -1,8 +1,10 @@
-// Elements of a plan's states that a rank of the mesh holds. Initial values, weights and checkpoints need
-// them, because these are always specified for the whole model, whatever the number of ranks is.
+// Elements of a plan's states that a rank of the mesh holds. Initial values, weights and checkpoints are
+// specified for the whole model, independently of the number of ranks. These functions map them to the rank's
+// memory.
 //
-// The elements of a state are counted row-major, over all ranks (State::whole) and in the rank's own memory
-// (State::shape). A flat state consists of tensors, its segments; one without segments is itself a tensor.
+// The elements of a state are numbered row-major, both over all ranks (State::whole) and in the rank's own
+// memory (State::shape). The segments of a flat state are called its tensors. A state without segments is one
+// tensor.
 #pragma once
 
 #include <cstdint>
@@ -20,26 +22,28 @@ struct StateRun {
   int64_t elements = 0;
 };
 
-/// Contiguous elements of one of the state's tensors. `at` is the offset in the rank's part of the tensor, as
-/// it would be if the state itself were not sharded.
+/// Elements of one of the state's tensors that are contiguous in the tensor and in the rank's memory.
 struct TensorRun {
-  const Segment* segment = nullptr;  // null: the state has none
+  const Segment* segment = nullptr;  // the tensor; null: the state has no segments
+  /// The offset of the first element in the tensor, its offset in the rank's memory, and the number of
+  /// elements. If the segment is sharded (Segment::cut), tensor_runs counts `at` in the rank's part of it,
+  /// and whole_tensor_runs in the whole segment.
   int64_t at = 0, local = 0, elements = 0;
 };
 
-/// Returns whether the state as a whole is sharded over ranks.
+/// Returns whether the state itself is sharded over ranks (State::cut).
 bool is_cut(const State& state);
-/// Returns whether ranks hold different elements of the state: it is sharded, or tensors of it are
-/// (Segment::cut).
+/// Returns whether ranks hold different elements of the state: the state is sharded, or one of its segments
+/// is (Segment::cut).
 bool is_in_parts(const State& state);
 /// Returns the same, but true also for a flat state of a mesh with several pipeline stages, because each
 /// stage's flat state consists of other tensors.
 bool is_in_parts(const State& state, const Mesh& mesh);
-/// Returns the inconsistency between the state's shapes, its sharding and the mesh, after the state's name;
-/// empty if there is none.
+/// Returns a text that describes an inconsistency between the state's shapes, its sharding and the mesh, to
+/// be put after the state's name. Returns an empty text if there is none.
 std::string fault_of_parts(const State& state, const Mesh& mesh);
-/// Returns whether both have the same elements over all ranks, in the same order. A rank may hold different
-/// elements of each.
+/// Returns whether both states have the same elements over all ranks, in the same order. A rank may hold
+/// different elements of the two.
 bool have_same_elements(const State& a, const State& b);
 /// Returns the state's extents over all ranks. Throws Error if one of them is not a number.
 std::vector<int64_t> whole_extents(const State& state);
@@ -47,15 +51,15 @@ std::vector<int64_t> whole_extents(const State& state);
 /// (invalid_file) if the state's shapes do not fit its sharding or the mesh.
 std::vector<StateRun> state_runs(const State& state, const Mesh& mesh, int64_t rank);
 /// Returns the same elements without padding, as runs that are each within one tensor, in the order of the
-/// rank's memory.
+/// rank's memory. Positions are counted in the rank's part of a sharded segment.
 std::vector<TensorRun> tensor_runs(const State& state, const Mesh& mesh, int64_t rank);
-/// Returns the same, but `at` is the offset in the tensor over all ranks that share it: one run for each
-/// group of elements that is contiguous in both.
+/// Returns the same elements, but positions are counted in the whole of a sharded segment.
 std::vector<TensorRun> whole_tensor_runs(const State& state, const Mesh& mesh, int64_t rank);
-/// Returns the offset at which each of the state's tensors would begin if one rank had all of them.
+/// Returns the offset at which each segment of the state would begin if one rank had all of them.
 std::vector<int64_t> whole_offsets(const State& state);
-/// Returns whether this rank is the first of the ranks that hold these elements; the first one writes them. A
-/// tensor that several pipeline stages hold is written by each stage.
+/// Returns whether this rank is the first of the ranks that hold the same elements of the state as it does. A
+/// checkpoint is written by these first ranks. Ranks of different pipeline stages hold different elements of
+/// a flat state, so a tensor that several stages have is written by each of them.
 bool is_first_holder(const State& state, const Mesh& mesh, int64_t rank);
 
 }  // namespace smelt

@@ -1,5 +1,5 @@
-// The steps of a plan, which run one after the other on operands in buffers. Each kind has a header of its
-// own.
+// The steps of a plan. The steps of an entry run one after the other, and their operands are in buffers. Each
+// kind of step is defined in a header in runtime/plan/steps/.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@
 #include "runtime/plan/steps/sort_index.h"
 #include "runtime/plan/steps/top_k.h"
 
-/// Calls DECLARE(Kind) for every kind of step: a back end declares one function per kind with it.
+/// Expands DECLARE(Kind) for every kind of step. Back ends use it to declare one function per kind.
 #define SMELT_STEP_KINDS(DECLARE) \
   DECLARE(KernelStep)             \
   DECLARE(GemmStep)               \
@@ -39,22 +39,25 @@ using AnyStep = VariantOf<void SMELT_STEP_KINDS(SMELT_AFTER_COMMA)>;
 
 struct Step {
   AnyStep what;
-  std::vector<int> reads, writes;              // buffers
-  std::vector<std::pair<int, int>> may_alias;  // (written, read) buffers that may share memory
-  std::vector<std::string> sources;            // names of the nodes it came from
+  std::vector<int> reads, writes;              // indices into Plan::buffers
+  std::vector<std::pair<int, int>> may_alias;  // pairs of (written, read) buffers that may share memory
+  std::vector<std::string> sources;            // names of the graph nodes that the step was made from
   std::string phase;                           // "forward", "backward", "update"
-  /// Whether an earlier step of the entry has computed these products of matrices before, to save memory.
+  /// The step computes matrix products that an earlier step of the entry has computed too: they are computed
+  /// again instead of stored, to save memory.
   bool recomputed = false;
-  /// Kernels of the plan that are launched on a GPU with the step's fields (TemplateLaunch), one after the
-  /// other: they carry out the step. For a gemm the first one that takes the sizes does, or is measured
-  /// against the library's (TemplateLaunch::measured).
+  /// Template kernels (TemplateLaunch), as indices into Plan::kernels, that carry out the step on a GPU. They
+  /// are launched one after the other with the step's fields as arguments. For a gemm, only the first kernel
+  /// whose conditions hold is used; if it is TemplateLaunch::measured, it is used only if it is faster than
+  /// the library.
   std::vector<int> kernels = {};
-  /// For steps that are one of several variants of the same work: the index into PlanEntry::choices, and
-  /// which of its alternatives. All steps of a choice are contiguous, those of its first alternative first.
+  /// For a step that is in an alternative of a choice: the index into PlanEntry::choices (-1: in none), and
+  /// the number of the alternative. All steps of a choice are contiguous, and in the order of its
+  /// alternatives.
   int choice = -1, alternative = 0;
 };
 
-/// Returns CollectiveStep::waited_at or CopyStep::waited_at; -1 for all other steps.
+/// Returns CollectiveStep::waited_at or CopyStep::waited_at. Returns -1 for all other steps.
 int waited_at(const Step& step);
 
 }  // namespace smelt

@@ -1,5 +1,6 @@
-// Patterns of StepKind: the text of a step as a line with its fields. "$count" stands for a field, "{ until
-// $waited_at}" for a group that some steps leave out.
+// Patterns for the text of a step (StepKind::text and StepKind::description). "$count" is replaced by the
+// text of the step's field of that name. A group in braces, such as "{ until $waited_at}", is left out for
+// some steps; StepKind::shows decides.
 #pragma once
 
 #include <string>
@@ -12,17 +13,19 @@ namespace smelt {
 
 struct PatternPiece {
   enum class Kind : uint8_t { literal, field, group } kind;
-  std::string_view text;  // of a field its name, of a group its pattern
+  std::string_view text;  // the literal text, the name of the field, or the pattern inside the braces
 };
+/// Splits a pattern into its pieces. The results of this function and the next two are parts of `pattern`.
 std::vector<PatternPiece> pattern_pieces(std::string_view pattern);
 
-/// The word or symbol that a pattern begins with; nothing if that is a field.
+/// Returns the word or symbol that a pattern begins with, after blanks; empty if it begins with a field.
 std::string_view first_token(std::string_view pattern);
 
-/// Returns the first field of a pattern, which decides whether it is printed as a group.
+/// Returns the name of the first field of a pattern. Requires: the pattern has a field.
 std::string_view first_field(std::string_view pattern);
 
-/// Calls `visit` with the member and the role of the field of this name.
+/// Calls `visit` with the member and the role (steps/fields.h) of the step's field of this name; does not
+/// call it if there is none.
 template <typename Kind, typename Visit>
 void visit_field(Kind& step, std::string_view wanted, const Visit& visit) {
   const auto field = [&](std::string_view name, auto& member, const auto& role) {
@@ -31,7 +34,7 @@ void visit_field(Kind& step, std::string_view wanted, const Visit& visit) {
   visit_fields(field, step);
 }
 
-/// Returns whether a group is printed.
+/// Returns whether a group, whose pattern is `group`, is printed for this step. Its first field decides.
 template <typename Kind>
 bool shows_group(const Kind& step, std::string_view group) {
   if constexpr (requires { StepKind<Kind>::shows(step, group); })
@@ -39,7 +42,8 @@ bool shows_group(const Kind& step, std::string_view group) {
   return true;
 }
 
-/// Returns the text of a step; `print` returns that of a member with its role.
+/// Returns the text of a step by a pattern. `print(name, member, role)` returns the text of a field. Fields
+/// whose types `print` does not accept are left out.
 template <typename Kind, typename Print>
 std::string print_pattern(std::string_view pattern, const Kind& step, const Print& print) {
   std::string text;

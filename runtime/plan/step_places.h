@@ -1,4 +1,4 @@
-// Memory operands of every kind of step, for validation, dependence and footprint analysis.
+// Memory operands of steps of every kind, for validation, dependence analysis and footprint analysis.
 #pragma once
 
 #include <string_view>
@@ -9,22 +9,23 @@
 
 namespace smelt {
 
-/// An operand of a step: its role, with the field that has it.
+/// An operand of a step: its role (steps/fields.h), and the field of the step that it is.
 struct StepPlace : role::Operand {
-  std::string_view name;  // "a", "bias"
+  std::string_view name;  // of the field: "a", "bias"
   const BufferRef* ref;
   bool reads() const { return use == PlaceUse::read || use == PlaceUse::read_write; }
   bool writes() const { return is_result() || use == PlaceUse::scratch; }
   bool is_result() const { return use == PlaceUse::write || use == PlaceUse::read_write; }
 };
 
-/// Lists the operands in the order of the step's fields, written ones last. They point into the step.
+/// Returns the operands in the order of the step's fields. Operands that are written come after those that
+/// are read. Their `ref` points into the step.
 std::vector<StepPlace> places(const Step& step);
 
-/// Returns the buffers that a step's arguments point into, in the same order.
+/// Returns the positions in buffers (StepPlace::ref) of the operands, in the same order.
 std::vector<BufferRef> references(const Step& step);
 
-/// Returns the elements of the operand's buffer at these values.
+/// Returns the elements of its buffer that the operand uses at these values of the symbols.
 AccessBox box_of(const StepPlace& place, const SymbolValues& values);
 
 }  // namespace smelt

@@ -1,8 +1,9 @@
-// Values by which a template kernel is launched (TemplateLaunch): the fields of a step, by name.
+// Values with which a template kernel is launched (TemplateLaunch): the fields of a step, by name.
 //
-// A field has its name in plan_fields.h, after the name of the part or with the number in the list that it
-// belongs to: "m", "a" (the begin of a matrix), "a_row_stride", "batch0_extent", "arguments2", "random_ids0".
-// A gemm has contiguous rows of its result here: one with contiguous columns is given as C^T = B^T A^T.
+// The name of a field is that in visit_fields of the step's kind (runtime/plan/steps/). A field of a struct
+// has the struct's name before its own, and an element of a list has its number after the list's name: "m",
+// "a" (the begin of a matrix), "a_row_stride", "batch0_extent", "arguments2", "random_ids0". The result of a
+// gemm always has contiguous rows here: if C has contiguous columns, the values are those of C^T = B^T A^T.
 #pragma once
 
 #include <string>
@@ -20,7 +21,7 @@ struct StepValues {
 };
 StepValues values_of(const Step& step);
 
-/// Returns whether values_of gives the product transposed.
+/// Returns whether values_of returns the values of the transposed product.
 bool is_seen_transposed(const GemmStep& step);
 
 }  // namespace smelt

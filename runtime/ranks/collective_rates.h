@@ -1,8 +1,10 @@
-// Time model of collectives: t = latency + bytes * seconds_per_byte, for each kind and number of ranks. The
-// numbers are measured by measure_collectives.h; without a measurement, those of a ring over one link.
+// Time model of collectives: seconds = latency + bytes * seconds_per_byte, for each kind and number of ranks.
+// The coefficients are measured (measure_collectives.h). If there is no measurement, they are those of a ring
+// of ranks with equal links.
 //
-// `bytes` counts the whole: a rank's data before all_reduce, reduce_scatter and all_to_all, and after
-// all_gather. A ring of k ranks moves 2(k-1)/k of them over each link for all_reduce, (k-1)/k for the others.
+// `bytes` is the size of a rank's data before all_reduce, reduce_scatter and all_to_all, and after
+// all_gather. A ring of k ranks moves 2(k-1)/k times as many bytes over each link for all_reduce, and (k-1)/k
+// times as many for the other kinds.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +22,10 @@ struct CollectiveTime {
   bool operator==(const CollectiveTime&) const = default;
 };
 
-/// Returns the part of the bytes that a ring moves over each link.
+/// Returns the ratio of the bytes that a ring moves over each link to `bytes`: 2(k-1)/k or (k-1)/k.
 double ring_share(CollectiveKind kind, int64_t ranks);
 
-/// A link of the ring. `latency` is the time of a step between two ranks without that of its bytes.
+/// A link of the ring. `latency` is the time, in seconds, of a collective of two ranks without any bytes.
 struct RingLink {
   double latency = 0, bytes_per_second = 0;
 };
@@ -36,13 +38,14 @@ class CollectiveRates {
     CollectiveTime time;
     bool operator==(const Row&) const = default;
   };
-  /// `assumed`: for kinds without a row.
+  /// `assumed` is used for kinds without a row.
   CollectiveRates(std::vector<Row> rows, const RingLink& assumed)
       : rows_(std::move(rows)), assumed_(assumed) {}
 
   bool is_measured() const { return !rows_.empty(); }
-  /// Returns the time for `ranks` ranks; 0 for one rank. A number of ranks without a row is scaled from the
-  /// nearest row of the kind, as for a ring: latency by its steps, bytes by ring_share.
+  /// Returns the time for `ranks` ranks; 0 for one rank. If there is no row for that number of ranks, the
+  /// time is scaled as for a ring from the row of the kind with the nearest number: the latency by the number
+  /// of steps, and seconds_per_byte by ring_share.
   CollectiveTime time(CollectiveKind kind, int64_t ranks) const;
 
  private:
@@ -53,8 +56,9 @@ class CollectiveRates {
 struct TimedSize {
   double bytes = 0, seconds = 0;
 };
-/// Returns the line through the sizes by least squares of relative errors, with neither term below 0: a large
-/// size counts as much as a small one. At least one size.
+/// Fits a line to the sizes, with latency and seconds_per_byte at least 0. It minimizes the sum of the
+/// squared relative errors, so that large sizes do not count more than small ones. Requires: there is at
+/// least one size.
 CollectiveTime fit_line(std::span<const TimedSize> sizes);
 
 }  // namespace smelt

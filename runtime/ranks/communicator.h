@@ -1,8 +1,9 @@
-// Collective operations of a group of ranks: copies and sums of memory. All ranks of the group call the same
-// functions in the same order with the same sizes. A call returns when this rank's result is available.
+// Collective operations of a group of ranks, and messages between two of them. All ranks of the group call
+// the same collectives in the same order with the same sizes. A call returns when this rank's result is
+// available.
 //
-// Sums are made in the order of the ranks, so that the same ranks give the same bits. A failure of any rank
-// (it died, its call differs, it does not come) is an Error at all of them.
+// Values are added in the order of the ranks, so that results have the same bits in every run. If a rank
+// dies, calls another function or size, or does not call, all ranks that wait for it throw Error.
 #pragma once
 
 #include <cstddef>
@@ -20,19 +21,22 @@ class Communicator {
  public:
   virtual ~Communicator() = default;
 
-  virtual int64_t rank() const = 0;  // of this process within the group
-  virtual int64_t size() const = 0;
+  virtual int64_t rank() const = 0;  // number of this process in the group, from 0 on
+  virtual int64_t size() const = 0;  // number of ranks in the group
 
-  /// Every rank's `data` becomes the sum of all of them.
+  /// Replaces each element of `data`, at all ranks, by the sum (or maximum) of that element over the ranks.
   virtual void all_reduce(std::span<std::byte> data, DType dtype, CollectiveSum sum) = 0;
-  /// `from` is size() parts of equal length; `to` becomes the sum of all ranks' part number rank().
+  /// Adds up (or takes the maximum of) part number rank() of all ranks' `from` in `to`. `from` consists of
+  /// size() parts, each as long as `to`.
   virtual void reduce_scatter(std::span<const std::byte> from, std::span<std::byte> to, DType dtype,
                               CollectiveSum sum) = 0;
-  /// Concatenates all ranks' `from`, which have equal length, in `to`.
+  /// Concatenates the `from` of all ranks, which have equal length, in `to`, in the order of the ranks.
   virtual void all_gather(std::span<const std::byte> from, std::span<std::byte> to) = 0;
-  /// Part number i of `from` goes to rank i; part number i of `to` comes from it. Parts are of equal length.
+  /// Sends part number i of `from` to rank i, and receives part number i of `to` from rank i. Both consist of
+  /// size() parts of equal length.
   virtual void all_to_all(std::span<const std::byte> from, std::span<std::byte> to) = 0;
-  /// The receiver's and the sender's sizes must be equal. Messages between two ranks keep their order.
+  /// Send a message to, and receive a message from, another rank of the group. The receiver's and the
+  /// sender's sizes must be equal. Messages between two ranks arrive in the order in which they were sent.
   virtual void send(std::span<const std::byte> data, int64_t to) = 0;
   virtual void receive(std::span<std::byte> data, int64_t from) = 0;
 };

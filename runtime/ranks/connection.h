@@ -1,5 +1,5 @@
-// Frames over a non-blocking socket: data that cannot be sent yet are kept, and partial frames are completed
-// later.
+// Exchange of frames (message.h) over a non-blocking socket. Data that cannot be sent yet are stored, and
+// frames that have arrived in part are completed later.
 #pragma once
 
 #include <optional>
@@ -13,22 +13,24 @@ namespace smelt {
 
 class Connection {
  public:
-  /// Frames above `limit` bytes end the connection.
+  /// The connection ends if a frame with a body of more than `limit` bytes arrives.
   Connection(Socket socket, size_t limit) : socket_(std::move(socket)), limit_(limit) {}
 
   int descriptor() const { return socket_.descriptor(); }
   bool is_open() const { return socket_.is_open() && fault_.empty(); }
-  /// Returns why the connection is not open.
+  /// Returns why the connection has ended; empty if it has not, or if it was closed at this end.
   const std::string& fault() const { return fault_; }
   void set_limit(size_t limit) { limit_ = limit; }
 
+  /// Stores a frame and calls flush(). Has no effect if the connection is not open.
   void send(FrameKind kind, std::string_view body);
   bool has_unsent() const { return sent_ < out_.size(); }
-  /// Sends as much as the socket accepts now.
+  /// Sends as much of the stored data as the socket accepts now.
   void flush();
-  /// Reads the available data.
+  /// Reads and stores data that have arrived.
   void receive();
-  /// The next whole frame. Frames that came before a connection ended are still given.
+  /// Returns the next complete frame from the stored data; nothing if there is none. Frames that arrived
+  /// before the connection ended are still returned.
   std::optional<Frame> next();
   void close() { socket_.close(); }
 

@@ -1,4 +1,5 @@
-// The reason why a run cannot continue: raised once, and seen by all waiting threads.
+// A flag for the failure of a run. It is raised once, with the reason, and is read by the threads of a
+// process that wait for other ranks.
 #pragma once
 
 #include <atomic>
@@ -8,21 +9,21 @@
 
 namespace smelt {
 
-/// May be used by several threads at once.
+/// All functions may be called by several threads at once.
 class FailureFlag {
  public:
   using Listener = std::function<void(const std::string& text)>;
 
-  /// Raises the flag. The first text is kept. Returns whether this was the first.
+  /// Raises the flag with `text` if it is not raised. Returns whether this call has raised it.
   bool raise(const std::string& text);
   bool is_raised() const { return raised_.load(std::memory_order_acquire); }
-  /// Empty if nothing was raised.
+  /// Returns the text with which the flag was raised; empty if it is not raised.
   std::string text() const;
-  /// Throws Error (unavailable) with the text, if there is one.
+  /// Throws Error (unavailable) with the text if the flag is raised.
   void check() const;
-  /// Sets a function that is called once, by the thread that raises, or at once if the flag is raised
-  /// already. It ends waits that cannot see the flag, such as those of a GPU's communicator. It must not
-  /// throw.
+  /// Sets the listener, in place of an earlier one. It is called once with the text, by the thread that
+  /// raises the flag, or by this call if the flag is raised already. It can end waits that do not read the
+  /// flag, such as those of a GPU's communicator. It must not throw. An empty function removes the listener.
   void listen(Listener listener);
 
  private:

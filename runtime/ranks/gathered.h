@@ -1,4 +1,4 @@
-// Gathers values of every rank of a group at all of them.
+// Functions that gather one value per rank of a group at all of its ranks.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,8 @@
 
 namespace smelt {
 
-/// Returns the values in the order of the ranks; all ranks call it together.
+/// Returns the `own` values of all ranks, in the order of the ranks. All ranks call it together. Requires: T
+/// is trivially copyable.
 template <typename T>
 std::vector<T> gathered(Communicator& group, const T& own) {
   std::vector<T> all(static_cast<size_t>(group.size()));
@@ -18,7 +19,8 @@ std::vector<T> gathered(Communicator& group, const T& own) {
   return all;
 }
 
-/// Returns whether `own` is true at all ranks, which call it together: none continues before all have called.
+/// Returns whether `own` is true at all ranks. All ranks call it together, and no call returns before all
+/// ranks have called.
 inline bool holds_at_all(Communicator& group, bool own) {
   const std::vector<unsigned char> all = gathered<unsigned char>(group, own);
   return std::ranges::all_of(all, std::identity());

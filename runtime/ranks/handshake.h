@@ -1,5 +1,12 @@
-// Mutual authentication of a rank and the hub, before any other message. The run's secret itself is never
-// sent: each end answers the other's random bytes with a keyed digest of both.
+// Mutual authentication of a rank and the hub (hub.h), before any other message. The run's secret itself is
+// never sent. Each end sends random bytes, and proves that it has the secret by a keyed digest (HMAC) of the
+// random bytes of both ends:
+//
+//   hub -> rank   challenge: random bytes
+//   rank -> hub   hello: random bytes, the rank's identity, digest
+//   hub -> rank   welcome: digest
+//
+// The functions return the bodies of these frames (message.h).
 #pragma once
 
 #include <optional>
@@ -9,7 +16,7 @@
 
 namespace smelt {
 
-/// A rank's identity, as it reports it.
+/// The identity that a rank reports: its number, the number of ranks, its process id and its host.
 struct Introduction {
   int rank = 0, size = 1, process = 0;
   std::string host;
@@ -20,10 +27,10 @@ class HubHandshake {
  public:
   explicit HubHandshake(std::string secret);
   std::string challenge() const;
-  /// Returns the rank's identity if its answer proves that it knows the secret. Throws Error if the hello is
-  /// malformed.
+  /// Returns the rank's identity if its digest proves that it has the secret, else nothing. Throws Error if
+  /// the hello is malformed.
   std::optional<Introduction> verify(std::string_view hello);
-  /// Returns the hub's proof for the rank. Requires: verify has succeeded.
+  /// Returns the hub's digest for the rank. Requires: verify has succeeded.
   std::string welcome() const;
 
  private:
@@ -34,8 +41,10 @@ class HubHandshake {
 class RankHandshake {
  public:
   RankHandshake(std::string secret, Introduction who);
-  /// Returns the answer to a challenge; throws Error if the challenge is malformed.
+  /// Returns the hello for a challenge. Throws Error if the challenge is malformed or of another version.
   std::string hello(std::string_view challenge);
+  /// Returns whether the hub's digest proves that it has the secret. Throws Error if the welcome is
+  /// malformed.
   bool verify(std::string_view welcome) const;
 
  private:

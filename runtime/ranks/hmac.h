@@ -1,4 +1,5 @@
-// A proof that both ends know a secret, which does not reveal it: HMAC (RFC 2104) with SHA-256 (FIPS 180-4).
+// HMAC (RFC 2104) with SHA-256 (FIPS 180-4), by which two processes prove to each other that they have the
+// same secret without sending it.
 #pragma once
 
 #include <array>
@@ -14,11 +15,12 @@ using Digest = std::array<uint8_t, 32>;
 
 Digest sha256(std::string_view text);
 Digest hmac_sha256(std::string_view key, std::string_view message);
-/// Takes the same time wherever they differ.
+/// Returns whether the digests are equal, in a time that does not depend on their contents.
 bool are_equal(const Digest& a, const Digest& b);
 
-/// Returns unpredictable random bytes from the system.
+/// Returns unpredictable random bytes from the system. Throws Error (io) if the system has none.
 Digest random_bytes();
+/// Returns two lowercase hexadecimal digits per byte.
 std::string hex(std::span<const uint8_t> bytes);
 
 }  // namespace smelt

@@ -1,6 +1,6 @@
-// The hub: a thread of rank 0 to which all ranks connect over TCP. It accepts only connections that prove
-// knowledge of the run's secret. It gathers the calls of each round (rounds.h) and sends the result to all
-// ranks. If a rank is lost, it reports this to all others.
+// The hub: a thread of rank 0's process to which all ranks of a run connect over TCP. It accepts only
+// connections that prove that they have the run's secret (handshake.h). It gathers the ranks' calls of each
+// round (rounds.h) and sends the result to all ranks. If a rank is lost, the hub reports this to all others.
 #pragma once
 
 #include <atomic>
@@ -19,10 +19,11 @@ constexpr double kSecondsBetweenHeartbeats = 0.2;
 
 class Hub {
  public:
+  /// Starts the thread, which accepts connections of `size` ranks on `listener`.
   Hub(Socket listener, int size, std::string secret, HubTimeouts timeouts);
   Hub(const Hub&) = delete;
   Hub& operator=(const Hub&) = delete;
-  /// Waits, for a short time, until every rank has read its messages and left.
+  /// Waits until the connections of all ranks have ended, but at most two seconds, and ends the thread.
   ~Hub();
 
  private:

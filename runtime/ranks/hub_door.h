@@ -1,4 +1,5 @@
-// Connections to the hub that have not yet proved that they know the run's secret.
+// Connections to the hub that have not yet proved that they have the run's secret. Here they are called
+// strangers.
 #pragma once
 
 #include <deque>
@@ -13,18 +14,21 @@ namespace smelt {
 
 class HubDoor {
  public:
-  /// Called with a stranger that has proved itself. Returns why it may not come in; empty: it has.
+  /// Function that is called when a stranger has proved that it has the secret. It takes over the connection
+  /// and returns an empty text, or returns the reason why the rank is refused.
   using Admit = std::function<std::string(const Introduction& who, Connection& connection)>;
 
+  /// `most_strangers` is the largest number of strangers at a time.
   HubDoor(std::string secret, size_t most_strangers, Admit admit);
 
+  /// Adds a stranger and sends it a challenge. If there are too many, the oldest connection is closed.
   void accept(Socket socket);
-  /// Descriptors to poll for reading.
+  /// Returns the descriptors to poll for reading.
   std::vector<int> descriptors() const;
-  /// Serves all strangers; closes connections with malformed messages, no message for long, or another
-  /// secret.
+  /// Reads the messages of all strangers. Closes connections that sent a malformed message or have another
+  /// secret, and those that have not proved the secret within five seconds.
   void serve();
-  /// Returns the last one that proved the secret and was refused nevertheless; empty if there was none.
+  /// Returns the reason for the last refusal of a rank that had proved the secret; empty if there was none.
   const std::string& last_refusal() const { return last_refusal_; }
 
  private:

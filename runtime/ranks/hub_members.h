@@ -1,4 +1,5 @@
-// The ranks that have joined the hub: their messages, the replies, and their liveness.
+// The ranks that have joined the hub. HubMembers reads and answers their messages, and detects ranks that are
+// lost or make no progress.
 #pragma once
 
 #include <optional>
@@ -12,40 +13,45 @@
 namespace smelt {
 
 struct HubTimeouts {
-  double join = 60, heartbeat = 6, progress = 600;  // seconds, as Launch has them
+  double join = 60, heartbeat = 6, progress = 600;  // seconds; Launch (launch_variables.h) defines them
 };
 
 class HubMembers {
  public:
   HubMembers(int size, HubTimeouts timeouts);
 
-  /// Takes over the connection. If the rank has joined already or has another number of ranks, returns the
-  /// reason, naming both.
+  /// Takes over the connection and returns an empty text. If a rank of this number has joined already, if the
+  /// rank has another number of ranks, or if the run has failed, returns the reason instead.
   std::string admit(const Introduction& who, Connection& connection);
-  /// Hears all ranks, answers them, and looks for those that are lost.
+  /// Reads and answers the messages of all ranks. Fails the run, with a message to all ranks, if a rank is
+  /// lost, makes no progress, or has left while another rank waits for it.
   void serve();
   /// Sends every rank a heartbeat, with rank 0's last report.
   void send_heartbeats();
-  /// Fails the run with the reason if it has not begun when its time to join is over.
+  /// Fails the run if not all ranks have joined and the time for joining is over. The reason names the absent
+  /// ranks, and includes `last_refusal` if it is not empty.
   void check_joined(const std::string& last_refusal);
-  /// This process slept or had no processor for so long: silence in that time means nothing.
+  /// Extends the current timeouts of all ranks by `duration`, for which this process slept or had no
+  /// processor.
   void forgive_silence(Clock::duration duration);
 
   struct Wait {
     int descriptor;
     bool has_unsent;
   };
+  /// Returns the descriptors to poll, and whether there are data to send on them.
   std::vector<Wait> waits() const;
+  /// Returns whether no rank has an open connection.
   bool are_all_gone() const;
 
  private:
   struct Member {
     std::optional<Connection> connection;
     Introduction who;
-    Clock::time_point heard, changed;  // changed: when its counter last did
-    std::optional<uint64_t> counter;   // none: it has reported nothing
-    uint64_t calls = 0;                // collectives that it has begun
-    std::string report, call;          // call: the collective that it is in
+    Clock::time_point heard, changed;  // times of the last message, and of the last progress
+    std::optional<uint64_t> counter;   // of RankLink::progress; nothing: the rank has not called it
+    uint64_t calls = 0;                // number of collectives and messages that the rank has begun
+    std::string report, call;          // of RankLink::progress, and of the collective that the rank is in
     bool has_left = false;
     bool is_here() const { return connection && connection->is_open(); }
   };

@@ -1,4 +1,4 @@
-// A rank's way into the hub: connecting, and trying again, until it is let in.
+// Connection of a rank to the hub (hub.h). A rank tries again until the hub accepts it or the time is over.
 #pragma once
 
 #include "runtime/ranks/connection.h"
@@ -12,8 +12,9 @@ struct HubPlace {
   int port = 0;
 };
 
-/// Returns a connection on which both ends have proved that they know the run's secret. Throws Error if the
-/// hub does not answer in time, if another program answers, or if the hub refuses this rank.
+/// Returns a connection on which both ends have proved that they have the run's secret. Throws Error
+/// (unavailable) if the hub does not answer within launch.join_timeout, if another program answers, or if the
+/// hub refuses this rank.
 Connection join_hub(const HubPlace& hub, const Launch& launch);
 
 }  // namespace smelt

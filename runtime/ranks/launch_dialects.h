@@ -1,4 +1,5 @@
-// The names that each launcher has for a process's place among the ranks.
+// Reader of the environment variables by which launchers such as torchrun or Slurm specify the rank of a
+// process. Each launcher has its own names for them.
 #pragma once
 
 #include <optional>
@@ -10,31 +11,34 @@
 
 namespace smelt {
 
-/// A number and the variable that specifies it.
+/// A number, and the variable that specifies it with its text and launcher.
 struct LaunchNumber {
   int value = 0;
   std::string variable, text, launcher;
 };
 
-/// One launcher's description of this process.
+/// The rank of this process as one launcher specifies it.
 struct LaunchPlace {
-  std::string_view launcher, option;  // "Open MPI", and "openmpi": what SMELT_LAUNCHER calls it
-  LaunchNumber rank, size;
-  std::optional<LaunchNumber> local_rank, local_size;
+  std::string_view launcher, option;  // "Open MPI", and its name in SMELT_LAUNCHER: "openmpi"
+  LaunchNumber rank, size;            // in the run
+  std::optional<LaunchNumber> local_rank, local_size;  // on this host; nothing: not specified
 };
 
-/// Returns the places of every launcher whose variables are set, or of one alone if SMELT_LAUNCHER names it.
-/// If torchrun's run id is set, torchrun is the innermost launcher, and the launchers that started it are
-/// ignored.
+/// Returns one element for every launcher whose variables are set. If SMELT_LAUNCHER names a launcher, only
+/// that one is read; if it is "none", the result is empty. If torchrun's run id is set, only torchrun's
+/// variables are read, because launchers that started torchrun may have set theirs. Throws Error naming the
+/// variables if they are incomplete or invalid.
 std::vector<LaunchPlace> read_places(const Environment& environment);
 
-/// A text that the launcher gives to all ranks of a run and to no other run, such as the id of a job.
+/// The id of the launcher's job: a text that all ranks of a run have, and no other run. `variable` is the
+/// environment variable that specifies it.
 struct LaunchJob {
   std::string variable, id;
 };
+/// Returns nothing if no launcher has set an id.
 std::optional<LaunchJob> find_job(const Environment& environment);
 
-/// The variable's value; one that is set to nothing counts as not set.
+/// Returns the variable's value; nothing if it is not set or empty.
 std::optional<std::string> find_variable(const Environment& environment, std::string_view name);
 
 }  // namespace smelt

@@ -1,5 +1,5 @@
-// The thread of a RankLink: it alone uses the connection to the hub, sends heartbeats and receives the hub's
-// messages, while the rank's own threads wait for results or work.
+// The thread of a RankLink. Only this thread uses the connection to the hub. It sends heartbeats and receives
+// the hub's messages, while other threads of the process compute or wait for results.
 #pragma once
 
 #include <condition_variable>
@@ -19,7 +19,7 @@
 
 namespace smelt {
 
-/// Rank and hub of a link, for messages, and its timeout.
+/// Rank number and hub address for messages, and the time without a message after which the hub is lost.
 struct LinkPlace {
   int rank = 0;
   std::string hub_address;
@@ -28,26 +28,32 @@ struct LinkPlace {
 
 class LinkThread {
  public:
-  /// Requires: the connection is authenticated (join_hub), and `failure` outlives this object. `failure` is
-  /// raised if the hub reports a failure or is lost.
+  /// Starts the thread, which raises `failure` if the hub reports a failure or is lost. Requires: the
+  /// connection is authenticated (join_hub), and `failure` outlives this object.
   LinkThread(Connection connection, LinkPlace place, FailureFlag& failure);
   LinkThread(const LinkThread&) = delete;
   LinkThread& operator=(const LinkThread&) = delete;
-  /// Sends all queued frames first, within two seconds.
+  /// Ends the thread after it has sent all queued frames, or after two seconds.
   ~LinkThread();
 
-  /// Waits until all ranks have joined; returns the names of their hosts. This function and the next two
-  /// throw if the run fails.
+  // The next three functions throw Error if the run fails.
+
+  /// Waits until all ranks have joined. Returns the names of their hosts, by rank.
   std::vector<std::string> wait_start();
+  /// Takes part in a round (rounds.h) and returns its result. `what` is the name of the round. Throws Error
+  /// if the ranks' calls do not fit together.
   std::string round(RoundKind kind, std::string_view what, std::string_view body);
+  /// Tells the hub that this rank has ended its work, and waits until all ranks have.
   void leave();
 
   /// Sets the report and the progress counter that heartbeats contain.
   void progress(std::string_view text, uint64_t counter);
-  /// Mark the begin and the end of a collective, which heartbeats name while it runs.
+  /// Mark the begin and the end of a collective or message. Heartbeats name it while it runs. `what` must
+  /// stay valid until end_call.
   void begin_call(const char* what, uint64_t bytes);
   void end_call();
-  /// Sends the failure to the hub, and waits at most two seconds until the failure flag is raised.
+  /// Sends the failure to the hub, and waits until `failure` is raised, but at most two seconds. Has no
+  /// effect if it is raised already.
   void report_failure(std::string_view text);
 
  private:
@@ -75,13 +81,13 @@ class LinkThread {
   std::vector<std::string> hosts_;
   std::optional<uint64_t> counter_;
   std::string report_;
-  const char* call_ = nullptr;  // in which this rank waits for others
+  const char* call_ = nullptr;  // the collective or message in which this rank is; null: none
   uint64_t call_bytes_ = 0, calls_ = 0;
   bool has_started_ = false, has_farewell_ = false;
   std::optional<Clock::time_point> end_by_;  // set by the destructor
 
   Waker waker_;
-  Connection connection_;  // used by the thread alone, as are the members below
+  Connection connection_;  // this and the members below are used only by the thread
   Clock::time_point heard_ = Clock::now(), looked_at_ = heard_, heartbeat_at_;
   std::string hub_report_ = "it has reported no step yet";
   std::thread thread_;

@@ -1,4 +1,4 @@
-// Measures how long the ranks of a run take for each kind of collective.
+// Measurement of the time of each kind of collective between the ranks of a run.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,17 @@
 
 namespace smelt {
 
-/// Runs a collective of `bytes` bytes (collective_rates.h), a multiple of 8 times the number of ranks, and
-/// returns its seconds at this rank. All ranks of the group call it together.
+/// Function that runs a collective of `bytes` bytes, as collective_rates.h counts them, and returns its
+/// seconds at this rank. All ranks of the group call it together. Requires: `bytes` is a multiple of 8 times
+/// the number of ranks.
 using CollectiveClock = std::function<double(CollectiveKind kind, int64_t bytes)>;
 
-/// Returns a clock for a communicator between processes of a host; it uses the steady clock.
+/// Returns a function that runs the collectives of `group` on host memory. Requires: `group` outlives it.
 CollectiveClock clock_of(Communicator& group);
 
 struct MeasureCollectivesOptions {
-  std::vector<int64_t> bytes;  // about: rounded up to a multiple of what ranks share
-  int repetitions = 9;         // of which the median counts; one more goes before them
+  std::vector<int64_t> bytes;  // sizes, which are rounded up to a multiple of 8 times the number of ranks
+  int repetitions = 9;         // the median of them is used; one run more goes before them
 };
 /// Return the sizes to measure: from 4 KiB to 16 MiB for processes of a host, from 64 KiB to 256 MiB for
 /// GPUs.
@@ -29,15 +30,17 @@ struct MeasuredCollective {
   CollectiveRates::Row row;
   std::vector<TimedSize> sizes;
 };
-/// Every kind in a group of `ranks` ranks, of which all groups are at work. The slowest rank of all counts,
-/// and all get the same numbers. `everyone`: all ranks of the run.
+/// Measures every kind of collective in groups of `ranks` ranks. All ranks of the run, which are those of
+/// `everyone`, call it together, so that all groups work concurrently. `clock` runs the collectives of this
+/// rank's group. The time of a size is that of the slowest rank of the run, so all ranks get the same
+/// results.
 std::vector<MeasuredCollective> measure_collectives(const CollectiveClock& clock, int64_t ranks,
                                                     Communicator& everyone,
                                                     const MeasureCollectivesOptions& options);
 
 /// Returns the sizes that a mesh axis of the run may have: the divisors of `ranks` from 2 on, increasing.
 std::vector<int64_t> axis_sizes(int64_t ranks);
-/// Returns the largest number of any rank, at all of them.
+/// Returns the largest of the ranks' numbers. All ranks call it together.
 double largest_of_ranks(double number, Communicator& everyone);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// The ranks of a run as places in a mesh.
+// RankGroups of a run whose ranks are arranged in a mesh (mesh.h).
 #pragma once
 
 #include <utility>
@@ -8,21 +8,22 @@
 
 namespace smelt {
 
-/// Counter of RankLink::progress: it grows with every call, and begins each step at the same number at all
-/// ranks, because ranks are compared by it.
+/// Counter for RankLink::progress. It increases with every call, and the first number of a step is the same
+/// at all ranks, because the hub compares the counters of ranks.
 class ProgressCounter {
  public:
   uint64_t next(int64_t step);
 
  private:
   int64_t step_ = -1;
-  uint64_t calls_ = 0;  // in this step
+  uint64_t calls_ = 0;  // number of earlier calls in this step
 };
 
 class MeshRanks : public RankGroups {
  public:
-  /// Makes the communicators of all axes and of all ranks; all ranks call it at once. Throws Error naming
-  /// both if the mesh is of another number of ranks. `ranks` outlives it.
+  /// Makes a communicator for each axis of the mesh and one for all ranks. All ranks of the run call it
+  /// together. Throws Error naming both numbers if the mesh does not have as many ranks as the run. Requires:
+  /// `ranks` outlives this object.
   MeshRanks(Ranks& ranks, Mesh mesh);
 
   const Mesh& mesh() const override { return mesh_; }

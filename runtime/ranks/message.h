@@ -1,4 +1,5 @@
-// Messages between the hub and the ranks: frames of a length, a kind and fields, little-endian.
+// Messages between the hub (hub.h) and the ranks. A frame consists of the length of its body (4 bytes), its
+// kind (1 byte) and its body. Numbers are little-endian.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +11,19 @@
 
 namespace smelt {
 
+/// Kind of a frame, with its sender and the contents of its body.
 enum class FrameKind : uint8_t {
-  challenge,  // hub: version, random bytes
-  hello,      // rank: version, rank, size, process, host, random bytes, proof
+  challenge,  // hub: version of the protocol, random bytes
+  hello,      // rank: random bytes, identity (rank, size, process, host), proof
   welcome,    // hub: proof
-  refused,    // hub: why
-  start,      // hub: every rank's host
-  heartbeat,  // rank: progress and calls so far, what it last reported, the call it is in; hub: rank 0's
-              // report
-  call,       // rank: kind of round, name, bytes
-  result,     // hub: whether good, bytes or what went wrong
-  failed,     // both: why the run cannot go on
-  leave,      // rank: it has done all its work
-  farewell    // hub: all have
+  refused,    // hub: the reason for refusing the rank
+  start,      // hub: host of every rank
+  heartbeat,  // rank: progress counter, number of calls, last report, current call; hub: report of rank 0
+  call,       // rank: kind of a round (rounds.h), its name, bytes
+  result,     // hub: 1 and the result of a round, or 0 and an error text
+  failed,     // rank or hub: the reason why the run cannot continue
+  leave,      // rank: nothing; the rank has done all its work
+  farewell    // hub: nothing; all ranks have sent `leave`
 };
 constexpr uint8_t kLastFrameKind = static_cast<uint8_t>(FrameKind::farewell);
 
@@ -31,13 +32,16 @@ struct Frame {
   std::string body;
 };
 
-/// Greatest length of frames on connections that have not proved the secret yet.
+/// Largest body of a frame, in bytes, before the sender has proved that it has the run's secret, and after
+/// it.
 constexpr size_t kStrangersFrame = 1024;
 constexpr size_t kLargestFrame = size_t{256} << 20;
-constexpr size_t kFrameHeader = 5;
+constexpr size_t kFrameHeader = 5;  // bytes: length and kind
 
+/// Returns the bytes of a frame.
 std::string encode(FrameKind kind, std::string_view body);
 
+/// Writer of a body: each function appends a value.
 class BodyWriter {
  public:
   BodyWriter& number(uint64_t value);
@@ -49,7 +53,8 @@ class BodyWriter {
   std::string body_;
 };
 
-/// Every read throws Error if the body ends before it.
+/// Reader of a body: each function returns the next value, and throws Error if the body ends before the end
+/// of the value.
 class BodyReader {
  public:
   explicit BodyReader(std::string_view body) : rest_(body) {}
@@ -63,6 +68,7 @@ class BodyReader {
   std::string_view rest_;
 };
 
+/// Convert a list of texts to a body, and back.
 std::string encode_texts(const std::vector<std::string>& texts);
 std::vector<std::string> decode_texts(std::string_view body);
 

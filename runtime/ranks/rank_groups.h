@@ -17,21 +17,24 @@ class RankGroups {
   virtual ~RankGroups() = default;
 
   virtual const Mesh& mesh() const = 0;
-  virtual int64_t rank() const = 0;  // in the mesh
-  /// Returns the ranks that differ from this one along this axis alone, in the order of their places along
-  /// it.
+  virtual int64_t rank() const = 0;  // number of this rank in the mesh
+  /// Returns the communicator of the ranks whose coordinates in the mesh differ from this rank's at most
+  /// along the axis with this index. They are in the order of their coordinates along it.
   virtual Communicator& along(size_t axis) = 0;
-  /// All ranks, in order. Its calls and those of `along` are in one order at every rank.
+  /// Returns the communicator of all ranks, in order. All ranks must make the calls of this communicator and
+  /// of those of `along` in the same order.
   virtual Communicator& everyone() = 0;
 
-  /// Reports this rank's current work, for messages of other ranks that have lost it. Each call counts as
-  /// progress: calls must not be further apart than the progress timeout.
+  /// Reports this rank's current work, for messages at other ranks if this rank is lost. Each call counts as
+  /// progress. A rank that makes no progress for the progress timeout (Launch::progress_timeout) fails the
+  /// run.
   virtual void progress(std::string_view what, int64_t step) = 0;
-  /// Ends the calls that other ranks wait in, and later ones, with an Error that has this text.
+  /// Fails the run: calls in which other ranks wait, and their later calls, throw Error with this text.
   virtual void report_failure(std::string_view text) = 0;
-  /// Sets a listener that is called once, by a thread of its own, with the text of the failure that ended the
-  /// run. It ends waits elsewhere, such as those of a GPU, and must not throw. A later listener replaces an
-  /// earlier one; an empty one removes it.
+  /// Sets a function that is called once, if the run fails, with the text of the failure. The caller is
+  /// another thread, or this function if the run has already failed. The listener can end waits elsewhere,
+  /// such as those of a GPU, and must not throw. It replaces an earlier one; an empty one removes it. By
+  /// default, the listener is ignored.
   virtual void on_failure(std::function<void(const std::string& text)> /*listener*/) {}
 };
 

@@ -1,10 +1,11 @@
-// A rank's link to the hub, and through it to all other ranks: rounds of agreement, broadcasts, gathers and
-// barriers, and the liveness of all ranks.
+// Link of a rank to the hub (hub.h), and by it to all other ranks. It has operations in which all ranks take
+// part (agree, broadcast, gather, barrier), and detects ranks that are lost.
 //
-// Every rank calls agree, broadcast, gather, barrier and leave in the same order. When a rank is lost,
-// reports a failure or makes no progress, all others learn of it within seconds: failure() is raised, and
-// waiting functions throw its text as Error (unavailable). The functions may be called by several threads,
-// one round at a time.
+// Every rank calls agree, broadcast, gather, barrier and leave in the same order. If a rank is lost (its
+// connection ends, or it sends nothing for the heartbeat timeout), reports a failure, or makes no progress
+// for the progress timeout, the hub tells all ranks. Then failure() is raised, and functions that wait throw
+// its text as Error (unavailable). All functions may be called by several threads; of the operations above,
+// one runs at a time.
 #pragma once
 
 #include <cstdint>
@@ -25,53 +26,58 @@ class LinkThread;
 
 class RankLink {
  public:
-  /// Waits until all ranks have joined; rank 0 starts the hub. A run of one rank has neither hub nor thread.
-  /// Throws Error if the hub's port is taken, the hub does not answer, or a rank does not come. `listener`:
-  /// rank 0's, if it has bound one already.
+  /// Connects to the hub, which rank 0 starts, and waits until all ranks have joined. A run of one rank has
+  /// neither a hub nor a thread. Throws Error if the hub's port is in use, the hub does not answer, or a rank
+  /// does not join in time. `listener` is the hub's socket if rank 0 has bound one already.
   explicit RankLink(const Launch& launch, Socket listener = {});
   RankLink(const RankLink&) = delete;
   RankLink& operator=(const RankLink&) = delete;
-  /// Without leave() before, the others take this rank as lost.
+  /// Ends the connection. If leave() was not called before, the hub reports this rank as lost.
   ~RankLink();
 
   int rank() const { return rank_; }
   int size() const { return size_; }
-  /// Names of all ranks' hosts.
+  /// Returns the name of each rank's host, by rank.
   const std::vector<std::string>& hosts() const { return hosts_; }
 
-  /// Names and values that must be the same at all ranks; else all throw an Error with the names, and the
-  /// first two ranks that differ.
+  // `what` names the operation in messages, and must be the same at all ranks.
+
+  /// Checks that all ranks have the same names and values. If they do not, all ranks throw Error, which names
+  /// the first rank that differs from rank 0, and the values that differ.
   using Values = std::vector<std::pair<std::string, std::string>>;
   void agree(std::string_view what, const Values& values);
-  /// Rank 0's bytes, at all ranks.
+  /// Returns rank 0's bytes at all ranks. `bytes` is not read at the other ranks.
   std::string broadcast(std::string_view what, std::string_view bytes);
-  /// Every rank's bytes, at all ranks.
+  /// Returns the bytes of every rank, by rank, at all ranks.
   std::vector<std::string> gather(std::string_view what, std::string_view bytes);
+  /// Returns when all ranks have called it.
   void barrier(std::string_view what);
 
-  /// Reports the rank's current work for messages: "step 12, all_reduce of gradients". The counter grows with
-  /// the work: a rank whose counter does not grow for the run's progress timeout fails the run.
+  /// Reports the rank's current work for messages, such as "step 12, all_reduce of gradients". `counter`
+  /// increases with the work. A rank that has called this function makes progress if its counter changes, if
+  /// it calls begin_call, or if an operation of all ranks ends.
   void progress(std::string_view text, uint64_t counter);
-  /// Enclose a call that waits for other ranks, so that messages name it, and a stalled rank is distinguished
-  /// from the ranks that wait for it. `what` must stay valid, as a literal does.
+  /// Mark the begin and the end of a call that waits for other ranks. Messages name the call, and the hub
+  /// distinguishes a stalled rank from the ranks that wait for it. `what` must stay valid until end_call.
   void begin_call(const char* what, uint64_t bytes);
   void end_call();
-  /// Reports to all ranks that this one cannot continue; returns when they have the report, or after two
-  /// seconds. Has no effect if the run has failed before.
+  /// Reports to all ranks that this rank cannot continue. Returns when the hub has told all ranks, or after
+  /// two seconds. Has no effect if the run has already failed.
   void report_failure(std::string_view text);
   const FailureFlag& failure() const { return failure_; }
-  /// FailureFlag::listen of failure(): called by the link's own thread.
+  /// Calls FailureFlag::listen of failure(). The listener is called by the link's thread, or by this function
+  /// if the run has already failed.
   void on_failure(FailureFlag::Listener listener) { failure_.listen(std::move(listener)); }
 
-  /// The end of the run: waits until all ranks are there.
+  /// Ends this rank's part of the run: waits until all ranks have called it.
   void leave();
 
  private:
   int rank_ = 0, size_ = 1;
   std::vector<std::string> hosts_;
   FailureFlag failure_;
-  std::unique_ptr<Hub> hub_;            // rank 0's
-  std::unique_ptr<LinkThread> thread_;  // of more ranks than one; it ends before the hub, which waits for it
+  std::unique_ptr<Hub> hub_;            // null at all ranks but rank 0
+  std::unique_ptr<LinkThread> thread_;  // null if there is one rank; ends before the hub, which waits for it
 };
 
 }  // namespace smelt

@@ -1,5 +1,5 @@
-// One process among the ranks of a run: its rank, its link to the others, and the communicator of each of its
-// groups.
+// This process as one of the ranks of a run: its number, its link to the other ranks, and the communicators
+// of the groups that it is in.
 #pragma once
 
 #include <cstdint>
@@ -17,26 +17,29 @@ namespace smelt {
 
 class Ranks {
  public:
-  /// Makes the communicator of one group: all ranks call it at once, each with its own group's members.
+  /// Function that makes the communicator of one group. All ranks of the run call it together, each with the
+  /// members of the group that it is in.
   using Connect =
       std::function<std::unique_ptr<Communicator>(RankLink& link, std::span<const int64_t> members)>;
 
-  /// Waits until all ranks have joined (RankLink). Without `connect`, groups share memory (share_memory).
+  /// Waits until all ranks have joined (RankLink). If `connect` is empty, the ranks of a group communicate by
+  /// shared memory (share_memory).
   explicit Ranks(const Launch& launch, Connect connect = {}, Socket listener = {});
 
   int64_t rank() const { return link_.rank(); }
   int64_t size() const { return link_.size(); }
   RankLink& link() { return link_; }
 
-  /// Returns the communicator of this rank's group with these members, in increasing order and including
-  /// itself; it is created at its first use. All ranks must request their groups in the same order, such as
-  /// axis by axis of a mesh.
+  /// Returns the communicator of the group with these members, which are in increasing order and include this
+  /// rank. The first call for a group creates the communicator. So all ranks must call this function together
+  /// and in the same order, for example once for each axis of a mesh.
   Communicator& group(std::span<const int64_t> members);
   /// Returns the communicator of all ranks.
   Communicator& all();
 
-  /// Does the work of this rank and waits for the end of all others'. An exception of the work is reported to
-  /// all ranks and rethrown; if another rank failed first, that failure is thrown.
+  /// Calls `work` and then waits until all ranks have done theirs. An exception that `work` throws is
+  /// reported to all ranks and is rethrown; if another rank has failed before, that failure is thrown
+  /// instead.
   void run(const std::function<void()>& work);
 
  private:

@@ -1,5 +1,5 @@
-// Layout of the memory that a group of ranks shares: a barrier, space for each rank's part of a collective,
-// and mailboxes between every two ranks.
+// Layout of the shared memory of a group of ranks. It has the state of a barrier, memory for each rank's part
+// of a collective, and a mailbox for messages from each rank to each other rank.
 #pragma once
 
 #include <array>
@@ -13,9 +13,11 @@
 namespace smelt {
 
 constexpr size_t kCacheLine = 64;
-constexpr size_t kParities = 2;  // a rank may write its next part while others still read the last one
+/// Number of parts per rank, which are used alternately, so that a rank can write its next part while other
+/// ranks still read the one before.
+constexpr size_t kParities = 2;
 
-/// Description of a rank's call, which must be the same at all ranks.
+/// Description of a collective call, by which ranks check that all have made the same call.
 struct CallSignature {
   CollectiveKind kind = CollectiveKind::all_reduce;
   uint32_t dtype = 0, sum = 0;
@@ -23,32 +25,37 @@ struct CallSignature {
   bool operator==(const CallSignature&) const = default;
 };
 
-/// State of a group. An unused region is all zeros.
+/// State of a group. Initially, all bytes of a region are zero.
 struct alignas(kCacheLine) GroupState {
-  alignas(kCacheLine) std::atomic<uint32_t> arrived;     // at the next barrier
-  alignas(kCacheLine) std::atomic<uint32_t> generation;  // barriers so far; a futex
-  alignas(kCacheLine) std::atomic<uint32_t> failed;      // 0, or a FailureStage
-  std::array<char, 2048> failure;                        // why, ending in zero
+  alignas(kCacheLine) std::atomic<uint32_t> arrived;     // number of members that wait in the current barrier
+  alignas(kCacheLine) std::atomic<uint32_t> generation;  // number of completed barriers; a futex
+  alignas(kCacheLine) std::atomic<uint32_t> failed;      // 0, or a FailureStage (region_wait.cpp)
+  std::array<char, 2048> failure;                        // the reason, with a zero at the end
 };
 
 struct alignas(kCacheLine) MemberState {
   std::array<CallSignature, kParities> signatures;
-  alignas(kCacheLine) std::atomic<uint32_t> bell;  // rung at what it may wait for in a mailbox; a futex
-  std::atomic<uint64_t> inside;  // the number of the collective that it is in, counted from 1; 0: none
+  /// A futex that other members increase when they have written to, or read from, a mailbox of this member.
+  alignas(kCacheLine) std::atomic<uint32_t> bell;
+  std::atomic<uint64_t> inside;  // number, from 1 on, of the collective that the member is in; 0: none
 };
 
+/// A message is sent in pieces. A mailbox has memory for this number of pieces.
 constexpr size_t kMailPieces = 2;
 struct alignas(kCacheLine) MailboxState {
-  alignas(kCacheLine) std::atomic<uint32_t> written;  // pieces so far
-  alignas(kCacheLine) std::atomic<uint32_t> read;
-  alignas(kCacheLine) std::array<uint64_t, kMailPieces> message_bytes;  // of the message that a piece is of
+  alignas(kCacheLine) std::atomic<uint32_t> written;  // number of pieces that were written
+  alignas(kCacheLine) std::atomic<uint32_t> read;     // number of pieces that were read
+  /// Size of the whole message that a piece belongs to, and of the piece itself.
+  alignas(kCacheLine) std::array<uint64_t, kMailPieces> message_bytes;
   std::array<uint64_t, kMailPieces> piece_bytes;
 };
 
-/// Offsets within the region; the same at all members.
+/// Offsets within the region, which are the same at all members. The functions with a `region` return the
+/// address of an object in it. `member`, `from` and `to` are positions in the group.
 class RegionLayout {
  public:
-  /// `chunk_bytes`: about how much of a rank's data is there at a time.
+  /// `chunk_bytes` is the size of the memory for a part of a collective. It is rounded up to whole cache
+  /// lines, at least one per member.
   RegionLayout(size_t members, size_t chunk_bytes);
 
   size_t bytes() const { return mail_begin_ + mailboxes() * mailbox_stride(); }
@@ -62,7 +69,7 @@ class RegionLayout {
   std::byte* part(const SharedRegion& region, size_t member, size_t parity) const {
     return region.data() + parts_begin_ + (member * kParities + parity) * chunk_;
   }
-  /// Returns the result of one chunk.
+  /// Returns the memory for the sum of the members' parts.
   std::byte* result(const SharedRegion& region) const {
     return region.data() + parts_begin_ + members_ * kParities * chunk_;
   }

@@ -1,4 +1,5 @@
-// Waits between the members of a group in shared memory, and their end when a member can no longer answer.
+// Waits of the members of a group for each other, by futexes in shared memory. A wait ends with an Error if
+// the run or the group fails.
 #pragma once
 
 #include <atomic>
@@ -13,22 +14,24 @@ namespace smelt {
 
 class RegionWait {
  public:
-  /// `failure`: of the run; it outlives this.
+  /// `failure` is the flag of the run, and outlives this object.
   RegionWait(GroupState& group, size_t members, const FailureFlag& failure);
 
-  /// Returns when every member has called it; their earlier writes are then visible to all. Throws the run's
-  /// or the group's failure.
+  /// Returns when every member has called it. Writes that members made before their calls are then visible to
+  /// all members. Throws the failure of the run or of the group if there is one.
   void barrier();
-  /// Returns when `word` differs from `old`. `is_vain` is called now and then, and throws if no rank can
-  /// change `word` any more.
+  /// Returns when `word` differs from `old`. Throws the failure of the run or of the group if there is one.
+  /// `is_vain`, which may be empty, is called from time to time; it throws if no other rank will change
+  /// `word`.
   void wait_changed(const std::atomic<uint32_t>& word, uint32_t old,
                     const std::function<void()>& is_vain = {});
+  /// Wakes all members that wait for a change of `word`.
   static void wake_all(std::atomic<uint32_t>& word);
 
-  /// Throws the failure of the run or of the group, if there is one.
+  /// Throws the failure of the run or of the group if there is one.
   void check() const;
-  /// Makes all members' calls throw this text from now on, or that of an earlier call by another member;
-  /// throws it.
+  /// Fails the group with this text, unless another member has failed it before. Throws the group's failure,
+  /// as all later calls of all members do.
   [[noreturn]] void fail_group(const std::string& text);
 
  private:

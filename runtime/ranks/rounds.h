@@ -1,4 +1,5 @@
-// The rounds that the hub gathers: each rank calls once, and when all have, each gets the result.
+// Rounds of the hub (hub.h). In a round, every rank makes one call, and when all ranks have called, all get
+// the result.
 #pragma once
 
 #include <cstdint>
@@ -9,30 +10,33 @@
 
 namespace smelt {
 
+/// Kind of a round. The result is nothing for agree and barrier, rank 0's body for broadcast, and the list of
+/// all bodies (encode_texts) for gather. agree fails if bodies differ.
 enum class RoundKind : uint8_t { agree, broadcast, gather, barrier };
 constexpr uint8_t kLastRoundKind = static_cast<uint8_t>(RoundKind::barrier);
 
 struct RoundCall {
   RoundKind kind = RoundKind::barrier;
-  std::string name;  // for messages, and equal at all ranks
+  std::string name;  // used in messages, and must be equal at all ranks
   std::string body;
 };
 
 struct RoundResult {
   bool is_good = true;
-  std::string text;  // what all ranks get, or what went wrong
+  std::string text;  // the result, or an error text if not is_good
 };
 
 class Rounds {
  public:
-  /// `describe` names a rank in messages.
+  /// `describe` returns a text for a rank in messages.
   Rounds(int size, std::function<std::string(int rank)> describe);
 
-  /// Records a rank's call, one per round; throws Error if the rank still waits for an earlier call.
+  /// Records a rank's call of the current round. Throws Error if the rank has already called in this round.
   void call(int rank, RoundCall call);
+  /// Returns the rank's call of the current round; nothing if it has not called.
   const std::optional<RoundCall>& call_of(int rank) const { return calls_[static_cast<size_t>(rank)]; }
   bool is_complete() const { return missing_ == 0; }
-  /// Returns the result of a complete round; the next one begins.
+  /// Returns the result of the round and begins the next one. Requires: is_complete().
   RoundResult finish();
 
  private:

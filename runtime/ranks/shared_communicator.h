@@ -1,4 +1,4 @@
-// Collectives and messages over a region that is mapped by all members.
+// Communicator over a region of shared memory that all members of a group have mapped (shared_memory.h).
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,8 @@ namespace smelt {
 
 class SharedCommunicator final : public Communicator {
  public:
-  /// `members`: ranks of the run, for messages; `rank` is this process's place among them.
+  /// `members` has the ranks, in the run, of the group, for messages. `rank` is the position of this process
+  /// in `members`. `link` outlives this object.
   SharedCommunicator(SharedRegion region, const RegionLayout& layout, std::vector<int64_t> members,
                      size_t rank, RankLink& link);
 
@@ -33,8 +34,8 @@ class SharedCommunicator final : public Communicator {
   void receive(std::span<std::byte> data, int64_t from) override;
 
  private:
-  class Inside;  // while it lives, this rank is inside a collective
-  /// Reports for its lifetime that this rank is in a collective or a message.
+  class Inside;  // marks for its lifetime that this rank is in a collective (MemberState::inside)
+  /// Reports to the link for its lifetime that this rank is in a collective or a message.
   class Call {
    public:
     Call(RankLink& link, const char* what, uint64_t bytes) : link_(link) { link_.begin_call(what, bytes); }
@@ -45,10 +46,12 @@ class SharedCommunicator final : public Communicator {
    private:
     RankLink& link_;
   };
-  /// Copies `count` bytes at `offset` of the data to or from each member.
+  /// Function that copies `count` bytes, at `offset` in the caller's data, to this rank's part or from the
+  /// members' parts.
   using Piece = std::function<void(size_t offset, size_t count)>;
 
-  /// `bytes` in pieces of up to `step`: each rank writes its part, a barrier, each reads the others'.
+  /// Exchanges `bytes` bytes in pieces of up to `step` bytes. For each piece, each rank writes its part,
+  /// waits in a barrier, and reads the parts of the members.
   void exchange(const CallSignature& call, size_t bytes, size_t step, const Piece& write, const Piece& read);
   void barrier(const CallSignature& call, bool is_first);
   void sum_chunk(std::span<std::byte> chunk, const CallSignature& call, bool is_first);
@@ -61,7 +64,7 @@ class SharedCommunicator final : public Communicator {
   std::string describe(size_t member) const;
 
   struct MailPiece {
-    uint64_t message_bytes;  // of the message that it is of
+    uint64_t message_bytes;  // size of the whole message
     std::vector<std::byte> bytes;
   };
   bool has_mail(size_t from) const;
@@ -71,7 +74,7 @@ class SharedCommunicator final : public Communicator {
   void wait_ready(size_t peer, const char* what, const std::function<bool()>& is_ready);
 
   std::byte* part(size_t member) const { return layout_.part(region_, member, barriers_ % kParities); }
-  /// Returns the bytes per member in a part that has pieces for all members.
+  /// Returns the number of bytes per member if a part is divided among all members.
   size_t share() const { return layout_.chunk_bytes() / members_.size() / kCacheLine * kCacheLine; }
 
   SharedRegion region_;
@@ -80,9 +83,9 @@ class SharedCommunicator final : public Communicator {
   size_t rank_;
   RankLink& link_;
   RegionWait wait_;
-  uint64_t collectives_ = 0;  // finished ones
-  size_t barriers_ = 0;
-  std::vector<std::deque<MailPiece>> kept_;  // by sender: what came while this rank waited for something else
+  uint64_t collectives_ = 0;  // number of collectives that this rank has finished
+  size_t barriers_ = 0;       // number of parts that this rank has finished; selects the part (kParities)
+  std::vector<std::deque<MailPiece>> kept_;  // by sender: pieces that were read while this rank waited
 };
 
 }  // namespace smelt

@@ -1,10 +1,13 @@
 // A communicator between the processes of one host, over POSIX shared memory.
 //
-// Data pass through a region of fixed size in chunks: each rank writes its part, and after a barrier each
-// reads the parts that it needs. Sums are made in the order of the ranks (runtime/ranks/rank_sums.h). In
-// addition to the contract of Communicator: reduce_scatter and all_gather may be in place. Ranks that send to
-// each other concurrently do not deadlock, because a rank stores incoming data while it waits in send or
-// receive. A message of up to 128 KiB (less in large groups) is sent without waiting for its receiver.
+// Data pass in chunks through a region of fixed size: each rank writes its part of a chunk, and after a
+// barrier reads the parts that it needs. Values are added in the order of the ranks
+// (runtime/ranks/rank_sums.h).
+//
+// In addition to the contract of Communicator, reduce_scatter and all_gather may be in place. Two ranks that
+// send to each other do not deadlock, because a rank stores incoming data while it waits in send or receive.
+// If the receiver has read all earlier messages, a message of up to 128 KiB (less in large groups) is sent
+// without waiting for it.
 #pragma once
 
 #include <cstddef>
@@ -18,12 +21,13 @@
 namespace smelt {
 
 struct SharedMemoryOptions {
-  size_t chunk_bytes = size_t{256} << 10;
+  size_t chunk_bytes = size_t{256} << 10;  // memory for a rank's part of a chunk
 };
 
-/// All ranks of the link call this at once, each with the ranks of its own group in increasing order, itself
-/// among them. Throws Error, at all ranks, where the groups do not fit together, or a group's ranks are on
-/// several hosts. The link outlives the communicator, and its failure ends the communicator's waits.
+/// Returns the communicator of this rank's group. All ranks of the link call it together, each with the ranks
+/// of its own group, including itself, in increasing order. All ranks throw Error if the groups do not fit
+/// together, if the ranks of a group are on several hosts, or if a host has no memory for a region. A failure
+/// of the link ends the waits of the communicator. Requires: `link` outlives the communicator.
 std::unique_ptr<Communicator> share_memory(RankLink& link, std::span<const int64_t> members,
                                            const SharedMemoryOptions& options = {});
 

@@ -1,4 +1,4 @@
-// Memory that several processes of a host have in common.
+// Memory that several processes of a host share.
 #pragma once
 
 #include <cstddef>
@@ -7,20 +7,22 @@
 
 namespace smelt {
 
-/// A mapping of POSIX shared memory; moves, does not copy.
+/// A mapping of POSIX shared memory. It can be moved, but not copied. The destructor unmaps the memory.
 class SharedRegion {
  public:
   SharedRegion() = default;
-  /// Makes a new one of zeros; throws Error (out_of_memory, io) where the host has no room for it.
+  /// Creates a region of zeros and maps it. Throws Error (out_of_memory or io) if the host has no memory for
+  /// it, or if the name is in use.
   static SharedRegion create(const std::string& name, size_t bytes);
-  /// Maps one that another process has made; throws Error (io).
+  /// Maps a region that another process has created. Throws Error (out_of_memory or io) if that is not
+  /// possible.
   static SharedRegion open(const std::string& name, size_t bytes);
-  /// Memory of this process alone.
+  /// Returns memory of this process alone, which has no name.
   static SharedRegion of_one_process(size_t bytes);
-  /// Removes the name. Processes that have mapped the region keep it, and it ends with the last of them. Has
-  /// no effect if there is no such name.
+  /// Removes the name. Processes that have mapped the region can still use it, and the memory is freed when
+  /// the last of them unmaps it. Has no effect if there is no such name.
   static void unlink(const std::string& name);
-  /// A name that no other region has.
+  /// Returns a random name, which no other region has.
   static std::string new_name();
 
   SharedRegion(SharedRegion&& other) noexcept
@@ -41,7 +43,8 @@ class SharedRegion {
   size_t size_ = 0;
 };
 
-/// Differs between hosts, and between two starts of one.
+/// Returns a text that is the same for all processes of a host, and differs between hosts, and between two
+/// boots of a host.
 std::string host_identity();
 
 }  // namespace smelt

@@ -13,7 +13,8 @@ inline Clock::duration seconds(double count) {
   return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(count));
 }
 
-/// A descriptor that is closed with its owner, and in programs that this process starts.
+/// Owner of a file descriptor, which the destructor closes. The functions below open descriptors with
+/// close-on-exec, so that programs which this process starts do not inherit them.
 class Socket {
  public:
   Socket() = default;
@@ -33,20 +34,23 @@ class Socket {
   int descriptor_ = -1;
 };
 
-/// `address` is a name or an address of this host; port 0 takes any free one. Throws Error (io) naming both.
+/// Returns a socket that listens at a name or address of this host. With port 0, the system selects a free
+/// port. Throws Error (io) that names the address.
 Socket listen_at(const std::string& address, int port);
+/// Returns the port at which a socket listens.
 int port_of(const Socket& listener);
-/// Accepts the next waiting connection; returns nothing if none waits.
+/// Accepts the next waiting connection. Returns nothing if no connection waits.
 std::optional<Socket> accept_from(const Socket& listener);
 
-/// A connection made before `deadline`, or why there is none.
+/// A connection, or, if the socket is not open, the reason why there is none.
 struct ConnectResult {
   Socket socket;
   std::string fault;
 };
+/// Connects to a name or address, and gives up at `deadline`.
 ConnectResult connect_to(const std::string& address, int port, Clock::time_point deadline);
 
-/// Wakes a thread that polls.
+/// A descriptor by which other threads wake a thread that polls it. `wake` makes it readable until `reset`.
 class Waker {
  public:
   Waker();
@@ -61,6 +65,7 @@ class Waker {
   Socket event_;
 };
 
+/// Returns the name of this host; "unknown host" if the system does not report it.
 std::string host_name();
 
 }  // namespace smelt

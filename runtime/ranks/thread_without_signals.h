@@ -1,4 +1,5 @@
-// A thread that takes no signals: those are for the threads of the program.
+// A thread with blocked signals. Background threads of the library use it, so that signals are delivered to
+// the threads of the program.
 #pragma once
 
 #include <pthread.h>
@@ -9,6 +10,8 @@
 
 namespace smelt {
 
+/// Starts a thread that calls `run` with all signals blocked. The signal mask of the calling thread is
+/// unchanged afterwards.
 template <typename Run>
 std::thread thread_without_signals(Run run) {
   sigset_t all, before;

@@ -1,4 +1,5 @@
-// Settings for drawing the token of one row, as columns of the operands of the op `sample`.
+// Conversion between DrawSettings (token_weights.h), the settings for drawing a row's token, and the columns
+// of the operands `numbers` and `integers` of the op `sample`.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +27,7 @@ enum class DrawInteger : uint8_t {
 inline constexpr auto kDrawNumbers = static_cast<int64_t>(DrawNumber::count),
                       kDrawIntegers = static_cast<int64_t>(DrawInteger::count);
 
-/// Returns the settings of one row; `number(i)` and `integer(i)` return the values in its columns.
+/// Returns the settings of one row. `number(i)` and `integer(i)` return the values in column i of the row.
 template <typename Number, typename Integer>
 DrawSettings settings_of_columns(const Number& number, const Integer& integer) {
   DrawSettings settings;
@@ -37,7 +38,7 @@ DrawSettings settings_of_columns(const Number& number, const Integer& integer) {
   return settings;
 }
 
-/// Appends a row to each of the matrices.
+/// Appends the settings of one row to `numbers` and `integers`.
 inline void append_columns(const DrawSettings& settings, std::vector<float>& numbers,
                            std::vector<int32_t>& integers) {
 #define SMELT_DRAW_NUMBER(name) numbers.push_back(settings.name);

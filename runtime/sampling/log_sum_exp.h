@@ -1,12 +1,14 @@
-// Conversion of a row's scores to log-probabilities.
+// The logarithm of the sum of the exponentials of a row's scores. Subtracting it from the scores gives
+// log-probabilities.
 #pragma once
 
 #include <span>
 
 namespace smelt {
 
-/// log(sum of exp(x)) to about 1e-7: exponentials are f32, their sum is not. NaN where there is a NaN or
-/// +infinity, -infinity where there is nothing above it.
+/// Returns log(sum_i exp(x[i])), with an error of about 1e-7. Exponentials, and sums of short runs of them,
+/// are computed in f32; these sums are added in double. Returns NaN if an element is NaN or +infinity, and
+/// -infinity if `x` is empty or all elements are -infinity.
 double log_sum_exp(std::span<const float> x);
 
 }  // namespace smelt

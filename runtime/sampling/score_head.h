@@ -1,5 +1,5 @@
-// Candidate tokens ("words") of one row of scores, the most probable first, and the head of this order from
-// which a token is drawn.
+// Candidate tokens ("words") of one row of scores in the order of their probability, and the prefix ("head")
+// of this order from which a token is drawn.
 #pragma once
 
 #include <optional>
@@ -10,11 +10,12 @@
 
 namespace smelt {
 
-/// Words of one row, the largest score first. They are sorted only as far as needed, because few words
-/// matter.
+/// Words of one row, the largest score first. They are sorted only as far as needed, because usually only few
+/// words are needed.
 class ScoreHead {
  public:
-  /// `place` is the sort key of score and id (place_of); `weight` is proportional to the probability.
+  /// `place` is the sort key made from score and id (place_of in token_weights.h). `weight` is proportional
+  /// to the probability.
   struct Word {
     uint64_t place, weight;
   };
@@ -24,10 +25,12 @@ class ScoreHead {
     uint64_t mass = 0;
   };
 
-  /// Requires: no score is NaN, and not all are -infinity. Scores of -infinity are left out.
+  /// Makes the words of the scores above -infinity. Requires: no score is NaN, not all are -infinity, and
+  /// `temperature` is above 0.
   ScoreHead(std::span<const float> scores, float temperature);
 
   size_t size() const { return words_.size(); }
+  /// Returns word i of the order, and sorts as far as that word.
   const Word& operator[](size_t i);
   Head all() const { return {size(), total_}; }
   /// Returns the head of the best `count` words, extended by the words that tie with the last of them.
@@ -36,19 +39,20 @@ class ScoreHead {
   Head holding(uint64_t mass);
   /// Returns the head of the words whose weight is at least `weight`.
   Head likely(uint64_t weight) const;
-  /// Returns the head that top-k, top-p and min-p leave.
+  /// Returns the head of the words that top_k, top_p and min_p of the settings do not exclude.
   Head kept(const DrawSettings& settings);
 
  private:
-  std::vector<Word> words_;  // a heap, and after it the words that have been sorted, the first one last
-  size_t sorted_ = 0;
+  std::vector<Word> words_;  // a heap, and after it the sorted words in reverse order
+  size_t sorted_ = 0;        // number of sorted words
   uint64_t total_ = 0;
 };
 
-/// Sort key of the largest score, where NaN is below all other scores, and the index of the first NaN.
+/// Sort key (place_of) of the largest score, where NaN is below all other scores, and the index of the first
+/// NaN.
 struct LargestScore {
   uint64_t place = 0;
-  std::optional<int64_t> nan;  // the first
+  std::optional<int64_t> nan;  // nothing: no score is NaN
 };
 LargestScore largest_score(std::span<const float> scores);
 

@@ -95,6 +95,8 @@ TEST_F(Server, SaysWhatCachesCannotBe) {
       "tokens": {"pad": 0, "decoder_start": 0, "eos": [1]},
       "encoder": {"layers": 1, "heads": 2, "ffn": 31}, "decoder": {"layers": 1, "heads": 2, "ffn": 33}})");
   expect_error(smelt("serve t5.json --from-scratch --port 0 --cache-memory 1M"), "has no caches in pages");
+  expect_error(smelt("serve t5.json --from-scratch --port 0 --cache-pages 5"),
+               "--cache-pages: t5.json has no caches in pages");
 }
 
 }  // namespace

@@ -65,13 +65,13 @@ void CacheFlags::add_to(CLI::App& app) {
 void CacheFlags::apply(const Model& model, CompileOptions& options) const {
   if (asked() && !model.description)
     fail("{}: a plan has its caches already; compile it with --cache-pages=", model.path.string());
-  if (pages_) {
-    options.build.cache_pages = *pages_;
-    return;
-  }
   const std::optional<OnePage> page = one_page_of(model, options);
-  if (!page && bytes_) fail("--cache-memory: {} has no caches in pages", model.path.string());
-  if (page) options.build.cache_pages = bytes_ ? pages_in(*bytes_, *page) : page->slots_take;
+  if (!page && (bytes_ || pages_.value_or(0) > 0))
+    fail("--cache-{}: {} has no caches in pages", bytes_ ? "memory" : "pages", model.path.string());
+  if (pages_)
+    options.build.cache_pages = *pages_;
+  else if (page)
+    options.build.cache_pages = bytes_ ? pages_in(*bytes_, *page) : page->slots_take;
 }
 
 }  // namespace smelt::cli

@@ -16,8 +16,8 @@ class CacheFlags {
   void add_to(CLI::App& app);
   /// Sets the number of pages in `options`, whose bounds must be set: the number given by --cache-pages, as
   /// many as fit --cache-memory, or as many as B slots of T tokens need. Throws Error if a flag is given and
-  /// the model is a plan, or if --cache-memory is given and the model does not support pages or the memory is
-  /// too small for one.
+  /// the model is a plan, if pages are asked for and the model does not support them, or if the memory is too
+  /// small for one.
   void apply(const Model& model, CompileOptions& options) const;
 
  private:

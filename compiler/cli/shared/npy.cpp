@@ -74,7 +74,7 @@ class Reader {
     if (text.size() > 2) text = text.substr(1, text.size() - 2);
     for (const NumpyName& row : kNumpyNames)
       if (row.descr == text) return row.dtype;
-    wrong(fmt::format("elements of type '{}'; expected one of <f4 <f8 <f2 <i4 <i8 <u2 |u1 |b1", text));
+    wrong(fmt::format("elements of type '{}'; expected one of <f4 <f8 <f2 <i4 <i8 <u2 |u1 |b1 |i1", text));
   }
 
   std::vector<int64_t> shape() const {

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
 #include "passes/expressions.h"
 
 namespace smelt {
@@ -56,11 +58,14 @@ void replace_by_slices(Graph& graph, GraphBuilder& b, Value* whole, int64_t axis
 }
 
 std::string joined_source(llvm::ArrayRef<Node*> nodes) {
-  std::string source;
-  for (const Node* node : nodes)
-    if (source.find(node->source) == std::string::npos)
-      source += (source.empty() ? "" : " + ") + node->source;
-  return source;
+  constexpr llvm::StringRef kPlus = " + ";
+  llvm::SetVector<llvm::StringRef> names;
+  for (const Node* node : nodes) {
+    llvm::SmallVector<llvm::StringRef> parts;
+    llvm::StringRef(node->source).split(parts, kPlus, -1, false);
+    names.insert(parts.begin(), parts.end());
+  }
+  return llvm::join(names, kPlus);
 }
 
 }  // namespace smelt

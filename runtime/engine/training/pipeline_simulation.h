@@ -1,4 +1,5 @@
-// Simulation of a pipeline's schedule: whether it can end, and the idle time of its stages.
+// Simulation of a pipeline's schedule. It checks that the schedule is correct and does not deadlock, and
+// computes the idle time of the stages.
 #pragma once
 
 #include <cstdint>
@@ -8,29 +9,35 @@
 
 namespace smelt {
 
-/// Seconds, or any other unit, that each part takes for a micro-batch.
+/// Times per micro-batch, in seconds or any other unit.
 struct PipelineTimes {
-  std::vector<double> forward, backward;  // by part
-  double message = 0;                     // from the end of the work to the begin of what needs it
+  std::vector<double> forward, backward;  // by part of the model
+  double message = 0;  // latency of a message, from the end of the work that makes its data
 };
-/// Returns equal times of forward and backward, for all parts.
+/// Returns times of 1 for forward and backward of every part, and of 0 for messages.
 PipelineTimes equal_times(const PipelineShape& shape);
 
+/// One forward or backward, with its begin and end in the unit of PipelineTimes.
 struct PipelineSpan {
-  PipelineStep work;  // forward or backward
+  PipelineStep work;
   double begin = 0, end = 0;
 };
 struct PipelineTiming {
-  double total = 0;
-  double bubble = 0;                              // idle time of all stages over their total time
-  std::vector<std::vector<PipelineSpan>> stages;  // the work of each, in order
+  double total = 0;                               // from 0 to the end of the last span
+  double bubble = 0;                              // idle fraction of the time of all stages: 0 to 1
+  std::vector<std::vector<PipelineSpan>> stages;  // by stage, in order of time
 };
 
-/// Simulates a schedule. Sends do not wait, because a waiting stage receives messages (communicator.h).
-/// Throws Error that names stage, step and the expected step if a step does not belong to its stage, work is
-/// missing or done twice, a backward precedes its forward, a needed message was not received, two stages have
-/// different orders of messages, a ring is too small for the kept micro-batches, or stages wait for each
-/// other. A ring has `rings[part]` places, micro-batch i in place i modulo that.
+/// Simulates a schedule. Part p keeps its forward results until its backward in a ring of `rings[p]` slots:
+/// those of micro-batch i in slot i modulo rings[p]. Sends do not wait for the receiver.
+///
+/// Throws Error, which names the stage and the step at fault, if
+///   - a step does not belong to its stage, or its micro-batch does not exist,
+///   - a forward or backward is missing, is done twice, or precedes the work or message that it needs,
+///   - two stages have different orders of messages, or a message is not received,
+///   - a forward needs a slot that still has the results of another micro-batch, or
+///   - stages wait for each other.
+/// Also throws Error if `times`, `rings` or the schedule have a wrong number of entries.
 PipelineTiming simulate(const PipelineSchedule& schedule, const PipelineTimes& times,
                         const std::vector<int64_t>& rings);
 

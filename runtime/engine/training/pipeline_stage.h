@@ -1,5 +1,6 @@
-// The plan of one pipeline stage: the entries forward.K and backward.K of each of its parts K, evaluate.K,
-// batch (whose inputs are those of a batch), and apply.
+// The plan of one pipeline stage. It has the entries forward.K, backward.K and evaluate.K for each part K of
+// the model on this stage, the entry batch, which has the inputs of a batch, and the entry apply, which runs
+// the optimizer.
 #pragma once
 
 #include <cstdint>
@@ -13,26 +14,29 @@
 
 namespace smelt {
 
+/// Position of a plan in the pipeline. Part K of the model is on stage K modulo `stages`.
 struct PipelineStage {
-  size_t axis = 0;  // of the plan's mesh, that of stages
+  size_t axis = 0;  // index of the axis of stages in Plan::mesh
   int64_t stages = 1, stage = 0;
   int64_t parts_a_stage = 1;
 
   int64_t parts() const { return stages * parts_a_stage; }
 };
 
-/// Nothing if the plan is of no pipeline. Throws Error if its parts are not those of one stage.
+/// Returns the stage of a plan; nothing if the plan is not that of a pipeline stage. Throws Error if the plan
+/// lacks the entry forward.K or backward.K of one of the stage's parts.
 std::optional<PipelineStage> pipeline_stage(const Plan& plan);
-/// Returns the same. Throws Error if this rank of the mesh belongs to another stage.
+/// Returns the same. Also throws Error if rank number `rank` of the mesh belongs to another stage.
 std::optional<PipelineStage> pipeline_stage(const Plan& plan, int64_t rank);
 
-/// Returns the order of a stage: `asked`, but interleaved for 1f1b with several parts.
+/// Returns the order in which a stage works: `interleaved` if 1f1b is asked for and stages have several
+/// parts, else `asked`.
 PipelineOrder order_of(const PipelineStage& stage, PipelineOrder asked);
 
-/// "forward.3"
+/// Returns the name of an entry, such as "forward.3".
 std::string part_entry(std::string_view what, int64_t part);
-/// Returns whether it is the name of a tensor that crosses the boundary before the part: "values.3.0" if
-/// `what` is values.
+/// Returns whether the port of this name crosses the boundary between parts `part` - 1 and `part`. If `what`
+/// is "values" and `part` is 3, the names are "values.3.0", "values.3.1", ...
 bool crosses_boundary(std::string_view name, std::string_view what, int64_t part);
 
 }  // namespace smelt

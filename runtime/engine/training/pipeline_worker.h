@@ -1,5 +1,6 @@
-// The work of one pipeline stage: it follows the schedule of an update, and exchanges values and gradients
-// with the stages next to it. Its data of micro-batches are stored in its executor's memory.
+// Execution of one pipeline stage. A worker runs the stage's steps of a schedule, and exchanges values and
+// gradients with the stages before and after it. The data of micro-batches in progress are stored in the
+// executor's memory.
 #pragma once
 
 #include <functional>
@@ -17,25 +18,27 @@ namespace smelt {
 
 class PipelineWorker {
  public:
-  /// Callbacks of a worker: the batch of a micro-step, and the work that is due before an entry runs, such as
-  /// setting the number of its random draws.
+  /// Callbacks of a worker. `fill` fills the batch of a micro-batch. `before` is called before each run of an
+  /// entry, for example to select the random numbers of that run.
   struct Host {
     std::function<void(int64_t micro_batch, Batch& batch)> fill;
     std::function<void(int64_t micro_batch, const PlanEntry& entry, const SymbolValues& sizes)> before;
   };
 
-  /// Requires: the session's plan is that of a stage, all ranks create their workers together, and `session`
-  /// outlives the worker. Throws Error if the rank belongs to another stage, or if another stage's plan does
-  /// not fit.
+  /// Requires: all ranks create their workers together, and `session` outlives the worker. Throws Error if
+  /// the session's plan is not that of a stage, if this rank belongs to another stage, or if the plan of
+  /// another stage does not make a tensor that this stage reads, or the reverse.
   PipelineWorker(Session& session, PipelineOrder order, Host host);
 
   const PipelineStage& stage() const { return stage_; }
   PipelineOrder order() const { return order_; }
 
   /// Runs forward and backward of all micro-batches, and then sums the gradients of parameters that several
-  /// stages hold. The entry apply remains to be run. On a GPU the call returns while the work is in progress.
+  /// stages hold. The caller runs the entry apply afterwards. On a GPU the call returns while the work is in
+  /// progress.
   void accumulate(int64_t micro_batches);
-  /// The outputs of the entry evaluate of a batch, at the last stage; nothing at the others.
+  /// Runs the evaluate entries of a batch. Returns the outputs of the last part at the last stage, and
+  /// nothing at the other stages. All stages call it together.
   std::vector<HostTensor> evaluate(const Batch& batch);
 
  private:
@@ -43,7 +46,7 @@ class PipelineWorker {
   struct MicroBatch {
     Batch batch;
     SymbolValues sizes;
-    int64_t backwards = 0;  // that this stage has done
+    int64_t backwards = 0;  // number of this stage's parts whose backward is done
   };
 
   void prepare(int64_t micro_batches);
@@ -67,8 +70,8 @@ class PipelineWorker {
   PipelineStage stage_;
   StageMessages messages_;
   std::unique_ptr<StageMemory> memory_;
-  PipelineSchedule schedule_;                       // of the number of micro-batches that was asked for last
-  std::map<int64_t, PortRings> rings_, evaluated_;  // by part
+  PipelineSchedule schedule_;                       // for the micro-batches of the last call of accumulate
+  std::map<int64_t, PortRings> rings_, evaluated_;  // by part, for training and for evaluation
   std::map<int64_t, MicroBatch> micro_batches_;
 };
 

@@ -1,5 +1,6 @@
-// Places of a pipeline part's retained outputs. Each port has as many places as micro-batches are kept at
-// once, and micro-batch i uses place i modulo that number.
+// Memory slots of a pipeline part's retained outputs (runtime/plan/retained_ports.h). Each port has a ring of
+// slots ("places" of StageMemory), one for each micro-batch that is kept at once. With n slots, micro-batch i
+// uses slot i modulo n.
 #pragma once
 
 #include <map>
@@ -14,25 +15,28 @@ namespace smelt {
 
 class PortRings {
  public:
-  /// Allocates places for the retained outputs (retained_ports.h) of these entries, at their bounds, in
-  /// addition to the existing ones; ports of one name share their places. The memory lives as long as its
-  /// users. Throws Error (out_of_memory) with the bytes of all places.
+  /// Adds places until each retained output of these entries has `size` of them. A place has the port's bytes
+  /// at the symbols' bounds. Ports of the same name share their places. From now on, micro-batch i uses place
+  /// i modulo `size`. `memory` owns the places. Throws Error (out_of_memory) with the number of micro-batches
+  /// and the GiB per micro-batch.
   void grow(const Plan& plan, const std::vector<const PlanEntry*>& entries, int64_t size,
             StageMemory& memory);
 
-  /// StageMemory::kHost where it is no port of these.
+  /// Returns the number in StageMemory of the place for this port and micro-batch, or StageMemory::kHost if
+  /// the port is not a retained output of the entries.
   int place(std::string_view port, int64_t micro_batch) const;
 
  private:
   void add_place(const std::string& port, int64_t bytes, StageMemory& memory);
 
   int64_t size_ = 1;
-  int64_t bytes_of_one_ = 0;  // micro-batch
-  std::map<std::string, std::vector<int>, std::less<>> places_;
+  int64_t bytes_of_one_ = 0;                                     // bytes per micro-batch, of all ports
+  std::map<std::string, std::vector<int>, std::less<>> places_;  // by port
 };
 
-/// Returns for a part, in the steps of its stage, the least number of places such that no micro-batch takes a
-/// place before the last step of the one before it.
+/// Returns the least number n of places for which no place is used by two micro-batches at once: in the steps
+/// of the part's stage, the first step of micro-batch i + n comes after the last step of micro-batch i, for
+/// every i.
 int64_t places_needed(const std::vector<PipelineStep>& steps, int64_t part);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// Comparison of the states of ranks that train one model.
+// Check that the ranks which train one model have equal states.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace smelt {
 
-/// Compares the states that checkpoints hold, except sharded ones, over the ranks of each pipeline stage. All
-/// ranks call it together. If the states of two ranks differ, all ranks throw Error naming the two and the
-/// step.
+/// Compares, by a checksum, the states that checkpoints hold. Ranks are compared with the ranks of the same
+/// pipeline stage. States and segments of which ranks hold only parts or addends are left out. All ranks call
+/// it together. If two ranks differ, all ranks throw Error, which names these two and `step`.
 void require_same_states(const Session& session, const TrainingRanks& ranks, int64_t step);
 
 }  // namespace smelt

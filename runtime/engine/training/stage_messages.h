@@ -1,5 +1,5 @@
-// Messages between pipeline stages. The stages agree at the start on the tensors that cross each boundary
-// between parts of the model, so that later messages contain only the elements of tensors.
+// Contents of the messages between pipeline stages. The stages agree at the start on the tensors that cross
+// each boundary between parts of the model. Later messages contain only the elements of these tensors.
 #pragma once
 
 #include <map>
@@ -13,21 +13,23 @@
 
 namespace smelt {
 
-/// Kind of a message. Training sends `values` and `gradients` as PipelineSchedule specifies. An evaluation
-/// sends the values of its own entries, as `evaluation`.
+/// Kind of a message. Training sends `values` (outputs of forward.K) and `gradients` (outputs of backward.K)
+/// as PipelineSchedule specifies. An evaluation sends the outputs of evaluate.K as `evaluation`.
 enum class StageMessage : uint8_t { values, gradients, evaluation };
 
 class StageMessages {
  public:
-  /// All stages create it together. `group` are the ranks along the axis of stages. A receiver sends the list
-  /// of tensors that it reads. Throws Error naming both stages if the sender does not make one of them, or
+  /// Exchanges the lists of tensors: the receiver of each kind of message sends the sender the list of
+  /// tensors that it reads. All stages create their objects together. `group` has the ranks along the axis of
+  /// stages. Throws Error, which names both stages, if the sender does not make one of these tensors, or
   /// makes it with another type or shape.
   StageMessages(const Plan& plan, const PipelineStage& stage, Communicator& group);
 
-  /// Returns the tensors, in order, that cross the boundary before the part: ports of this stage's entries.
+  /// Returns the tensors of a message, in order, that crosses the boundary between parts `part` - 1 and
+  /// `part`, as ports of this stage's entries. Requires: one of the two parts is on this stage.
   const std::vector<Port>& across(StageMessage what, int64_t part) const;
-  /// Returns for each message from one stage to the other the bytes of its tensors at the symbols' bounds;
-  /// none if this stage is neither.
+  /// Returns the bytes of the tensors, at the symbols' bounds, for each boundary and kind of message from
+  /// stage `from` to stage `to`. Returns an empty list if this stage is neither of the two.
   std::vector<std::vector<int64_t>> bytes_between(const Plan& plan, int64_t from, int64_t to) const;
 
  private:
@@ -41,7 +43,7 @@ class StageMessages {
   std::map<Boundary, std::vector<Port>> made_, read_;  // by this stage
 };
 
-/// Returns the pairs (sender, receiver), in increasing order, each pair once.
+/// Returns the pairs of stages (sender, receiver) that have messages, each pair once, in increasing order.
 std::vector<std::pair<int64_t, int64_t>> message_links(const PipelineStage& stage);
 
 }  // namespace smelt

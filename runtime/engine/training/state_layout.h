@@ -1,6 +1,7 @@
-// Index of a checkpoint in parts, as JSON: the mesh of the ranks that wrote it, and for each state its type,
-// whole shape, sharding and segments, which determine the contents of each part. Pipeline stages have states
-// of the same names with segments of their own, and one list each.
+// Layout of a checkpoint that consists of one file per rank, as JSON. It contains the mesh of the ranks that
+// wrote the files, and the type, shape over all ranks, sharding and segments of each state. These determine
+// the elements in each file. A pipeline has one list of states per stage, because states of the same name
+// have different segments on each stage.
 #pragma once
 
 #include <string>
@@ -13,23 +14,27 @@ namespace smelt {
 
 struct StateLayout {
   Mesh mesh;
-  std::vector<State> states;  // those that checkpoints hold; of a pipeline those of all stages together
-  std::vector<std::vector<State>> stages = {};  // of a pipeline, by stage
+  std::vector<State> states;                    // the saved states; for a pipeline, united(stages)
+  std::vector<std::vector<State>> stages = {};  // the saved states of each stage; empty without a pipeline
 
-  /// Those of the rank's own files.
+  /// Returns the states whose elements are in the files of rank number `rank`.
   const std::vector<State>& states_of(int64_t rank) const;
 };
 
-/// Returns the name of a weight in files: the first of the segment's checkpoint names, or its own.
+/// Returns the name of a weight in files: the first of the segment's checkpoint names, or the segment's own
+/// name if it has none.
 const std::string& file_name_of(const Segment& segment);
 
+/// Returns the layout of the plan's saved states.
 std::string state_layout(const Plan& plan);
-/// The layout of a pipeline, from the layouts of all ranks in their order.
+/// Returns the layout of a pipeline. `layouts` has the layout of each rank's plan, in rank order. Requires:
+/// the mesh has an axis of stages.
 std::string join_layouts(const Mesh& mesh, const std::vector<std::string>& layouts);
-/// Returns the states of all stages: flat ones have the segments of each, the first that has one counts.
+/// Returns the states of all stages, each name once. A flat state gets the segments of all stages, one after
+/// the other at their whole shapes. A segment that several stages have is taken from the first of them.
 std::vector<State> united(const std::vector<std::vector<State>>& stages);
-/// Reads a layout. Segments have the names that they have in files. Throws Error (invalid_file) naming `file`
-/// if the text is broken or inconsistent.
+/// Reads a layout. The segments get the names that they have in files. Throws Error, which names `file` if
+/// the text is broken or a state is inconsistent (invalid_file), or names the mesh if the mesh is invalid.
 StateLayout read_state_layout(std::string_view text, const std::string& file);
 
 }  // namespace smelt

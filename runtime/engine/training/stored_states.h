@@ -1,5 +1,5 @@
-// The states in a checkpoint, from one file or from the parts of several ranks: elements of whole tensors,
-// for readers that hold other parts of them.
+// Reader of the states in a checkpoint, which is one file or one file per rank. States are read by the
+// positions of elements in whole tensors, so that a reader may be sharded in another way than the writer was.
 #pragma once
 
 #include <filesystem>
@@ -14,40 +14,47 @@
 
 namespace smelt {
 
-/// Elements of a tensor that are neighbours in one of the files.
+/// Elements of a tensor that are contiguous in the tensor and in one of the files.
 struct StoredPiece {
-  int64_t at = 0;  // of the first one, in the whole tensor
+  int64_t at = 0;  // index of the first element in the whole tensor
   std::span<const std::byte> bytes;
 };
 
-/// Description of a stored state: its name, type and whole shape, and, in a checkpoint in parts, its role and
-/// segments.
+/// A stored state. `state` has its name, type and shape over all ranks. In a checkpoint with one file per
+/// rank, it also has the state's role and segments.
 struct StoredState {
   State state;
-  std::vector<std::vector<StoredPiece>> tensors;  // by segment, in order of `at`; one where there are none
+  /// Pieces of each segment, in order of `at`. A state without segments is one tensor.
+  std::vector<std::vector<StoredPiece>> tensors;
 
   int64_t elements() const;  // over all ranks, with padding
-  /// Takes the segments of a checkpoint in one file, which stores them elsewhere. Throws Error (invalid_file)
-  /// naming `file` if one is outside the state.
+  /// Sets the segments of a flat state that was read from a checkpoint in one file: the reader of such a file
+  /// does not set them. Has no effect if the state has segments or `segments` is empty. Throws Error
+  /// (invalid_file) naming `file` if a segment is outside the state.
   void take_segments(const std::vector<Segment>& segments, const std::string& file);
 };
 
 class StoredStates {
  public:
-  /// Checks the checksums of all files. Throws Error (invalid_file) that names the file which is missing,
-  /// damaged or no checkpoint.
+  /// Opens the checkpoint at `path` and checks the checksums of all its files. Throws Error (invalid_file)
+  /// naming the file that is missing, damaged or not a checkpoint. Throws another Error if the format is of
+  /// another version of Smelt.
   static StoredStates open(const std::filesystem::path& path);
 
   const std::filesystem::path& path() const { return index_.path(); }
-  /// "step", "trainer", "choices", "parameters": empty if the file has none.
+  /// Returns the text of a key of the metadata ("step", "trainer", "choices", "parameters"); empty if the
+  /// file does not have the key.
   std::string text(const std::string& key) const;
+  /// Returns whether ranks have written files in addition to the index.
   bool in_parts() const { return !parts_.empty(); }
   const std::vector<StoredState>& states() const { return states_; }
+  /// Returns null if there is no state of that name.
   const StoredState* find(std::string_view name) const;
-  /// Returns the file, or the index of the parts, with the whole states in it.
+  /// Returns the only file of the checkpoint, or the index, which also has the states that are not sharded.
   const Checkpoint& index() const { return index_; }
 
-  /// Copies elements of a tensor; throws Error (invalid_file) if no file has them.
+  /// Copies elements of number `tensor` of StoredState::tensors, from element `at` on, until `to` is full.
+  /// Throws Error (invalid_file) if no file has one of them.
   void copy(const StoredState& state, size_t tensor, int64_t at, std::span<std::byte> to) const;
 
  private:
@@ -56,20 +63,21 @@ class StoredStates {
   void add_rank(const Checkpoint& file, const std::vector<State>& own, const Mesh& mesh, int64_t rank);
 
   Checkpoint index_;
-  std::vector<Checkpoint> parts_;  // by rank; empty ones of ranks that wrote none
+  std::vector<Checkpoint> parts_;  // in rank order, without ranks that wrote none
   std::vector<StoredState> states_;
 };
 
-/// Checksum over texts and tensors, in any fixed order.
+/// Returns the checksum, in hexadecimal, of the texts in their order and of the names and bytes of the
+/// tensors, which may be in any order.
 std::string checksum_of(std::span<const std::string> texts, std::vector<TensorView> tensors);
 
-/// Texts of a checkpoint's metadata, in the order in which checksums take them.
+/// Keys of a checkpoint's metadata, in the order in which checksum_of gets their texts.
 inline constexpr const char* kCheckpointTexts[] = {"step",       "trainer", "choices",
                                                    "parameters", "states",  "parts"};
 inline constexpr const char *kWholeFormat = "smelt-checkpoint-1", *kIndexFormat = "smelt-checkpoint-2",
                             *kPartFormat = "smelt-checkpoint-part-1";
 
-/// Returns the path of the file with the part of a rank, in the directory of the index.
+/// Returns the path of the file that rank number `rank` writes, in the directory of the index.
 std::filesystem::path checkpoint_part_path(const std::filesystem::path& index, int64_t rank, int64_t ranks);
 
 }  // namespace smelt

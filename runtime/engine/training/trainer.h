@@ -1,13 +1,16 @@
 // The training loop over a plan's entries train_step (or accumulate and apply) and evaluate.
 //
-// If the plan is for several ranks (Session::ranks), a trainer at each of them runs the same loop. Rank r of
-// the N along the axis `data` takes batch micro * N + r of a step, so that N ranks with one micro-step make
-// the update of one rank with N. Figures and losses are those of all ranks; the first rank alone writes the
-// run directory, and all resume from the checkpoint that it finds there: all ranks must have access to the
-// directory. All must begin with the same states, which is checked there and at every checkpoint.
+// If the plan is for several ranks (Session::ranks), a trainer at each rank runs the same loop. N ranks along
+// the mesh axis `data` share the batches of a step: in micro-step m, rank r reads batch m * N + r. So N ranks
+// with one micro-step make the same update as one rank with N micro-steps. Losses and other figures are those
+// of all ranks. The first rank writes the run directory, except for the checkpoint files of sharded states,
+// which each rank writes itself. All ranks resume from the checkpoint that the first rank finds, so all must
+// have access to the directory. All ranks must begin with the same states. This is checked at the start of a
+// run and at every checkpoint.
 //
-// If the plan is that of a pipeline stage (pipeline_stage.h), the stages along the axis `stage` see the same
-// batches, and each works on its parts of the model: micro-steps are then the pipeline's micro-batches.
+// If the plan is that of a pipeline stage (pipeline_stage.h), the stages along the mesh axis `stage` read the
+// same batches, and each stage computes its parts of the model. Micro-steps are then the micro-batches of the
+// pipeline.
 #pragma once
 
 #include <cstdint>
@@ -34,52 +37,53 @@ namespace smelt {
 struct TrainerOptions {
   std::filesystem::path run_directory;  // empty: nothing is written
   int64_t steps = 1000;
-  int64_t batch = 8;                       // windows, records or packed rows a micro-step of a rank
-  int64_t length = 128;                    // tokens a window or a packed row; of no concern to records
+  int64_t batch = 8;                       // windows, records or packed rows per micro-step and rank
+  int64_t length = 128;                    // tokens per window or packed row; unused for records
   bool pack = false;                       // rows hold concatenated documents (data/packed_data.h)
-  std::vector<int32_t> document_end = {};  // of packed tokens: ids in a row at which a document ends
+  std::vector<int32_t> document_end = {};  // for packed tokens: the sequence of ids that ends a document
   double learning_rate = 1e-3;
   double min_learning_rate = 0;
   ScheduleKind schedule = ScheduleKind::cosine;
   int64_t warmup_steps = 0;
-  int64_t gradient_accumulation = 1;  // micro-steps an update: of a pipeline its micro-batches
-  /// Order in which the stages of a pipeline work on them.
+  int64_t gradient_accumulation = 1;  // micro-steps per update, or micro-batches per update of a pipeline
+  /// Order in which the stages of a pipeline work on the micro-batches.
   PipelineOrder pipeline_order = PipelineOrder::one_f_one_b;
-  int64_t data_ranks = 1;  // that see different batches; set by the trainer
-  /// A description of the data with checksums, and where in it the run went on with another batch
-  /// (StreamPlace); set by the trainer.
+  int64_t data_ranks = 1;  // number of ranks that read different batches; set by the trainer
+  /// Description of the data with checksums, and the position (StreamPlace) at which the stream began when
+  /// the batch size last changed. Set by the trainer.
   std::string data = {};
   int64_t data_step = 0, data_epoch = 0, data_record = 0;
-  int64_t eval_every = 0;  // 0: never; also before the first and after the last step
-  int64_t eval_batches = 8;
-  int64_t sample_every = 0;      // 0: never
-  int64_t checkpoint_every = 0;  // 0: only at the end
-  int64_t keep_checkpoints = 3;  // 0: all
-  int64_t seed = 0;              // of the batches and of dropout
-  bool resume = false;
-  bool overfit_one_batch = false;  // every step sees the same batch: the loss must go to nearly zero
+  /// Steps between evaluations; 0: never. There is one more before the first step and at the end of a run.
+  int64_t eval_every = 0;
+  int64_t eval_batches = 8;        // batches per evaluation, at most
+  int64_t sample_every = 0;        // steps between samples, with one more after the last step; 0: never
+  int64_t checkpoint_every = 0;    // steps between checkpoints, with one more at the end; 0: only at the end
+  int64_t keep_checkpoints = 3;    // number of newest checkpoints that are kept; 0: all
+  int64_t seed = 0;                // of the batches and of dropout
+  bool resume = false;             // resume from the newest checkpoint in the run directory, if it has one
+  bool overfit_one_batch = false;  // every step reads the same batch: the loss must go to nearly zero
 
   LearningRate rate() const;
-  /// Throws one Error that names all that is wrong.
+  /// Throws one Error that names all invalid options.
   void validate() const;
 };
 
-/// The entry whose inputs are those of a batch of training: "train_step", "accumulate" or, of a pipeline,
-/// "batch".
+/// Returns the name of the entry that has the inputs of a training batch: "train_step", "accumulate" or, in a
+/// pipeline, "batch".
 std::string fed_entry(const Plan& plan, const TrainerOptions& options);
 
-/// {"steps": 1000, ...}, indented.
+/// Returns {"steps": 1000, ...}, indented.
 std::string to_json(const TrainerOptions& options);
 /// Overwrites the fields that the JSON object names; unknown names and wrong types are named in one Error.
 void read_json(std::string_view text, TrainerOptions& options);
 
 struct TrainingResult {
-  int64_t step = 0;  // updates done, earlier runs included
-  double loss = 0;   // of the last step
-  std::optional<double> held_back_loss;
-  std::optional<double> accuracy;    // on held-back data, of models that classify
-  std::filesystem::path checkpoint;  // the last one, if any
-  bool stopped_early = false;
+  int64_t step = 0;                      // number of updates, including those of the runs that it continues
+  double loss = 0;                       // of the last step
+  std::optional<double> held_back_loss;  // of the last evaluation; nothing if there was none
+  std::optional<double> accuracy;        // fraction on held-back data; only for models that classify
+  std::filesystem::path checkpoint;      // the last one; empty if there is none
+  bool stopped_early = false;            // Trainer::should_stop ended the run
 };
 
 /// The training loop. The run directory holds options.json (the options), metrics.jsonl, loss.svg,
@@ -87,39 +91,42 @@ struct TrainingResult {
 /// exists, so that two processes never write to one directory.
 class Trainer {
  public:
-  /// The session needs weights (loaded or initialised), unless it is going to resume. Checks options, plan
-  /// and data. Throws Error naming the process if another trains in the run directory.
+  /// Checks options, plan and data. Requires: the session has weights (loaded or initialized) or will resume,
+  /// and outlives the trainer. Throws Error if a check fails, or if another process trains in the run
+  /// directory (the message names that process).
   Trainer(Session& session, TrainerOptions options, DataSplit data);
 
-  /// Gets the events of the run, in order of addition; must outlive it.
+  /// Adds an observer of the events of the run. Observers are called in the order in which they were added.
+  /// Requires: `observer` outlives the trainer.
   void add_observer(TrainerObserver& observer) { observers_.push_back(&observer); }
-  /// Makes the text that observers get every sample_every steps.
+  /// Returns a sample text for the observers. Called every sample_every steps; null: no samples.
   std::function<std::string(int64_t step)> sampler;
-  /// Called after each step; true at any rank ends the run with a checkpoint (an interrupt key, a time
-  /// limit).
+  /// Called after each step but the last. If it returns true at any rank, the run ends with a checkpoint, for
+  /// example after an interrupt key or at a time limit. May be null.
   std::function<bool()> should_stop;
-  /// Floating-point operations per second that this machine reaches in large GEMMs, of which mfu is a
-  /// fraction. 0: unknown, and no mfu is reported.
+  /// Floating-point operations per second that one rank reaches in large GEMMs. The reported mfu (model FLOP
+  /// utilization) is a fraction of it. 0: unknown, and no mfu is reported.
   double peak_flops = 0;
-  /// Called with the inputs of a step whose loss or gradient is not finite; its answer ends the error
-  /// message.
+  /// Called with the inputs of the last batch of a step whose loss or gradient norm is not finite. The
+  /// returned text is appended to the error message. May be null.
   std::function<std::string(std::span<const InputTensor> inputs)> explain_anomaly;
 
-  /// Returns the amount of data, in rows if it is packed, and a checksum of the first batch, which must be
-  /// equal at all ranks that train one model.
+  /// Returns a text with the amount of data, in rows if it is packed, and a checksum of the first batch. The
+  /// texts of all ranks that train one model must be equal.
   std::string describe_data() const;
-  /// Resumes the run in the directory where the option `resume` is set; returns the number of updates done.
-  /// Nothing is written: a checkpoint that does not fit is an Error, and the files stay. run() calls this if
-  /// the caller has not.
+  /// Restores the newest checkpoint in the run directory if the option `resume` is set and there is one.
+  /// Returns the number of updates that have been done, 0 for a new run. Writes no files. Throws Error if the
+  /// checkpoint does not fit the plan. run() calls this function if the caller has not.
   int64_t restore();
-  /// Throws Error (numeric) naming the step when a loss or gradient norm is not finite (except for an
-  /// overflow that the plan answers with a smaller loss scale), or when a check of the session found such a
-  /// value; the last checkpoint stays.
+  /// Runs the updates up to TrainerOptions::steps, with evaluations, samples and checkpoints. Throws Error
+  /// (numeric) naming the step if a loss or gradient norm is not finite, unless the plan skips that update
+  /// and makes the loss scale smaller, or if a check of the session finds such a value. The last checkpoint
+  /// is kept.
   TrainingResult run();
-  /// The mean loss over the held-back data.
+  /// Computes the mean loss over the held-back data. `step` is the step number in the record.
   EvaluationRecord evaluate(int64_t step);
 
-  /// Report of one update. A plan need not compute the norm.
+  /// Results of one update. A field is empty if the plan does not compute it.
   struct Update {
     double loss;
     std::optional<double> gradient_norm;
@@ -133,7 +140,8 @@ class Trainer {
   std::optional<CheckpointInfo> restore_at_all_ranks();
   /// Returns a fingerprint of the data, which a resumed run compares.
   std::string fingerprint() const;
-  /// The next unseen record, where the run before had other batches.
+  /// Continues the stream where the previous run ended. If the batch size has changed, it continues with the
+  /// first record that the previous run did not read in its epoch.
   void go_on_in_data(const TrainerOptions& before, int64_t step);
   void tell_changes(const TrainerOptions& before, int64_t step) const;
   void begin();
@@ -164,18 +172,19 @@ class Trainer {
   DataSplit data_;
   std::unique_ptr<BatchStream> stream_;
   std::unique_ptr<BatchList> held_back_;
-  std::shared_ptr<const ProcessLock> lock_;  // of the run directory, up to the end of the trainer
+  std::shared_ptr<const ProcessLock> lock_;  // of the run directory, held as long as the trainer exists
   std::optional<CheckpointDirectory> checkpoints_;
   std::vector<TrainerObserver*> observers_;
   Batch batch_;
   std::optional<PipelineWorker> pipeline_;
   struct EntryFlops {
-    SymbolValues sizes;  // of its last run
-    double flops = 0;    // of its GEMMs
+    SymbolValues sizes;  // of the last run of the entry
+    double flops = 0;    // of the entry's GEMMs at these sizes
   };
   std::map<const PlanEntry*, EntryFlops> entry_flops_;
-  double flops_ = 0;                        // of those of an update so far
-  int64_t update_tokens_ = 0, tokens_ = 0;  // of an update so far; of all updates
+  double flops_ = 0;  // of the GEMMs of the current update so far, at this rank
+  /// Tokens of the current update so far, at this rank, and tokens of all updates, at all ranks.
+  int64_t update_tokens_ = 0, tokens_ = 0;
   LossHistory history_;
   TrainingResult result_;
   bool restored_ = false;

@@ -1,7 +1,6 @@
-// Random values of initial weights, eight or sixteen lanes at a time. They are made by additions,
-// multiplications, divisions and square roots of doubles in one order, each rounded by itself: a parameter
-// has the same bits on any machine, GPUs among them (codegen/cuda/device/initialize/draws.cuh has the same
-// operations).
+// Random values for initial weights. They are computed in doubles by additions, multiplications, divisions
+// and square roots in a fixed order, without fused operations. So a parameter has the same bits on every
+// machine. codegen/cuda/device/initialize/draws.cuh has the same operations for GPUs.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +9,17 @@
 
 namespace smelt {
 
+/// A sequence of random numbers, which is selected by a Philox key and an id.
 class Draws {
  public:
-  static constexpr int64_t kGroup = 4;  // elements that one call of Philox gives
+  static constexpr int64_t kGroup = 4;  // elements per call of Philox
 
   Draws(const Philox& philox, uint32_t id, double scale) : philox_(philox), id_(id), scale_(scale) {}
 
-  /// Elements first ... first + count - 1 of the sequence: uniform in (-scale, scale).
+  /// Writes elements first ... first + count - 1 of the sequence, uniform in [-scale, scale], to `out`.
   void uniform(int64_t first, int64_t count, float* out) const;
-  /// Draws from a normal distribution of deviation `scale`, by Box and Muller: before the last rounding
-  /// within about 2^-50 of the exact result.
+  /// Writes the same elements, normally distributed with standard deviation `scale` (Box-Muller method). The
+  /// relative error before the rounding to f32 is about 2^-50.
   void normal(int64_t first, int64_t count, float* out) const;
 
  private:

@@ -1,5 +1,5 @@
-// First values of states: a pure function of the seed, a name and an element's index, so that neither the
-// number of threads nor the order of parameters changes a model that is trained from scratch.
+// Initial values of states. A value is a pure function of the seed, a name and the element's index, so that a
+// model that is trained from scratch depends neither on the number of threads nor on the order of parameters.
 #pragma once
 
 #include <cstddef>
@@ -13,41 +13,45 @@
 
 namespace smelt {
 
-/// Fills `values`, elements `first` ... of a sequence, as specified by `init`; `name` and both seeds
-/// (init.seed and `seed`) pick the random sequence.
+/// Fills `values` with the elements of a sequence from element `first` on. `init` specifies the kind of
+/// values. `name`, `seed` and init.seed select the sequence of random numbers.
 void initialize_values(const Initializer& init, std::string_view name, uint32_t seed, std::span<float> values,
                        int64_t first = 0);
 
 /// Coordinates of a rank in the mesh that segments are sharded over.
 struct RankPlace {
   Mesh mesh = {};
-  std::vector<int64_t> coordinates = {};  // one an axis
+  std::vector<int64_t> coordinates = {};  // one per axis
 };
 
-/// Initializes a part of a state of `state_bytes` bytes, from its byte `begin` on: each segment by its own
-/// initializer and name, zeros between segments; the state's own initializer if it has no segments. A rank
-/// that has a part of a segment draws the elements of the whole at that position. Throws Error if the state
-/// needs random numbers and is not of a float type.
+/// Initializes `part`, which is the memory from byte `begin` on of a state of `state_bytes` bytes. In an f32,
+/// f16 or bf16 state, each segment gets the values of its own initializer and name, and gaps between segments
+/// get zeros. Other states, and states without segments, get the values of the state's own initializer. If a
+/// segment is sharded, its elements get the values that they have in the whole segment at the rank `place`.
+/// Throws Error if the initializer is random and the type is not f32, f16 or bf16, or if the type has no
+/// constants other than 0.
 void initialize_state(const State& state, uint32_t seed, std::span<std::byte> part, int64_t begin,
                       int64_t state_bytes, const RankPlace& place = {});
-/// The whole of it.
+/// Initializes a whole state.
 void initialize_state(const State& state, uint32_t seed, std::span<std::byte> memory);
 
-/// Description of a segment (or of a state without segments) by which a device makes the same values itself.
-/// A group is four elements, one call of Philox. The layout is that of the kernels of
-/// codegen/cuda/step_kernels.h.
+/// Description of a segment (or of a state without segments) from which a GPU kernel makes the same values.
+/// The kernels (codegen/cuda/step_kernels.h) have the same struct. A group is the four elements of one call
+/// of Philox.
 struct InitialRow {
+  /// Number of groups in the rows before this one, and the segment's first element and size in the state.
   int64_t first_group, offset, elements;
   double scale;            // Initializer::a
-  uint32_t seed, id;       // the key of its numbers
-  int32_t kind, reserved;  // Initializer::Kind
+  uint32_t seed, id;       // the Philox key of the numbers
+  int32_t kind, reserved;  // Initializer::Kind; 0
 };
-/// Returns the rows of all parts that do not begin as zeros, in order; `groups` is the number of groups in
-/// them.
+/// Returns a row for each segment that does not begin as zeros, in order. Sets `groups` to the number of
+/// groups in all rows.
 std::vector<InitialRow> initial_rows(const State& state, uint32_t seed, int64_t state_bytes, int64_t& groups);
 
-/// The kernel that makes a state's initial values from rows: "smelt_initialize_f32", "smelt_initialize_bf16".
-/// Empty if the host makes them: states without random numbers, copies, other types.
+/// Returns the name of the kernel that makes a state's initial values from rows: "smelt_initialize_f32" or
+/// "smelt_initialize_bf16". Returns an empty text if the host makes the values: for states without random
+/// numbers, copies of other states, sharded segments and other types.
 std::string initialize_kernel_name(const State& state);
 
 }  // namespace smelt

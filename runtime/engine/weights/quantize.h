@@ -1,5 +1,5 @@
-// Weights as signed bytes: each row of a matrix, the weights of one output, is a scale times whole numbers
-// from -127 to 127.
+// Quantization of weights to signed bytes. Each row of a matrix, which has the weights of one output, is
+// stored as a scale and integers from -127 to 127.
 #pragma once
 
 #include <cstdint>
@@ -7,13 +7,14 @@
 
 namespace smelt {
 
-/// Quantizes rows of weights to i8. Row r of `weights` is about scales[r] * to[r]: scales[r] is its largest
-/// magnitude / 127, and numbers are rounded to nearest even, so that each weight is off by at most half its
-/// scale. A row of zeros has the scale 0, one with a NaN or infinity the scale NaN, so that products are NaN,
-/// as with the weights themselves. `to` is as long as `weights`, which are whole rows.
+/// Quantizes rows of weights to i8, one row per element of `scales`. Row r of `weights` is approximately
+/// scales[r] times row r of `to`. scales[r] is the row's largest magnitude divided by 127. Quotients are
+/// rounded to nearest even, so the error of a weight is at most half its scale. A row of zeros has the scale
+/// 0. A row with a NaN or infinity has the scale NaN, so that its products are NaN. Requires: `to` is as long
+/// as `weights`, and their length is a multiple of the number of scales.
 void quantize_rows(std::span<const float> weights, std::span<int8_t> to, std::span<float> scales);
 
-/// Multiplies each row by its scale; a value for each row.
+/// Multiplies each row of `values` by its scale. There are as many rows as scales.
 void scale_rows(std::span<float> values, std::span<const float> scales);
 
 }  // namespace smelt

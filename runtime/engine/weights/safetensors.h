@@ -1,5 +1,6 @@
-// Weights on disk: one safetensors file, or shards named by model.safetensors.index.json. Files are
-// untrusted: every rule of the format is checked before a byte of data is used.
+// Reader and writer of weights in the safetensors format: one file, or several files (shards) that are listed
+// in model.safetensors.index.json. Files are untrusted: every rule of the format is checked before a byte of
+// data is used.
 #pragma once
 
 #include <filesystem>
@@ -16,7 +17,8 @@
 
 namespace smelt {
 
-/// One tensor, dense and row-major; its bytes belong to a mapped file or to the caller, of any alignment.
+/// One tensor, dense and row-major. `bytes` may have any alignment, and is owned by a mapped file or by the
+/// caller.
 struct TensorView {
   std::string name;
   DType dtype = DType::f32;
@@ -26,42 +28,46 @@ struct TensorView {
   int64_t elements() const { return static_cast<int64_t>(bytes.size()) / size_of(dtype); }
 };
 
-/// "F32 [768,2304]", as the files spell it.
+/// Returns the type and shape in the spelling of the files, such as "F32 [768,2304]".
 std::string describe(const TensorView& tensor);
 
 /// The contents of one file. Views point into `file`.
 struct SafetensorsContents {
-  std::vector<TensorView> tensors;  // in order of their place in the file
+  std::vector<TensorView> tensors;  // in the order of their data in the file
   std::map<std::string, std::string> metadata;
 };
 
-/// Checks and reads a whole file held in memory; `file_name` is for messages. Throws Error (invalid_file).
+/// Checks and reads a whole file that is in memory. `file_name` is used in messages. Throws Error
+/// (invalid_file) if the file breaks a rule of the format.
 SafetensorsContents parse_safetensors(std::span<const std::byte> file, std::string_view file_name);
 
-/// Values of an F32, F16, BF16 or F64 tensor as floats; `out` has exactly its number of elements.
+/// Converts the elements of an F32, F16, BF16 or F64 tensor to floats. Throws Error if the tensor has another
+/// type, or if `out` does not have exactly its number of elements.
 void read_floats(const TensorView& tensor, std::span<float> out);
 std::vector<float> read_floats(const TensorView& tensor);
 
-/// All tensors of a model: from one file, or from a directory with model.safetensors or with an index and its
-/// shards.
+/// All tensors of a model. A checkpoint owns the bytes of its tensors.
 class Checkpoint {
  public:
+  /// Opens a safetensors file, an index (*.index.json) and its shards, or a directory that has
+  /// model.safetensors or model.safetensors.index.json. Throws Error if a file is missing or invalid.
   static Checkpoint open(const std::filesystem::path& directory_or_file);
-  /// Tensors in memory, as if they had been read from `path`.
+  /// Returns a checkpoint of tensors in memory. `path` is the result of path().
   static Checkpoint of(std::vector<HostTensor> tensors, std::filesystem::path path);
-  /// Returns the tensors of all parts, such as a model's and an adapter's. If two parts have a tensor of the
-  /// same name, the tensor of the later part is returned.
+  /// Returns a checkpoint with the tensors of all parts, such as a model's and an adapter's. If two parts
+  /// have a tensor of the same name, it has the tensor of the later part. Its metadata are empty.
   static Checkpoint joined(std::vector<std::shared_ptr<const Checkpoint>> parts);
 
-  /// Sorted by name.
+  /// Returns all tensors, sorted by name.
   const std::vector<TensorView>& tensors() const { return tensors_; }
-  /// Null if there is none of that name.
+  /// Returns null if there is no tensor of that name.
   const TensorView* find(std::string_view name) const;
-  /// Throws Error naming the file and the tensor.
+  /// Returns the tensor of that name. Throws Error naming the file and the tensor if there is none.
   const TensorView& at(std::string_view name) const;
   std::vector<std::string> names() const;
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
-  /// Returns the file or the index that it was opened from.
+  /// Returns the path of the file or index that was opened; for joined(), the parts' paths with " + " between
+  /// them.
   const std::filesystem::path& path() const { return path_; }
 
  private:
@@ -77,8 +83,9 @@ class Checkpoint {
   std::map<std::string, std::string> metadata_;
 };
 
-/// Writes a file that replaces `path` as a whole or not at all. Wider types come first, so that all data is
-/// aligned.
+/// Writes a file, which replaces `path` as a whole or not at all. Tensors of wider types are written first,
+/// so that all data is aligned. Throws Error if two tensors have the same name, or if the bytes of a tensor
+/// do not fit its shape.
 void write_safetensors(const std::filesystem::path& path, std::span<const TensorView> tensors,
                        const std::map<std::string, std::string>& metadata = {});
 

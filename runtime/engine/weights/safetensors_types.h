@@ -9,8 +9,10 @@
 
 namespace smelt {
 
+/// Returns the type of a name such as "BF16"; nothing if Smelt does not support the type.
 std::optional<DType> safetensors_dtype(std::string_view name);
 std::string_view safetensors_name(DType dtype);
-std::string safetensors_dtype_names();  // "F32, F16, ..."
+/// Returns the names of all supported types for messages: "F32, F16, ...".
+std::string safetensors_dtype_names();
 
 }  // namespace smelt

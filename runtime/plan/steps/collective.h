@@ -1,4 +1,4 @@
-// Exchanges and sums between ranks.
+// The step for collective operations: exchanges and sums of data between ranks.
 #pragma once
 
 #include <string>
@@ -8,32 +8,36 @@
 
 namespace smelt {
 
+/// Return the names in the text of programs and plans, and parse them. Parsing returns nothing if the name is
+/// unknown.
 std::string_view name(CollectiveKind kind);  // "all_reduce"
 std::optional<CollectiveKind> parse_collective_kind(std::string_view text);
 std::string_view name(CollectiveSum sum);  // "add", "max"
 std::optional<CollectiveSum> parse_collective_sum(std::string_view text);
-/// Returns whether the ranks' elements are summed.
+/// Returns whether the operation adds up the ranks' elements, or takes their maximum.
 inline bool is_sum(CollectiveKind kind) {
   return kind == CollectiveKind::all_reduce || kind == CollectiveKind::reduce_scatter;
 }
 
-/// An operation of the `ranks` ranks along an axis of the mesh (runtime/ranks/communicator.h), with parts of
-/// `elements` elements. `from` and `to` hold one part, or one part per rank, contiguously: `from` of
-/// reduce_scatter, `to` of all_gather, both of all_to_all. All ranks of a group run such steps in one order.
-/// `rows` of these operations are done as one, row i at i * from_stride and at i * to_stride: along a dim of
-/// a tensor that is not its outermost, parts are rows of memory with gaps between them.
+/// A collective operation (runtime/ranks/communicator.h) of the `ranks` ranks along a mesh axis. A part has
+/// `elements` elements. `from` has one part per rank, contiguously, for reduce_scatter and all_to_all, and
+/// one part for the other kinds. `to` has one part per rank for all_gather and all_to_all, and one part for
+/// the other kinds. All ranks of a group run their collective steps in the same order.
+///
+/// The step does `rows` such operations, for sharded dims that are not the outermost dim of a tensor. Row i
+/// is at from + i * from_stride and at to + i * to_stride.
 struct CollectiveStep {
   CollectiveKind kind = CollectiveKind::all_reduce;
   std::string axis;    // of Plan::mesh
-  BufferRef from, to;  // may be the same place in all_reduce, and share no element otherwise
+  BufferRef from, to;  // for all_reduce, they may be equal; otherwise they have no element in common
   Dim elements, ranks;
   DType dtype = DType::f32;
-  CollectiveSum sum = CollectiveSum::add;  // of all_reduce and reduce_scatter
-  /// On a GPU the step may run concurrently with later ones, until the step of this number, which waits for
-  /// it; the number of steps of the entry stands for its end. -1: the next step waits. No step between the
-  /// two touches `to` or writes to `from`.
+  CollectiveSum sum = CollectiveSum::add;  // for all_reduce and reduce_scatter
+  /// On a GPU, the step may run concurrently with the steps after it, up to the step with this index, which
+  /// waits for it. If the index is the number of steps of the entry, the end of the entry waits. -1: the next
+  /// step waits. No step between the two uses `to` or writes to `from`.
   int waited_at = -1;
-  Dim rows = 1, from_stride = 0, to_stride = 0;  // elements; rows of `to` share none
+  Dim rows = 1, from_stride = 0, to_stride = 0;  // strides are in elements; rows of `to` do not overlap
 
   bool reads_parts() const {
     return kind == CollectiveKind::reduce_scatter || kind == CollectiveKind::all_to_all;
@@ -41,10 +45,12 @@ struct CollectiveStep {
   bool writes_parts() const {
     return kind == CollectiveKind::all_gather || kind == CollectiveKind::all_to_all;
   }
-  /// Elements of a row.
+  /// Return the number of elements per row of `from` and of `to`.
   Dim from_elements() const { return reads_parts() ? elements * ranks : elements; }
   Dim to_elements() const { return writes_parts() ? elements * ranks : elements; }
 
+  /// Returns the extents and strides of `from` or `to`, whose rows are `stride` apart. `all_parts`: it has
+  /// one part per rank.
   std::vector<Walk> walks(const Dim& stride, bool all_parts) const {
     std::vector<Walk> all;
     if (!rows.is_one()) all.push_back({rows, stride});

@@ -1,4 +1,4 @@
-// Copies of strided boxes.
+// The step that copies a strided box of elements.
 #pragma once
 
 #include <algorithm>
@@ -7,16 +7,19 @@
 
 namespace smelt {
 
-/// Copies a box of `extents` elements between two strided places.
+/// Copies the elements at from + sum_i x_i * from_strides[i] to to + sum_i x_i * to_strides[i], for all x_i
+/// in [0, extents[i]).
 struct CopyStep {
   BufferRef from, to;
   Shape extents;
   std::vector<Dim> from_strides, to_strides;
   DType dtype = DType::f32;
-  /// As CollectiveStep::waited_at, for a dense copy to or from the host's part of a state (State::resident).
+  /// As CollectiveStep::waited_at. It is set for a dense copy from or to the part of a state that is in host
+  /// memory (State::resident).
   int waited_at = -1;
 
-  /// Elements of one side. A damaged plan may have fewer strides than extents; validation refuses it later.
+  /// Returns the extents with the strides of `from` or `to`. A damaged plan may have fewer strides than
+  /// extents; validation reports it later.
   std::vector<Walk> walks(const std::vector<Dim>& strides) const {
     std::vector<Walk> all;
     const size_t rank = std::min({extents.size(), from_strides.size(), to_strides.size()});

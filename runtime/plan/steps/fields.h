@@ -1,11 +1,11 @@
-// Vocabulary of the field lists of steps. A kind of step is a struct, a row `StepKind` and one list
-// `visit_fields`, in a header of its own; reading, writing, printing, validation and dependence analysis are
-// folds over that list.
+// Types for the declarations of the kinds of steps. Each kind has a header in this folder with three
+// declarations: the struct, a specialization of StepKind, and one function visit_fields. Code that reads,
+// writes, prints, validates or analyzes steps calls visit_fields, and so works for every kind.
 //
-// A list calls its visitor with the name, the member and the role of each field:
+// visit_fields calls the visitor with the name, the member and the role of each field:
 //   v("x", x.x, [&] { return role::reads(DType::f32, {{x.rows, x.row_stride}, {x.count}}); });
 //   v("count", x.count, role::extent(0, INT32_MAX - 1)), v("row_stride", x.row_stride, role::stride);
-// Roles of operands are functions, because they compute with sizes that are known only after the step has
+// The role of an operand is a function, because it depends on sizes that are known only after the step has
 // been read. Operands that are written come after those that are read.
 #pragma once
 
@@ -25,20 +25,21 @@ namespace smelt {
 template <typename T, typename Of>
 concept Is = std::same_as<std::remove_const_t<T>, Of>;
 
-/// The row of a kind of step:
-///   name         in manifests, messages and reports
-///   keyword      first word of its line in the text form of a program
-///   text         pattern of the rest of that line (step_pattern.h); kinds without one are printed by ir/text
-///   description  pattern for messages about a run; kinds without one are described by runtime/cuda
-///   shows        whether a group of a pattern is printed that begins with a field; kinds without groups have
-///   none by_template  whether a GPU runs it by template kernels alone
+/// Constants of a kind of step:
+///   name         name in manifests, messages and reports
+///   keyword      first word of the step's line in the text form of a program
+///   text         pattern of the rest of that line (step_pattern.h); if missing, ir/text prints the step
+///   description  pattern for messages about a run; if missing, runtime/cuda describes the step
+///   shows        function that returns whether the group of a pattern whose first field has this name is
+///                printed for a step; missing if patterns have no groups
+///   by_template  whether a GPU runs the step by template kernels (TemplateLaunch) only
 template <typename Kind>
 struct StepKind;
 
-/// A position in a buffer, which a kernel parameter or a matrix points to.
+/// A position in a buffer: the begin of a kernel's argument or of a matrix.
 struct BufferRef {
-  int buffer = -1;
-  Dim offset;  // elements
+  int buffer = -1;  // index into Plan::buffers
+  Dim offset;       // elements
   bool operator==(const BufferRef&) const = default;
 };
 template <typename V, Is<BufferRef> T>
@@ -46,15 +47,16 @@ void visit_fields(V& v, T& x) {
   v("buffer", x.buffer), v("offset", x.offset);
 }
 
+/// Use of an operand by its step.
 enum class PlaceUse : uint8_t {
   read,
   write,
   read_write,
   scratch,  // written and then read: no part of it is a result
-  either,   // argument of a kernel: KernelCode::parameters says which
+  either,   // argument of a KernelStep: KernelCode::parameters specifies the use
 };
 
-/// An extent with the distance in elements between its indices.
+/// One axis of an operand: its extent, and the distance in elements between neighbors along it.
 struct Walk {
   Dim extent, stride = 1;
 };
@@ -66,12 +68,13 @@ struct NumberRange {
 
 namespace role {
 
-/// Role of an operand: elements offset + sum_i stride_i * [0, extent_i) of its buffer are used.
+/// Role of an operand. It uses the elements offset + sum_i walks[i].stride * x_i of its buffer for all x_i in
+/// [0, walks[i].extent).
 struct Operand {
   PlaceUse use = PlaceUse::either;
-  std::optional<DType> dtype = {};  // required of the buffer; nothing: any
-  std::vector<Walk> walks = {};
-  std::optional<NumberRange> numbers = {};  // that are written; nothing: any numbers
+  std::optional<DType> dtype = {};          // type that the buffer must have; nothing: any
+  std::vector<Walk> walks = {};             // axes
+  std::optional<NumberRange> numbers = {};  // range of the integers that are written; nothing: any values
 };
 inline Operand reads(DType dtype, std::vector<Walk> walks) {
   return {PlaceUse::read, dtype, std::move(walks)};
@@ -81,7 +84,7 @@ inline Operand writes(std::optional<DType> dtype, std::vector<Walk> walks,
   return {PlaceUse::write, dtype, std::move(walks), std::move(numbers)};
 }
 
-/// Role of a size, and the values that a step may have there.
+/// Role of a size, which may be from `least` to `most`.
 struct Extent {
   int64_t least, most;
 };
@@ -95,7 +98,7 @@ constexpr Stride stride;
 struct Scalar {};
 constexpr Scalar scalar;
 
-/// Role of a word, a type, a flag or a number of something; `expected` names it in messages.
+/// Role of any other field, such as a word, a type or a flag. `expected` describes valid values in messages.
 struct Attribute {
   std::string_view expected = {};
 };

@@ -1,4 +1,4 @@
-// Fills of buffers.
+// The step that fills elements with a value.
 #pragma once
 
 #include <cmath>
@@ -7,7 +7,7 @@
 
 namespace smelt {
 
-/// Fills `elements` elements with one value.
+/// Sets `elements` contiguous elements from `to` on to one value, which is converted to the buffer's type.
 struct FillStep {
   BufferRef to;
   Dim elements;

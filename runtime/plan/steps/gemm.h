@@ -1,12 +1,12 @@
-// Products of matrices.
+// The step for matrix products.
 #pragma once
 
 #include "runtime/plan/steps/fields.h"
 
 namespace smelt {
 
-/// C[m,n] = alpha * sum_k A[m,k] B[k,n] + beta * C[m,n] + bias[n], repeated over `batch`.
-/// Every matrix has a row and a column stride; one of the two is 1.
+/// Computes C[m,n] = alpha * sum_k A[m,k] B[k,n] + beta * C[m,n] + bias[n], for each index of the axes in
+/// `batch`. Each matrix has a row stride and a column stride, one of which is 1. All strides are in elements.
 struct GemmStep {
   struct Matrix {
     BufferRef base;
@@ -16,16 +16,17 @@ struct GemmStep {
   double alpha = 1, beta = 0;
   struct Batch {
     Dim extent, a_stride, b_stride, c_stride;
-    bool reduced = false;  // accumulates into the same C instead of moving along it
+    bool reduced = false;  // the products along this axis are added up in the same C
   };
   std::vector<Batch> batch = {};
-  DType dtype = DType::f32;            // of A and B; products are summed in f32
-  DType result_dtype = DType::f32;     // of C and the bias
-  bool tf32 = false;                   // a GPU may leave out 13 bits of the mantissas of f32 operands
-  std::optional<BufferRef> bias = {};  // C's columns are contiguous, no batch is reduced
-  bool a_i8 = false, b_i8 = false;     // this operand is stored as i8; on a CPU, and one of the two at most
+  DType dtype = DType::f32;         // of A and B; products are summed in f32
+  DType result_dtype = DType::f32;  // of C and the bias
+  bool tf32 = false;                // a GPU may round f32 operands to TF32, which has 13 fewer mantissa bits
+  std::optional<BufferRef> bias = {};  // requires that C has contiguous rows, and that no batch is reduced
+  bool a_i8 = false, b_i8 = false;  // this operand is stored as i8; only on a CPU, and at most one of the two
 
-  /// Elements of a matrix over all batches. A reduced batch writes the same C again.
+  /// Returns the axes of a matrix: rows, columns and the batch axes. C has no axis for a reduced batch.
+  /// `stride` is the matrix's member of Batch.
   std::vector<Walk> walks(const Matrix& matrix, const Dim& rows, const Dim& columns,
                           Dim Batch::* stride) const {
     std::vector<Walk> all = {{rows, matrix.row_stride}, {columns, matrix.column_stride}};
@@ -69,7 +70,8 @@ void visit_fields(V& v, T& x) {
   v("a_i8", x.a_i8, role::attribute()), v("b_i8", x.b_i8, role::attribute());
 }
 
-/// Floating-point operations, a multiplication and an addition as two. `size` gives the value of a Dim.
+/// Returns the number of floating-point operations. A multiplication and an addition count as two. `size`
+/// returns the value of a Dim.
 template <typename Size>
 double flops_of(const GemmStep& gemm, const Size& size) {
   double flops = 2;

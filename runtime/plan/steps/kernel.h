@@ -1,12 +1,12 @@
-// Launches of kernels that are compiled from Kernel IR.
+// The step that launches a kernel of the plan (KernelCode).
 #pragma once
 
 #include "runtime/plan/steps/fields.h"
 
 namespace smelt {
 
-/// Selects the random numbers that a rank draws: part `part` of `parts` of a batch draws those of a
-/// micro-step of its own, as if one rank ran the parts one after the other (Philox::of_part).
+/// Selects the random numbers of a rank that has part `part` of the `parts` parts of a batch. Each part draws
+/// the numbers of a separate micro-step, as if one rank ran the parts one after the other (Philox::of_part).
 struct RandomPart {
   Dim parts = 1, part = 0;
   bool operator==(const RandomPart&) const = default;
@@ -18,10 +18,11 @@ void visit_fields(V& v, T& x) {
 
 /// One launch of a kernel over its parallel range.
 struct KernelStep {
-  int kernel = -1;
-  std::vector<BufferRef> arguments;           // in the order of the kernel's parameters
-  std::vector<uint32_t> random_ids;           // in the order of the kernel's random instructions
-  std::vector<RandomPart> random_parts = {};  // of each of them; empty: no draw belongs to a part
+  int kernel = -1;                   // index into Plan::kernels
+  std::vector<BufferRef> arguments;  // in the order of the kernel's parameters, for each of its copies
+  std::vector<uint32_t> random_ids;  // in the order of the kernel's random instructions
+  /// One per random id. Empty: the random numbers do not depend on parts of a batch.
+  std::vector<RandomPart> random_parts = {};
 };
 
 template <>

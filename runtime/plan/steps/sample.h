@@ -1,4 +1,4 @@
-// Tokens that are drawn from rows of scores.
+// The step that draws tokens from rows of scores.
 #pragma once
 
 #include "runtime/plan/steps/fields.h"
@@ -6,13 +6,15 @@
 
 namespace smelt {
 
-/// A token of each of `rows` rows of `count` f32 scores, which begin `row_stride` apart. Row i of numbers
-/// (temperature, top_p, min_p) and of integers (top_k, seed, position, index) has its settings: DrawSettings
-/// in runtime/sampling/token_weights.h. A temperature of 0 takes the first of the largest scores. The second
-/// result is the log of the token's probability by the softmax of the unchanged scores. The results are -1
-/// and NaN where a score is NaN or no score is above -infinity.
+/// Draws a token for each of `rows` rows of `count` f32 scores. Rows of scores, numbers and integers begin
+/// row_stride, numbers_stride and integers_stride elements apart. Row i of `numbers` (temperature, top_p,
+/// min_p) and of `integers` (top_k, seed, position, index) has the settings of row i (DrawSettings in
+/// runtime/sampling/token_weights.h). With a temperature of 0, the token is the first of those with the
+/// largest score. `tokens` and `log_probabilities`, which are dense, have one element per row: the token, and
+/// the log of its probability by the softmax of the unchanged scores. They are -1 and NaN if a score of the
+/// row is NaN or all are -infinity.
 struct SampleStep {
-  BufferRef scores, numbers, integers, tokens, log_probabilities;  // the results are dense
+  BufferRef scores, numbers, integers, tokens, log_probabilities;
   Dim rows, count, row_stride, numbers_stride, integers_stride;
 };
 

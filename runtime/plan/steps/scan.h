@@ -1,4 +1,4 @@
-// Running sums, maxima and products along one axis.
+// The step that computes running sums, maxima or products along one axis.
 #pragma once
 
 #include <string>
@@ -7,8 +7,9 @@
 
 namespace smelt {
 
-/// y[o, i, j] = x[o, 0, j] . x[o, 1, j] . ... . x[o, i, j] (without the last one if exclusive), where `.`
-/// is the kind: "add", "max" (NaN wins) or "mul". An element is stored at o * outer_stride + i * stride + j.
+/// Computes y[o, i, j] = x[o, 0, j] . x[o, 1, j] . ... . x[o, i, j] for tensors [outer, count, inner],
+/// without the last operand if `exclusive`. The operation `.` is `kind`: "add", "max" (if an operand is NaN,
+/// the result is NaN) or "mul". Element [o, i, j] is stored at o * outer_stride + i * stride + j.
 struct ScanStep {
   BufferRef x, y;
   Dim outer, count, inner;

@@ -1,13 +1,13 @@
-// Sorts of indices.
+// The step that sorts indices.
 #pragma once
 
 #include "runtime/plan/steps/fields.h"
 
 namespace smelt {
 
-/// A stable counting sort of `count` indices below `rows`: permutation[i] is the position of the i-th
-/// smallest, and begins[r]..begins[r+1] bounds row r's part of it (rows + 1 numbers). Indices outside [0,
-/// rows) are left out.
+/// Sorts the positions of `count` indices by the value of the index, in a stable order. The positions of the
+/// indices that are equal to r are permutation[begins[r]], ..., permutation[begins[r + 1] - 1]. All operands
+/// are dense and of type i32; `begins` has rows + 1 elements. Indices outside [0, rows) are left out.
 struct SortIndexStep {
   struct Workspace {
     BufferRef base;
@@ -15,7 +15,7 @@ struct SortIndexStep {
   };
   BufferRef indices, permutation, begins;
   Dim count, rows;
-  std::optional<Workspace> workspace = {};  // i32, of a GPU's sort of many indices
+  std::optional<Workspace> workspace = {};  // i32; only for a GPU's sort of many indices
 };
 
 template <typename V, Is<SortIndexStep::Workspace> T>

@@ -1,14 +1,16 @@
-// The largest elements of rows.
+// The step that finds the largest elements of rows.
 #pragma once
 
 #include "runtime/plan/steps/fields.h"
 
 namespace smelt {
 
-/// The k largest of each of `rows` rows of `count` f32 elements, which begin `row_stride` apart: the largest
-/// first, equal ones in the order of their indices, NaN first. A row of fewer elements ends with -inf at -1.
+/// Finds the k largest elements of each of `rows` rows of `count` f32 elements. The rows begin row_stride
+/// elements apart. Row i of the dense results `values` and `indices` [rows, k] has the elements and their
+/// indices in the row: the largest first, equal elements in the order of their indices, NaN last. If count <
+/// k, the row ends with values of -infinity and indices of -1.
 struct TopKStep {
-  BufferRef x, values, indices;  // the results are dense
+  BufferRef x, values, indices;
   Dim rows, count, row_stride, k;
 };
 
