@@ -7,7 +7,7 @@ namespace smelt {
 
 /// Finds the k largest elements of each of `rows` rows of `count` f32 elements. The rows begin row_stride
 /// elements apart. Row i of the dense results `values` and `indices` [rows, k] has the elements and their
-/// indices in the row: the largest first, equal elements in the order of their indices, NaN last. If count <
+/// indices in the row: the largest first, equal elements in the order of their indices, NaN first. If count <
 /// k, the row ends with values of -infinity and indices of -1.
 struct TopKStep {
   BufferRef x, values, indices;
