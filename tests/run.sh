@@ -10,8 +10,8 @@
 # The sanitizers and clang-tidy examine what was changed since main (on main: in three hours) and a part of the
 # rest (of a change of more than 400 files, a half). The part changes from day to day; SMELT_TURN=N repeats that of another
 # day (the first line prints N).
-#   --only   runs one stage: format, floors, tests, goldens, embed, python, quickstart, asan, tsan, tidy, includes, fuzz, edits,
-#            graphs
+#   --only   runs one stage: format, floors, tests, goldens, embed, docs, python, quickstart, asan, tsan, tidy, includes, fuzz,
+#            edits, graphs
 # At the end stands a table of stages with their seconds. The last line counts: "N passed, N failed".
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -228,6 +228,14 @@ python_tests() {
   python_suite "ONNX models" onnx onnx ml_dtypes
   python_suite "modules of PyTorch" torch torch transformers
 }
+# The site, and the commands of README.md and the tutorial. Blocks in Python are run if the package is built.
+docs() {
+  local importing=""
+  PYTHONPATH=$PWD/build/python "${python:-false}" -c "import smelt" 2>/dev/null && importing=$python
+  check "site" bash scripts/docs.sh build/smelt
+  check "commands of the pages" env PYTHONPATH="$PWD/build/python" PYTHONDONTWRITEBYTECODE=1 \
+    python3 tests/docs_test.py build/smelt ${importing:+--python "$importing"}
+}
 build() {
   # Warnings are errors in the sanitizer build: at -O2 GCC 12 warns of faults in the standard library that are not there.
   check "configure" cmake --preset release -DSMELT_TESTS=ON -DSMELT_BENCH=ON -DSMELT_WERROR=OFF \
@@ -322,7 +330,7 @@ packages() { bash scripts/install-packages.sh all; }
 stage packages packages
 python=$(python_with_packages)
 needs_build=0
-for each in tests goldens embed python quickstart edits graphs; do wanted $each && needs_build=1; done
+for each in tests goldens embed docs python quickstart edits graphs; do wanted $each && needs_build=1; done
 [ $needs_build -eq 1 ] && stage build build
 wanted format && stage format check "format" format_check
 floors() {
@@ -333,6 +341,7 @@ wanted floors && stage floors floors
 wanted tests && stage tests tests
 wanted goldens && stage goldens goldens
 wanted embed && stage embed check "embed" bash tests/embed_test.sh build
+wanted docs && stage docs docs
 wanted python && stage python python_tests
 wanted_slow quickstart && stage quickstart quickstart
 wanted_slow tidy && stage tidy check "clang-tidy" tidy_check
