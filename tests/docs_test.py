@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the commands that README.md and docs/tutorial.md show, and compares their output with what the pages show.
+"""Runs the commands that README.md, docs/tutorial.md and docs/architecture.md show, and compares their output with what the pages show.
 
     tests/docs_test.py SMELT [--python PYTHON] [--page PAGE]...
 
@@ -30,7 +30,7 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PAGES = ["README.md", "docs/tutorial.md"]
+PAGES = ["README.md", "docs/tutorial.md", "docs/architecture.md"]
 PORT = "8080"  # of the pages; replaced by a free one
 
 

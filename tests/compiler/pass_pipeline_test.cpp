@@ -89,19 +89,19 @@ INSTANTIATE_TEST_SUITE_P(Targets, OptionalPasses, ::testing::Values("cpu", "sm_9
 
 using PipelineCommand = test::CommandLine;
 
-/// README quotes what the command prints, indented by four.
-TEST_F(PipelineCommand, PrintsWhatTheReadmeQuotes) {
-  const std::string source = SMELT_SOURCE_DIR, readme = test::slurp(source + "/README.md");
+/// docs/architecture.md quotes what the command prints, indented by four.
+TEST_F(PipelineCommand, PrintsWhatTheArchitecturePageQuotes) {
+  const std::string source = SMELT_SOURCE_DIR, page = test::slurp(source + "/docs/architecture.md");
   const std::string prompt = "    $ smelt ", flag = "--print-pipeline\n";
-  const size_t begin = readme.rfind(prompt, readme.find(flag)), end = readme.find(flag) + flag.size();
+  const size_t begin = page.rfind(prompt, page.find(flag)), end = page.find(flag) + flag.size();
   ASSERT_NE(begin, std::string::npos);
-  const std::string arguments = readme.substr(begin + prompt.size(), end - 1 - begin - prompt.size());
+  const std::string arguments = page.substr(begin + prompt.size(), end - 1 - begin - prompt.size());
   const test::Outcome outcome = shell("cd '" + source + "' && " + binary() + " " + arguments);
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   std::istringstream lines(outcome.out);
   std::string printed;
   for (std::string text; std::getline(lines, text);) printed += "    " + text + "\n";
-  EXPECT_EQ(readme.substr(end, printed.size() + 1), printed + "\n") << "the output is\n" << printed;
+  EXPECT_EQ(page.substr(end, printed.size() + 1), printed + "\n") << "the output is\n" << printed;
 }
 
 TEST_F(PipelineCommand, OptRunsPassesOverAProgram) {
