@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the commands that README.md, docs/tutorial.md and docs/architecture.md show, and compares their output with what the pages show.
+"""Runs the commands of the pages that begin a reader's way (PAGES), and compares their output with what the pages show.
 
     tests/docs_test.py SMELT [--python PYTHON] [--page PAGE]...
 
@@ -30,7 +30,7 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PAGES = ["README.md", "docs/tutorial.md", "docs/architecture.md"]
+PAGES = ["README.md", "docs/tutorial.md", "docs/architecture.md", "docs/guides/training.md"]
 PORT = "8080"  # of the pages; replaced by a free one
 
 
@@ -132,7 +132,7 @@ def run_page(name, smelt, build, python):
         folder.mkdir()
         logs.mkdir()
         make_root(folder, smelt, build, python)
-        environment = dict(os.environ, PATH=f"{folder}/bin:{os.environ['PATH']}", SMELT_CACHE_DIR=f"{temporary}/cache")
+        environment = dict(os.environ, SMELT=str(folder), PATH=f"{folder}/bin:{os.environ['PATH']}", SMELT_CACHE_DIR=f"{temporary}/cache")
         (logs / "all.sh").write_text(script(page_blocks, logs, build, python, port))
         status = subprocess.run(["bash", str(logs / "all.sh")], cwd=folder, env=environment, stdin=subprocess.DEVNULL, timeout=600)
         failed = (logs / "failed").read_text().strip() if (logs / "failed").exists() else ""
