@@ -10,49 +10,59 @@
 
 namespace smelt {
 
+/// LayerNorm or RMSNorm.
 enum class NormKind : uint8_t { layer, rms };
 /// Position of norms: before a block's attention and ffn (pre), after the residual sum (post), or before them
 /// and again on their outputs (sandwich).
 enum class NormPlace : uint8_t { pre, post, sandwich };
+/// silu is x sigmoid(x), and quick_gelu x sigmoid(1.702 x).
 enum class Activation : uint8_t { relu, gelu_tanh, gelu_erf, silu, quick_gelu, tanh };
+/// learned and sinusoidal: a table of positions is added to the embeddings. rope: queries and keys are
+/// rotated. relative_buckets (T5) and alibi: a term is added to the scores.
 enum class PositionKind : uint8_t { none, learned, sinusoidal, rope, relative_buckets, alibi };
+/// Names are those of transformers.
 enum class RopeScaling : uint8_t { none, linear, dynamic, llama3, yarn };
 /// Keys that the queries of a block see: all, or those in attention.window. The names are those of
 /// transformers.
 enum class LayerAttention : uint8_t { full_attention, sliding_attention };
+/// Logits of the next token (lm), of a masked token (mlm), of classes of a text or of an image, or none: the
+/// output is the last hidden states.
 enum class HeadKind : uint8_t { none, lm, mlm, sequence_classes, image_classes };
 /// Task of a classification head: choose one of several classes, predict numbers, or choose any of several
 /// classes.
 enum class Problem : uint8_t { one_class, regression, several_classes };
-/// Label smoothing by alpha: alpha / V for every class (all, as in PyTorch), or alpha / (V - 1) for every
-/// class but the label (others, as in fairseq).
+/// Label smoothing by alpha over V classes: alpha / V for every class (all, as in PyTorch), or
+/// alpha / (V - 1) for every class but the label (others, as in fairseq).
 enum class Smoothing : uint8_t { all, others };
-enum class TokenizerKind : uint8_t { automatic, none, bytes };  // automatic: bytes if vocab_size is 256
+/// bytes: token ids are bytes, so text files are data and prompts are text. automatic: bytes if vocab_size is
+/// 256, else none.
+enum class TokenizerKind : uint8_t { automatic, none, bytes };
 
-/// Sizes of a stack of blocks. If kv_heads, head_dim or ffn is 0, complete() sets the value in the field's
-/// comment.
+/// Sizes of a stack of blocks. If kv_heads, head_dim or ffn is 0, complete() sets the value after "0:" in the
+/// field's comment.
 struct StackSpec {
-  int64_t layers = 0;  // 0: the model has no such stack
-  int64_t heads = 0;
-  int64_t kv_heads = 0;  // heads
-  int64_t head_dim = 0;  // hidden / heads
-  int64_t ffn = 0;       // 4 hidden
+  int64_t layers = 0;    // number of blocks; 0: the model has no such stack
+  int64_t heads = 0;     // number of attention heads
+  int64_t kv_heads = 0;  // number of heads of keys and values; 0: heads
+  int64_t head_dim = 0;  // width of a head; 0: hidden / heads
+  int64_t ffn = 0;       // width of the feed-forward layer; 0: 4 hidden
   bool operator==(const StackSpec&) const = default;
 };
 
 struct TransformerSpec {
-  std::string family = "transformer";  // determines the names of parameters: frontend/families/families.h
-  int64_t vocab_size = 0;
-  int64_t hidden = 0;
-  int64_t max_positions = 0;  // 0: no maximum
+  /// Determines the defaults of all other fields and the names of parameters (frontend/families/families.h).
+  std::string family = "transformer";
+  int64_t vocab_size = 0;     // number of token ids
+  int64_t hidden = 0;         // width of the residual stream
+  int64_t max_positions = 0;  // length of the longest sequence; 0: no maximum
   StackSpec encoder, decoder;
   bool parallel_residual = false;  // attention and ffn read the same residual stream, then both are added
 
   struct Norm {
     NormKind kind = NormKind::layer;
     NormPlace place = NormPlace::pre;
-    double eps = 1e-5;
-    bool bias = true;
+    double eps = 1e-5;            // added to the variance, or to the mean of squares
+    bool bias = true;             // layer norms have a bias
     bool zero_centered = false;   // the checkpoint has weight - 1
     bool final = true;            // a final norm after the last block
     bool final_is_hidden = true;  // the last of the returned hidden states is the final norm's result
@@ -62,25 +72,26 @@ struct TransformerSpec {
   } norm;
 
   struct Attention {
-    bool qkv_bias = true;
-    bool out_bias = true;
+    bool qkv_bias = true;          // the projections to queries, keys and values have biases
+    bool out_bias = true;          // the projection after attention has a bias
     bool scaled = true;            // scores are multiplied by head_dim^-1/2
     bool scaled_by_layer = false;  // scores of block i are multiplied by 1 / (i + 1)
     int64_t scale_dim = 0;         // replaces head_dim in `scaled`; 0: it does not
     double soft_cap = 0;           // scores s become cap tanh(s / cap); 0: there is no cap
     int64_t window = 0;            // number of keys that a query sees, up to its own position; 0: no window
     int64_t window_from = 0;       // number of the first block with the window, if `layers` is empty
-    std::vector<LayerAttention> layers;  // by block of the decoder; complete() repeats a shorter list
-    bool qk_norm = false;                // each head's queries and keys are normalised
-    bool fused_qkv = false;              // the checkpoint has one weight for query, key and value
-    bool qkv_by_head = false;            // its rows are ordered by head, then by query, key and value
+    /// One value per block of the decoder; a shorter list is repeated.
+    std::vector<LayerAttention> layers;
+    bool qk_norm = false;      // each head's queries and keys are normalised
+    bool fused_qkv = false;    // the checkpoint has one weight for query, key and value
+    bool qkv_by_head = false;  // fused_qkv: rows are ordered by head; false: all queries come first
     bool operator==(const Attention&) const = default;
   } attention;
 
   struct Ffn {
     Activation activation = Activation::gelu_tanh;
-    bool gated = false;  // activation(gate(x)) * up(x)
-    bool bias = true;
+    bool gated = false;  // the layer computes activation(gate(x)) * up(x)
+    bool bias = true;    // the linear maps of the layer have biases
     bool operator==(const Ffn&) const = default;
   } ffn;
 
@@ -90,51 +101,58 @@ struct TransformerSpec {
     bool counted = false;          // positions number the tokens from 1 without padding, which has 0
     bool counted_by_mask = false;  // positions number the unmasked tokens from 0; masked ones have -1
     bool interleaved = false;      // sinusoidal: sines and cosines alternate; false: sines first
-    double rope_theta = 10000;
-    double rotary_fraction = 1;  // fraction of head_dim that is rotated: the first elements
-    RopeScaling scaling = RopeScaling::none;
-    double scaling_factor = 0;                         // yarn: 0 means max_positions / original_max_positions
-    double low_freq_factor = 1, high_freq_factor = 4;  // llama3
-    double beta_fast = 32, beta_slow = 1;              // yarn
-    double attention_factor = 0;                       // yarn; 0: 0.1 ln(factor) + 1
-    int64_t original_max_positions = 0;                // 0: max_positions
-    int64_t buckets = 32;                              // relative_buckets (T5): number of buckets
+    double rope_theta = 10000;     // rope: base of the frequencies
+    double rotary_fraction = 1;    // rope: fraction of head_dim that is rotated: the first elements
+    RopeScaling scaling = RopeScaling::none;  // rope: extension to sequences longer than those of pretraining
+    double scaling_factor = 0;   // ratio of the lengths; yarn: 0 means max_positions / original_max_positions
+    double low_freq_factor = 1;  // llama3: frequencies with fewer turns per pretraining length are scaled
+    double high_freq_factor = 4;  // llama3: frequencies with more turns per pretraining length are not
+    double beta_fast = 32;        // yarn: frequencies with more turns per pretraining length are not scaled
+    double beta_slow = 1;  // yarn: frequencies with fewer turns per pretraining length are scaled fully
+    double attention_factor = 0;         // yarn: factor of queries and keys; 0: 0.1 ln(scaling_factor) + 1
+    int64_t original_max_positions = 0;  // longest sequence of pretraining; 0: max_positions
+    int64_t buckets = 32;                // relative_buckets (T5): number of buckets
     int64_t max_distance = 128;  // relative_buckets: from this distance on, all are in the last bucket
     bool operator==(const Positions&) const = default;
   } positions;
 
   struct Embedding {
-    int64_t width = 0;            // of token embeddings, which are projected to `hidden` and back; 0: hidden
+    int64_t width = 0;            // width of token embeddings, projected to `hidden` and back; 0: hidden
     bool scaled = false;          // embeddings are multiplied by hidden^1/2
     bool frozen_padding = false;  // lookups of tokens.pad contribute no gradient to its row
     bool shared = true;           // encoder and decoder use one token table
     int64_t token_types = 0;      // number of token types; 0: the model has none
-    /// Sizes of image models, in pixels of one side; 0: the model reads tokens.
-    int64_t image_size = 0, patch_size = 0, channels = 0;
-    bool class_token = false;  // image models: a learned token before the patches
+    int64_t image_size = 0;       // image models: pixels of one side; 0: the model reads tokens
+    int64_t patch_size = 0;       // image models: pixels of one side of a patch
+    int64_t channels = 0;         // image models: channels of a pixel
+    bool class_token = false;     // image models: a learned token before the patches
     bool operator==(const Embedding&) const = default;
   } embedding;
 
-  struct Dropout {  // probabilities
-    double embedding = 0, residual = 0, attention = 0, activation = 0, classifier = 0;
+  struct Dropout {
+    double embedding = 0;   // probability after the embeddings
+    double residual = 0;    // probability for the outputs of attention and of the feed-forward layer
+    double attention = 0;   // probability for attention weights
+    double activation = 0;  // probability after the activation of the feed-forward layer
+    double classifier = 0;  // probability before a classification head
     bool operator==(const Dropout&) const = default;
   } dropout;
 
   struct Head {
     HeadKind kind = HeadKind::lm;
-    bool tied = true;  // the weight is the token table
-    bool bias = false;
+    bool tied = true;                      // the weight is the token table
+    bool bias = false;                     // the head has a bias
     bool offset = false;                   // a row of the checkpoint, not trained, is added to the logits
     bool scaled = false;                   // the head's input is multiplied by hidden^-1/2
     double soft_cap = 0;                   // logits x become cap tanh(x / cap); 0: there is no cap
     bool pooler = false;                   // a linear map and tanh of the first token, before the classes
-    int64_t classes = 0;                   // of a classification head
-    Problem problem = Problem::one_class;  // of a classification head; complete() sets regression for 1 class
+    int64_t classes = 0;                   // number of classes of a classification head
+    Problem problem = Problem::one_class;  // regression is set if there is one class
     bool operator==(const Head&) const = default;
   } head;
 
   struct Criterion {
-    double label_smoothing = 0;
+    double label_smoothing = 0;  // alpha: share of the target that is spread over classes
     Smoothing smoothing = Smoothing::all;
     int64_t ignore_index = -100;  // label that does not count
     bool operator==(const Criterion&) const = default;
@@ -148,9 +166,12 @@ struct TransformerSpec {
   } init;
 
   struct Tokens {
-    int64_t bos = -1, pad = -1, decoder_start = -1;  // -1: there is none
-    int64_t forced_bos = -1, forced_eos = -1;        // first new token; last token at the maximal length
-    std::vector<int64_t> eos;                        // end tokens; empty: there is none
+    int64_t bos = -1;            // first token of a text; -1: there is none
+    int64_t pad = -1;            // padding; -1: there is none
+    int64_t decoder_start = -1;  // first input of a decoder with an encoder; -1: there is none
+    int64_t forced_bos = -1;     // first new token of generation; -1: any
+    int64_t forced_eos = -1;     // last token at the maximal length; -1: any
+    std::vector<int64_t> eos;    // end tokens; empty: there is none
     bool operator==(const Tokens&) const = default;
   } tokens;
 

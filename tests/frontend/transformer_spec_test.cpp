@@ -115,9 +115,10 @@ TEST(TransformerSpec, AllProblemsComeAtOnce) {
        "ffn: 3, expected an object", "family: \"no such\"", "tokens.eos: \"a\""});
 }
 
-/// Every field stands in docs/guides/models.md, in quotes and by its whole name.
+/// Every field stands in docs/reference/spec_fields.md, in quotes and by its whole name.
 TEST(TransformerSpec, EveryFieldIsDocumented) {
-  const std::string docs = read_text_file(std::filesystem::path(SMELT_SOURCE_DIR) / "docs/guides/models.md");
+  const std::string docs =
+      read_text_file(std::filesystem::path(SMELT_SOURCE_DIR) / "docs/reference/spec_fields.md");
   const Json fields = to_json(TransformerSpec()).flatten();
   for (const auto& [path, value] : fields.items()) {
     std::string name = path.substr(1);
