@@ -11,8 +11,10 @@ In a page,
 - a block ```console has commands, which begin with "$ " and go on in the next line after a backslash, and their output;
 - `<!-- file: NAME -->` before a block writes the block to that file, in the directory that the last command left;
 - `<!-- not run: REASON -->` before a block leaves it out;
-- `<!-- needs: python -->` or `<!-- needs: install -->` before a block leaves it out where there is no such interpreter, or where
-  the directory of the program has nothing to install.
+- `<!-- run: COMMAND -->` before a block runs the command after the file is written.
+
+A block with python3 in a command is left out without --python, and one with cmake or c++ if the directory of the program has nothing
+to install.
 
 A command fails a page with an exit status other than 0. Every line of output that a page shows must occur in what the block's
 commands print, except lines with a digit or "...", because numbers vary by machine."""
@@ -39,6 +41,10 @@ class Block:
         self.line, self.language, self.text, self.marks = line, language, text, marks
 
     def commands(self):
+        if "run" in self.marks:
+            return [self.marks["run"]]
+        if self.language != "console":
+            return []
         return re.findall(r"^\$ ((?:.*\\\n)*.*)$", self.text, re.M)
 
     def shown(self):
@@ -95,19 +101,19 @@ def make_root(folder, smelt, build, python):
 
 def left_out(block, build, python):
     """The reason why a block is not run, or None."""
-    need = block.marks.get("needs", "")
     if "not run" in block.marks:
         return block.marks["not run"]
-    if "python" in need and not python:
+    commands = " ".join(block.commands())
+    if "python3 " in commands and not python:
         return "no Python that can import smelt"
-    if "install" in need and not build:
+    if re.search(r"cmake --install|c\+\+ ", commands) and not build:
         return "the program is not in a build directory"
     return None
 
 
 def script(page_blocks, logs, build, python, port):
     """One shell script for all blocks: each command has its output in a file of `logs`, and the first failure ends it."""
-    lines = []
+    lines = ["trap 'kill $(jobs -p) 2>/dev/null' EXIT  # a server that a failed command leaves"]
     for number, block in enumerate(page_blocks):
         if left_out(block, build, python):
             continue
@@ -115,11 +121,10 @@ def script(page_blocks, logs, build, python, port):
             content = logs / f"{number}.file"
             content.write_text(block.text + "\n")
             lines.append(f"cp {shlex.quote(str(content))} {shlex.quote(block.marks['file'])} || exit 1")
-        elif block.language == "console":
-            for index, command in enumerate(block.commands()):
-                source, log = logs / f"{number}.{index}.sh", logs / f"{number}.{index}.log"
-                source.write_text(command.replace(PORT, port) + "\n")
-                lines.append(f"source {source} >{log} 2>&1 || {{ echo {number}.{index} >{logs}/failed; exit 1; }}")
+        for index, command in enumerate(block.commands()):
+            source, log = logs / f"{number}.{index}.sh", logs / f"{number}.{index}.log"
+            source.write_text(command.replace(PORT, port) + "\n")
+            lines.append(f"source {source} >{log} 2>&1 || {{ echo {number}.{index} >{logs}/failed; exit 1; }}")
     return "\n".join(lines) + "\n"
 
 
