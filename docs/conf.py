@@ -30,3 +30,10 @@ autodoc_member_order = "bysource"
 
 breathe_projects = {"smelt": os.environ.get("SMELT_DOXYGEN_XML", str(ROOT / "build" / "docs" / "doxygen" / "xml"))}
 breathe_default_project = "smelt"
+
+
+def setup(app):
+    """Blocks of Smelt's text form, which tests read, are shown as they are."""
+    from pygments.lexers.special import TextLexer
+
+    app.add_lexer("smelt", TextLexer)
