@@ -36,7 +36,7 @@ inline PassUnit unit_of(const PassBody& body) { return static_cast<PassUnit>(bod
 struct Pass {
   std::string_view name, description;
   PassUnit unit;
-  bool required;  // later passes need it, so neither an option nor a bisect limit disables it
+  bool required;  // later passes need it, so neither an option nor `smelt opt --bisect-limit` disables it
   /// Returns the function with these options. Throws Error if an option or its value is not valid; `name` is
   /// the pass's name for the message.
   PassBody (*bind)(std::string_view name, const PassArguments& arguments);
@@ -55,6 +55,7 @@ std::string str(llvm::ArrayRef<PassCall> calls);
 // ---- passes from functions
 
 struct NoOptions {};
+/// Types in the signature of a pass's function: its result, its unit and its options.
 template <typename Function>
 struct PassTraits;
 template <typename R, typename U>

@@ -61,8 +61,8 @@ std::string option_text(int64_t value);
 std::string option_text(double value);
 std::string option_text(DType value);
 std::string option_text(const std::string& value);
-std::string option_text(const std::vector<std::string>& value);  // "a+b", "none"
-std::string option_text(const std::vector<Op>& value);           // "softmax+attention", "none"
+std::string option_text(const std::vector<std::string>& value);  // "a+b"; "none" if empty
+std::string option_text(const std::vector<Op>& value);           // "softmax+attention"; "none" if empty
 std::string option_text(const Target& value);
 std::string option_text(const std::optional<Target>& value);
 std::string option_text(const ScaledOption& value);
@@ -85,8 +85,8 @@ struct OptionSource {
   void check_range(double number, double least, double most) const;
   [[noreturn]] void expected_one_of(llvm::ArrayRef<std::string_view> names) const;
 };
-// Each overload of read_option converts the text of `source` to a value, or throws Error. Types accept only
-// f32, bf16 and f16, and ops only composite ones.
+// Each overload of read_option converts the text of `source` to a value, or throws Error. A DType can only be
+// f32, bf16 or f16, and an Op only a composite (Trait::composite).
 void read_option(const OptionSource& source, bool& value);
 void read_option(const OptionSource& source, int64_t& value);
 void read_option(const OptionSource& source, int& value);
@@ -144,7 +144,8 @@ class OptionWriter {
 inline constexpr std::array<std::string_view, 3> kAttentionTemplateNames = {"mma", "wgmma", "measured"};
 inline constexpr std::array<std::string_view, 4> kGemmEpilogueNames = {"off", "measured", "only", "wide"};
 
-/// Visits a target that is itself the options of a pass: its name, and its settings for code generation.
+/// Visits the fields of a Target, for passes whose options struct is a Target: its name, and its settings for
+/// code generation.
 template <typename Field>
 void visit_options(Field& field, Target& o) {
   field("target", o), field("attention", NamedOption{o.attention, kAttentionTemplateNames});

@@ -27,15 +27,17 @@ enum class GemmEpilogues : uint8_t { off, measured, only, wide };
 
 /// Capabilities of a target that decide which code is made for it.
 struct Capabilities {
-  bool own_memory = false;      // the device has its own memory, apart from the host's
-  bool launches = false;        // kernels are launched by the host on a queue, and have many threads
-  bool tf32 = false;            // matmuls of f32 can read operands with 10 bits of mantissa
-  bool wgmma = false;           // has the instructions wgmma of sm_90a, by which four warps multiply tiles
-  bool i8_weights = false;      // the matmul library multiplies i8 weights without a conversion before
+  bool own_memory = false;  // the device has its own memory, apart from the host's
+  bool launches = false;    // kernels are launched by the host on a queue, and have many threads
+  bool tf32 = false;        // matmuls of f32 can read operands with 10 bits of mantissa
+  bool wgmma = false;       // has the instructions wgmma of sm_90a, by which four warps multiply tiles
+  bool i8_weights = false;  // matmuls read i8 weights; without it, a convert node makes floats of them first
   bool bias_epilogue = false;   // the matmul library can add a bias to each row of the result
   bool odd_matmuls = false;     // matmuls are as fast if extents are no multiples of 8
   bool strided_copies = false;  // a copy step may copy a tensor with any strides
-  /// An attention is one kernel that contains its score_mod; else it is computed block by block.
+  /// An attention is one kernel that contains its score_mod (the body that modifies each score). Without this
+  /// capability, one step computes it by blocks of queries and keys
+  /// (codegen/lowering/lower_attention_blocks.cpp).
   bool attention_kernels = false;
   bool f32_attention_gradient = false;  // attention_grad supports f32 queries, keys and values
   bool operator==(const Capabilities&) const = default;
@@ -57,9 +59,9 @@ struct Target {
   /// Returns the target for a GPU of this compute capability, for example 90, with the properties `device`.
   static Target gpu(int compute_capability, const DeviceModel& device);
 
-  /// Returns the reason why code generation does not support the composite node, if an attention's queries,
-  /// keys and values are stored as `storage`. Returns nothing if it supports the node. The pass `decompose`
-  /// replaces unsupported composites by primitives.
+  /// Returns the reason why code generation does not support the composite node, or nothing if it supports
+  /// the node. `storage` is the type in which the queries, keys and values of an attention are stored. The
+  /// pass `decompose` replaces unsupported composites by primitives.
   std::optional<std::string> refuses(const Node& composite, DType storage) const;
   /// Returns whether the target's matmul library computes the epilogue ("body") of this matmul. The pass
   /// split_bodies turns any other epilogue into separate nodes.

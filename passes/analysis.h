@@ -14,8 +14,8 @@ namespace smelt {
 inline bool in_forward(const Node& node) { return node.phase == Phase::forward; }
 inline bool in_backward(const Node& node) { return node.phase == Phase::backward; }
 
-/// Returns whether no kernel computes the node together with its neighbours, as for a matmul or a reshape.
-/// False for nodes without operands.
+/// Returns whether the node, such as a matmul or a reshape, is never in one kernel with its neighbours.
+/// Returns false for nodes without operands.
 bool is_barrier(const Node& node);
 /// Returns the nodes of an op in program order. The list is a copy, so the graph may change while it is read.
 std::vector<Node*> nodes_of(const Graph& graph, Op op);
@@ -28,8 +28,8 @@ bool is_view(const Node& node);
 /// example, tests which elements are bitwise equal to the maximum.
 bool is_matched(const Value* value, llvm::function_ref<bool(const Node&)> counts);
 
-/// Returns the operand of a chain of stop_gradient nodes, or `value` itself. After differentiation
-/// stop_gradient has no meaning.
+/// Returns the value at the start of the chain of stop_gradient nodes that ends with `value`: `value` itself
+/// if it is no stop_gradient. After differentiation a stop_gradient is an identity.
 Value* skip_identity(Value* value);
 /// Returns whether it is proven that no element of the value is negative, for any data. Elements may be NaN.
 bool non_negative(const Value* value);
@@ -43,7 +43,8 @@ struct RowSpace {
   bool operator==(const RowSpace&) const = default;
   bool reduces(int64_t axis) const;
   Shape row_shape() const;
-  /// Returns the axes of `shape` that are not reduced. A broadcast of a row value to `shape` has these axes.
+  /// Returns the axes of `shape` that are not reduced. A broadcast of a row value to `shape` has these axes
+  /// as its attribute `axes`.
   std::vector<int64_t> row_axes() const;
   /// Returns the number of elements per row.
   Dim count() const;

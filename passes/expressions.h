@@ -88,7 +88,7 @@ class InheritMarks {
   const Node* before_;
 };
 
-/// When it is destroyed, sets the phase of all nodes that were made during its life.
+/// Sets the phase of all nodes of the graph that are made during the object's life. The destructor sets it.
 class PhaseMark {
  public:
   PhaseMark(Graph& graph, Phase phase);

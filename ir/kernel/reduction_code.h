@@ -1,5 +1,5 @@
-// The functions of each reduction in ir/ops/reduce_ops.def, as short lists of scalar operations that code
-// generators translate.
+// The functions of each reduction in ir/ops/reduce_ops.def (identity, lift, combine and finish), as short
+// lists of scalar operations that code generators translate.
 #pragma once
 
 #include <array>
@@ -30,8 +30,8 @@ struct ReductionStep {
   bool operator==(const ReductionStep&) const = default;
 };
 
-/// One function of a reduction. Its steps are distinct, and their order does not depend on the C++ compiler
-/// that built Smelt.
+/// One function of a reduction. Its steps are distinct. Their order is the same for all C++ compilers that
+/// build Smelt, so generated code is the same too.
 struct ReductionFunction {
   std::vector<ReductionStep> steps;
   std::vector<int> results;  // numbers of the steps whose values are returned
@@ -39,7 +39,8 @@ struct ReductionFunction {
 
 /// All functions of one reduction. A state is its accumulator: one to four scalars.
 struct ReductionCode {
-  /// Return the state of no elements, of one element, and of the elements of two states.
+  /// `identity` returns the state of no elements, `lift` the state of one element, and `combine` the state of
+  /// the elements of its two states together.
   ReductionFunction identity, lift, combine;
   std::vector<ReductionFunction> finish;  // one per result, which it computes from the final state
   /// Returns whether `lift` reads the index of its element.
@@ -47,7 +48,7 @@ struct ReductionCode {
 };
 const ReductionCode& reduction_code(ReduceOp op);
 /// Returns whether `combine` computes a function such as exp (ScalarOpInfo::expensive). Only such a reduction
-/// has the form Form::fast (ir/kernel/kernel.h).
+/// can be computed with shorter, less exact code (Form::fast in ir/kernel/kernel.h).
 bool is_expensive(ReduceOp op);
 
 /// Returns the results of `function` as values of a code generator. leaf(step) makes the value of a leaf, and

@@ -27,7 +27,7 @@ namespace smelt {
 using Attribute = std::variant<bool, int64_t, double, std::string, Dim, std::vector<int64_t>,
                                std::vector<double>, Initializer>;
 std::string str(const Attribute& attribute);
-/// Appends bytes to `key` that are equal for two attributes of one name only if the attributes are equal.
+/// Appends bytes to `key`. Two attributes of the same name append the same bytes only if they are equal.
 /// Comparing such keys is much faster than comparing the texts of the attributes.
 void append_key(std::string& key, const Attribute& attribute);
 

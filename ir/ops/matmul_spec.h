@@ -12,8 +12,8 @@ struct MatmulSpec {
   std::string a, b, out;
   std::string str() const { return a + "," + b + "->" + out; }
 };
-/// Parses a spec. Throws Error if it is malformed: letters must be distinct within an operand and within the
-/// result, every letter of the result must be in an operand, and every letter of only one operand must be in
+/// Parses a spec. Throws Error if it is malformed. Letters must be distinct within an operand and within the
+/// result. Every letter of the result must be in an operand. A letter that is in one operand only must be in
 /// the result.
 MatmulSpec parse_matmul_spec(std::string_view spec);
 

@@ -18,9 +18,9 @@ enum class Op : uint8_t {
 };
 
 /// Bits of the `traits` column of ops.def. `leaf`: has no operands. `view`: moves no data if a layout allows
-/// it. `fusable`: may be in the body of a fusion. `effect`: is kept without users. `composite`: the pass
-/// decompose replaces it by primitives. `declared`: its result type is given, not inferred. `region`: may
-/// have a body (ir/graph/body.h).
+/// it. `fusable`: may be in the body of a fusion. `effect`: is kept even if no node uses its results.
+/// `composite`: the pass decompose replaces it by primitives. `declared`: its result type is given with the
+/// node, not inferred from the operands. `region`: may have a body (ir/graph/body.h).
 struct Trait {
   static constexpr unsigned none = 0, leaf = 1, view = 2, fusable = 4, effect = 8, composite = 16,
                             declared = 32, region = 64;
@@ -50,7 +50,7 @@ enum class Domain : uint8_t {
 enum class NonNegative : uint8_t {
   unknown,  // no condition is known
   always,
-  if_all,      // if no operand is negative (of select: neither value that it chooses from)
+  if_all,      // if no operand is negative; for select, only the two values to choose from count
   if_any,      // if at least one operand is not negative
   if_product,  // if neither operand is negative, or if both operands are the same value
 };
@@ -65,8 +65,8 @@ struct ScalarOpInfo {
   std::string_view cuda_integer = {};  // for integers
   std::string_view cuda_flag = {};     // for booleans
   std::string_view cuda_fast = {};     // for reals: faster, with an error of a few roundings
-  /// The derivative at 0, if cuda_fast has a large relative error near 0, where the tangent replaces it. ""
-  /// for all other operations.
+  /// The derivative at 0, if cuda_fast has a large relative error near 0. There, the derivative times the
+  /// operand is used instead of cuda_fast. "" for operations without such an error.
   std::string_view cuda_slope = {};
   Domain domain = Domain::numbers;
   /// The value and the derivative both exist only for operands above this number.
@@ -110,28 +110,28 @@ class ReduceTypes {
 struct ReduceOpInfo {
   std::string_view name = {};
   ReduceTypes state = {};    // types of its scalars; the first is `element`
-  ReduceTypes results = {};  // types of the results: the first ones of `state`
+  ReduceTypes results = {};  // types of the results: a prefix of `state`
   std::string_view description = {};
   Domain domain = Domain::numbers;  // numbers or reals
   bool samples = false;     // reads only fixed positions of the row, so it needs no sweep over the row
-  bool over_rows = false;   // can reduce over rows, with one accumulator per column
+  bool over_rows = false;   // can reduce leading axes of a tensor, with one accumulator per column
   bool idempotent = false;  // repeated elements do not change the results
   bool finds = false;       // result 0 is an element of the row, or the mean of some elements
   int non_negative = -1;    // number of the result that is never negative (it may be NaN); -1: none is known
   // CUDA texts; "" if the text is generated from the expressions of reduce_ops.def.
   std::string_view cuda_combine = {};                // a statement
   std::array<std::string_view, 4> cuda_finish = {};  // one expression per result
-  // Statements that have no generated form, so "" means that there is none. The first combines the elements
-  // of {vector} into the state; the second combines the states of {lanes} lanes of a warp, which {mask}
-  // selects.
+  // Statements that are never generated; "" if the reduction has no such statement. The first combines the
+  // elements of {vector} into the state; the second combines the states of {lanes} lanes of a warp, which
+  // {mask} selects.
   std::string_view cuda_combine_vector = {};
   std::string_view cuda_combine_lanes = {};
 };
 const ReduceOpInfo& info(ReduceOp op);
 std::optional<ReduceOp> parse_reduce_op(std::string_view name);
 
-/// Number of first elements of a row whose mean is the result of ReduceOp::pivot, which requires rows of at
-/// least this length.
+/// Number of elements at the start of a row whose mean is the result of ReduceOp::pivot. The op requires rows
+/// of at least this length.
 inline constexpr int kPivotElements = 4;
 
 inline std::string_view name(Op op) { return info(op).name; }

@@ -22,10 +22,11 @@ struct AttributeColumn {
   std::string_view meaning;  // a phrase
   bool required = false;
   bool for_each_dim = false;
-  std::optional<Attribute> otherwise = {};      // default value; nothing: there is none
+  std::optional<Attribute> otherwise = {};      // default value; nothing: the attribute has no default
   std::optional<double> least = {}, most = {};  // bounds of a number, or of each number in a list
   std::vector<std::string_view> words = {};     // values that a string may have; empty: any
-  /// Tensor whose dims the value numbers: operand 0, the result, or none if the value is no dim.
+  /// The value may be the number of a dim (or a list of them); this is the tensor that has the dim: operand 0
+  /// or the result. none: the value is not a dim number.
   enum class AxisOf : uint8_t { none, operand, result } axis_of = AxisOf::none;
 };
 
@@ -41,8 +42,9 @@ std::string bounds(const AttributeColumn& column);
 /// Throws Error if the value has another type than the column, or is out of bounds. `name` is the attribute's
 /// name for the message.
 void check_attribute(Op op, std::string_view name, const AttributeColumn& column, const Attribute& value);
-/// Throws Error for the first attribute that is missing, unknown, of another type, out of bounds, or that is
-/// no dim of the tensor whose dims it numbers: `operands[0]`, or the result of type `declared[0]`.
+/// Throws Error for the first attribute that is missing, unknown, of another type or out of bounds. Also
+/// throws Error if a dim number (AttributeColumn::axis_of) is not below the rank of its tensor, which is
+/// `operands[0]` or the result of type `declared[0]`.
 void check_attributes(Op op, const Attributes& attributes, llvm::ArrayRef<Value*> operands,
                       llvm::ArrayRef<Type> declared);
 /// Converts a list of integers to a list of numbers if the column expects numbers.

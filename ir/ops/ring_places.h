@@ -10,7 +10,7 @@ namespace smelt {
 /// `tokens`.
 struct RingEnd {
   Value* last_place;   // ring position of the row's last token
-  Value* first_token;  // the token at position 0
+  Value* first_token;  // number of the token at ring position 0
 };
 /// Returns the ring ends of rows that have `tokens` tokens each (at least 1), in rings of `places` positions.
 RingEnd ring_end(GraphBuilder& g, Value* tokens, int64_t places);
@@ -18,7 +18,7 @@ RingEnd ring_end(GraphBuilder& g, Value* tokens, int64_t places);
 /// Returns the number of the token at each ring position `place`, below 0 if there is none yet. Requires: the
 /// values of `end` have the shape of `place`.
 Value* token_at(GraphBuilder& g, Value* place, const RingEnd& end, int64_t places);
-/// Returns the ring position of each token. Requires: no token is below 0.
+/// Returns the ring position of each token. Requires: no token number is below 0.
 Value* place_in_ring(GraphBuilder& g, Value* token, int64_t places);
 
 }  // namespace smelt

@@ -21,7 +21,7 @@ struct Context {
   /// True: the rule returns the types of the values that the op passes to its body (ir/graph/body.h), and not
   /// the types of the op's results.
   bool has_body = false;
-  /// Types that the body returns, if the results of the op are computed from them; else null.
+  /// Types that the body returns, if the result types of the op depend on them; else null.
   const std::vector<Type>* returned = nullptr;
 
   const Type& type(unsigned i) const { return operands[i]->type; }

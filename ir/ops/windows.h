@@ -2,8 +2,8 @@
 //
 //   windows %x {axis = 1, size = 3, step = 2} : f32[B,T,C] -> f32[B,floor_div(T - 3, 2) + 1,3,C]
 //
-// Window i has `size` elements: i * step, i * step + dilation, i * step + 2 * dilation, ... The result is a
-// view: windows that overlap share memory.
+// Window i has `size` elements, with the indices i * step, i * step + dilation, i * step + 2 * dilation, ...
+// The result is a view: windows that overlap share memory.
 #pragma once
 
 #include "ir/graph/graph.h"
@@ -26,7 +26,7 @@ inline bool overlap(const Windows& w) { return w.size > 1 && w.step <= w.dilatio
 /// Attributes of a conv for one of the dims after batch and channels (a spatial dim).
 struct ConvDim {
   Windows windows;
-  int64_t low = 0, high = 0;  // zeros before and after
+  int64_t low = 0, high = 0;  // numbers of zeros before and after the elements (padding)
 };
 /// Returns the attributes for each spatial dim; the first one has the axis 2, because batch and channels are
 /// 0 and 1. `weight` is the shape of the weights, [out channels, in channels per group, window sizes...].

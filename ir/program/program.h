@@ -1,6 +1,6 @@
-// Program: for every entry a list of steps without branches, which read and write buffers, and the kernels
-// that these steps run. Steps, buffers, states and ports have the types of a finished plan
-// (runtime/plan/plan.h); kernels are Kernel IR (ir/kernel/kernel.h), and become machine code later.
+// Program: one straight-line list of steps per entry, and the kernels that these steps run. Steps read and
+// write buffers. Steps, buffers, states and ports have the types of a finished plan (runtime/plan/plan.h);
+// kernels are Kernel IR (ir/kernel/kernel.h), and become machine code later.
 #pragma once
 
 #include <string>

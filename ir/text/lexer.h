@@ -30,8 +30,8 @@ std::string describe(const Token& token);
 /// Reads the tokens of a text one after another.
 class Lexer {
  public:
-  /// Splits the whole text into tokens. Throws Error at the first text that is no token. Keeps views of both
-  /// arguments.
+  /// Splits the whole text into tokens. Throws Error at the first text that is no token. Both arguments must
+  /// outlive the lexer and its tokens, which are views of them.
   Lexer(std::string_view text, std::string_view file);
 
   /// Returns the token that is `offset` tokens after the next one, without consuming any.

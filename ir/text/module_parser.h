@@ -29,8 +29,8 @@ class ModuleParser : TextParser {
     Token at;                  // of the op's name
     std::vector<Token> names;  // of the results
     Op op{};
-    ScalarOp scalar{};
-    ReduceOp reduce{};
+    ScalarOp scalar{};  // if op is pointwise
+    ReduceOp reduce{};  // if op is reduce
     llvm::SmallVector<Value*, 4> operands;
     Attributes attributes;
     std::optional<Phase> phase;
@@ -46,16 +46,18 @@ class ModuleParser : TextParser {
   };
 
   // ---- module level
-  void item();
-  void mesh();
-  void partitioned();
+  void item();         // one declaration or graph
+  void mesh();         // mesh {data = 2, model = 4}
+  void partitioned();  // partitioned {B = data}: the module is that of one rank
   size_t axis_named(const Token& at, const std::string& name) const;
   std::optional<Sharding> sharding();
   void random_ids();
+  /// Raises Module::random_ids to at least `count`.
   void take_random_ids(const Token& at, int64_t count);
+  /// Parses a field of a parameter. Returns false if `key` is none of its fields.
   bool parameter_field(const Token& key, Module::Parameter& parameter);
   void declare_parameter(const Token& at);
-  void adjacent();
+  void adjacent();  // adjacent ["a", "b", ...]: names of parameters
   void check_adjacent(const std::vector<std::string>& group) const;
   void declare_state(const Token& at);
   void declare_buffer();
@@ -66,7 +68,7 @@ class ModuleParser : TextParser {
   void body(Graph& graph, Scope& scope);
   void outputs(Graph& graph, Scope& scope);
   void define(const Token& at, Value* value, Scope& scope);
-  Value* use(const Scope& scope);
+  Value* use(const Scope& scope);  // %name of a value that is defined above
 
   // ---- nodes
   void node(Graph& graph, Scope& scope);
@@ -78,10 +80,12 @@ class ModuleParser : TextParser {
   bool node_field(const Token& key, Draft& draft);
   Phase phase();
   void types(Draft& draft);
+  /// Declares the parameter or state that the node reads, unless an earlier line does.
   void declare_inline(Draft& draft, Module::Parameter& parameter, State& state);
 
   // ---- bodies
   void body_inputs(Draft& draft, const Scope& scope);
+  /// `handed`: the op itself computes the input, so the text has no = %outside.
   BodyInput body_input(bool handed, const Scope& scope);
   void node_body(Draft& draft);
 

@@ -12,7 +12,8 @@
 namespace smelt {
 
 // ---- keywords
-// Keywords of the Kernel IR's text form, in the order of their enums.
+// Keywords of the Kernel IR's text form, in the order of the enums AxisKind, KernelBlock::Scope and Form
+// (ir/kernel/kernel.h).
 
 constexpr std::string_view kAxisWords[] = {"parallel", "column", "reduced"};
 constexpr std::string_view kScopeWords[] = {"row", "column", "reduced"};
@@ -22,8 +23,8 @@ constexpr std::string_view kFormWords[] = {"plain", "fast",  "fast_tangent", "in
 // ---- value_names.cpp
 // Names of a graph's values in the text form.
 
-/// Names for all values of a graph. A value keeps Value::name (an input: its argument's name) if that is a
-/// valid name and no earlier value has it. All other values are numbered from 0.
+/// Names for all values of a graph. An input keeps its attribute `name`, and any other value keeps
+/// Value::name, if that is a valid name and no earlier value has it. All other values are numbered from 0.
 class ValueNames {
  public:
   explicit ValueNames(const Graph& graph);
@@ -37,12 +38,14 @@ class ValueNames {
 // ---- nearest_names.cpp
 // Suggestions for a name that does not exist.
 
-/// Returns the names at the least edit distance from `word`, at most three, in the order of `names`. The
-/// distance is at most a third of the word's length, but one letter may always differ. The part after a
-/// name's last dot is compared as well: "heads" is near "decoder.heads".
+/// Returns the elements of `names` that have the smallest edit distance from `word`: at most three, in the
+/// order of `names`. Names with a distance above max(1, length of `word` / 3) are not returned. `word` is
+/// compared with the whole name and with its part after the last dot; the smaller distance counts. For
+/// example, "heads" is near "decoder.heads".
 std::vector<std::string> nearest_names(std::string_view word, llvm::ArrayRef<std::string> names);
 
-/// Returns "; did you mean A, B or C?" for these names, or nothing.
+/// Returns "; did you mean A, B or C?", where A, B and C are nearest_names(word, names). Returns an empty
+/// string if there are no near names.
 std::string did_you_mean(std::string_view word, llvm::ArrayRef<std::string> names);
 
 }  // namespace smelt

@@ -17,8 +17,8 @@ class StepParser : protected KernelParser {
 
   // ---- places in buffers
   int buffer_number();
-  BufferRef place();           // #3[offset]
-  std::vector<Dim> strides();  // (2*T, 1)
+  BufferRef place();           // #3[offset]: buffer 3, from the element `offset`
+  std::vector<Dim> strides();  // (2*T, 1), in elements
   // ---- steps
   void read(KernelStep& step);
   int kernel_reference();
@@ -42,10 +42,12 @@ class StepParser : protected KernelParser {
   }
   /// Returns whether the next token is the first word or symbol of the pattern.
   bool begins(std::string_view pattern) const;
-  /// Parses these words and symbols, which a pattern contains literally.
+  /// Parses the words and symbols of `text`, which is a literal piece of a pattern.
   void literal(std::string_view text);
 
   // ---- fields of steps, by type and role
+  // The role of a field (runtime/plan/steps/fields.h) is its declaration in visit_fields: the text that
+  // errors show as expected, the limits of its value, or the use of an operand.
   using Name = std::string_view;
   void read_value(Name, BufferRef& value, const auto&) { value = place(); }
   void read_value(Name, Dim& value, const auto&) { value = dim(); }

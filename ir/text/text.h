@@ -28,8 +28,8 @@ std::unique_ptr<Module> parse_module(std::string_view text, std::string_view fil
 
 /// Returns the drawing in the DOT language. Fusions are boxes that list their operations, matmuls are
 /// emphasised, parameters are small, edges show types, and nodes are grouped by layer. With `is_drawn`, only
-/// the nodes for which it returns true are drawn, and in pale colour their operands and users, because
-/// Graphviz needs minutes for the training step of a large model.
+/// the nodes for which it returns true are drawn, and their operands and users in pale colour; null: all
+/// nodes. Graphviz needs minutes for the whole training step of a large model.
 std::string dot(const Graph& graph, llvm::function_ref<bool(const Node&)> is_drawn = nullptr);
 
 /// Returns the layer of a node: its source name up to the first part that is a number. For the source
@@ -53,9 +53,8 @@ std::string json(const Module& module);
 // Reference page of operations and attributes, from ir/ops/ops.def, ir/ops/attributes.def,
 // ir/ops/scalar_ops.def and ir/ops/reduce_ops.def.
 
-/// Returns all operations with their attributes, in Markdown: docs/reference/operations.md, printed by `smelt
-/// opt
-/// --list-operations`.
+/// Returns all operations with their attributes, in Markdown. `smelt opt --list-operations` prints this text;
+/// docs/reference/operations.md contains it.
 std::string operations_page();
 
 }  // namespace smelt

@@ -42,11 +42,12 @@ class TextParser {
   std::vector<int64_t> constant_shape();
   DType dtype();
   Type type();
-  std::optional<Layout> layout();  // @3[offset; stride, ...]; nothing if the next token is no @
+  std::optional<Layout> layout();  // @3[offset; stride, ...] in buffer 3; nothing if the next token is no @
   /// Throws Error at `at` if the type has too many dims, or if its element count has too many terms.
   void check_size(const Token& at, const Type& type);
   std::vector<std::string> axes();  // data + model, or - for none
-  /// Sharding by names of mesh axes: on [data, -] partial [model].
+  /// Sharding by names of mesh axes. Example: on [data, -] partial [model]. Dim 0 is divided along the axis
+  /// data, dim 1 is not divided, and the values on the ranks along the axis model are addends of a sum.
   struct NamedSharding {
     std::vector<std::vector<std::string>> dims;
     std::vector<std::string> partial;
@@ -58,7 +59,7 @@ class TextParser {
 
   // ---- declarations, after their keyword
   void symbols(Symbols& symbols);
-  int64_t least_value();
+  int64_t least_value();  // lower bound of a symbol, 0 <= B; 1 if there is none
   State state();
   Role role();
   Buffer buffer(const std::vector<State>& states);
@@ -68,8 +69,9 @@ class TextParser {
   Lexer lexer;
   /// Symbols that sizes may name; null: any symbol.
   const Symbols* known_symbols = nullptr;
-  /// Returns the size that a token inside a size represents, or nothing if the token is a symbol. Kernels use
-  /// it for axes and for computed indices, %value. Empty: all names are symbols.
+  /// Function that returns the size that a token within a size represents, or nothing if the token is a
+  /// symbol. The parser of kernels sets it for axes and for computed indices, %value. If it is empty, all
+  /// names are symbols.
   std::function<std::optional<Dim>(const Token&)> stand_in;
 
  private:

@@ -1,4 +1,4 @@
-// The inputs of one run of an entry, with memory of their own.
+// Host tensors for one run of a plan's entry, with their memory.
 #pragma once
 
 #include <string_view>
@@ -9,20 +9,22 @@
 
 namespace smelt {
 
+/// Tensors by name. It owns their memory, and reuses it for the next batch.
 class Batch {
  public:
-  /// Starts a new batch and reuses the memory of the old one.
+  /// Removes all tensors, and keeps their memory for later calls of add().
   void clear();
-  /// Adds a tensor of unspecified contents.
+  /// Adds a tensor with unspecified contents, and returns its memory.
   std::byte* add(std::string_view name, DType dtype, std::vector<int64_t> shape);
 
-  /// Null if there is none of that name.
+  /// Returns the tensor with this name; null if there is none.
   const HostTensor* find(std::string_view name) const;
+  /// Returns views of all tensors, which are valid until the batch changes.
   std::vector<InputTensor> inputs() const;
-  /// Returns the tensors that the entry takes.
+  /// Returns views of the tensors whose names are those of inputs of the entry.
   std::vector<InputTensor> inputs_of(const PlanEntry& entry) const;
 
-  int64_t tokens = 0;  // that the model reads, padding included; images count one each
+  int64_t tokens = 0;  // number of tokens that the model reads, including padding; an image counts as one
 
  private:
   std::vector<HostTensor> tensors_;

@@ -1,5 +1,5 @@
-// Runs the entries of a plan on one device. An executor owns one set of states and one arena; its functions
-// must not run at the same time in two threads.
+// Executor: runs the entries of a plan on one device (the host's CPU or a GPU). An executor owns one set of
+// states and one arena; its functions must not run at the same time in two threads.
 #pragma once
 
 #include <cstdint>
@@ -20,51 +20,55 @@
 
 namespace smelt {
 
-/// A step that has just run, and the addresses of the plan's buffers in this run (null: the run does not use
-/// it).
+/// A step that has just run.
 struct StepDone {
   const PlanEntry& entry;
-  int step;
+  int step;  // index into entry.steps
   const SymbolValues& symbols;
+  /// One host address per element of Plan::buffers; null if the run does not use the buffer. On a GPU these
+  /// are copies, and buffers that no step of this run has written yet are null as well.
   std::span<std::byte* const> buffers;
 };
 
 struct ExecutorOptions {
-  int threads = 0;                 // 0: what OpenMP would use
-  bool poison = false;             // fills the arena and the outputs with NaNs before each run
-  bool profile = false;            // takes the time of every step
-  bool check_steps = false;        // waits for the device after every step: a fault names the step
-  bool dependent_launches = true;  // on a GPU: kernels that can may begin before earlier ones have ended
-  int device = -1;  // of a plan for GPUs: the GPU's number; -1: that of SMELT_DEVICE, or the first
-  RankGroups* ranks = nullptr;  // of a plan of several ranks: lives as long as the executor
-  /// Allocates states, constants, the arena and the staging memory of inputs and outputs; null: the system
-  /// and the driver do.
+  int threads = 0;           // 0: the number that OpenMP would use
+  bool poison = false;       // fills the arena and the outputs with NaNs before each run
+  bool profile = false;      // measures the time of every step
+  bool check_steps = false;  // waits for the device after every step, so that an Error names the faulty step
+  bool dependent_launches = true;  // on a GPU: uses programmatic dependent launch if a kernel supports it
+  int device = -1;                 // number of the GPU; -1: the number in SMELT_DEVICE, or else the first GPU
+  /// Rank groups of this process if the plan is for several ranks, else null. Requires: they outlive the
+  /// executor.
+  RankGroups* ranks = nullptr;
+  /// Allocator of states, constants, the arena and the staging memory of inputs and outputs. Null: memory
+  /// comes from the system and the CUDA driver.
   std::shared_ptr<const Allocator> allocator = nullptr;
   /// Called after every step; an exception from it ends the run.
   std::function<void(const StepDone&)> after_step = {};
 };
 
-/// Bytes of states, constants and the arena, known before they are allocated. A GPU also needs memory for
-/// inputs, outputs and the library's workspace. `host`: the elements of states that a GPU does not hold
-/// (State::resident), in pinned memory of the host and not part of the total.
+/// Bytes of states, constants and the arena, computed from the plan. A GPU also needs memory for inputs,
+/// outputs and the workspace of cuBLASLt. `host` counts the elements of states that are in pinned host memory
+/// instead of GPU memory (State::resident); it is not part of the total.
 struct ExecutorMemory {
   int64_t states = 0, constants = 0, arena = 0, host = 0;
   int64_t total() const { return states + constants + arena; }
 };
 ExecutorMemory executor_memory(const Plan& plan);
-/// Returns the bytes of the states that sessions may share, a part of ExecutorMemory::states.
+/// Returns the bytes of the states that sessions may share (weight_states in shared_weights.h).
 int64_t weight_bytes(const Plan& plan);
-/// Return the bytes of a state at its bounds, and of the part that a GPU holds.
+/// Return the bytes of a state at the upper bounds of the symbols: all bytes, and those in the memory of the
+/// plan's device.
 int64_t state_bytes(const Plan& plan, const State& state);
 int64_t resident_bytes(const Plan& plan, const State& state);
 
-/// Ports of a run that are located in the memory of the executor's device, and the stream that orders the
-/// run.
+/// Location of a run's ports, and the CUDA stream that orders the run.
 struct DevicePorts {
-  std::vector<bool> inputs, outputs;  // by port
-  void* stream = nullptr;             // the caller's, a CUstream; null: the default stream
-  /// Kernels read and write these ports in place if they can. Launches are then kept for every set of
-  /// addresses, so this is for addresses that recur. Other ports are copied within the device.
+  std::vector<bool> inputs, outputs;  // by port; true: the pointer is an address in device memory
+  void* stream = nullptr;             // the caller's CUstream; null: the default stream
+  /// True: kernels access device ports at the caller's addresses if alignment permits. The executor then
+  /// keeps one CUDA graph per set of addresses, so the caller should reuse the same addresses. False: device
+  /// ports are copied within the device.
   bool in_place = false;
 };
 
@@ -76,7 +80,7 @@ struct StepTime {
   double seconds = 0;
 };
 
-/// An alternative that runs of these sizes take (PlanEntry::choices).
+/// The alternative of a choice (PlanEntry::choices) that runs with these symbol values use.
 struct ChoiceTaken {
   const PlanEntry* entry = nullptr;
   int choice = 0, alternative = 0;
@@ -87,95 +91,98 @@ class Executor {
  public:
   virtual ~Executor() = default;
 
-  /// Returns the memory of Plan::states[index], 64-byte aligned and initially zero. For a device it is the
-  /// host's copy, which is sent back before the next run.
+  /// Returns the memory of Plan::states[index], 64-byte aligned and initially zero. On a GPU it is a copy in
+  /// host memory, which is copied back before the next run. The result is valid until the next run.
   virtual std::span<std::byte> state(int index) = 0;
-  /// Returns the same for reading: it is not sent back to a device. Both are valid until the next run.
+  /// Returns the same for reading only: on a GPU nothing is copied back.
   virtual std::span<const std::byte> read_state(int index) { return state(index); }
 
-  /// Makes every byte of a state 0.
+  /// Sets every byte of a state to 0.
   virtual void clear_state(int index);
 
-  /// Fills the part of a state that begins at byte `begin`.
+  /// Function that fills `part`, the bytes of a state from byte `begin` on.
   using MakePart = std::function<void(int64_t begin, std::span<std::byte> part)>;
-  /// Writes a state part by part. A device receives one part while the next is made, and the host never holds
-  /// the whole.
+  /// Writes a state. A GPU executor calls `make` for one part after another, and copies a part to the GPU
+  /// while the next is made, so that the host never stores the whole state.
   virtual void fill_state(int index, const MakePart& make) { make(0, state(index)); }
-  /// Gives a state its initial values (runtime/engine/weights/initialize.h) in place. Returns false if the
-  /// host must compute them.
+  /// Sets a state to its initial values (runtime/engine/weights/initialize.h) on the device. Returns false if
+  /// it cannot, and the caller has to compute them on the host.
   virtual bool initialize_state(int /*index*/, uint32_t /*seed*/) { return false; }
-  /// Writes an f32 state, rounded, to one of type `to_type` (State::copy_of).
+  /// Rounds the f32 state `from` to `to_type`, and writes the result to the state `to`, which is a copy of it
+  /// (State::copy_of).
   virtual void round_state(int from, int to, DType to_type);
 
-  /// Runs one entry. `inputs` and `outputs` are the ports in order, dense and row-major, of any alignment. A
-  /// null input is allowed where the port is optional, and reads as zeros; a null output is not copied.
+  /// Runs one entry. `inputs` and `outputs` have one host address per port of the entry, in order. Tensors
+  /// are dense and row-major, and may have any alignment. A null input is allowed if the port is optional,
+  /// and is read as a tensor of Port::fill. A null output is not copied.
   virtual void run(const PlanEntry& entry, const SymbolValues& symbols, std::span<const void* const> inputs,
                    std::span<void* const> outputs, const Philox& random) = 0;
 
-  /// Runs an entry as above; pointers of some ports are device addresses (for a CPU: host addresses). The run
-  /// begins after the work that the stream has before it, and later work of the stream sees the outputs. If
-  /// no output is the host's, the call returns while the device still works.
+  /// Does the same as run(), for ports of which some are in device memory (for a plan for CPUs this is host
+  /// memory). The run begins after the earlier work of the stream, and the later work of the stream sees the
+  /// outputs. If no output is in host memory, the call may return before the GPU has finished.
   virtual void run_on_device(const PlanEntry& entry, const SymbolValues& symbols,
                              std::span<const void* const> inputs, std::span<void* const> outputs,
                              const Philox& random, const DevicePorts& ports);
 
-  /// Runs one entry `times` times with the same inputs, which are sent once, and keeps no outputs. A device
-  /// may still work when the call returns; its progress is visible in states of the role stream.
+  /// Runs one entry `times` times with the same inputs, and discards the outputs. A GPU gets the inputs once,
+  /// and may still work when the call returns; states of Role::stream show its progress.
   virtual void repeat(const PlanEntry& entry, const SymbolValues& symbols,
                       std::span<const void* const> inputs, const Philox& random, int times);
-  /// Returns a state of the role stream without waiting for runs in progress. Its address does not change.
+  /// Returns the memory of a state of Role::stream without waiting for runs in progress. Its address does not
+  /// change.
   virtual std::span<std::byte> peek(int index) { return state(index); }
 
-  /// Returns the ranks with which the executor runs a plan of several ranks; null: it runs alone.
+  /// Returns the rank groups of ExecutorOptions::ranks; null if the executor has none.
   virtual RankGroups* ranks() const { return nullptr; }
 
-  /// Creates the memory of a pipeline stage. All ranks call it together. Requires: the executor outlives it.
-  /// Throws Error if the executor runs alone.
+  /// Creates the memory of a pipeline stage. All ranks call it together. Requires: the executor outlives the
+  /// result. Throws Error if ranks() is null.
   virtual std::unique_ptr<StageMemory> stage_memory(const StageExchange& exchange);
 
-  /// Waits until all runs have finished, and throws the Error of one that failed.
+  /// Waits until all runs have finished. Throws the Error of a run that failed.
   virtual void synchronize() {}
 
-  /// Returns the choices made by measurement that results depend on, as text for a checkpoint; empty if there
-  /// are none.
+  /// Returns the choices made by measurement that affect results (for example GEMM algorithms), as text for a
+  /// checkpoint. Empty if there are none.
   virtual std::string choices() const { return {}; }
-  /// Uses the choices of an earlier run instead of measuring again. If they cannot be used, returns the
-  /// reason: results may then differ in their last bits.
+  /// Uses the result of an earlier choices() instead of measuring again. Returns an empty text, or the reason
+  /// why these choices cannot be used; then results may differ in their last bits.
   virtual std::string restore_choices(std::string_view choices);
 
-  /// Measures the bytes read and written per second by a large copy in the executor's memory; 0 for host
-  /// memory.
+  /// Measures a large copy within GPU memory, and returns bytes read and written per second; 0 on a CPU.
   virtual double copy_bytes_per_second() { return 0; }
 
-  /// Measures the floating-point operations per second of a large GEMM of `dtype` on the executor's device; 0
-  /// for the host.
+  /// Measures a large GEMM of `dtype` on the GPU, and returns floating-point operations per second; 0 on a
+  /// CPU.
   virtual double matrix_flops_per_second(DType /*dtype*/) { return 0; }
 
-  /// Creates an executor of the same plan on the same device that reads this one's weights in place
-  /// (weight_states in runtime/session/shared_weights.h), and has its own memory for everything else. Both
-  /// may run concurrently in two threads as long as neither writes to the weights; each keeps them alive.
-  /// Throws Error if this kind of executor cannot share.
+  /// Creates an executor of the same plan on the same device that uses the weights of this executor
+  /// (weight_states in runtime/session/shared_weights.h) and allocates all other memory. Both executors may
+  /// run concurrently in two threads if neither writes to the weights. The weights live as long as one of the
+  /// two. Throws Error if this kind of executor cannot share weights.
   virtual std::unique_ptr<Executor> share(const ExecutorOptions& options);
 
-  /// Returns the seconds before the first results by part: a device's context, code, memory, states, choices
+  /// Returns the seconds spent before the first results, by part: CUDA context, code, memory, states, choices
   /// and graphs. Empty if nothing was measured.
   virtual SecondsByPart startup() const { return {}; }
 
-  /// Returns times in order of entries and steps; empty without ExecutorOptions::profile.
+  /// Returns the times of all steps, in the order of entries and steps; empty without
+  /// ExecutorOptions::profile.
   virtual std::vector<StepTime> profile() const { return {}; }
 
-  /// Returns the alternatives taken at all sizes whose launches are kept; empty if nothing is measured.
+  /// Returns the alternatives used for all symbol values whose CUDA graphs are kept; empty on a CPU.
   virtual std::vector<ChoiceTaken> taken() const { return {}; }
 };
 
-/// Creates the executor for the plan's target. Throws Error if the plan is for another machine (naming both),
-/// if its code cannot be loaded, or if memory does not suffice (naming the planned bytes before any
-/// allocation).
+/// Creates the executor for the plan's target. Throws Error if the plan is for another machine, if its code
+/// cannot be loaded, or if there is not enough memory.
 std::unique_ptr<Executor> make_executor(std::shared_ptr<const Plan> plan,
                                         const ExecutorOptions& options = {});
 
-/// Loads the common parts of all executors for a target (a GPU's context, cuBLASLt) in its own thread, while
-/// the caller compiles a plan. Errors are reported by make_executor. `device` as in ExecutorOptions.
+/// Starts a thread that loads what every executor for a GPU needs (the CUDA context and cuBLASLt), and
+/// returns it. The caller can compile a plan meanwhile. Errors are ignored here and reported by
+/// make_executor. For the target "cpu" no thread is started. `device` is that of ExecutorOptions.
 [[nodiscard]] std::jthread prepare_executor(std::string_view target, int device = -1);
 
 }  // namespace smelt

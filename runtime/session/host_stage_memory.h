@@ -1,4 +1,5 @@
-// Stage memory of an executor that works in host memory. Messages go through the communicator.
+// Memory of a pipeline stage (stage_memory.h) in host memory. Messages to other stages go through a
+// communicator.
 #pragma once
 
 #include "runtime/cpu/memory.h"
@@ -9,7 +10,7 @@ namespace smelt {
 
 class HostStageMemory : public StageMemory {
  public:
-  /// Requires: both outlive this object.
+  /// `group`: the ranks along the mesh axis of pipeline stages. Requires: both arguments outlive this object.
   HostStageMemory(Executor& executor, Communicator& group) : executor_(executor), group_(group) {}
 
   int add_place(int64_t bytes) override;
@@ -17,7 +18,7 @@ class HostStageMemory : public StageMemory {
            const Philox& random) override;
   void send(std::span<const Part> parts, int64_t to) override;
   void receive(std::span<const Part> parts, int64_t from) override;
-  /// Adds in the order of the holders.
+  /// The first holder adds up the elements in the order of `holders`, and sends the sum to the others.
   void add_up(int state, int64_t first, int64_t count, const std::vector<int64_t>& holders) override;
 
  private:

@@ -1,6 +1,7 @@
-// Records of indices out of bounds, which make a run end with an Error although its kernel continued with the
-// nearest row, or without the row. The compiler adds one state of Role::fault for every index that it could
-// not prove.
+// Records of out-of-bounds indices. A kernel with such an index uses the nearest row, or skips the row, and
+// records the index in a state of Role::fault. The run then ends with an Error. The compiler
+// (passes/graph/simplify/guard_indices.h) adds such a state for every index that it cannot prove to be in
+// bounds.
 #pragma once
 
 #include <array>
@@ -12,22 +13,24 @@
 
 namespace smelt {
 
-/// The prefix of such a state's name, which is followed by the place of the index; the state holds three i32
-/// numbers.
+/// Prefix of the name of a fault state. The rest of the name is the place of the index in the graph.
 inline constexpr std::string_view kIndexFaultPrefix = "index_fault/";
-/// The prefix for an index whose row was left out.
+/// The prefix if rows with an out-of-bounds index are skipped.
 inline constexpr std::string_view kDroppedIndexPrefix = "dropped_index/";
-/// The lowest index below 0 (0: none was), the highest that was too large (0: none was), and the last row.
+/// Contents of a fault state: the lowest negative index (0: none), the highest index that was too large (0:
+/// none), and the largest valid index.
 using IndexFault = std::array<int32_t, 3>;
 
-/// Returns indices into Plan::states.
+/// Returns the states of Role::fault, as indices into Plan::states.
 std::vector<int> index_fault_states(const Plan& plan);
 
-/// Collects the faults that a plan's states record after a run, for one Error that names them all.
+/// Collects the faults of a run for one Error that names all of them.
 class IndexFaults {
  public:
+  /// Adds the contents `numbers` of a fault state; ignores them if they record no fault.
   void add(const State& state, const IndexFault& numbers);
-  /// Throws Error with every place, an index and the number of rows, if any index was out of bounds.
+  /// Throws Error if any index was out of bounds. The Error has the place of each fault, one such index and
+  /// the valid range.
   void check() const;
 
  private:

@@ -1,9 +1,10 @@
-// A plan bound to a device's memory and to weights: the C++ interface for running it. (C: runtime/smelt.h.)
+// Session: a compiled plan with the memory and the weights to run it. This is the C++ interface of the
+// runtime; the C interface is runtime/smelt.h.
 //
 // Threads: a Plan never changes and may be shared by any number of sessions in any threads. A Session has one
-// set of states and one arena; its functions must not run concurrently in two threads. Sessions that share
-// weights (Session::share) may run, be made from one another and end concurrently in different threads, as
-// sessions that share nothing.
+// set of states and one arena; its functions must not run concurrently in two threads. Different sessions may
+// be created, run and destroyed concurrently in different threads, including sessions that share weights
+// (Session::share).
 #pragma once
 
 #include <cstdint>
@@ -30,38 +31,40 @@ struct WeightMatch;
 
 struct SessionOptions {
   int threads = 0;       // 0: SMELT_NUM_THREADS, OMP_NUM_THREADS or all cores
-  uint32_t seed = 0;     // of dropout and of other random ops
-  bool profile = false;  // times every step: executor().profile()
-  bool poison = false;   // fills the arena and outputs with NaNs before each run: finds reads of memory that
-                         // was not written
+  uint32_t seed = 0;     // seed of dropout and of other random operations
+  bool profile = false;  // measures the time of every step; results: executor().profile()
+  /// Fills the arena and outputs with NaNs before each run, to find reads of memory that was not written.
+  bool poison = false;
   std::function<void(const StepDone&)> after_step = {};  // see ExecutorOptions
-  bool check_steps = false;  // see ExecutorOptions; SMELT_CHECK_STEPS=1 asks for it too
+  bool check_steps = false;  // see ExecutorOptions; SMELT_CHECK_STEPS=1 has the same effect
   int device = -1;           // see ExecutorOptions
-  /// For a plan of several ranks (Plan::mesh): this process's rank groups. Requires: they outlive the
-  /// session.
+  /// Rank groups of this process if the plan is for several ranks (Plan::mesh), else null. Requires: they
+  /// outlive the session.
   RankGroups* ranks = nullptr;
-  /// Allocates the session's memory (runtime/base/allocator.h); null: the system and the driver do. A session
-  /// that shares weights and has none set uses the allocator of the other one.
+  /// Allocates the session's memory (runtime/base/allocator.h). Null: memory comes from the system and the
+  /// CUDA driver, or, for Session::share, from the allocator of the session that is shared.
   std::shared_ptr<const Allocator> allocator = nullptr;
 };
 
-/// Options of one run whose inputs or outputs are located in the device's memory.
+/// Options of one run with inputs or outputs in device memory.
 struct RunOptions {
-  void* stream = nullptr;  // the caller's, a CUstream; null: the default stream
+  void* stream = nullptr;  // the caller's CUstream; null: the default stream
   bool in_place = false;   // see DevicePorts
 };
 
 class Session {
  public:
+  /// Creates the executor (make_executor). All states are zero until they are initialized or loaded.
   Session(std::shared_ptr<const Plan> plan, const SessionOptions& options = {});
-  /// Uses the caller's executor for the same plan.
+  /// Uses an executor that the caller has created for the same plan.
   Session(std::shared_ptr<const Plan> plan, std::unique_ptr<Executor> executor, uint32_t seed = 0);
 
-  /// Creates a session of the same plan on the same device that reads this one's weights in place, and has
-  /// its own caches, other states and arena. Weights live as long as any session that shares them. Until only
-  /// one session is left, a write to them (loading, initialising, Session::state of a parameter) is an Error,
-  /// and memory that Session::state returned before must not be written to. Throws Error if an entry of the
-  /// plan writes to weights, as training entries do. options.device must be this session's, or -1.
+  /// Creates a session of the same plan on the same device that uses the weights of this session, and
+  /// allocates its own caches, other states and arena. The weights live as long as one of the sessions. While
+  /// several sessions share them, writing to them (loading, initializing, calling the non-const
+  /// Session::state for a parameter) throws Error, and memory that such a call returned earlier must not be
+  /// written to. Throws Error if an entry of the plan writes to weights, as training entries do.
+  /// options.device must be the device of this session, or -1.
   std::unique_ptr<Session> share(const SessionOptions& options = {});
   /// Returns the number of sessions that use these weights, including this one.
   int weight_users() const { return users_.count(); }
@@ -73,89 +76,98 @@ class Session {
   /// Returns the rank groups of the plan's mesh; null if the plan is for one rank.
   RankGroups* ranks() const { return plan_->mesh.ranks() > 1 ? executor_->ranks() : nullptr; }
   bool has_entry(std::string_view name) const { return plan_->find_entry(name) != nullptr; }
-  /// Throws Error listing the entries that there are.
+  /// Returns the entry with this name. Throws Error listing the plan's entries if there is none.
   const PlanEntry& entry(std::string_view name) const;
 
-  /// Runs an entry. Input shapes give the symbols their values; a wrong name, dtype, shape or id, a missing
-  /// input and a symbol beyond its bound are Errors that name entry and input, what was expected and what was
-  /// given. Returns all outputs.
+  /// Runs an entry, and returns all outputs. Input shapes determine the values of the symbols. Throws Error
+  /// for a wrong name, dtype, shape or id, for a missing input, and for a symbol above its bound. The Error
+  /// names the entry and the input, the expected and the actual value.
   std::vector<HostTensor> run(std::string_view entry, std::span<const InputTensor> inputs);
-  /// Writes the requested outputs to the caller's memory; returns their shapes in the same order. Tensors may
-  /// be located in the memory of the session's GPU (InputTensor::on_device, OutputBuffer::on_device). They
-  /// are copied within the device, or used in place with RunOptions::in_place, and do not pass through the
-  /// host. The run begins after the work that the stream has before it; later work of the stream sees the
-  /// outputs and may write to the inputs. If no output is the host's, the call returns while the GPU works,
-  /// and faults are reported by the next call that waits. Ids and 64-bit integers, which are checked here,
-  /// must be in host memory. For a plan for CPUs both memories are the same, and there is no stream.
+  /// Runs an entry, writes the requested outputs to the caller's memory, and returns their shapes in the
+  /// order of `outputs`. Tensors may be in the memory of the session's GPU (InputTensor::on_device,
+  /// OutputBuffer::on_device). Such tensors are copied within the GPU, or accessed in place with
+  /// RunOptions::in_place. The run begins after the earlier work of the stream; later work of the stream sees
+  /// the outputs and may write to the inputs. If no output is in host memory, the call may return before the
+  /// GPU has finished, and faults are reported by the next call that waits. Ids and 64-bit integers must be
+  /// in host memory, because their values are checked here. For a plan for CPUs both memories are the same,
+  /// and RunOptions::stream must be null.
   std::vector<std::vector<int64_t>> run(std::string_view entry, std::span<const InputTensor> inputs,
                                         std::span<const OutputBuffer> outputs,
                                         const RunOptions& options = {});
-  /// Runs an entry of a pipeline stage at these sizes. Ports to which `place_of` gives a place are located
-  /// there in the stage's memory; `inputs` are the other ones (StageMemory::kHost). Returns the other
-  /// outputs.
+  /// Runs an entry of a pipeline stage with these values of the symbols. `place_of` returns the place of a
+  /// port in the stage's memory, or StageMemory::kHost. `inputs` are the input tensors of the kHost ports,
+  /// and the result has the output tensors of the kHost ports.
   using PlaceOf = std::function<int(const Port& port)>;
   std::vector<HostTensor> run(std::string_view entry, const SymbolValues& sizes,
                               std::span<const InputTensor> inputs, StageMemory& memory,
                               const PlaceOf& place_of);
-  /// Runs an entry `times` times in sequence, with the same inputs and without its outputs: a run passes data
-  /// to the next in the states only. On a GPU the call returns while these runs are in progress.
+  /// Runs an entry `times` times in sequence with the same inputs, and discards its outputs: runs pass data
+  /// to each other only in states. On a GPU the call may return while the runs are in progress.
   void repeat(std::string_view entry, std::span<const InputTensor> inputs, int times);
-  /// Returns a state of the role stream without waiting for runs in progress: on a GPU each number is visible
-  /// as soon as its kernel has stored it. Read it through volatile, or atomically, and write to it only where
-  /// no run in progress does.
+  /// Returns the memory of a state of Role::stream without waiting for runs in progress. On a GPU each number
+  /// is visible as soon as a kernel has stored it. Reads must be volatile or atomic. The host may only write
+  /// to elements that no run in progress writes.
   std::span<std::byte> peek(std::string_view name);
-  /// Waits until all runs have ended, and throws the Error of one that failed.
+  /// Waits until all runs have ended. Throws the Error of a run that failed.
   void synchronize() { executor_->synchronize(); }
-  /// Returns the values that input shapes give the symbols; checks everything that run checks except the
-  /// data.
+  /// Returns the values of the symbols for inputs of these shapes. Makes the checks of run(), except those of
+  /// the data.
   SymbolValues unify(const PlanEntry& entry, std::span<const InputTensor> inputs) const;
 
   /// Returns the shapes of all outputs for inputs of these shapes, whose data may be null.
   std::vector<std::vector<int64_t>> output_shapes(std::string_view entry,
                                                   std::span<const InputTensor> inputs) const;
 
-  /// Sets the seed, step and micro-step of the next runs' random numbers.
+  /// Sets the position of the following runs in the sequence of random numbers: equal arguments give equal
+  /// numbers.
   void set_random(uint32_t seed, int64_t step, int64_t micro_step = 0);
 
-  /// Returns the memory of a state, valid until the next run: on a GPU it is a copy, which is sent back
-  /// before the next run. Throws Error for an unknown name. To write to a state that has rounded copies
-  /// (State::copy_of), call this after the last run: the next run then rounds them again, except copies of
-  /// which the rank holds other parts than of the state (write_segment writes both).
+  /// Returns the memory of a state, valid until the next run. On a GPU it is a copy in host memory, which is
+  /// copied back before the next run. Throws Error for an unknown name.
+  ///
+  /// If the state has rounded copies (State::copy_of), the next run updates them, because the caller may have
+  /// written to the state. So call this function again after each run before writing. If the ranks shard the
+  /// copy and the state differently, the copy is not updated: use write_segment, which writes both.
   std::span<std::byte> state(std::string_view name);
+  /// Returns the same for reading only.
   std::span<const std::byte> state(std::string_view name) const;
+  /// Returns the same as floats. Throws Error if the state is not f32.
   std::span<float> state_f32(std::string_view name);
-  /// Returns a state that is one number.
+  /// Returns an f32 state that has one element. Throws Error for any other state.
   float& scalar(std::string_view name);
 
-  /// Returns one segment of a flat f32 state, in the plan's own layout ([out,in] for weights). If the state
-  /// is sharded over ranks, reading a segment is an Error, and writing one stores the rank's part of it.
+  /// Returns one segment of a flat f32 state, in the layout of the plan ([out,in] for weights). Throws Error
+  /// if the state is sharded over ranks.
   std::span<float> segment(std::string_view state, std::string_view segment);
-  /// Returns the same for a state of any float type, widened.
+  /// Returns a copy of a segment, converted to f32. The state may be of any float type, or i8 with scales,
+  /// which is dequantized. Throws Error if the state is sharded over ranks.
   std::vector<float> read_segment(std::string_view state, std::string_view segment) const;
-  /// Copies the values of the whole tensor into the state, rounded to its type; their number must be right.
-  /// If the state is sharded, each rank stores its own part. i8 weights are quantised here
-  /// (runtime/engine/weights/quantize.h): their scales go to the state of their scales, and read_segment
-  /// returns the dequantised values.
+  /// Writes a segment, rounded to the type of the state. `values` has all elements of the tensor; if the
+  /// state is sharded, each rank stores its part of them. i8 weights are quantized
+  /// (runtime/engine/weights/quantize.h), and their scales are written to the state of the scales.
   void write_segment(std::string_view state, std::string_view segment, std::span<const float> values);
 
   /// Writes a whole state.
   void write_state(std::string_view name, std::span<const std::byte> bytes);
   /// Sets a state to zeros.
   void clear_state(std::string_view name);
-  /// Gives every state its initial value; the seed picks among all models of this description.
+  /// Sets every state to its initial value. `seed` determines the random initial values.
   void initialize(uint32_t seed = 0);
-  /// Does `initialize` and `load_weights` in one: weights get no values before those of the file.
+  /// Does the work of `initialize` and `load_weights`, but does not initialize the weights that are read from
+  /// the file. Returns the result of load_weights.
   std::vector<std::string> initialize(uint32_t seed, const Checkpoint& weights);
-  /// Reads every segment of every parameter state under one of its checkpoint names, in any float dtype,
-  /// transposed where the segment says so. All missing, misshaped and mistyped tensors are named in one
-  /// Error, and then nothing was changed. Returns the names in the file that no segment uses. Segments for
-  /// which `stays` is true keep their values if the file has none.
+  /// Reads every segment of all states for which holds_weights (session_weights.h) is true, under one of its
+  /// checkpoint names, from a tensor of any float dtype. Transposes it if Segment::transposed is set. Throws
+  /// one Error that names all tensors that are missing or have a wrong shape or dtype, before anything is
+  /// changed. A segment for which `stays` returns true may be missing, and then keeps its values. Returns the
+  /// names of the file's tensors that no segment uses.
   std::vector<std::string> load_weights(const Checkpoint& weights,
                                         const std::function<bool(const Segment&)>& stays = {});
-  /// Reads a .safetensors file, a directory with model.safetensors or its index, or a training checkpoint.
+  /// Does the same for a .safetensors file, a directory with model.safetensors or its index, or a training
+  /// checkpoint.
   std::vector<std::string> load_weights(const std::filesystem::path& path);
-  /// Writes every parameter under its first checkpoint name and in the checkpoint's layout, as f32.
-  /// `metadata` is added to the file's header.
+  /// Writes weights_of(*this) (session_weights.h) to a .safetensors file. `metadata` is added to the file's
+  /// header.
   void save_weights(const std::filesystem::path& path,
                     std::map<std::string, std::string> metadata = {}) const;
 
@@ -182,10 +194,10 @@ class Session {
   std::vector<std::string> read_weights(const Checkpoint& weights, std::span<const WeightMatch> matches);
 
   std::shared_ptr<const Plan> plan_;
-  WeightUsers users_;  // before the executor, which reads weights to its end
+  WeightUsers users_;  // declared before the executor, which uses the weights until its destructor has run
   std::unique_ptr<Executor> executor_;
   Philox random_;
-  bool has_run_ = false;          // the arena's pages are taken
+  bool has_run_ = false;          // an earlier run has touched the arena, so its pages are allocated
   std::vector<bool> handed_out_;  // by state: the host may have written to it since the last run
 };
 

@@ -1,4 +1,4 @@
-// The weights of a session in the layout of a checkpoint.
+// Weights of a session in the layout of checkpoint files.
 #pragma once
 
 #include <vector>
@@ -7,12 +7,12 @@
 
 namespace smelt {
 
-/// Returns whether checkpoints hold this state: it is neither a rounded copy nor scales, because these are
-/// derived.
+/// Returns whether checkpoints hold this state: it has weights, and they are not derived from another state,
+/// as rounded copies and scales are.
 bool holds_weights(const State& state);
 
-/// Returns every parameter under its first checkpoint name and in the checkpoint's layout, as f32. Throws
-/// Error if one is sharded over ranks.
+/// Returns every weight tensor as f32, under its first checkpoint name, with the shape and dimension order of
+/// the checkpoint. Throws Error if a tensor is sharded over ranks.
 std::vector<HostTensor> weights_of(const Session& session);
 
 }  // namespace smelt

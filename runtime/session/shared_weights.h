@@ -10,15 +10,16 @@
 
 namespace smelt {
 
-/// Returns for each state of the plan whether it holds weights or a rounded copy of them.
+/// Returns for each state of the plan whether it has the role `parameter`: it holds weights, a rounded copy
+/// of them, or their scales.
 std::vector<bool> weight_states(const Plan& plan);
 
-/// Throws Error with the entry and the state if an entry writes to weights, because sessions that share them
-/// would change each other's.
+/// Checks that no entry of the plan writes to weights, because such a run would change the weights of all
+/// sessions that share them. Throws Error naming the entry and the state.
 void require_unwritten_weights(const Plan& plan);
 
-/// Counts the sessions that use the same weights. The reads of a session that ends happen before the writes
-/// of a session that then finds itself alone.
+/// Number of sessions that use the same weights: each session has one copy of this object. If count() returns
+/// 1, all reads by sessions that have ended happened before the call, and the caller may write.
 class WeightUsers {
  public:
   WeightUsers() : count_(std::make_shared<std::atomic<int>>(1)) {}

@@ -1,6 +1,6 @@
-// Memory that a pipeline stage retains between its runs, in the memory of its executor: slots of a fixed size
-// ("places") that hold outputs, inputs and messages to and from other stages. With a GPU executor no data
-// pass through the host.
+// Memory that a pipeline stage retains between its runs, in the memory of its executor (the host or a GPU).
+// It consists of blocks of fixed size, called places, that hold inputs, outputs, and messages to and from
+// other stages. On GPUs no data pass through the host.
 #pragma once
 
 #include <cstdint>
@@ -14,46 +14,50 @@
 
 namespace smelt {
 
-/// Exchanges along the axis of stages; a list is the same at all ranks that it names.
+/// Messages and sums between pipeline stages. A stage is named by its coordinate along the mesh axis of the
+/// stages. All stages that an element of `links` or `holders` names have an equal element.
 struct StageExchange {
-  size_t axis = 0;  // of the mesh
-  /// By (from, to), for pairs that include this stage: for each kind of message the bytes of its parts at the
-  /// symbols' bounds.
+  size_t axis = 0;  // mesh axis of the stages
+  /// Key: (sending stage, receiving stage), one of which is this stage. Value: for each kind of message, the
+  /// sizes of its parts in bytes, for the largest values of the symbols.
   std::map<std::pair<int64_t, int64_t>, std::vector<std::vector<int64_t>>> links;
-  std::vector<std::vector<int64_t>> holders;  // of add_up: groups of this stage, in its order
+  std::vector<std::vector<int64_t>> holders;  // groups of stages for add_up; each contains this stage
 };
 
 class StageMemory {
  public:
-  static constexpr int kHost = -1;  // in place of a place: the caller's memory
+  static constexpr int kHost = -1;  // instead of a place: the port uses the caller's host memory
 
-  /// By port of the entry, in order. Memory of the caller may be null: an optional input that is not given,
-  /// or an output that is not requested.
+  /// Memory of the entry's ports. Each list has one element per port, in the order of the entry. Pointers are
+  /// used only where the place is kHost. A null pointer is an optional input that is not given, or an output
+  /// that is not requested.
   struct Ports {
     std::vector<const void*> inputs;
     std::vector<void*> outputs;
     std::vector<int> input_places, output_places;
   };
+  /// The first `bytes` bytes of a place.
   struct Part {
     int place = 0;
-    int64_t bytes = 0;  // from the place's begin
+    int64_t bytes = 0;
   };
 
   virtual ~StageMemory() = default;
 
-  /// Allocates a place, which lives as long as this object; places are numbered from 0. Throws Error
-  /// (out_of_memory).
+  /// Allocates a place, and returns its number. Places are numbered from 0, and live as long as this object.
+  /// Throws Error (out_of_memory).
   virtual int add_place(int64_t bytes) = 0;
-  /// Runs an entry. Returns while the executor still works if no output is the caller's.
+  /// Runs an entry. If no output uses the caller's memory, a GPU may still work when the call returns.
   virtual void run(const PlanEntry& entry, const SymbolValues& symbols, const Ports& ports,
                    const Philox& random) = 0;
-  /// Send and receive a message. Messages of one link arrive in the order in which they were sent, with parts
-  /// of the same sizes. Neither call waits for the other stage; the runs that use the places of the message
-  /// do.
+  /// Send a message to stage `to`, and receive one from stage `from`. Messages between two stages arrive in
+  /// the order in which they were sent; the receiver gives parts of the same sizes as the sender. On a GPU
+  /// neither call waits for the other stage: later runs that use the places of the message wait.
   virtual void send(std::span<const Part> parts, int64_t to) = 0;
   virtual void receive(std::span<const Part> parts, int64_t from) = 0;
-  /// Replaces `count` elements of an f32 state by their sum over all holders, with the same bits at each.
-  /// `holders` is one of StageExchange::holders; all of them call it in one order.
+  /// Replaces the `count` elements from `first` on of the f32 state with index `state` by their sums over the
+  /// stages `holders`, which all get the same bits. `holders` is an element of StageExchange::holders, and
+  /// all of these stages make their calls in the same order.
   virtual void add_up(int state, int64_t first, int64_t count, const std::vector<int64_t>& holders) = 0;
 };
 

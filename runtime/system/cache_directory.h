@@ -1,5 +1,5 @@
-// The directory in which expensive results are kept between processes: plans, cubins, choices of GEMM
-// algorithms.
+// Cache directory: files with expensive results that later processes reuse, such as plans, cubins and choices
+// of GEMM algorithms.
 #pragma once
 
 #include <cstddef>
@@ -11,26 +11,30 @@
 
 namespace smelt {
 
-/// $SMELT_CACHE_DIR, or smelt in $XDG_CACHE_HOME, or ~/.cache/smelt; empty if none of them is set. It need
-/// not exist; callers that cannot write to it continue without a cache.
+/// Returns $SMELT_CACHE_DIR, or else $XDG_CACHE_HOME/smelt, or else $HOME/.cache/smelt; an empty path if none
+/// of these variables is set. The directory may not exist. Callers that cannot write to it work without a
+/// cache.
 std::filesystem::path cache_directory();
 
-/// Returns the text as part of a file's name: all but letters and digits becomes '-'.
+/// Returns the text in a form that is valid in a file name: all characters except ASCII letters and digits
+/// are replaced by '-'.
 std::string file_name_part(std::string text);
 
+/// Contents of cache_directory() and its subdirectories.
 struct CacheContents {
   std::filesystem::path directory;
   int64_t files = 0, bytes = 0;
-  bool writable = false;  // as it is, or where it would be made
+  bool writable = false;  // the directory is writable, or can be created
 };
 CacheContents cache_contents();
 
-/// Writes these parts one after another to a file there, as a whole or not at all, whatever other processes
-/// do meanwhile. Returns whether it succeeded; nothing is flushed to the disk, so readers must check for
-/// damage.
+/// Writes the concatenation of `parts` to the file `path`, and creates its directory. Other processes see the
+/// previous file or all of the new one. Returns whether it succeeded. The data are not flushed to the disk,
+/// so readers must check for damage after a crash.
 bool write_cache_file(const std::filesystem::path& path,
                       std::initializer_list<std::span<const std::byte>> parts);
-/// Removes the least recently used files of `directory` until it holds at most `most_bytes`.
+/// Removes files directly in `directory`, those with the oldest modification time first, until the others
+/// have at most `most_bytes` bytes.
 void trim_cache(const std::filesystem::path& directory, int64_t most_bytes);
 
 }  // namespace smelt

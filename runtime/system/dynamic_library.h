@@ -1,4 +1,4 @@
-// Libraries that are loaded only where they are needed: the CUDA driver, NVRTC, cuBLASLt.
+// Loading of shared libraries at run time, when they are first needed: the CUDA driver, NVRTC, cuBLASLt.
 #pragma once
 
 #include <span>
@@ -8,15 +8,18 @@
 
 namespace smelt {
 
-/// A loaded library. It stays loaded for the life of the process, because its allocations need their owner.
+/// A loaded library. It is not unloaded before the process ends, because memory that it has allocated may
+/// still be in use.
 class DynamicLibrary {
  public:
-  /// Returns the first of `names` that the loader finds by itself, in $CUDA_HOME or in the toolkit's usual
-  /// places. Throws Error (unavailable) with `what` and all places that were searched.
+  /// Loads the first of the file names `names` that the dynamic loader finds, in its own path or in
+  /// toolkit_folders(). Throws Error (unavailable) if none is found; the message has `what`, a description of
+  /// the library, and the folders.
   DynamicLibrary(std::string_view what, std::span<const char* const> names);
 
-  /// Throws Error naming the library and the function.
+  /// Returns the address of a function. Throws Error naming the library and the function if it has none.
   void* symbol(const char* name) const;
+  /// Sets `function` to the address of the function `name`; throws as symbol() does.
   template <typename Function>
   void load(Function*& function, const char* name) const {
     function = reinterpret_cast<Function*>(symbol(name));
@@ -28,7 +31,8 @@ class DynamicLibrary {
   std::string what_, path_;
 };
 
-/// Returns the folders, in addition to the loader's own, that are searched for toolkit libraries.
+/// Returns the folders that are searched for CUDA libraries in addition to the path of the dynamic loader:
+/// those of $CUDA_HOME and $CUDA_PATH, and the usual folders of the CUDA toolkit.
 std::vector<std::string> toolkit_folders();
 
 }  // namespace smelt

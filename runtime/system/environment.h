@@ -1,4 +1,5 @@
-// Environment variables: the table of all that Smelt reads, and the one place that reads them.
+// Environment variables that Smelt reads: their table (environment.def), and functions that read and check
+// them.
 #pragma once
 
 #include <cstdint>
@@ -10,26 +11,27 @@
 
 namespace smelt {
 
-/// A variable of the table, by its name.
+/// A variable of the table. The enumerator has the name of the variable, such as SMELT_DEVICE.
 enum class EnvironmentVariable : uint8_t {
 #define SMELT_VARIABLE(name, ...) name,
 #include "runtime/system/environment.def"
 };
 
-/// Groups of variables: Smelt's own, those of runs of several ranks, those that launchers set, and other
-/// programs'.
+/// Groups of variables: Smelt's own, those for runs with several ranks, those that launchers of ranks
+/// (torchrun, MPI, Slurm) set, and those of other programs.
 enum class VariableGroup : uint8_t { own, ranks, launchers, others };
 
-/// The values that a variable takes.
+/// The valid values of a variable.
 struct VariableValues {
   enum class Kind : uint8_t { text, secret, flag, whole, seconds, one_of } kind = Kind::text;
-  double least = 0, most = 0;
-  std::string_view words = {};  // of one_of: "copies|whole|nccl"
+  double least = 0, most = 0;   // range of `whole`; `seconds` has only `least`
+  std::string_view words = {};  // values of `one_of`, separated by '|': "copies|whole|nccl"
 
-  /// "1 or 0", "a whole number from 0 to 1023", "copies, whole or nccl"
+  /// Returns a description: "1 or 0", "a whole number from 0 to 1023", "copies, whole or nccl".
   std::string str() const;
 };
 
+/// A row of the table. `standard` describes the behavior if the variable is not set.
 struct VariableInfo {
   std::string_view name;
   VariableGroup group;
@@ -37,16 +39,19 @@ struct VariableInfo {
   std::string_view standard, help;
 };
 
+/// Returns the table, in the order of the enumerators.
 std::span<const VariableInfo> variables();
+/// Returns the row of a variable.
 const VariableInfo& info(EnvironmentVariable variable);
 
-/// Returns the value of a variable; nothing if it is not set, or set to an empty text.
+/// Function that returns the value of a variable; nothing if it is not set, or set to an empty text.
 using Environment = std::function<std::optional<std::string>(std::string_view name)>;
-/// This process's own. Requires: names of the table.
+/// Returns a function that reads the environment of this process. It throws Error (internal) for a name that
+/// is not in the table.
 Environment process_environment();
 
-/// Values of variables; nothing if they are not set. Each throws Error naming the variable and the values
-/// that it takes if its value is another.
+/// Return the value of a variable; nothing if it is not set. Throw Error naming the variable and its valid
+/// values if the value is invalid.
 std::optional<std::string> read_text(EnvironmentVariable variable,
                                      const Environment& environment = process_environment());
 std::optional<bool> read_flag(EnvironmentVariable variable,
@@ -56,12 +61,12 @@ std::optional<int> read_whole(EnvironmentVariable variable,
 std::optional<double> read_seconds(EnvironmentVariable variable,
                                    const Environment& environment = process_environment());
 
-/// Returns a whole number within [low, high]. Throws Error naming the variable.
+/// Returns `text` as an integer. Throws Error naming the variable if it is not an integer in [low, high].
 int parse_whole(std::string_view variable, const std::string& text, int low, int high);
-/// Throws Error if the variable has a value that it does not take.
+/// Throws Error if the variable is set to an invalid value. Requires: `variable` is a row of variables().
 void check_variable(const VariableInfo& variable, const Environment& environment = process_environment());
 
-/// Returns "a, b or c" of "a|b|c".
+/// Returns "a, b or c" for "a|b|c".
 std::string alternatives_text(std::string_view words);
 
 }  // namespace smelt

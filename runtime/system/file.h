@@ -1,4 +1,4 @@
-// Files as a training run needs them: mapped for reading; replaced as a whole, or not at all, for writing.
+// File access: memory-mapped files, atomic replacement of files, text files and checksums.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,11 @@
 
 namespace smelt {
 
-/// A file mapped read-only; moves, does not copy.
+/// A regular file that is mapped into memory for reading. It can be moved but not copied.
 class MappedFile {
  public:
   MappedFile() = default;
-  /// Throws Error (io) naming the path and the system's reason; only regular files are mapped.
+  /// Maps the file. Throws Error (io) with the path and the reason if that fails or it is no regular file.
   explicit MappedFile(const std::filesystem::path& path);
   MappedFile(MappedFile&& other) noexcept;
   MappedFile& operator=(MappedFile&& other) noexcept;
@@ -29,23 +29,24 @@ class MappedFile {
   size_t size_ = 0;
 };
 
-/// A file that is written as a whole or not at all. Until commit() it has no name, or, on file systems
-/// without such files, the name of a temporary next to `path`; commit() flushes it to the disk and renames it
-/// over `path`, so that a reader always sees either the old file or the new one, even after a full disk or a
-/// kill.
+/// A new version of the file `path`, which replaces the file in commit(). Before that, the data are in a file
+/// without a name (O_TMPFILE), or in a temporary file in the same directory if the file system does not
+/// support that. commit() flushes the data to the disk and renames the file to `path`. So a reader sees
+/// either the old file or all of the new one, even if the disk is full or the process is killed.
 ///
-/// Symbolic links are followed: the file that they lead to is replaced. A FIFO, a character device and a
-/// descriptor of this process (/dev/stdout, /dev/fd/3) have no contents to replace: these are written to as
-/// the bytes come.
+/// If `path` is a symbolic link, its target is replaced. A FIFO, a character device and a descriptor of this
+/// process (/dev/stdout, /dev/fd/3) cannot be replaced, so write() writes to them directly.
 class AtomicFile {
  public:
-  /// Throws Error (io) if nothing can be written there. Removes temporaries of the same file that killed
-  /// processes have left.
+  /// Throws Error (io) if `path` cannot be written. Removes temporary files for `path` that were left by
+  /// killed processes.
   explicit AtomicFile(const std::filesystem::path& path);
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
+  /// Discards the data if commit() was not called.
   ~AtomicFile();
 
+  /// Appends bytes. Throws Error (io) if that fails, as commit() does.
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
   void commit();
@@ -53,31 +54,35 @@ class AtomicFile {
  private:
   void open_unnamed();
   void open_named();
-  /// Gives the unnamed file the temporary's name.
+  /// Links the unnamed file to the path `temporary_`.
   void name_temporary();
 
   std::filesystem::path path_, temporary_;
   int descriptor_ = -1;
-  bool is_stream_ = false;  // written to as the bytes come
-  bool has_name_ = false;   // the temporary exists
+  bool is_stream_ = false;  // `path_` cannot be replaced, and is written directly
+  bool has_name_ = false;   // a file `temporary_` exists
 };
 
-/// Removes temporaries in `directory` that killed processes have left; those that are being written stay.
+/// Removes temporary files of AtomicFile in `directory`, except those that a process still writes.
 void remove_stale_temporaries(const std::filesystem::path& directory);
 
-/// One AtomicFile with this text.
+/// Replaces the file by `text`, as an AtomicFile.
 void write_file(const std::filesystem::path& path, std::string_view text);
-/// The whole of a regular file as text; throws Error (io), also for a directory, a pipe or a device.
+/// Returns the contents of a regular file. Throws Error (io) if it cannot be read, and for a directory, a
+/// pipe or a device.
 std::string read_text_file(const std::filesystem::path& path);
-/// create_directories with an Error (io) that names the path.
+/// Creates the directory and its parents if they do not exist. Throws Error (io) naming the path.
 void make_directories(const std::filesystem::path& path);
 
-/// FNV-1a over 64-bit words (the tail byte by byte): it detects damage, but does not protect against an
-/// adversary.
+/// Checksum similar to FNV-1a, over 64-bit words and then the remaining bytes. It detects accidental damage,
+/// but does not protect against an adversary.
 class Checksum {
  public:
+  /// Adds bytes. The result depends on how they are split over calls, unless all but the last have a size
+  /// that is a multiple of 8.
   void add(std::span<const std::byte> bytes);
   uint64_t value() const { return state_; }
+  /// Returns the value as 16 hexadecimal digits.
   std::string hex() const;
 
  private:

@@ -1,5 +1,5 @@
-// Files by their first bytes: those that are often given where a text, or a file of another kind, is
-// expected.
+// Detection of file formats by their first bytes, for error messages about a file that has another format
+// than expected.
 #pragma once
 
 #include <cstddef>
@@ -11,15 +11,15 @@
 namespace smelt {
 
 struct FileKind {
-  std::string_view name;   // "a gzip archive"
-  std::string conversion;  // a command that makes text, or what is expected, of it; empty where there is none
+  std::string_view name;   // for example "a gzip archive"
+  std::string conversion;  // command that converts the file to text or to the expected format; may be empty
 };
 
-/// Returns the kind of a file that holds these bytes and is called `path`; nothing for texts and for bytes
-/// that have no such mark. UTF-16 and UTF-32 are kinds, too: texts are read as UTF-8.
+/// Returns the format of a file with these first bytes; nothing for UTF-8 text and for unknown formats. Text
+/// in UTF-16 or UTF-32 is a format of its own. `path` is used in FileKind::conversion.
 std::optional<FileKind> file_kind(std::span<const std::byte> bytes, std::string_view path);
 
-/// "'t.gz' is a gzip archive: expected a text; convert it with ..."
+/// Returns the text of an error: "'t.gz' is a gzip archive: expected a text; convert it with ...".
 std::string wrong_kind(std::string_view path, const FileKind& kind, std::string_view expected);
 
 }  // namespace smelt

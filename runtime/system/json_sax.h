@@ -1,5 +1,5 @@
-// A base for strict readers of untrusted JSON on nlohmann's SAX interface: everything that a reader does not
-// expect is refused, with the file and the place in the document.
+// Base class for strict readers of untrusted JSON with nlohmann's SAX interface. An event that a reader does
+// not override throws Error with the file and the reader's position in the document.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -13,9 +13,10 @@ namespace smelt {
 
 class StrictSax : public nlohmann::json_sax<nlohmann::json> {
  public:
+  /// `file` is the name of `text` in messages.
   StrictSax(std::string_view text, std::string_view file) : text_(text), file_(file) {}
 
-  /// Sends the events of the whole text; throws where it is broken.
+  /// Parses the text and calls the functions below. Throws Error (invalid_file) if it is not valid JSON.
   void parse() { nlohmann::json::sax_parse(text_, this); }
 
   bool null() override { return unexpected("null"); }
@@ -37,9 +38,10 @@ class StrictSax : public nlohmann::json_sax<nlohmann::json> {
   }
 
  protected:
-  /// The reader's position, such as "tensor 'x': shape", and the value expected there.
+  /// Returns the reader's position in the document, for messages: "tensor 'x': shape".
   virtual std::string place() const = 0;
 
+  /// Throws Error (invalid_file): `what` is not expected at place().
   [[noreturn]] bool unexpected(std::string_view what) const {
     fail_with(Status::invalid_file, "'{}': {}: {} is out of place", file_, place(), what);
   }

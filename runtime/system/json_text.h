@@ -1,5 +1,5 @@
-// Strict reading of JSON from untrusted sources. Broken text is an error with a position. A name that appears
-// twice in an object, and nesting deeper than 64, are errors without a position.
+// Strict parsing of JSON from untrusted sources. Two conditions are errors in addition to invalid JSON: a
+// name that appears twice in an object, and nesting that is deeper than 64 levels.
 #pragma once
 
 #include <cstddef>
@@ -12,26 +12,27 @@ namespace smelt {
 
 using Json = nlohmann::json;
 
-/// Parses JSON. Throws Error (invalid_file) with `file`. If the text is broken, the error also has the byte,
-/// line and column (from 1), the text found there and the expected text. Objects and lists are nested at most
-/// 64 deep, so that recursive functions may walk the result.
+/// Parses JSON. Throws Error (invalid_file) naming `file`. If the text is not valid JSON, the error also has
+/// the byte, line and column (from 1), the text found there and the expected text. The depth of the result is
+/// at most 64, so recursive functions may process it.
 Json parse_json(std::string_view text, std::string_view file);
-/// Returns the same; members keep their order.
+/// Does the same, and keeps the order of the members of objects.
 nlohmann::ordered_json parse_ordered_json(std::string_view text, std::string_view file);
 
-/// Null if parse_json refuses the text: for caches, which are made anew.
+/// Returns null if parse_json throws. It is for cache files, which are written again if they are damaged.
 Json parse_json_or_null(std::string_view text);
 
-/// The whole of a file of at most 64 MiB, parsed; throws Error (io) if it cannot be read.
+/// Reads and parses a file of at most 64 MiB. Throws Error (io) if it cannot be read, and the errors of
+/// parse_json.
 Json read_json_file(const std::filesystem::path& path);
 
-/// Throws the error of parse_json for `text`, which nlohmann's parser refused. It is for readers with their
-/// own SAX events.
+/// Throws the error of parse_json. Requires: nlohmann's parser has reported an error for `text`. It is for
+/// readers with SAX events of their own (json_sax.h).
 [[noreturn]] void fail_broken_json(std::string_view text, std::string_view file);
 
-/// One line for messages: long values are cut.
+/// Returns the value as one line for messages; long values are truncated.
 std::string brief(const Json& value);
-/// "an integer", "a string", ...
+/// Returns the type of the value, for messages: "an integer", "a string", ...
 std::string_view kind_of(const Json& value);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// The library's log messages, which go to the application's own log. There is no listener at first, and the
+// Log messages of the library. They go to a listener that the application sets; initially there is none. The
 // library never prints.
 #pragma once
 
@@ -11,25 +11,27 @@
 
 namespace smelt {
 
-/// debug: recurring events. info: once for each plan, session or call. warning: an application should react.
+/// debug: recurring events. info: once per plan, session or call. warning: conditions to which an application
+/// should react.
 enum class LogLevel : uint8_t { debug, info, warning };
 
 using LogListener = std::function<void(LogLevel, std::string_view message)>;
 
-/// Sets the listener of the whole process; an empty one removes it. It is called by the working threads,
-/// concurrently if there are several. When this function returns, the earlier listener is no longer called. A
-/// listener's own calls of the library are not logged, and setting another listener in it throws Error. Its
-/// exceptions are ignored.
+/// Sets the listener of the whole process; an empty function removes it. The listener is called in the
+/// threads that do the work, possibly concurrently. When this function returns, the earlier listener is no
+/// longer called. Calls of the library within a listener are not logged, and calling set_log there throws
+/// Error. Exceptions of a listener are ignored.
 void set_log(LogListener listener);
 
-/// Returns whether anyone listens.
+/// Returns whether a message would be logged: there is a listener, and this thread is not within a call of
+/// it.
 bool is_logged() noexcept;
 
 namespace log_detail {
 void tell(LogLevel level, std::string_view message) noexcept;
 }
 
-/// Logs a message, which is formatted only if there is a listener.
+/// Logs a message. It is formatted only if is_logged().
 template <typename... Arguments>
 void log(LogLevel level, fmt::format_string<Arguments...> text, Arguments&&... arguments) {
   if (is_logged()) log_detail::tell(level, fmt::format(text, std::forward<Arguments>(arguments)...));

@@ -1,5 +1,6 @@
-// Memory that is claimed before it is used. Destructors and functions of libraries that must not throw end
-// the process where an allocation fails, so work is refused while there is still memory for these.
+// Claims of memory that work makes before it allocates. If an allocation fails in a destructor or in a
+// library function that must not throw, the process ends. So work without enough memory is refused in
+// advance.
 #pragma once
 
 #include <condition_variable>
@@ -8,17 +9,18 @@
 
 namespace smelt {
 
-/// Returns whether the system would map `bytes` more now.
+/// Returns whether `bytes` more bytes of address space can be mapped now.
 bool can_map(size_t bytes);
 
-/// Saves address space if it is limited: threads share one heap, because they otherwise reserve 64 MiB each,
-/// and large blocks go back to the system when they are freed. Requires: called before threads are started.
+/// Configures malloc if the address space of the process is limited (RLIMIT_AS): all threads share one heap,
+/// because each would otherwise reserve 64 MiB, and large blocks are returned to the system when they are
+/// freed. Requires: called before threads are started.
 void save_addresses();
 
-/// Thread-safe.
+/// The memory that is still available to claims. Thread-safe.
 class MemoryRoom {
  public:
-  /// A claim of memory; ends with its lifetime.
+  /// A claim of memory, which ends when this object is destroyed.
   class Claim {
    public:
     Claim(MemoryRoom& room, size_t bytes) : room_(room), bytes_(bytes) {}
@@ -31,14 +33,15 @@ class MemoryRoom {
     const size_t bytes_;
   };
 
-  /// `spare`: bytes that no claim may take.
+  /// `spare`: bytes that must remain available in addition to all claims.
   explicit MemoryRoom(size_t spare) : spare_(spare) {}
 
-  /// Returns whether `bytes` can be claimed now, in addition to what others have claimed.
+  /// Returns whether `bytes` can be claimed now, in addition to the existing claims.
   bool has(size_t bytes) const;
-  /// Throws std::bad_alloc where they cannot.
+  /// Throws std::bad_alloc if has(bytes) is false.
   void require(size_t bytes) const;
-  /// Returns the same, but waits while others have claims that may end.
+  /// Claims `bytes`. Waits until they are available or there are no other claims. Throws std::bad_alloc if
+  /// they are not available then.
   [[nodiscard]] Claim claim(size_t bytes);
 
  private:

@@ -1,4 +1,4 @@
-// A lock that one process has at a time, and for as long as it lives.
+// Locks between processes, as locks of files.
 #pragma once
 
 #include <filesystem>
@@ -6,15 +6,16 @@
 
 namespace smelt {
 
-/// The lock of a file, which contains the id of the process that holds it. It ends when it is destroyed or
-/// when its process ends; the file stays. If the file system has no locks, nothing is locked, and this is
-/// logged.
+/// An exclusive lock of a file or directory (flock). It is released when this object is destroyed or when the
+/// process ends; the file is not removed. If the file system does not support locks, nothing is locked.
 class ProcessLock {
  public:
-  /// Throws Error naming the other process if one has the lock; waits a moment for one that is about to end.
+  /// Creates the file if necessary, locks it, and writes the id of this process to it. If another process
+  /// holds the lock for more than a second, throws Error naming that process. If the file cannot be locked, a
+  /// warning is logged.
   explicit ProcessLock(const std::filesystem::path& file);
-  /// Waits for the lock of a directory, whose files may be replaced meanwhile. Where there is no such
-  /// directory nothing is held.
+  /// Waits for the lock of a directory, and returns it. Files of the directory may be replaced while it is
+  /// locked. If the directory does not exist, the result holds no lock.
   static ProcessLock wait_for(const std::filesystem::path& directory);
   ProcessLock(const ProcessLock&) = delete;
   ProcessLock& operator=(const ProcessLock&) = delete;
@@ -28,7 +29,8 @@ class ProcessLock {
   int descriptor_;
 };
 
-/// Returns the lock of this process; all parts of it that request the same file share it.
+/// Returns the lock of this process for `file`. Calls with the same file share one lock, which is released
+/// with the last pointer. Throws the errors of ProcessLock.
 std::shared_ptr<const ProcessLock> shared_process_lock(const std::filesystem::path& file);
 
 }  // namespace smelt

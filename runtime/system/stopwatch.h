@@ -1,4 +1,4 @@
-// Seconds by part of the work, for reports of where time goes.
+// Stopwatch: measures the seconds that each part of some work takes.
 #pragma once
 
 #include <algorithm>
@@ -10,11 +10,12 @@
 
 namespace smelt {
 
+/// Names of parts, and their seconds.
 using SecondsByPart = std::vector<std::pair<std::string, double>>;
 
 class Stopwatch {
  public:
-  /// Adds the time from its construction to its destruction.
+  /// Timer of a part. Its destructor adds the time since its construction to the part.
   class Lap {
    public:
     Lap(Stopwatch& watch, std::string_view part) : watch_(watch), part_(part) {}
@@ -30,8 +31,9 @@ class Stopwatch {
     std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   };
 
-  /// `part` must outlive the lap.
+  /// Starts a timer of `part`. Requires: the text `part` outlives the result.
   [[nodiscard]] Lap lap(std::string_view part) { return {*this, part}; }
+  /// Adds seconds to a part.
   void add(std::string_view part, double seconds) {
     const auto found = std::ranges::find(parts_, part, &SecondsByPart::value_type::first);
     if (found == parts_.end())
@@ -39,7 +41,7 @@ class Stopwatch {
     else
       found->second += seconds;
   }
-  /// Returns the parts in the order of their first laps.
+  /// Returns the parts in the order in which they were first added.
   const SecondsByPart& parts() const { return parts_; }
 
  private:

@@ -1,4 +1,5 @@
-// Tokens that are found in the text itself, before the model sees it.
+// Added tokens: tokens such as "</s>" that are found in a text before it is divided and given to the model of
+// the tokenizer.
 #pragma once
 
 #include <map>
@@ -14,36 +15,42 @@
 
 namespace smelt {
 
+/// An element of added_tokens in a tokenizer.json.
 struct AddedToken {
   std::string content;
-  bool single_word = false;  // only where no word character is next to it
-  bool lstrip = false;       // takes the white space before it
-  bool rstrip = false;       // and after it
-  bool normalized = true;    // is looked for, normalized, in the normalized text
-  bool special = false;      // may be left out when decoding
+  bool single_word = false;  // matches only if no word character precedes or follows it
+  bool lstrip = false;       // the match includes preceding white space
+  bool rstrip = false;       // the match includes following white space
+  bool normalized = true;    // searches the normalized content in the normalized text; false: in the original
+  bool special = false;      // may be omitted by a decoder
 };
 
 class AddedTokens {
  public:
-  /// A token of the model keeps its id, others are numbered from the model's size on. A later token of the
-  /// same content takes the place of an earlier one.
   AddedTokens() = default;
+  /// Assigns ids: a token of the vocabulary `model` has its id there, and other tokens are numbered from
+  /// model.size() on. If several tokens have the same content, the last one is used. `normalizer` may be
+  /// null.
   AddedTokens(const std::vector<AddedToken>& tokens, const Vocabulary& model, const Normalizer* normalizer);
 
-  /// A part of the text that begins with >>xx<<, whatever the code, begins with a token: Marian's languages.
-  /// A code that `model` does not have is its `unknown`.
+  /// Makes find() recognize the language codes of Marian: if a part of the text between other tokens begins
+  /// with ">>xx<<" (for any xx), this is a token. Its id is the one in `model`, or `unknown` if `model` does
+  /// not have it.
   void keep_language_codes(const Vocabulary& model, int32_t unknown);
 
-  /// Divides the text into tokens and normalized parts between them; special tokens are found where
-  /// `special`.
+  /// Divides the text into added tokens and the normalized parts between them. Special tokens are found only
+  /// if `special` is true. `normalizer` may be null.
   PieceList find(std::string_view text, const Normalizer* normalizer, bool special) const;
 
+  /// Returns the id of the added token with this content; nothing if there is none.
   std::optional<int32_t> id(std::string_view content) const;
-  /// Returns the text of the token for a decoder: the normalized content.
+  /// Returns the text of an added token for a decoder, which is its normalized content; nothing for other
+  /// ids.
   std::optional<std::string_view> text(int32_t id) const;
+  /// Returns whether a special token has this content.
   bool is_special(std::string_view text) const { return special_.contains(text); }
   bool is_special_id(int32_t id) const;
-  /// Returns the number of tokens that are not the model's own.
+  /// Returns the number of added tokens that are not in the vocabulary of the model.
   size_t new_tokens() const { return new_tokens_; }
 
  private:
@@ -51,28 +58,29 @@ class AddedTokens {
     AddedToken token;
     std::string normalized;
   };
-  /// Contents to be found, and whose they are.
+  /// Contents to search for, and the ids of their tokens.
   struct Matcher {
     ByteTrie trie;
-    std::vector<int32_t> ids{-1};  // by node
-    bool begins[256] = {};
+    std::vector<int32_t> ids{-1};  // by node of the trie; -1: no content ends there
+    bool begins[256] = {};         // by byte: a content begins with it
     bool empty = true;
     void add(const std::string& content, int32_t id);
-    /// Returns the longest content that begins at `at`.
+    /// Returns the longest content that the text has at `at`; token -1 if there is none.
     Piece longest(std::string_view text, uint32_t at) const;
   };
   std::vector<Piece> find_in(std::string_view text, const Matcher& matcher, bool special) const;
-  /// Returns the language code with which the text begins, as its length and token.
+  /// Returns the range and the token of the language code at the beginning of the text; token -1 if there is
+  /// none.
   Piece language_code(std::string_view text) const;
   bool accepts(const AddedToken& token, std::string_view text, Span match) const;
 
   std::map<int32_t, Entry> entries_;
   std::map<std::string, int32_t, std::less<>> ids_;
   std::set<std::string, std::less<>> special_;
-  Matcher plain_, normalized_;
+  Matcher plain_, normalized_;  // for the original and for the normalized text
   size_t new_tokens_ = 0;
   std::map<std::string, int32_t, std::less<>> language_codes_;
-  int32_t unknown_language_ = -1;  // -1: codes are text
+  int32_t unknown_language_ = -1;  // id of an unknown language code; -1: language codes are not found
 };
 
 }  // namespace smelt

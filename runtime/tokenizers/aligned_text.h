@@ -1,4 +1,5 @@
-// Text that remembers, byte by byte, from where in the original text it came, and its division into pieces.
+// AlignedText: a changed text with the origin of each of its bytes in the original text. It is divided into
+// pieces.
 #pragma once
 
 #include <cstdint>
@@ -14,41 +15,45 @@ struct Span {
   friend bool operator==(const Span&, const Span&) = default;
 };
 
+/// UTF-8 text, in which each byte has a range of the original text: the origin of its code point.
 struct AlignedText {
   std::string bytes;
-  std::vector<Span> source;  // of each byte: the range of the original text that it stands for
+  std::vector<Span> source;  // one range of the original text per byte
 
-  /// Text that is its own original.
+  /// Returns an unchanged text, in which the origin of each code point is the code point itself.
   static AlignedText of(std::string_view text);
+  /// Returns the bytes of a range, with their origins.
   AlignedText slice(Span range) const;
   void append(const AlignedText& from, Span range);
   void append(std::string_view text, Span origin);
   void append(char32_t c, Span origin);
 };
 
-/// A part of an AlignedText on its way to the model, or a token that was found in the text.
+/// A range of an AlignedText: an added token, or text that the model converts to tokens.
 struct Piece {
   Span range;
-  int32_t token = -1;  // an added token's id; -1: the model decides
+  int32_t token = -1;  // id of the added token (added_tokens.h); -1: text for the model
 };
 
 struct PieceList {
   AlignedText text;
   std::vector<Piece> pieces;
 
+  /// Returns the bytes of a piece.
   std::string_view view(const Piece& piece) const {
     return std::string_view(text.bytes).substr(piece.range.begin, piece.range.end - piece.range.begin);
   }
 };
 
-/// Makes the successor of a text from its code points, in order. `change` is the relation of each to the text
-/// before: 0 replaces the next code point, 1 is new, -n replaces the next and n more after it. A new code
-/// point has the origin of the one that was replaced last.
+/// Builder of a new version of a text, code point by code point from the beginning.
 class TextEdit {
  public:
   explicit TextEdit(AlignedText& text);
+  /// Appends a code point to the new version. `change` is its relation to the old text. 0: it replaces the
+  /// next code point. -n: it replaces the next code point and the n code points after that. 1: it is
+  /// inserted, and has the origin of the last code point that was replaced.
   void put(char32_t c, int change);
-  /// Replaces the text.
+  /// Replaces the old text by the new version.
   void finish();
 
  private:

@@ -1,4 +1,4 @@
-// Base64, as binary data is written in JSON.
+// Decoding of base64, the encoding of binary data in JSON files.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,7 @@
 
 namespace smelt {
 
-/// Nothing if the text is not base64.
+/// Returns the bytes; nothing if the text is not valid base64.
 std::optional<std::string> decode_base64(std::string_view text);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// GPT-2's alphabet: a printable character for every byte.
+// Byte alphabet of GPT-2, which represents every byte by a printable character ("letter").
 #pragma once
 
 #include <optional>
@@ -8,9 +8,9 @@
 namespace smelt {
 
 char32_t letter_of_byte(unsigned char byte);
-/// Nothing for a code point that is no letter of the alphabet.
+/// Returns the byte of a letter; nothing if the code point is not in the alphabet.
 std::optional<unsigned char> byte_of_letter(char32_t letter);
-/// Appends the letters of the bytes of a range, each with the origin of its byte's code point.
+/// Appends one letter per byte of the range to `to`. A letter has the origin of its byte.
 void append_byte_level(const AlignedText& from, Span range, AlignedText& to);
 
 }  // namespace smelt

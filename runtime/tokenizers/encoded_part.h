@@ -1,4 +1,4 @@
-// A sequence of tokens before it is joined with others.
+// Parts of an encoding, before they are concatenated, and their truncation.
 #pragma once
 
 #include <cstdint>
@@ -9,19 +9,19 @@
 
 namespace smelt {
 
-/// White space at both ends of a token's text, in code points.
+/// Number of white-space code points at both ends of a token's text.
 struct Blanks {
   uint32_t leading = 0, trailing = 0;
 };
 
-/// A sequence, or the tokens added between sequences.
+/// An encoded sequence, or the tokens that are added before, between or after sequences.
 struct EncodedPart {
   Encoding encoding;
-  std::vector<Blanks> blanks;  // of each token; empty if not requested
+  std::vector<Blanks> blanks;  // one per token; empty if no post-processor needs them
 };
 
-/// Drops tokens so that the sequences (one, or the two of a pair) have together at most `max_length`. Throws
-/// Error if the strategy cannot do that.
+/// Removes tokens so that the sequences (one, or the two of a pair) have together at most `max_length`
+/// tokens. truncation.max_length is not used. Throws Error if the strategy cannot do that.
 void truncate(std::span<EncodedPart> sequences, const Truncation& truncation, size_t max_length);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// Post-processors: they add tokens around encoded sequences.
+// Post-processors: the parts of a tokenizer that add special tokens around encoded sequences.
 #pragma once
 
 #include <memory>
@@ -11,29 +11,35 @@ namespace smelt {
 class PostProcessor {
  public:
   virtual ~PostProcessor() = default;
-  /// Adds tokens to `parts`. The first post-processor gets one sequence, or the two of a pair. The caller
-  /// concatenates the parts afterwards.
+  /// Inserts parts with special tokens, if `add_special_tokens`, and changes type ids and offsets. At first,
+  /// `parts` is one sequence or the two sequences of a pair; a later post-processor gets the result of the
+  /// one before. Finally the caller concatenates the parts.
   virtual void process(std::vector<EncodedPart>& parts, bool add_special_tokens) const = 0;
+  /// Returns the number of special tokens that process adds to one sequence or to a pair.
   virtual size_t added_tokens(bool pair) const = 0;
-  /// Returns whether process reads EncodedPart::blanks.
+  /// Returns whether process uses EncodedPart::blanks to remove white space from offsets.
   virtual bool trims() const { return false; }
 };
 
-/// A part of a template: a sequence, or special tokens.
+/// An element of a template: a sequence, or special tokens.
 struct TemplatePiece {
-  int sequence = -1;  // 0, 1; -1: the ids
+  int sequence = -1;  // number of the sequence: 0 or 1; -1: the special tokens `ids`
   std::vector<int32_t> ids;
   int32_t type_id = 0;
 };
 
+/// Arranges sequences and special tokens as in `single` for one sequence, and as in `pair` for two.
 std::unique_ptr<PostProcessor> template_processor(std::vector<TemplatePiece> single,
                                                   std::vector<TemplatePiece> pair);
+/// Adds cls A sep, or cls A sep B sep; the type ids of B and of the last sep are 1.
 std::unique_ptr<PostProcessor> bert_processor(int32_t cls, int32_t sep);
-/// Every type id becomes 0.
+/// Adds cls A sep, or cls A sep sep B sep. All type ids become 0. If `trim_offsets`, white space is removed
+/// from the offsets.
 std::unique_ptr<PostProcessor> roberta_processor(int32_t cls, int32_t sep, bool trim_offsets,
                                                  bool add_prefix_space);
-/// Adds no tokens. If `trim_offsets`, white space is left out of the offsets.
+/// Adds no tokens. If `trim_offsets`, white space is removed from the offsets.
 std::unique_ptr<PostProcessor> byte_level_processor(bool trim_offsets, bool add_prefix_space);
+/// Applies post-processors one after another.
 std::unique_ptr<PostProcessor> sequence_processor(std::vector<std::unique_ptr<PostProcessor>> parts);
 
 }  // namespace smelt

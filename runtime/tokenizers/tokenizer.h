@@ -1,4 +1,5 @@
-// Tokenizers of trained models: text to token ids and back, as Hugging Face's tokenizers do it.
+// Tokenizers of trained models, which convert text to token ids and back. Results are those of Hugging Face's
+// tokenizers library.
 #pragma once
 
 #include <filesystem>
@@ -18,46 +19,50 @@ struct TokenizerParts;
 struct EncodedPart;
 
 struct EncodeOptions {
-  bool add_special_tokens = true;   // what the model wants around a text
-  bool find_special_tokens = true;  // false: "</s>" in the text is text
-  bool byte_offsets = false;        // offsets in bytes, else in code points
-  bool target = false;              // Marian: the text is in the target language
+  bool add_special_tokens = true;   // adds the special tokens that the model expects around a text
+  bool find_special_tokens = true;  // false: special tokens such as "</s>" in the text are ordinary text
+  bool byte_offsets = false;        // true: offsets are in bytes; false: in code points
+  bool target = false;              // true: the text is in the target language (Marian only)
 };
 
-/// Immutable apart from set_truncation and set_padding; all else may be called from several threads. Copies
-/// share their tables.
+/// A tokenizer. All functions except set_truncation and set_padding may be called concurrently. Copies share
+/// their tables.
 class Tokenizer {
  public:
-  /// A directory with tokenizer.json, with Marian's source.spm, target.spm and vocab.json, or with T5's
-  /// spiece.model; or one such file. Throws Error (io, invalid_file) that names everything in the file that
-  /// is not supported.
+  /// Loads a directory with tokenizer.json, with source.spm, target.spm and vocab.json of Marian, or with
+  /// spiece.model of T5; or a file tokenizer.json or spiece.model. Throws Error (io, invalid_file). It names
+  /// everything in a tokenizer.json that is not supported.
   static Tokenizer load(const std::filesystem::path& path);
-  /// Reads the text of a tokenizer.json; `name` is for messages.
+  /// Creates a tokenizer from the text of a tokenizer.json; `name` is used in messages.
   static Tokenizer from_json(std::string_view text, std::string_view name);
-  /// Returns the files that load reads in a directory; none if it finds no tokenizer.
+  /// Returns the files of the tokenizer in a directory that load() uses; none if there is no tokenizer.
   static std::vector<std::filesystem::path> files_in(const std::filesystem::path& directory);
 
+  /// `target`: parts for text in the target language of Marian, else null.
   explicit Tokenizer(std::shared_ptr<const TokenizerParts> parts,
                      std::shared_ptr<const TokenizerParts> target = nullptr);
 
-  /// Encodes a text. Invalid UTF-8 becomes U+FFFD, and offsets are those of the repaired text. Texts of more
-  /// than 1 GiB are refused. The result is truncated by truncation() and padded by padding() if these are
-  /// set.
+  /// Encodes a text. Invalid UTF-8 is replaced by U+FFFD, and offsets refer to the repaired text. The result
+  /// is truncated and padded as truncation() and padding() specify. Throws Error for a text of more than 1
+  /// GiB.
   Encoding encode(std::string_view text, const EncodeOptions& options = {}) const;
   Encoding encode_pair(std::string_view first, std::string_view second,
                        const EncodeOptions& options = {}) const;
-  /// Encodes a batch; pads to the longest if padding() is set so.
+  /// Encodes each text. If padding() has no length, all results are padded to the longest.
   std::vector<Encoding> encode_batch(std::span<const std::string> texts,
                                      const EncodeOptions& options = {}) const;
 
-  /// Always valid UTF-8. Ids that no token has are left out, and special tokens where `skip_special_tokens`.
+  /// Returns the text of the tokens, in valid UTF-8. Ids without a token are ignored, and so are special
+  /// tokens if `skip_special_tokens`.
   std::string decode(std::span<const int32_t> ids, bool skip_special_tokens = true) const;
 
+  /// Returns the id of a token; nothing if there is no such token.
   std::optional<int32_t> token_to_id(std::string_view token) const;
-  /// Returns the token as a decoder sees it, such as byte-level tokens in their alphabet.
+  /// Returns the text of a token before decoding (a byte-level token is written in GPT-2's byte alphabet);
+  /// nothing if no token has this id.
   std::optional<std::string> id_to_token(int32_t id) const;
   bool is_special(int32_t id) const;
-  /// With added tokens.
+  /// Returns the number of tokens, including added tokens.
   size_t vocabulary_size() const;
 
   const std::optional<Truncation>& truncation() const { return truncation_; }
@@ -77,18 +82,18 @@ class Tokenizer {
   std::optional<Truncation> truncation_;
   std::optional<Padding> padding_;
   bool splits_special_tokens_ = false;
-  std::vector<NamedToken> unknown_;  // texts that another file has made special tokens
+  std::vector<NamedToken> unknown_;  // special tokens of TokenizerConfig that tokenizer.json does not have
 };
 
-/// Decoder for text that arrives token by token: it returns whole UTF-8 only, and no text that a later token
-/// changes. The joined pieces equal the result of decode for all ids; if bytes are no UTF-8, the number of
-/// U+FFFD may differ.
+/// Decoder for tokens that arrive one by one. It returns text in whole UTF-8 characters, which later tokens
+/// do not change. The concatenation of all results equals Tokenizer::decode for all ids. Only if the bytes of
+/// the tokens are invalid UTF-8, the number of U+FFFD may differ.
 class StreamingDecoder {
  public:
   explicit StreamingDecoder(Tokenizer tokenizer, bool skip_special_tokens = true);
-  /// Returns the text that the token adds; empty while it may be the beginning of a character.
+  /// Returns the text that the token adds; empty if it may be the beginning of a character.
   std::string push(int32_t id);
-  /// Returns the text that was held back, and resets the decoder.
+  /// Returns the text that push() has not returned yet, and resets the decoder.
   std::string finish();
 
  private:
@@ -97,10 +102,10 @@ class StreamingDecoder {
 
   Tokenizer tokenizer_;
   bool skip_special_tokens_;
-  std::vector<int32_t> ids_;  // those whose text was given last, for the context, and those after them
-  size_t context_ = 0;        // how many of ids_ are context
-  size_t open_ = 0;           // how many of the last tokens left the text with the beginning of a character
-  std::string shown_;         // what was given of the text of ids_
+  std::vector<int32_t> ids_;  // context: the tokens of the last returned text; then the tokens after them
+  size_t context_ = 0;        // number of context tokens in ids_
+  size_t open_ = 0;           // number of last tokens after each of which the text ended with U+FFFD
+  std::string shown_;         // the returned part of the text of ids_
 };
 
 }  // namespace smelt

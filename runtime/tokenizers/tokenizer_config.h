@@ -1,4 +1,4 @@
-// Settings of the files next to a tokenizer.json: tokenizer_config.json, special_tokens_map.json and
+// Settings from the files next to a tokenizer.json: tokenizer_config.json, special_tokens_map.json and
 // added_tokens.json.
 #pragma once
 
@@ -15,12 +15,14 @@ struct NamedToken {
 };
 
 struct TokenizerConfig {
-  std::vector<NamedToken> tokens;         // all that the files name
-  bool splits_special_tokens = false;     // special tokens in a text are plain text
-  std::optional<bool> puts_space_before;  // of a GPT-2: in place of what tokenizer.json says
+  std::vector<NamedToken> tokens;      // all special and added tokens that the files name
+  bool splits_special_tokens = false;  // special tokens in a text are ordinary text
+  /// add_prefix_space of a GPT-2 tokenizer; nothing if it is not given, and for other tokenizers. It must
+  /// agree with tokenizer.json, or Tokenizer::load throws Error.
+  std::optional<bool> puts_space_before;
 };
 
-/// Reads the files that are there. Throws Error if one of them is no JSON object.
+/// Reads the files that exist in the directory. Throws Error if one of them is no JSON object.
 TokenizerConfig read_tokenizer_config(const std::filesystem::path& directory);
 
 }  // namespace smelt

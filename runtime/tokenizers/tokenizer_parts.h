@@ -1,4 +1,4 @@
-// Parts of a tokenizer; any part but the model may be missing.
+// The parts of a tokenizer, and encoding with them.
 #pragma once
 
 #include <memory>
@@ -13,6 +13,7 @@
 
 namespace smelt {
 
+/// Parts in the order in which text passes them. Any pointer except `model` may be null.
 struct TokenizerParts {
   std::unique_ptr<Normalizer> normalizer;
   std::unique_ptr<PreTokenizer> pre_tokenizer;
@@ -24,7 +25,7 @@ struct TokenizerParts {
   std::optional<Padding> padding;
 };
 
-/// Returns the tokens of a text in valid UTF-8, before the post-processor adds tokens around them.
+/// Encodes a text, without the post-processor, truncation and padding. Requires: the text is valid UTF-8.
 EncodedPart encode_sequence(const TokenizerParts& parts, std::string_view text, bool find_special_tokens,
                             bool byte_offsets);
 

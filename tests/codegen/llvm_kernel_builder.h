@@ -1,4 +1,4 @@
-// Kernels by hand, compiled for this machine and run on buffers of the test.
+// Kernels that a test builds instruction by instruction, compiles for this machine, and runs on its buffers.
 #pragma once
 
 #include <algorithm>
@@ -21,12 +21,12 @@
 
 namespace smelt::test {
 
-/// Appends axes, parameters, blocks and instructions to a kernel; every function returns a number to refer
-/// to.
+/// Builder of a kernel. Each function appends an axis, a parameter, a block or an instruction. Its result is
+/// the index of the axis, the parameter or the instruction. Instructions are appended to the last block.
 class KernelBuilder {
  public:
   explicit KernelBuilder(std::string name) { kernel.name = std::move(name); }
-  using Strides = std::vector<std::pair<int, Dim>>;  // axis, stride
+  using Strides = std::vector<std::pair<int, Dim>>;  // pairs of axis and stride; other axes have stride 0
 
   int axis(AxisKind kind, Dim extent, int begin = -1, int end = -1) {
     kernel.axes.push_back({kind, "a", std::move(extent), begin, end});
@@ -65,6 +65,7 @@ class KernelBuilder {
   int convert(int value, DType type) {
     return append({.kind = Instruction::Kind::convert, .dtype = type, .operands = {value}});
   }
+  /// Appends random bits. `axis` is the axis of columns, and `rows` are the strides of the row number.
   int random(int slot, int axis, const Strides& rows) {
     kernel.random_slots = std::max(kernel.random_slots, slot + 1);
     Instruction x{.kind = Instruction::Kind::random, .dtype = DType::i32, .slot = slot};
@@ -78,6 +79,7 @@ class KernelBuilder {
                    .access = {.param = param, .offset = 0, .strides = spread(strides)},
                    .predicate = predicate});
   }
+  /// Appends a load whose address has the additional term index * stride; `index` is an instruction.
   int gather(int param, const Strides& strides, int index, Dim stride, int predicate = -1) {
     const int id = load(param, strides, predicate);
     kernel.instructions[id].access.computed = index;
@@ -98,6 +100,7 @@ class KernelBuilder {
   int reduce(ReduceOp op, int value, DType type = DType::f32) {
     return append({.kind = Instruction::Kind::reduce, .dtype = type, .operands = {value}, .reduce_op = op});
   }
+  /// Appends the second result of a reduction.
   int second(int reduce, DType type = DType::f32) {
     return append({.kind = Instruction::Kind::result, .dtype = type, .operands = {reduce}, .slot = 1});
   }
@@ -122,18 +125,20 @@ class KernelBuilder {
   }
 };
 
+/// Arguments of a launch: `buffers` has one address per parameter.
 struct Launch {
   std::vector<void*> buffers;
   SymbolValues symbols = {};
-  int64_t chunk = 1;
-  int64_t splits = 0;  // overrides chunk, as the executor does
+  int64_t chunk = 1;   // elements of the kernel's range per call
+  int64_t splits = 0;  // number of calls; 0: it follows from `chunk`
   std::vector<uint32_t> random_ids = {};
   Philox random = {};
 };
 
 #ifdef SMELT_CUDA_ON_HOST
 
-/// The same tests for CUDA's text: each kernel with several schedules, as bounds and alignments make them.
+/// A kernel as CUDA text that is compiled for the host. It has the interface of the class below, so that the
+/// same tests run. Successive kernels get different bounds, alignments and schedules.
 class CompiledKernel {
  public:
   explicit CompiledKernel(const Kernel& kernel, const CpuTarget& = CpuTarget::host()) : kernel_(kernel) {
@@ -154,7 +159,7 @@ class CompiledKernel {
     if (!kernel.schedule.cached.empty()) symbols = bounded_by(launch.symbols);
     if (variant_ % 2 == 1) collapse_axes(kernel);
     schedule(kernel, symbols, parse_target("sm_90"));
-    if (variant_ % 4 >= 2) {  // what a tuner may choose instead
+    if (variant_ % 4 >= 2) {  // another schedule, which a tuner might choose
       const std::vector<Schedule> all = schedule_candidates(kernel, symbols);
       take_schedule(kernel, all[variant_ * 7 % all.size()]);
     }
@@ -165,7 +170,7 @@ class CompiledKernel {
     run(kernel, launch);
   }
 
-  /// As it is scheduled.
+  /// Compiles and runs a kernel with the schedule that it has.
   static void run(const Kernel& kernel, const Launch& launch) {
     const SharedObject object(compile_on_host({&kernel}));
     const auto function = reinterpret_cast<KernelFunction>(object.symbol(kernel.name));
@@ -200,7 +205,7 @@ class CompiledKernel {
 
 #else
 
-/// A kernel compiled alone; launch() calls it chunk by chunk, in a scrambled order where there are several.
+/// A kernel compiled by LLVM. launch() calls it chunk by chunk, the last chunk first.
 class CompiledKernel {
  public:
   explicit CompiledKernel(const Kernel& kernel, const CpuTarget& target = CpuTarget::host())
@@ -249,7 +254,8 @@ inline std::vector<float> random_floats(size_t count, uint32_t seed, float low =
   return values;
 }
 
-/// norm(a - b) / norm(b); NaN is never close to anything.
+/// Returns norm(a - b) / norm(b). If a number is NaN, the result is NaN, so that comparisons with it are
+/// false.
 template <typename A, typename B>
 double relative_error(const std::vector<A>& a, const std::vector<B>& b) {
   double difference = 0, norm = 0;

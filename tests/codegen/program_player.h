@@ -1,5 +1,6 @@
-// Programs played on the host without their code: what a launch writes is a number that depends on all it
-// reads and on its kernel, so that two programs agree where every launch finds what it should.
+// ProgramPlayer: simulates the launches of a program without executing kernels. Each kernel writes a hash of
+// its text and of everything that it reads. So two programs with the same launches in different orders leave
+// the same memory only if every launch reads the same data in both.
 #pragma once
 
 #include <random>
@@ -15,7 +16,7 @@ class ProgramPlayer {
       memory_.emplace_back(static_cast<size_t>(buffer.elements.constant().value()), 1);
   }
 
-  /// What all buffers hold after the entry.
+  /// Simulates an entry, and returns the contents of all buffers afterwards.
   const std::vector<std::vector<uint64_t>>& play(const PlanEntry& entry) {
     for (const Step& step : entry.steps)
       if (const auto* launch = std::get_if<KernelStep>(&step.what))
@@ -26,7 +27,8 @@ class ProgramPlayer {
   }
 
  private:
-  /// Copies in the wrong order: it must not matter.
+  /// Simulates a launch. The copies of the kernel (rows of the grid) run in reverse order, because their
+  /// order must not matter.
   void run(const KernelStep& step) {
     const Kernel& kernel = program_.kernels[static_cast<size_t>(step.kernel)];
     for (size_t copy = static_cast<size_t>(kernel.copies); copy-- > 0;)
@@ -57,7 +59,7 @@ class ProgramPlayer {
         at(copy->to, i) = at(copy->from, i);
   }
 
-  /// Without its name, its schedule and what a launch has beside it.
+  /// Returns the text of a kernel without its name, its schedule and the kernels that are fused with it.
   static std::string code_of(Kernel kernel) {
     kernel.name.clear();
     kernel.schedule = {}, kernel.copies = 1, kernel.beside.clear(), kernel.tail.clear();
@@ -84,7 +86,7 @@ class ProgramPlayer {
   std::vector<std::vector<uint64_t>> memory_;
 };
 
-/// y = f(x...) over `elements`, a block of threads or more.
+/// Returns a kernel that computes `elements` elements y = f(x...) from `reads` inputs of as many elements.
 inline Kernel map_kernel(int reads, int64_t elements) {
   Kernel kernel;
   kernel.axes = {{AxisKind::column, "c0", elements}};
@@ -104,7 +106,7 @@ inline Kernel map_kernel(int reads, int64_t elements) {
   return kernel;
 }
 
-/// A step without a name; all of `reads` and `writes` are buffers.
+/// Returns a step. `reads` and `writes` are the indices of the buffers that it reads and writes.
 template <typename What>
 Step step_of(What what, std::vector<int> reads, std::vector<int> writes) {
   Step step;
@@ -114,7 +116,8 @@ Step step_of(What what, std::vector<int> reads, std::vector<int> writes) {
   return step;
 }
 
-/// Launches of a few kernels on parts of two states and of temporaries, with fills and copies between them.
+/// Returns a program with one entry of `steps` random steps: launches of three kernels, fills and copies.
+/// Each step uses parts of `elements` elements of two states and of temporaries.
 inline Program random_launches(uint64_t seed, int steps, int64_t elements) {
   std::mt19937_64 random(seed);
   const auto below = [&](int64_t n) { return static_cast<int64_t>(random() % static_cast<uint64_t>(n)); };

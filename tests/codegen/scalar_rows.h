@@ -1,4 +1,5 @@
-// What the rows of scalar_ops.def are tested on, and what they shall give: for whatever runs them.
+// Test operands and expected results of the scalar operations, which are the rows of scalar_ops.def. Tests of
+// the backends share them.
 #pragma once
 
 #include <cmath>
@@ -11,13 +12,15 @@
 
 namespace smelt::test {
 
-/// A choice's first operand is a flag whatever the others are.
+/// Returns the type of an operand of a row that is tested with `type`. The first operand of a choice (select)
+/// is always boolean.
 inline DType operand_type(ScalarOp op, DType type, int operand) {
   return info(op).domain == Domain::choice && operand == 0 ? DType::boolean : type;
 }
 
-/// Numbers inside of where the row is defined, and special ones: zeros of both signs, subnormal, large,
-/// infinities, NaN.
+/// Returns test values of an operand: numbers for which the row is defined, and for floats also special
+/// values (zeros of both signs, subnormal and large numbers, infinities, NaN). {0} if the row has no such
+/// operand.
 inline std::vector<double> operand_values(ScalarOp op, DType type, int operand) {
   if (operand >= info(op).arity) return {0};
   if (operand_type(op, type, operand) == DType::boolean) return {0, 1};
@@ -35,7 +38,7 @@ struct Operands {
   double at[3];
 };
 
-/// Every combination.
+/// Returns every combination of the values of three operands.
 inline std::vector<Operands> operand_tuples(ScalarOp op, DType type) {
   std::vector<Operands> all;
   for (double a : operand_values(op, type, 0))
@@ -45,7 +48,8 @@ inline std::vector<Operands> operand_tuples(ScalarOp op, DType type) {
   return all;
 }
 
-/// The row's reference, of integers as they are divided; nothing where that is not defined.
+/// Returns the expected result of a row. For integers (`real` is false) it is truncated if the row truncates,
+/// and nothing if it is not finite.
 inline std::optional<double> expected_value(ScalarOp op, bool real, const Operands& x) {
   const double y = apply(op, x.at[0], x.at[1], x.at[2]);
   if (real) return static_cast<float>(y);
@@ -53,6 +57,7 @@ inline std::optional<double> expected_value(ScalarOp op, bool real, const Operan
   return info(op).truncates ? std::trunc(y) : y;
 }
 
+/// Returns whether |is - expected| <= relative * |expected| + absolute. NaN is close to NaN only.
 inline bool is_close(double is, double expected, double relative, double absolute) {
   if (std::isnan(expected)) return std::isnan(is);
   return is == expected || std::abs(is - expected) <= relative * std::abs(expected) + absolute;

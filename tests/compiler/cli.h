@@ -1,4 +1,4 @@
-// Runs the built command line and looks at what it says.
+// Test fixture for the command-line program `smelt`: runs it and checks its output.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ inline void spill(const fs::path& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
 }
 
-/// Whether AddressSanitizer watches: it keeps memory that was freed, and reserves address space of its own.
+/// Whether the tests are built with AddressSanitizer. It retains freed memory, and reserves address space.
 #ifdef __SANITIZE_ADDRESS__
 inline constexpr bool kAddressSanitizer = true;
 #else
@@ -35,11 +35,11 @@ inline constexpr bool kAddressSanitizer = false;
 #endif
 
 struct Outcome {
-  int status = -1;  // 128 + n for signal n, as in a shell
-  std::string out, err;
+  int status = -1;       // exit status; 128 + n if signal n ended the process, as in a shell
+  std::string out, err;  // standard output and standard error
 };
 
-/// A directory of its own for each test.
+/// Fixture with a temporary working directory for each test.
 class CommandLine : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -52,6 +52,7 @@ class CommandLine : public ::testing::Test {
   fs::path path(const std::string& name) const { return work_ / name; }
   std::string quoted(const std::string& name) const { return "'" + path(name).string() + "'"; }
 
+  /// Runs a command of bash in the working directory.
   Outcome shell(const std::string& command) const {
     const std::string line =
         "cd '" + work_.string() + "' && { " + command + "; } >out.txt 2>err.txt </dev/null";
@@ -59,7 +60,7 @@ class CommandLine : public ::testing::Test {
     const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     return {code, slurp(path("out.txt")), slurp(path("err.txt"))};
   }
-  /// `smelt ARGUMENTS` on two threads; `$GOLDEN` is the golden directory.
+  /// Runs `smelt ARGUMENTS` with two threads. In the arguments, `$GOLDEN` is the directory kGolden.
   Outcome smelt(const std::string& arguments) const {
     return shell("export OMP_NUM_THREADS=2 GOLDEN='" + kGolden.string() + "'; " + binary() + " " + arguments);
   }
@@ -72,7 +73,8 @@ class CommandLine : public ::testing::Test {
   }
   void expect_good(const Outcome& outcome) const { EXPECT_EQ(outcome.status, 0) << outcome.err; }
 
-  /// English-looking bytes below 128: every golden vocabulary holds them.
+  /// Writes a file with lines of ASCII text, which every vocabulary in the test data can represent. Returns
+  /// its path.
   fs::path write_text(const std::string& name, int lines) const {
     std::ofstream file(path(name), std::ios::binary);
     for (int i = 0; i < lines; ++i)

@@ -1,4 +1,5 @@
-// Runs a module through the whole compiler on the CPU and compares every output with the float64 evaluator.
+// Comparison of compiled modules with the float64 evaluator: a module is compiled for the CPU, and every
+// output and state of a run is compared.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -25,17 +26,20 @@ inline Plan compiled(const Module& module, const CompileOptions& options) {
   return compile(module.clone(), options).plan;
 }
 
+/// A test case: sizes, the seed of the data, and how the plan is made and compared.
 struct CpuCase {
   SymbolValues symbols;
   uint64_t seed = 1;
   Philox philox{.seed = 7, .step = 3, .micro_step = 0};
   Plan (*plan)(const Module&, const CompileOptions&) = compiled;
-  double relative =
-      0;  // of an output's root mean square: where a kernel keeps in f32 what the graph rounds to 16 bits
-  bool specials = false;  // some elements are NaN, infinite, -0, below the normal numbers, or large
+  /// Additional bound of errors, relative to the root mean square of an output. It is for kernels that keep a
+  /// value in f32 that the graph rounds to 16 bits.
+  double relative = 0;
+  bool specials = false;  // calls put_specials for the inputs
 };
 
-/// Numbers that have no neighbours, or few digits, in one element of eight of what holds f32.
+/// Replaces about one in eight elements of f32 tensors by NaN, an infinity, a zero of either sign, a
+/// subnormal or a large number.
 inline void put_specials(Tensors& tensors, uint64_t seed) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   constexpr double kNumbers[] = {NAN, kInfinity, -kInfinity, -0.0, 0.0, 1e-40, -1e-40, 1e30, -1e30, 16777216};
@@ -45,7 +49,7 @@ inline void put_specials(Tensors& tensors, uint64_t seed) {
       if (tensor.dtype == DType::f32 && random() % 8 == 0) x = kNumbers[random() % std::size(kNumbers)];
 }
 
-/// The bytes that the session takes for a tensor of the evaluator.
+/// Returns the elements of the evaluator's tensor as bytes of its dtype, as a session expects them.
 inline std::vector<std::byte> to_bytes(const Tensor& tensor) {
   std::vector<std::byte> bytes(tensor.data.size() * static_cast<size_t>(size_of(tensor.dtype)));
   for (size_t i = 0; i < tensor.data.size(); ++i) {
@@ -87,14 +91,16 @@ inline Tensor to_tensor(const HostTensor& host) {
   return tensor;
 }
 
-/// Rounds numbers to the type of their tensor: the evaluator reads what the session reads.
+/// Rounds all numbers to the dtypes of their tensors, so that the evaluator and the session read equal
+/// numbers.
 inline void round_to_type(Tensors& tensors) {
   for (auto& [name, tensor] : tensors)
     if (is_float(tensor.dtype))
       for (double& x : tensor.data) x = round_to(tensor.dtype, x);
 }
 
-/// Gives every state of the plan that `states` has its value; parameters by segment, the others whole.
+/// Writes `states` to the states of the session. A state that is missing in `states` keeps its contents,
+/// except for parameters, whose segments must be in `states`.
 inline void write_states(Session& session, const Tensors& states) {
   for (const State& state : session.plan().states) {
     if (const auto it = states.find(state.name); it != states.end()) {
@@ -110,7 +116,7 @@ inline void write_states(Session& session, const Tensors& states) {
   }
 }
 
-/// Runs one entry over memory full of NaNs; the session's states afterwards are what it left.
+/// Runs one entry, and returns its outputs. The states of the session are changed by the run.
 inline Tensors run_entry(Session& session, const std::string& name, const Philox& philox,
                          const Tensors& inputs) {
   session.set_random(philox.seed, philox.step, philox.micro_step >> 16);
@@ -126,13 +132,15 @@ inline Tensors run_entry(Session& session, const std::string& name, const Philox
   return outputs;
 }
 
+/// Creates a session that fills its memory with NaNs before each run, to find reads of memory that was not
+/// written.
 inline Session cpu_session(Plan plan) {
   Session session(std::make_shared<const Plan>(std::move(plan)), {.threads = 2, .poison = true});
   session.initialize();
   return session;
 }
 
-/// What a run has left in a state that holds f32.
+/// Returns the contents of a state, whose shape must be constant.
 inline Tensor state_of(Session& session, const std::string& name) {
   const State& state = *session.plan().find_state(name);
   HostTensor host{name, state.dtype, {}, {}};
@@ -150,7 +158,8 @@ inline Tensors run_on_cpu(const Module& module, const CpuCase& c, const Tensors&
   return run_entry(session, session.plan().entries.front().name, c.philox, inputs);
 }
 
-/// A value on the edge between two bf16 numbers may round either way.
+/// Returns whether a value of the graph is bf16 or f16. In such graphs a value near the middle of two numbers
+/// may be rounded to either.
 inline bool rounds_to_half(const Graph& graph) {
   return llvm::any_of(graph.nodes(), [](const auto& node) {
     return llvm::any_of(node->results(), [](const auto& result) {
@@ -159,13 +168,14 @@ inline bool rounds_to_half(const Graph& graph) {
   });
 }
 
-/// An element of an output or a state that is further from float64 than the bound of its error allows.
+/// An element of an output or a state whose difference from the evaluator's exceeds the bound of its error.
 struct Difference {
   std::string name;
   double found = 0, expected = 0, bound = 0;
 };
 
-/// Bounds are of first order, and count one rounding for each operation of the graph as it was written.
+/// Factor of all error bounds. The bounds of the evaluator are first-order approximations, and count one
+/// rounding per operation of the original graph.
 inline constexpr double kSlack = 2;
 
 inline double root_mean_square(const Tensor& tensor) {
@@ -174,7 +184,8 @@ inline double root_mean_square(const Tensor& tensor) {
   return std::sqrt(squares / std::max<double>(1, static_cast<double>(tensor.data.size())));
 }
 
-/// The element that is furthest beyond its bound, if any is.
+/// Appends the element whose difference is the largest multiple of its bound, if that is above 1. `errors`
+/// has the bound of each element, and `relative` is CpuCase::relative.
 inline void add_difference(std::vector<Difference>& found, const std::string& name, const Tensor& actual,
                            const Tensor& expected, const Tensor& errors, double relative) {
   if (actual.shape != expected.shape) return found.push_back({name + "'s shape", NAN, 0, 0});
@@ -193,8 +204,8 @@ inline void add_difference(std::vector<Difference>& found, const std::string& na
   if (most > 1) found.push_back(worst);
 }
 
-/// The inputs are none of the graph's: an index outside of a table, a whole number that float64 does not
-/// hold.
+/// Thrown if the evaluator rejects the inputs, for example because of an index outside of a table, or an
+/// integer that float64 cannot represent.
 struct NoExpectation : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -208,8 +219,8 @@ inline BoundedEvaluation expectation(const Graph& graph, const Tensors& inputs, 
   }
 }
 
-/// Compares every element of outputs and states with float64, within the bound that is derived of it.
-/// `inputs` and `states` are rounded to float32 first.
+/// Compiles and runs the module, and returns all outputs and states with an element that differs from the
+/// evaluator's by more than its error bound. Float inputs and states are rounded to their dtypes first.
 inline std::vector<Difference> differences_at(const Module& module, const CpuCase& c, Tensors inputs,
                                               Tensors states, CompileOptions options = {}) {
   const std::unique_ptr<Module> primitive = module.clone();
@@ -230,7 +241,7 @@ inline std::vector<Difference> differences_at(const Module& module, const CpuCas
   return found;
 }
 
-/// The same at random inputs and states.
+/// Does the same for random inputs and states.
 inline std::vector<Difference> differences(const Module& module, const CpuCase& c,
                                            const CompileOptions& options = {}) {
   const Graph& graph = *module.graphs.front();

@@ -1,4 +1,5 @@
-// Products whose operands lack letters of each other, as groups of queries that share keys do.
+// Test of matmuls as in grouped-query attention, where several query heads share a key head: an operand of
+// the einsum lacks a batch letter that the other operand and the result have.
 #pragma once
 
 #include "passes/graph/autodiff/differentiate.h"
@@ -8,7 +9,8 @@ namespace smelt::testing {
 
 constexpr int64_t kGroupedBatch = 3, kGroupedQueries = 40, kGroupedKeys = 48;
 
-/// Six keys of 8, each for three queries, multiplied in `dtype`, and the gradients of everything.
+/// Returns a graph of grouped-query attention with six key heads of width 8 and three query heads per key
+/// head, and its gradients with respect to all inputs. Matmuls have operands and results of `dtype`.
 inline std::unique_ptr<Module> grouped_products(DType dtype) {
   auto module = parse_module(fmt::format(R"(symbols B <= {0}, T <= {1}, S <= {2}
 graph @main(%x: f32[B,T,6,3,8], %y: f32[B,S,6,8], %v: f32[B,S,6,8]) {{

@@ -1,4 +1,4 @@
-// A client of HTTP for tests: requests byte by byte as a test wants them, and replies in their parts.
+// HTTP client for tests. Requests are arbitrary bytes, and replies are parsed.
 #pragma once
 
 #include <arpa/inet.h>
@@ -16,10 +16,10 @@
 
 namespace smelt::test {
 
-/// A connection to a port of this machine.
+/// A TCP connection to a port of this machine.
 class Connection {
  public:
-  static constexpr int kPatience = 60;  // seconds until a read gives up
+  static constexpr int kPatience = 60;  // timeout of reads and writes, in seconds
 
   explicit Connection(int port) : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     sockaddr_in address{};
@@ -35,7 +35,7 @@ class Connection {
   Connection& operator=(const Connection&) = delete;
 
   bool is_open() const { return is_open_; }
-  /// Returns whether all was sent: a server may have closed before.
+  /// Returns whether all bytes were sent; false if the server closed the connection before.
   bool send(std::string_view bytes) const {
     while (!bytes.empty()) {
       const ssize_t sent = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
@@ -45,12 +45,12 @@ class Connection {
     return true;
   }
   void end_sending() const { ::shutdown(socket_, SHUT_WR); }
-  /// Takes small parcels, as of a client that reads slowly.
+  /// Sets a small receive buffer, so that the server finds a client that reads slowly.
   void read_slowly() const {
     const int bytes = 4096;
     ::setsockopt(socket_, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
   }
-  /// Returns what comes next; nothing where the server has closed, or says nothing.
+  /// Returns the next bytes; empty if the server has closed the connection, or after the timeout.
   std::string some() const {
     std::string bytes(1 << 16, '\0');
     const ssize_t count = ::recv(socket_, bytes.data(), bytes.size(), 0);
@@ -62,7 +62,7 @@ class Connection {
     for (std::string more = some(); !more.empty(); more = some()) text += more;
     return text;
   }
-  /// Reads until `end` has come.
+  /// Reads until the text contains `end`, or until some() returns nothing. Returns the text.
   std::string until(std::string_view end) const {
     std::string text;
     while (text.find(end) == std::string::npos) {
@@ -101,7 +101,7 @@ inline std::string without_chunks(std::string_view text) {
   return body;
 }
 
-/// Parses the one reply of a connection that has been closed.
+/// Parses the whole text of a connection that had one reply; nothing if it is no HTTP/1.1 reply.
 inline std::optional<HttpReply> parse_reply(const std::string& text) {
   const size_t end = text.find("\r\n\r\n");
   if (!text.starts_with("HTTP/1.1 ") || end == std::string::npos) return std::nullopt;
@@ -116,7 +116,8 @@ inline std::optional<HttpReply> parse_reply(const std::string& text) {
   return reply;
 }
 
-/// Requests of a connection each.
+/// Client that opens a new connection for each request. Functions that send return the reply; nothing if
+/// there is no valid one.
 class Client {
  public:
   explicit Client(int port) : port_(port) {}
@@ -139,7 +140,7 @@ class Client {
     connection.send(bytes);
     return parse_reply(connection.all());
   }
-  /// "status" or "no answer".
+  /// Sends a request, and returns the status of the reply as text, or "no answer".
   std::string status(const std::string& bytes) const {
     const auto reply = send(bytes);
     return reply ? std::to_string(reply->status) : "no answer";

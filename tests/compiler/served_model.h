@@ -1,4 +1,4 @@
-// `smelt serve` on a free port of this machine, and its clients.
+// Test fixture that runs `smelt serve` as a process on a free port of this machine, and sends requests to it.
 #pragma once
 
 #ifdef SMELT_SERVER
@@ -21,7 +21,7 @@ namespace smelt::test {
 using Json = nlohmann::json;
 using Seconds = std::chrono::seconds;
 
-/// A model of bytes of some milliseconds a token, whose texts may be long.
+/// Description of a byte-level model that takes some milliseconds per token and generates up to 4096 tokens.
 inline constexpr const char* kSlowModel = R"({"family": "llama", "vocab_size": 256, "hidden": 256,
     "max_positions": 4096, "tokenizer": "bytes", "decoder": {"layers": 4, "heads": 4, "ffn": 512}})";
 
@@ -29,14 +29,14 @@ class Server : public CommandLine {
  protected:
   void SetUp() override {
     CommandLine::SetUp();
-    std::signal(SIGPIPE, SIG_IGN);  // a server may answer before it has read all
+    std::signal(SIGPIPE, SIG_IGN);  // a server may reply and close before it has read the whole request
   }
   void TearDown() override {
     if (child_ > 0) end(SIGKILL);
     CommandLine::TearDown();
   }
 
-  /// Returns when the server listens.
+  /// Starts the server, and waits until it listens.
   void start(const std::string& model, const std::vector<std::string>& options = {}) {
     int ends[2];
     ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
@@ -56,20 +56,20 @@ class Server : public CommandLine {
     start(path("slow.json").string(), all);
   }
 
-  /// The server has so many ranks.
+  /// Makes start() launch a server of `count` ranks.
   void use_ranks(int count) { ranks_ = count; }
-  /// The launched processes, by rank.
+  /// Returns the ids of the rank processes that `smelt launch` has started.
   std::vector<pid_t> ranks() const {
     std::istringstream ids(shell("pgrep -P " + std::to_string(child_)).out);
     return {std::istream_iterator<pid_t>(ids), {}};
   }
-  /// Waits for the exit status, which a shell has so.
+  /// Waits for the end of the server, and returns its exit status; 128 + n for signal n, as in a shell.
   int status() {
     int status = 0;
     ::waitpid(std::exchange(child_, 0), &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   }
-  /// The exit status, as a shell has it.
+  /// Sends a signal to the server, and returns status().
   int end(int signal) {
     ::kill(child_, signal);
     return status();
@@ -87,7 +87,8 @@ class Server : public CommandLine {
     ADD_FAILURE() << body << ": " << (result ? result->body : "no answer");
     return {{"choices", Json::array()}};
   }
-  /// "status param", and that the body has the API's shape.
+  /// Sends a faulty request, and checks that the reply has the members of an error of the API. Returns
+  /// "STATUS PARAM", where PARAM is the parameter that the error names.
   std::string fault(const std::string& body, const char* path = "/v1/completions") const {
     const auto result = client().post(path, body);
     if (!result) return "no answer";
@@ -97,7 +98,7 @@ class Server : public CommandLine {
            (error["param"].is_null() ? "" : error["param"].get<std::string>());
   }
 
-  /// Events of a stream, without what stands around their data.
+  /// Returns the data of all events of a streamed reply.
   std::vector<std::string> events(const Json& body) const {
     std::vector<std::string> result;
     std::istringstream text(post(body)->body);
@@ -106,14 +107,14 @@ class Server : public CommandLine {
     return result;
   }
 
-  /// Sends a request whose stream is left after its first event.
+  /// Sends a request for a stream, and closes the connection after the first event.
   void leave_stream(const Json& body) const {
     const Connection connection(port_);
     connection.send(client().post_text("/v1/completions", body.dump()));
     EXPECT_HAS(connection.until("data: "), "data: ");
   }
 
-  /// So many of such requests at once, which would go on for long.
+  /// Does the same for `count` concurrent requests for long texts.
   void leave_streams(int count) const {
     const Json body = {{"prompt", "a"}, {"max_tokens", 4000}, {"stream", true}, {"seed", 1}};
     std::vector<std::future<void>> clients;
@@ -122,24 +123,27 @@ class Server : public CommandLine {
     for (auto& each : clients) each.get();
   }
 
+  /// Returns the value of the metric smelt_NAME; -1 if there is none.
   double metric(const std::string& name) const {
     const std::string text = client().get("/metrics")->body;
     const size_t at = text.find("\nsmelt_" + name + " ");
     return at == std::string::npos ? -1 : std::stod(text.substr(at + name.size() + 8));
   }
+  /// Waits at most about 10 seconds until a metric has a value; returns whether it has.
   bool comes_to(const std::string& name, double value) const {
     for (int i = 0; i < 500; ++i, std::this_thread::sleep_for(std::chrono::milliseconds(20)))
       if (metric(name) == value) return true;
     return false;
   }
 
-  /// A connection of its own, on which bytes are sent as they are; returns what comes back first.
+  /// Sends bytes on a new connection. If `leave`, closes it at once and returns ""; else returns the first
+  /// bytes of the reply.
   std::string raw(const std::string& bytes, bool leave) const {
     const Connection connection(port_);
     EXPECT_TRUE(connection.send(bytes));
     return leave ? "" : connection.some();
   }
-  /// The first lines of a request to this server.
+  /// Returns the request line and the first header fields of a request to this server.
   std::string head(const std::string& method, const std::string& path) const {
     return client().head(method, path);
   }
@@ -160,7 +164,7 @@ class Server : public CommandLine {
     ::_exit(127);
   }
 
-  int ranks_ = 1;  // processes that serve together
+  int ranks_ = 1;  // number of processes of the server
   pid_t child_ = 0;
   int port_ = 0;
 };

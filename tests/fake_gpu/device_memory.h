@@ -1,4 +1,4 @@
-// Floats in the fake GPU's memory, which the host may look at.
+// Floats in the memory of the fake GPU (fake_gpu.h), which the host can access because it is host memory.
 #pragma once
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 
 namespace smelt::fake {
 
+/// A block of device memory that is initialized with `values`.
 class DeviceFloats {
  public:
   explicit DeviceFloats(const std::vector<float>& values, int device = 0)

@@ -1,4 +1,5 @@
-// A plan for the fake GPU with a GEMM whose rounding shows in its states.
+// A plan for the fake GPU (fake_gpu.h), and a test fixture. The plan has a GEMM, whose rounding affects a
+// state, and a kernel.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,7 +20,8 @@ inline std::vector<std::byte> code(std::string_view text) {
   return {bytes, bytes + text.size()};
 }
 
-/// train_step: y = x W^T, then the kernel `descend` changes W [3,4] by y.
+/// Returns a plan with the entry train_step: y = x W^T, where x is [B,4] and W is [3,4]. Then the kernel
+/// `descend` updates W from y.
 inline Plan linear_plan() {
   const Dim rows = Dim::symbol("B");
   Plan plan;
@@ -53,7 +55,7 @@ inline Plan linear_plan() {
   return plan;
 }
 
-/// w[o,i] -= (the sum of y[.,o]) / 100.
+/// The kernel: w[o,i] -= (sum of y[r,o] over all rows r) / 100.
 inline void descend(const KernelCall& call) {
   const auto* y = call.argument<const float*>(0);
   auto* w = call.argument<float*>(1);
@@ -63,7 +65,7 @@ inline void descend(const KernelCall& call) {
       for (int64_t i = 0; i < kIn; ++i) w[o * kIn + i] -= y[r * kOut + o] / 100;
 }
 
-/// A GPU as new, with a cache of its own.
+/// Fixture that resets the fake GPUs before each test, and uses a temporary cache directory.
 class FakeGpu : public ::testing::Test {
  protected:
   FakeGpu() {
@@ -80,7 +82,7 @@ class FakeGpu : public ::testing::Test {
     made->initialize(1);
     return made;
   }
-  /// One run on numbers that `step` decides.
+  /// Runs train_step once, with an input that depends on `step`, and returns y.
   static std::vector<float> train(Session& session, int64_t step, int64_t rows = 5) {
     std::vector<float> x(static_cast<size_t>(rows * kIn));
     for (size_t i = 0; i < x.size(); ++i)

@@ -1,7 +1,8 @@
-// GPUs that are not there: libcuda.so.1, libcublasLt.so.13 and libnccl.so.2 that work in the host's memory,
-// one call after the other. The runtime loads them by these names as it loads NVIDIA's, so that all of the
-// executor but the machine code is tested on any machine; a test says what a GPU is like and looks at what
-// became of it. The variables FAKE_GPU_BYTES and FAKE_GPU_COUNT tell it to programs that are no tests.
+// Fake GPUs: substitutes of libcuda.so.1, libcublasLt.so.13 and libnccl.so.2 that use host memory and usually
+// do their work within the call. The runtime loads them by these names instead of NVIDIA's libraries, so all
+// of the GPU executor except the code of kernels can be tested on any machine. A test sets the properties of
+// a GPU in `Gpu`, and checks its counters. For other programs, the environment variables FAKE_GPU_BYTES (of
+// memory) and FAKE_GPU_COUNT (number of GPUs) set properties.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +20,7 @@ struct StreamTag;
 
 namespace smelt::fake {
 
-/// What is told of a tensor map.
+/// The fields of a tensor map, as given to cuTensorMapEncodeTiled.
 struct Map {
   void* address = nullptr;
   uint64_t extents[5] = {}, strides[4] = {};  // strides in bytes
@@ -27,12 +28,12 @@ struct Map {
   int type = 0, swizzle = 0;
 };
 
-/// A kernel's launch as the kernel sees it.
+/// A launch of a kernel.
 struct KernelCall {
-  unsigned blocks = 0, copies = 1, threads = 0;
+  unsigned blocks = 0, copies = 1, threads = 0;  // grid size in x and y; threads per block
   std::vector<Map> maps = {};
   std::vector<uint64_t> arguments;
-  bool dependent = false;  // it may have begun before launches in front of it had ended
+  bool dependent = false;  // launched with programmatic dependent launch
 
   template <typename T>
   T argument(size_t i) const {
@@ -42,46 +43,54 @@ struct KernelCall {
   }
 };
 
+/// A kernel, which a function on the host replaces.
 struct Kernel {
-  size_t arguments = 0;
-  std::function<void(const KernelCall&)> run = {};
-  size_t together = 1;           // so many of them are the members of the first parameter, a struct
-  size_t maps = 0;               // in front of them
-  bool waits_for_words = false;  // it runs on a thread of its own
+  size_t arguments = 0;                             // number of 8-byte arguments
+  std::function<void(const KernelCall&)> run = {};  // does the work of the kernel
+  size_t together = 1;           // number of arguments that are members of the first parameter, a struct
+  size_t maps = 0;               // number of tensor maps, which are parameters before the arguments
+  bool waits_for_words = false;  // it waits for words in memory, so it runs in a separate thread
 };
 
+/// A fake GPU: its properties, and counters of what was done.
 struct Gpu {
-  // What it is like.
+  // Properties.
   std::string name = "Fake GPU";
-  int count = 1, driver_version = 13000;  // of the first alone: how many there are
+  int count = 1, driver_version = 13000;  // read from gpu(0) only; count: number of GPUs
   int capability = 90, multiprocessors = 4;
   size_t total_bytes = size_t{1} << 30, library_version = 130100;
-  std::map<std::string, Kernel> kernels = {};           // by name; others do nothing
-  std::vector<double> milliseconds_by_algorithm = {1};  // of a GEMM; each algorithm rounds in its own way
-  double clock_step = 0;     // milliseconds: times between events are multiples of it
-  bool has_peers = true;     // of the first: GPUs open each other's memory
-  bool late_events = false;  // who asks for an event finds that it has not happened yet
-  // What it does.
-  int fault = 0;                 // set by a kernel: the status that every call answers with from then on
-  size_t refuses_blocks_of = 0;  // bytes: as if memory were in pieces
+  std::map<std::string, Kernel> kernels = {};           // by name; launches of other kernels do nothing
+  std::vector<double> milliseconds_by_algorithm = {1};  // of a GEMM; each algorithm rounds differently
+  double clock_step = 0;     // times between events are multiples of it; milliseconds
+  bool has_peers = true;     // read from gpu(0) only: whether GPUs can open each other's memory
+  bool late_events = false;  // queries of events return that the event has not happened yet
+
+  // State and counters.
+  int fault = 0;                 // status that all following calls return; a kernel may set it
+  size_t refuses_blocks_of = 0;  // allocations of exactly this size (bytes) fail, as with fragmented memory
   size_t used_bytes = 0, blocks_in_use = 0, allocations = 0;
   int gemms = 0, launches = 0, graph_launches = 0, downloads = 0, uploads = 0,
-      waits = 0;  // waits: for all of a stream
-  int event_waits = 0;
-  std::vector<size_t> nccl_groups = {};  // sums and gathers that were given at once, each time
+      waits = 0;                         // waits: synchronizations of streams
+  int event_waits = 0;                   // synchronizations of events
+  std::vector<size_t> nccl_groups = {};  // for each NCCL group, the number of its collectives
   double clock = 0;                      // milliseconds
 };
 
 inline constexpr int kMostGpus = 4;
-/// What a thread uses is the context of one; memory, streams, code and handles are that GPU's alone.
+
+/// Returns a GPU. Each thread has the context of one GPU; memory, streams, modules and handles of a GPU are
+/// invalid on the others.
 Gpu& gpu(int device = 0);
-/// Of this thread's context.
+/// Returns the GPU of this thread's context.
 int current_device();
-/// Does the work now, or keeps it for the graph that the stream is capturing; a status of the driver's.
-/// `waits`: for what leave_unfinished has told of; else the work is begun in order and does so itself.
+
+/// Does the work now, or adds it to the graph that the stream is capturing. Returns a status of the driver.
+/// `waits`: waits until the earlier work of the stream is finished (leave_unfinished); if it is false, `work`
+/// does that itself.
 int enqueue(cuda::StreamTag* stream, std::function<void()> work, bool waits = true);
-/// What the stream was given last is still under way until then: its next work waits, and so does who waits
-/// for an event that is recorded on it.
+
+/// Marks the last work of the stream as unfinished until `until` is ready. The next work of the stream waits
+/// for that, and so does everything that waits for an event recorded after it.
 void leave_unfinished(cuda::StreamTag* stream, std::shared_future<void> until);
 
 }  // namespace smelt::fake

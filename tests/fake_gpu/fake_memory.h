@@ -1,4 +1,4 @@
-// What the fake driver's functions know of its memory.
+// Memory of the fake GPUs (fake_gpu.h), for the functions of the fake driver.
 #pragma once
 
 #include <atomic>
@@ -8,10 +8,10 @@
 
 namespace smelt::fake {
 
-/// Whether there is such memory on the current device, or, with `or_opened`, in a block of another that it
-/// has opened.
+/// Returns whether the address is in the memory of the current device, or, with `or_opened`, in memory of
+/// another device that the current device has opened.
 bool is_here(cuda::DevicePointer address, bool or_opened = false);
-/// One that streams may wait for.
+/// Returns the word at an address, for which streams may wait. Requires: is_here(address, true).
 std::atomic_ref<uint32_t> word(cuda::DevicePointer address);
 
 }  // namespace smelt::fake

@@ -1,4 +1,5 @@
-// Tests that change a process for good: a driver that is loaded once, a GPU that is lost.
+// Support for tests that change the state of the process permanently, for example because the driver is
+// loaded only once, or because a GPU is lost after a fault.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -9,7 +10,7 @@
 
 namespace smelt::fake {
 
-/// Runs a part of a test in a child, whose failures are printed and count.
+/// Runs a part of a test in a child process. If an expectation fails there, the test fails.
 inline void in_another_process(const std::function<void()>& body) {
   const pid_t child = ::fork();
   if (child == 0) {

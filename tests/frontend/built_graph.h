@@ -1,4 +1,4 @@
-// Finds what build_transformer has made.
+// Functions that find nodes and outputs in a graph of build_transformer.
 #pragma once
 
 #include "ir/graph/graph.h"
@@ -6,6 +6,7 @@
 
 namespace smelt::testing {
 
+/// Returns all nodes with this operation.
 inline std::vector<Node*> all(const Graph& graph, Op op) {
   std::vector<Node*> nodes;
   for (const auto& node : graph.nodes())
@@ -13,6 +14,8 @@ inline std::vector<Node*> all(const Graph& graph, Op op) {
   return nodes;
 }
 
+/// Returns the first node with this operation and this source name; if there is none, fails the test and
+/// returns null.
 inline Node* from(const Graph& graph, Op op, std::string_view source) {
   for (Node* node : all(graph, op))
     if (node->source == source) return node;

@@ -1,4 +1,4 @@
-// What the frontend's tests share.
+// Functions and classes that several tests of the frontend use.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace smelt::testing {
 
 inline const std::filesystem::path kGolden = std::filesystem::path(SMELT_SOURCE_DIR) / "tests/goldens/gpt2";
 
-/// A directory of this test alone, gone afterwards.
+/// A directory for the current test, which the destructor removes.
 class TemporaryDirectory {
  public:
   TemporaryDirectory() {
@@ -28,7 +28,7 @@ class TemporaryDirectory {
   std::filesystem::path path;
 };
 
-/// The message of the Error that `action` throws; a failure where it throws none.
+/// Returns the message of the Error that `action` throws. If it throws none, fails the test.
 template <typename Action>
 std::string message_of(const Action& action) {
   try {
@@ -40,12 +40,14 @@ std::string message_of(const Action& action) {
   return "";
 }
 
+/// Expects that the text contains all parts.
 inline void expect_in(const std::string& text, std::initializer_list<const char*> parts) {
   for (const char* part : parts)
     EXPECT_NE(text.find(part), std::string::npos) << "no '" << part << "' in:\n" << text;
 }
 
-/// A decoder of odd sizes in which no two dimensions are equal.
+/// Returns a GPT-2 decoder with unusual sizes, which are all different. `fields` is JSON with fields to
+/// change.
 inline TransformerSpec small_spec(const char* fields = "{}") {
   Json json = {{"family", "gpt2"},
                {"vocab_size", 131},

@@ -1,4 +1,4 @@
-// Kernels of matmuls of few rows on this machine's GPU, without a plan around them.
+// Launches of small-M GEMM kernels (matmuls with few rows) on this machine's GPU, without a plan.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace smelt::small_m_test {
 
-/// y[m,n] = x[m,k] W[n,k]^T, all dense.
+/// Operands of y[m,n] = x[m,k] W[n,k]^T. All matrices are dense and row-major.
 struct Operands {
   cuda::DevicePointer x = 0, weights = 0, y = 0;
   int64_t m = 1, n = 1, k = 8;

@@ -1,5 +1,4 @@
-// A small decoder with attention, which has GEMMs of every kind and sums over tokens, on this machine's
-// GPU.
+// A small GPT-2 decoder that is compiled for this machine's GPU, and a fixture for tests that need a GPU.
 #pragma once
 
 #include <gtest/gtest.h>

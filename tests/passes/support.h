@@ -1,4 +1,4 @@
-// What the tests of passes share: parsing, evaluation, and the check of gradients against dual numbers.
+// Support for tests of passes: checks of graphs, and a check of gradients against dual numbers.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -39,8 +39,9 @@ inline Tensor zero_tensor(const Type& type, const SymbolValues& symbols) {
   return zero;
 }
 
-/// Reverse-mode gradients of the scalar output `output` by all parameters, and what forward mode makes of
-/// random directions, equal dual numbers' derivatives.
+/// Expects that derivatives of the scalar output `output` with respect to all parameters are correct: both
+/// reverse mode (differentiate) and forward mode (differentiate_forward) must agree with the evaluation with
+/// dual numbers, in random directions.
 inline void expect_gradients(const Graph& graph, const std::string& output,
                              const EvaluateOptions& options = {}, uint64_t seed = 1,
                              double tolerance = 1e-9) {

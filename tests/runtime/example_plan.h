@@ -1,4 +1,4 @@
-// A small plan with every kind of step, whose results are easy to know.
+// A small plan for tests, with kernels, GEMMs, fills, copies and a sort, whose results are easy to predict.
 #pragma once
 
 #include <fstream>
@@ -17,6 +17,7 @@ inline std::vector<std::byte> read_bytes(const std::string& path) {
 
 enum Index { x, y, weights, counter, z, split_sums, sorted, begins, ids, total, ones, zt };
 
+/// Returns a buffer; `most` is the upper bound of the number of elements.
 inline Buffer buffer(std::string name, Role role, DType dtype, Dim elements, int64_t most) {
   Buffer b;
   b.name = std::move(name), b.role = role, b.dtype = dtype, b.elements = std::move(elements);
@@ -24,6 +25,7 @@ inline Buffer buffer(std::string name, Role role, DType dtype, Dim elements, int
   return b;
 }
 
+/// Returns a temporary buffer at byte `offset` of the arena, which is used from step `first` to step `last`.
 inline Buffer arena(std::string name, DType dtype, Dim elements, int64_t most, int64_t offset, int first,
                     int last) {
   Buffer b = buffer(std::move(name), Role::temporary, dtype, std::move(elements), most);
@@ -31,6 +33,7 @@ inline Buffer arena(std::string name, DType dtype, Dim elements, int64_t most, i
   return b;
 }
 
+/// Returns a step that reads and writes the buffers with these indices.
 inline Step step(decltype(Step::what) what, std::vector<int> reads, std::vector<int> writes,
                  std::string source) {
   Step s;
@@ -39,18 +42,20 @@ inline Step step(decltype(Step::what) what, std::vector<int> reads, std::vector<
   return s;
 }
 
-/// A kernel's parameter of floats, by its strides along the kernel's axes.
+/// Return a float parameter of a kernel that is read or written, with these strides along the kernel's axes.
 inline KernelParameter reads(std::vector<Dim> strides) { return {.accesses = {{0, std::move(strides)}}}; }
 inline KernelParameter writes(std::vector<Dim> strides) {
   return {.read = false, .written = true, .accesses = {{0, std::move(strides)}}};
 }
 
+/// Returns a matrix in buffer `b` with these strides of rows and columns.
 inline GemmStep::Matrix matrix(int b, Dim row, Dim column) {
   return {{b, 0}, std::move(row), std::move(column)};
 }
 
-/// run: z = x + 1; y = z W^T (W [3,4], ones where not set); zt = z transposed; partial sums of z; ids sorted.
-/// Bounds: B <= 5, T <= 7, B*T <= 21.
+/// Returns a plan with the entry "run": z = x + 1; y = z W^T, where W [3,4] is the state "parameters"; zt = z
+/// transposed; partial sums of z; total = 2.5 + their sum; ids sorted; step = step + 1. Bounds: B <= 5, T <=
+/// 7, B*T <= 21.
 inline Plan plan() {
   const Dim B = Dim::symbol("B"), T = Dim::symbol("T"), rows = B * T;
   Plan p;

@@ -1,4 +1,4 @@
-// A directory that goes away with the test.
+// TemporaryDirectory, and checks of messages.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,6 +11,7 @@
 
 namespace smelt {
 
+/// A new directory, which the destructor removes.
 class TemporaryDirectory {
  public:
   TemporaryDirectory() {
@@ -23,6 +24,7 @@ class TemporaryDirectory {
 
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path operator/(std::string_view name) const { return path_ / name; }
+  /// Writes a file in the directory, and returns its path.
   std::filesystem::path write(std::string_view name, std::string_view contents) const {
     std::ofstream(path_ / name, std::ios::binary) << contents;
     return path_ / name;
@@ -32,7 +34,7 @@ class TemporaryDirectory {
   std::filesystem::path path_;
 };
 
-/// The message of the Error that `body` must throw.
+/// Returns the message of the exception that `body` throws. If it throws none, fails the test.
 template <typename Body>
 std::string message_of(Body body) {
   try {
@@ -44,7 +46,7 @@ std::string message_of(Body body) {
   return {};
 }
 
-/// EXPECT that a text holds a part of it.
+/// Expects that a text contains `part`.
 #define EXPECT_HAS(text, part) \
   EXPECT_NE(std::string(text).find(part), std::string::npos) << "'" << (text) << "' lacks '" << (part) << "'"
 

@@ -1,6 +1,6 @@
-// A tiny language model without a compiler: one logit a token, trained by gradient descent with momentum on
-// the distribution of the tokens, with noise from Philox in the place of dropout. Its executor is a few
-// loops, so that session, trainer and generator are tested apart from kernels.
+// A tiny language model for tests of session, trainer and generator without compiled kernels. It has one
+// logit per token of the vocabulary, which is trained by gradient descent with momentum to match the
+// frequencies of the tokens. Noise from Philox stands for dropout. The executor is a few loops in C++.
 #pragma once
 
 #include <cmath>
@@ -15,6 +15,8 @@
 
 namespace smelt {
 
+/// Returns a plan with the entries and states of a language model. The entries have no steps, because
+/// UnigramExecutor runs them.
 inline Plan unigram_plan(int64_t vocabulary, int64_t max_batch = 4, int64_t max_length = 64) {
   Plan plan;
   plan.target = "test";
@@ -55,14 +57,15 @@ inline Plan unigram_plan(int64_t vocabulary, int64_t max_batch = 4, int64_t max_
 
 class UnigramExecutor : public Executor {
  public:
-  /// Ranks along the first axis of the plan's mesh see different batches.
+  /// `ranks`: rank groups if the model is trained by several ranks, which have different batches and are
+  /// along the first axis of the mesh; else null.
   explicit UnigramExecutor(const Plan& plan, RankGroups* ranks = nullptr) : plan_(plan), ranks_(ranks) {
     for (const State& s : plan.states) memory_.emplace_back(plan.symbols.upper(element_count(s.shape)));
   }
-  std::optional<int> nan_at_step;  // the loss of this update (from 0) is NaN
-  std::optional<int> infinite_norm_at_step;
-  std::optional<int> anomaly_at_step;  // a check of the session's ends this update
-  std::string made_choices;            // as text, of algorithms that were measured; empty: it makes none
+  std::optional<int> nan_at_step;            // in the update with this number (from 0) the loss is NaN
+  std::optional<int> infinite_norm_at_step;  // in this update the gradient norm is infinite
+  std::optional<int> anomaly_at_step;        // this update throws Error (numeric)
+  std::string made_choices;                  // result of choices()
 
   RankGroups* ranks() const override { return ranks_; }
   std::string choices() const override { return made_choices; }
@@ -130,7 +133,7 @@ class UnigramExecutor : public Executor {
   Communicator& group() const { return ranks_->along(0); }
   uint32_t size() const { return static_cast<uint32_t>(group().size()); }
 
-  /// The sums of all ranks.
+  /// Replaces a state by its sum over all ranks.
   void all_reduce(const char* name) {
     if (!ranks_) return;
     group().all_reduce(std::as_writable_bytes(std::span(values(name))), DType::f32, CollectiveSum::add);
@@ -168,7 +171,7 @@ class UnigramExecutor : public Executor {
   std::vector<std::vector<float>> memory_;
 };
 
-/// A session over a unigram plan, and its executor for setting faults.
+/// A session with a unigram plan. Tests use `executor` to inject faults.
 struct Unigram {
   explicit Unigram(int64_t vocabulary, int64_t max_batch = 4, int64_t max_length = 64,
                    RankGroups* ranks = nullptr)

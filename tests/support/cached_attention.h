@@ -1,4 +1,5 @@
-// Attention of a few queries over caches of keys and values, which end at another place in each row.
+// Test graphs of decode attention: a few queries attend to a cache of keys and values, whose length differs
+// per row.
 #pragma once
 
 #include <cmath>
@@ -11,16 +12,17 @@
 
 namespace smelt::testing {
 
+/// Sizes and variant of the attention. `keys` is the capacity of the cache.
 struct CachedAttention {
   int64_t batch = 3, keys = 777, heads = 4, key_heads = 2, width = 64, queries = 1;
-  int64_t most_queries = 0;  // then they are a symbol, T
+  int64_t most_queries = 0;  // > 0: the number of queries is the symbol T, at most this number
   DType dtype = DType::f32;
-  int64_t window = 0;
-  bool ring = false;    // keys are the places of a ring
-  bool masked = false;  // by an input, mask[b,s]
+  int64_t window = 0;   // > 0: sliding-window attention over this number of keys
+  bool ring = false;    // the cache is a ring buffer (sliding-window KV cache)
+  bool masked = false;  // keys are masked by an input mask[b,s]
 };
 
-/// Queries behind `past` keys, which see themselves and what is before them.
+/// Returns a graph of causal attention. The first query of row b is at position past[b].
 inline std::unique_ptr<Module> module_of(const CachedAttention& cache) {
   auto module = std::make_unique<Module>();
   module->symbols.bound({"B"}, cache.batch);
@@ -44,6 +46,7 @@ inline std::unique_ptr<Module> module_of(const CachedAttention& cache) {
   return module;
 }
 
+/// Returns random inputs for one row per element of `past`, rounded to their dtypes.
 inline Tensors inputs_of(const Module& module, const std::vector<int64_t>& past, int64_t queries = 1) {
   const auto rows = static_cast<int64_t>(past.size());
   Tensors inputs = random_inputs(*module.graphs[0], 3, {{"B", rows}, {"T", queries}});

@@ -1,5 +1,5 @@
-// Random graphs whose outputs are values that other nodes read and change in place, with parts that are empty
-// at some sizes, ties and states: what a compiler forgets first. One case for each seed.
+// Random test cases with features that compilers often get wrong: outputs that other nodes read or change in
+// place, values that are empty at some sizes, ties and states. Each seed gives one case.
 #pragma once
 
 #include <fmt/format.h>
@@ -11,13 +11,14 @@
 
 namespace smelt::testing {
 
+/// A module, and the data and options for its compilation and run.
 struct EdgeCase {
   std::unique_ptr<Module> module;
   CpuCase run;
-  CompileOptions options;  // but for the target
+  CompileOptions options;  // without a target
 };
 
-/// Sizes that are 1 in two cases of five.
+/// Returns sizes for a seed. In one of five cases both are 1, and in two of five cases one of them is 1.
 inline SymbolValues edge_sizes(uint64_t seed) {
   std::mt19937_64 random(seed * 77 + 5);
   const auto up_to = [&](int64_t most) { return 1 + static_cast<int64_t>(random() % uint64_t(most)); };
@@ -28,7 +29,8 @@ inline SymbolValues edge_sizes(uint64_t seed) {
   return {{"B", b}, {"T", up_to(std::min<int64_t>(40, 128 / b))}};
 }
 
-/// Three graphs of four are forward alone, every other one of these without one optional pass.
+/// Returns the case of a seed. Every fourth graph includes gradients, and for every fourth an optional pass
+/// is disabled. `wide`: uses wide_module (wide_graph.h) instead of random_module.
 inline EdgeCase edge_case(uint64_t seed, bool wide = false) {
   static constexpr const char* kOptional[] = {
       "simplify",     "rewrite_reductions", "refine_axes",     "merge_gemms", "accumulate_gemms",
@@ -47,12 +49,13 @@ inline EdgeCase edge_case(uint64_t seed, bool wide = false) {
     } catch (const Error&) {  // an insert has no derivative
       made.module = forward();
     }
-  made.module->graphs.front()->prune();  // of what is too large to be built on
+  made.module->graphs.front()->prune();  // removes values that were too large to be used
   if (seed % 4 == 1) made.options.passes.disabled = {kOptional[seed / 4 % std::size(kOptional)]};
   return made;
 }
 
-/// "": the plan computes what the evaluator does. Else what is wrong. Throws NoExpectation.
+/// Compares a compiled module with the evaluator. Returns "" if the results are equal within their error
+/// bounds, else a description of the fault. Throws NoExpectation if the evaluator rejects the inputs.
 inline std::string fault_of(const Module& module, const CpuCase& run, const CompileOptions& options) {
   try {
     std::string faults;

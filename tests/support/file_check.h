@@ -1,4 +1,4 @@
-// The text of file tests: their parts, their directives, and LLVM FileCheck over what a test printed.
+// Text of file tests (file_test.h): their parts and directives, and LLVM FileCheck for the output of a test.
 #pragma once
 
 #include <filesystem>
@@ -22,7 +22,7 @@ inline std::string read_file(const std::filesystem::path& path) {
   return text.str();
 }
 
-/// What follows "// KEY:" on each line that begins so.
+/// Returns the text after "// KEY:" of each line that begins with it.
 inline std::vector<std::string> directives(const std::string& text, const std::string& key) {
   std::vector<std::string> found;
   std::istringstream lines(text);
@@ -35,6 +35,7 @@ inline std::vector<std::string> directives(const std::string& text, const std::s
   return found;
 }
 
+/// Splits a file at the lines "// -----".
 inline std::vector<std::string> parts_of(const std::string& text) {
   std::vector<std::string> parts(1);
   std::istringstream lines(text);
@@ -47,7 +48,7 @@ inline std::vector<std::string> parts_of(const std::string& text) {
   return parts;
 }
 
-/// All .ir files under a folder of tests/ that have the directive.
+/// Returns all .ir files under a folder of tests/ that have the directive `key`, sorted.
 inline std::vector<std::filesystem::path> files_with(const std::string& key, const std::string& folder = "") {
   std::vector<std::filesystem::path> files;
   const auto root = std::filesystem::path(SMELT_SOURCE_DIR) / "tests" / folder;
@@ -58,7 +59,7 @@ inline std::vector<std::filesystem::path> files_with(const std::string& key, con
   return files;
 }
 
-/// A file's path under tests/ as the name of a test.
+/// Returns the path of a file under tests/ as the name of a test.
 inline std::string test_name(const std::filesystem::path& path) {
   std::string name =
       std::filesystem::relative(path, std::filesystem::path(SMELT_SOURCE_DIR) / "tests").string();
@@ -67,7 +68,7 @@ inline std::string test_name(const std::filesystem::path& path) {
   return name;
 }
 
-/// FileCheck's complaint; empty where the output passes.
+/// Runs FileCheck with the directives in `checks`. Returns its error messages; "" if the output passes.
 inline std::string check(const std::string& file_name, const std::string& checks, const std::string& output) {
   llvm::FileCheckRequest request;
   request.CheckPrefixes = {"CHECK"};
@@ -97,7 +98,8 @@ inline std::string check(const std::string& file_name, const std::string& checks
   return complaint.empty() ? "the output does not pass" : complaint;
 }
 
-/// The text with CHECK lines that match `output` exactly, in place of those it had.
+/// Returns the text of a test whose CHECK lines are replaced by lines that match `output` exactly. They are
+/// inserted after the line "// CHECKS: generated".
 inline std::string blessed(const std::string& text, const std::string& output) {
   std::string result;
   std::istringstream lines(text);

@@ -1,17 +1,16 @@
-// File tests: every .ir file that has a line
+// File tests: an .ir file with a RUN line is a test. Lines with these directives specify it:
 //
-//   // RUN: simplify,fuse                the pipeline that runs over all graphs of the file
+//   // RUN: simplify,fuse                pass pipeline, which runs over all graphs of the file
 //   // CHECK...: text                    LLVM FileCheck directives for the printed result
-//   // EXEC: seed=1, B=2, T=3            the evaluator's results before and after agree (many lines: many
-//   sizes)
-//   // EXEC: mesh=data:2,model:2, B=4    the whole graph on one rank before, and all ranks of the mesh after
-//   // EXEC-CPU: seed=1, B=2, T=3        so do those of the CPU (tests/compiler/file_test.cpp)
-//   // FAILS: text                       the pipeline throws an Error that holds the text
-//   // CHECKS: generated                 BLESS=1 writes the CHECK lines anew
+//   // EXEC: seed=1, B=2, T=3            expects equal results of the evaluator before and after the pipeline
+//   // EXEC: mesh=data:2,model:2, B=4    the same; before on one rank, after on all ranks of the mesh
+//   // EXEC-CPU: seed=1, B=2, T=3        the same, for the result on the CPU (tests/compiler/file_test.cpp)
+//   // FAILS: text                       expects that the pipeline throws an Error with this text
+//   // CHECKS: generated                 with the environment variable BLESS, the CHECK lines are rewritten
 //
-// If the pipeline lowers the module (tests/compiler only), the program is printed. A file whose pipeline
-// begins with a pass over programs is a program itself. A file of several tests has them separated by lines
-// "// -----".
+// There may be several EXEC lines. If the pipeline lowers the module (tests/compiler only), the program is
+// printed. If the pipeline begins with a pass over programs, the file is a program. A file may have several
+// tests, separated by lines "// -----".
 #pragma once
 
 #include <fmt/format.h>
@@ -28,13 +27,15 @@
 
 namespace smelt::testing {
 
+/// An EXEC line.
 struct Exec {
   uint64_t seed = 1;
   EvaluateOptions options;
-  std::string mesh;  // of the module after; empty: one rank
+  std::string mesh;  // mesh of the module after the pipeline, as parse_mesh expects it; empty: one rank
 };
 
-/// data:2, model:2, ...: the items that stand for axes, of which the first one begins with mesh=.
+/// Adds an item of an EXEC line to exec.mesh if it is an axis, and returns whether it is: the first axis is
+/// "mesh=data:2", the following ones "model:2".
 inline bool take_axis(llvm::StringRef item, Exec& exec) {
   item = item.trim();
   const bool first = item.consume_front("mesh=");
@@ -62,7 +63,8 @@ inline Exec parse_exec(const std::string& text) {
   return exec;
 }
 
-/// What a graph computed before it computes after; a pass may add outputs and states.
+/// Expects that all outputs and states of the graphs in `before` have equal values in `after`, which may have
+/// more.
 inline void expect_same_results(const Module& before, const Module& after, const Exec& exec) {
   for (const auto& graph : before.graphs) {
     const Graph* twin = after.find_graph(graph->name);
@@ -84,7 +86,7 @@ inline void expect_same_results(const Module& before, const Module& after, const
   }
 }
 
-/// The calls of all RUN lines.
+/// Returns the pass calls of all RUN lines.
 inline std::vector<PassCall> calls_of(const std::string& text, const PassRegistry& registry) {
   std::vector<PassCall> calls;
   for (const std::string& pipeline : directives(text, "RUN"))
@@ -92,11 +94,13 @@ inline std::vector<PassCall> calls_of(const std::string& text, const PassRegistr
   return calls;
 }
 
+/// Returns whether one of the calls is of this pass.
 inline bool runs(llvm::ArrayRef<PassCall> calls, std::string_view pass) {
   return llvm::any_of(calls, [&](const PassCall& call) { return call.name == pass; });
 }
 
-/// What a part's pipeline made: a module, or a program and the module that it was lowered from (if any).
+/// Result of a pipeline: a module, and the program if it was lowered; for pipelines over programs, a program
+/// only. `before` is the module before the pipeline.
 struct Outcome {
   std::unique_ptr<Module> before, module;
   std::optional<Program> program;
@@ -132,7 +136,8 @@ inline Outcome run_pipeline(const std::string& text, const std::string& path, co
   return outcome;
 }
 
-/// RUN, FAILS, CHECK and EXEC of one part; new CHECK lines where they are to be written.
+/// Runs one part of a file, with its directives RUN, FAILS, CHECK and EXEC. If BLESS is set, replaces
+/// generated CHECK lines in `text`.
 inline void run_part(const std::filesystem::path& path, std::string& text, const PassRegistry& registry) {
   if (directives(text, "RUN").empty()) return;
   const auto failures = directives(text, "FAILS");

@@ -1,4 +1,4 @@
-// Plans of gathers and exchanges of any size between ranks, and what their ranks find in the end.
+// Test plans with all_gather and all_to_all collectives of various sizes, and their expected results.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +13,8 @@
 
 namespace smelt::test {
 
-/// Parts of `elements` elements in each of so many rows, behind which `gap` more lie.
+/// A collective (all_gather or all_to_all) over `rows` rows. A rank's part of a row has `elements` elements,
+/// and `gap` unused elements follow each row.
 struct Gathering {
   CollectiveKind kind = CollectiveKind::all_gather;
   DType dtype = DType::f32;
@@ -24,8 +25,9 @@ struct Gathering {
   int64_t to_stride(int64_t ranks) const { return elements * ranks + gap; }
 };
 
-/// Entries "forward" and "backward": each fills memory with twos, then all gatherings, which run beside each
-/// other, write there, the last one first in "backward", and then all of it is copied to the outputs.
+/// Plan with the entries "forward" and "backward". Each fills buffers with twos. Then all collectives run
+/// concurrently and write there; in "backward" they are in reverse order. Then the buffers are copied to the
+/// outputs.
 class GatherPlan {
  public:
   GatherPlan(const std::string& target, int64_t ranks, const std::vector<Gathering>& all)
@@ -103,7 +105,7 @@ class GatherPlan {
   Plan plan_;
 };
 
-/// Of the number-th input in a run: bytes that no other place, rank or run has.
+/// Returns input `number` of a rank in a run: pseudo-random bytes that depend on number, rank and run.
 inline std::vector<std::byte> given_by(const Gathering& one, int64_t ranks, int64_t rank, int64_t run,
                                        size_t number) {
   std::vector<std::byte> bytes(static_cast<size_t>(one.rows * one.from_stride(ranks) * size_of(one.dtype)));
@@ -115,6 +117,7 @@ inline std::vector<std::byte> given_by(const Gathering& one, int64_t ranks, int6
   return bytes;
 }
 
+/// Returns the expected output `number` of a rank in a run.
 inline std::vector<std::byte> expected_at(const Gathering& one, int64_t ranks, int64_t rank, int64_t run,
                                           size_t number) {
   const auto size = static_cast<size_t>(size_of(one.dtype)), part = static_cast<size_t>(one.elements) * size;
@@ -133,7 +136,7 @@ inline std::vector<std::byte> expected_at(const Gathering& one, int64_t ranks, i
   return bytes;
 }
 
-/// The inputs of a run, with their memory.
+/// The inputs of a rank in a run, with their memory.
 class GatherInputs {
  public:
   GatherInputs(const std::vector<Gathering>& all, int64_t ranks, int64_t rank, int64_t run) {
@@ -151,6 +154,7 @@ class GatherInputs {
   std::vector<InputTensor> inputs_;
 };
 
+/// Runs one of the entries, depending on `run`, and expects the outputs of expected_at.
 inline void expect_gathered(Session& session, const std::vector<Gathering>& all, int64_t ranks, int64_t rank,
                             int64_t run) {
   const std::string entry = run * 2654435761 % 7 < 4 ? "forward" : "backward";

@@ -1,5 +1,5 @@
-// Matmuls in text form whose result a kernel goes on with: every order of the operands, sizes from below a
-// tile to several, odd ones, with column sums and random numbers.
+// Test modules in text form: a matmul with an epilogue. They have all operand layouts, sizes from less than a
+// tile to several tiles, sizes that are not multiples of a vector, column sums and random numbers.
 #pragma once
 
 #include <fmt/format.h>
@@ -20,7 +20,8 @@ T one_of(const T (&list)[N], std::mt19937_64& random) {
   return list[random() % N];
 }
 
-/// What becomes of %h: f32[M,N], with a bias %b: f32[N] and a matrix %z: f32[M,N].
+/// Epilogues of %h: f32[M,n], the result of the matmul. They read %bb, the bias %b: f32[n] broadcast to the
+/// shape of %h, and the matrix %z: f32[M,n].
 inline constexpr const char* kBodies[] = {
     "  %s = add %h, %bb : f32[M,{n}]\n  %y = gelu %s : f32[M,{n}]\n  return y = %y\n",
     "  %s = add %h, %bb : f32[M,{n}]\n  %y = mul %s, %z : f32[M,{n}]\n  return y = %y, h = %h\n",

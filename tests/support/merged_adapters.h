@@ -1,4 +1,4 @@
-// What adapters make of the weights that they belong to, in plain loops.
+// Reference for merging LoRA adapters into weights, in plain loops.
 #pragma once
 
 #include "frontend/blocks/adapters.h"
@@ -6,7 +6,9 @@
 
 namespace smelt::testing {
 
-/// W + scale B A in the place of each weight that has adapters, which are left out.
+/// Returns the states without adapters, and with W + scale * B A in place of each weight W [out,in] that has
+/// adapters A [r,in] and B [out,r]. Names are those of Hugging Face's PEFT: MODULE.weight,
+/// MODULE.lora_A.weight and MODULE.lora_B.weight.
 inline Tensors merged_states(const Tensors& states, double scale) {
   Tensors result;
   for (const auto& [name, tensor] : states) {

@@ -1,4 +1,4 @@
-// Makes a module on which a test fails as small as single edits can.
+// Reduction of a module on which a test fails to a smaller module on which it still fails.
 #pragma once
 
 #include <functional>
@@ -10,14 +10,15 @@
 
 namespace smelt::testing {
 
-/// Whether what a test looks for is (still) wrong with a module.
+/// Returns whether the test fails on a module.
 using Failing = std::function<bool(const Module&)>;
 
 namespace minimising {
 
-using Edit = std::function<bool(Graph&)>;  // false: does not apply
+using Edit = std::function<bool(Graph&)>;  // changes a graph; returns false if it is not applicable
 
-/// The module after the edit where that is valid, smaller or simpler, and still failing.
+/// Returns the module after the edit and the removal of unused nodes. Returns null if the edit is not
+/// applicable, or if the result is invalid or does not fail.
 inline std::unique_ptr<Module> attempt(const Module& module, size_t graph, const Edit& edit,
                                        const Failing& failing) {
   std::unique_ptr<Module> copy = module.clone();
@@ -38,7 +39,7 @@ inline bool drop_output(Graph& graph, size_t index) {
   return true;
 }
 
-/// The output shows an operand of the node that it showed.
+/// Replaces the value of an output by an operand of the node that computes it.
 inline bool retarget_output(Graph& graph, size_t index, unsigned operand) {
   if (index >= graph.outputs.size()) return false;
   const Node* node = graph.outputs[index].value->node();
@@ -55,7 +56,7 @@ inline bool drop_node(Graph& graph, size_t index) {
   return true;
 }
 
-/// Readers of the node read its operand instead.
+/// Replaces the uses of a node by one of its operands of the same type.
 inline bool bypass(Graph& graph, size_t index, unsigned operand) {
   Node* node = node_at(graph, index);
   if (operand >= node->operands().size() || node->result_count() != 1 ||
@@ -65,7 +66,7 @@ inline bool bypass(Graph& graph, size_t index, unsigned operand) {
   return true;
 }
 
-/// Readers of the node read a new input instead.
+/// Replaces the uses of a node by a new input.
 inline bool cut(Graph& graph, size_t index) {
   Node* node = node_at(graph, index);
   if (info(node->op()).has(Trait::leaf) || node->result_count() == 0 || node->result()->dtype() != DType::f32)
@@ -78,7 +79,7 @@ inline bool cut(Graph& graph, size_t index) {
   return true;
 }
 
-/// One pass over all edits; true where one helped.
+/// Tries all edits once, and keeps those after which the module still fails. Returns whether there was one.
 inline bool improve(std::unique_ptr<Module>& module, const Failing& failing) {
   bool changed = false;
   for (size_t g = 0; g < module->graphs.size(); ++g) {
@@ -114,7 +115,8 @@ inline void drop_unused_parameters(Module& module) {
 
 }  // namespace minimising
 
-/// A module as small as single edits make it for which `failing` still holds (it must hold for `module`).
+/// Repeats improve() at most eight times, and removes unused parameters if the module still fails without
+/// them. Returns the result. Requires: failing(module).
 inline std::unique_ptr<Module> minimize(const Module& module, const Failing& failing) {
   std::unique_ptr<Module> result = module.clone();
   constexpr int kMostRounds = 8;

@@ -1,5 +1,5 @@
-// Plans of products that read the parts of a gather, and of which ranks exchange parts, and what their ranks
-// find in the end.
+// Test plans with matmuls between collectives: a matmul reads the result of an all_gather, and the result of
+// another matmul is the source of an all_to_all.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,14 +16,22 @@ namespace smelt::test {
 
 inline constexpr int64_t kMostPartedRecords = 3;
 
+/// Sizes: the positions of a record that a rank has, and the columns of the matrices.
 struct PartedShape {
   int64_t positions = 2, width = 4, inner = 3;
+  /// Returns the number of elements of a rank's part of a record.
   int64_t part() const { return positions * width; }
 };
 
-/// x [B,positions,width], a rank's positions of each record -> g, those of all ranks; c = g w; y = c v, of
-/// which each rank gets its own positions from all ranks: r [B,ranks,positions,width]. Outputs: c and r. y
-/// lies where x did, and r where g did, as soon as these have ended.
+/// Plan with the entry "g". Its input x [B,positions,width] has the positions of one rank.
+///
+///   g [B,ranks,positions,width] = all_gather of x
+///   c = g w, with the input w [width,inner]
+///   y = c v, with the input v [inner,width]
+///   r [B,ranks,positions,width] = all_to_all of y: this rank's positions, computed by all ranks
+///
+/// The outputs are c and r. To test the lifetimes of buffers, y has the memory of a copy of x, and r that of
+/// g.
 class PartedPlan {
  public:
   PartedPlan(const std::string& target, int64_t ranks, const PartedShape& shape)
@@ -111,7 +119,7 @@ inline std::vector<float> numbers_of_parts(int64_t count, int64_t seed) {
   return made;
 }
 
-/// What a rank feeds in a run of `records` records.
+/// The inputs of a rank in a run with `records` records.
 struct PartedInputs {
   PartedInputs(const PartedShape& shape, int64_t rank, int64_t run, int64_t records)
       : x(numbers_of_parts(records * shape.part(), 3 * rank + run)),
@@ -136,7 +144,7 @@ inline std::vector<float> multiplied_by_hand(const std::vector<float>& a, const 
   return c;
 }
 
-/// All ranks' positions, record by record.
+/// Returns the inputs x of all ranks, gathered per record.
 inline std::vector<float> gathered_by_hand(const PartedShape& shape, int64_t ranks, int64_t run,
                                            int64_t records) {
   const int64_t part = shape.part();
@@ -149,6 +157,7 @@ inline std::vector<float> gathered_by_hand(const PartedShape& shape, int64_t ran
   return all;
 }
 
+/// Runs the entry, and expects the outputs that are computed in plain loops.
 inline void expect_parted(Session& session, const PartedShape& shape, int64_t ranks, int64_t rank,
                           int64_t run, int64_t records) {
   const PartedInputs own(shape, rank, run, records);

@@ -1,5 +1,5 @@
-// The file of a plan, taken apart to be edited and put together again behind checksums that are right. (What
-// the manifest says of kernels keeps the checksums that it has.)
+// Editing of plan files for tests: a file is split into its parts, and joined again with correct checksums in
+// the header. Checksums within the manifest are not updated.
 #pragma once
 
 #include <cstring>
@@ -11,10 +11,11 @@
 
 namespace smelt::testing {
 
+/// The parts of a plan file.
 struct PlanText {
   std::string header;
-  Json root;          // the manifest: "plan" and "blobs"
-  std::string blobs;  // and the zeros between them
+  Json root;          // the manifest, with the members "plan" and "blobs"
+  std::string blobs;  // binary data, including the padding between blobs
 };
 
 inline constexpr size_t kPlanHeader = 64, kPlanAlignment = 64;

@@ -1,4 +1,4 @@
-// The evaluator over any graph: composites are decomposed first.
+// Evaluation of graphs with composite operations, which are decomposed first.
 #pragma once
 
 #include "ir/evaluate/evaluate_ranks.h"
@@ -6,7 +6,7 @@
 
 namespace smelt::testing {
 
-/// The graph's value with all composites decomposed.
+/// Evaluates the graph after the decomposition of composite operations. The graph is not changed.
 inline Evaluation run(const Graph& graph, const Tensors& inputs, const Tensors& states,
                       const EvaluateOptions& options = {}) {
   const std::unique_ptr<Module> copy = graph.module().clone();
@@ -15,7 +15,7 @@ inline Evaluation run(const Graph& graph, const Tensors& inputs, const Tensors& 
   return evaluate(primitive, inputs, states, options);
 }
 
-/// The same of a partitioned graph, on all ranks of its mesh.
+/// Does the same for a partitioned graph, on all ranks of its mesh.
 inline Evaluation run_ranks(const Graph& graph, const Tensors& inputs, const Tensors& states,
                             const EvaluateOptions& options = {}) {
   const std::unique_ptr<Module> copy = graph.module().clone();

@@ -1,4 +1,4 @@
-// Random attentions: sizes, groups of heads and bodies of up to five modifications in random order.
+// Random attention nodes: their score_mods have up to five modifications in random order.
 #pragma once
 
 #include <cmath>
@@ -8,19 +8,20 @@
 
 namespace smelt::testing {
 
+/// Sizes of an attention. `heads` is the number of query heads; `group` of them share a key head.
 struct AttentionSizes {
   Dim batch, queries, keys;
   int64_t heads, group, width;
 };
 
-/// Writes modifications whose arguments are parameters (floats, or inputs like all others) or inputs
-/// (integers).
+/// Writer of one attention node. Its float operands are parameters, or inputs if `as_inputs`; its integer
+/// operands are inputs.
 class RandomAttention {
  public:
   RandomAttention(GraphBuilder& b, const AttentionSizes& sizes, uint64_t seed, bool as_inputs = false)
       : b_(b), sizes_(sizes), random_(seed), as_inputs_(as_inputs) {}
 
-  /// With parameters q, k and v.
+  /// Writes an attention of q, k and v with one to five modifications, and returns its node.
   Node* write() {
     const auto [batch, queries, keys, heads, group, width] = sizes_;
     Value *q = parameter("q", {batch, queries, heads, width}),
@@ -77,7 +78,7 @@ class RandomAttention {
     }
   }
 
-  /// A temperature per row and a bias per key.
+  /// Multiplies scores by a number per row, and adds a bias per key.
   void scale_rows(AttentionWriter& writer) {
     const auto [batch, queries, keys, heads, group, width] = sizes_;
     Value *rows = writer.read(number("rows", {batch, heads, queries}), {0, 1, 2}),
@@ -85,7 +86,7 @@ class RandomAttention {
     writer.modify([&](GraphBuilder& b, Value* score) { return b.add(b.mul(score, rows), bias); });
   }
 
-  /// score + sigmoid(w[h] score), where w is read by two operations.
+  /// score + w[h] * sigmoid(w[h] * score): two operations read w.
   void wave(AttentionWriter& writer) {
     Value* weight = writer.read(number("wave", {sizes_.heads}), {1});
     writer.modify([&](GraphBuilder& b, Value* score) {
@@ -93,7 +94,8 @@ class RandomAttention {
     });
   }
 
-  // One argument read along queries and along keys, where there are as many of these.
+  // One argument that is read both along queries and along keys. Requires equal numbers of both; otherwise
+  // wave() is used.
 
   void mask_own_segments(AttentionWriter& writer) {
     if (sizes_.queries != sizes_.keys) return wave(writer);
@@ -116,7 +118,7 @@ class RandomAttention {
   int count_ = 0;
 };
 
-/// Sizes below 8, groups of up to three heads.
+/// Returns random sizes of at most 7, with groups of at most three heads.
 inline AttentionSizes small_sizes(uint64_t seed) {
   std::mt19937_64 random(seed);
   const auto upto = [&](uint64_t most) { return static_cast<int64_t>(1 + random() % most); };

@@ -10,19 +10,20 @@
 namespace smelt::testing {
 
 struct RandomGraphOptions {
-  int nodes = 16;          // steps of growth, of one to a few nodes each
+  int nodes = 16;          // number of steps, each of which adds one or a few nodes
   bool composites = true;  // softmax, norms, dropout, attention, ...
-  bool randoms = true;     // random ops (dropout too)
+  bool randoms = true;     // operations with random numbers, including dropout
   bool integers = true;    // gather, scatter_add, argmax, iota
-  bool scalar = false;     // one more output "loss" f32[], a weighted sum of all the others
-  int shown = 5;           // of values that others read, so many in a hundred are outputs
-  bool edges = false;      // parts that are empty at some sizes, values changed in place, ties, states
+  bool scalar = false;     // another output "loss": f32[], a weighted sum of all elements of the others
+  int shown = 5;           // percentage of the values with users that are outputs; values without users are
+  bool edges = false;      // values that are empty at some sizes or changed in place, ties, states
 };
 
 inline Dim symbol_b() { return Dim::symbol("B"); }
 inline Dim symbol_t() { return Dim::symbol("T"); }
 
-/// Values stay of a size around one whatever is piled up: sums are damped, quotients and roots are guarded.
+/// Generator of one graph. Values keep a magnitude around 1 in long chains of operations: sums are scaled
+/// down, and arguments of quotients and roots are kept away from 0.
 class RandomGraph {
  public:
   virtual ~RandomGraph() = default;
@@ -63,14 +64,14 @@ class RandomGraph {
     return one_of<Dim>({symbol_b(), symbol_t(), 8, 8, 3, 33});
   }
 
-  /// Whether there is nothing along the dim where symbols are 1.
+  /// Returns whether the size is 0 if all symbols are 1.
   static bool may_be_empty(const Dim& dim) { return dim.evaluate({{"B", 1}, {"T", 1}}) < 1; }
   static bool may_be_empty(const Value& value, const std::vector<int64_t>& axes) {
     return std::any_of(axes.begin(), axes.end(),
                        [&](int64_t axis) { return may_be_empty(value.shape()[static_cast<size_t>(axis)]); });
   }
 
-  /// A float value that is not too large; recent ones more often.
+  /// Returns a float value of the graph with a rank in this range; recent values are more likely.
   Value* any(int64_t least_rank = 0, int64_t most_rank = 4) {
     std::vector<Value*> fitting;
     for (Value* value : pool_)
@@ -79,7 +80,8 @@ class RandomGraph {
     return one_of(fitting);
   }
 
-  /// Another value of the same shape: an old one, or a broadcast, or a parameter's rows.
+  /// Returns a value of the same type: an existing one (possibly `value`), or a new broadcast of a constant,
+  /// of a parameter or of a sum of `value`.
   Value* like(Value* value) {
     std::vector<Value*> fitting;
     for (Value* other : pool_)
@@ -138,7 +140,7 @@ class RandomGraph {
     (this->*one_of(steps))();
   }
 
-  /// What a function of reals can take: anything, numbers in (-1, 1), numbers from 1/2 or from 0 on.
+  /// Range of the argument of a function: any number, numbers in (-1, 1), numbers >= 1/2, numbers >= 0.
   enum class Argument { any, small, positive, magnitude };
 
   Value* argument(Value* x, Argument kind) {
@@ -226,7 +228,8 @@ class RandomGraph {
     }
   }
 
-  /// Letters at random: a shared one is summed or a batch letter.
+  /// A matmul with random letters in its einsum spec. A letter of both operands is summed, or is a batch
+  /// letter.
   void matmul() {
     Value *x = any(1, 3), *y = chance(40) ? x : any(1, 3);
     std::string a, b, out;
@@ -246,7 +249,8 @@ class RandomGraph {
     add(scaled(b_.matmul(x, y, a + "," + b + "->" + out), summed.empty() ? 1 : 0.2));
   }
 
-  /// What a rectifier lets through, and every other time a dropout of it: backward may read the mask off it.
+  /// Returns relu(x), and every other time a dropout of it, whose mask the backward pass may derive from the
+  /// result.
   Value* rectified(Value* x) {
     Value* h = b_.select(b_.le(x, b_.like(x, 0)), b_.like(x, 0), x);
     if (!options_.randoms || !options_.composites || pool_.size() % 2 == 0) return h;
@@ -269,7 +273,7 @@ class RandomGraph {
     add(b_.add(y, b_.broadcast_leading(parameter({width}), y->shape())));
   }
 
-  /// A bias, or a bias and an activation, in the matmul's body.
+  /// A matmul with an epilogue ("body"): a bias, or a bias and an activation.
   Value* matmul_with_body(Value* x, Value* w, const std::string& spec) {
     const bool activated = chance(50);
     return b_.matmul(x, w, spec, {parameter({w->shape()[0]})}, [&](GraphBuilder& b, auto inputs) {
@@ -318,7 +322,7 @@ class RandomGraph {
     add(b_.concat({x, y}, below(x->shape().size())));
   }
 
-  /// Of a symbolic length, which may be 1, every so many elements.
+  /// Windows of at most 3 elements along an axis; of 1 element if its size is symbolic.
   void windows() {
     Value* x = any(1, 3);
     const int64_t axis = below(x->shape().size());
@@ -335,7 +339,7 @@ class RandomGraph {
 
   // ---- integers and random numbers
 
-  /// Ids below what every user can take: only tables of constant size.
+  /// Returns a table of constant size for a gather by ids, or null.
   Value* table_for_ids() { return chance(50) ? parameter({one_of<Dim>({3, 8, 33}), 8}) : nullptr; }
 
   void gather() {
@@ -386,7 +390,7 @@ class RandomGraph {
     (this->*one_of(steps))();
   }
 
-  /// The first half of an axis is empty where it is 1 long.
+  /// Splits an axis into halves. The first is empty if the size is 1.
   void halves() {
     Value* x = any(1, 3);
     const int64_t axis = below(x->shape().size());
@@ -406,7 +410,7 @@ class RandomGraph {
     add(b_.slice(x, axis, chance(50) ? 0 : 1, whole - 1));
   }
 
-  /// Sums of neighbours: two slices that overlap.
+  /// Differences or maxima of adjacent elements: two slices that overlap.
   void neighbours() {
     Value* x = any(1, 3);
     const int64_t axis = below(x->shape().size());
@@ -416,7 +420,7 @@ class RandomGraph {
     add(chance(50) ? b_.sub(high, low) : b_.max(low, scaled(high, 0.5)));
   }
 
-  /// What is changed in place is a view, or a concat's part; all of it may be an output.
+  /// Scatters into a view or a concat, which may be changed in place and may be an output.
   void scatter_into_view() {
     Value* x = any(1, 2);
     Value* other = like(x);
@@ -438,7 +442,7 @@ class RandomGraph {
     if (chance(40)) add(b_.scatter_add(y, ids_, updates, 0));
   }
 
-  /// A few rows in the place of others, at a constant or at an input.
+  /// Replaces a few rows of a value, at a position that is a constant or an input.
   void insert() {
     Value* x = any(1, 3);
     for (int64_t axis = 0; axis < x->rank(); ++axis) {
@@ -456,7 +460,7 @@ class RandomGraph {
     return place_;
   }
 
-  /// Equal numbers of an input, for what looks for the largest or the first.
+  /// A value with many equal numbers, and its argmax.
   void ties() {
     Value* x = leaves_[static_cast<size_t>(below(leaves_.size()))];
     Value* few = scaled(b_.floor(scaled(x, 2)), 0.5);
@@ -467,7 +471,7 @@ class RandomGraph {
     add(node->result(0));
   }
 
-  /// Gathers from a value and from what holds it as a part.
+  /// Gathers from a value and from a concat that contains it.
   void gather_parts() {
     Value* x = any(1, 2);
     if (may_be_empty(*x, {0})) return unary();
@@ -482,14 +486,14 @@ class RandomGraph {
     add(scaled(b_.scan("add", x, below(x->shape().size()), chance(30)), 0.2));
   }
 
-  /// -infinity where a row is shorter than that.
+  /// The top 3 elements of rows, or all if a row is shorter.
   void largest() {
     Value* x = any(1, 3);
     if (may_be_empty(x->shape().back()) || !x->shape().back().constant()) return unary();
     add(b_.top_k(x, std::min<int64_t>(3, *x->shape().back().constant()))->result());
   }
 
-  /// A state that is read and gets a new content; readers see the old one.
+  /// A state that is read and updated. Its readers get the old contents.
   void keep() {
     std::vector<Value*> fitting;
     for (Value* value : pool_)
@@ -595,24 +599,24 @@ class RandomGraph {
   std::unique_ptr<Module> module_;
   Graph& graph_;
   GraphBuilder b_;
-  std::vector<Value*> pool_;  // floats to build on
+  std::vector<Value*> pool_;  // float values that later steps may use
   std::vector<Value*> leaves_;
   Value *ids_ = nullptr, *place_ = nullptr;
 };
 
-/// A module with one graph @main over inputs x f32[B,T,8], y f32[T,33], ids i32[B,T]; the same for the same
-/// seed.
+/// Returns a module with one graph @main with the inputs x f32[B,T,8], y f32[T,33] and ids i32[B,T]. Equal
+/// seeds and options give equal modules.
 inline std::unique_ptr<Module> random_module(uint64_t seed, const RandomGraphOptions& options = {}) {
   return RandomGraph(seed, options).make();
 }
 
-/// Sizes to run random modules at: odd ones as often as round ones.
+/// Returns sizes for a run of a random module, which are often odd.
 inline SymbolValues random_sizes(uint64_t seed) {
   static constexpr int64_t kB[] = {1, 2, 3, 4}, kT[] = {1, 3, 7, 8, 31, 32};
   return {{"B", kB[seed % 4]}, {"T", kT[seed / 4 % 6]}};
 }
 
-/// What an evaluation of a random graph needs: sizes and a seed of its dropouts.
+/// Returns options for the evaluation of a random module: sizes, and a seed of its random numbers.
 inline EvaluateOptions random_options(uint64_t seed) {
   EvaluateOptions options;
   options.symbols = random_sizes(seed);

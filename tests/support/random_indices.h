@@ -1,5 +1,5 @@
-// Random graphs that read and write tables by random integers: what an index is made of, of which shape, and
-// how many rows there are.
+// Random graphs with one operation that reads or writes rows of a table by index. The expression of the
+// index, its shape and the number of rows are random.
 #pragma once
 
 #include <random>
@@ -9,7 +9,8 @@
 
 namespace smelt::testing {
 
-/// A graph @main of one operation by an index, with outputs "i", the index, and "y".
+/// Generator of a graph @main with one operation that has an index. The outputs are "i", the index, and "y",
+/// the result.
 class RandomIndices {
  public:
   explicit RandomIndices(uint64_t seed) : random_(seed), graph_(module_->add_graph("main")), b_(graph_) {
@@ -29,7 +30,7 @@ class RandomIndices {
     return std::move(module_);
   }
 
-  /// Values of the inputs that the ranges which they declare allow.
+  /// Returns random inputs. Integers are in the range that an input declares, if it declares one.
   static Tensors inputs(const Graph& graph, const SymbolValues& symbols, std::mt19937_64& random) {
     Tensors made;
     for (const Node* input : graph.inputs()) {
@@ -50,7 +51,8 @@ class RandomIndices {
   int64_t below(int64_t count) { return static_cast<int64_t>(random_() % static_cast<uint64_t>(count)); }
   bool chance(int percent) { return below(100) < percent; }
 
-  /// Mostly rows, sometimes the one before or behind them, and sometimes far away.
+  /// Returns a random element of an input. Integers without a declared range are mostly valid rows, sometimes
+  /// slightly too large and sometimes far out of bounds.
   static double number(const Node& input, std::mt19937_64& random) {
     static constexpr double kFar[] = {-1, -2, 100, -100000, 1e8, -1e8, 2147483647, -2147483648.0};
     const auto below = [&](uint64_t count) { return static_cast<int64_t>(random() % count); };
@@ -89,7 +91,7 @@ class RandomIndices {
     }
   }
 
-  /// Constants, where the shape is known.
+  /// A table of constants, or an input if the shape is symbolic.
   Value* table(const Type& type) {
     const auto count = element_count(type.shape).constant();
     if (!count) return input(type);
@@ -109,7 +111,7 @@ class RandomIndices {
     return value;
   }
 
-  /// Where the largest of some columns is.
+  /// The index of the largest of some columns.
   Value* of_columns(Shape shape) {
     shape.push_back(1 + below(kMostRows));
     Value* columns = input({DType::f32, shape});
@@ -169,7 +171,7 @@ class RandomIndices {
     return chance(50) ? b_.select(condition, x, y) : b_.select(condition, y, x);
   }
 
-  /// With a number, or with the other value.
+  /// A comparison of x with a constant or with y.
   Value* comparison(Value* x, Value* y) {
     static constexpr ScalarOp kComparisons[] = {ScalarOp::eq, ScalarOp::ne, ScalarOp::lt,
                                                 ScalarOp::le, ScalarOp::gt, ScalarOp::ge};
@@ -177,12 +179,12 @@ class RandomIndices {
     return b_.pointwise(kComparisons[below(6)], {chance(80) ? x : against, against});
   }
 
-  /// Negative numbers count from behind.
+  /// Adds a constant to negative indices, which then count from the end.
   Value* from_behind(Value* x) {
     return b_.select(b_.pointwise(ScalarOp::lt, {x, b_.like(x, 0)}), b_.add(x, number(x, 1, kMostRows)), x);
   }
 
-  /// Arithmetic in floating point, whose results are seldom whole numbers but where they are exact.
+  /// Floating-point arithmetic, whose results are rarely integers.
   Value* reals(Value* x) {
     static constexpr ScalarOp kFunctions[] = {ScalarOp::sqrt,  ScalarOp::log, ScalarOp::floor,
                                               ScalarOp::neg,   ScalarOp::abs, ScalarOp::sigmoid,
@@ -199,7 +201,7 @@ class RandomIndices {
     return y;
   }
 
-  /// Numbers below a limit as they are, and others by their logarithm, as relative positions are counted.
+  /// Bucket of a relative position: numbers below a limit are unchanged, and larger ones become logarithms.
   Value* bucket(Value* x) {
     const auto limit = static_cast<double>(1 + below(5));
     Value* y = b_.pointwise(
@@ -210,7 +212,7 @@ class RandomIndices {
     return b_.select(b_.pointwise(ScalarOp::lt, {x, b_.like(x, limit)}), x, large);
   }
 
-  /// How many numbers up to each are no larger than some number, or sums or maxima of them.
+  /// A running sum or maximum of x, or of flags (x <= constant).
   Value* running(Value* x) {
     if (x->rank() == 0) return x;
     Value* of = chance(60) ? b_.convert(b_.pointwise(ScalarOp::le, {x, number(x, -1, 4)}), DType::i32) : x;
@@ -235,7 +237,7 @@ class RandomIndices {
     finish(i, op == Op::scatter ? b_.scatter(into, i, from, axis) : b_.scatter_add(into, i, from, axis));
   }
 
-  /// Each element of an axis at a place of its own.
+  /// An insert, with an index for each element of the axis.
   void insert() {
     Shape leading = any_shape(1);
     leading.push_back(rows_);

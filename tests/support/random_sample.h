@@ -1,5 +1,5 @@
-// Rows of scores with settings that a token is drawn by: ties, masks, numbers that are none, and every
-// setting with every other.
+// Random operands of a sampling step (runtime/plan/steps/sample.h). Scores include ties, masked tokens,
+// infinities and NaN; the settings of the rows are independent of each other.
 #pragma once
 
 #include <bit>
@@ -13,6 +13,8 @@
 
 namespace smelt::test {
 
+/// Scores [rows, count], and per row three float settings (temperature, top_p, min_p) in `numbers` and four
+/// in `integers` (top_k, seed, position, index). `gap` unused elements follow each row of scores.
 struct RandomSample {
   SampleSizes sizes;
   std::vector<float> scores, numbers;

@@ -1,5 +1,4 @@
-// Random, non-zero data for the inputs, states and parameters of a graph, and the measure of error of the
-// tests.
+// Random data for the inputs, states and parameters of a graph, and the relative error that tests use.
 #pragma once
 
 #include <cmath>
@@ -12,7 +11,8 @@
 
 namespace smelt::testing {
 
-/// Floats in +-[0.1, 1.1], integers in [0, limit), booleans 0 or 1.
+/// Returns a tensor with random elements: floats with absolute values in [0.1, 1.1), integers in [0, limit),
+/// and booleans.
 inline Tensor random_tensor(const Type& type, const SymbolValues& symbols, std::mt19937_64& random,
                             int64_t limit = 5) {
   Tensor tensor{type.dtype, {}, {}};
@@ -28,7 +28,8 @@ inline Tensor random_tensor(const Type& type, const SymbolValues& symbols, std::
   return tensor;
 }
 
-/// The least size of a dim that values index: of gather, embedding and the like along their users; 0: none.
+/// Returns the smallest size of a dim that the elements of `value` index, in gather, embedding and similar
+/// users, also after slices and reshapes; 0 if they index none.
 inline int64_t index_limit(const Value& value, const SymbolValues& symbols) {
   int64_t limit = 0;
   const auto lower = [&](int64_t size) { limit = limit == 0 ? size : std::min(limit, size); };
@@ -49,7 +50,8 @@ inline int64_t index_limit(const Value& value, const SymbolValues& symbols) {
   return limit;
 }
 
-/// One tensor an input. Integers stay below the dims that they index, or below `limit` where they index none.
+/// Returns a random tensor for each input. Integers are valid indices of the dims that they index, or below
+/// `limit` if they index none.
 inline Tensors random_inputs(const Graph& graph, uint64_t seed, const SymbolValues& symbols,
                              int64_t limit = 5) {
   std::mt19937_64 random(seed);
@@ -62,9 +64,8 @@ inline Tensors random_inputs(const Graph& graph, uint64_t seed, const SymbolValu
   return tensors;
 }
 
-/// Every parameter of the module by its own name and every state without segments. States that hold integers,
-/// counters and scales start at random positive values; second moments (whatever is read under a root) are
-/// the caller's to square.
+/// Returns a random tensor for each parameter of the module, and for each state except parameter states with
+/// segments, which consist of these parameters. Scalar states and optimizer states are not negative.
 inline Tensors random_states(const Module& module, uint64_t seed, const SymbolValues& symbols) {
   std::mt19937_64 random(seed ^ 0x9E3779B97F4A7C15u);
   Tensors tensors;
@@ -83,8 +84,8 @@ inline Tensors random_states(const Graph& graph, uint64_t seed, const SymbolValu
   return random_states(graph.module(), seed, symbols);
 }
 
-/// norm(a - b) / norm(b); absolute where b is zero, or what float64 leaves of numbers around one that cancel;
-/// infinite where shapes differ or a NaN stands on one side only.
+/// Returns norm(a - b) / norm(b); norm(a - b) if b is zero, or so small that it may be a rounding error of
+/// float64; infinity if shapes differ, or if an element is NaN in one tensor only.
 inline double relative_error(const Tensor& a, const Tensor& b) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (a.shape != b.shape || a.data.size() != b.data.size()) return kInfinity;
@@ -97,12 +98,12 @@ inline double relative_error(const Tensor& a, const Tensor& b) {
   }
   for (double y : b.data)
     if (std::isfinite(y)) norm += y * y;
-  constexpr double kCancelled = 1e-15;  // of an element
+  constexpr double kCancelled = 1e-15;  // bound of the root mean square of a rounding error
   const bool zero = norm <= kCancelled * kCancelled * static_cast<double>(b.data.size());
   return std::sqrt(zero ? difference : difference / norm);
 }
 
-/// The largest relative error over tensors of the same names; infinite where a name is on one side only.
+/// Returns the largest relative error of tensors with the same name; infinity if a name is in one map only.
 inline double relative_error(const Tensors& a, const Tensors& b) {
   if (a.size() != b.size()) return std::numeric_limits<double>::infinity();
   double worst = 0;

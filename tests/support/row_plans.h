@@ -1,4 +1,5 @@
-// Plans of one collective over several rows, as one step or as one for each row, which make the same.
+// Test plans with a collective over several rows, as one step for all rows, or as one step per row. Both
+// compute the same.
 #pragma once
 
 #include <vector>
@@ -8,14 +9,16 @@
 
 namespace smelt::test {
 
+/// Elements of a rank's part of a row, and the largest number of rows.
 inline constexpr int64_t kRowPart = 2, kMostRowsOfPlan = 4;
-inline constexpr float kBetweenRows = 7;  // what lies between rows stays
+inline constexpr float kBetweenRows = 7;  // initial value of y; elements between rows must keep it
 
-/// Rows of x, `gap` elements apart, which ranks along "data" make rows of y from.
+/// A collective along the mesh axis "data" from rows of x to rows of y. `gap` unused elements follow each
+/// row.
 struct RowPlan {
   CollectiveKind kind = CollectiveKind::all_gather;
   int64_t ranks = 2;
-  bool as_one = true;  // B rows; else kMostRowsOfPlan steps
+  bool as_one = true;  // true: one step for B rows; false: kMostRowsOfPlan steps for one row each
   int64_t gap = 1;
 
   CollectiveStep step() const {
@@ -71,7 +74,7 @@ struct RowPlan {
 inline constexpr CollectiveKind kKindsOfRows[] = {CollectiveKind::all_reduce, CollectiveKind::reduce_scatter,
                                                   CollectiveKind::all_gather, CollectiveKind::all_to_all};
 
-/// What a rank gives.
+/// Returns the input of a rank.
 inline std::vector<float> numbers_of_rows(int64_t rank, int64_t elements) {
   std::vector<float> numbers;
   for (int64_t i = 0; i < elements; ++i) numbers.push_back(static_cast<float>((11 * rank + 5 * i) % 17) - 6);

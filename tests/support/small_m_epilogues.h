@@ -1,5 +1,5 @@
-// Graphs in text form of matmuls of few rows by weights, with what comes before them (norms, elements) and
-// behind them (biases, activations, gates), and results that others read, too.
+// Test modules in text form with a small-M GEMM (a matmul of few rows by weights). It has a prologue (norms,
+// pointwise operations) and an epilogue (biases, activations, gates). Other values may be outputs as well.
 #pragma once
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 
 namespace smelt::small_m_epilogues {
 
-/// What makes %a of %x and %z, and what reads %h: {n} columns, {k} numbers in a sum.
+/// Prologues, which compute %a: f32[M,k] from %x and %z, and epilogues, which read the result %h: f32[M,n].
 inline constexpr const char* kBefore[] = {
     "  %s = add %x, %z : f32[M,{k}]\n  %a = layer_norm %s, %g, %g {{eps = 1e-5}} : f32[M,{k}]\n",
     "  %s = add %x, %z : f32[M,{k}]\n  %a = rms_norm %s, %g {{eps = 1e-5}} : f32[M,{k}]\n",

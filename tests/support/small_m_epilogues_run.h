@@ -1,4 +1,4 @@
-// Graphs with small-M GEMMs that are fused, run by a session and compared with the float64 evaluator.
+// Comparison of the modules of small_m_epilogues.h, run by a session, with the float64 evaluator.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,7 +17,8 @@ inline void round_all(Tensors& tensors, DType dtype) {
     }
 }
 
-/// Writes the weights, and what is kept of them in their place.
+/// Writes the weights to the session, and replaces them in `states` by the values that the session has stored
+/// (rounded or quantized).
 inline void write_weights(Session& session, Tensors& states) {
   for (const State& state : session.plan().states) {
     if (state.role != Role::parameter || !state.scales_of.empty()) continue;

@@ -1,4 +1,4 @@
-// Plans of small sums between ranks, one after the other, and what their ranks find in the end.
+// Test plans with small all_reduce collectives in sequence, and their expected results.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,13 +15,14 @@
 
 namespace smelt::test {
 
+/// An all_reduce of `elements` elements.
 struct Summing {
   DType dtype = DType::f32;
   int64_t elements = 1;
   CollectiveSum sum = CollectiveSum::add;
 };
 
-/// One entry, "sums": each input x<i> becomes the output y<i>, its sum over the ranks.
+/// Returns a plan with the entry "sums": output y<i> is the sum (or maximum) of the inputs x<i> of all ranks.
 inline Plan sum_plan(const std::string& target, int64_t ranks, const std::vector<Summing>& all) {
   Plan plan;
   plan.target = target, plan.mesh = parse_mesh("data=" + std::to_string(ranks));
@@ -57,7 +58,7 @@ inline void put_narrowed(DType type, float value, std::byte* element) {
                      : std::memcpy(element, &narrow, sizeof narrow);
 }
 
-/// What rank `rank` gives as the number-th input of a run.
+/// Returns input `number` of a rank in a run: pseudo-random numbers in about [-8, 9).
 inline std::vector<std::byte> summed_input(const Summing& one, int64_t rank, int64_t run, size_t number) {
   const auto size = static_cast<size_t>(size_of(one.dtype));
   std::vector<std::byte> bytes(static_cast<size_t>(one.elements) * size);
@@ -70,7 +71,7 @@ inline std::vector<std::byte> summed_input(const Summing& one, int64_t rank, int
   return bytes;
 }
 
-/// In the order of the ranks, rounded once.
+/// Returns the expected output: the sum in f32 in the order of the ranks, rounded once to the dtype.
 inline std::vector<std::byte> expected_sum(const Summing& one, int64_t ranks, int64_t run, size_t number) {
   std::vector<std::vector<std::byte>> given;
   for (int64_t rank = 0; rank < ranks; ++rank) given.push_back(summed_input(one, rank, run, number));
@@ -87,6 +88,7 @@ inline std::vector<std::byte> expected_sum(const Summing& one, int64_t ranks, in
   return sum;
 }
 
+/// Runs the entry, and expects the outputs of expected_sum, bit by bit.
 inline void expect_summed(Session& session, const std::vector<Summing>& all, int64_t ranks, int64_t rank,
                           int64_t run) {
   std::vector<std::vector<std::byte>> given;

@@ -1,4 +1,4 @@
-// Ranks that are threads of one process: each runs the same function with its place in a mesh.
+// ThreadRanks: the ranks of a mesh as threads of one process, which all run the same function.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@
 
 namespace smelt::test {
 
-/// Ended by the first failure of any rank.
+/// The first failure of any rank, which ends all ranks. Its mutex also guards the exchanges below.
 struct ThreadFailure {
   static constexpr const char* kOfAnother = "another rank failed: ";
   std::mutex mutex;
@@ -46,13 +46,15 @@ struct ThreadFailure {
   }
 };
 
-/// What the members of one group give to each other: all give, all read, all leave.
+/// Exchange of data between the members of a group of ranks. A collective has three phases: all members give
+/// their data, all read, and all leave.
 class ThreadExchange {
  public:
   ThreadExchange(ThreadFailure& failure, int64_t size)
       : failure_(failure), given_(static_cast<size_t>(size)) {}
 
-  /// `read` sees what every member gives; a kind and size that differ are an Error at all of them.
+  /// Runs a collective: calls `read` with the data of all members. `call` describes kind and size; if the
+  /// members have different ones, all of them throw Error.
   void run(int64_t rank, const std::string& call, std::span<const std::byte> data,
            const std::function<void(const std::vector<std::vector<std::byte>>&)>& read) {
     std::unique_lock lock(failure_.mutex);
@@ -67,7 +69,7 @@ class ThreadExchange {
     wait_for_all(lock, left_);
   }
 
-  /// Does not wait.
+  /// Sends a message without waiting for the receiver.
   void send(int64_t from, int64_t to, std::span<const std::byte> data) {
     const std::lock_guard lock(failure_.mutex);
     failure_.check();
@@ -175,7 +177,7 @@ class ThreadRank : public RankGroups {
     failure_.listeners[rank_] = std::move(listener);
   }
 
-  std::vector<std::string> reported;  // what progress was told
+  std::vector<std::string> reported;  // the texts that progress() got
 
  private:
   const Mesh& mesh_;
@@ -185,7 +187,7 @@ class ThreadRank : public RankGroups {
   ThreadCommunicator everyone_;
 };
 
-/// All ranks of a mesh.
+/// All ranks of a mesh, as threads.
 class ThreadRanks {
  public:
   explicit ThreadRanks(Mesh mesh) : mesh_(std::move(mesh)) {
@@ -205,7 +207,8 @@ class ThreadRanks {
     }
   }
 
-  /// Runs `work` at all ranks; what a rank throws ends the others, and the Error that came first is thrown.
+  /// Runs `work` at all ranks. If it throws at a rank, the other ranks end as well, and the first exception
+  /// is thrown again.
   void run(const std::function<void(RankGroups&)>& work) {
     std::vector<std::thread> threads;
     for (const auto& rank : ranks_) threads.emplace_back([&, r = rank.get()] { run(*r, work); });
@@ -238,10 +241,11 @@ class ThreadRanks {
   std::vector<std::unique_ptr<ThreadExchange>> exchanges_;
   std::vector<std::unique_ptr<ThreadRank>> ranks_;
   std::exception_ptr first_;
-  bool first_follows_ = false;  // from another rank's failure, which has been told before it was thrown
+  bool first_follows_ = false;  // first_ only reports the failure of another rank
 };
 
-/// Runs `work` at three ranks, of which rank 1 fails where it calls `may_fail`; the others end with its text.
+/// Runs `work` at three ranks. Rank 1 throws Error when it calls `may_fail`. Expects that the other ranks end
+/// with an Error that has the same text.
 inline void expect_end_with_failing_rank(
     const std::function<void(RankGroups&, const std::function<void()>& may_fail)>& work) {
   std::vector<std::string> said(3);

@@ -1,4 +1,4 @@
-// Text to train on, and what a trainer tells of it.
+// Random training text, and an observer of a trainer that records its losses.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace smelt::test {
 
-/// 900 tokens below 23, of a vocabulary of 24; a fifth is held back.
+/// Returns 900 random tokens below 23, with a vocabulary of 24. A fifth of them is held out for evaluation.
 inline TokenSplit random_text(const TemporaryDirectory& d) {
   std::string text;
   uint32_t state = 7;
@@ -23,7 +23,7 @@ inline TokenSplit random_text(const TemporaryDirectory& d) {
       0.2);
 }
 
-/// By update, and by evaluation.
+/// Losses and gradient norms per update, and held-out losses per evaluation.
 struct WatchedTraining : TrainerObserver {
   std::vector<double> losses, norms, held_back;
   void stepped(const StepRecord& r) override { losses.push_back(r.loss), norms.push_back(r.gradient_norm); }

@@ -1,5 +1,5 @@
-// Random graphs that also have integers of all widths, flags, values of 16 bits, sorts, equal indices and
-// attention in a row.
+// Random graphs (random_graph.h) that also have integers of all widths, flags, 16-bit floats, sorts, equal
+// indices and consecutive attentions.
 #pragma once
 
 #include "tests/support/random_graph.h"
@@ -25,7 +25,7 @@ class WideGraph : public RandomGraph {
 
   // ---- integers
 
-  /// Small integers of a shape: indices along an axis, an input's indices, or what a float is cut to.
+  /// Returns small integers of a shape: indices along an axis, the input ids, or truncated floats.
   Value* integers(const Shape& shape) {
     if (shape == ids_->shape() && chance(50)) return ids_;
     if (chance(50) || shape.empty()) return b_.convert(scaled(of_shape_or_zero(shape), 7), DType::i32);
@@ -60,7 +60,7 @@ class WideGraph : public RandomGraph {
     }
   }
 
-  /// Arithmetic on integers of 32 or 64 bits, which may be cut to fewer, and a reduction of them.
+  /// Arithmetic on 32-bit or 64-bit integers, which may be converted to narrower ones, and a reduction.
   void wholes() {
     const Shape& shape = any(1, 3)->shape();
     const DType type = chance(70) ? DType::i32 : DType::i64;
@@ -84,7 +84,7 @@ class WideGraph : public RandomGraph {
     return b_.pointwise(kOps[below(std::size(kOps))], {x, y});
   }
 
-  /// Comparisons and their connectives, as numbers, as a choice, or of a whole row.
+  /// Comparisons and logical operations, whose result is converted to numbers, selects values, or is reduced.
   void flags() {
     Value *x = any(1, 3), *y = like(x), *z = leaf_like(x);
     Value *a = flag(x, y), *b = flag(z, b_.like(z, 0));
@@ -104,7 +104,7 @@ class WideGraph : public RandomGraph {
 
   // ---- 16 bits
 
-  /// Moves, and largest elements, of values of 16 bits: nothing is rounded twice.
+  /// Moves, negations, maxima and minima of 16-bit floats, which need no rounding.
   void narrow() {
     Value* x = any(1, 3);
     const DType type = chance(50) ? DType::bf16 : DType::f16;
@@ -155,7 +155,7 @@ class WideGraph : public RandomGraph {
 
   // ---- indices
 
-  /// Most indices are equal, and rows are written or added to many times.
+  /// Scatters and gathers with mostly equal indices, so that rows are written many times.
   void equal_indices() {
     Value* init = any(1, 2);
     const int64_t axis = below(init->shape().size());
@@ -175,7 +175,7 @@ class WideGraph : public RandomGraph {
 
   // ---- attention
 
-  /// Two attentions in a row with a residual sum and a norm between them.
+  /// An attention with a residual sum and possibly a norm, and possibly a second attention after it.
   void attention_block() {
     if (!options_.composites) return unary();
     attention();
@@ -186,7 +186,7 @@ class WideGraph : public RandomGraph {
   }
 };
 
-/// As random_module, with WideGraph's steps.
+/// Returns a module like random_module, with the additional steps of WideGraph.
 inline std::unique_ptr<Module> wide_module(uint64_t seed, const RandomGraphOptions& options) {
   return WideGraph(seed, options).make();
 }

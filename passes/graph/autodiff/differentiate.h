@@ -34,8 +34,8 @@ template <typename Field>
 void visit_options(Field& field, DifferentiateOptions& o) {
   field("output", o.output), field("wrt", o.wrt), field("seed", o.seed);
 }
-/// Appends the gradients. Throws Error if the output is no float scalar, if a name is unknown, or if an op on
-/// the way has no derivative.
+/// Appends the gradients. Throws Error if the output is no float scalar, if a name is unknown, or if an op
+/// between a variable and the output has no derivative.
 bool differentiate(Graph& graph, const DifferentiateOptions& options);
 
 /// Returns the composites that have a derivative rule.

@@ -9,7 +9,7 @@
 // For every parameter or input NAME of the option `wrt`, an input "tangent.NAME" of its type is appended. For
 // every float output OUT, an output "tangent.OUT" is appended: the derivative of OUT along these tangents, or
 // zeros if OUT does not depend on the variables. The rules are in the same table as those of reverse mode
-// (vjp.h). Composites other than with_slopes are decomposed first. New nodes have the phase tangent.
+// (vjp.h). Composites are decomposed first, except the op with_slopes. New nodes have the phase tangent.
 #pragma once
 
 #include <string>
@@ -29,8 +29,8 @@ template <typename Field>
 void visit_options(Field& field, DifferentiateForwardOptions& o) {
   field("wrt", o.wrt);
 }
-/// Appends the derivatives. Throws Error if a name is unknown, or if an op on the way has no forward rule, as
-/// custom_vjp has none.
+/// Appends the derivatives. Throws Error if a name is unknown, or if an op that depends on a variable has no
+/// forward rule, such as custom_vjp.
 bool differentiate_forward(Graph& graph, const DifferentiateForwardOptions& options);
 
 }  // namespace smelt

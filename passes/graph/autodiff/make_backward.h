@@ -11,8 +11,8 @@ namespace smelt {
 
 // ---- make_backward.cpp
 // make_backward: adds a graph @NAME.backward for every graph @NAME. The new graph computes the outputs of
-// @NAME, and from the gradients of these outputs, which are inputs, the gradients of the inputs and
-// parameters.
+// @NAME. It also has an input grad.OUT for the gradient of each output OUT, and computes the gradients of the
+// inputs and parameters from these.
 //
 //   graph @g(%x: f32[3]) {        graph @g.backward(%grad.y: f32[3], %x: f32[3]) {
 //     %y = exp %x : f32[3]          %y = exp %x : f32[3]
@@ -32,13 +32,13 @@ bool make_backward(Module& module, const MakeBackwardOptions& options = {});
 // forward result h. x is the rectifier's input, g the gradient of h, and `keep` the dropout's mask:
 //
 //   forward            r = x <= 0 ? 0 : x
-//                      h = keep ? r * c : 0, which a matmul reads
+//                      h = keep ? r * c : 0    (a matmul reads h)
 //   backward before    dx = x <= 0 ? 0 : (keep ? g : 0) * c
 //   backward after     dx = h <= 0 ? 0 : g * c
 //
-// Here c > 0. The dropout and the factors c may be missing. The matmul keeps h in memory for its own
-// gradient. So x is not kept, h is not recomputed, and no random numbers are drawn twice. A gradient that
-// also has a contribution from outside the dropout keeps the mask of x. Runs before rematerialize. If x is so
+// Here c > 0. The dropout and the factors c may be missing. The gradient of the matmul needs h, so h is in
+// memory anyway. With the masks from h, backward needs neither x nor the random numbers of the dropout. If r
+// is also read other than through the dropout, the mask of x stays. Runs before rematerialize. If x is so
 // small that the stored h is 0 (below 3e-8 in f16), the gradient becomes 0 instead of g * c.
 
 struct RectifierMasksOptions {};

@@ -11,12 +11,12 @@
 // equally cheap cuts, the pass chooses the one that recomputes least.
 //
 // Pointwise ops, converts, broadcasts, views, constants, iota, random (which makes the same bits again) and
-// reductions that only sample a row may be recomputed. Matmuls, gathers, scatters, concats and other
-// reductions are kept. Parameters, inputs and states cost nothing. A parameter that is gathered from parts on
-// all ranks costs nothing either, because backward has a gather of its own. A value that forward reads again
-// after further matmuls, such as a residual stream, is kept, because its recomputation would include the
-// whole stream before it. Softmax probabilities are recomputed from the stored statistics of their rows
-// (softmax_statistic.h).
+// reductions that read only fixed positions of a row may be recomputed. Matmuls, gathers, scatters, concats
+// and other reductions are kept. Parameters, inputs and states cost nothing. A parameter that is gathered
+// from parts on all ranks costs nothing either, because backward has a gather of its own. A value that
+// forward reads again after further matmuls, such as a residual stream, is kept, because its recomputation
+// would include the whole stream before it. Softmax probabilities are recomputed from the stored statistics
+// of their rows (softmax_statistic.h).
 //
 // With a price (recompute_policy.h), the other ops may be recomputed too, if the saved bytes are worth their
 // time (ir/analysis/node_seconds.h). The cut then minimises the sum of both costs. A value is still kept if a

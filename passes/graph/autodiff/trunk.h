@@ -4,8 +4,8 @@
 //
 // A value belongs to the stream if both conditions hold:
 //   - it is read again after further matmuls, as the input of a residual addition is;
-//   - no earlier value that depends on a matmul is read after the value is made. This
-//     ignores values that all later blocks read, such as the result of an encoder.
+//   - no earlier value that depends on a matmul is read after the value is made. This ignores values that all
+//     later blocks read, such as the result of an encoder.
 // Each value of the stream begins a block. A layer is a sequence of blocks: it begins with a block, and ends
 // before the next block that has the same matmuls.
 #pragma once
@@ -34,7 +34,7 @@ const Value* viewed(const Value* value);
 /// Segments of the forward phase, which end at values of the residual stream.
 class TrunkSegments {
  public:
-  /// Makes segments between all blocks (layers = 0), or of `layers` layers each.
+  /// Makes segments of `layers` layers each; layers = 0: segments of one block each.
   TrunkSegments(const Graph& graph, llvm::function_ref<bool(const Node&)> forward, int64_t layers);
   /// Returns the number of the node's segment, from 0.
   int64_t of(const Node& node) const { return segment_.lookup(&node); }

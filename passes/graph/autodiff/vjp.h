@@ -90,7 +90,7 @@ void walk_back(GraphBuilder& b, llvm::ArrayRef<Node*> nodes, Cotangents& cotange
 
 /// Builds an attention_grad. Its body is the derivative of the attention's body (score_mod).
 void reverse_attention(const Reverse& r);
-/// Apply the derivatives of a pointwise node from scalar_ops.def.
+/// Apply the derivatives that scalar_ops.def gives for the operation of a pointwise node.
 void reverse_pointwise(const Reverse& r);
 Forward::Tangents forward_pointwise(const Forward& f);
 

@@ -14,7 +14,8 @@ namespace smelt {
 //   attention ... (%score, %a = %seen) { ... }             =>    %seen = ...
 //                                                              }
 //
-// After the rewrite no mask of T x T elements is in memory. Values stay the same.
+// Here %t and %s are the positions of queries and keys, which the body computes itself. After the rewrite no
+// mask of T x T elements is in memory. Values stay the same.
 
 struct SinkMasksOptions {};
 bool sink_masks(Graph& graph, const SinkMasksOptions& options);

@@ -13,8 +13,8 @@ class AxisRelations {
  public:
   using Axes = AxisClasses::Axes;
 
-  /// Relates the axes of all values. Nodes whose axes have an order of their own, such as reshapes, matmuls
-  /// and attention, and nodes with a sharded result relate no axes.
+  /// Relates the axes of all values. Two kinds of nodes relate no axes: nodes that a kernel cannot compute
+  /// along split axes, such as reshapes, matmuls and attention, and nodes with a sharded result.
   explicit AxisRelations(const Graph& graph);
 
   /// Returns whether the node relates axes. Such a node computes the same values if its axes are split.

@@ -13,7 +13,7 @@
 // a split axis, and the operand with that axis comes from a reshape, the matmul's spec gets one letter per
 // part. The operand's reshape then meets an inverse one, and the pass simplify removes both.
 //
-// These axes are not split: the last axis of a reduction's operand if it is reduced, columns of random
+// These axes are not split: the last axis of a reduction's operand if it is reduced, the last axis of random
 // numbers, axes that a slice, concat, gather or iota indexes, keys and values that an attention gathers from
 // a table, and axes of the graph's inputs, outputs and states. A reshape that would split one of these
 // remains. A reshape between nodes that no kernel computes together also remains, for instance between a

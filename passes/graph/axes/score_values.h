@@ -35,6 +35,7 @@ class ScoreValues {
 
  private:
   Value* make(Value* outside, const Dims& dims);
+  /// Returns the largest rank of the values in memory that `outside` is computed from; 0 if there are none.
   int64_t widest(const Value* outside);
   int64_t find_widest(const Value* outside);
 

@@ -18,7 +18,7 @@ using Stack = std::vector<std::string>;
 /// there is none. If parameters are flat, their offsets must be adjacent. Otherwise the order is that of a
 /// group in Module::adjacent, or the given order if none of the parameters is in a group.
 std::optional<Stack> stackable(Module& module, Stack parameters);
-/// Returns whether the parameters are adjacent, in any order, in one group of Module::adjacent.
+/// Returns whether the parameters of the stack are adjacent, in any order, in one group of Module::adjacent.
 bool recorded(const Module& module, const Stack& stack);
 /// Adds the stack as a group to Module::adjacent, unless it is recorded already or parameters are flat.
 void record(Module& module, const Stack& stack);

@@ -7,8 +7,8 @@
 namespace smelt {
 
 /// Cheap nodes of a graph: broadcasts, nodes that read no memory (constants, random bits, and elementwise
-/// functions of such values, such as a causal mask), and transposes whose results only inserts store, because
-/// an insert can store in any order.
+/// functions of such values, such as a causal mask), and transposes that only `insert` nodes read, directly
+/// or through conversions, because an insert can store elements in any order.
 class CheapNodes {
  public:
   explicit CheapNodes(const Graph& graph);

@@ -6,12 +6,15 @@
 //                                    return add %a, %z
 //                                  }
 //
-// The pass visits nodes in program order. A node's group is merged with the groups that produce the node's
-// operands, and with earlier groups that read the same operands. This requires that one loop nest can compute
-// both groups (ir/analysis/iteration_space.h), that no cycle arises, and that both have the same phase, such
-// as forward or backward. Constants, iota, random and broadcast are cheap (cheap_nodes.h): every reader gets
-// its own copy. Ensures: every other primitive that can be fused and whose results are used is in exactly one
-// fusion.
+// The pass visits nodes in program order. It merges a node's group with the groups that produce the node's
+// operands, and with earlier groups that read the same operands. It merges two groups only if:
+//   - both have the same phase, such as forward or backward;
+//   - one loop nest can compute both (ir/analysis/iteration_space.h);
+//   - no path leads from the merged group through other nodes back to it;
+//   - the merged group is within the limits of FuseOptions.
+//
+// Constants, iota, random and broadcast are cheap (cheap_nodes.h): every reader gets its own copy. Ensures:
+// every other primitive that can be fused and whose results are used is in exactly one fusion.
 #pragma once
 
 #include "ir/graph/graph.h"
@@ -21,13 +24,13 @@
 namespace smelt {
 
 struct FuseOptions {
-  int max_levels = 4;              // sweeps over the columns per kernel
-  size_t max_nodes = 160;          // nodes of one body
-  int64_t max_single_row = 8192;   // columns of a kernel that has only one row and cannot run in parallel
+  int max_levels = 4;              // most sweeps over the columns per kernel
+  size_t max_nodes = 160;          // most nodes per body
+  int64_t max_single_row = 8192;   // most columns of a kernel with a single row, which cannot run in parallel
   FusionReport* report = nullptr;  // receives the graph's kernels; null: no report
   /// With a target, a gather that only attentions read is not fused, if its elements have the type `storage`
-  /// and the target's attention kernels read the table by the gather's indices. Without a target all gathers
-  /// are fused.
+  /// and the target's attentions read the table themselves, at the gather's indices. Without a target all
+  /// gathers are fused.
   std::optional<Target> target = {};
   DType storage = DType::f32;
   /// True: a kernel that writes parameters or optimizer states contains no reduction and writes no scalar

@@ -10,14 +10,14 @@
 
 namespace smelt {
 
-/// The body has one input for each value from outside and each mapping of that value's dims to axes of the
-/// loop nest (ir/analysis/iteration_space.h).
+/// The body has one input for each pair of a value from outside and a mapping of its dims to axes of the loop
+/// nest (ir/analysis/iteration_space.h).
 class FusionBody {
  public:
   explicit FusionBody(Module& module) : graph_(std::make_unique<Graph>(module)) {}
 
-  /// Adds a copy of the next node in program order. Equal cheap nodes (cheap_nodes.h) with the same operands
-  /// and axes are added once.
+  /// Adds a copy of the next node in program order. Cheap nodes (cheap_nodes.h) with the same operation,
+  /// attributes, operands and axes are added once.
   void add(const Node& node, const IterationSpace& space, bool is_cheap);
   /// Makes the fusion before the node `before`, or at the end of the graph if it is null, and returns it. Its
   /// results replace the values `outputs`. Call it once, after the last add().

@@ -20,7 +20,7 @@ enum class FuseReason : uint8_t {
   single_row,  // the kernel would have a single long row, so that it could not run in parallel
   update,      // an update of parameters or optimizer states must run in slices, without reductions
   size,        // the kernel would have too many nodes
-  view,        // one reads a value of the other, or both read one value, through a view of memory
+  view,        // the value that connects the groups is read through a view of memory, such as a reshape
   own_step,    // the other node is a step of its own, such as a matmul or a scatter_add
 };
 std::string_view name(FuseReason reason);

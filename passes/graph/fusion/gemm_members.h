@@ -15,7 +15,7 @@ namespace smelt {
 struct Member {
   Node* node;
   unsigned side;       // 0 or 1: number of the operand that is stacked
-  MatmulSpec letters;  // renamed, so that dims of the same role have the same letter in all members
+  MatmulSpec letters;  // renamed by renamed(), so that mergeable matmuls have the same letters
   Value* stacked() const { return node->operand(side); }
   Value* other() const { return node->operand(1 - side); }
   const std::string& stacked_letters() const { return side == 0 ? letters.a : letters.b; }

@@ -8,9 +8,14 @@ namespace smelt {
 // ---- merge_gemms.cpp
 // merge_gemms: merges matmuls that share an operand into one, over weights that are adjacent in memory.
 //
-//   y_i = x w_i           ->  Y = x concat(w_i), y_i = slices of Y; equal bias adds move onto Y
+//   y_i = x w_i^T         ->  Y = x concat(w_i)^T, y_i = slices of Y
 //   dx = sum_i g_i w_i    ->  dx = concat(g_i) concat(w_i)
-//   dw_i = g_i^T x        ->  dW = concat(g_i)^T x, dw_i = slices of dW, where that concat of g_i exists
+//   dw_i = g_i^T x        ->  dW = concat(g_i)^T x, dw_i = slices of dW
+//
+// The shapes are x, dx [rows, in], w_i, dw_i [out_i, in] and y_i, g_i [rows, out_i]; the concats are along
+// the dims out_i. If the only reader of each y_i is the addition of a bias, one addition of the stacked
+// biases to Y replaces these additions. The last rule applies only if the graph already has the concat of the
+// g_i.
 //
 // The w_i and the biases are parameters that are stacked along their first dim. The pass adds their names to
 // Module::adjacent, and flatten_parameters then places them one after another, so that their concat is a

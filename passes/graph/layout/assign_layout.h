@@ -2,13 +2,15 @@
 //
 // Views, such as reshape, transpose, slice and broadcast, share their operand's memory. The operands of a
 // concat or pack are computed in the memory of its result. The new value of a state is computed in the
-// state's memory if overwrites.h allows it. A value overwrites the part of a larger value that it is computed
-// from if part_in_place.h allows it. If a value cannot be computed where it is needed, it is computed
-// elsewhere and copied. A view that strides cannot express is copied too, which the log reports.
+// state's memory if overwrites.h allows it. A value that is computed from one part of a larger value
+// overwrites this part if part_in_place.h allows it. If a value cannot be computed where it is needed, such
+// as in the memory of a concat, it gets a buffer of its own and is copied. If strides cannot express a view,
+// the view is a copy of its operand; AssignLayoutOptions::log lists these copies.
 //
-// The pitch of a temporary's rows is a multiple of 16 bytes, or of 64 elements for rows of a constant length
-// of 4,096 or more. The order of its other dims suits the matmuls that use it (matmul_layouts.h). Temporaries
-// of kernels without support for a pitch, states, inputs and outputs are dense.
+// The pitch of a temporary is the distance between its rows, which are along its last dim. It is a multiple
+// of 16 bytes, or of 64 elements if rows have a constant length of 4,096 elements or more. The order of the
+// other dims suits the matmuls that use the temporary (matmul_layouts.h). States, inputs and outputs are
+// dense, without gaps between rows. So are temporaries whose kernels do not support a pitch.
 #pragma once
 
 #include <string>

@@ -10,10 +10,10 @@
 
 namespace smelt {
 
-/// Returns the strides of `value` with which the matmuls that make it, and that read it directly or through
-/// views, have the fewest dims. The last dim is innermost, the distance between rows is `pitch` elements, and
-/// there are no other gaps. Returns nothing if no order is better than row-major, or if a view of the value
-/// would need a copy.
+/// Returns the strides of `value` that give its matmuls the fewest dims. Its matmuls are the one that makes
+/// it and those that read it, directly or through views. The last dim is innermost, the distance between rows
+/// is `pitch` elements, and there are no other gaps. Returns nothing if no order is better than row-major, or
+/// if a view of the value would need a copy.
 std::optional<std::vector<Dim>> matmul_strides(const Value& value, const Dim& pitch);
 
 }  // namespace smelt

@@ -14,8 +14,8 @@ namespace smelt {
 
 /// Returns the operand that the result overwrites in memory: the first operand of a scatter_add or scatter,
 /// the matrix that a matmul's epilogue adds, or the value that an insert in a fusion writes into. That
-/// operand should be computed in the result's memory. Returns null if another reader or an output also uses
-/// that memory, so that the operand must be copied, and for all other results.
+/// operand should be computed in the result's memory. Returns null for all other results. Also returns null
+/// if another node or an output reads the operand or a view of it, because the operand must then be copied.
 Value* added_to(const Value& result);
 
 /// Decides for the updates of a graph whether their values are computed in the states' memory. Requires:
@@ -26,9 +26,10 @@ class Overwrites {
 
   /// Returns whether `value`, the new content of a state, may be computed in the state's memory `place`. That
   /// is so if each reader of the old content either can run before the nodes that write the value, or writes
-  /// the value itself and reads each element just before it writes that element. The operands of a pack are
-  /// computed in their parts of the memory, so the node of each may read the old content of its own part. If
-  /// the result is true, readers must run before writers; later calls take this order into account.
+  /// the value itself and reads each element just before it writes that element. If `value` is a pack (the op
+  /// that makes a flat state from many operands), each operand is computed in its part of the memory, and its
+  /// node may read the old content of this part. If the result is true, readers must run before writers;
+  /// later calls take this order into account.
   bool grant(const Value& value, const Layout& place);
 
  private:

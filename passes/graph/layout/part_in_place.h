@@ -1,6 +1,6 @@
-// Values that overwrite the part of a larger value that they are computed from. For example, a merged
-// projection contains queries, keys and values. Rotated queries are computed in the memory of its queries,
-// because that memory is kept for the other parts anyway.
+// Values that are computed from one part of a larger value, and overwrite this part. For example, a merged
+// projection contains queries, keys and values. The rotated queries are computed in the memory of the
+// queries, because the memory of the whole projection is kept for keys and values anyway.
 #pragma once
 
 #include <optional>
@@ -18,10 +18,10 @@ struct PartInPlace {
 
 /// Returns the part that `value` may overwrite, or nothing if a condition fails:
 ///   - `value` is a result of a fusion, or a concat of results of one fusion, and has the type of the part;
-///   - only this fusion reads the part, and for each element of `value` it reads only the element that this
-///     overwrites;
-///   - all readers of `value` also read another part of the whole, so that the whole is not kept longer than
-///     without the overwriting;
+///   - only this fusion reads the part, and it computes each element of `value` from only one element of the
+///     part, the one that the result overwrites;
+///   - all readers of `value` also read another part of the whole, so that the whole is in memory until then
+///     anyway;
 ///   - all readers of `value` are attentions or their gradients, because a matmul might need another layout.
 std::optional<PartInPlace> part_in_place(const Value& value);
 

@@ -64,7 +64,7 @@ enum class RowSource : uint8_t {
   repeated,   // a constant, or a broadcast along all row dims or along all column dims
   column,     // an iota along a column dim
   in_memory,  // a slice of a row value, an input, a parameter or a state
-  none,       // no way: the value would be in memory for all rows (a matmul, random numbers)
+  none,       // chunks cannot be made: the value would be in memory for all rows (a matmul, random numbers)
 };
 /// Returns the way to make chunks of a value whose first `row_axes` dims are rows.
 RowSource row_source(const Value* value, int64_t row_axes);

@@ -7,11 +7,12 @@
 //   }                               %0 = state "x"; %1 = convert %0; %y = exp %1; %2 = convert %y
 //                                   update %2 {state = "y"}
 //
-// f32 values of two or more dims are stored as the option `storage`, as activations, their gradients and
-// weights of matmuls are in training (assign_precision). Vectors and scalars, such as norm weights, biases
-// and losses, keep their type. An output that is an input or a parameter is dropped, because no step would
-// write it. Ports of one name share a state, in one graph or in several. Throws Error if the types of such
-// ports differ.
+// The states of f32 values of two or more dims have the type of the option `storage`, because training stores
+// activations, their gradients and weights of matmuls in this type (assign_precision). Vectors and scalars,
+// such as norm weights, biases and losses, keep their type. An output that is an input or a parameter is
+// dropped, because no step would write it. The states of float inputs and parameters begin with random
+// numbers (init = normal(1)). Ports of one name share a state, in one graph or in several. Throws Error if
+// the types of such ports differ.
 #pragma once
 
 #include <string_view>

@@ -10,8 +10,8 @@
 // both types. A state of gradients that no graph reads becomes narrow, because no entry accumulates in it.
 //
 // In a pipeline stage, values that cross a boundary between parts are narrow. Values that forward saves for
-// backward have the type in which forward stores them. These values are the outputs and inputs that have
-// names of runtime/plan/retained_ports.h.
+// backward have the type in which forward stores them. Both kinds of values are outputs and inputs with names
+// such as "values.3.0" and "saved.3.0" (runtime/plan/retained_ports.h).
 //
 // Runs after fuse, so that the kernels are the same as for fp32, and before assign_layout. Ensures: the only
 // added rounding is to the type `storage`; the types of other outputs, inputs and states do not change.

@@ -19,15 +19,16 @@ struct AllowTf32Options {};
 bool allow_tf32(Graph& graph, const AllowTf32Options& options = {});
 
 // ---- keep_attention_rest.cpp
-// keep_attention_rest: passes the rounding residual of an attention's means to its gradient.
+// keep_attention_rest: passes the rounding residual of an attention's result to its gradient.
 //
 //   %y, %lse = attention ..                          %y, %lse, %rest = attention .. {rest = true}
 //   %delta = fusion (%dy, %y) {                      %delta = fusion (%dy, %y, %rest) {
 //     sum dy * y }                                     sum dy * (y + rest) }
 //   .. = attention_grad .. (%lse, %delta)            .. = attention_grad .. (%lse, %delta)
 //
-// Here %y are the means, which are stored as bf16 or f16, and %rest is what their rounding removed. %dy is
-// the gradient of the means, and %delta has one sum per query. The gradient of a score is weight * (product -
+// Here %y is the result of the attention: for each query, the mean of the values, weighted by the softmax of
+// the scores. These means are stored as bf16 or f16, and %rest is what their rounding removed. %dy is the
+// gradient of the means, and %delta has one sum per query. The gradient of a score is weight * (product -
 // delta), where `product` is the product of dy and a row of values. This is a difference of two nearly equal
 // numbers. Without %rest, the rounding error of y in delta would be most of the error of the gradients of
 // queries and keys. The exact gradient of a bias of the keys is zero, so its computed gradient would be only

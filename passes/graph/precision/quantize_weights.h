@@ -14,8 +14,8 @@
 //   - a gather of rows, if the weight is also an embedding table. The rows are scaled after they are read, so
 //     that no float copy of the weight is kept.
 //
-// The sums are f32, because sums of products with integers up to 127 would overflow f16. Of sharded weights,
-// the pass quantizes one rank's part, because it runs after partition. Scales are sharded with the rows. If a
+// The sums are f32, because sums of products with integers up to 127 would overflow f16. The pass runs after
+// partition, so it quantizes only one rank's part of a sharded weight. Scales are sharded with the rows. If a
 // rank has a part of the columns, its scales are those of the whole rows.
 //
 // Ensures: the segments of these weights move from the state "parameters" to "parameters.i8", in the same

@@ -22,7 +22,8 @@ class StorageClasses {
   bool is_narrow(const Value* value) const;
 
  private:
-  /// Constraints of one class. `must_be_narrow` has priority over `must_be_wide`, and that over `narrow`.
+  /// Constraints of one class. `must_be_narrow` has priority over `must_be_wide`, which has priority over
+  /// `narrow`.
   struct Constraints {
     bool must_be_narrow = false, must_be_wide = false;  // for example because a state has that type
     bool narrow = false;                                // contains an activation or an operand of a matmul
@@ -50,7 +51,7 @@ class StorageClasses {
   llvm::DenseMap<const Value*, int> numbers_;
   mutable std::vector<int> parent_;       // union-find of values' numbers
   std::vector<Constraints> constraints_;  // by the number of the class
-  llvm::DenseSet<const Value*> exact_;
+  llvm::DenseSet<const Value*> exact_;    // values that keep_exact has visited
   /// Whether a value depends on inputs or parameters, other than through reductions.
   llvm::DenseMap<const Value*, bool> activation_;
 };

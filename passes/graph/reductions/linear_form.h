@@ -52,17 +52,19 @@ class LinearSplitter {
 
   /// Returns the form of the value, or nothing if it has none.
   std::optional<LinearForm> split(Value* value);
-  /// Returns the form with shifted varying factors, if it contains a dependent row value: with x0 a sample of
-  /// the row, x - s becomes (x - x0) - (s - x0). Both parts are then about as small as their difference.
+  /// Returns the form with shifted varying factors. With x0 a sample of the row, x - s becomes (x - x0) - (s
+  /// - x0). Both parts are then about as small as their difference. The form does not change if it has no
+  /// term such as s, which consists of row values only, one of which is selected by `depends`.
   LinearForm shift(LinearForm form);
 
-  /// A row value `row` that is computed from the largest or smallest factor * element of the row. Multiples
-  /// of `row` and of `element` are terms of the form.
+  /// Two terms of a form, such as those of x - max(x): a multiple of the row value `row`, and a multiple of
+  /// the varying value `element`. `row` is computed from the maximum or minimum of factor * element over the
+  /// row.
   struct Extreme {
     Value *row, *element;
     double factor;
   };
-  /// Returns such a pair of terms of the form, or nothing if there is none.
+  /// Returns two such terms of the form, or nothing if there are none.
   std::optional<Extreme> extreme_of(const LinearForm& form);
 
   // ---- back to values
@@ -91,6 +93,7 @@ class LinearSplitter {
   LinearForm with_joined_samples(LinearForm form);
   /// Returns whether the term is a number times one varying value.
   static bool is_multiple(const LinearTerm& term);
+  /// Returns whether the term is one varying value or its negative.
   static bool stands_alone(const LinearTerm& term);
   Value* quotient(llvm::ArrayRef<Value*> above, llvm::ArrayRef<Value*> below, const Type& type);
   Value* monomial(const LinearTerm& term, DType dtype);

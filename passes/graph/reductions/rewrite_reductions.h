@@ -19,8 +19,8 @@
 // A row value has one element per row. The rules are algebraic: none of them is specific to a norm or a loss.
 // Ensures: values differ only by rounding, whose error does not grow, because x - s is expanded only after
 // the row's sample was subtracted from x and from s. The rules linear and centred_squares apply only if the
-// new sums depend on no other reduction in their kernel. A kernel has the reductions of one phase between the
-// same matmuls.
+// new sums depend on no other reduction in their kernel. Reductions are in one kernel if they have the same
+// phase and no matmul is between them.
 #pragma once
 
 #include <string>

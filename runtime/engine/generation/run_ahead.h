@@ -37,7 +37,9 @@ void wait_for_result(Session& session, std::string_view entry, const IsThere& is
   std::atomic_thread_fence(std::memory_order_acquire);
 }
 
-/// Starts and counts the runs of an entry. A run is "under way" from its start until its result is taken.
+/// Starts and counts the runs of an entry. A run is "under way" from its start until its result is taken. The
+/// limits for starts are in the struct RunsAhead (loop_inputs.h): `most` runs may be under way at a time, and
+/// one start adds at least `together` runs, unless none is under way.
 class RunAhead {
  public:
   /// `inputs` are the inputs of all runs. There are at most `most` runs.
@@ -58,8 +60,10 @@ class RunAhead {
   RunAhead(const RunAhead&) = delete;
   RunAhead& operator=(const RunAhead&) = delete;
 
-  /// Starts more runs if RunsAhead allows it. Returns the number of runs that may stay under way while the
-  /// caller takes results (step_loop.h).
+  /// Starts as many runs as the limits allow. Returns the number of runs that may stay under way: one less
+  /// than are under way now. So the caller takes exactly one result before it calls start() again
+  /// (step_loop.h). If several runs are under way, the device works on the next one while the host handles
+  /// this result.
   int64_t start() {
     const bool is_due = under_way() == 0 || under_way() + ahead_.together <= ahead_.most;
     const int64_t more = std::min(taken_ + ahead_.most, most_) - started_;
@@ -76,7 +80,7 @@ class RunAhead {
   /// Marks the first run under way as taken, and returns its number, from 0.
   int64_t take() { return taken_++; }
 
-  /// Waits as wait_for_result does.
+  /// Waits for a result of a run of this entry, as wait_for_result does.
   template <typename IsThere>
   void wait(const IsThere& is_there) {
     wait_for_result(session_, entry_, is_there);

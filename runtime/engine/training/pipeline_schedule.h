@@ -40,8 +40,9 @@ enum class PipelineAction : uint8_t {
 };
 std::string_view name(PipelineAction action);
 
-/// An action of the stage of `part`, for one micro-batch. A message, too, has the part of the stage that
-/// sends or receives it.
+/// An action of the stage that has the part `part`, for one micro-batch. forward and backward compute this
+/// part. A send has the part that made the data, and a receive has the part that needs them; the part at the
+/// other end is other_part(step).
 struct PipelineStep {
   PipelineAction action = PipelineAction::forward;
   int64_t part = 0, micro_batch = 0;

@@ -1,4 +1,5 @@
-// Decoders: they convert the texts of tokens to one text.
+// Decoders: the parts of a tokenizer that convert the texts of tokens to readable text. They behave like the
+// decoders of the same names in Hugging Face's tokenizers library.
 #pragma once
 
 #include <memory>
@@ -13,7 +14,8 @@ namespace smelt {
 class TokenDecoder {
  public:
   virtual ~TokenDecoder() = default;
-  /// Changes the texts; joined they are the result.
+  /// Changes the list of token texts, and may change its length. The decoded text is the concatenation of the
+  /// new list.
   virtual void decode(std::vector<std::string>& tokens) const = 0;
 };
 
@@ -27,7 +29,9 @@ std::unique_ptr<TokenDecoder> word_piece_decoder(std::string prefix, bool cleanu
 std::unique_ptr<TokenDecoder> bpe_decoder(std::string suffix);
 std::unique_ptr<TokenDecoder> ctc_decoder(std::string pad_token, std::string word_delimiter, bool cleanup);
 std::unique_ptr<TokenDecoder> sequence_decoder(std::vector<std::unique_ptr<TokenDecoder>> parts);
-/// Creates Marian's decoder: `special` tokens are put between spaces, `pieces` are those of SentencePiece.
+/// Creates the decoder of Marian. A token in `special` is followed by a space. Between special tokens, the
+/// token texts are joined, and the mark of a space (U+2581) becomes a space; a mark at the very beginning is
+/// dropped if its token is in `pieces`, the texts of SentencePiece's own pieces.
 std::unique_ptr<TokenDecoder> marian_decoder(std::set<std::string> special, std::set<std::string> pieces);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// Reads an object of tokenizer.json field by field and keeps a list of all that is not supported.
+// PartReader: reads an object of tokenizer.json field by field, and lists everything that is not supported.
 #pragma once
 
 #include <optional>
@@ -10,44 +10,49 @@
 
 namespace smelt {
 
-/// Everything in the file that cannot be used, to be named at once.
+/// List of everything in a file that is invalid or not supported, for one Error.
 class Problems {
  public:
   void add(std::string problem) { list_.push_back(std::move(problem)); }
-  /// Throws Error (invalid_file) if there is any.
+  /// Throws Error (invalid_file) with all problems if there are any.
   void require_none(std::string_view file) const;
 
  private:
   std::vector<std::string> list_;
 };
 
-/// An object at `place`, such as "pre_tokenizer.pretokenizers[0]". A field that is read by none is a problem.
+/// Reader of one JSON object. A field that is never read nor ignored is added to the problems by the
+/// destructor. A field with an invalid value is a problem, too, and its default is returned.
 class PartReader {
  public:
+  /// `place` is the path of the object in the file, for messages: "pre_tokenizer.pretokenizers[0]".
   PartReader(const Json& json, std::string place, Problems& problems);
   PartReader(const PartReader&) = delete;
   PartReader& operator=(const PartReader&) = delete;
   ~PartReader();
 
-  /// "" where there is none.
+  /// Returns the field "type"; "" if the object has none.
   const std::string& type() const { return type_; }
   const std::string& place() const { return place_; }
   Problems& problems() { return problems_; }
+  /// Adds a problem: type() is not supported. Other fields are ignored then.
   void unsupported_type();
+  /// Adds a problem: the field `name` is missing or has another value than `expected`.
   void problem(std::string_view name, std::string_view expected);
 
-  /// Null for a field that is missing or null.
+  /// Returns a field; null if it is missing or JSON null.
   const Json* find(std::string_view name);
-  /// Fields that may be there and have no meaning here.
+  /// Allows these fields, and ignores their values.
   void ignore(std::initializer_list<std::string_view> names);
 
+  // Return the value of a field, or `otherwise` if it is missing.
   bool flag(std::string_view name, bool otherwise);
   std::string text(std::string_view name, std::string otherwise);
   std::optional<std::string> optional_text(std::string_view name);
   uint64_t count(std::string_view name, uint64_t otherwise);
-  /// Exactly one code point.
+  /// The value is a string of exactly one code point.
   char32_t character(std::string_view name, char32_t otherwise);
-  /// Places of an array's elements; nothing if it is none.
+  /// Returns a field that is an array. Adds a problem and returns null if it is missing or no array.
   const Json* list(std::string_view name);
 
  private:

@@ -1,5 +1,5 @@
-// The parts of tokenizer.json. Each reader gives null if the part is null, or not supported: then it is in
-// the list of problems.
+// Readers of the parts of tokenizer.json. Each returns null if the part is JSON null, or if it is not
+// supported, which is added to `problems`. `place` is the path of the part in the file, for messages.
 #pragma once
 
 #include <memory>
@@ -18,12 +18,14 @@ std::unique_ptr<PostProcessor> read_post_processor(const Json& json, const std::
                                                    Problems& problems);
 std::unique_ptr<TokenDecoder> read_decoder(const Json& json, const std::string& place, Problems& problems);
 
-/// {"String": ...} or {"Regex": ...}
+/// Reads the field "pattern" of a part: {"String": ...} or {"Regex": ...}.
 std::unique_ptr<Pattern> read_pattern(PartReader& part);
-/// The whole file.
+/// Reads the text of a tokenizer.json. Throws Error (invalid_file) with all problems. `file` is the name of
+/// the file in messages.
 TokenizerParts read_tokenizer_json(std::string_view text, std::string_view file);
 
-/// Every element of a list read by `read`; elements that it cannot read are left out.
+/// Reads the elements of the list `name` with read(element, place, problems). The result does not have
+/// elements for which `read` returns null.
 template <typename Part, typename Read>
 std::vector<std::unique_ptr<Part>> read_sequence(PartReader& part, const char* name, Read read) {
   std::vector<std::unique_ptr<Part>> parts;
@@ -36,13 +38,15 @@ std::vector<std::unique_ptr<Part>> read_sequence(PartReader& part, const char* n
   return parts;
 }
 
-/// A part type's name and how it is read.
+/// The name of a type of parts, and the function that reads such a part.
 template <typename Part>
 struct PartType {
   const char* name;
   std::unique_ptr<Part> (*read)(PartReader&);
 };
 
+/// Reads a part with the function of its type. Returns null if the part is null, no object or of a type that
+/// is not in `types`; the last two are problems.
 template <typename Part, size_t N>
 std::unique_ptr<Part> read_part(const PartType<Part> (&types)[N], const Json& json, const std::string& place,
                                 Problems& problems) {

@@ -1,4 +1,4 @@
-// A trie over bytes in one hash table: (node, byte) -> node.
+// ByteTrie: a trie over bytes. All edges are in one hash table: (node, byte) -> child node.
 #pragma once
 
 #include <bit>
@@ -15,14 +15,14 @@ class ByteTrie {
 
   ByteTrie() { rehash(1024); }
 
-  /// The node of a key, made where it is new.
+  /// Returns the node of a key, and adds it if it is new.
   uint32_t insert(std::string_view key) {
     uint32_t node = kRoot;
     for (const char byte : key) node = insert_child(node, byte);
     return node;
   }
 
-  /// kNone where there is no such child.
+  /// Returns the child of a node along the edge `byte`; kNone if there is none.
   uint32_t child(uint32_t node, char byte) const {
     const uint64_t key = key_of(node, byte);
     for (size_t at = place(key);; at = (at + 1) & (slots_.size() - 1)) {
@@ -31,7 +31,8 @@ class ByteTrie {
     }
   }
 
-  /// kNone where there is no such key and none begins with it.
+  /// Returns the node that is reached from `node` along the bytes of `key`; kNone if there is none. If `node`
+  /// is the root, the result is a node for every prefix of an inserted key.
   uint32_t find(std::string_view key, uint32_t node = kRoot) const {
     for (const char byte : key) {
       node = child(node, byte);
@@ -40,6 +41,7 @@ class ByteTrie {
     return node;
   }
 
+  /// Returns the number of nodes. They are numbered from 0, the root.
   uint32_t nodes() const { return nodes_; }
 
  private:

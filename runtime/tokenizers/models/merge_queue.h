@@ -1,5 +1,6 @@
-// Queues of merge candidates: the lowest rank comes first, and the leftmost among equal ranks.
-// ShortMergeQueue is for words, LongMergeQueue for long texts without spaces.
+// Priority queues of candidates for merges in byte pair encoding. The candidate with the lowest rank is
+// first, and among equal ranks the leftmost. ShortMergeQueue is for words, LongMergeQueue for long texts
+// without spaces.
 #pragma once
 
 #include <algorithm>
@@ -10,11 +11,12 @@
 
 namespace smelt {
 
+/// A pair of adjacent symbols that may be merged.
 struct Candidate {
-  uint32_t rank, position;  // of the left symbol
+  uint32_t rank, position;  // rank of the merge (merge_table.h), and position of the left symbol
 };
 
-/// A heap.
+/// A queue with a binary heap.
 class ShortMergeQueue {
  public:
   void push(Candidate candidate) {
@@ -33,12 +35,13 @@ class ShortMergeQueue {
   std::vector<uint64_t> heap_;
 };
 
-/// A list of positions per rank, which is sorted when its rank becomes the lowest. Positions are then read
-/// from left to right, so that the time stays nearly linear in the length. The rank that is being processed
-/// gets no new positions, because every new pair contains a token that is longer than both tokens of its
-/// pair.
+/// A queue with one list of positions per rank. A list is sorted when its rank becomes the lowest, and then
+/// read from left to right, so that the time is nearly linear in the length of the text. The list that is
+/// being read gets no new positions: each merge makes a longer token, and every new pair contains such a
+/// token.
 class LongMergeQueue {
  public:
+  /// `ranks`: number of ranks (MergeTable::size).
   explicit LongMergeQueue(size_t ranks) : lists_(ranks) {}
 
   void push(Candidate candidate) {
@@ -59,7 +62,8 @@ class LongMergeQueue {
     return ranks_.empty();
   }
 
-  /// Requires: empty() has just returned false, because empty() also removes the ranks that are used up.
+  /// Removes and returns the first candidate. Requires: the last call was empty(), and it returned false,
+  /// because empty() also removes ranks without remaining positions.
   Candidate pop() {
     const uint32_t rank = ranks_.top();
     List& list = lists_[rank];
@@ -73,8 +77,8 @@ class LongMergeQueue {
  private:
   struct List {
     std::vector<uint32_t> positions;
-    size_t next = 0;
-    bool sorted = true;
+    size_t next = 0;     // index of the first position that is not popped
+    bool sorted = true;  // from `next` on
   };
   std::vector<List> lists_;
   std::priority_queue<uint32_t, std::vector<uint32_t>, std::greater<>> ranks_;  // of lists that are not empty

@@ -1,4 +1,5 @@
-// Pairs of tokens that merge: (left, right) -> rank and token.
+// MergeTable: hash table of the merges of byte pair encoding: (left token, right token) -> rank, merged
+// token.
 #pragma once
 
 #include <bit>
@@ -9,30 +10,33 @@
 namespace smelt {
 
 struct Merge {
-  uint32_t rank;
-  int32_t id;
+  uint32_t rank;  // merges with lower ranks are applied first
+  int32_t id;     // of the merged token
 };
 
 class MergeTable {
  public:
+  /// Requires: add() is called at most `merges` times.
   explicit MergeTable(size_t merges)
       : slots_(std::bit_ceil(2 * merges + 2)), shift_(64 - std::countr_zero(slots_.size())) {}
 
-  /// Adds a merge, whose rank is the number of earlier calls. A pair that was added before gets the new rank
-  /// and token.
+  /// Adds the merge of two tokens into the token `id`. Its rank is the number of earlier calls. If the pair
+  /// was added before, its rank and token are replaced.
   void add(int32_t left, int32_t right, int32_t id) {
     Slot& slot = slots_[place(key_of(left, right))];
     slot = {key_of(left, right), {static_cast<uint32_t>(ids_.size()), id}};
     ids_.push_back(id);
   }
 
-  /// Null if the pair does not merge.
+  /// Returns the merge of a pair; null if there is none.
   const Merge* find(int32_t left, int32_t right) const {
     const Slot& slot = slots_[place(key_of(left, right))];
     return slot.key == kFree ? nullptr : &slot.merge;
   }
 
+  /// Returns the merged token of a rank.
   int32_t id(uint32_t rank) const { return ids_[rank]; }
+  /// Returns the number of ranks.
   size_t size() const { return ids_.size(); }
 
  private:

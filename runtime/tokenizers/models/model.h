@@ -1,4 +1,5 @@
-// Models: they convert a piece of text to tokens of a vocabulary.
+// Models: the parts of a tokenizer that convert pieces of text to tokens of a vocabulary. (They are not
+// neural networks.)
 #pragma once
 
 #include <memory>
@@ -13,7 +14,7 @@ namespace smelt {
 
 struct ModelToken {
   int32_t id;
-  Span range;  // bytes of the piece
+  Span range;  // bytes of the piece that the token represents
 };
 
 class TokenModel {
@@ -21,22 +22,23 @@ class TokenModel {
   explicit TokenModel(Vocabulary vocabulary) : vocabulary_(std::move(vocabulary)) {}
   virtual ~TokenModel() = default;
 
-  /// Appends the tokens of a piece. Throws Error if there is no token for a part of it. Safe to call from
-  /// several threads.
+  /// Appends the tokens of a piece. Throws Error if a part of it needs the unknown token, and the vocabulary
+  /// does not have that. Thread-safe.
   virtual void encode(std::string_view piece, std::vector<ModelToken>& tokens) const = 0;
-  /// Returns the text of a token that encode made of `piece`.
+  /// Returns the text of a token in the result of encode(piece).
   virtual std::string_view text_of(const ModelToken& token, std::string_view piece) const;
   const Vocabulary& vocabulary() const { return vocabulary_; }
 
  protected:
-  /// Returns the id of the unknown token; throws Error if the vocabulary lacks it.
+  /// Returns the id of `token`, the unknown token. Throws Error if it is not in the vocabulary.
   int32_t require_unknown(const std::string& token) const;
 
   Vocabulary vocabulary_;
 };
 
+/// Options of byte pair encoding, named as in tokenizer.json.
 struct BpeOptions {
-  std::vector<std::pair<std::string, std::string>> merges;  // the first is merged first
+  std::vector<std::pair<std::string, std::string>> merges;  // in order of their ranks, the lowest first
   std::optional<std::string> unk_token;
   std::string continuing_subword_prefix, end_of_word_suffix;
   bool fuse_unk = false, byte_fallback = false, ignore_merges = false;
@@ -44,14 +46,14 @@ struct BpeOptions {
 
 struct UnigramPiece {
   std::string text;
-  double score = 0;     // its logarithmic probability
-  bool in_text = true;  // false: it has an id and is never found in a text
+  double score = 0;     // logarithm of its probability
+  bool in_text = true;  // false: the piece has an id, but is not searched in texts
 };
 
 struct UnigramOptions {
   std::vector<UnigramPiece> pieces;  // by id
   std::optional<int32_t> unk_id;
-  std::optional<double> unknown_score;  // by default 10 below the least
+  std::optional<double> unknown_score;  // score per unknown code point; default: the lowest score - 10
   bool byte_fallback = false;
   bool single_precision = false;  // sums are rounded to float, as SentencePiece does
 };
@@ -61,20 +63,22 @@ struct WordPieceOptions {
   uint64_t max_input_chars_per_word = 100;
 };
 
-/// Byte pair encoding. Throws Error (invalid_file) if a merge is not of tokens.
+/// Creates a model for byte pair encoding. Throws Error (invalid_file) if one of the tokens of a merge is not
+/// in the vocabulary.
 std::unique_ptr<TokenModel> bpe_model(Vocabulary vocabulary, const BpeOptions& options);
-/// Creates a model that chooses the most probable division.
+/// Creates a model that divides text into pieces with the largest sum of scores.
 std::unique_ptr<TokenModel> unigram_model(const UnigramOptions& options);
-/// Creates a model that takes the longest token first.
+/// Creates a model that repeatedly takes the longest token at the beginning of the remaining text.
 std::unique_ptr<TokenModel> word_piece_model(Vocabulary vocabulary, WordPieceOptions options);
-/// Creates a model with one token per whole piece.
+/// Creates a model that makes one token of each piece.
 std::unique_ptr<TokenModel> word_level_model(Vocabulary vocabulary, std::string unk_token);
 
-/// `model`'s tokens by the ids that `vocabulary` has for their texts.
+/// Creates a model that divides text like `model`, and takes the ids from `vocabulary`, by the texts of the
+/// tokens. A text that is not in `vocabulary` becomes `unk_token`.
 std::unique_ptr<TokenModel> renamed_model(std::unique_ptr<TokenModel> model, Vocabulary vocabulary,
                                           std::string unk_token);
 
-/// Returns the ids of <0x00> to <0xFF>; -1 where the vocabulary lacks one.
+/// Returns the ids of the tokens "<0x00>" to "<0xFF>"; -1 for each that the vocabulary does not have.
 std::vector<int32_t> byte_token_ids(const Vocabulary& vocabulary);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// Tokens and their ids.
+// Vocabulary: the texts of tokens and their ids.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,18 @@ namespace smelt {
 
 class Vocabulary {
  public:
-  /// A token that is there already gets this id.
+  /// Adds a token. If it exists already, find() returns the new id; the old id still has its text.
   void add(std::string token, int32_t id);
+  /// Returns the id of a token; nothing if there is no such token.
   std::optional<int32_t> find(std::string_view token) const {
     const auto found = ids_.find(token);
     return found == ids_.end() ? std::nullopt : std::optional(found->second);
   }
-  /// Nothing for an id that no token has; ids may have holes.
+  /// Returns the token with this id; nothing if there is none (ids need not be contiguous).
   std::optional<std::string_view> token(int32_t id) const;
-  /// Returns the number of ids.
+  /// Returns the number of ids that have a token.
   size_t size() const { return tokens_.size(); }
-  /// Calls call(token, id) for all, in no order.
+  /// Calls call(token, id) for all tokens, in unspecified order.
   template <typename Call>
   void each(Call call) const {
     for (const auto& [token, id] : ids_) call(token, id);
@@ -34,7 +35,7 @@ class Vocabulary {
     size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
   };
   std::unordered_map<std::string, int32_t, Hash, std::equal_to<>> ids_;
-  std::unordered_map<int32_t, std::string_view> tokens_;  // of the keys above, which stay where they are
+  std::unordered_map<int32_t, std::string_view> tokens_;  // views of the keys of ids_, which do not move
 };
 
 }  // namespace smelt

@@ -1,4 +1,5 @@
-// SentencePiece's compiled normalization rules: a double-array trie from bytes to places in a list of texts.
+// Charsmap: the compiled normalization rules of SentencePiece. A double-array trie maps texts to positions in
+// a list of replacements.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +10,19 @@
 
 namespace smelt {
 
-/// Reads any bytes safely; throws Error (invalid_file) if they are no charsmap.
+/// A table of rules. Invalid bytes never cause accesses outside of the table.
 class Charsmap {
  public:
   Charsmap() = default;
-  /// `where` names the origin for messages. No bytes at all are no rules.
+  /// Reads a charsmap. Empty `bytes` have no rules. Throws Error (invalid_file) if they are no charsmap;
+  /// `where` is their name in messages.
   Charsmap(std::string_view bytes, std::string_view where);
 
   struct Rule {
-    uint32_t length;  // of the text that is replaced
-    std::string_view replacement;
+    uint32_t length;               // bytes of the text that are replaced
+    std::string_view replacement;  // valid as long as the Charsmap
   };
+  // Return the rule for the shortest or longest beginning of `text` that has one; nothing if there is none.
   std::optional<Rule> shortest_rule(std::string_view text) const { return find(text, true); }
   std::optional<Rule> longest_rule(std::string_view text) const { return find(text, false); }
   bool empty() const { return units_.empty(); }
@@ -29,7 +32,7 @@ class Charsmap {
   uint32_t unit(uint32_t at) const { return at < units_.size() ? units_[at] : 0; }
 
   std::vector<uint32_t> units_;
-  std::string texts_;  // each ends with a zero
+  std::string texts_;  // the replacements; each is null-terminated
 };
 
 }  // namespace smelt

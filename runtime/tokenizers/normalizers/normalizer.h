@@ -1,4 +1,5 @@
-// Normalizers: changes of a text before it is divided.
+// Normalizers: the parts of a tokenizer that change a text before it is divided. They behave like the
+// normalizers of the same names in Hugging Face's tokenizers library.
 #pragma once
 
 #include <memory>
@@ -34,10 +35,12 @@ std::unique_ptr<Normalizer> precompiled_normalizer(Charsmap charsmap);
 std::unique_ptr<Normalizer> byte_level_normalizer();
 std::unique_ptr<Normalizer> sequence_normalizer(std::vector<std::unique_ptr<Normalizer>> parts);
 
-// Edits that several parts are made of.
+// Edits that several normalizers use.
+
+/// Inserts `prefix` before a text that is not empty.
 void prepend(AlignedText& text, std::string_view prefix);
 void replace_matches(AlignedText& text, const Pattern& pattern, std::string_view replacement);
-/// Keeps the code points of which `keep` is true.
+/// Removes the code points for which `keep` returns false.
 void filter_code_points(AlignedText& text, const std::function<bool(char32_t)>& keep);
 
 }  // namespace smelt

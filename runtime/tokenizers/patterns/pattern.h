@@ -1,5 +1,4 @@
-// Patterns that divide text: a literal, a class of code points, a regular expression or a scanner written for
-// one.
+// Patterns that divide text: literals, classes of code points and regular expressions.
 #pragma once
 
 #include <functional>
@@ -14,33 +13,36 @@ namespace smelt {
 class Pattern {
  public:
   virtual ~Pattern() = default;
-  /// Calls `found` for every match from left to right; matches do not overlap and may be empty. Throws Error
-  /// (invalid_argument) if matching costs too much.
+  /// Calls `found` with the range of every match, from left to right. Matches do not overlap, and may be
+  /// empty. Throws Error (invalid_argument) if the search takes too many steps.
   virtual void each_match(std::string_view text, const std::function<void(Span)>& found) const = 0;
 };
 
 std::unique_ptr<Pattern> literal_pattern(std::string text);
-/// A match is one code point in `classes` (see CharClass).
+/// Matches each code point that is in at least one of `classes` (bits of CharClass in unicode/classes.h).
 std::unique_ptr<Pattern> class_pattern(uint16_t classes);
 /// Matches runs of word characters, and runs of characters that are neither word characters nor white space.
 std::unique_ptr<Pattern> words_pattern();
 
-/// One of the scanners for the patterns of known models, or else PCRE2. Throws Error if the expression is
-/// broken.
+/// Creates the pattern of a regular expression: known_pattern if there is one, else pcre2_pattern. Throws
+/// Error if the expression is invalid.
 std::unique_ptr<Pattern> regex_pattern(const std::string& expression);
-/// PCRE2 with UTF and UCP. Code points that are newer than its Unicode match as others of their general
-/// category.
+/// Creates a pattern that uses PCRE2 with the options UTF and UCP. A code point that is newer than PCRE2's
+/// version of Unicode matches like an older one of the same general category.
 std::unique_ptr<Pattern> pcre2_pattern(const std::string& expression);
 
-/// GPT-2's own expression, which the byte-level pre-tokenizer splits by.
+/// Creates a scanner for the expression of GPT-2, by which the byte-level pre-tokenizer splits text.
 std::unique_ptr<Pattern> gpt2_pattern();
-/// Null if `expression` is not one that a scanner is written for.
+/// Creates a hand-written scanner, which is faster than PCRE2, for an expression of a well-known tokenizer;
+/// null if there is none for `expression`.
 std::unique_ptr<Pattern> known_pattern(std::string_view expression);
 
-/// Treatment of a match when text is split by it.
+/// Treatment of matches when text is split: they are removed, become pieces, are joined to the text before or
+/// after them, or adjacent matches are joined to one piece.
 enum class SplitBehavior { removed, isolated, merged_with_previous, merged_with_next, contiguous };
 
-/// Divides every piece that is no token. With `invert`, the text between matches counts as a match.
+/// Splits every piece of the list that is no added token. With `invert`, the text between matches is treated
+/// as matches, and the matches as the text between them.
 void split_pieces(PieceList& list, const Pattern& pattern, SplitBehavior behavior, bool invert = false);
 
 }  // namespace smelt

@@ -1,4 +1,5 @@
-// Pre-tokenizers: they divide a normalized text into the pieces that a model sees one by one.
+// Pre-tokenizers: the parts of a tokenizer that divide a normalized text into pieces, such as words. The
+// model converts each piece to tokens.
 #pragma once
 
 #include <memory>
@@ -13,7 +14,7 @@ namespace smelt {
 class PreTokenizer {
  public:
   virtual ~PreTokenizer() = default;
-  /// Pieces that are tokens stay as they are.
+  /// Divides the pieces of the list. It may change their text, but not pieces that are added tokens.
   virtual void divide(PieceList& list) const = 0;
 };
 
@@ -22,7 +23,9 @@ enum class PrependScheme { always, first, never };
 std::unique_ptr<PreTokenizer> split_pre_tokenizer(std::unique_ptr<Pattern> pattern, SplitBehavior behavior,
                                                   bool invert = false);
 std::unique_ptr<PreTokenizer> byte_level_pre_tokenizer(bool add_prefix_space, bool use_regex);
-/// Spaces become `replacement`, before which the text is split.
+/// Replaces spaces by `replacement`. If `split`, pieces are split before each `replacement`. If `scheme` is
+/// `always`, a `replacement` is inserted before each piece that has none and no space there; if it is
+/// `first`, only before a piece at the beginning of the text.
 std::unique_ptr<PreTokenizer> metaspace_pre_tokenizer(std::string replacement, PrependScheme scheme,
                                                       bool split);
 std::unique_ptr<PreTokenizer> fixed_length_pre_tokenizer(uint32_t code_points);

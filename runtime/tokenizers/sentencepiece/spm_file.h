@@ -1,4 +1,4 @@
-// SentencePiece's model files: a protocol buffer of pieces and rules.
+// Model files of SentencePiece: a protocol buffer with the pieces of a vocabulary and with options.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 
 namespace smelt {
 
+/// A token of the vocabulary. The names here are those of SentencePiece.
 struct SpmPiece {
   enum Type { normal = 1, unknown = 2, control = 3, user_defined = 4, unused = 5, byte = 6 };
   std::string text;
@@ -19,14 +20,15 @@ struct SpmFile {
   std::vector<SpmPiece> pieces;  // by id
   enum ModelType { unigram = 1, bpe = 2, word = 3, character = 4 } model_type = unigram;
   bool treat_whitespace_as_suffix = false, byte_fallback = false;
-  std::string charsmap;
+  std::string charsmap;  // normalization rules (normalizers/charsmap.h)
   bool add_dummy_prefix = true, remove_extra_whitespaces = true, escape_whitespaces = true;
 
-  /// Returns the id of the first piece of a type; -1 where there is none.
+  /// Returns the id of the first piece of a type; -1 if there is none.
   int32_t first(SpmPiece::Type type) const;
 };
 
-/// Throws Error (invalid_file) with `file` and the byte if the bytes are no such model.
+/// Parses the bytes of a model file. Throws Error (invalid_file) with the name `file` and the position of the
+/// fault if they are no such file.
 SpmFile parse_spm(std::string_view bytes, std::string_view file);
 
 }  // namespace smelt

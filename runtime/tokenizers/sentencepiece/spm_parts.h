@@ -1,4 +1,4 @@
-// Tokenizers out of SentencePiece's files.
+// Parts of tokenizers from model files of SentencePiece. `where` is the name of the file in messages.
 #pragma once
 
 #include <memory>
@@ -11,18 +11,20 @@
 
 namespace smelt {
 
-/// SentencePiece's own normalization: the longest rule first, spaces joined and marked. `where` is for
-/// messages.
+/// Creates the normalizer of SentencePiece with the options of the file. It applies the longest matching rule
+/// of the charsmap at each position, joins spaces, and replaces them by U+2581.
 std::unique_ptr<Normalizer> spm_normalizer(const SpmFile& file, std::string_view where);
-/// SentencePiece's own division. Throws Error (invalid_file) if the model is not of the unigram type.
+/// Creates the model of SentencePiece. Throws Error (invalid_file) if the file is not of the unigram type.
 std::unique_ptr<TokenModel> spm_model(const SpmFile& file, std::string_view where);
 
-/// Returns one side of Marian's pair: pieces of `file` by the ids of vocab.json, then `</s>`, with `>>xx<<`
-/// kept whole. `decoded` is the file of the pieces for decoding.
+/// Creates a tokenizer for the source or target language of a Marian model. It divides text into the pieces
+/// of `file`, takes their ids from `vocabulary` (vocab.json), and appends `</s>`. A language code `>>xx<<` is
+/// one token. `decoded` is the file with the pieces for decoding.
 TokenizerParts marian_parts(const SpmFile& file, const SpmFile& decoded, const Json& vocabulary,
                             std::string_view where);
 
-/// Returns T5's spiece.model as Hugging Face reads it: with <extra_id_99> to <extra_id_0> after its pieces.
+/// Creates the tokenizer of T5 from its spiece.model like Hugging Face: the tokens <extra_id_99> to
+/// <extra_id_0> are added after the pieces of the file.
 TokenizerParts t5_parts(const SpmFile& file, std::string_view where);
 
 }  // namespace smelt

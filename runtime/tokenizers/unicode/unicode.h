@@ -1,4 +1,4 @@
-// Normal forms and graphemes of Unicode.
+// Unicode normal forms and grapheme clusters.
 #pragma once
 
 #include <cstdint>
@@ -9,18 +9,19 @@
 namespace smelt {
 
 // ---- graphemes.cpp
-// Grapheme clusters: characters as a reader sees them.
+// Grapheme clusters: sequences of code points that a reader perceives as one character.
 
-/// Returns the end of the grapheme that begins at `at`.
+/// Returns the end, in bytes, of the grapheme cluster that begins at byte `at`. Requires: `text` is valid
+/// UTF-8.
 uint32_t grapheme_end(std::string_view text, uint32_t at);
 
 // ---- normal_forms.cpp
-// Unicode's normal forms as edits of aligned text.
+// Unicode normal forms of aligned text.
 
 enum class NormalForm { nfc, nfd, nfkc, nfkd };
 
-/// Decomposes, orders and, for nfc and nfkc, composes; by the version of Unicode that Hugging Face's
-/// tokenizers use.
+/// Converts the text to a normal form, as defined by the version of Unicode that Hugging Face's tokenizers
+/// use.
 void normalize_form(AlignedText& text, NormalForm form);
 
 }  // namespace smelt

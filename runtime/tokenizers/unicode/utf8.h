@@ -1,4 +1,4 @@
-// UTF-8: code points of text that is known to be valid, and the repair of text that is not.
+// UTF-8: access to the code points of valid text, and validation and repair of other text.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +10,11 @@ namespace smelt {
 
 struct CodePoint {
   char32_t value;
-  uint32_t bytes;
+  uint32_t bytes;  // length in UTF-8
 };
 
-/// The code point at a byte where one begins; the text is valid.
+/// Returns the code point that begins at byte `at`. Requires: the text is valid UTF-8, and a code point
+/// begins there.
 inline CodePoint code_point_at(std::string_view text, size_t at) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[at + i]); };
   const auto tail = [&](size_t i) { return static_cast<char32_t>(byte(i) & 0x3F); };
@@ -24,7 +25,7 @@ inline CodePoint code_point_at(std::string_view text, size_t at) {
   return {static_cast<char32_t>(first & 0x07) << 18 | tail(1) << 12 | tail(2) << 6 | tail(3), 4};
 }
 
-/// The code point that ends before a byte; the text is valid and `end` above 0.
+/// Returns the code point that ends before byte `end`. Requires: the text is valid UTF-8, and end > 0.
 inline CodePoint code_point_before(std::string_view text, size_t end) {
   size_t at = end - 1;
   while ((static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) --at;
@@ -38,20 +39,20 @@ void append_utf8(std::string& text, char32_t c);
 size_t count_code_points(std::string_view text);
 bool is_ascii(std::string_view text);
 
-/// The longest valid prefix, in bytes. `incomplete` is set if the rest is the beginning of a code point, and
-/// `wrong` is the length of the sequence that cannot be one (0 at the end).
+/// The longest prefix of a text that is valid UTF-8, and the bytes after it.
 struct Utf8Prefix {
-  size_t valid;
-  size_t wrong;
-  bool incomplete;
+  size_t valid;     // bytes of the prefix
+  size_t wrong;     // bytes after it that repair_utf8 replaces by one U+FFFD; 0 if the whole text is valid
+  bool incomplete;  // all bytes after it are the beginning of a code point, whose other bytes may follow
 };
 Utf8Prefix valid_utf8_prefix(std::string_view text);
 bool is_utf8(std::string_view text);
 
-/// U+FFFD in place of every sequence that is no code point, by Unicode's practice of maximal subparts.
+/// Returns the text with U+FFFD in place of every invalid sequence of bytes, divided as Unicode recommends
+/// ("substitution of maximal subparts").
 std::string repair_utf8(std::string_view text);
 
-/// Every `from`, which is not empty, becomes `to`.
+/// Returns the text with `to` in place of every `from`. Requires: `from` is not empty.
 std::string replace_all(std::string_view text, std::string_view from, std::string_view to);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// Plans that the tests of reports look at.
+// Compiled models for tests of reports.
 #pragma once
 
 #include <filesystem>
@@ -8,7 +8,8 @@
 
 namespace smelt::testing {
 
-/// A GPT-2 of three layers up to its program, with decisions of fusion; `change` edits the options.
+/// Compiles a GPT-2 with three layers to a program, and records the decisions of fusion. `change` may edit
+/// the options before.
 inline ReportedPlan gpt2(const std::vector<std::string>& entries, void (*change)(CompileOptions&) = nullptr) {
   CompileOptions options;
   options.entries = entries, options.explain_fusion = true;
@@ -18,7 +19,7 @@ inline ReportedPlan gpt2(const std::vector<std::string>& entries, void (*change)
   return reported(compile(read_description(path), options, Stage::program), options, path.string());
 }
 
-/// A graph in text form, for inference.
+/// Compiles a graph in text form for inference, without the passes `disabled`.
 inline ReportedPlan of_text(std::string_view text, const std::vector<std::string>& disabled = {}) {
   CompileOptions options;
   options.mode = Mode::infer, options.explain_fusion = true;

@@ -1,4 +1,5 @@
-// A server within the test's own process, whose model is a memory of tokens.
+// Test fixture with an HTTP server in the process of the test. Its model is RememberingModel
+// (tests/runtime/engine/serving/remembering_model.h).
 #pragma once
 
 #include <gtest/gtest.h>
@@ -39,7 +40,7 @@ class ServedBatch : public ::testing::Test {
         {"prompt", {1, 2}}, {"max_tokens", tokens}, {"temperature", 0}, {"stream", streams}};
     return client().post_text("/v1/completions", body.dump());
   }
-  /// Waits until `count` requests run, and returns whether they came to do so.
+  /// Waits at most about 5 seconds until exactly `count` requests run; returns whether they do.
   bool comes_to_run(size_t count) const {
     for (int i = 0; i < 5000; ++i, std::this_thread::sleep_for(std::chrono::milliseconds(1)))
       if (batch_.counts().running == count) return true;

@@ -1,4 +1,4 @@
-// One-line tensors and graphs for the tests of the evaluator.
+// Functions for tests of the evaluator that create tensors and evaluate graphs in text form.
 #pragma once
 
 #include <string_view>
@@ -17,7 +17,7 @@ inline Tensor vector(std::vector<double> data, DType dtype = DType::f32) {
 }
 inline Tensor scalar(double x, DType dtype = DType::f32) { return {dtype, {}, {x}}; }
 
-/// The outputs of the only graph of a text.
+/// Evaluates the first graph of a module in text form.
 inline Evaluation run(std::string_view text, const Tensors& inputs, const Tensors& states = {},
                       EvaluateOptions options = {}) {
   const auto module = parse_module(text);
@@ -25,6 +25,7 @@ inline Evaluation run(std::string_view text, const Tensors& inputs, const Tensor
   return evaluate(*module->graphs[0], inputs, states, options);
 }
 
+/// Does the same, and returns the elements of the output "r".
 inline std::vector<double> output(std::string_view text, const Tensors& inputs,
                                   EvaluateOptions options = {}) {
   return run(text, inputs, {}, options).outputs.at("r").data;

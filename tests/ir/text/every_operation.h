@@ -1,11 +1,11 @@
-// A module with a node of every operation.
+// A module in text form that uses every operation of the Graph IR.
 #pragma once
 
 #include <string_view>
 
 namespace smelt {
 
-/// Every operation of ops.def, with hand-written attributes, names, sources and comments.
+/// Nodes of every operation of ops.def, with attributes, names, sources and comments.
 inline constexpr std::string_view kEveryOperation = R"(
 // A comment, and a line of RUN: nothing
 mesh {data = 2, model = 4, pipe = 1}

@@ -1,4 +1,4 @@
-// An allocator that counts what it has given and not got back, by kind of memory.
+// CountingAllocator: an allocator for tests that counts the bytes that are allocated, by kind of memory.
 #pragma once
 
 #include <array>
@@ -12,19 +12,21 @@ namespace smelt {
 
 class CountingAllocator {
  public:
-  /// Memory is the host's, whatever is asked for.
+  /// Returns the functions of the allocator. They return host memory for all kinds of memory. Requires: this
+  /// object outlives them.
   std::shared_ptr<const Allocator> functions() {
     return std::make_shared<const Allocator>(Allocator{
         [this](MemoryKind kind, size_t bytes, size_t alignment) { return give(kind, bytes, alignment); },
         [this](MemoryKind kind, void* memory, size_t bytes) { take_back(kind, memory, bytes); }});
   }
+  /// Returns the number of bytes that are allocated and not released.
   int64_t bytes(MemoryKind kind) const { return bytes_[static_cast<size_t>(kind)]; }
   int64_t bytes() const {
     return bytes(MemoryKind::host) + bytes(MemoryKind::device) + bytes(MemoryKind::pinned);
   }
 
-  std::atomic<int64_t> limit = INT64_MAX;
-  std::atomic<size_t> shift = 0;  // bytes by which memory is not aligned
+  std::atomic<int64_t> limit = INT64_MAX;  // allocations that would exceed this number of bytes fail
+  std::atomic<size_t> shift = 0;           // bytes that are added to each aligned address
 
  private:
   void* give(MemoryKind kind, size_t bytes, size_t alignment) {

@@ -1,4 +1,4 @@
-// A plan that copies its input, and a session of it: what most tests of the C interface run.
+// A plan that copies its input, and a fixture with a session of it, for tests of the C interface.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +13,8 @@
 
 namespace smelt {
 
-/// run: y = x, for x of [B,3], B <= 4; a flat state with two weights.
+/// Returns a plan with the entry `run`: y = x, where x is [B,3] and B <= 4. It has a flat state "parameters"
+/// with two weights.
 inline Plan copy_plan() {
   const Dim b = Dim::symbol("B");
   Plan plan;

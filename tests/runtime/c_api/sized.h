@@ -1,9 +1,9 @@
-// Structs of the C interface as an application makes them.
+// Initialization of structs of the C interface.
 #pragma once
 
 namespace smelt {
 
-/// All zero but for its size.
+/// Returns a struct whose members are zero, except struct_size.
 template <typename T>
 T sized() {
   T made{};

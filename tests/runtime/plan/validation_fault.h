@@ -1,4 +1,4 @@
-// Why a plan is refused, for tests of validation.
+// Messages of validation errors, for tests of the validation of plans.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,7 +11,8 @@
 
 namespace smelt::testing {
 
-/// The message of the Error (invalid_file) that a call throws; "accepted" where it throws none.
+/// Returns the message of the Error that a call throws, and expects that its status is invalid_file. Returns
+/// "accepted" if it throws none.
 inline std::string fault_of(const std::function<void()>& call) {
   try {
     call();
@@ -22,6 +23,7 @@ inline std::string fault_of(const std::function<void()>& call) {
   return "accepted";
 }
 
+/// Does the same for the validation of a plan.
 inline std::string validation_fault(const Plan& plan) {
   return fault_of([&] { validate(plan); });
 }

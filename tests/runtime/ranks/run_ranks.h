@@ -1,4 +1,4 @@
-// Ranks of a test: as threads, or as processes that may be killed.
+// Functions that run the ranks of a test, as threads or as processes that a test may kill.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -28,15 +28,16 @@ inline Launch launch_of_rank(int rank, int size, int port) {
   return launch;
 }
 
-/// A rank's place in the run, and rank 0's bound socket: a free port, so that no two tests take one.
+/// Function that a rank executes. `launch` has its rank and the number of ranks. `listener` is, for rank 0, a
+/// socket that listens at a free port, so that concurrent tests use different ports; it is empty for others.
 using RankBody = std::function<void(const Launch& launch, Socket listener)>;
 
 struct RankEnd {
-  int status = 0;    // 128 + n of signal n
-  std::string text;  // of its Error
+  int status = 0;    // 0: good; 1: an exception; 128 + n: ended by signal n
+  std::string text;  // message of the exception
 };
 
-/// Every rank as a thread of its own.
+/// Runs every rank as a thread, and returns their ends by rank.
 inline std::vector<RankEnd> run_rank_threads(int size, const RankBody& body) {
   Socket listener = listen_at("127.0.0.1", 0);
   const int port = port_of(listener);
@@ -57,7 +58,7 @@ inline std::vector<RankEnd> run_rank_threads(int size, const RankBody& body) {
 
 namespace run_ranks_detail {
 
-constexpr unsigned kSecondsOfAProcess = 60;  // a rank that waits for ever ends by SIGALRM
+constexpr unsigned kSecondsOfAProcess = 60;  // after which SIGALRM ends a process that hangs
 
 [[noreturn]] inline void be_rank(const RankBody& body, const Launch& launch, Socket listener, int report) {
   ::alarm(kSecondsOfAProcess);
@@ -83,7 +84,8 @@ inline std::string read_all(int descriptor) {
 
 }  // namespace run_ranks_detail
 
-/// Every rank as a process of its own; `meanwhile` gets their ids.
+/// Runs every rank as a process, and returns their ends by rank. `meanwhile` is called with the process ids
+/// while they run.
 inline std::vector<RankEnd> run_rank_processes(
     int size, const RankBody& body, const std::function<void(const std::vector<pid_t>&)>& meanwhile = {}) {
   Socket listener = listen_at("127.0.0.1", 0);

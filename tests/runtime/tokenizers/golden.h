@@ -1,4 +1,5 @@
-// Texts with what Hugging Face's tokenizers make of them, as a directory's golden.jsonl lists them.
+// Comparison of a tokenizer with golden.jsonl: lines of JSON with a text and the results of Hugging Face's
+// tokenizer for it.
 #pragma once
 
 #include <filesystem>
@@ -11,6 +12,7 @@
 
 namespace smelt {
 
+/// Reads the lines of golden.jsonl in a directory.
 inline std::vector<Json> read_golden(const std::filesystem::path& directory) {
   std::vector<Json> lines;
   std::ifstream file(directory / "golden.jsonl");
@@ -18,7 +20,7 @@ inline std::vector<Json> read_golden(const std::filesystem::path& directory) {
   return lines;
 }
 
-/// What differs; "" where nothing does.
+/// Returns a description of all results that differ from a line of golden.jsonl; "" if none does.
 inline std::string differences(const Tokenizer& tokenizer, const Json& golden) {
   const auto text = golden.at("text").get<std::string>();
   std::string found;

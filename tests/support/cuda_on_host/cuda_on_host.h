@@ -1,6 +1,7 @@
-// CUDA kernels without a GPU: the text that the emitter makes is compiled by this machine's C++ compiler
-// against a small stand-in for the device (device.h) and called as the kernels of a CPU plan are, a block a
-// chunk. So all that tests the CPU's kernels, up to whole sessions, can test CUDA's.
+// CUDA kernels without a GPU. The CUDA text of a kernel is compiled by this machine's C++ compiler with
+// device.h, which defines CUDA's functions for a CPU. A compiled kernel has the interface of kernels in CPU
+// plans: one call runs one thread block. So tests of CPU kernels and of whole sessions can also test CUDA
+// text.
 #pragma once
 
 #include <cstdlib>
@@ -23,14 +24,16 @@
 
 namespace smelt::test {
 
-/// launch_dims and, behind them, the range: kernels on a GPU are told it.
+/// Returns launch_dims, followed by the range or the grid of the kernel, which CUDA kernels get as an
+/// argument.
 inline std::vector<Dim> host_launch_dims(const Kernel& kernel) {
   std::vector<Dim> dims = launch_dims(kernel);
   dims.push_back(kernel.beside.empty() ? kernel.range() : kernel.grid());
   return dims;
 }
 
-/// The pointers that a kernel and its tail take, from the first of `buffers` on.
+/// Returns the pointer arguments of a kernel and of the kernels that are fused with it, as text. `buffer` is
+/// the index of the first argument in KernelArgs::buffers, and is advanced.
 inline std::string host_pointers(const Kernel& kernel, const std::string& space, size_t& buffer) {
   std::string call;
   for (const KernelParam& param : kernel.params) {
@@ -53,8 +56,8 @@ inline std::string host_text(const Kernel& kernel) {
   return small_m_host_source(emit_cuda(kernel), small_m_dtype(kernel));
 }
 
-/// One kernel in a namespace of its own, and the function of its name that runs one block of it, for every
-/// copy.
+/// Returns the text of a kernel in a separate namespace, and of the function kernel.name that runs one block
+/// of it for each copy (row of the grid).
 inline std::string host_unit(const Kernel& kernel) {
   size_t first = 0;
   std::string call = kernel.copies > 1 ? fmt::format("*(space_{}::Copies*)a->buffers, ", kernel.name)
@@ -89,7 +92,8 @@ inline std::string text_of(const std::filesystem::path& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// A shared object. Its source stays in the temporary directory where it does not compile.
+/// Compiles `text` with the compiler command, and returns the bytes of the shared object. If it does not
+/// compile, throws Error and keeps the source in a temporary directory.
 inline std::vector<std::byte> compile_anew(const std::string& command, const std::string& text) {
   char directory[] = "/tmp/cuda_on_host_XXXXXX";
   if (mkdtemp(directory) == nullptr) fail_with(Status::io, "no temporary directory");
@@ -103,8 +107,8 @@ inline std::vector<std::byte> compile_anew(const std::string& command, const std
   return {first, first + bytes.size()};
 }
 
-/// As compile_anew, but once for all test programs that have a cache directory in common: compiling is most
-/// of what such tests take.
+/// Does the same with device.h, and caches the result for all test programs with the same cache directory,
+/// because compilation takes most of the time of such tests.
 inline std::vector<std::byte> compile_text_on_host(const std::string& text) {
   const std::string command = fmt::format(
       "{} -std=c++20 -O1 -w -fPIC -shared -fno-gnu-unique -fvisibility=hidden -fno-strict-aliasing "
@@ -128,7 +132,7 @@ inline std::vector<std::byte> compile_on_host(llvm::ArrayRef<const Kernel*> kern
   return compile_text_on_host(text);
 }
 
-/// A plan that the CPU's executor runs, of a program that was lowered for a GPU.
+/// Returns a plan for the CPU executor, from a program that was lowered for a GPU.
 inline Plan plan_on_host(const Program& program) {
   Plan plan = plan_without_code(program);
   plan.target = make_cpu_plan({}).target;

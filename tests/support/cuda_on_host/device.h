@@ -1,6 +1,6 @@
-// What CUDA C++ has beyond C++, for one block at a time on a CPU: its threads are fibers that take turns
-// wherever they wait for one another. Compiled in front of the kernels; a block that can never go on ends the
-// program.
+// CUDA C++ functions and variables for a CPU. It is compiled before the text of kernels. A thread block runs
+// at a time (per host thread). Its threads are fibers, which switch when they wait for each other. A deadlock
+// of a block ends the program.
 #pragma once
 
 #include <pthread.h>
@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
-// Not the headers of the library, which take longer to read than kernels to compile.
+// Declared here because the headers of the C library take longer to compile than the kernels.
 extern "C" {
 void* memcpy(void*, const void*, __SIZE_TYPE__) noexcept;
 void abort() noexcept;
@@ -40,11 +40,11 @@ struct Index {
   unsigned x = 0, y = 0;
 };
 
-/// Values that the lanes of one mask exchange, time after time.
+/// Exchange of values between the lanes of a warp that are in one mask.
 struct LaneExchange {
   unsigned mask;
-  unsigned counts[32];
-  uint64_t slots[32][2];
+  unsigned counts[32];    // by lane: number of exchanges that it has begun
+  uint64_t slots[32][2];  // by lane: the values of its last two exchanges
 };
 
 struct Warp {
@@ -52,11 +52,10 @@ struct Warp {
   LaneExchange exchanges[40];
 };
 
-// ---- one thread of execution hands over to another; x86-64 has a way without the system calls of
-// swapcontext
+// ---- switches between fibers; on x86-64 without the system calls of swapcontext
 
 #ifdef __x86_64__
-using Context = void*;  // a stack pointer, above the registers that a function must keep
+using Context = void*;  // a stack pointer; the callee-saved registers are on the stack there
 extern "C" void host_switch(Context* from, Context to);
 asm(R"(
 .text
@@ -80,7 +79,7 @@ host_switch:
 inline void switch_to(Context& from, Context& to) { host_switch(&from, to); }
 inline void prepare(Context& context, void* stack, void (*function)()) {
   void** top = (void**)((char*)stack + kStackBytes) - 2;
-  *top = (void*)function;  // what the first switch returns to
+  *top = (void*)function;  // return address of the first switch
   context = top - 6;
 }
 #else
@@ -167,19 +166,19 @@ inline void run_block(int threads, Index block, Index grid, void (*kernel)(void*
   }
 }
 
-// ---- clusters: each of their blocks has a thread of the host, and so shared memory of its own
+// ---- thread block clusters: each block of a cluster runs in a host thread, and has the shared memory of it
 
 constexpr int kMostBlocks = 8;
 
 struct Cluster {
   pthread_barrier_t meeting;
-  int threads, blocks, all;  // of a block; of a cluster; of the grid
+  int threads, blocks, all;  // threads per block, blocks per cluster, blocks of the grid
   char* memory[kMostBlocks];
   void (*kernel)(void*);
   void* arguments;
 };
 static Cluster cluster;
-static __thread char shared_marker;  // all of a thread's shared variables lie at the same distance from it
+static __thread char shared_marker;  // in every thread, a shared variable has the same distance from it
 
 inline void* run_blocks(void* number) {
   const int mine = (int)(size_t)number;
@@ -204,7 +203,7 @@ inline void run_clusters(int threads, int blocks, int all, void (*kernel)(void*)
   pthread_barrier_destroy(&cluster.meeting);
 }
 
-/// All threads of all blocks wait for one another.
+/// Waits for all threads of all blocks of the cluster.
 inline void cluster_barrier() {
   Barrier& b = machine.barriers[kBarriers - 1];
   const unsigned generation = b.generation;
@@ -238,7 +237,7 @@ inline LaneExchange& exchange_of(unsigned mask) {
   return fresh;
 }
 
-/// Every lane of the mask leaves `value` and waits for the others; the value of lane `from`.
+/// Waits for all lanes of the mask, each of which gives a `value`. Returns the value of lane `from`.
 inline uint64_t rendezvous(unsigned mask, uint64_t value, unsigned from) {
   const unsigned lane = machine.thread.x % 32, warp = machine.thread.x / 32;
   if ((mask >> lane & 1) == 0) stuck("a lane is not in its own mask");
@@ -266,7 +265,7 @@ inline void __syncthreads() { host::barrier(0, host::machine.threads); }
 inline void host_barrier(int id, int count) { host::barrier(id, count); }
 inline void __syncwarp(unsigned mask) { host::rendezvous(mask, 0, host::machine.thread.x % 32); }
 
-// Blocks are on several threads of the host.
+// Blocks may run in several host threads, so these functions are atomic.
 inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 inline unsigned atomicInc(unsigned* at, unsigned last) {
   unsigned old = __atomic_load_n(at, __ATOMIC_SEQ_CST);
@@ -321,7 +320,7 @@ inline unsigned __ballot_sync(unsigned mask, int vote) {
   const unsigned lane = host::machine.thread.x % 32;
   host::rendezvous(mask, vote != 0, lane);
   const host::LaneExchange& exchange = host::exchange_of(mask);
-  unsigned votes = 0;  // of this time: nobody votes twice more before all have seen them
+  unsigned votes = 0;  // no value is overwritten before all lanes have begun the next exchange
   for (unsigned other = 0; other < 32; ++other)
     if (mask >> other & 1)
       votes |= static_cast<unsigned>(exchange.slots[other][(exchange.counts[lane] - 1) % 2]) << other;
@@ -391,8 +390,9 @@ inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
 
 namespace host {
 
-/// mma.m16n8k16 as the lanes of a warp play it, by what each shows the others: four words of A, two of B,
-/// each of two halves along k.
+/// Computes mma.m16n8k16: d += A B. Each lane has the words `own`: four of A and two of B, each with two
+/// 16-bit numbers along k. The lanes of a warp exchange them in `lanes`. `widen` converts a 16-bit number to
+/// float.
 template <class Widen>
 void multiply(float (&d)[4], unsigned (&lanes)[32][6], const unsigned (&own)[6], const Widen& widen) {
   const int lane = threadIdx.x % 32;
@@ -410,7 +410,7 @@ void multiply(float (&d)[4], unsigned (&lanes)[32][6], const unsigned (&own)[6],
 
 }  // namespace host
 
-/// What a kernel of a CPU plan is called with (runtime/plan/plan.h).
+/// The arguments of a kernel of a CPU plan (runtime/plan/plan.h).
 struct KernelArgs {
   void* const* buffers;
   const int64_t* dims;

@@ -1,4 +1,4 @@
-// Templates (KernelCode::launch) as functions of the host, launched as a plan says.
+// CUDA templates (kernels with KernelCode::launch) that are compiled for the host and launched as in a plan.
 #pragma once
 
 #include <string>
@@ -11,7 +11,8 @@
 
 namespace smelt::test {
 
-/// In place of row_blocks_text of several blocks, whose instructions the host does not have.
+/// Text that replaces row_blocks_text for several blocks per row, whose cluster instructions a CPU does not
+/// have.
 inline constexpr const char* kHostBlocksText = R"(constexpr int kBlocks = 8;
 inline int block_of_row() { return (int)(blockIdx.x % kBlocks); }
 inline void row_sync() { host::cluster_barrier(); }
@@ -37,7 +38,8 @@ inline std::string host_source(const KernelCode& kernel) {
   return text;
 }
 
-/// A function of the kernel's name that runs one block of it or, of clusters, all of them.
+/// Returns the text of a function kernel.name. It runs one block; if the kernel has clusters, it runs all
+/// blocks of the grid.
 inline std::string block_text(const KernelCode& kernel) {
   std::string call;
   for (size_t i = 0; i < kernel.launch->arguments.size(); ++i) {
@@ -57,7 +59,7 @@ inline std::string block_text(const KernelCode& kernel) {
       kernel.name, host_source(kernel), call, run);
 }
 
-/// Kernels that do one step between them.
+/// The kernels of one step.
 class HostKernels {
  public:
   explicit HostKernels(std::vector<KernelCode> kernels) : kernels_(std::move(kernels)) {
@@ -66,7 +68,7 @@ class HostKernels {
     object_.emplace(compile_text_on_host(text));
   }
 
-  /// Returns the number of kernels that took the sizes.
+  /// Launches all kernels whose conditions on the sizes hold, and returns their number.
   int run(const cuda::LaunchValues& values) const {
     int launches = 0;
     for (const KernelCode& kernel : kernels_) {

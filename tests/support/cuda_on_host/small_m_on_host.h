@@ -1,5 +1,5 @@
-// The template for few rows (codegen/cuda/small_m/) without a GPU: the lanes of a warp play its PTX
-// instructions.
+// The small-M GEMM template (codegen/cuda/small_m/) without a GPU: text that replaces its PTX instructions by
+// functions for a CPU.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace smelt::test {
 
-/// In front of all kernels.
+/// Text before all kernels.
 inline constexpr const char* kSmallMDevice = R"(
 struct uint4 { unsigned x, y, z, w; };
 alignas(16) static thread_local unsigned char host_memory[128 << 10];
@@ -27,7 +27,7 @@ inline float widen_f16(unsigned bits) {
 }
 )";
 
-/// In place of device::kSmallMGemmInstructions; WIDEN is one of the functions above.
+/// Text that replaces device::kSmallMGemmInstructions; WIDEN is one of the functions above.
 inline constexpr const char* kSmallMOnHost = R"(
 inline void load_four(unsigned* to, const Half* from, bool is_there) {
   for (int i = 0; i < 4; ++i) to[i] = 0;
@@ -46,7 +46,7 @@ inline void multiply(float (&d)[4], unsigned a0, unsigned a1, unsigned a2, unsig
 }
 )";
 
-/// In place of device::kSmallMGemmWidenBytes.
+/// Text that replaces device::kSmallMGemmWidenBytes.
 inline constexpr const char* kWidenOnHost = R"(
 inline void widen_bf16(unsigned (&to)[2], unsigned from) {
   for (int i = 0; i < 4; ++i) {
@@ -64,7 +64,8 @@ inline void widen_f16(unsigned (&to)[2], unsigned from) {
 }
 )";
 
-/// The text of a kernel as the host's compiler takes it; what it defines, it leaves undefined.
+/// Returns the text of a kernel in a form that the host's compiler accepts. The macros that it defines are
+/// undefined by small_m_undefined().
 inline std::string small_m_host_source(std::string text, DType dtype) {
   const auto replace = [&](std::string_view from, std::string_view to) {
     const size_t at = text.find(from);

@@ -59,7 +59,8 @@ function kernelTable() {
   }
   const heads = ["Time", "Share", "", "Launches", "Of roofline", "Limited by", "Source (* is any layer) and phase"];
   const rest = groups.slice(most), words = rest.length === 0 ? null : note(`${counted(rest.length, "other kernel")}: ${secondsText(rest.reduce((sum, group) => sum + secondsOfAll(group.steps), 0))}.`);
-  return element("div", {}, element("table", { id: "kernel-times" }, element("thead", {}, element("tr", {}, ...heads.map(title => element("th", {}, title)))), body), words);
+  const table = element("table", { id: "kernel-times" }, element("thead", {}, element("tr", {}, ...heads.map(title => element("th", {}, title)))), body);
+  return element("div", {}, element("div", { class: "scroll" }, table), words);
 }
 
 function drawHead() {

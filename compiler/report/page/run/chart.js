@@ -1,6 +1,6 @@
 // ---- a chart of lines over the steps, the tokens or the hours of a run
 
-const chartSize = { width: 1000, height: 300, left: 76, right: 40, top: 12, bottom: 34 };
+const chartSize = { width: 1000, height: 300, left: 76, right: 48, top: 12, bottom: 34 };
 const lineColours = ["#3f6fb5", "#c8452f", "#3c8d40", "#8250c4"];
 
 /// 1, 2 or 5 times a power of ten, so that about `count` of them make up `range`.

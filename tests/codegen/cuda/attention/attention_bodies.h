@@ -1,4 +1,5 @@
-// Bodies of attention written by hand, for the tests of its kernels.
+// Hand-written score_mods ("bodies", codegen/cuda/attention/attention_hooks.h) for tests of the attention
+// kernels that use mma instructions.
 #pragma once
 
 #include <fmt/format.h>
@@ -11,18 +12,18 @@
 
 namespace smelt::test {
 
-/// Statements of a body: `modified` from score, `factor` from draws, their derivatives times the weights.
+/// A body as CUDA text.
 struct BodyText {
   std::string name;
-  std::vector<std::string> types = {}, values = {};  // of what it reads
-  std::string tile = "return 2;";
-  std::string modified = "modified = score;";
-  std::string factor = "";  // 1 where it is empty
-  /// What `dmodified`, the gradient of the modified score, becomes.
+  std::vector<std::string> types = {}, values = {};  // types and names of the members of BodyArguments
+  std::string tile = "return 2;";                    // statements of body_tile
+  std::string modified = "modified = score;";        // statement that computes the modified score
+  std::string factor = "";                           // statement that computes the factor; empty: it is 1
+  /// Statements that compute `dscore` and `gradients` from `dmodified`, the gradient of the modified score.
   std::string derivative = "dscore = dmodified;";
-  int row = 0, column = 0, element = 0;  // gradients
-  bool plain = true;
-  bool keeps_or_drops = true;  // what the kernel may know of a factor
+  int row = 0, column = 0, element = 0;  // numbers of gradients: AttentionHooks::row_gradients, ...
+  bool plain = true;                     // AttentionHooks::plain_when_unmasked
+  bool keeps_or_drops = true;            // if there is a factor, sets AttentionHooks::kept
 };
 
 inline const std::vector<BodyText>& attention_bodies() {
@@ -170,7 +171,7 @@ inline const BodyText& body_named(const std::string& name) {
   fail("no body is called {}", name);
 }
 
-/// The text of a kernel of that name.
+/// Returns the text of a kernel that is called `name`.
 inline std::string kernel_text(const MmaAttention& attention, const BodyText& body, const std::string& name) {
   static constexpr const char *kHalf = "const Half*", *kNumbers = "const float*";
   static const std::vector<std::string> kPointers[] = {

@@ -1,4 +1,5 @@
-// Kernels of attention without a GPU: their text, with the PTX instructions played by the lanes of a warp.
+// Tests of attention kernels without a GPU: the text of a kernel is compiled for the host, and functions for
+// a CPU replace its PTX instructions. A warp's lanes are fibers (tests/support/cuda_on_host/device.h).
 #pragma once
 
 #include <memory>
@@ -13,7 +14,7 @@
 
 namespace smelt::test {
 
-/// In front of all kernels.
+/// Text before all kernels.
 inline constexpr const char* kHostDevice = R"(
 #undef __launch_bounds__
 #define __launch_bounds__(...)
@@ -41,7 +42,7 @@ struct HostCall {
 };
 )";
 
-/// In place of device::kAttentionMmaInstructions.
+/// Text that replaces device::kAttentionMmaInstructions.
 inline constexpr const char* kHostInstructions = R"(
 inline float exp2_of(float x) { return exp2f(x); }
 inline float log2_of(float x) { return log2f(x); }
@@ -92,7 +93,8 @@ inline void multiply(float (&d)[4], const unsigned (&a)[4], unsigned b0, unsigne
 }
 )";
 
-/// A kernel of its own namespace, and the function that runs a block of it.
+/// Returns the text of a kernel in a separate namespace, and of the function `name` that runs one block of
+/// it.
 inline std::string host_text(const MmaAttention& attention, const BodyText& body, const std::string& name) {
   std::string text = kernel_text(attention, body, "device_" + name);
   const auto replace = [&](std::string_view from, std::string_view to) {

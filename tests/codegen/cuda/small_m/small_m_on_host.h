@@ -1,4 +1,5 @@
-// Kernels of matmuls of few rows without a GPU.
+// Tests of small-M GEMM kernels (matmuls with few rows) without a GPU: kernels are compiled for the host
+// (tests/support/cuda_on_host/).
 #pragma once
 
 #include <optional>
@@ -14,7 +15,8 @@
 
 namespace smelt::test {
 
-/// A kernel of its own namespace, and the function of its name that runs a block of it.
+/// Returns the text of a kernel in a separate namespace, and of the function kernel.name that runs one block
+/// of it.
 inline std::string small_m_host_text(const SmallM& few, const KernelCode& kernel) {
   std::string text = small_m_host_source(kernel.source, few.dtype);
   const std::string name = "#define KERNEL " + kernel.name;
@@ -51,7 +53,7 @@ class SmallMOnHost {
     object_.emplace(compile_text_on_host(text));
   }
 
-  /// Whether the kernel of that number takes the sizes.
+  /// Runs kernel `number`. Returns false, and does nothing, if the kernel does not support the sizes.
   bool run(size_t number, const cuda::LaunchValues& values) const {
     const KernelCode& kernel = kernels_.at(number);
     const auto launch = cuda::launch_of(kernel, nullptr, values);

@@ -1,4 +1,5 @@
-// Graphs over rows, their data, and how exact they are before and after rewrite_reductions.
+// Support for tests of the pass rewrite_reductions: graphs with reductions over rows, their data, and checks
+// that results are as exact after the pass as before.
 #pragma once
 
 #include <cmath>
@@ -9,11 +10,12 @@
 
 namespace smelt::testing::reductions {
 
-/// Text over x, t: f32[B,T,C], w, b: f32[C], k: i32[B,T] that defines %y: f32[B,T,C]; the loss is sum y t.
+/// A test graph. `body` is text that defines %y: f32[B,T,C] from the inputs %x, %t: f32[B,T,C], %w, %b:
+/// f32[C] and %k: i32[B,T]. The loss is the sum of y * t.
 struct Case {
   std::string name, body;
-  int forward = 1, backward = 1;  // depths after the pass; -1: any
-  bool offset = true;             // judge rows with a common offset too
+  int forward = 1, backward = 1;  // expected depth of reductions after the pass; -1: any
+  bool offset = true;             // also tests rows with a large common offset
 };
 inline void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 
@@ -47,7 +49,8 @@ inline std::unique_ptr<Module> primitives_of(const Case& c, int width, bool grad
   return module;
 }
 
-/// Rows of deviation 1 around `offset`; some weights are (nearly) zero; all numbers are float32's.
+/// Returns random inputs, rounded to f32: the rows of x are around `offset`, and some elements of w are zero
+/// or nearly zero.
 inline Tensors data_of(const Graph& graph, int width, const EvaluateOptions& options, double offset,
                        uint64_t seed) {
   Tensors inputs = testing::random_inputs(graph, seed, options.symbols, width);
@@ -65,7 +68,7 @@ inline EvaluateOptions sizes(int64_t batch, int64_t length, bool single = false)
   return options;
 }
 
-/// Root mean squares of relative errors over several draws of data, by output.
+/// Sums of squared relative errors over several draws of random data, by output.
 using Errors = std::map<std::string, double>;
 
 inline void add_errors(Errors& errors, const Tensors& actual, const Tensors& expected) {
@@ -73,7 +76,8 @@ inline void add_errors(Errors& errors, const Tensors& actual, const Tensors& exp
     errors[name] += std::pow(relative_error(actual.at(name), tensor), 2);
 }
 
-/// The loss is left out: its terms cancel, so that its error says little.
+/// Expects that root mean squares of errors after the pass are at most four times those before, or 1e-6.
+/// Ignores the loss, because its terms cancel.
 inline void expect_as_precise(const Errors& after, const Errors& before, int draws, const Graph& graph) {
   for (const auto& [name, error] : before) {
     if (name == "loss") continue;
@@ -82,6 +86,7 @@ inline void expect_as_precise(const Errors& after, const Errors& before, int dra
   }
 }
 
+/// Expects that the two graphs compute the same in f64, and that `after` is as precise as `before` in f32.
 inline void expect_as_exact(const Graph& before, const Graph& after, llvm::ArrayRef<Tensors> draws,
                             EvaluateOptions options) {
   Errors old_errors, new_errors;
@@ -103,7 +108,7 @@ inline std::vector<Tensors> draws_of(const Graph& graph, int width, const Evalua
   return draws;
 }
 
-/// The deviations %d of rows from their means.
+/// Text that defines %d, the deviations of x from the means of its rows.
 inline const std::string kMean = R"(
   %sum = reduce add %x {axes = [2]} : f32[B,T]
   %each = constant {value = INVERSE} : f32[B,T]

@@ -1,4 +1,4 @@
-// The model of remembering_model.h where the plan chooses tokens, as @next_pages does it.
+// The model of remembering_model.h with a plan that samples the next tokens itself, in the entry @next_pages.
 #pragma once
 
 #include <atomic>
@@ -10,6 +10,8 @@
 
 namespace smelt {
 
+/// Returns remembering_pages_plan with the entries @begin_pages and @next_pages, and the states that they
+/// use.
 inline Plan choosing_pages_plan(int64_t slots, int64_t capacity, int64_t pages) {
   Plan plan = remembering_pages_plan(slots, capacity, pages);
   const Dim b = Dim::symbol("B");
@@ -39,26 +41,27 @@ inline Plan choosing_pages_plan(int64_t slots, int64_t capacity, int64_t pages) 
   return plan;
 }
 
-/// Where the plan's states are.
+/// Memory of the states of choosing_pages_plan.
 struct ChoiceStates {
   int32_t* next;
   float *bias, *penalty;
   int32_t* tokens;
   float* log_probabilities;
-  size_t places;  // of a row of these two
+  size_t places;  // number of columns of `tokens` and `log_probabilities`
 };
 
+/// Executor functions of these two entries.
 class RememberingChoice : public RememberingPages {
  public:
   using RememberingPages::RememberingPages;
 
-  /// @begin_pages, whose inputs are in the plan's order, as are those of @next_pages.
+  /// Runs @begin_pages. `inputs` are in the order of the entry's ports, here and in next().
   static void begin(std::span<const void* const> inputs, const ChoiceStates& states) {
     const auto slot = static_cast<size_t>(*static_cast<const int32_t*>(inputs[0]));
     std::copy_n(static_cast<const float*>(inputs[1]), kColumns, states.bias + slot * kColumns);
     std::copy_n(static_cast<const float*>(inputs[2]), kColumns, states.penalty + slot * kColumns);
   }
-  /// `width`: pages of a row; the logits may be null.
+  /// Runs @next_pages. `width`: number of pages per row. `logits`: output [rows, kWords]; may be null.
   void next(std::span<const void* const> inputs, size_t rows, size_t width, float* logits,
             const ChoiceStates& states) {
     for (size_t row = 0; row < rows; ++row)
@@ -68,7 +71,7 @@ class RememberingChoice : public RememberingPages {
  private:
   static constexpr auto kColumns = static_cast<size_t>(kWords);
 
-  /// One row's inputs of @next_pages.
+  /// The inputs of @next_pages for one row.
   struct Row {
     std::span<const void* const> inputs;
     size_t row;

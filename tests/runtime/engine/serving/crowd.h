@@ -1,4 +1,5 @@
-// Many requests over caches in pages, at random times, some of which are cancelled.
+// Stress test of a ContinuousBatch with caches in pages: many requests are submitted at random times, and
+// some are cancelled.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,6 +14,7 @@ namespace smelt {
 
 using Id = ContinuousBatch::Id;
 
+/// Expects that no page is used, shared or reserved.
 inline void expect_nothing_held(const ContinuousBatch& batch) {
   const PageCounts pages = batch.counts().pages;
   EXPECT_EQ(pages.used, 0U);
@@ -20,7 +22,7 @@ inline void expect_nothing_held(const ContinuousBatch& batch) {
   EXPECT_EQ(pages.reserved, 0U);
 }
 
-/// Prompts begin with one of a few texts; fewer pages than all slots could fill.
+/// Returns a random request, whose prompt begins with one of four texts, so that requests can share pages.
 inline Request next_request(RandomRequests& random) {
   Request request = random.next(20);
   const int64_t text = random.number(4);
@@ -29,6 +31,8 @@ inline Request next_request(RandomRequests& random) {
   return request;
 }
 
+/// Runs `count` random requests to their ends. Members: the requests, their tokens and ends, and the largest
+/// number of shared pages.
 struct Crowd {
   std::map<Id, Request> requests;
   std::map<Id, Tokens> found;
@@ -58,6 +62,7 @@ struct Crowd {
   }
 };
 
+/// Expects that each request got the tokens that it gets alone; a cancelled request may have fewer.
 inline void expect_alone(Crowd& crowd) {
   for (const auto& [id, request] : crowd.requests) {
     Tokens expected = alone(request);

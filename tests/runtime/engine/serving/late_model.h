@@ -1,5 +1,5 @@
-// The model of choosing_model.h on a device that works in its own time: runs that are repeated go to a queue,
-// which a thread works off after random whiles, and their tokens appear while the host looks for them.
+// The model of choosing_model.h on a simulated asynchronous device. Runs without outputs are put in a queue.
+// A thread executes them after random delays, and their tokens appear in states while the host polls these.
 #pragma once
 
 #include <algorithm>
@@ -16,6 +16,7 @@
 
 namespace smelt {
 
+/// The executor, with its queue and its thread.
 class LatePages : public RememberingChoice {
  public:
   LatePages(int64_t slots, int64_t capacity, int64_t pages)
@@ -26,14 +27,15 @@ class LatePages : public RememberingChoice {
       states_.emplace_back(rows * columns);
   }
 
-  size_t waits = 0;  // of the host for the device
+  size_t waits = 0;  // number of calls of synchronize()
 
-  /// Nothing goes on as long as it is held.
+  /// True: stops the execution of queued runs. False: continues it.
   void hold(bool held) {
     const std::lock_guard lock(mutex_);
     held_ = held;
     changed_.notify_all();
   }
+  /// Returns the number of runs that have not ended.
   size_t under_way() {
     const std::lock_guard lock(mutex_);
     return queue_.size();
@@ -114,15 +116,16 @@ class LatePages : public RememberingChoice {
   }
 
   size_t places_;
-  std::vector<std::vector<int32_t>> states_;  // as the plan has them
+  std::vector<std::vector<int32_t>> states_;  // in the order of the plan; words of 32 bits
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::deque<std::function<void()>> queue_;  // with the one that runs
+  std::deque<std::function<void()>> queue_;  // the first may be running
   bool held_ = false;
   std::exception_ptr fault_;
   std::jthread thread_{[this](const std::stop_token& stop) { work(stop); }};
 };
 
+/// A session with choosing_pages_plan, and its executor.
 struct LateModel {
   LateModel(int64_t slots, int64_t capacity, int64_t pages) {
     auto made = std::make_unique<LatePages>(slots, capacity, pages);

@@ -1,4 +1,4 @@
-// Requests of every option that a batch takes, and what each of them gets of RememberingModel's logits alone.
+// Random requests with all options that a ContinuousBatch supports, and their expected tokens.
 #pragma once
 
 #include <random>
@@ -26,7 +26,8 @@ inline Tokens ids_of(const Progress& progress) {
   return ids;
 }
 
-/// Without any cache or batch.
+/// Returns the new tokens that a request should get, computed from remembered_logits (remembering_model.h)
+/// without a cache and without a batch.
 inline Tokens alone(const Request& request) {
   Tokens tokens = request.prompt;
   while (tokens.size() - request.prompt.size() < static_cast<size_t>(request.options.max_new_tokens)) {

@@ -1,5 +1,6 @@
-// A model whose next token depends on everything that its cache holds of a row: a row that reads another's
-// slot, or a place that was not written, gets other tokens.
+// RememberingModel: a fake model for tests of serving. Its cache stores token ids, and its logits are a hash
+// of all ids in the cache of a row. So a row that reads the slot of another row, or a position that was not
+// written, gets wrong tokens.
 #pragma once
 
 #include <memory>
@@ -15,6 +16,8 @@ namespace smelt {
 
 constexpr int64_t kWords = 23;
 
+/// Returns a plan with a cache of `slots` rows of `capacity` tokens. The entries have no steps, because the
+/// executors below run them. `reads_source`: adds an entry "encode".
 inline Plan remembering_plan(int64_t slots, int64_t capacity, bool reads_source = false) {
   Plan plan;
   plan.target = "test";
@@ -34,14 +37,14 @@ inline Plan remembering_plan(int64_t slots, int64_t capacity, bool reads_source 
   return plan;
 }
 
-/// The same for a target whose runs are padded.
+/// Returns the same plan for a target (a GPU) whose runs are padded.
 inline Plan padding_plan(int64_t slots, int64_t capacity) {
   Plan plan = remembering_plan(slots, capacity);
   plan.target = "sm_90";
   return plan;
 }
 
-/// Of a cache in pages.
+/// Returns a plan with a cache of `pages` pages, which each row uses by a list of page numbers.
 inline Plan remembering_pages_plan(int64_t slots, int64_t capacity, int64_t pages) {
   Plan plan;
   plan.target = "test";
@@ -66,7 +69,7 @@ inline Plan remembering_pages_plan(int64_t slots, int64_t capacity, int64_t page
   return plan;
 }
 
-/// The logits behind these tokens.
+/// Returns the logits of the token after `tokens`: numbers in [0, 4) that are a hash of all tokens.
 inline std::vector<float> remembered_logits(const std::vector<int32_t>& tokens) {
   uint64_t state = 88172645463325252ULL;
   for (const int32_t token : tokens) state = (state ^ static_cast<uint64_t>(token + 1)) * 1099511628211ULL;
@@ -78,11 +81,11 @@ inline std::vector<float> remembered_logits(const std::vector<int32_t>& tokens) 
   return logits;
 }
 
-/// Of an executor whose next run may throw.
+/// Base of executors whose next run can be made to throw.
 class BreakingExecutor : public Executor {
  public:
-  std::vector<std::pair<int64_t, int64_t>> shapes;  // rows, tokens of each run over caches
-  bool breaks = false;                              // the next run throws
+  std::vector<std::pair<int64_t, int64_t>> shapes;  // (rows, tokens per row) of each run of the model
+  bool breaks = false;                              // true: the next run throws Error
 
   std::span<std::byte> state(int) override { return {}; }
 
@@ -92,11 +95,12 @@ class BreakingExecutor : public Executor {
   }
 };
 
+/// Executor of remembering_plan. The cache has one slot per row.
 class RememberingExecutor : public BreakingExecutor {
  public:
   RememberingExecutor(int64_t slots, int64_t capacity)
       : cache_(static_cast<size_t>(slots), std::vector<int32_t>(static_cast<size_t>(capacity), -1)) {}
-  size_t copies = 0;  // runs of reorder
+  size_t copies = 0;  // number of runs of the entry "reorder"
 
   void run(const PlanEntry& entry, const SymbolValues& symbols, std::span<const void* const> inputs,
            std::span<void* const> outputs, const Philox&) override {
@@ -130,11 +134,12 @@ class RememberingExecutor : public BreakingExecutor {
   std::vector<std::vector<int32_t>> cache_;
 };
 
-/// Pages that runs write, each token in its place, and read along a row's list.
+/// Executor of remembering_pages_plan. A run writes tokens to the pages of its rows, and reads the tokens of
+/// a row along its list of pages.
 class RememberingPages : public BreakingExecutor {
  public:
   explicit RememberingPages(int64_t pages) : cache_(static_cast<size_t>(pages * kPageTokens), -1) {}
-  uint64_t prompt_tokens = 0;  // that were read
+  uint64_t prompt_tokens = 0;  // number of tokens read by entries for prompts
 
   void run(const PlanEntry& entry, const SymbolValues& symbols, std::span<const void* const> inputs,
            std::span<void* const> outputs, const Philox&) override {
@@ -171,6 +176,7 @@ class RememberingPages : public BreakingExecutor {
   std::vector<int32_t> cache_;
 };
 
+/// A session with remembering_pages_plan, and its executor.
 struct RememberingPagedModel {
   RememberingPagedModel(int64_t slots, int64_t capacity, int64_t pages) {
     auto made = std::make_unique<RememberingPages>(pages);
@@ -182,6 +188,7 @@ struct RememberingPagedModel {
   std::unique_ptr<Session> session;
 };
 
+/// A session with remembering_plan, and its executor.
 struct RememberingModel {
   explicit RememberingModel(int64_t slots = 4, int64_t capacity = 48)
       : RememberingModel(remembering_plan(slots, capacity)) {}
