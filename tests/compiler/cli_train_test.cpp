@@ -45,7 +45,7 @@ class Training : public CommandLine {
   /// The model of docs/guides/models.md, as it stands there.
   static std::string hand_written_model() {
     const std::string docs = slurp(fs::path(SMELT_SOURCE_DIR) / "docs/guides/models.md");
-    const size_t begin = docs.find("```\nsymbols ") + 4;
+    const size_t begin = docs.find("```smelt\n") + 9;
     return docs.substr(begin, docs.find("```", begin) - begin);
   }
   std::string final_weights(const std::string& run) const {
