@@ -36,6 +36,7 @@ CHOICES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     },
     "coordinate_transformation_mode": {"Resize": COORDINATES},
     "nearest_mode": {"Resize": ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")},
+    "round_mode": {"": ("up", "down", "nearest")},
     "keep_aspect_ratio_policy": {"Resize": ("stretch", "not_larger", "not_smaller")},
     "approximate": {"Gelu": ("none", "tanh")},
 }

@@ -15,6 +15,7 @@ from .build import Builder
 from .call import Absent, Call, Known, Many, Thing, Traced
 from .definitions import Types
 from .dims import Dim, is_known
+from .formats import FORMATS
 from .names import check_names, place_of, refuse_twins, unfit
 from .refusal import NeedsKnown, Refusal
 from .rows import ROWS, SAME, Row, Typed
@@ -28,7 +29,8 @@ WORD = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 RESERVED = {"dim", "ceil_div", "nan", "inf"}
 PLACES = {f"{__package__}.operators.{name}" for name in ("indexing", "resize", "sequences", "windows")}
 """Modules whose rows count places of elements, which have 32 bits."""
-FLOAT_CODES = {onnx.TensorProto.DataType.Value(name) for name, kind in ELEMENTS.items() if kind.is_float}
+CODES = onnx.TensorProto.DataType.items()
+FLOAT_CODES = {code for name, code in CODES if name in ELEMENTS and ELEMENTS[name].is_float}
 CONTROL = {"If", "Loop", "Scan", "SequenceMap", "FlexAttention"}
 
 
@@ -287,6 +289,7 @@ class Importer:
         if thing.is_symbolic:
             return settle(self.builder, self.builder.sizes(array), thing.element, True)
         if thing.element.is_float:
+            array = array.astype(numpy.float32) if thing.element.name in FORMATS else array
             return settle(self.builder, self.builder.table(array, thing.name), thing.element, True)
         return self.builder.table(array)
 

@@ -8,6 +8,7 @@ import ml_dtypes
 import numpy
 from onnx import TensorProto
 
+from .formats import FORMATS
 from .refusal import Refusal
 
 # Integer types that no type of Smelt wraps like: the number of bits, and whether one is the sign.
@@ -38,6 +39,8 @@ class Element(NamedTuple):
 
     @property
     def bits(self) -> int:
+        if self.name in FORMATS:
+            return FORMATS[self.name].bits
         return WRAPPED[self.stored][0] if self.stored in WRAPPED else self.numpy.itemsize * 8
 
     @property
@@ -70,6 +73,7 @@ ELEMENTS = {
         _row("INT2", ml_dtypes.int2, "i8", "i32", "i2", numpy.dtype(numpy.int8)),
         _row("UINT2", ml_dtypes.uint2, "i8", "i32", "u2", numpy.dtype(numpy.int8)),
         _row("BOOL", numpy.bool_, "bool", "bool"),
+        *(_row(name, kind.numpy, "f32", "f32", host=numpy.dtype(numpy.float32)) for name, kind in FORMATS.items()),
     )
 }
 

@@ -5,13 +5,8 @@ from __future__ import annotations
 import functools
 import math
 
-import onnx
-
 from ...ranges import INTEGERS
-from ..call import Known
-from ..folding import fold
 from ..rows import Typed, row
-from ..types import element
 from ..refusal import Refusal
 from .. import scalars
 
@@ -200,24 +195,6 @@ def identity(n):
     return n.inputs[0]
 
 
-@row("Cast", "CastLike", out=None)
-def cast(n):
-    kind = n.element(1) if n.node.op_type == "CastLike" else element(n.attribute("to"), n.importer.doubles)
-    if isinstance(n.inputs[0], Known):
-        code = onnx.TensorProto.DataType.Value(kind.name)
-        node = onnx.helper.make_node("Cast", n.node.input[:1], n.node.output, to=code)
-        folded = fold(node, n.inputs[:1], "", max(n.version, 13))
-        if folded is not None:
-            return folded[0]._replace(inputs=n.inputs[0].inputs)
-    return cast_to(n, n.x(0), kind)
-
-
-def cast_to(n, x, kind):
-    if kind.name.startswith("UINT") and n.element(0).is_float:
-        x = n.b.point("max", x, 0.0) if kind.bits > 16 else x
-    return Typed(n.b.cast(x, kind.computed), kind.name)
-
-
 @row("Dropout", out=None, folds=False)
 def dropout(n, x, ratio):
     """In inference: nothing is dropped."""
@@ -230,15 +207,6 @@ def dropout(n, x, ratio):
     if len(n.node.output) > 1:
         results.append(Typed(n.b.full(1, "bool", x.shape) if 0 not in x.shape else x, "BOOL"))
     return results
-
-
-@row("BitCast", out=None)
-def bit_cast(n, x):
-    """Integers of as many bits wrap to each other."""
-    own, kind = n.element(0), element(n.attribute("to"))
-    whole = own.computed != "f32" and kind.computed == "i32" and own.bits == kind.bits
-    n.refuse_unless(whole, f"bits of {own.name} that are read as {kind.name}")
-    return Typed(n.b.cast(x, "i32"), kind.name)
 
 
 @row("Constant", out=None)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from ..dims import is_known
+from ..formats import FORMATS
+from ..rounding import rounded
 from ..rows import Typed, row
 from ..scalars import round_half_even
 from ..types import element
@@ -29,11 +31,18 @@ def aligned(n, x, scale, axis):
 
 def quantized(n, x, scale, zero, name):
     b = n.b
+    if name in FORMATS:
+        return quantized_float(n, x, scale, zero, FORMATS[name])
     n.refuse_unless(name in RANGES, f"the element type {name}")
     low, high = RANGES[name]
     y = round_half_even(b, b.div(x, scale))
     y = y if zero is None else b.add(y, b.cast(zero, "f32"))
     return b.cast(b.point("max", b.point("min", y, float(high)), float(low)), "i32")
+
+
+def quantized_float(n, x, scale, zero, kind):
+    y = n.b.div(x, scale)
+    return rounded(n.b, y if zero is None else n.b.add(y, zero), kind, bool(n.attribute("saturate", 1)))
 
 
 def real(b, x, scale, zero):
