@@ -89,6 +89,57 @@ def test_all_numbers_come_and_go_as_they_are(name):
     assert_same_bits(run(model_of("Cast", name, name, x.shape), x), x)
 
 
+@pytest.mark.parametrize("whole", ["INT8", "UINT8"])
+@pytest.mark.parametrize("name", [name for name in ALL if name != "FLOAT4E2M1"])
+def test_bits_of_8(name, whole):
+    bits = numpy.arange(256, dtype=numpy.uint8).view(numpy.dtype(whole.lower()))
+    numbers = bits.view(ALL[name])
+    assert_same_bits(run(model_of("BitCast", whole, name, bits.shape), bits), numbers)
+    is_number = ~numpy.isnan(numbers.astype(numpy.float32))
+    found = run(model_of("BitCast", name, whole, bits[is_number].shape), numbers[is_number])
+    numpy.testing.assert_array_equal(found, bits[is_number])
+
+
+@pytest.mark.parametrize("whole", [ml_dtypes.int4, ml_dtypes.uint4])
+def test_bits_of_4(whole):
+    numbers = numpy.arange(16, dtype=numpy.uint8).view(ml_dtypes.float4_e2m1fn)
+    codes = [*range(8), *range(-8, 0)] if whole is ml_dtypes.int4 else [*range(16)]
+    bits, name = numpy.array(codes).astype(whole), whole.__name__.upper()
+    assert_same_bits(run(model_of("BitCast", name, "FLOAT4E2M1", (16,)), bits), numbers)
+    numpy.testing.assert_array_equal(run(model_of("BitCast", "FLOAT4E2M1", name, (16,)), numbers), bits)
+
+
+@pytest.mark.parametrize("whole", ["INT16", "UINT16"])
+@pytest.mark.parametrize("name, kind", [("FLOAT16", numpy.float16), ("BFLOAT16", ml_dtypes.bfloat16)])
+def test_bits_of_16(name, kind, whole):
+    bits = numpy.arange(2**16, dtype=numpy.uint16).view(numpy.dtype(whole.lower()))
+    numbers = bits.view(kind)
+    assert_same_bits(run(model_of("BitCast", whole, name, bits.shape), bits), numbers)
+    is_number = ~numpy.isnan(numbers.astype(numpy.float32))
+    found = run(model_of("BitCast", name, whole, bits[is_number].shape), numbers[is_number])
+    numpy.testing.assert_array_equal(found, bits[is_number])
+
+
+@pytest.mark.parametrize("whole", ["INT32", "UINT32"])
+def test_bits_of_32(whole):
+    """Subnormal numbers, both zeros and infinities, and numbers of all exponents."""
+    kind = numpy.dtype(whole.lower())
+    drawn = numpy.random.default_rng(1).integers(0, 2**32, 4000).astype(numpy.uint32)
+    ends = numpy.array([0, 1, 0x7FFFFF, 0x800000, 0x3F800000, 0x7F7FFFFF, 0x7F800000], numpy.uint32)
+    bits = numpy.concatenate([ends, ends | numpy.uint32(2**31), drawn])
+    bits = bits[~numpy.isnan(bits.view(numpy.float32))].view(kind)
+    numbers = bits.view(numpy.float32)
+    assert_same_bits(run(model_of("BitCast", whole, "FLOAT", bits.shape), bits), numbers)
+    numpy.testing.assert_array_equal(run(model_of("BitCast", "FLOAT", whole, bits.shape), numbers), bits)
+
+
+def test_bits_of_nan():
+    """NaN has lost its own bits: it has those that NumPy gives to one."""
+    x = numpy.array([numpy.nan, -numpy.nan], numpy.float32)
+    found = run(model_of("BitCast", "FLOAT", "INT32", (2,)), x)
+    numpy.testing.assert_array_equal(found, numpy.array([0x7FC00000] * 2))
+
+
 @pytest.mark.parametrize("name", TYPES)
 def test_quantized_by_blocks(name):
     kind, draw = getattr(TensorProto, name), numpy.random.default_rng(3)

@@ -49,3 +49,10 @@ FORMATS = {
     "FLOAT8E8M0": _row("float8_e8m0fnu", 8, 0, 127, 2.0**127, NAN, False, False),
     "FLOAT4E2M1": _row("float4_e2m1fn", 2, 1, 1, 6.0, 6.0),
 }
+
+# Formats that kernels round to, and whose bits BitCast reads and writes.
+WIDER = {
+    "FLOAT": Format(numpy.dtype(numpy.float32), 8, 23, 127, float(numpy.finfo(numpy.float32).max), INFINITY),
+    "FLOAT16": Format(numpy.dtype(numpy.float16), 5, 10, 15, 65504.0, INFINITY),
+    "BFLOAT16": _row("bfloat16", 8, 7, 127, float(ml_dtypes.finfo(ml_dtypes.bfloat16).max), INFINITY),
+}

@@ -1,4 +1,4 @@
-"""Changes of the element type."""
+"""Changes of the element type: of numbers, and of the bits that stand for them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import onnx
 
 from ..call import Known
 from ..folding import fold
-from ..formats import FORMATS
-from ..rounding import rounded
+from ..formats import FORMATS, WIDER
+from ..rounding import bits_of, number_of, rounded
 from ..rows import Typed, row
 from ..types import element
 
@@ -43,8 +43,14 @@ def cast_to(n, x, kind):
 
 @row("BitCast", out=None)
 def bit_cast(n, x):
-    """Integers of as many bits wrap to each other."""
-    own, kind = n.element(0), element(n.attribute("to"))
-    whole = own.computed != "f32" and kind.computed == "i32" and own.bits == kind.bits
-    n.refuse_unless(whole, f"bits of {own.name} that are read as {kind.name}")
-    return Typed(n.b.cast(x, "i32"), kind.name)
+    """Wraps integers to others of as many bits; arithmetic takes floats apart and puts them together."""
+    b, own, kind = n.b, n.element(0), element(n.attribute("to"))
+    n.refuse_unless("DOUBLE" not in (own.name, kind.name), "bits of DOUBLE, which is computed in FLOAT")
+    n.refuse_unless(own.bits == kind.bits, f"{own.bits} bits of {own.name} that are read as {kind.bits} of {kind.name}")
+    formats = FORMATS | WIDER
+    if own is kind:
+        return Typed(x, kind.name)
+    code = bits_of(b, x, formats[own.name]) if own.is_float else b.cast(x, "i32")
+    if kind.is_float and code.dtype == "i64":  # UINT32, without a sign
+        code = b.node("convert", [code], "i32", code.shape)
+    return Typed(number_of(b, code, formats[kind.name]) if kind.is_float else code, kind.name)
