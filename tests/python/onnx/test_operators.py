@@ -125,3 +125,62 @@ def test_recurrences_go_backwards(kind, direction):
     one = {"x": inputs["x"][::-1].copy(), "w": inputs["w"][-1:], "r": inputs["r"][-1:]}
     backwards = numpy.asarray(reference(model("forward", 1), one)["y"])[::-1]
     numpy.testing.assert_allclose(found[:, -1:], backwards, 2e-5, 2e-6)
+
+
+def typed(text):
+    return parser.parse_model(f'<ir_version: 10, opset_import: ["" : 22, "ai.onnx.ml" : 5]> {text}')
+
+
+def drawn(seed, **shapes):
+    draw = numpy.random.default_rng(seed)
+    return {name: draw.normal(size=shape).astype(numpy.float32) for name, shape in shapes.items()}
+
+
+@pytest.mark.parametrize("align", [0, 1])
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize("mode", ["linear", "nearest", "cubic"])
+def test_samples_of_images(mode, padding, align):
+    """Of images of odd sizes, far outside of them, and halfway between two points."""
+    model = typed(
+        f"""m (float[2,3,5,4] x, float[2,3,7,2] grid) => (float r)
+        {{ r = GridSample <mode = "{mode}", padding_mode = "{padding}", align_corners = {align}> (x, grid) }}"""
+    )
+    inputs = drawn(5, x=(2, 3, 5, 4), grid=(2, 3, 7, 2))
+    inputs["grid"] *= 2
+    inputs["grid"][0, 0] = numpy.array([[-1, 1], [0, 0], [1, -1], [0.25, -0.6], [9.3, -7.1], [0.5, 0.2], [1.5, -1.4]])
+    compared(model, inputs, 1e-4, 1e-5)
+
+
+@pytest.mark.parametrize("padding", ["zeros", "reflection"])
+@pytest.mark.parametrize("mode", ["linear", "nearest"])
+def test_samples_of_volumes(mode, padding):
+    model = typed(
+        f"""m (float[1,2,3,4,5] x, float[1,2,3,4,3] grid) => (float r)
+        {{ r = GridSample <mode = "{mode}", padding_mode = "{padding}"> (x, grid) }}"""
+    )
+    inputs = drawn(6, x=(1, 2, 3, 4, 5), grid=(1, 2, 3, 4, 3))
+    compared(model, inputs, 1e-4, 1e-5)
+
+
+def test_samples_where_the_grid_is_no_number():
+    """Zeros, or some point of the image: never one outside of it."""
+    model = typed(
+        """m (float[1,1,3,3] x, float[1,1,3,2] grid) => (float zeros, float border)
+        { zeros = GridSample <mode = "nearest"> (x, grid)
+          border = GridSample <mode = "nearest", padding_mode = "border"> (x, grid) }"""
+    )
+    import smelt.onnx
+
+    x = numpy.arange(1, 10, dtype=numpy.float32).reshape(1, 1, 3, 3)
+    grid = numpy.array([[numpy.nan, 0], [numpy.inf, 0], [-1e30, 1e30]], numpy.float32).reshape(1, 1, 3, 2)
+    found = smelt.onnx.compile_model(model, no_plan_cache=True).session(from_scratch=True).run({"x": x, "grid": grid})
+    assert found["zeros"].ravel().tolist() == [0, 0, 0] and found["border"].ravel().tolist()[1:] == [6, 7]
+
+
+def test_a_batch_of_images_may_be_symbolic():
+    model = typed("m (float[N,2,3,5] x, float[N,4,3,2] grid) => (float r) { r = GridSample (x, grid) }")
+    import smelt.onnx
+
+    session = smelt.onnx.compile_model(model, max={"N": 5}, no_plan_cache=True).session(from_scratch=True)
+    for count in (1, 3, 5):
+        compared(model, drawn(count, x=(count, 2, 3, 5), grid=(count, 4, 3, 2)), 1e-4, 1e-5, session)

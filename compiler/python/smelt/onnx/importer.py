@@ -27,7 +27,7 @@ from .types import ELEMENTS, WIDE, Element, element
 WORD = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 """Names that the text form takes for symbols."""
 RESERVED = {"dim", "ceil_div", "nan", "inf"}
-PLACES = {f"{__package__}.operators.{name}" for name in ("indexing", "resize", "sequences", "windows")}
+PLACES = {f"{__package__}.operators.{name}" for name in ("indexing", "resize", "sampling", "sequences", "windows")}
 """Modules whose rows count places of elements, which have 32 bits."""
 CODES = onnx.TensorProto.DataType.items()
 FLOAT_CODES = {code for name, code in CODES if name in ELEMENTS and ELEMENTS[name].is_float}

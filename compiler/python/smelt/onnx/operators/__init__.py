@@ -14,6 +14,7 @@ from . import (  # noqa: F401
     recurrent,
     reductions,
     resize,
+    sampling,
     sequences,
     shapes,
     signals,
