@@ -184,3 +184,18 @@ def test_a_batch_of_images_may_be_symbolic():
     session = smelt.onnx.compile_model(model, max={"N": 5}, no_plan_cache=True).session(from_scratch=True)
     for count in (1, 3, 5):
         compared(model, drawn(count, x=(count, 2, 3, 5), grid=(count, 4, 3, 2)), 1e-4, 1e-5, session)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_shifted_convolutions(masked):
+    """Groups of channels and of offsets, strides and dilations, and offsets beyond the padding."""
+    ports = "float[2,4,7,6] x, float[6,2,3,2] w, float[2,24,4,4] o, float[6] bias, float[2,12,4,4] mask"
+    operands = "x, w, o, bias, mask" if masked else "x, w, o, bias"
+    model = typed(
+        f"""m ({ports}) => (float r)
+        {{ r = DeformConv <group = 2, offset_group = 2, strides = [2, 2], dilations = [2, 1], pads = [2, 1, 2, 2]>
+            ({operands}) }}"""
+    )
+    inputs = drawn(7, x=(2, 4, 7, 6), w=(6, 2, 3, 2), o=(2, 24, 4, 4), bias=(6,), mask=(2, 12, 4, 4))
+    inputs["o"] *= 3
+    compared(model, inputs, 1e-4, 1e-4)

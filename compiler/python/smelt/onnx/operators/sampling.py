@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..dims import is_known, product
 from ..rows import row
 from ..scalars import round_half_even
+from .windows import with_bias
 
 MODES = {"bilinear": "linear", "bicubic": "cubic"}
 """Names of older operator sets."""
@@ -161,3 +162,34 @@ def grid_sample(n, image, grid):
     n.refuse_unless(mode == "nearest" or n.element(0).is_float, f"mode {mode} of {n.element(0).name}")
     places = [unnormalised(b, part_of(b, grid, -1, rank - 1 - i), size, align) for i, size in enumerate(sizes)]
     return b.move(sampled(b, image, places, mode, n.attribute("padding_mode", "zeros"), align), -1, 1)
+
+
+@row("DeformConv")
+def deform_conv(n, x, weights, offsets, bias, mask):
+    """A convolution whose points are shifted, each by its own offset."""
+    b, sizes, kernel = n.b, x.shape[2:], weights.shape[2:]
+    expect_image(n, sizes)
+    n.refuse_unless(all(map(is_known, offsets.shape[2:])), "offsets of sizes that are known only when it runs")
+    groups, shifts = n.attribute("group", 1), n.attribute("offset_group", 1)
+    batch, channels, count = x.shape[0], x.shape[1], product(kernel)
+    images = b.reshape(x, (batch * shifts, channels // shifts, *sizes))
+    out = offsets.shape[2:]
+    own = b.reshape(offsets, (batch * shifts, *kernel, len(kernel), *out))
+    found = sampled(b, images, [shifted(n, own, axis, kernel, out) for axis in range(len(kernel))])
+    if mask is not None:
+        found = b.mul(found, b.unsqueeze(b.reshape(mask, found.shape[:-1]), -1))
+    found = b.reshape(b.move(found, -1, 1), (batch, groups, channels // groups, count, product(out)))
+    by_group = b.reshape(weights, (groups, weights.shape[0] // groups, channels // groups, count))
+    y = b.matmul("ngcko,gmck->ngmo", found, by_group)
+    return with_bias(b, b.reshape(y, (batch, weights.shape[0], *out)), bias)
+
+
+def shifted(n, offsets, axis, kernel, out):
+    """Places of the points of the kernel along one axis, for each place of the result."""
+    b, rank = n.b, len(kernel)
+    stride = (n.attribute("strides") or [1] * rank)[axis]
+    dilation = (n.attribute("dilations") or [1] * rank)[axis]
+    before = (n.attribute("pads") or [0] * 2 * rank)[axis]
+    own = part_of(b, offsets, 1 + rank, axis)
+    at = b.add(b.mul(b.iota(own.shape, 1 + axis), dilation), b.mul(b.iota(own.shape, 1 + rank + axis), stride))
+    return b.add(own, b.cast(b.sub(at, before), "f32"))
