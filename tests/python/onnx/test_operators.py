@@ -199,3 +199,18 @@ def test_shifted_convolutions(masked):
     inputs = drawn(7, x=(2, 4, 7, 6), w=(6, 2, 3, 2), o=(2, 24, 4, 4), bias=(6,), mask=(2, 12, 4, 4))
     inputs["o"] *= 3
     compared(model, inputs, 1e-4, 1e-4)
+
+
+@pytest.mark.parametrize("mode", ["avg", "max"])
+@pytest.mark.parametrize("corners", ["half_pixel", "output_half_pixel"])
+def test_bins_of_regions(mode, corners):
+    """Regions that leave the image, that are empty, and of images of a batch in any order."""
+    model = typed(
+        f"""m (float[3,2,9,7] x, float[5,4] regions, int64[5] batches) => (float r)
+        {{ r = RoiAlign <output_height = 3, output_width = 2, sampling_ratio = 3, spatial_scale = 0.5,
+            mode = "{mode}", coordinate_transformation_mode = "{corners}"> (x, regions, batches) }}"""
+    )
+    inputs = drawn(8, x=(3, 2, 9, 7))
+    regions = [[0, 0, 12, 16], [-9, -4, 5, 7], [3.3, 2.1, 3.3, 2.1], [8, 9, 40, 50], [1, 15, 13, 17.5]]
+    inputs["regions"] = numpy.array(regions, numpy.float32)
+    compared(model, {**inputs, "batches": numpy.array([2, 0, 1, 1, 0])}, 1e-4, 1e-5)

@@ -193,3 +193,64 @@ def shifted(n, offsets, axis, kernel, out):
     own = part_of(b, offsets, 1 + rank, axis)
     at = b.add(b.mul(b.iota(own.shape, 1 + axis), dilation), b.mul(b.iota(own.shape, 1 + rank + axis), stride))
     return b.add(own, b.cast(b.sub(at, before), "f32"))
+
+
+# ---- regions
+
+
+@row("RoiAlign")
+def roi_align(n, x, regions, batches):
+    """Each region in bins of the same number; each bin is the mean, or the largest, of its samples."""
+    b, sizes = n.b, x.shape[2:]
+    expect_image(n, sizes)
+    samples = n.attribute("sampling_ratio", 0)
+    n.refuse_unless(samples > 0, "sampling_ratio 0: how many samples there are follows from the regions' numbers")
+    bins = [n.attribute("output_height", 1), n.attribute("output_width", 1)]
+    axes = [samples_of(n, regions, axis, bins[axis], samples, size) for axis, size in enumerate(sizes)]
+    found = weighted(n, x, b.inside(b.places(batches), x.shape[0]), axes)
+    if n.attribute("mode", "avg") == "max":
+        return b.move(b.reduce("max", found, [2, 4]), -1, 1)
+    return b.move(b.div(b.reduce("add", found, [2, 4]), float(samples * samples)), -1, 1)
+
+
+def samples_of(n, regions, axis, bins, samples, size):
+    """Index and weight, both [regions, bins, 2 * samples], of the two points around each sample along one axis."""
+    b = n.b
+    halves = n.attribute("coordinate_transformation_mode", "output_half_pixel") == "half_pixel"
+    scale, shift = n.attribute("spatial_scale", 1.0), 0.5 if halves else 0.0
+    begin, end = (b.sub(b.mul(part_of(b, regions, -1, i), scale), shift) for i in (1 - axis, 3 - axis))
+    length = b.sub(end, begin)
+    length = length if halves else b.point("max", length, 1.0)
+    shape = (regions.shape[0], bins, samples)
+    step = b.reshape(b.div(length, float(bins)), (regions.shape[0], 1, 1))
+    inner = b.mul(b.add(b.cast(b.iota(shape, 2), "f32"), 0.5), 1 / samples)
+    place = b.add(b.mul(b.add(b.cast(b.iota(shape, 1), "f32"), inner), step), b.reshape(begin, step.shape))
+    return points_of_sample(b, place, size)
+
+
+def points_of_sample(b, place, size):
+    """A sample more than one point away from the image counts nothing, and others are moved into it."""
+    inside = b.point("logical_and", b.point("ge", place, -1.0), b.point("le", place, float(size)))
+    at = clamped(b, place, 0.0, size - 1.0)
+    low = b.point("floor", at)
+    high = clamped(b, b.add(low, 1.0), 0.0, size - 1.0)
+    rest = b.sub(at, low)
+    weights = [b.select(inside, weight, 0.0) for weight in (b.sub(1.0, rest), rest)]
+    index = b.known(b.cast(pair(b, low, high), "i32"), (0, size - 1))
+    return index, pair(b, *weights)
+
+
+def pair(b, left, right):
+    return b.concat([left, right], -1)
+
+
+def weighted(n, x, batches, axes):
+    """[regions, bins, points, bins, points, channels]: the numbers of all points with their weights."""
+    b, (height, width) = n.b, x.shape[2:]
+    table = b.reshape(b.move(x, 1, -1), (x.shape[0] * height * width, x.shape[1]))
+    (rows, row_weights), (columns, column_weights) = axes
+    rows, row_weights = (b.unsqueeze(each, 3, 4) for each in (rows, row_weights))
+    columns, column_weights = (b.unsqueeze(each, 1, 2) for each in (columns, column_weights))
+    first = b.reshape(b.mul(batches, height * width), (batches.shape[0],) + (1,) * 4)
+    index = b.add(first, b.add(b.mul(rows, width), columns))
+    return b.mul(b.gather(table, index, 0), b.unsqueeze(b.mul(row_weights, column_weights), -1))
