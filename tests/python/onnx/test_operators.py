@@ -214,3 +214,15 @@ def test_bins_of_regions(mode, corners):
     regions = [[0, 0, 12, 16], [-9, -4, 5, 7], [3.3, 2.1, 3.3, 2.1], [8, 9, 40, 50], [1, 15, 13, 17.5]]
     inputs["regions"] = numpy.array(regions, numpy.float32)
     compared(model, {**inputs, "batches": numpy.array([2, 0, 1, 1, 0])}, 1e-4, 1e-5)
+
+
+@pytest.mark.parametrize("count", [7, 8, 9, 12, 20])
+def test_inverse_transforms_of_half_a_spectrum(count):
+    """Odd and even numbers of results, from spectra that are too short and too long for them."""
+    model = typed(
+        f"""m (float[3,6,2,2] x) => (float r)
+        {{ count = Constant <value_int = {count}> ()
+          axis = Constant <value_int = 1> ()
+          r = DFT <inverse = 1, onesided = 1> (x, count, axis) }}"""
+    )
+    compared(model, drawn(count, x=(3, 6, 2, 2)))

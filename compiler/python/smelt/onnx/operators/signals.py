@@ -1,4 +1,4 @@
-"""Fourier transforms as products with cosines and sines, and samples of images between their points."""
+"""Fourier transforms as products with cosines and sines."""
 
 from __future__ import annotations
 
@@ -23,16 +23,11 @@ def transform(b, x, count, inverse, onesided):
     c, s = rotations(count, size, inverse)
     kept = count // 2 + 1 if onesided else count
     c, s = b.lift(c[:, :kept]), b.lift(s[:, :kept])
-    letters = "abdefg"[: len(x.shape) - 2]
-
-    def times(part, table):
-        return b.matmul(f"{letters}j,jk->{letters}k", part, table)
-
     re = b.squeeze(b.slice(x, -1, 0, 1), -1)
-    real, imaginary = times(re, c), times(re, s)
+    real, imaginary = times(b, re, c), times(b, re, s)
     if x.shape[-1] == 2:
         im = b.squeeze(b.slice(x, -1, 1, 1), -1)
-        real, imaginary = b.sub(real, times(im, s)), b.add(imaginary, times(im, c))
+        real, imaginary = b.sub(real, times(b, im, s)), b.add(imaginary, times(b, im, c))
     return b.concat([b.unsqueeze(real, -1), b.unsqueeze(imaginary, -1)], -1)
 
 
@@ -40,12 +35,38 @@ def transform(b, x, count, inverse, onesided):
 def dft(n, x):
     b = n.b
     axis = (n.number(2, -2) if n.version >= 20 else n.attribute("axis", 1)) % len(x.shape)
-    count = int(n.number(1)) if n.has(1) else x.shape[axis]
-    n.refuse_unless(is_known(count), f"a length of {count}")
+    n.refuse_unless(is_known(x.shape[axis]), f"a length of {x.shape[axis]}")
+    count = length_of(n, x.shape[axis])
     inverse, onesided = n.attribute("inverse", 0), n.attribute("onesided", 0)
-    n.refuse_unless(not (inverse and onesided) or False, "inverse of a onesided transform")
-    y = transform(b, b.move(x, axis, -2), count, inverse, onesided)
+    x = b.move(x, axis, -2)
+    y = inverse_onesided(b, x, count) if inverse and onesided else transform(b, x, count, inverse, onesided)
     return b.move(y, -2, axis)
+
+
+def length_of(n, size):
+    """The operand, else the number of elements; a onesided spectrum is taken as that of an even number of them."""
+    if n.has(1):
+        return int(n.number(1))
+    return 2 * (size - 1) if n.attribute("inverse", 0) and n.attribute("onesided", 0) else size
+
+
+def inverse_onesided(b, x, count):
+    """Real numbers of half of a spectrum: each frequency stands for itself and for its mirror image, if it has one."""
+    size = min(x.shape[-2], count // 2 + 1)
+    x = b.slice(x, -2, 0, size)
+    frequency = numpy.arange(size)
+    twice = numpy.where((frequency == 0) | (2 * frequency == count), 1, 2)[:, None]
+    c, s = (b.lift((table * twice).astype(numpy.float32)) for table in rotations(count, size, True))
+    parts = [b.squeeze(b.slice(x, -1, i, 1), -1) for i in range(x.shape[-1])]
+    y = times(b, parts[0], c)
+    y = b.sub(y, times(b, parts[1], s)) if len(parts) > 1 else y
+    return b.unsqueeze(y, -1)
+
+
+def times(b, part, table):
+    """Product along the last axis."""
+    letters = "abdefg"[: len(part.shape) - 1]
+    return b.matmul(f"{letters}j,jk->{letters}k", part, table)
 
 
 @row("STFT")
