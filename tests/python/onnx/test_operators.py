@@ -226,3 +226,20 @@ def test_inverse_transforms_of_half_a_spectrum(count):
           r = DFT <inverse = 1, onesided = 1> (x, count, axis) }}"""
     )
     compared(model, drawn(count, x=(3, 6, 2, 2)))
+
+
+MELS = [(8, 64, 8192, 0.0, 4096.0), (5, 33, 8000, 20.0, 3999.0), (40, 512, 16000, 0.0, 8000.0)]
+
+
+@pytest.mark.parametrize("bins, length, rate, low, high", MELS)
+def test_mel_weights(bins, length, rate, low, high):
+    model = typed(
+        f"""m (float[1] x) => (float w)
+        {{ bins = Constant <value_int = {bins}> ()
+          length = Constant <value_int = {length}> ()
+          rate = Constant <value_int = {rate}> ()
+          low = Constant <value_float = {low}> ()
+          high = Constant <value_float = {high}> ()
+          w = MelWeightMatrix (bins, length, rate, low, high) }}"""
+    )
+    compared(model, {"x": numpy.zeros(1, numpy.float32)})

@@ -1,11 +1,15 @@
-"""Fourier transforms as products with cosines and sines."""
+"""Fourier transforms as products with cosines and sines, and the weights of mel scales."""
 
 from __future__ import annotations
 
+import math
+
 import numpy
 
+from ..call import Known
 from ..dims import is_known
 from ..rows import row
+from ..types import element
 
 
 def rotations(count, size, inverse):
@@ -81,3 +85,25 @@ def stft(n, x):
     if window is not None:
         frames = b.mul(frames, b.reshape(window, (length, 1)))
     return transform(b, frames, length, False, n.attribute("onesided", 1))
+
+
+@row("MelWeightMatrix", out=None, folds=False)
+def mel_weights(n):
+    """[spectrum, bins]: triangles, each from the center of the one before it to that of the next one."""
+    count, length, rate, low, high = (n.number(i) for i in range(5))
+    kind = element(n.attribute("output_datatype", 1), n.importer.doubles)
+    edges = frequencies(int(count), int(length), rate, low, high)
+    place = numpy.arange(length // 2 + 1)[:, None]
+    begin, center, end = edges[:-2], edges[1:-1], edges[2:]
+    rising = numpy.where(center > begin, (place - begin) / numpy.maximum(center - begin, 1), 1)
+    falling = (end - place) / numpy.maximum(end - center, 1)
+    weights = numpy.where((place >= begin) & (place <= center), rising, 0)
+    weights = numpy.where((place >= center) & (place < end), falling, weights)
+    return Known(weights.astype(kind.numpy), kind, n.depends)
+
+
+def frequencies(count, length, rate, low, high):
+    """Places in the spectrum that are as far from each other on the mel scale."""
+    first, last = (2595 * math.log1p(hertz / 700) / math.log(10) for hertz in (low, high))
+    mels = first + numpy.arange(count + 2) * (last - first) / (count + 2)
+    return numpy.floor((length + 1) * 700 * numpy.expm1(mels / 2595 * math.log(10)) / rate).astype(int)
