@@ -243,3 +243,40 @@ def test_mel_weights(bins, length, rate, low, high):
           w = MelWeightMatrix (bins, length, rate, low, high) }}"""
     )
     compared(model, {"x": numpy.zeros(1, numpy.float32)})
+
+
+FOREST = dict(  # two trees of two and one tests, the second one for members of a set
+    tree_roots=[0, 2],
+    nodes_featureids=[0, 2, 1],
+    nodes_truenodeids=[1, 0, 3],
+    nodes_falsenodeids=[4, 1, 2],
+    nodes_trueleafs=[0, 1, 1],
+    nodes_falseleafs=[1, 1, 1],
+    leaf_targetids=[0, 1, 1, 0, 1],
+    n_targets=3,
+)
+
+
+@pytest.mark.parametrize("how", [0, 1, 2, 3])
+@pytest.mark.parametrize("modes", [[0, 3, 6], [1, 2, 6], [5, 4, 6]])
+def test_trees(how, modes):
+    from onnx import helper, numpy_helper
+
+    tables = dict(
+        nodes_modes=numpy.array(modes, numpy.uint8),
+        nodes_splits=numpy.array([0.5, -1, 0], numpy.float32),
+        membership_values=numpy.array([3, 5, 7, numpy.nan], numpy.float32),
+        leaf_weights=numpy.array([0.25, -3, 7, 11, 13.5], numpy.float32),
+    )
+    tables = {name: numpy_helper.from_array(array, name) for name, array in tables.items()}
+    nan = [0, 1, 0]
+    node = helper.make_node(
+        "TreeEnsemble", ["x"], ["y"], domain="ai.onnx.ml", aggregate_function=how,
+        nodes_missing_value_tracks_true=nan, **FOREST, **tables,
+    )
+    ports = [helper.make_tensor_value_info(name, 1, (31, count)) for name, count in (("x", 3), ("y", 3))]
+    sets = [helper.make_opsetid("ai.onnx.ml", 5), helper.make_opsetid("", 22)]
+    model = helper.make_model(helper.make_graph([node], "g", ports[:1], ports[1:]), opset_imports=sets, ir_version=10)
+    x = numpy.random.default_rng(9).integers(-2, 9, (31, 3)).astype(numpy.float32)
+    x[:4, 0], x[4:9, 2], x[2:5, 1] = 0.5, numpy.nan, 5
+    compared(model, {"x": x})

@@ -19,5 +19,6 @@ from . import (  # noqa: F401
     shapes,
     signals,
     training,
+    trees,
     windows,
 )
