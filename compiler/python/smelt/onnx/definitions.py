@@ -24,6 +24,8 @@ MOST_DATA = 256
 MISDEFINED = {"Range", "STFT"}
 """Operators whose types ONNX infers otherwise than its own models and its reference have them: bounds of a Range may be
 vectors of one number there, and a onesided STFT has half of the frequencies."""
+OPTIONAL = {"OptionalGetElement", "OptionalHasElement"}
+"""Operators on optionals, for which what these hold stands."""
 Types = Mapping[str, onnx.TypeProto]
 
 
@@ -71,7 +73,7 @@ def results_of(
         return {}
     check_attributes(node, schema)
     check_counts(node, schema)
-    if node.op_type in MISDEFINED and not domain:
+    if node.op_type in MISDEFINED | OPTIONAL and not domain:
         return {}
     node = without(node, inputs)
     types = _types(node, inputs)

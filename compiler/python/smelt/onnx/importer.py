@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from typing import Any, Iterable, Mapping, Optional, Sequence
+from typing import Any, Collection, Iterable, Mapping, Optional, Sequence
 
 import numpy
 import onnx
@@ -14,15 +14,15 @@ from . import definitions, folding, functions
 from .build import Builder
 from .call import Absent, Call, Known, Many, Thing, Traced
 from .definitions import Types
-from .dims import Dim, is_known
+from .dims import is_known
 from .formats import FORMATS
+from .inputs import Inputs, leaves
 from .names import check_names, place_of, refuse_twins, unfit
 from .refusal import NeedsKnown, Refusal
 from .rows import ROWS, SAME, Row, Typed
-from .shapes import is_empty
-from .ports import from_port, leaving, settle, to_port
+from .ports import leaving, settle, to_port
 from .tensors import array_of
-from .types import ELEMENTS, WIDE, Element, element
+from .types import ELEMENTS, WIDE, element
 
 WORD = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 """Names that the text form takes for symbols."""
@@ -57,15 +57,21 @@ def symbol_names(sizes: Iterable[str]) -> dict[str, str]:
 
 
 class Importer:
-    """Of one model, with the bounds of its symbols and those inputs whose numbers are known."""
+    """Of one model, with the bounds of its symbols, those inputs whose numbers are known, and a sample of inputs."""
 
     def __init__(
-        self, model: onnx.ModelProto, bounds: Mapping[str, int], known: Mapping[str, numpy.ndarray], doubles: bool
+        self,
+        model: onnx.ModelProto,
+        bounds: Mapping[str, int],
+        known: Collection[str],
+        sample: Mapping[str, Any],
+        doubles: bool,
     ) -> None:
         self.model = model
         self.symbols = symbol_names(bounds)
         self.bounds = {self.symbols[name]: upper for name, upper in bounds.items()}
         self.known = known
+        self.sample = sample
         self.doubles = doubles
         self.graph = Graph("main")
         self.builder = Builder(self.graph, self.bounds)
@@ -87,59 +93,14 @@ class Importer:
         ):
             refuse_twins(what, names)
         weights = {tensor.name for tensor in graph.initializer}
-        return {port.name: self._input(port) for port in graph.input if port.name not in weights}
-
-    def _input(self, port: onnx.ValueInfoProto) -> Thing:
-        if not port.type.HasField("tensor_type"):
-            raise Refusal(f"the input '{port.name}', a {port.type.WhichOneof('value')}")
-        try:
-            kind = element(port.type.tensor_type.elem_type, self.doubles)
-        except Refusal as refusal:
-            raise Refusal(refusal.why, f"the input '{port.name}'") from None
-        depends = frozenset([port.name])
-        if port.name in self.known:
-            return Known(self._given(port.name, kind), kind, depends)
-        shape = self.shape(port)
-        if is_empty(shape):
-            if not all(map(is_known, shape)):
-                raise Refusal(f"the input '{port.name}' has no elements, and sizes by name: give these numbers, too")
-            return Known(numpy.zeros(shape, kind.numpy), kind, depends)
-        if not port.name.isprintable():
-            raise Refusal(f"the name {port.name!r} of an input, which text does not hold: rename it")
-        value = self.graph.input(port.name, kind.port, shape)
-        value = from_port(self.builder, value, kind)
-        self.builder.facts.ports[value.name] = port.name
-        return Traced(value, kind, depends)
+        ports = {port.name: port for port in graph.input if port.name not in weights}
+        return Inputs(self, self.known, self.sample, self.symbols).things(ports)
 
     def expect(self, port: str, rows: int) -> None:
         """Numbers of an input that are rows of a table, from its front or its back."""
         rows = min(rows, self.rows.get(port, rows))
         self.rows[port] = rows
         self.graph.attributes[port] = {"below": rows, "least": -rows}
-
-    def _given(self, name: str, kind: Element) -> numpy.ndarray:
-        array = numpy.asarray(self.known[name])
-        if array.dtype != kind.numpy:
-            raise Refusal(f"the input '{name}': sizes has {array.dtype}, expected {kind.numpy}")
-        return array
-
-    def shape(self, port: onnx.ValueInfoProto) -> tuple:
-        if not port.type.tensor_type.HasField("shape"):
-            raise Refusal(f"the input '{port.name}' has no shape")
-        return tuple(self._size(size, port.name) for size in port.type.tensor_type.shape.dim)
-
-    def _size(self, size: Any, name: str) -> Any:
-        if size.HasField("dim_value"):
-            if not 0 <= size.dim_value < 2**31:
-                raise Refusal(f"the size {size.dim_value} of the input '{name}', expected one from 0 to 2^31 - 1")
-            return size.dim_value
-        if not size.dim_param:
-            raise Refusal(f"the input '{name}' has a size without a number or a name: give it one of them")
-        if size.dim_param not in self.symbols:
-            raise Refusal(
-                f"the size '{size.dim_param}' of the input '{name}' has no bound; give max={{{size.dim_param!r}: ...}}"
-            )
-        return Dim.symbol(self.symbols[size.dim_param])
 
     def run(self, graph: onnx.GraphProto, scope: dict[str, Thing]) -> list[Thing]:
         for tensor in graph.initializer:
@@ -300,19 +261,21 @@ class Imported:
     def __init__(self, importer: Importer, inputs: Mapping[str, Thing], results: Mapping[str, Thing]) -> None:
         self.operators = importer.used
         self.symbols = importer.symbols
-        self.inputs = {name: (thing.element, thing.shape) for name, thing in inputs.items()}
-        known = {name: thing.array for name, thing in inputs.items() if isinstance(thing, Known)}
-        self.frozen = {name: array for name, array in known.items() if array.size}
-        self.ports = [name for name in inputs if name not in known]
+        self.inputs = inputs
+        tensors = [leaf for name, thing in inputs.items() for leaf in leaves(name, thing)]
+        self.elements = {place: thing.element for place, thing in tensors}
+        known = {place: thing.array for place, thing in tensors if isinstance(thing, Known)}
+        self.frozen = {place: array for place, array in known.items() if array.size}
+        self.ports = [place for place, _ in tensors if place not in known]
         self.outputs = list(results)
         self.results: list[Traced] = []
         self._places = {name: self._place(importer, name, thing) for name, thing in results.items()}
         self.module = Module(importer.bounds, list(importer.builder.parameters.values()), [importer.graph])
 
     def _place(self, importer: Importer, name: str, thing: Thing) -> Any:
-        """A constant, or the number of the plan's result; lists of these for sequences."""
+        """A constant, or the number of the plan's result; lists of these for sequences; None for nothing."""
         if isinstance(thing, Absent):
-            raise Refusal(f"the output '{name}', an optional that holds nothing")
+            return None
         if isinstance(thing, Many):
             return [self._place(importer, name, part) for part in thing.parts]
         if isinstance(thing, Known) and not thing.is_symbolic:
@@ -329,6 +292,8 @@ class Imported:
     def _collected(self, name: str, place: Any, found: Mapping[str, numpy.ndarray]) -> Any:
         if isinstance(place, list):
             return [self._collected(name, each, found) for each in place]
+        if place is None:
+            return None
         if isinstance(place, Known):
             return place.array
         return leaving(found[f"r{place}"], self.results[place].element, name)
@@ -340,18 +305,19 @@ def import_model(
     """Inputs whose numbers the graph's sizes follow from are taken from `sizes`, those alone, one after the other."""
     if not model.graph.output:
         raise Refusal("the model has no outputs, so that there is nothing to compile")
-    known: dict[str, numpy.ndarray] = {}
+    known: set[str] = set()
     while True:
-        importer = Importer(model, bounds, known, doubles)
+        importer = Importer(model, bounds, known, sizes, doubles)
         try:
             inputs = importer.inputs()
             outputs = importer.run(model.graph, dict(inputs))
             return Imported(importer, inputs, {port.name: thing for port, thing in zip(model.graph.output, outputs)})
         except NeedsKnown as need:
-            known |= _given(need, known, sizes)
+            known.update(_wanted(need, known, sizes))
 
 
-def _given(need: NeedsKnown, known: Mapping[str, Any], sizes: Mapping[str, Any]) -> dict[str, numpy.ndarray]:
+def _wanted(need: NeedsKnown, known: Collection[str], sizes: Collection[str]) -> list[str]:
+    """Inputs whose numbers are needed, too."""
     if not need.inputs:
         hint = "give these sizes numbers in the model"
         raise Refusal(f"{need.what} follows from symbolic sizes, and sets others: {hint}", need.place)
@@ -362,4 +328,4 @@ def _given(need: NeedsKnown, known: Mapping[str, Any], sizes: Mapping[str, Any])
         raise Refusal(
             f"{need.what} sets sizes, and depends on inputs of the graph: give sizes={{{', '.join(shown)}}}", need.place
         )
-    return {name: numpy.asarray(sizes[name]) for name in wanted}
+    return wanted

@@ -13,6 +13,7 @@ from .. import plan as plans
 from ..errors import Error
 from ..text import said_of
 from .importer import Imported, import_model
+from .inputs import arrays_of, described
 from .ports import entering
 
 ModelLike = Union[onnx.ModelProto, str, "os.PathLike[str]"]
@@ -83,9 +84,9 @@ class Model:
         self._place = place  # keeps the directory of the weights
 
     @property
-    def inputs(self) -> dict[str, tuple[str, tuple]]:
-        """Element type and sizes by name."""
-        return {name: (kind.name, shape) for name, (kind, shape) in self._imported.inputs.items()}
+    def inputs(self) -> dict[str, Any]:
+        """Element type and sizes by name; of sequences a list of these, and of optionals that are empty None."""
+        return {name: described(thing) for name, thing in self._imported.inputs.items()}
 
     @property
     def outputs(self) -> list[str]:
@@ -109,28 +110,29 @@ class Session:
 
     def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         imported = self.model._imported
-        arrays = {name: numpy.asarray(inputs[name]) for name in self._present(inputs)}
+        self._check_names(inputs)
+        things = imported.inputs.items()
+        arrays = dict(leaf for name, thing in things for leaf in arrays_of(name, thing, inputs[name]))
         for name, array in arrays.items():
             self._check_type(name, array)
         for name, expected in self.model.frozen.items():
             self._check_frozen(name, arrays[name], expected)
         given = {
-            name: entering(array, imported.inputs[name][0], name)
+            name: entering(array, imported.elements[name], name)
             for name, array in arrays.items()
             if name in imported.ports
         }
         found = self.session._native.run("main", given, 0) if self.session else {}  # inputs may be called `out`
         return imported.collect({name: numpy.asarray(tensor.numpy()) for name, tensor in found.items()})
 
-    def _present(self, inputs: Mapping[str, Any]) -> list[str]:
+    def _check_names(self, inputs: Mapping[str, Any]) -> None:
         missing = [name for name in self.model._imported.inputs if name not in inputs]
         unknown = [name for name in inputs if name not in self.model._imported.inputs]
         if missing or unknown:
             raise Error(f"inputs: missing {missing}, unknown {unknown}, expected {list(self.model._imported.inputs)}")
-        return list(inputs)
 
     def _check_type(self, name: str, array: numpy.ndarray) -> None:
-        kind = self.model._imported.inputs[name][0]
+        kind = self.model._imported.elements[name]
         if array.dtype != kind.numpy:
             raise Error(f"input '{name}': {array.dtype}, expected {kind.numpy} ({kind.name}); convert it")
 
@@ -155,7 +157,8 @@ def compile_model(
 
     max: bounds of its symbolic sizes by name, such as {"batch": 8}.
     sizes: numbers of inputs that set sizes, such as the shape of a Reshape: the plan is for these, and a run with
-    others is an error. Only those inputs that set sizes are taken from it.
+    others is an error. Only those inputs that set sizes are taken from it, and from others the sizes that the model
+    leaves open, such as the number of parts of a sequence.
     doubles: DOUBLE is computed in FLOAT rather than refused.
     The other options are those of smelt.compile; mode is "infer".
     """
