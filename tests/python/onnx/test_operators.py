@@ -280,3 +280,18 @@ def test_trees(how, modes):
     x = numpy.random.default_rng(9).integers(-2, 9, (31, 3)).astype(numpy.float32)
     x[:4, 0], x[4:9, 2], x[2:5, 1] = 0.5, numpy.nan, 5
     compared(model, {"x": x})
+
+
+def test_results_whose_size_follows_from_data():
+    """Of constants, and of numbers that are given at load; else the message says what must be known."""
+    import smelt
+    import smelt.onnx
+
+    model = typed("m (float[2,3] x) => (int64 r) { r = NonZero (x) }")
+    with pytest.raises(smelt.Error, match="the number of numbers that are not zero follows from operand 0"):
+        smelt.onnx.compile_model(model)
+    x = numpy.array([[0, 1, 2], [3, 0, 0]], numpy.float32)
+    found = smelt.onnx.compile_model(model, sizes={"x": x})
+    assert list(found.frozen) == ["x"] and found.session().run({"x": x})["r"].tolist() == [[0, 0, 1], [1, 2, 0]]
+    with pytest.raises(smelt.Error, match="compile again"):
+        found.session().run({"x": x * 0})

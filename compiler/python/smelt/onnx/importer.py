@@ -23,6 +23,7 @@ from .rows import ROWS, SAME, Row, Typed
 from .ports import leaving, settle, to_port
 from .tensors import array_of
 from .types import ELEMENTS, WIDE, element
+from .unsupported import refused
 
 WORD = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 """Names that the text form takes for symbols."""
@@ -217,7 +218,7 @@ class Importer:
     def _expand(self, domain: str, node: onnx.NodeProto, inputs: list, version: int, scope: dict) -> list:
         found = functions.body(node, inputs, domain, version)
         if found is None:
-            raise Refusal(f"operator {domain + '.' if domain else ''}{node.op_type}", place_of(node))
+            raise refused(node, domain, inputs)
         return functions.call(self, found, node, inputs, version)
 
     def default(self, node: onnx.NodeProto, name: str, version: int) -> Any:

@@ -9,6 +9,7 @@ import numpy
 from onnx import TensorProto
 
 from .formats import FORMATS
+from .reasons import TEXT
 from .refusal import Refusal
 
 # Integer types that no type of Smelt wraps like: the number of bits, and whether one is the sign.
@@ -89,7 +90,7 @@ def element(code: int, doubles: bool = True) -> Element:
         raise Refusal(f"the element type of number {code}, which onnx does not know")
     name = TensorProto.DataType.Name(code)
     if name not in ELEMENTS:
-        raise Refusal(f"the element type {name}")
+        raise Refusal(f"the element type {name}{': ' + TEXT if name == 'STRING' else ''}")
     if name == "DOUBLE" and not doubles:
         raise Refusal("the element type DOUBLE (doubles=True computes it in FLOAT)")
     return ELEMENTS[name]

@@ -7,6 +7,7 @@ import math
 
 from ...ranges import INTEGERS
 from ..rows import Typed, row
+from ..reasons import RANDOM
 from ..refusal import Refusal
 from .. import scalars
 
@@ -201,7 +202,7 @@ def dropout(n, x, ratio):
     training = n.number(2, False) if n.has(2) else False
     ratio_is_zero = not n.has(1) and n.given("ratio") and n.attribute("ratio") == 0 or n.has(1) and n.number(1) == 0
     if training and not ratio_is_zero:
-        raise Refusal("training_mode: its random numbers are not those of any other library")
+        raise Refusal(f"training_mode: {RANDOM}")
     name = n.element(0).name
     results = [Typed(x, name)]
     if len(n.node.output) > 1:
