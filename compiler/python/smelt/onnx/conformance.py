@@ -1,6 +1,6 @@
 """ONNX's own test cases of operators: which pass, which are refused, and whether any result is wrong.
 
-    python -m smelt.onnx.conformance [--filter TEXT] [--sample N] [--seed S] [--list] [--json FILE]
+    python -m smelt.onnx.conformance [--filter TEXT] [--sample N] [--seed S] [--list] [--json FILE] [--counts FILE]
 
 A case is a model of an operator with inputs and outputs. It passes where all outputs have the expected types and sizes
 and equal the expected numbers within the case's own tolerance; it is refused where an Error names what Smelt does not
@@ -23,6 +23,7 @@ import numpy
 import onnx
 
 from . import compile_model
+from .counts import renew
 from .refusal import Refusal
 
 PASSES = ("plain", "sizes", "constant")
@@ -150,6 +151,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--seed", type=int, default=1, help="of the sample")
     parser.add_argument("--list", action="store_true", help="say what becomes of each case")
     parser.add_argument("--json", help="write the results to this file")
+    parser.add_argument("--counts", help="renew the counts in this file, docs/guides/onnx.md")
     options = parser.parse_args(arguments)
     chosen = [case for case in cases() if options.filter in case.name]
     if options.sample is not None:
@@ -163,6 +165,8 @@ def main(arguments: Sequence[str]) -> int:
     if options.json:
         with open(options.json, "w") as file:
             json.dump([result._asdict() for result in results], file)
+    if options.counts:
+        renew(options.counts, results)
     return 1 if any(result.kind == "wrong" for result in results) else 0
 
 
