@@ -25,6 +25,7 @@ FAULTS = {
     "sizes that do not fit": ("float[2,3] x", "r = MatMul (x, x)", r"MatMul: Incompatible dimensions.*FLOAT\[2,3\]"),
     "an output that nothing makes": ("float[3] x", "y = Neg (x)", "output 'r' is made by no node"),
     "results that there are not": ("float[3] x", "r, s = Neg (x)", "Neg: 2 results, expected 1"),
+    "no type to cast to": ("float[3] x", "r = Cast <to = 0> (x)", "Cast: Invalid tensor data type 0"),
     "strings": ("string[3] x", "r = Identity (x)", "STRING.*input 'x'"),
     "a size below zero": ("float[-1] x", "r = Neg (x)", "size -1 of the input 'x'"),
     "a size that is far too large": ("float[99999999999] x", "r = Neg (x)", "size 99999999999 of the input 'x'"),

@@ -86,7 +86,7 @@ def _inferred(schema: defs.OpSchema, node: onnx.NodeProto, types: Types, data: d
     imports = [onnx.helper.make_opsetid(domain, version) for domain, version in versions.items()]
     try:
         return shape_inference.infer_node_outputs(schema, node, types, data, opset_imports=imports)
-    except (onnx.checker.ValidationError, shape_inference.InferenceError) as error:
+    except (onnx.checker.ValidationError, shape_inference.InferenceError, ValueError) as error:
         reason = str(error).split("\n")[0].replace("[ShapeInferenceError] ", "").replace("[TypeInferenceError] ", "")
         raise Refusal(f"{reason}; given {described(inputs_of(node, types))}") from None
 
