@@ -93,7 +93,8 @@ class Block:
     def __init__(self) -> None:
         self.source = ""
         """The name, in the program that is imported, of what is being written: reports and dumps show it."""
-        self._lines: list[str] = []
+        self._nodes: list[tuple[list[Value], list[Any], str]] = []
+        """The results, what they are made of, and the line of each node."""
         self._count = 0
 
     def node(
@@ -122,8 +123,18 @@ class Block:
         left, right = ", ".join(map(str, results)), ", ".join(value.type for value in results)
         words = [operation, ", ".join(map(str, operands)), body.head() if body else ""]
         words += [quoted(self.source) if self.source else "", _fields(attributes), body.text() if body else ""]
-        self._lines.append(f"  {left} = {' '.join(word for word in words if word)} : {right}")
+        line = f"  {left} = {' '.join(word for word in words if word)} : {right}"
+        self._nodes.append((results, [*operands, *(body.outside if body else ())], line))
         return results
+
+    def lines(self, returned: Iterable[Any]) -> list[str]:
+        """Returns the lines of the nodes that these values are made of."""
+        needed, kept = {value.name for value in returned}, []
+        for results, operands, line in reversed(self._nodes):
+            if any(value.name in needed for value in results):
+                needed.update(value.name for value in operands)
+                kept.append(line)
+        return kept[::-1]
 
     def parameter(self, parameter: Parameter) -> Value:
         return self.node(f"parameter {quoted(parameter.name)}", [], parameter.dtype, parameter.shape)
@@ -140,11 +151,14 @@ class Body(Block):
         """`handed`: the types of what the node computes for it."""
         super().__init__()
         self.handed = [self._fresh(dtype, shape) for dtype, shape in handed]
+        self.outside: list[Value] = []
+        """What the body is given of the graph around it."""
         self._inputs = [str(value) for value in self.handed]
         self._returned: list[Value] = []
 
     def argument(self, outside: Value) -> Value:
         inside = self._fresh(outside.dtype, outside.shape)
+        self.outside.append(outside)
         self._inputs.append(f"{inside} = {outside}")
         return inside
 
@@ -155,7 +169,7 @@ class Body(Block):
         return f"({', '.join(self._inputs)})"
 
     def text(self) -> str:
-        lines = [f"  {line}" for line in self._lines]
+        lines = [f"  {line}" for line in self.lines(self._returned)]
         return "{\n" + "\n".join(lines + [f"    return {', '.join(map(str, self._returned))}"]) + "\n  }"
 
 
@@ -168,7 +182,7 @@ class Graph(Block):
         self.attributes: dict[str, dict[str, Any]] = {}
         """Of inputs by name, such as {"below": 50257}."""
         self._inputs: list[tuple[str, Value]] = []
-        self._results: list[str] = []
+        self._results: list[tuple[str, Value]] = []
 
     def input(self, name: str, dtype: str, shape: Sequence[Any]) -> Value:
         value = self._fresh(dtype, shape)
@@ -176,10 +190,11 @@ class Graph(Block):
         return value
 
     def result(self, name: str, value: Value) -> None:
-        self._results.append(f"{name} = {value}")
+        self._results.append((name, value))
 
     def text(self) -> str:
-        body = self._lines + ["  return " + ", ".join(self._results)]
+        body = self.lines(value for _, value in self._results)
+        body.append("  return " + ", ".join(f"{name} = {value}" for name, value in self._results))
         ports = [
             f"{value} {quoted(name)}: {value.type} {_fields(self.attributes.get(name, {}))}".rstrip()
             for name, value in self._inputs

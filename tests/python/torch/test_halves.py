@@ -6,7 +6,9 @@ from torch import nn
 
 import smelt
 import smelt.torch
-from smelt.torch.dims import Sizes, floor_div
+from smelt.builder.sizes import floor_div, is_natural
+from smelt.torch.dims import Sizes
+from torch.utils._sympy.functions import FloorDiv
 from torch.utils._sympy.value_ranges import ValueRanges
 
 LENGTHS = (1, 2, 3, 5, 6, 7, 8, 13, 32)
@@ -130,8 +132,10 @@ def test_the_order_of_sizes_and_their_parts():
 
     t = sympy.Symbol("t", integer=True, positive=True)
     sizes = Sizes({t: "T"}, {t: ValueRanges(1, 32)}, {})
-    half, up = floor_div(t, 2), floor_div(t + 1, 2)
-    assert sizes.not_less(t, half) and sizes.not_less(t, up) and sizes.not_less(up, half)
-    assert not sizes.not_less(half, 1) and sizes.not_less(up, 1)
-    assert sizes.settled(sympy.Max(0, t - half)) == t - half
-    assert sizes.text(floor_div(-t, 4)) == "-ceil_div(T, 4)"
+    length = sizes.of(t)
+    half, up = floor_div(length, 2), floor_div(length + 1, 2)
+    for larger, smaller in ((length, half), (length, up), (up, half), (up, 1)):
+        assert is_natural(larger - smaller, sizes.ranges)
+    assert not is_natural(half - 1, sizes.ranges)
+    assert sizes.of(sympy.Max(0, t - FloorDiv(t, 2))) == length - half
+    assert str(floor_div(-length, 4)) == "-ceil_div(T, 4)"

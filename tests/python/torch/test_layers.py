@@ -84,3 +84,17 @@ def test_large_constants_are_frozen_parameters():
     plan = smelt.torch.compile_module(Shifted(), (torch.ones(100, 50),))
     assert plan.program.constants and not plan.session().state_dict()
     assert torch.equal(plan.session().run(x=torch.zeros(100, 50))["output"], Shifted().table)
+
+
+class MaskedOfOne(nn.Module):
+    """One batch and one head, whose sizes do not change: the mask is computed again in the attention's body."""
+
+    def forward(self, x, m):
+        return nn.functional.scaled_dot_product_attention(x, x, x, attn_mask=(m > 0) | (m < -1))
+
+
+def test_a_computed_mask_of_one_head():
+    torch.manual_seed(0)
+    x, m = torch.randn(1, 1, 5, 8), torch.randn(5, 5)
+    found = smelt.torch.compile_module(MaskedOfOne(), {"x": x, "m": m}).session().run(x=x, m=m)["output"]
+    assert torch.allclose(found, MaskedOfOne()(x, m), atol=1e-5)

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from ..errors import Error
 from . import operators  # noqa: F401  fills the table of rows
-from .model import Model, Session, compile_model, write_model
 from .coverage import coverage
+from .model import Model, Session, compile_model, write_model
 from .refusal import Refusal
 
 __all__ = ["Error", "Model", "Refusal", "Session", "compile_model", "coverage", "write_model"]

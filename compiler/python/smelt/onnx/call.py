@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Sequence, Union
 import numpy
 import onnx
 
-from ..text import Value
-from .dims import is_known
+from ..builder import Value
+from ..builder.sizes import is_known
 from .refusal import NeedsKnown, Refusal
 from .types import Element
 

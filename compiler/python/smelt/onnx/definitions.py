@@ -13,9 +13,9 @@ import numpy
 import onnx
 from onnx import defs, shape_inference
 
+from ..builder.sizes import is_known
 from .call import Known, Many, Thing, Traced
 from .choices import choices_of
-from .dims import is_known
 from .refusal import Refusal
 
 Attribute = onnx.AttributeProto

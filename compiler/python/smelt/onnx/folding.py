@@ -9,11 +9,11 @@ import numpy
 import onnx
 from onnx import reference
 
+from ..builder.sizes import Size, bounds, is_known
 from .call import Known, Thing
 from .definitions import Types, elements_of
-from .dims import Size, is_known, least
-from .types import INT64, element_of
 from .refusal import Refusal
+from .types import INT64, element_of
 
 RANDOM = {
     "RandomNormal",
@@ -97,7 +97,7 @@ def _are_equal(left: Size, right: Size) -> bool:
     difference = left - right
     if is_known(difference):
         return difference == 0
-    if least(difference) > 0 or least(-difference) > 0:
+    if bounds(difference)[0] > 0 or bounds(difference)[1] < 0:
         return False
     raise ValueError(f"{left} and {right} may be equal")
 

@@ -9,18 +9,20 @@ from typing import Any, Collection, Iterable, Mapping, Optional, Sequence
 import numpy
 import onnx
 
-from ..text import Graph, Module, Value
+from ..builder import Value
+from ..builder.sizes import is_known
+from ..errors import Error
+from ..text import Graph, Module
 from . import definitions, folding, functions
 from .build import Builder
 from .call import Absent, Call, Known, Many, Thing, Traced
 from .definitions import Types
-from .dims import is_known
 from .formats import FORMATS
 from .inputs import Inputs, leaves
 from .names import check_names, place_of, refuse_twins, unfit
+from .ports import leaving, settle, to_port
 from .refusal import NeedsKnown, Refusal
 from .rows import ROWS, SAME, Row, Typed
-from .ports import leaving, settle, to_port
 from .tensors import array_of
 from .types import ELEMENTS, WIDE, element
 from .unsupported import refused
@@ -151,6 +153,8 @@ class Importer:
             results = self._results(domain, node, inputs, versions, scope, types)
         except (Refusal, NeedsKnown):
             raise
+        except Error as error:  # of the builder
+            raise Refusal(str(error)) from error
         except Exception as error:  # what ONNX's definition leaves open, a row may stumble over
             raise Refusal(unfit(inputs, error)) from error
         if any(node.output[len(results) :]):
@@ -196,7 +200,7 @@ class Importer:
             return
         for thing in inputs:
             if isinstance(thing, Traced) and thing.element is ELEMENTS["UINT64"]:
-                if thing.value.name and self.builder.facts.range_of(thing.value)[0] < 0:
+                if thing.value.name and thing.value.numbers[0] < 0:
                     raise Refusal(
                         f"operator {node.op_type}: a UINT64 that may be below 0 or from 2^63 on; cast it to INT64 if it "
                         "is neither",
@@ -249,7 +253,7 @@ class Importer:
         if array.size == 0:
             return Value("", thing.element.held, array.shape)
         if thing.is_symbolic:
-            return settle(self.builder, self.builder.sizes(array), thing.element, True)
+            return settle(self.builder, self.builder.sizes_of(array), thing.element, True)
         if thing.element.is_float:
             array = array.astype(numpy.float32) if thing.element.name in FORMATS else array
             return settle(self.builder, self.builder.table(array, thing.name), thing.element, True)

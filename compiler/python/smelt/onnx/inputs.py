@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Collection, Iterator, Mapping, Optional
 import numpy
 import onnx
 
+from ..builder.sizes import Dim, is_empty, is_known
+from ..builder.values import Value
 from ..errors import Error
 from .call import Absent, Known, Many, Thing, Traced
-from .dims import Dim, is_known
 from .names import refuse_twins
 from .ports import from_port
 from .refusal import Refusal
-from .shapes import is_empty
 from .types import Element, element
 
 if TYPE_CHECKING:
@@ -76,9 +76,9 @@ class Inputs:
     def _port(self, place: str, kind: Element, shape: tuple, depends: frozenset) -> Traced:
         if not place.isprintable():
             raise Refusal(f"the name {place!r} of an input, which text does not hold: rename it")
-        value = self.importer.graph.input(place, kind.port, shape)
+        value = Value(*self.importer.graph.input(place, kind.port, shape))
         value = from_port(self.importer.builder, value, kind)
-        self.importer.builder.facts.ports[value.name] = place
+        value.port = place
         return Traced(value, kind, depends)
 
     # ---- sizes

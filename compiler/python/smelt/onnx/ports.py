@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy
 
+from ..builder import Value
 from ..errors import Error
-from ..text import Value
 from .build import Builder
 from .types import WIDE, WRAPPED, Element
 
@@ -41,7 +41,7 @@ def settle(b: Builder, value: Value, kind: Element, exact: bool) -> Value:
 def _unsigned(b: Builder, value: Value) -> Value:
     """The lower 32 bits, without a sign."""
     value = b.cast(value, "i32")
-    least, most = b.facts.range_of(value)
+    least, most = value.numbers
     if 0 <= least and most < 2**32:
         return value
     signed = value if value.dtype == "i32" else b.node("convert", [value], "i32", value.shape)

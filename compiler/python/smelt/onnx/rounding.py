@@ -15,7 +15,7 @@ from .scalars import round_half_even
 def powers(b: Builder, a: Value, kind: Format) -> tuple[Value, Value]:
     """The largest power of two that is at most a, from the least normal number on, and how many doublings it is above
     that."""
-    unit, count = b.full(kind.least_normal, "f32", a.shape), b.full(0, "i32", a.shape)
+    unit, count = b.constant(kind.least_normal, "f32", a.shape), b.constant(0, "i32", a.shape)
     for step in kind.steps:
         next_unit = b.mul(unit, 2.0**step)
         holds = b.point("ge", a, next_unit)
@@ -120,7 +120,7 @@ def size_of(b: Builder, rest: Value, kind: Format) -> Value:
 def number_of_few(b: Builder, code: Value, kind: Format) -> Value:
     """Looks the bits up in a table of all numbers of the format."""
     all_bits = numpy.arange(2**kind.bits, dtype=numpy.uint8)
-    table = b.lift(all_bits.view(kind.numpy).astype(numpy.float32))
+    table = b.operand(all_bits.view(kind.numpy).astype(numpy.float32))
     return b.gather(table, b.known(code, (0, 2**kind.bits - 1)), 0)
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
+from ..builder import Value
+from ..builder.sizes import broadcast_shapes
 from ..ranges import INTEGERS
-from ..text import Value
-from .build import Builder, Operand
-from .shapes import broadcast_shapes
+from .build import Builder
 
 
 def ceil(b: Builder, x: Value) -> Value:
@@ -79,7 +80,7 @@ def atan(b: Builder, x: Value) -> Value:
     for _ in range(2):
         t = b.div(t, b.add(b.point("sqrt", b.add(b.mul(t, t), 1.0)), 1.0))
     square = b.mul(t, t)
-    series: Operand = 0.0
+    series: Any = 0.0
     for power in (9, 7, 5, 3, 1):
         series = b.add(b.mul(square, series), (-1.0) ** (power // 2) / power) if power != 9 else 1.0 / 9
     angle = b.mul(b.mul(t, series), 4.0)
@@ -126,9 +127,9 @@ def power(b: Builder, x: Value, y: Value) -> Value:
     """x to the y, in the type of x."""
     if x.dtype in INTEGERS and y.dtype in INTEGERS:
         return whole_power(b, x, y)
-    product = PRODUCTS.get(b.facts.numbers.get(y.name))
+    product = PRODUCTS.get(y.splat)
     if product is not None and x.dtype not in INTEGERS:
-        return b.broadcast(product(b, b.cast(x, "f32")), broadcast_shapes([x.shape, y.shape]))
+        return b.spread(product(b, b.cast(x, "f32")), broadcast_shapes(x.shape, y.shape))
     base, exponent = b.cast(x, "f32"), b.cast(y, "f32")
     size = b.point("exp", b.mul(exponent, b.point("log", b.point("abs", base))))
     half = b.mul(exponent, 0.5)
@@ -144,7 +145,7 @@ def power(b: Builder, x: Value, y: Value) -> Value:
 
 def whole_power(b: Builder, x: Value, y: Value) -> Value:
     """By squares; exact up to where the type wraps around. The bits of exponents below 32, or below 64."""
-    result: Operand = 1
+    result: Any = 1
     left, square = y, x
     for _ in range(6 if b.wide else 5):
         half = b.floor_div(left, 2)

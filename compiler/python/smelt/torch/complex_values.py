@@ -7,9 +7,9 @@ from typing import Any, Callable
 
 import torch
 
-from .dims import Shape
+from ..builder import Value
+from ..builder.sizes import Shape
 from .registry import COMPLEX, Result
-from .values import Value
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from typing import Any, Iterable, Mapping
 import sympy
 import torch
 
+from ..builder.sizes import Size, atoms_of, value_of
 from ..errors import Error
 from .capture import Captured
 from .dims import expression
@@ -28,12 +29,12 @@ def size_places(captured: Captured, values: Iterable[torch.Tensor]) -> dict[str,
 
 
 def conditions_on(
-    captured: Captured, checked: Iterable[Any], bounds: Mapping[str, int], sizes: Iterable[sympy.Expr]
+    captured: Captured, checked: Iterable[Any], bounds: Mapping[str, int], sizes: Iterable[Size]
 ) -> list[Any]:
     """Conditions with the names of the sizes as symbols. A bound that is beyond what the code was exported for is an
     Error. `sizes`: those of the program's tensors."""
     named = {symbol: sympy.Symbol(name, integer=True) for symbol, name in captured.symbols.items()}
-    found = [c.subs(named) for c in checked if not _is_artificial(c, sizes) and set(c.free_symbols) <= set(named)]
+    found = [c.subs(named) for c in checked if set(c.free_symbols) <= set(named) and not _is_artificial(c, sizes, named)]
     for symbol, range_ in captured.program.range_constraints.items():
         name = captured.symbols.get(symbol)
         if name in bounds and range_.upper < bounds[name]:
@@ -46,7 +47,7 @@ def conditions_on(
     return found
 
 
-def _is_artificial(condition: Any, sizes: Iterable[sympy.Expr]) -> bool:
+def _is_artificial(condition: Any, sizes: Iterable[Size], names: Mapping[sympy.Symbol, sympy.Symbol]) -> bool:
     """That a size, or one that follows from it such as T - 2, is not 0 or 1."""
     if not isinstance(condition, sympy.Ne):
         return False
@@ -54,8 +55,12 @@ def _is_artificial(condition: Any, sizes: Iterable[sympy.Expr]) -> bool:
     numbers = [x for x in condition.args if x.is_Integer]
     if not symbols or not numbers or numbers[0] in (0, 1):
         return bool(numbers) and numbers[0] in (0, 1)
-    own = (size for size in sizes if size.free_symbols == set(symbols))
-    return any(size.subs(symbols[0], numbers[0]) in (0, 1) for size in own)
+    name = names[symbols[0]].name
+    return any(value_of(size, {name: int(numbers[0])}) in (0, 1) for size in sizes if symbols_of(size) == {name})
+
+
+def symbols_of(size: Size) -> set[str]:
+    return {atom for atom in atoms_of(size) if isinstance(atom, str)}
 
 
 def check_sizes(conditions: list[Any], sizes: Mapping[str, int]) -> None:
@@ -67,22 +72,18 @@ def check_sizes(conditions: list[Any], sizes: Mapping[str, int]) -> None:
                         "something else for others; give a sample on that side, or other sizes")
 
 
-def least_of(name: str, symbol: sympy.Symbol, natural: Iterable[sympy.Expr], least: int, bound: int) -> int:
+def least_of(name: str, natural: Iterable[Size], least: int, bound: int) -> int:
     """The least size, from `least` on, with which none of what follows from this size alone is below 0."""
-    for size in (size for size in natural if size.free_symbols == {symbol}):
+    for size in (size for size in natural if symbols_of(size) == {name}):
         first = least
-        while least <= bound and (size.subs(symbol, least) < 0) == True:  # noqa: E712  (sympy's, or undecided)
+        while least <= bound and value_of(size, {name: least}) < 0:
             least += 1
         if least > bound:
             raise Error(
-                f"{name} <= {bound}: {_named(size, symbol, name)} is below 0 for every {name} from {first} to {bound}; "
+                f"{name} <= {bound}: the size {size} is below 0 for every {name} from {first} to {bound}; "
                 f"give a larger bound in max"
             )
     return least
-
-
-def _named(size: sympy.Expr, symbol: sympy.Symbol, name: str) -> str:
-    return f"the size {size.subs(symbol, sympy.Symbol(name, integer=True))}"
 
 
 def _said(condition: Any) -> str:

@@ -2,7 +2,7 @@
 
 Smelt computes with floats of 32 bits; which type floats are stored in is the plan's option `precision`, not the
 module's. So every float type is f32 in a graph; inputs and outputs have the module's types. Integers are computed in 32
-bits, those of int64 in 64 where 32 may not hold them (writer.py), and narrower ones wrap around at their width.
+bits, those of int64 in 64 where 32 may not hold them (builder/integers.py), and narrower ones wrap around at their width.
 """
 
 from __future__ import annotations

@@ -17,10 +17,10 @@ from unittest import mock
 import torch
 from torch.nn.attention import flex_attention as flex
 
+from ..builder import Value
+from ..builder.sizes import broadcast_shapes
 from .aten.attention import AttentionBody
-from .facts import spread_shape
 from .registry import ROWS, Result, bound_arguments, name_of, refuse, result_of
-from .values import Value
 from .writer import Writer
 
 RANK = 4
@@ -64,10 +64,10 @@ def _inside(body: AttentionBody, x: Any) -> Value:
     """A value of the body, of all scores."""
     if isinstance(x, Value) and x is not body.handed and not isinstance(x, OfScore):
         return body.read(x)
-    return x if isinstance(x, Value) else body.inside.number(x, "f32", body.scores)
+    return x if isinstance(x, Value) else body.inside.operand(x, "f32", body.scores)
 
 
-@dataclass
+@dataclass(eq=False)
 class OfScore(Value):
     """A value of the body."""
 
@@ -107,7 +107,7 @@ class ScoreGraph:
         name = name_of(node.target)
         if name not in ROWS or name.startswith(("aten.rand", "aten.bernoulli", "aten.dropout", "aten.native_dropout")):
             refuse(f"{name} in a score_mod or mask_mod")
-        out = result_of(node.meta.get("val"))
+        out = result_of(node.meta.get("val"), self.body.w.dims)
         if name.startswith("aten.index."):
             return self._indexed(args, out)
         values = [x for x in torch.utils._pytree.tree_leaves((args, kwargs)) if isinstance(x, Value)]
@@ -123,7 +123,7 @@ class ScoreGraph:
             args, kwargs = (torch.fx.node.map_aggregate(x, self._as_inside) for x in (args, kwargs))
             out = replace(out, shape=self.body.scores)
         elif not out.shape:
-            out = replace(out, shape=spread_shape(*(x.shape for x in values)) if values else ())
+            out = replace(out, shape=broadcast_shapes(*(x.shape for x in values)) if values else ())
         w = self.body.inside if is_inside else self.body.w
         result = ROWS[name](w, out, **bound_arguments(node.target, args, kwargs))
         return _of_score(result) if is_inside else result
@@ -143,7 +143,7 @@ class ScoreGraph:
             refuse("a buffer that is indexed by a score, a mask or a part of a dim in a score_mod or mask_mod")
         if len(indices) < table.rank:
             return Picked(table, indices)
-        shape = spread_shape(*(x.shape for x in indices))
+        shape = broadcast_shapes(*(x.shape for x in indices))
         return ROWS["aten.index.Tensor"](self.body.w, replace(out, shape=shape), self=table, indices=list(indices))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import operator
 from dataclasses import dataclass, field
 from typing import Any, Callable, Mapping
@@ -10,6 +9,7 @@ from typing import Any, Callable, Mapping
 import sympy
 import torch
 
+from ..builder import Value
 from ..errors import Error
 from ..ranges import INTEGERS
 from . import aten  # noqa: F401  (fills the table of rows)
@@ -19,7 +19,6 @@ from .doubles import folded, is_computed_in_doubles
 from .dtypes import NARROW
 from .flex import flex_attention, without_mask_tables
 from .registry import COMPLEX, COMPLEX_ROWS, ROWS, Refusal, Result, bound_arguments, name_of, result_of
-from .values import Value
 from .writer import Writer
 
 CHECKS = {
@@ -103,8 +102,8 @@ class Importer:
     def _call(self, node: torch.fx.Node, found: dict[torch.fx.Node, Any]) -> Any:
         args = torch.fx.node.map_arg(node.args, found.__getitem__)
         kwargs = torch.fx.node.map_arg(node.kwargs, found.__getitem__)
-        args, kwargs = _with_expressions(args), _with_expressions(kwargs)
-        self.writer.source = module_path(node)
+        args, kwargs = self._with_sizes(args), self._with_sizes(kwargs)
+        self.writer.block.source = module_path(node)
         if node.target is operator.getitem:
             return args[0][args[1]]
         value = node.meta.get("val")
@@ -120,15 +119,22 @@ class Importer:
 
     def _number_of(self, value: Any, args: tuple) -> Any:
         """A size or a number; the element of a tensor that is a size is that size."""
-        number = _number(value)
         if args and isinstance(args[0], Value) and args[0].size is not None and isinstance(value, torch.SymInt):
-            self.writer.sizes.names[number] = args[0].size
+            self.writer.dims.names[expression(value)] = args[0].size
             return args[0].size
-        return number
+        return self._number(value)
+
+    def _number(self, value: Any) -> Any:
+        if isinstance(value, torch.SymInt):
+            return self.writer.dims.of(value)
+        return value.node.expr if isinstance(value, (torch.SymFloat, torch.SymBool)) else value
+
+    def _with_sizes(self, arguments: Any) -> Any:
+        return torch.fx.node.map_aggregate(arguments, self._number)
 
     def _row(self, node: torch.fx.Node, name: str, args: tuple, kwargs: dict) -> Any:
         self.operations[name] = self.operations.get(name, 0) + 1
-        out = self._settled(result_of(node.meta.get("val")))
+        out = result_of(node.meta.get("val"), self.writer.dims)
         rows = COMPLEX_ROWS if has_complex(args, kwargs, out) else ROWS
         if name not in rows:
             raise Refusal("no row" + (" for complex numbers" if rows is COMPLEX_ROWS else ""))
@@ -155,12 +161,6 @@ class Importer:
         if not is_narrow or values.dtype not in INTEGERS:
             return values
         return self.writer.in_width(values, NARROW[out.torch_dtype])
-
-    def _settled(self, out: Any) -> Any:
-        """Shapes are compared, so a size has one form."""
-        if isinstance(out, tuple):
-            return tuple(self._settled(x) for x in out)
-        return out and dataclasses.replace(out, shape=tuple(map(self.writer.sizes.settled, out.shape)))
 
     def _higher_order(self, name: str, args: tuple, kwargs: dict) -> Any:
         """A graph that is called under a setting of PyTorch's: none of them changes a number but `no_grad`."""
@@ -192,7 +192,7 @@ class Importer:
             entry = self.missing.setdefault((name, why), Missing(name, why))
             if path not in entry.modules:
                 entry.modules.append(path)
-            return _stand_in(result_of(node.meta.get("val")))
+            return _stand_in(result_of(node.meta.get("val"), self.writer.dims))
 
 
 def _used_results(node: torch.fx.Node) -> list[bool]:
@@ -239,19 +239,5 @@ def _stand_in(out: Any) -> Any:
     if isinstance(out, tuple):
         return tuple(_stand_in(x) for x in out)
     if out is not None and out.dtype == COMPLEX:
-        return Complex(Value("%missing", "f32", out.shape), Value("%missing", "f32", out.shape))
-    return Value("%missing", out.dtype or "f32", out.shape) if out is not None else None
-
-
-def _number(value: Any) -> Any:
-    if isinstance(value, torch.SymInt):
-        return expression(value)
-    if isinstance(value, (torch.SymFloat, torch.SymBool)):
-        return value.node.expr
-    return value
-
-
-def _with_expressions(arguments: Any) -> Any:
-    return torch.fx.node.map_aggregate(
-        arguments, lambda x: _number(x) if isinstance(x, (torch.SymInt, torch.SymFloat, torch.SymBool)) else x
-    )
+        return Complex(Value("missing", "f32", out.shape), Value("missing", "f32", out.shape))
+    return Value("missing", out.dtype or "f32", out.shape) if out is not None else None

@@ -10,16 +10,18 @@ from torch.export.graph_signature import InputKind, OutputKind
 from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.value_ranges import ValueRanges
 
+from ..builder import Value
+from ..builder.sizes import Shape
 from ..errors import Error
 from ..ranges import INTEGERS, LIMITS
+from ..text import Graph, type_text
 from .capture import Captured
 from .complex_values import Complex
 from .conditions import ARTIFICIAL, conditions_on, least_of, size_places
-from .dims import Shape, Sizes, shape_of
+from .dims import Sizes
 from .dtypes import NARROW, refuse_doubles, type_in_graph, type_of_input, type_of_output
 from .dynamic_dims import user_values
 from .importer import Importer, Missing
-from .values import Value
 from .writer import Writer
 
 @dataclass
@@ -94,10 +96,11 @@ class ProgramBuilder:
         ranges = {s: r & ValueRanges(self._given_least(s), int_oo) for s, r in ranges.items()}
         products = {name: bound for name, bound in self.bounds.items() if "*" in name}
         sizes = Sizes(dict(self.captured.symbols), ranges, products)
-        self.writer = Writer(sizes, self._random_id, self._table)
+        self.graph = Graph("forward")
+        self.writer = Writer(self.graph, sizes, self._random_id, self._table)
         importer = Importer(self.writer)
         inputs = self._inputs()
-        self.writer.source = ""
+        self.graph.source = ""
         results = importer.run(self.captured.program.graph_module, inputs, self.constants)
         self.program.doubles = importer.doubles
         self.program.missing = list(importer.missing.values())
@@ -132,8 +135,8 @@ class ProgramBuilder:
         for name in self.program.float_outputs:
             value = dict(outputs)[name]
             identifier = "g." + name
-            self.arguments.append(f"%{identifier}: f32{writer.sizes.shape_text(value.shape)}")
-            given = Value(f"%{identifier}", "f32", value.shape)
+            given = Value(identifier, "f32", value.shape)
+            self.arguments.append(f"{given}: {given.type}")
             part = writer.sum(writer.mul(value, given), range(value.rank))
             total = part if total is None else writer.add(total, part)
         return total
@@ -162,7 +165,8 @@ class ProgramBuilder:
     def _user_input(self, value: Any, names: Any) -> Any:
         if not isinstance(value, torch.Tensor):
             return value
-        name, shape = next(names), shape_of(value.shape)
+        name, shape = next(names), self.writer.dims.shape(value.shape)
+        self.writer.dims.check(*shape)
         refuse_doubles(f"input '{name}'", value.dtype)
         dtype = type_of_input(value.dtype, self.wide_ids)
         if dtype is None:
@@ -170,10 +174,10 @@ class ProgramBuilder:
         self.program.inputs[name] = value.dtype
         identifier = name.replace(".", "_")
         named = f' "{name}"' if identifier != name else ""
-        self.arguments.append(f"%{identifier}{named}: {dtype}{self.writer.sizes.shape_text(shape)}")
-        given = Value(f"%{identifier}", dtype, shape, grad=name in self.trained)
+        self.arguments.append(f"%{identifier}{named}: {type_text(dtype, shape)}")
+        given = Value(identifier, dtype, shape, grad=name in self.trained)
         inner = type_in_graph(value.dtype)
-        taken = given if dtype == inner else self.writer.one("convert", [given], inner, shape)
+        taken = given if dtype == inner else self.writer.node("convert", [given], inner, shape)
         taken.grad = given.grad
         if value.dtype in NARROW:
             taken.low, taken.high = LIMITS[NARROW[value.dtype]]
@@ -214,17 +218,17 @@ class ProgramBuilder:
             if not self.decay_all and tensor.dim() < 2:
                 fields.append("decay = false")
             declared = f" {{{', '.join(fields)}}}" if fields else ""
-            self.declared[name] = f'parameter "{name}"{declared} : f32{self.writer.sizes.shape_text(shape)}'
+            self.declared[name] = f'parameter "{name}"{declared} : {type_text("f32", shape)}'
             self.program.parameters[name] = tensor
         if name not in self.read:
-            self.read[name] = self.writer.one(f'parameter "{name}"', [], "f32", shape)
+            self.read[name] = self.writer.node(f'parameter "{name}"', [], "f32", shape)
             self.read[name].grad = trains
         return self.read[name]
 
-    def _table(self, table: torch.Tensor) -> Value:
+    def _table(self, array: Any, _: Optional[str]) -> Value:
         name = f"constants.{len(self.program.constants)}"
         self.program.constants.add(name)
-        return self._parameter(name, table)
+        return self._parameter(name, torch.from_numpy(array.copy()))
 
     # ---- outputs
 
@@ -260,7 +264,7 @@ class ProgramBuilder:
             return value
         if returned == "i64" and value.dtype in INTEGERS:
             return self.writer.widened(value)
-        return self.writer.one("convert", [value], returned, value.shape)
+        return self.writer.node("convert", [value], returned, value.shape)
 
     def _loss(self, named: list[tuple[str, Value]], loss: str) -> list[tuple[str, Value]]:
         """Of a mean its sum and its number of targets; of any other loss itself, and 1 target."""
@@ -271,8 +275,7 @@ class ProgramBuilder:
             raise Error(f"the module has no output '{loss}'; it has {', '.join(found)}. Name the loss with loss=")
         value = found[loss]
         if any(size != 1 for size in value.shape) or value.dtype != "f32":
-            shape = self.writer.sizes.shape_text(value.shape)
-            raise Error(f"the output '{loss}' is {value.dtype}{shape}; a loss is one float")
+            raise Error(f"the output '{loss}' is {value.type}; a loss is one float")
         one = self.writer.constant(1.0, "f32", ())
         total, count = value.mean or (self.writer.reshape(value, ()), one)
         return [("loss_sum", total), ("token_count", count)]
@@ -281,8 +284,8 @@ class ProgramBuilder:
 
     def _text(self, returned: list[tuple[str, Value]], graph: str) -> str:
         lines = [self._symbols(), *self.declared.values(), f"graph @{graph}({', '.join(self.arguments)}) {{"]
-        lines += self.writer.text_of(value for _, value in returned)
-        lines.append("  return " + ", ".join(f'"{name}" = {value.name}' for name, value in returned))
+        lines += self.graph.lines([value for _, value in returned])
+        lines.append("  return " + ", ".join(f'"{name}" = {value}' for name, value in returned))
         return "\n".join(line for line in lines if line) + "\n}\n"
 
     def _symbols(self) -> str:
@@ -304,7 +307,7 @@ class ProgramBuilder:
         found = int(self._range(name).lower)
         symbol = next(s for s, n in self.captured.symbols.items() if n == name)
         least = max(found if found > ARTIFICIAL else 0, self._given_least(symbol))
-        least = least_of(name, symbol, self.writer.natural, least, self._bound(name))
+        least = least_of(name, self.writer.natural, least, self._bound(name))
         return f"{least} <= " if least != 1 else ""
 
     def _given_least(self, symbol: Any) -> int:

@@ -15,7 +15,8 @@ from typing import Any, Callable, NoReturn, Optional
 
 import torch
 
-from .dims import Shape, shape_of
+from ..builder.sizes import Shape
+from .dims import Sizes
 from .dtypes import type_in_graph
 
 ROWS: dict[str, Callable] = {}
@@ -69,13 +70,13 @@ def name_of(target: Any) -> str:
     return str(target)
 
 
-def result_of(value: Any) -> Any:
+def result_of(value: Any, sizes: Sizes) -> Any:
     """The Result of what PyTorch says of a node; None where it is no tensor."""
     if isinstance(value, torch.Tensor):
         dtype = COMPLEX if value.dtype.is_complex else type_in_graph(value.dtype)
-        return Result(dtype, shape_of(value.shape), value.dtype)
+        return Result(dtype, sizes.shape(value.shape), value.dtype)
     if isinstance(value, (tuple, list)):
-        return tuple(result_of(v) for v in value)
+        return tuple(result_of(v, sizes) for v in value)
     return None
 
 

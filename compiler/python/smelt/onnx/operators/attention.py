@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from typing import NamedTuple, Optional
 
-from ...text import Body, Value
+from ...builder import Value
+from ...builder.integers import NARROW
+from ...builder.sizes import Size, is_known
+from ...text import Body
 from ..build import Builder
-from ..dims import Size, is_known
 from ..rows import Typed, row
-from ..sums import NARROW
 
 
 class Heads(NamedTuple):
@@ -59,14 +60,15 @@ def by_places(b: Builder, x: Value, count: Optional[int]) -> Value:
 def attend(b: Builder, heads: Heads, scale: float, body: Body) -> Value:
     shape = (*heads.q.shape[:3], heads.v.shape[3])
     types = [(heads.q.dtype, shape), ("f32", heads.scores[:3])]
-    return b.graph.nodes("attention", heads, types, body, scale=float(scale))[0]
+    return b.nodes("attention", heads, types, body, scale=float(scale))[0]
 
 
 def body_of(n, heads: Heads, past: Size) -> Body:
     """softcap, then what is added, then which keys are seen."""
     shape = heads.scores
     body = Body([("f32", shape)])
-    inside, score = Builder(body), body.handed[0]
+    inside, score = Builder(body), Value(*body.handed[0])
+    inside.ranges = n.b.ranges
     cap = n.attribute("softcap", 0.0)
     n.refuse_unless(cap >= 0, f"softcap {cap}, expected 0, for none, or more")
     if cap:
@@ -97,12 +99,9 @@ def argument(b: Builder, body: Body, inside: Builder, outside: Value, shape: tup
     """Handed to the body without axes of size 1, and broadcast there."""
     axes = range(len(shape) - len(outside.shape), len(shape)) if axes is None else axes
     kept = [(axis, size) for axis, size in zip(axes, outside.shape) if size == shape[axis]]
-    handed = body.argument(b.reshape(outside, [size for _, size in kept]))
+    handed = Value(*body.argument(b.reshape(outside, [size for _, size in kept])))
     handed = inside.cast(handed, "f32") if handed.dtype in NARROW else handed
-    axes = [axis for axis, _ in kept]
-    if len(axes) == len(shape):
-        return handed
-    return inside.node("broadcast", [handed], handed.dtype, shape, axes=axes)
+    return inside.broadcast(handed, [axis for axis, _ in kept], shape)
 
 
 def windows(n, body: Body, inside: Builder, shape: tuple, lengths: Optional[Value], past: Size) -> list[Value]:

@@ -4,22 +4,15 @@ from __future__ import annotations
 
 import numpy
 
+from ...builder.sizes import is_known, product
 from ...ranges import LIMITS
-from ..dims import is_known, product
 from ..rows import ML, Typed, row
 from .reductions import product_of
 
 
-def from_the_front(b, places, size):
-    """-1 is the last one."""
-    if places.name in b.facts.natural:
-        return places
-    return b.select(b.point("lt", places, 0), b.add(places, size), places)
-
-
 def expect_rows(n, places, size):
     """An input that is looked up has numbers of rows: others are refused before anything runs."""
-    port = n.b.facts.ports.get(places.name)
+    port = places.port
     if port is not None and is_known(size):
         n.importer.expect(port, size)
 
@@ -34,7 +27,7 @@ def gather(n, table, places):
         n.refuse_unless(((known.array >= -size) & (known.array < size)).all(), f"indices outside of {size}")
         return b.gather(table, known.array % size if known.array.size else places, axis)
     expect_rows(n, places, table.shape[axis])
-    return b.gather(table, from_the_front(b, places, table.shape[axis]), axis)
+    return b.gather(table, b.from_front(places, table.shape[axis]), axis)
 
 
 @row("ArrayFeatureExtractor", domain=ML, exact=True)
@@ -49,7 +42,7 @@ def strides_of(shape):
 
 def row_of(b, places, size):
     """The row that an index means: -1 is the last one, and any that there is not is an error."""
-    return b.inside(from_the_front(b, b.places(places), size), size)
+    return b.inside(b.from_front(b.places(places), size), size)
 
 
 def flat_places(b, shape, axis, places):
@@ -143,7 +136,7 @@ def one_hot(n, places):
     depth = int(n.number(1))
     axis = n.attribute("axis", -1)
     rank = len(places.shape) + 1
-    places = from_the_front(b, b.cast(places, "i32"), depth)
+    places = b.from_front(b.cast(places, "i32"), depth)
     shape = list(places.shape)
     shape.insert(axis % rank, depth)
     hit = b.point("eq", b.iota(tuple(shape), axis % rank), b.unsqueeze(places, axis % rank))
@@ -185,7 +178,7 @@ def tensor_scatter(n, x, update, begins):
     axis = n.attribute("axis", -2) % len(x.shape)
     moved, put = b.move(x, axis, 1), b.move(update, axis, 1)
     rows, size, count = x.shape[0], moved.shape[1], put.shape[1]
-    first = b.full(0, "i32", (rows,)) if begins is None else begins
+    first = b.constant(0, "i32", (rows,)) if begins is None else begins
     place = b.sub(b.iota((rows, size), 1), b.unsqueeze(first, 1))
     if n.attribute("mode", "linear") == "circular":
         place = b.select(b.point("lt", place, 0), b.add(place, size), place)

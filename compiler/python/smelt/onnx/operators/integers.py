@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from ...ranges import remainder_of
+from ...builder.sizes import broadcast_shapes
 from ...remainders import fmod_of, remainder_of_floats
 from ..rows import row
-from ..shapes import broadcast_shapes
 
 
 @row("Mod")
@@ -16,24 +15,10 @@ def mod(n, x, y):
 def remainder(b, x, y, truncates):
     """With the sign of x where the quotient is truncated, else with that of y."""
     if x.dtype != "f32":
-        numbers = remainder_of(b.facts.range_of(x), b.facts.range_of(y), not truncates)
-        whole = b.div(x, y) if truncates else b.floor_div(x, y)
-        with b.width(False):  # exact in as many bits as x and y have
-            return b.known(b.sub(x, b.mul(whole, y)), numbers)
-    shape = broadcast_shapes((x.shape, y.shape))
+        return b.remainder(x, y, not truncates)
+    shape = broadcast_shapes(x.shape, y.shape)
     whole = fmod_of if truncates else remainder_of_floats
-    return whole(_Nodes(b), b.spread(x, shape), b.spread(y, shape))
-
-
-class _Nodes:
-    """What smelt/remainders.py writes with."""
-
-    def __init__(self, b):
-        self.add, self.sub, self.mul, self.div, self.select = b.add, b.sub, b.mul, b.div, b.select
-        self.unary = self.binary = b.point
-        self.both = lambda a, c: b.point("logical_and", a, c)
-        self.constant = b.full
-        self.one = b.node
+    return whole(b, b.spread(x, shape), b.spread(y, shape))
 
 
 def power_of_two(b, y):

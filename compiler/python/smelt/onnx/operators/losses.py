@@ -13,7 +13,7 @@ def weighted_losses(n, log_probabilities, targets, weights):
     places = targets if ignored is None else b.select(ignored, 0, targets)
     hit = b.point("eq", b.iota(log_probabilities.shape, 1), b.unsqueeze(places, 1))
     losses = b.point("neg", b.reduce("add", b.select(hit, log_probabilities, 0.0), [1]))
-    counts = b.full(1.0, "f32", targets.shape)
+    counts = b.constant(1.0, "f32", targets.shape)
     if weights is not None:
         counts = b.gather(b.reshape(weights, (classes,)), places, 0)
     if ignored is not None:
@@ -38,6 +38,7 @@ def negative_log_likelihood(n, x, targets, weights):
 @row("SoftmaxCrossEntropyLoss", out=None)
 def softmax_cross_entropy(n, x, targets, weights):
     b, kind = n.b, n.element(0).name
-    log_probabilities = b.move(b.composite("log_softmax", [b.move(x, 1, -1)]), -1, 1)
+    moved = b.move(x, 1, -1)
+    log_probabilities = b.move(b.node("log_softmax", [moved], moved.dtype, moved.shape), -1, 1)
     loss = reduced(n, *weighted_losses(n, log_probabilities, targets, weights))
     return [Typed(loss, kind), Typed(log_probabilities, kind)][: len(n.node.output)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..dims import product
+from ...builder.sizes import product
 from ..rows import Typed, row
 
 
@@ -19,8 +19,8 @@ def softmax(n, x):
     if n.version < 13:  # over all axes from `axis` on, as one
         axis = n.attribute("axis", 1) % len(x.shape)
         rows = b.reshape(x, (product(x.shape[:axis]), product(x.shape[axis:])))
-        return b.reshape(b.composite(name, [rows]), x.shape)
-    return along_last(b, x, n.attribute("axis", -1), lambda y: b.composite(name, [y]))
+        return b.reshape(b.node(name, [rows], rows.dtype, rows.shape), x.shape)
+    return along_last(b, x, n.attribute("axis", -1), lambda y: b.node(name, [y], y.dtype, y.shape))
 
 
 @row("LayerNormalization", out=None)
@@ -30,8 +30,9 @@ def layer_normalization(n, x, scale, bias):
     eps = n.attribute("epsilon", 1e-5)
     rows, width = x.shape[:axis], product(x.shape[axis:])
     flat = b.reshape(x, rows + (width,))
-    weights = [b.reshape(b.broadcast(w, x.shape[axis:]), (width,)) for w in (scale, bias) if w is not None]
-    results = [Typed(b.reshape(b.composite("layer_norm", [flat] + weights, eps=float(eps)), x.shape), kind)]
+    weights = [b.reshape(b.spread(w, x.shape[axis:]), (width,)) for w in (scale, bias) if w is not None]
+    result = b.node("layer_norm", [flat] + weights, x.dtype, flat.shape, eps=float(eps))
+    results = [Typed(b.reshape(result, x.shape), kind)]
     if len(n.node.output) > 1:
         mean = b.mean(flat, [axis])
         centred = b.sub(flat, mean)
@@ -47,8 +48,9 @@ def rms_normalization(n, x, scale):
     axis = n.attribute("axis", -1) % len(x.shape)
     width = product(x.shape[axis:])
     flat = b.reshape(x, x.shape[:axis] + (width,))
-    weight = b.reshape(b.broadcast(scale, x.shape[axis:]), (width,))
-    return b.reshape(b.composite("rms_norm", [flat, weight], eps=float(n.attribute("epsilon", 1e-5))), x.shape)
+    weight = b.reshape(b.spread(scale, x.shape[axis:]), (width,))
+    eps = float(n.attribute("epsilon", 1e-5))
+    return b.reshape(b.node("rms_norm", [flat, weight], x.dtype, flat.shape, eps=eps), x.shape)
 
 
 def centred_and_scaled(b, x, axes, eps):
@@ -75,7 +77,7 @@ def group_normalization(n, x, scale, bias):
     y = b.reshape(centred_and_scaled(b, grouped, [2], n.attribute("epsilon", 1e-5)), x.shape)
     if n.version < 21:  # one number a group
         each = x.shape[1] // groups
-        scale, bias = (b.reshape(b.broadcast(b.unsqueeze(w, 1), (groups, each)), (x.shape[1],)) for w in (scale, bias))
+        scale, bias = (b.reshape(b.spread(b.unsqueeze(w, 1), (groups, each)), (x.shape[1],)) for w in (scale, bias))
     return b.add(b.mul(y, per_channel(b, scale, rank)), per_channel(b, bias, rank))
 
 
@@ -123,11 +125,11 @@ def local_response(n, x):
     size = n.attribute("size")
     before = (size - 1) // 2
     padded = b.pad(b.mul(x, x), 1, before, size - 1 - before)
-    total = b.reduce("add", b.windows(padded, 1, size, 1, 1, x.shape[1]), [2])
+    total = b.reduce("add", b.windows(padded, 1, x.shape[1], size, 1), [2])
     base = b.add(b.mul(total, n.attribute("alpha", 1e-4) / size), n.attribute("bias", 1.0))
     from ..scalars import power
 
-    return b.div(x, power(b, base, b.full(n.attribute("beta", 0.75), "f32")))
+    return b.div(x, power(b, base, b.constant(n.attribute("beta", 0.75), "f32")))
 
 
 @row("GlobalAveragePool")

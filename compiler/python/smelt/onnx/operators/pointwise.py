@@ -6,10 +6,10 @@ import functools
 import math
 
 from ...ranges import INTEGERS
-from ..rows import Typed, row
+from .. import scalars
 from ..reasons import RANDOM
 from ..refusal import Refusal
-from .. import scalars
+from ..rows import Typed, row
 
 # ONNX operators that are one row of scalar_ops.def, by name.
 PLAIN = {
@@ -163,13 +163,15 @@ def shrink(n, x):
 
 @row("Gelu")
 def gelu(n, x):
-    return n.b.composite("gelu_tanh" if n.attribute("approximate", "none") == "tanh" else "gelu", [x])
+    return n.b.node("gelu_tanh" if n.attribute("approximate", "none") == "tanh" else "gelu", [x], x.dtype, x.shape)
 
 
 @row("Swish")
 def swish(n, x):
     alpha = n.attribute("alpha", 1.0)
-    return n.b.composite("silu", [x]) if alpha == 1 else n.b.mul(x, n.b.point("sigmoid", n.b.mul(x, alpha)))
+    if alpha == 1:
+        return n.b.node("silu", [x], x.dtype, x.shape)
+    return n.b.mul(x, n.b.point("sigmoid", n.b.mul(x, alpha)))
 
 
 @row("IsNaN", out="BOOL")
@@ -206,7 +208,7 @@ def dropout(n, x, ratio):
     name = n.element(0).name
     results = [Typed(x, name)]
     if len(n.node.output) > 1:
-        results.append(Typed(n.b.full(1, "bool", x.shape) if 0 not in x.shape else x, "BOOL"))
+        results.append(Typed(n.b.constant(1, "bool", x.shape) if 0 not in x.shape else x, "BOOL"))
     return results
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import string
 
-from ..shapes import broadcast_shapes
-from ..dims import is_known, product
+from ...builder.sizes import broadcast_shapes, is_known, product
 from ..refusal import Refusal
 from ..rows import row
 
@@ -15,7 +14,7 @@ def matmul_of(b, x, y):
     left, right = len(x.shape) == 1, len(y.shape) == 1
     x = b.unsqueeze(x, 0) if left else x
     y = b.unsqueeze(y, 1) if right else y
-    batch = broadcast_shapes([x.shape[:-2], y.shape[:-2]])
+    batch = broadcast_shapes(x.shape[:-2], y.shape[:-2])
     letters = string.ascii_lowercase[: len(batch)]
 
     def own(z, last):
@@ -31,7 +30,7 @@ def matmul_of(b, x, y):
     result = b.matmul(f"{x_letters},{y_letters}->{kept}XY", x, y)
     shape = batch + (() if left else (x.shape[-2],)) + (() if right else (y.shape[-1],))
     return (
-        b.broadcast(b.reshape(result, (result.shape[-2], result.shape[-1])), batch + result.shape[-2:])
+        b.spread(b.reshape(result, (result.shape[-2], result.shape[-1])), batch + result.shape[-2:])
         if not kept and batch and product(batch) != 1
         else b.reshape(result, shape)
     )
@@ -113,11 +112,11 @@ def determinant(n, x):
     batch = x.shape[:-2]
     rows = product(batch)
     x = b.reshape(x, (rows, size, size))
-    result = b.full(1.0, "f32", (rows,))
+    result = b.constant(1.0, "f32", (rows,))
     for step in range(size):
         left = size - step
         column = b.reshape(b.slice(x, 2, 0, 1), (rows, left))
-        best = b.argmax(b.point("abs", column), 1)
+        best = b.largest(b.point("abs", column), [1])[1]
         places = b.iota((rows, left), 1)
         is_best = b.point("eq", places, b.unsqueeze(best, 1))
         pivot_row = b.reduce("add", b.select(b.unsqueeze(is_best, 2), x, 0.0), [1], True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..dims import is_known
+from ...builder.sizes import is_known
 from ..formats import FORMATS
 from ..rounding import rounded
 from ..rows import Typed, row
@@ -24,7 +24,7 @@ def aligned(n, x, scale, axis):
     block = n.attribute("block_size", 0)
     if not block:
         return b.reshape(scale, [size if i == axis else 1 for i, size in enumerate(x.shape)])
-    wide = b.broadcast(b.unsqueeze(scale, axis + 1), scale.shape[: axis + 1] + (block,) + scale.shape[axis + 1 :])
+    wide = b.spread(b.unsqueeze(scale, axis + 1), scale.shape[: axis + 1] + (block,) + scale.shape[axis + 1 :])
     whole = scale.shape[:axis] + (scale.shape[axis] * block,) + scale.shape[axis + 1 :]
     return b.slice(b.reshape(wide, whole), axis, 0, x.shape[axis])
 

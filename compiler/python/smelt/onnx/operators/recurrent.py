@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ...builder.sizes import is_known
 from .. import scalars
-from ..dims import is_known
 from ..refusal import Refusal
 from ..rows import row
 
@@ -144,7 +144,7 @@ def recurrent(n, x):
 def start(n, layer, x, operand, by_batch):
     b = n.b
     if not n.has(operand):
-        return b.full(0.0, "f32", (x.shape[1], layer.hidden))
+        return b.constant(0.0, "f32", (x.shape[1], layer.hidden))
     given = n.x(operand)
     axis = 1 if by_batch else 0
     return b.squeeze(b.slice(given, axis, layer.index, 1), axis)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
+from ...builder.sizes import is_known, product
 from ...ranges import INTEGERS
-from ..dims import is_known, product
-from ..rows import Typed, row
 from ..refusal import Refusal
+from ..rows import Typed, row
 
 
 def reduced_axes(n, x):
@@ -44,7 +44,7 @@ def product_of(b, x, axes, keep):
             rest = [b.slice(x, axis, 2 * half, 1)] if size % 2 else []
             x = b.concat([b.mul(low, high)] + rest, axis)
         if size == 0:
-            x = b.full(1, x.dtype, tuple(1 if i == axis else s for i, s in enumerate(x.shape)))
+            x = b.constant(1, x.dtype, tuple(1 if i == axis else s for i, s in enumerate(x.shape)))
     return b.reshape(x, shape if keep else [s for i, s in enumerate(shape) if i not in axes])
 
 
@@ -88,9 +88,9 @@ def arg(n, x):
     if n.node.op_type == "ArgMin":  # -1 - x, as there is no -x of the least integer
         x = b.sub(-1, x) if x.dtype in INTEGERS else b.point("neg", x)
     if n.attribute("select_last_index", 0):
-        found = b.sub(x.shape[axis] - 1, b.argmax(b.reverse(x, axis), axis))
+        found = b.sub(x.shape[axis] - 1, b.largest(b.reverse(x, axis), [axis])[1])
     else:
-        found = b.argmax(x, axis)
+        found = b.largest(x, [axis])[1]
     return b.unsqueeze(found, axis) if n.attribute("keepdims", 1) else found
 
 
@@ -108,7 +108,7 @@ def running(n, x):
 def largest_first(b, x, k):
     """The k largest of the last axis, and where they are."""
     shape = x.shape[:-1] + (k,)
-    return b.graph.nodes("top_k", [x], [("f32", shape), ("i32", shape)], k=k)
+    return b.nodes("top_k", [x], [("f32", shape), ("i32", shape)], k=k)
 
 
 MOST_RANKED = 4096
@@ -161,5 +161,5 @@ def taken(b, x, places):
 def hardmax(n, x):
     b = n.b
     axis = n.attribute("axis", -1) % len(x.shape)
-    best = b.unsqueeze(b.argmax(x, axis), axis)
+    best = b.unsqueeze(b.largest(x, [axis])[1], axis)
     return b.cast(b.point("eq", b.iota(x.shape, axis), best), "f32")

@@ -6,7 +6,7 @@ import math
 
 import numpy
 
-from ..dims import is_known
+from ...builder.sizes import is_known
 from ..refusal import Refusal
 from ..rows import row
 
@@ -81,7 +81,7 @@ def axis_matrix(n, mode, out, size, scale, region):
 def apply(b, x, axis, weights):
     moved = b.move(x, axis, -1)
     letters = "abdefghi"[: len(moved.shape) - 1]
-    return b.move(b.matmul(f"{letters}c,oc->{letters}o", moved, b.lift(weights.astype(numpy.float32))), -1, axis)
+    return b.move(b.matmul(f"{letters}c,oc->{letters}o", moved, b.operand(weights.astype(numpy.float32))), -1, axis)
 
 
 @row("Resize")
@@ -122,7 +122,7 @@ def resized(n, x, mode, axes, sizes, scales, region):
     for axis, flags in outside if crops else []:
         if flags.any():
             shape = [size if i == axis else 1 for i, size in enumerate(x.shape)]
-            x = b.select(b.reshape(b.lift(flags), shape), n.attribute("extrapolation_value", 0.0), x)
+            x = b.select(b.reshape(b.operand(flags), shape), n.attribute("extrapolation_value", 0.0), x)
     return x
 
 

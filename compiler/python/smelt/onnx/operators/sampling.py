@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..dims import is_known, product
+from ...builder.sizes import is_known, product
 from ..rows import row
 from ..scalars import round_half_even
 from .windows import with_bias

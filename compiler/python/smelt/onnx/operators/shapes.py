@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy
 
+from ...builder.sizes import broadcast_shapes, is_known, product, quotient
 from ..call import Known
-from ..dims import is_known, product, quotient
 from ..refusal import Refusal
 from ..rows import Typed, row
-from ..shapes import broadcast_shapes
 from ..tensors import array_of
 from ..types import ELEMENTS, INT64, element
 
@@ -77,7 +76,7 @@ def squeeze(n, x):
 
 @row("Expand", exact=True)
 def expand(n, x):
-    return n.b.broadcast(x, broadcast_shapes([x.shape, tuple(n.ints(1))]))
+    return n.b.spread(x, broadcast_shapes(x.shape, tuple(n.ints(1))))
 
 
 @row("Tile", exact=True)
@@ -85,7 +84,7 @@ def tile(n, x):
     b = n.b
     times = n.ints(1)
     split = [part for count, size in zip(times, x.shape) for part in (count, size)]
-    wide = b.broadcast(b.reshape(x, [part for size in x.shape for part in (1, size)]), split)
+    wide = b.spread(b.reshape(x, [part for size in x.shape for part in (1, size)]), split)
     return b.reshape(wide, [count * size for count, size in zip(times, x.shape)])
 
 
@@ -156,13 +155,17 @@ def slice_(n, x):
     for axis, start, end, step in zip(axes, starts, ends, steps):
         axis %= len(x.shape)
         begin, length = slice_range(x.shape[axis], start, end, step)
-        x = n.b.strided(x, axis, begin, step, length)
+        x = n.b.slice(x, axis, begin, length, step)
     return x
 
 
 def pad_axis(b, x, axis, before, after, mode, number):
+    if mode == "constant" and getattr(number, "splat", number) is not None:
+        return b.pad(x, axis, before, after, getattr(number, "splat", number))
     if mode == "constant":
-        return b.pad(x, axis, before, after, number)
+        shapes = ((*x.shape[:axis], max(side, 0), *x.shape[axis + 1 :]) for side in (before, after))
+        first, last = (b.operand(number, x.dtype, shape) for shape in shapes)
+        return b.concat([first, b.pad(x, axis, min(before, 0), min(after, 0)), last], axis)
     size = x.shape[axis]
     if not is_known(size):
         raise Refusal(f"mode {mode} along a size of {size}")
@@ -221,7 +224,7 @@ def constant_of_shape(n):
     tensor = n.attribute("value")
     array = numpy.zeros(1, numpy.float32) if tensor is None else array_of(tensor, "the attribute 'value'")
     kind = ELEMENTS["FLOAT"] if tensor is None else element(tensor.data_type, n.importer.doubles)
-    return Typed(n.b.full(array.item(), kind.computed, tuple(n.ints(0))), kind.name)
+    return Typed(n.b.constant(array.item(), kind.computed, tuple(n.ints(0))), kind.name)
 
 
 @row("EyeLike", out=None)
@@ -252,5 +255,5 @@ def range_(n):
         length = max(0, int(numpy.ceil((limit - start) / delta)))
     else:
         length = (limit - start) // delta
-    steps = n.b.cast(n.b.iota((length,), 0), kind.computed) if length != 0 else n.b.full(0, kind.computed, (0,))
+    steps = n.b.cast(n.b.iota((length,), 0), kind.computed) if length != 0 else n.b.constant(0, kind.computed, (0,))
     return Typed(n.b.add(n.b.mul(steps, delta), start), kind.name)

@@ -6,8 +6,8 @@ import math
 
 import numpy
 
+from ...builder.sizes import is_known
 from ..call import Known
-from ..dims import is_known
 from ..rows import row
 from ..types import element
 
@@ -26,7 +26,7 @@ def transform(b, x, count, inverse, onesided):
     x = b.slice(x, -2, 0, size)
     c, s = rotations(count, size, inverse)
     kept = count // 2 + 1 if onesided else count
-    c, s = b.lift(c[:, :kept]), b.lift(s[:, :kept])
+    c, s = b.operand(c[:, :kept]), b.operand(s[:, :kept])
     re = b.squeeze(b.slice(x, -1, 0, 1), -1)
     real, imaginary = times(b, re, c), times(b, re, s)
     if x.shape[-1] == 2:
@@ -60,7 +60,7 @@ def inverse_onesided(b, x, count):
     x = b.slice(x, -2, 0, size)
     frequency = numpy.arange(size)
     twice = numpy.where((frequency == 0) | (2 * frequency == count), 1, 2)[:, None]
-    c, s = (b.lift((table * twice).astype(numpy.float32)) for table in rotations(count, size, True))
+    c, s = (b.operand((table * twice).astype(numpy.float32)) for table in rotations(count, size, True))
     parts = [b.squeeze(b.slice(x, -1, i, 1), -1) for i in range(x.shape[-1])]
     y = times(b, parts[0], c)
     y = b.sub(y, times(b, parts[1], s)) if len(parts) > 1 else y
@@ -81,7 +81,7 @@ def stft(n, x):
     length = int(n.number(3)) if n.has(3) else window.shape[0]
     x = b.unsqueeze(x, -1) if len(x.shape) == 2 else x
     count = (x.shape[1] - length) // step + 1
-    frames = b.windows(x, 1, length, step, 1, count)
+    frames = b.windows(x, 1, count, length, step)
     if window is not None:
         frames = b.mul(frames, b.reshape(window, (length, 1)))
     return transform(b, frames, length, False, n.attribute("onesided", 1))

@@ -54,7 +54,7 @@ def adam(n):
     t = b.cast(step, "f32")
 
     def left(share):
-        return b.sub(1.0, power(b, b.full(share, "f32"), t))
+        return b.sub(1.0, power(b, b.constant(share, "f32"), t))
 
     corrected = b.div(b.mul(rate, b.point("sqrt", left(beta))), left(alpha))
     rate = b.select(b.point("gt", step, 0), corrected, rate)

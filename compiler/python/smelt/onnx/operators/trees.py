@@ -76,7 +76,7 @@ def step(b, x, nodes, leaves, state):
 
     def column(name, end, kind):
         numbers = [getattr(node, name) for node in nodes] + end
-        return b.gather(b.lift(numpy.array(numbers, kind)), state, 0)
+        return b.gather(b.operand(numpy.array(numbers, kind)), state, 0)
 
     feature = column("feature", [0] * leaves, numpy.int64)
     places = b.add(b.mul(b.iota(state.shape, 0), x.shape[1]), feature)
@@ -95,12 +95,12 @@ def tree_ensemble(n, x):
     b, roots = n.b, n.attribute("tree_roots")
     n.refuse_unless(n.attribute("post_transform", 0) == 0, "post_transform")
     nodes, weights = nodes_of(n), array_of(n.attribute("leaf_weights"), "leaf_weights").astype(numpy.float32)
-    state = b.broadcast(b.lift(numpy.array(roots)), (x.shape[0], len(roots)))
+    state = b.spread(b.operand(numpy.array(roots)), (x.shape[0], len(roots)))
     for _ in range(depth_of(nodes, roots)):
         state = step(b, x, nodes, len(weights), state)
     leaf = b.sub(state, len(nodes))
-    weight = b.unsqueeze(b.gather(b.lift(weights), leaf, 0), -1)
-    own = b.unsqueeze(b.gather(b.lift(numpy.array(n.attribute("leaf_targetids"))), leaf, 0), -1)
+    weight = b.unsqueeze(b.gather(b.operand(weights), leaf, 0), -1)
+    own = b.unsqueeze(b.gather(b.operand(numpy.array(n.attribute("leaf_targetids"))), leaf, 0), -1)
     hit = b.point("eq", own, b.iota((n.attribute("n_targets"),), 0))
     return gathered(n, hit, weight, n.attribute("aggregate_function", SUM), len(roots))
 

@@ -7,7 +7,7 @@ from typing import NamedTuple, Sequence
 
 import numpy
 
-from ..dims import is_known, product
+from ...builder.sizes import is_known, product
 from ..refusal import Refusal
 from ..rows import Typed, row
 
@@ -59,7 +59,7 @@ def unfold(b, x, windows, number=0):
     """[batch, channels, count, size, count, size, ...]"""
     for i, w in enumerate(windows):
         axis = 2 + 2 * i
-        x = b.windows(b.pad(x, axis, w.before, w.after + w.extra, number), axis, w.size, w.stride, w.dilation, w.count)
+        x = b.windows(b.pad(x, axis, w.before, w.after + w.extra, number), axis, w.count, w.size, w.stride, w.dilation)
     return x
 
 
@@ -67,7 +67,7 @@ def fold_each(b, x, windows, kind, number):
     """Reduces axis after axis, as sums and maxima allow."""
     for i, w in enumerate(windows):
         padded = b.pad(x, 2 + i, w.before, w.after + w.extra, number)
-        x = b.reduce(kind, b.windows(padded, 2 + i, w.size, w.stride, w.dilation, w.count), [3 + i])
+        x = b.reduce(kind, b.windows(padded, 2 + i, w.count, w.size, w.stride, w.dilation), [3 + i])
     return x
 
 
@@ -184,9 +184,9 @@ def lp_pool(n, x):
     p = n.attribute("p", 2)
     windows = windows_of(n, x.shape[2:], n.attribute("kernel_shape"))
     size = b.point("abs", x)
-    raised = size if p == 1 else b.mul(x, x) if p == 2 else power(b, size, b.full(p, "f32"))
+    raised = size if p == 1 else b.mul(x, x) if p == 2 else power(b, size, b.constant(p, "f32"))
     total = fold_each(b, raised, windows, "add", 0)
-    return total if p == 1 else b.point("sqrt", total) if p == 2 else power(b, total, b.full(1.0 / p, "f32"))
+    return total if p == 1 else b.point("sqrt", total) if p == 2 else power(b, total, b.constant(1.0 / p, "f32"))
 
 
 @row("MaxPool", out=None)
@@ -201,7 +201,7 @@ def max_pool(n, x):
     order = [0, 1] + [2 + 2 * i for i in range(rank)] + [3 + 2 * i for i in range(rank)]
     counts, sizes = [w.count for w in windows], [w.size for w in windows]
     flat = b.reshape(b.transpose(whole, order), (*x.shape[:2], *counts, product(sizes)))
-    best = b.argmax(flat, -1)
+    best = b.largest(flat, [-1])[1]
     place = b.add(b.mul(b.iota(best.shape, 0), x.shape[1]), b.iota(best.shape, 1))
     strides = numpy.cumprod([1] + list(x.shape[2:]))[:-1] if n.attribute("storage_order", 0) else None
     total = b.mul(place, product(x.shape[2:]))
@@ -224,7 +224,8 @@ def max_unpool(n, x, places):
     own = (*x.shape[:2], *sizes)
     shape = tuple(n.ints(2)) if n.has(2) else own
     count = product(own)
-    put = [b.full(0.0, "f32", (count, 1)), b.reshape(x, (product(x.shape), 1)), b.reshape(places, (product(x.shape),))]
+    each = product(x.shape)
+    put = [b.constant(0.0, "f32", (count, 1)), b.reshape(x, (each, 1)), b.reshape(places, (each,))]
     flat = b.reshape(b.node("insert", put, "f32", (count, 1), axis=0), own)
     for axis in range(2, len(shape)):
         flat = b.pad(flat, axis, 0, shape[axis] - own[axis])

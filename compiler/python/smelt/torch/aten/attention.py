@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Optional
 
-from ..dims import Shape, product, same
+from ...builder import Value
+from ...builder.sizes import Shape, broadcast_shapes, product
+from ...text import Body
 from ..registry import refuse, row
-from ..values import Value
-from ..facts import spread_shape
 from ..writer import Writer
 from .random import STEPS
 
@@ -29,11 +29,11 @@ def scaled_dot_product_attention(
     batch = out.shape[:1]
     q, k, v = (w.transpose(_batched(w, x, batch), [0, 2, 1, 3]) for x in (query, key, value))
     if not enable_gqa:
-        heads = spread_shape((q.shape[2],), (k.shape[2],))
+        heads = broadcast_shapes((q.shape[2],), (k.shape[2],))
         q, k, v = (w.spread(x, x.shape[:2] + heads + x.shape[3:]) for x in (q, k, v))
     body = AttentionBody(w, (q.shape[0], q.shape[2], q.shape[1], k.shape[1]))
     if is_causal:
-        body.see(body.inside.binary("ge", body.place(2), body.place(3)))
+        body.see(body.inside.point("ge", body.place(2), body.place(3)))
     if attn_mask is not None:
         body.see(body.read(attn_mask)) if attn_mask.dtype == "bool" else body.add(body.read(attn_mask))
     if dropout_p:
@@ -76,13 +76,12 @@ class AttentionBody:
     def __init__(self, w: Writer, scores: Shape) -> None:
         self.w = w
         self.scores = scores
-        self.inside = Writer(w.sizes, w.random_id, w.table)
+        self.block = Body([("f32", scores)])
+        self.inside = Writer(self.block, w.dims, w.random_id, w.weights)
         self.inside.wide = False  # what is computed again keeps its width
-        self.score = Value("%score", "f32", scores, grad=True)
-        self.handed = self.score
+        self.score = self.handed = Value(*self.block.handed[0], grad=True)
         self.seen: Optional[Value] = None
         self.factor: Optional[Value] = None
-        self.arguments: list[Value] = []
         self._read: dict[int, Value] = {}
 
     def place(self, axis: int) -> Value:
@@ -96,8 +95,8 @@ class AttentionBody:
 
     def drop(self, p: float, random_id: int) -> None:
         least = round(p * STEPS)
-        bits = self.inside.one("random", [], "i32", self.scores, f"id = {random_id}")
-        kept = self.inside.binary("ge", bits, least)
+        bits = self.inside.node("random", [], "i32", self.scores, id=random_id)
+        kept = self.inside.point("ge", bits, least)
         scale = self.inside.constant(STEPS / (STEPS - least), "f32", self.scores)
         self.factor = self.inside.select(kept, scale, 0.0)
 
@@ -116,7 +115,7 @@ class AttentionBody:
             return self.inside.constant(x.splat, x.dtype, self.scores)
         if _is_plain_place(x) and axes[x.place[0]] >= 0:
             return self.inside.iota(self.scores, axes[x.place[0]], *x.place[1:])
-        varies = {a for a, size in zip(axes, x.shape) if not same(size, 1)}
+        varies = {a for a, size in zip(axes, x.shape) if size != 1}
         if x.recipe is not None and x.recipe[0] in CHEAP and {2, 3} <= varies:
             return self._computed(x, axes)
         return self._argument(x, axes)
@@ -134,10 +133,8 @@ class AttentionBody:
         return self._read[id(x)]
 
     def _argument(self, x: Value, axes: tuple[int, ...]) -> Value:
-        kept = [i for i, size in enumerate(x.shape) if not same(size, 1)]
-        outside = self.w.reshape(x, tuple(x.shape[i] for i in kept))
-        inner = Value(f"%a{len(self.arguments)}", x.dtype, outside.shape, grad=x.grad)
-        self.arguments.append(outside)
+        kept = [i for i, size in enumerate(x.shape) if size != 1]
+        inner = Value(*self.block.argument(self.w.reshape(x, [x.shape[i] for i in kept])), grad=x.grad)
         return self.inside.broadcast(inner, [axes[i] for i in kept], self.scores)
 
     def finish(self, q: Value, k: Value, v: Value, scale: float) -> Value:
@@ -149,25 +146,14 @@ class AttentionBody:
             self.score = self.inside.select(self.seen, self.score, -math.inf)
         means = (q.shape[0], q.shape[1], q.shape[2], v.shape[3])
         types = [("f32", means), ("f32", (q.shape[0], q.shape[2], q.shape[1]))]
-        operands = [q, k, v]
-        results = self.w.node("attention", operands, types, f"scale = {scale!r}", self._text(), self.arguments)
-        for result in results:
-            result.grad = any(x.grad for x in operands + self.arguments)
-        return results
-
-    def _text(self) -> tuple[str, str]:
-        if self.score is self.handed and self.factor is None:
-            return "", ""
-        returned = [self.score] + ([self.factor] if self.factor is not None else [])
-        given = "".join(f", %a{i} = {x.name}" for i, x in enumerate(self.arguments))
-        nodes = ["  " + line for line in self.inside.text_of(returned)]
-        lines = ["{", *nodes, f"    return {', '.join(x.name for x in returned)}", "  }"]
-        return f"(%score{given})", "\n".join(lines)
+        is_plain = self.score is self.handed and self.factor is None
+        self.block.returns(*(x for x in (self.score, self.factor) if x is not None))
+        return self.w.nodes("attention", [q, k, v], types, None if is_plain else self.block, scale=scale)
 
 
 def _is_plain_place(x: Value) -> bool:
     """Places that a body computes from its own."""
-    return x.place is not None and isinstance(x.place[2], int) and not same(x.shape[x.place[0]], 1)
+    return x.place is not None and isinstance(x.place[2], int) and x.shape[x.place[0]] != 1
 
 
 @row("aten._scaled_dot_product_flash_attention_for_cpu.default")
@@ -179,7 +165,7 @@ def flash_attention_for_cpu(w, out, query, key, value, dropout_p=0.0, is_causal=
     scale = _scale_of(query, scale)
     scores = w.mul(w.matmul("bhtd,bhsd->bhts", w.stop(query), w.stop(key)), scale)
     if is_causal:
-        seen = w.binary("ge", w.iota(scores.shape, 2), w.iota(scores.shape, 3))
+        seen = w.point("ge", w.iota(scores.shape, 2), w.iota(scores.shape, 3))
         scores = w.select(seen, scores, -math.inf)
-    most, rest = w.reduce("max_sumexp", scores, [3], (None, None))
-    return result, w.add(most, w.unary("log", rest))
+    most, rest = w.sums_of_exponentials(scores, [3])
+    return result, w.add(most, w.point("log", rest))

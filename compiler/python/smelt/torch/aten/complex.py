@@ -9,12 +9,12 @@ from typing import Any, Callable, Union
 import sympy
 import torch
 
+from ...builder import Value
+from ...builder.sizes import Dim, broadcast_shapes, product
 from ..complex_values import Complex
-from ..facts import spread_shape
 from ..registry import ROWS, complex_row, refuse
-from ..values import Value
 
-Part = Union[Value, int, float, sympy.Expr]
+Part = Union[Value, int, float, Dim, sympy.Expr]
 
 PARTWISE = (
     "view.default", "_unsafe_view.default", "reshape.default", "view_copy.default", "_reshape_copy.default",
@@ -96,7 +96,7 @@ def complex_of(w, out, real, imag):
 @complex_row("aten.polar.default")
 def polar(w, out, abs, angle):
     size, angle = w.operand(abs, "f32", out.shape), w.operand(angle, "f32", out.shape)
-    return Complex(w.mul(size, w.unary("cos", angle)), w.mul(size, w.unary("sin", angle)))
+    return Complex(w.mul(size, w.point("cos", angle)), w.mul(size, w.point("sin", angle)))
 
 
 @complex_row("aten.real.default")
@@ -112,19 +112,19 @@ def imag(w, out, self):
 @complex_row("aten.abs.default")
 def absolute(w, out, self):
     """By the larger part, whose square may be beyond the range of floats; 0 has a derivative of 0."""
-    a, b = w.unary("abs", self.real), w.unary("abs", self.imaginary)
-    most, least = w.binary("max", a, b), w.binary("min", a, b)
-    some = w.binary("gt", most, 0.0)
-    infinite = w.binary("eq", most, math.inf)
+    a, b = w.point("abs", self.real), w.point("abs", self.imaginary)
+    most, least = w.point("max", a, b), w.point("min", a, b)
+    some = w.point("gt", most, 0.0)
+    infinite = w.point("eq", most, math.inf)
     safe = w.select(some, most, 1.0)
     ratio = w.div(least, safe)
-    size = w.mul(most, w.unary("sqrt", w.add(w.mul(ratio, ratio), 1.0)))
+    size = w.mul(most, w.point("sqrt", w.add(w.mul(ratio, ratio), 1.0)))
     return w.select(infinite, math.inf, size)
 
 
 @complex_row("aten._conj.default", "aten.conj.default", "aten.conj_physical.default", "aten._conj_physical.default")
 def conj(w, out, self):
-    return Complex(self.real, w.unary("neg", self.imaginary))
+    return Complex(self.real, w.point("neg", self.imaginary))
 
 
 @complex_row("aten.resolve_conj.default", "aten.resolve_neg.default")
@@ -134,7 +134,7 @@ def resolved(w, out, self):
 
 @complex_row("aten._neg_view.default")
 def neg_view(w, out, self):
-    return self.each(lambda x: w.unary("neg", x))
+    return self.each(lambda x: w.point("neg", x))
 
 
 @complex_row("aten._to_copy.default", "prims.convert_element_type.default", "aten.to.dtype")
@@ -225,10 +225,10 @@ def div(w, out, self, other):
     if _is_real(other):
         return _spread(w, a.each(lambda x: w.div(x, _real_factor(w, other))), out.shape)
     b = parts_of(w, other)
-    is_real_larger = w.binary("ge", w.unary("abs", b.real), w.unary("abs", b.imaginary))
+    is_real_larger = w.point("ge", w.point("abs", b.real), w.point("abs", b.imaginary))
     large = w.select(is_real_larger, b.real, b.imaginary)
     small = w.select(is_real_larger, b.imaginary, b.real)
-    shape = spread_shape(a.shape, b.shape)
+    shape = broadcast_shapes(a.shape, b.shape)
     large, small, is_real_larger = (w.spread(x, shape) for x in (large, small, is_real_larger))
     a = _spread(w, a, shape)
     first = w.select(is_real_larger, a.real, a.imaginary)
@@ -237,7 +237,7 @@ def div(w, out, self, other):
     below = w.add(large, w.mul(small, ratio))
     real = w.div(w.add(first, w.mul(second, ratio)), below)
     turned = w.div(w.sub(second, w.mul(first, ratio)), below)
-    return Complex(real, w.select(is_real_larger, turned, w.unary("neg", turned)))
+    return Complex(real, w.select(is_real_larger, turned, w.point("neg", turned)))
 
 
 @complex_row("aten.reciprocal.default")
@@ -247,7 +247,7 @@ def reciprocal(w, out, self):
 
 @complex_row("aten.exp.default")
 def exp(w, out, self):
-    return polar(w, out, w.unary("exp", self.real), self.imaginary)
+    return polar(w, out, w.point("exp", self.real), self.imaginary)
 
 
 @complex_row("aten.square.default")
@@ -271,13 +271,13 @@ def power(w, out, self, exponent):
 @complex_row("aten.eq.Tensor", "aten.eq.Scalar")
 def equal(w, out, self, other):
     a, b = parts_of(w, self), parts_of(w, other)
-    both = w.both(w.binary("eq", a.real, b.real), w.binary("eq", a.imaginary, b.imaginary))
+    both = w.both(w.point("eq", a.real, b.real), w.point("eq", a.imaginary, b.imaginary))
     return w.spread(both, out.shape)
 
 
 @complex_row("aten.ne.Tensor", "aten.ne.Scalar")
 def not_equal(w, out, self, other):
-    return w.unary("logical_not", equal(w, out, self, other))
+    return w.point("logical_not", equal(w, out, self, other))
 
 
 @complex_row("aten.where.self")

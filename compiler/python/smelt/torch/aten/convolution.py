@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import math
 
-import sympy
-
-from ..dims import expression
-from ..registry import refuse, row
-from ..values import Value
-from .indexing import windows_of
-from .shape import flip, padded
+from ...builder import Value
+from ..registry import row
+from .shape import flip
 
 
 def _each(numbers, count: int) -> list[int]:
@@ -21,9 +17,9 @@ def _each(numbers, count: int) -> list[int]:
 def windows(w, x: Value, out_sizes, kernel, stride, padding, dilation, fill=0) -> Value:
     """[batch, channel, place, in the window, place, in the window, ...] of [batch, channel, size, size, ...]."""
     for i, (before, after) in enumerate(padding):
-        x = padded(w, x, 2 + i, before, after, fill)
+        x = w.pad(x, 2 + i, before, after, fill)
     for i in reversed(range(len(kernel))):
-        x = windows_of(w, x, 2 + i, out_sizes[i], kernel[i], stride[i], dilation[i])
+        x = w.windows(x, 2 + i, out_sizes[i], kernel[i], stride[i], dilation[i])
     return x
 
 
@@ -59,13 +55,13 @@ def _convolved(w, out, x, weight, bias, stride, sides, dilation, groups) -> Valu
     x = x if batched else w.reshape(x, (1,) + x.shape)
     for i, (before, after) in enumerate(sides):
         if not all(isinstance(side, int) and side >= 0 for side in (before, after)):
-            x, sides[i] = padded(w, x, 2 + i, before, after, 0), (0, 0)
+            x, sides[i] = w.pad(x, 2 + i, before, after, 0), (0, 0)
     pads = [before for before, _ in sides] + [after for _, after in sides]
-    fields = f"strides = {stride}, pads = {pads}, dilations = {dilation}, groups = {groups}"
+    fields = {"strides": stride, "pads": pads, "dilations": dilation, "groups": groups}
     for i, spread in enumerate(dilation):  # the kernel fits into the input
         w.require_natural(x.shape[2 + i] + sum(sides[i]) - spread * (weight.shape[2 + i] - 1) - 1)
     operands = [x, weight] + ([bias] if bias is not None else [])
-    result = w.one("conv", operands, "f32", out.shape if batched else (1,) + out.shape, fields)
+    result = w.node("conv", operands, "f32", out.shape if batched else (1,) + out.shape, **fields)
     return w.reshape(result, out.shape)
 
 
@@ -82,8 +78,8 @@ def _transposed(w, out, x, weight, bias, stride, padding, dilation, groups) -> V
     for i in range(n):
         x = _apart(w, x, 2 + i, stride[i])
         before = dilation[i] * (weight.shape[2 + i] - 1) - padding[i]
-        length = sympy.sympify(x.shape[2 + i]) + before - dilation[i] * (weight.shape[2 + i] - 1)
-        sides.append((before, expression(sympy.expand(out.shape[2 + i] - length))))
+        length = x.shape[2 + i] + before - dilation[i] * (weight.shape[2 + i] - 1)
+        sides.append((before, out.shape[2 + i] - length))
     kernel = flip(w, None, weight, list(range(2, 2 + n)))
     split = (groups, weight.shape[0] // groups) + weight.shape[1:]
     order = [0, 2, 1, *range(3, 3 + n)]
@@ -98,10 +94,10 @@ def _apart(w, x: Value, axis: int, step: int) -> Value:
         return x
     size = x.shape[axis]
     wide = w.reshape(x, x.shape[: axis + 1] + (1,) + x.shape[axis + 1 :])
-    wide = padded(w, wide, axis + 1, 0, step - 1, 0)
-    length = expression(sympy.expand(sympy.sympify(size) * step))
+    wide = w.pad(wide, axis + 1, 0, step - 1, 0)
+    length = size * step
     wide = w.reshape(wide, x.shape[:axis] + (length,) + x.shape[axis + 1 :])
-    return w.slice(wide, axis, 0, expression(sympy.expand(sympy.sympify(length) - (step - 1))))
+    return w.slice(wide, axis, 0, length - (step - 1))
 
 
 # ---- pools
@@ -116,8 +112,8 @@ def _pool(w, out_shape, x, kernel, stride, padding, dilation, ceil_mode, fill) -
     for i in range(n):
         after = padding[i]
         if ceil_mode:  # as far as the last window reaches
-            reach = (sympy.sympify(sizes[i]) - 1) * stride[i] + dilation[i] * (kernel[i] - 1) + 1
-            after = expression(sympy.expand(reach - x.shape[2 + i] - padding[i]))
+            reach = (sizes[i] - 1) * stride[i] + dilation[i] * (kernel[i] - 1) + 1
+            after = reach - x.shape[2 + i] - padding[i]
         sides.append((padding[i], after))
     return windows(w, x, sizes, kernel, stride, sides, dilation, fill), [3 + 2 * i for i in range(n)]
 
@@ -144,7 +140,7 @@ def _counted(w, out, self, kernel, stride, padding, ceil_mode, count_include_pad
     n = len(kernel)
     if count_include_pad:
         for i in range(n):
-            ones = padded(w, ones, self.rank - n + i, padding[i], padding[i], 1.0)
+            ones = w.pad(ones, self.rank - n + i, padding[i], padding[i], 1.0)
         padding = [0] * n
     x, axes = _pool(w, out.shape, ones, kernel, stride, padding, [1] * n, ceil_mode, 0)
     return w.reshape(w.sum(x, axes), out.shape)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import sympy
-
-from ..dims import expression
-from ..values import Value
+from ...builder import Value
 from .scan import running_sum
 from .scatter import put_at
 
@@ -23,9 +20,9 @@ def counting_sort(w, x: Value) -> tuple[Value, Value]:
     elements."""
     count, kinds = x.shape[0], x.high + 1
     table = (count, kinds)
-    is_kind = w.cast(w.binary("eq", w.broadcast(x, [0], table), w.iota(table, 1)), "i32")
+    is_kind = w.cast(w.point("eq", w.broadcast(x, [0], table), w.iota(table, 1)), "i32")
     running = running_sum(w, is_kind, 0)
-    totals = w.reshape(w.slice(running, 0, expression(sympy.sympify(count) - 1), 1), (kinds,))
+    totals = w.reshape(w.slice(running, 0, count - 1, 1), (kinds,))
     smaller = w.sub(running_sum(w, totals, 0), totals)
     behind = w.sub(w.add(running, w.broadcast(smaller, [1], table)), 1)
     places = w.sum(w.mul(is_kind, behind), [1])

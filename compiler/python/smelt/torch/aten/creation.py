@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import sympy
-
-from ..dims import expression, product, same
+from ...builder import Value
+from ...builder.sizes import product
 from ..registry import refuse, row
-from ..values import Value
-from .shape import every, padded
 
 
 @row("aten.full.default", "aten.full_like.default", "aten.new_full.default")
@@ -44,7 +41,7 @@ def fill(w, out, self, value):
 
 @row("aten.scalar_tensor.default")
 def scalar_tensor(w, out, s, dtype=None):
-    value = w.number(s, out.dtype, ())
+    value = w.operand(s, out.dtype, ())
     return replace(value, size=s) if out.dtype == "i32" else value
 
 
@@ -53,7 +50,7 @@ def arange(w, out, end, start=0, step=1, dtype=None):
     if out.dtype == "i32" and isinstance(step, int):
         return w.iota(out.shape, 0, step, start)
     places = w.cast(w.iota(out.shape, 0), "f32")
-    return w.cast(w.add(w.mul(places, step), w.number(start, "f32", out.shape)), out.dtype)
+    return w.cast(w.add(w.mul(places, step), w.operand(start, "f32", out.shape)), out.dtype)
 
 
 @row("aten.linspace.default")
@@ -64,19 +61,19 @@ def linspace(w, out, start, end, steps, dtype=None):
         return w.constant(start, out.dtype, out.shape)
     step = (end - start) / (steps - 1)
     up = w.add(w.mul(places, step), start)
-    down = w.binary("sub", end, w.mul(w.binary("sub", steps - 1, places), step))
-    return w.cast(w.select(w.binary("lt", places, steps // 2), up, down), out.dtype)
+    down = w.point("sub", end, w.mul(w.point("sub", steps - 1, places), step))
+    return w.cast(w.select(w.point("lt", places, steps // 2), up, down), out.dtype)
 
 
 @row("aten.eye.default", "aten.eye.m")
 def eye(w, out, n, m=None, dtype=None):
-    return w.cast(w.binary("eq", w.iota(out.shape, 0), w.iota(out.shape, 1)), out.dtype)
+    return w.cast(w.point("eq", w.iota(out.shape, 0), w.iota(out.shape, 1)), out.dtype)
 
 
 def _triangle(w, x: Value, diagonal, comparison: str) -> Value:
     rank = x.rank
     ahead = w.sub(w.iota(x.shape, rank - 1), w.iota(x.shape, rank - 2))
-    return w.select(w.binary(comparison, ahead, diagonal), x, False if x.dtype == "bool" else 0)
+    return w.select(w.point(comparison, ahead, diagonal), x, False if x.dtype == "bool" else 0)
 
 
 @row("aten.tril.default")
@@ -98,9 +95,9 @@ def diagonal(w, out, self, offset=0, dim1=0, dim2=1):
         return _diagonal_by_choice(w, out, x, offset)
     begin = offset if offset >= 0 else -offset * columns
     flat = w.reshape(x, (*front, product((rows, columns))))
-    if same(out.shape[-1], 1):
+    if out.shape[-1] == 1:
         return w.slice(flat, len(front), begin, 1)
-    return every(w, flat, len(front), begin, columns + 1, out.shape[-1])
+    return w.slice(flat, len(front), begin, out.shape[-1], columns + 1)
 
 
 def _matrices(w, x: Value, dim1: int, dim2: int) -> Value:
@@ -112,7 +109,7 @@ def _matrices(w, x: Value, dim1: int, dim2: int) -> Value:
 def on_diagonal(w, shape, offset: int) -> Value:
     """Whether an element is on the diagonal of the last two dims."""
     rows, columns = w.iota(shape, len(shape) - 2), w.iota(shape, len(shape) - 1)
-    return w.binary("eq", w.add(rows, offset) if offset else rows, columns)
+    return w.point("eq", w.add(rows, offset) if offset else rows, columns)
 
 
 def _diagonal_by_choice(w, out, x: Value, offset: int) -> Value:
@@ -140,8 +137,8 @@ def spread_diagonal(w, diagonal: Value, shape, offset: int) -> Value:
     n = len(shape)
     rows_lead = offset >= 0
     axis = n - 2 if rows_lead else n - 1
-    rest = expression(sympy.expand(sympy.sympify(shape[axis]) - diagonal.shape[-1]))
-    line = padded(w, diagonal, n - 2, 0, rest, 0)
+    rest = shape[axis] - diagonal.shape[-1]
+    line = w.pad(diagonal, n - 2, 0, rest, 0)
     return w.broadcast(line, [*range(n - 2), axis], shape)
 
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ...builder import Value
 from ..registry import refuse, row
-from ..values import Value
 from .indexing import element_places, pick
 from .loss import MEAN, NONE
 
@@ -31,9 +31,9 @@ def ctc_loss(w, out, log_probs, targets, input_lengths, target_lengths, blank, r
     if reduction == NONE:
         return w.reshape(losses, out.shape)
     if reduction == MEAN:
-        losses = w.div(losses, w.cast(w.binary("max", alignment.target_lengths, 1), "f32"))
+        losses = w.div(losses, w.cast(w.point("max", alignment.target_lengths, 1), "f32"))
     total = w.sum(losses, [0])
-    return total if reduction != MEAN else w.div(total, w.number(losses.shape[0], "f32", ()))
+    return total if reduction != MEAN else w.div(total, w.operand(losses.shape[0], "f32", ()))
 
 
 class _Alignment:
@@ -41,7 +41,7 @@ class _Alignment:
 
     def __init__(self, w: Any, x: Value, targets: Value, input_lengths: Any, target_lengths: Any, blank: int) -> None:
         self.w, self.x, self.blank = w, x, blank
-        self.steps = x.shape[0] if isinstance(x.shape[0], int) else w.sizes.most(x.shape[0])
+        self.steps = x.shape[0] if isinstance(x.shape[0], int) else w.most(x.shape[0])
         if self.steps is None or self.steps > MOST_STEPS:
             refuse(f"ctc_loss of more than {MOST_STEPS} steps of time, each of which is written out: give max= a bound")
         batch = x.shape[1]
@@ -63,7 +63,7 @@ class _Alignment:
         """[batch, most], with 0 behind the end of each row: what is there may be anything."""
         w, shape = self.w, (batch, self.most)
         step = w.iota(shape, 1)
-        self.counts = w.binary("lt", step, w.broadcast(self.target_lengths, [0], shape))
+        self.counts = w.point("lt", step, w.broadcast(self.target_lengths, [0], shape))
         if self.most == 0:
             return w.constant(0, "i32", shape)
         if targets.rank == 2:
@@ -84,7 +84,7 @@ class _Alignment:
         labels = w.reshape(pairs, (batch, 2 * self.most))
         labels = w.concat([labels, w.constant(self.blank, "i32", (batch, 1))], 1)
         labels.low, labels.high = 0, self.x.shape[2] - 1 if isinstance(self.x.shape[2], int) else None
-        return labels, w.binary("ne", labels, self._behind(labels, 2, self.blank))
+        return labels, w.point("ne", labels, self._behind(labels, 2, self.blank))
 
     def _behind(self, x: Value, count: int, number: float) -> Value:
         """The elements that many states before, and a number before the first."""
@@ -100,7 +100,7 @@ class _Alignment:
         shape = (*self.x.shape[:2], self.states)
         places = w.broadcast(labels, [1, 2], shape)
         places.low, places.high = labels.low, labels.high
-        return pick(w, w.binary("max", self.x, NEVER), element_places(w, self.x.shape, 2, places))
+        return pick(w, w.point("max", self.x, NEVER), element_places(w, self.x.shape, 2, places))
 
     def _last(self) -> Value:
         """[batch, states] after each row's last step."""
@@ -108,12 +108,12 @@ class _Alignment:
         labels, skips = self._labels()
         emitted = self._emitted(labels)
         shape = labels.shape
-        state = w.select(w.binary("eq", w.iota(shape, 1), 0), 0.0, w.constant(NEVER, "f32", shape))
+        state = w.select(w.point("eq", w.iota(shape, 1), 0), 0.0, w.constant(NEVER, "f32", shape))
         lengths = w.broadcast(self.input_lengths, [0], shape)
         for t in range(self.steps):
             before = [state, self._behind(state, 1, NEVER), w.select(skips, self._behind(state, 2, NEVER), NEVER)]
             after = w.add(self._at(emitted, t, shape), log_of_sum(w, before))
-            state = w.select(w.binary("gt", lengths, t), after, state)
+            state = w.select(w.point("gt", lengths, t), after, state)
         return state
 
     def _at(self, emitted: Value, t: int, shape: Any) -> Value:
@@ -122,7 +122,7 @@ class _Alignment:
         if isinstance(size, int):
             return w.reshape(w.slice(emitted, 0, t, 1), shape)
         last = w.sub(w.size(size), 1)
-        return w.gather(emitted, w.inside(w.binary("min", last, t), size), 0)
+        return w.gather(emitted, w.inside(w.point("min", last, t), size), 0)
 
     # ---- losses
 
@@ -130,12 +130,12 @@ class _Alignment:
         w, state = self.w, self._last()
         ends = w.broadcast(w.mul(self.target_lengths, 2), [0], state.shape)
         at = w.iota(state.shape, 1)
-        is_end = w.binary("logical_or", w.binary("eq", at, ends), w.binary("eq", at, w.sub(ends, 1)))
+        is_end = w.point("logical_or", w.point("eq", at, ends), w.point("eq", at, w.sub(ends, 1)))
         ended = w.select(is_end, state, NEVER)
-        most = w.stop(w.reduce("max", ended, [1])[0])
-        rest = w.sum(w.unary("exp", w.sub(ended, w.broadcast(most, [0], state.shape))), [1])
-        loss = w.unary("neg", w.add(most, w.unary("log", rest)))
-        is_possible = w.binary("lt", w.stop(loss), -NEVER / 2)
+        most = w.stop(w.reduce("max", ended, [1]))
+        rest = w.sum(w.point("exp", w.sub(ended, w.broadcast(most, [0], state.shape))), [1])
+        loss = w.point("neg", w.add(most, w.point("log", rest)))
+        is_possible = w.point("lt", w.stop(loss), -NEVER / 2)
         loss = w.add(loss, self._without_value())
         if zero_infinity:
             return w.select(is_possible, loss, 0.0)
@@ -149,7 +149,7 @@ class _Alignment:
         if not x.grad:
             return w.constant(0.0, "f32", (x.shape[1],))
         lengths = w.broadcast(self.input_lengths, [1], x.shape)
-        counted = w.select(w.binary("lt", w.iota(x.shape, 0), lengths), w.unary("exp", x), 0.0)
+        counted = w.select(w.point("lt", w.iota(x.shape, 0), lengths), w.point("exp", x), 0.0)
         total = w.sum(counted, [0, 2])
         return w.sub(total, w.stop(total))
 
@@ -158,9 +158,9 @@ def log_of_sum(w, parts: list[Value]) -> Value:
     """log(exp(a) + exp(b) + ...) of finite numbers."""
     most = w.stop(parts[0])
     for part in parts[1:]:
-        most = w.binary("max", most, w.stop(part))
+        most = w.point("max", most, w.stop(part))
     total = None
     for part in parts:
-        term = w.unary("exp", w.sub(part, most))
+        term = w.point("exp", w.sub(part, most))
         total = term if total is None else w.add(total, term)
-    return w.add(most, w.unary("log", total))
+    return w.add(most, w.point("log", total))

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import math
 
-import sympy
-
-from ..dims import Dim, expression, floor_div
+from ...builder import Value
+from ...builder.sizes import Size, floor_div
 from ..registry import refuse, row
-from ..values import Value
 from .scan import running_sum
 
 ROWS_WITHOUT_BOUND = 64
@@ -41,23 +39,23 @@ class _Groups:
         self.experts = matrices.shape[0]
         self.rows = self._rows_of_block()
         self.blocks = self._most_blocks()
-        self.places = expression(sympy.expand(sympy.sympify(self.blocks) * self.rows))
+        self.places = self.blocks * self.rows
 
     def _rows_of_block(self) -> int:
         """Long blocks need few copies of matrices and have many rows to spare. Of an expert's share of n rows, blocks
         of R rows make n / R copies and R rows to spare, which cost COPY * n / R + 2 * R for each element of a matrix:
         least at a root. More than MOST_BLOCKS copies would take too much memory."""
-        most = self.w.sizes.most(self.x.shape[0])
+        most = self.w.most(self.x.shape[0])
         if most is None:
             return ROWS_WITHOUT_BOUND
         share = most // self.experts
         rows = min(share, max(share // MOST_BLOCKS, math.isqrt(COPY * share // 2)))
         return 1 << (max(rows, 1) - 1).bit_length()  # the next power of two
 
-    def _most_blocks(self) -> Dim:
+    def _most_blocks(self) -> Size:
         """Each expert's rows and those that it has to spare fill whole blocks."""
         spare = self.experts * (self.rows - 1)
-        return floor_div(expression(sympy.expand(sympy.sympify(self.x.shape[0]) + spare)), self.rows)
+        return floor_div(self.x.shape[0] + spare, self.rows)
 
     def product(self) -> Value:
         w, width = self.w, self.x.shape[1]
@@ -73,16 +71,16 @@ class _Groups:
         """A row is moved by what the experts that have ended in front of it have to spare."""
         w, count = self.w, self.x.shape[0]
         table = (count, self.experts)
-        ended = w.cast(w.binary("ge", w.iota(table, 0), w.broadcast(self.ends, [1], table)), "i32")
+        ended = w.cast(w.point("ge", w.iota(table, 0), w.broadcast(self.ends, [1], table)), "i32")
         moved = w.sum(w.mul(ended, w.broadcast(spare, [1], table)), [1])
         places = w.add(w.iota((count,), 0), moved)
-        last = w.number(expression(sympy.sympify(self.places) - 1), "i32", (count,))
-        return w.binary("max", w.binary("min", places, last), 0)  # as they are, for all ends that ascend
+        last = w.operand(self.places - 1, "i32", (count,))
+        return w.point("max", w.point("min", places, last), 0)  # as they are, for all ends that ascend
 
     def _put(self, places: Value) -> Value:
         w, shape = self.w, (self.places, self.x.shape[1])
         zeros = w.constant(0, "f32", shape)
-        result = w.one("scatter", [zeros, places, self.x], "f32", shape, "axis = 0, unique = true")
+        result = w.node("scatter", [zeros, places, self.x], "f32", shape, axis=0, unique=True)
         result.grad = self.x.grad
         return result
 
@@ -96,7 +94,7 @@ class _Groups:
     def _expert_of_block(self, ends: Value) -> Value:
         """The number of experts whose blocks have ended; blocks behind all of them are of the last expert."""
         w, table = self.w, (self.blocks, self.experts)
-        ended = w.binary("ge", w.iota(table, 0), w.broadcast(ends, [1], table))
-        expert = w.binary("min", w.sum(w.cast(ended, "i32"), [1]), self.experts - 1)
+        ended = w.point("ge", w.iota(table, 0), w.broadcast(ends, [1], table))
+        expert = w.point("min", w.sum(w.cast(ended, "i32"), [1]), self.experts - 1)
         expert.low = 0
         return expert

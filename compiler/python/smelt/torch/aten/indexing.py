@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Optional
 
-from ..dims import Dim, Shape, product, same, same_shape
+from ...builder import Value
+from ...builder.sizes import Shape, broadcast_shapes, product
 from ..registry import refuse, row
-from ..values import Value
-from ..facts import spread_shape
 from .shape import axis_of, with_a_dim
 
 
@@ -20,7 +19,7 @@ def embedding(w, out, weight, indices, padding_idx=-1, scale_grad_by_freq=False,
     rows = w.gather(weight, ids, 0)
     if padding_idx < 0 or not rows.grad:
         return rows
-    is_padding = w.broadcast(w.binary("eq", ids, padding_idx), range(ids.rank), rows.shape)
+    is_padding = w.broadcast(w.point("eq", ids, padding_idx), range(ids.rank), rows.shape)
     return w.select(is_padding, w.stop(rows), rows)
 
 
@@ -49,7 +48,7 @@ def take_along_dim(w, out, self, indices, dim=None):
     if dim is None:
         return w.reshape(pick(w, self, w.from_front(w.places(indices), product(self.shape))), out.shape)
     axis = axis_of(self.rank, dim)
-    whole = list(spread_shape(self.shape[:axis] + (1,) + self.shape[axis + 1 :], indices.shape))
+    whole = list(broadcast_shapes(self.shape[:axis] + (1,) + self.shape[axis + 1 :], indices.shape))
     table = whole.copy()
     table[axis] = self.shape[axis]
     indices = w.from_front(w.places(indices), self.shape[axis])
@@ -68,7 +67,7 @@ def flat_places(w, places: list[Value], sizes: Shape) -> Value:
     total = None
     for i, place in enumerate(places):
         stride = product(sizes[i + 1 :])
-        part = place if same(stride, 1) else w.mul(place, w.number(stride, "i32", place.shape))
+        part = place if stride == 1 else w.mul(place, w.operand(stride, "i32", place.shape))
         total = part if total is None else w.add(total, part)
     return total
 
@@ -99,10 +98,10 @@ def spread_of(w, out, x: Value, axes: list[int], chosen: list[Value]) -> Optiona
         return None
     rank, positions = len(out.shape), []
     for axis, places in zip(axes, chosen):
-        if places.place is None or places.place[1] != 1 or not same(places.place[2], 0):
+        if places.place is None or places.place[1] != 1 or places.place[2] != 0:
             return None
         position = places.place[0] + rank - places.rank
-        if not same(out.shape[position], x.shape[axis]) and not same(x.shape[axis], 1):
+        if out.shape[position] != x.shape[axis] and x.shape[axis] != 1:
             return None
         positions.append(position)
     if len(set(positions)) != len(positions):
@@ -116,7 +115,7 @@ def picked(w, x: Value, axes: list[int], chosen: list[Value]) -> Value:
     chosen = [w.from_front(w.places(i), x.shape[a]) for i, a in zip(chosen, axes)]
     if len(axes) == 1:
         return w.gather(x, chosen[0], axes[0])
-    shape = spread_shape(*(i.shape for i in chosen))
+    shape = broadcast_shapes(*(i.shape for i in chosen))
     sizes = tuple(x.shape[a] for a in axes)
     chosen = [w.inside(i, size) for i, size in zip(chosen, sizes)]
     places = flat_places(w, [w.spread(i, shape) for i in chosen], sizes)
@@ -136,7 +135,7 @@ def picked(w, x: Value, axes: list[int], chosen: list[Value]) -> Value:
 def as_strided(w, out, self, size, stride, storage_offset=None):
     """Of a dense tensor: element i of the result is where the strides say."""
     dense = tuple(product(out.shape[i + 1 :]) for i in range(len(out.shape)))
-    if same_shape(tuple(stride), dense) and same(storage_offset or 0, 0):
+    if tuple(stride) == dense and (storage_offset or 0) == 0:
         flat = w.reshape(self, (product(self.shape),))
         return w.reshape(w.slice(flat, 0, 0, product(out.shape)), out.shape)
     return pick(w, self, strided_places(w, out.shape, stride, storage_offset))
@@ -144,10 +143,10 @@ def as_strided(w, out, self, size, stride, storage_offset=None):
 
 def strided_places(w, shape: Shape, stride, storage_offset) -> Value:
     """Where the strides say that each element is."""
-    places = w.number(storage_offset or 0, "i32", shape)
+    places = w.operand(storage_offset or 0, "i32", shape)
     for i, step in enumerate(stride):
-        if not same(step, 0) and not same(shape[i], 1):
-            places = w.add(places, w.mul(w.iota(shape, i), w.number(step, "i32", shape)))
+        if step != 0 and shape[i] != 1:
+            places = w.add(places, w.mul(w.iota(shape, i), w.operand(step, "i32", shape)))
     return places
 
 
@@ -157,16 +156,6 @@ def unfold(w, out, self, dimension, size, step):
     if self.rank == 0:
         return w.reshape(self, out.shape)
     axis = axis_of(self.rank, dimension)
-    windows = windows_of(w, self, axis, out.shape[axis], size, step)
+    windows = w.windows(self, axis, out.shape[axis], size, step)
     order = [i for i in range(windows.rank) if i != axis + 1] + [axis + 1]
     return w.transpose(windows, order)
-
-
-def windows_of(w, x: Value, axis: int, count: Dim, size: int, step: int, dilation: int = 1) -> Value:
-    """[.., count, size, ..] in place of the axis: element (i, j) is that at i * step + j * dilation."""
-    shape = x.shape[:axis] + (count, size) + x.shape[axis + 1 :]
-    if x.splat is not None:
-        return w.constant(x.splat, x.dtype, shape)
-    w.require_natural(x.shape[axis] - dilation * (size - 1) - 1)
-    fields = f"axis = {axis}, size = {size}, step = {step}, dilation = {dilation}"
-    return w.one("windows", [x], x.dtype, shape, fields)

@@ -6,10 +6,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..dims import same
-from ..facts import spread_shape
+from ...builder import Value
+from ...builder.sizes import broadcast_shapes
 from ..registry import refuse, row
-from ..values import Value
 from .indexing import element_places, pick
 from .reduction import largest
 
@@ -46,7 +45,7 @@ def _element(w, x: Value, i: int, k: int) -> Value:
 
 def product_of(w, a: Value, b: Value) -> Value:
     """The product of matrices whose dims in front spread."""
-    front = spread_shape(a.shape[:-2], b.shape[:-2])
+    front = broadcast_shapes(a.shape[:-2], b.shape[:-2])
     letters = "ABCDEF"[: len(front)]
     a, b = (w.spread(x, front + x.shape[-2:]) for x in (a, b))
     return w.matmul(f"{letters}mk,{letters}kn->{letters}mn", a, b)
@@ -54,7 +53,7 @@ def product_of(w, a: Value, b: Value) -> Value:
 
 def _identity(w, shape) -> Value:
     n = len(shape)
-    return w.cast(w.binary("eq", w.iota(shape, n - 2), w.iota(shape, n - 1)), "f32")
+    return w.cast(w.point("eq", w.iota(shape, n - 2), w.iota(shape, n - 1)), "f32")
 
 
 # ---- elimination
@@ -84,14 +83,14 @@ def eliminate(w, x: Value, steps: int) -> Elimination:
     pivots = []
     for k in range(steps):
         candidates = w.reshape(w.slice(_column(w, x, k), n, k, rows - k), (*front, rows - k))
-        place = w.add(largest(w, w.unary("abs", w.stop(candidates)), n)[1], k)
+        place = w.add(largest(w, w.point("abs", w.stop(candidates)), n)[1], k)
         pivots.append(w.reshape(place, (*front, 1)))
-        swaps = w.add(swaps, w.cast(w.binary("ne", place, k), "i32"))
+        swaps = w.add(swaps, w.cast(w.point("ne", place, k), "i32"))
         source = _exchange(w, (*front, rows), k, place)
         order = pick(w, order, element_places(w, order.shape, n, source))
         x = _rows_picked(w, x, source)
         pivot = w.reshape(_element(w, x, k, k), front)
-        broken = w.both(w.binary("eq", w.stop(pivot), 0.0), w.binary("eq", info, 0))
+        broken = w.both(w.point("eq", w.stop(pivot), 0.0), w.point("eq", info, 0))
         info = w.select(broken, k + 1, info)
         x = _without(w, x, k)
     return Elimination(x, order, pivots, swaps, info)
@@ -101,7 +100,7 @@ def _exchange(w, shape, k: int, place: Value) -> Value:
     """Places of rows of which k and `place` are exchanged."""
     at = w.iota(shape, len(shape) - 1)
     place = w.along(place, [len(shape) - 1], shape)
-    result = w.select(w.binary("eq", at, k), place, w.select(w.binary("eq", at, place), k, at))
+    result = w.select(w.point("eq", at, k), place, w.select(w.point("eq", at, place), k, at))
     result.low = 0
     return result
 
@@ -116,25 +115,25 @@ def _rows_picked(w, x: Value, source: Value) -> Value:
 def _without(w, x: Value, k: int) -> Value:
     """The rows below k without its column, in whose place the factors are stored."""
     n = x.rank - 2
-    below = w.binary("gt", w.iota(x.shape, n), k)
+    below = w.point("gt", w.iota(x.shape, n), k)
     factor = w.spread(w.div(_column(w, x, k), _element(w, x, k, k)), x.shape)
     less = w.sub(x, w.mul(factor, w.spread(_row(w, x, k), x.shape)))
     column = w.iota(x.shape, n + 1)
-    changed = w.select(w.binary("eq", column, k), factor, w.select(w.binary("gt", column, k), less, x))
+    changed = w.select(w.point("eq", column, k), factor, w.select(w.point("gt", column, k), less, x))
     return w.select(below, changed, x)
 
 
 def _upper(w, x: Value, steps: int) -> Value:
     x = w.slice(x, x.rank - 2, 0, steps)
     n = x.rank
-    return w.select(w.binary("ge", w.iota(x.shape, n - 1), w.iota(x.shape, n - 2)), x, 0.0)
+    return w.select(w.point("ge", w.iota(x.shape, n - 1), w.iota(x.shape, n - 2)), x, 0.0)
 
 
 def _lower(w, x: Value, steps: int, unit: bool = True) -> Value:
     x = w.slice(x, x.rank - 1, 0, steps)
     n = x.rank
     i, j = w.iota(x.shape, n - 2), w.iota(x.shape, n - 1)
-    x = w.select(w.binary("lt", j, i) if unit else w.binary("le", j, i), x, 0.0)
+    x = w.select(w.point("lt", j, i) if unit else w.point("le", j, i), x, 0.0)
     return w.add(x, _identity(w, x.shape)) if unit else x
 
 
@@ -170,7 +169,7 @@ def _permutation(w, order: Value) -> Value:
     n = order.rank
     shape = (*order.shape, order.shape[-1])
     rows = w.broadcast(order, [*range(n - 1), n], shape)
-    return w.cast(w.binary("eq", w.iota(shape, n - 1), rows), "f32")
+    return w.cast(w.point("eq", w.iota(shape, n - 1), rows), "f32")
 
 
 def _order_of(w, pivots: Value, rows: int) -> Value:
@@ -198,15 +197,15 @@ def lu_unpack(w, out, LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
 def solve_triangle(w, a: Value, b: Value, upper: bool, unit: bool) -> Value:
     """X of A X = B by substitution."""
     n = _steps(a)
-    front = spread_shape(a.shape[:-2], b.shape[:-2])
+    front = broadcast_shapes(a.shape[:-2], b.shape[:-2])
     a, x = w.spread(a, front + a.shape[-2:]), w.spread(b, front + b.shape[-2:])
     places = w.iota(x.shape, x.rank - 2)
     for k in reversed(range(n)) if upper else range(n):
         solved = _row(w, x, k) if unit else w.div(_row(w, x, k), _element(w, a, k, k))
         solved = w.spread(solved, x.shape)
         less = w.sub(x, w.mul(w.spread(_column(w, a, k), x.shape), solved))
-        rest = w.binary("lt" if upper else "gt", places, k)
-        x = w.select(w.binary("eq", places, k), solved, w.select(rest, less, x))
+        rest = w.point("lt" if upper else "gt", places, k)
+        x = w.select(w.point("eq", places, k), solved, w.select(rest, less, x))
     return x
 
 
@@ -228,7 +227,7 @@ def triangular_solve(w, out, self, A, upper=True, transpose=False, unitriangular
 
 
 def _lu_solve(w, matrix: Value, order: Value, b: Value) -> Value:
-    front = spread_shape(matrix.shape[:-2], b.shape[:-2])
+    front = broadcast_shapes(matrix.shape[:-2], b.shape[:-2])
     b = w.spread(b, front + b.shape[-2:])
     b = _rows_picked(w, b, w.spread(order, front + order.shape[-1:]))
     return solve_triangle(w, matrix, solve_triangle(w, matrix, b, False, True), True, False)
@@ -247,7 +246,7 @@ def solve_alone(w, out, A, B, left=True):
 @row("aten._linalg_solve_ex.default")
 def solve_ex(w, out, A, B, left=True, check_errors=False):
     result = out[0]
-    vector = B.rank == 1 or (B.rank == A.rank - 1 and all(same(x, y) for x, y in zip(B.shape, A.shape[:-1])))
+    vector = B.rank == 1 or (B.rank == A.rank - 1 and all(x == y for x, y in zip(B.shape, A.shape[:-1])))
     b = w.reshape(B, (*B.shape, 1)) if vector else B
     if left or vector:
         found, e = solve(w, A, b)
@@ -285,14 +284,14 @@ def lu_solve(w, out, LU, pivots, B, left=True, adjoint=False):
 
 
 def _diagonal(w, x: Value) -> Value:
-    on = w.binary("eq", w.iota(x.shape, x.rank - 2), w.iota(x.shape, x.rank - 1))
+    on = w.point("eq", w.iota(x.shape, x.rank - 2), w.iota(x.shape, x.rank - 1))
     return w.sum(w.select(on, x, 0.0), [x.rank - 1])
 
 
 def _parity(w, swaps: Value) -> Value:
     """-1 of an odd number of exchanges."""
     odd = w.sub(swaps, w.mul(w.div(swaps, 2), 2))
-    return w.cast(w.binary("sub", 1, w.mul(odd, 2)), "f32")
+    return w.cast(w.point("sub", 1, w.mul(odd, 2)), "f32")
 
 
 @row("aten._linalg_det.default")
@@ -311,9 +310,9 @@ def slogdet(w, out, A):
 
     e = eliminate(w, A, _steps(A))
     diagonal = _diagonal(w, e.matrix)
-    signs = w.unary("sign", w.stop(diagonal))
+    signs = w.point("sign", w.stop(diagonal))
     sign = w.reshape(product_along(w, signs, signs.rank - 1), out[0].shape)
-    size = w.sum(w.unary("log", w.unary("abs", diagonal)), [diagonal.rank - 1])
+    size = w.sum(w.point("log", w.point("abs", diagonal)), [diagonal.rank - 1])
     return w.mul(sign, _parity(w, e.swaps)), size, w.stop(e.matrix), _pivot_numbers(w, e)
 
 
@@ -324,7 +323,7 @@ def cholesky_of(w, a: Value) -> tuple[Value, Value]:
     """L of A = L L^T, whose lower triangle alone is read, and the first row, from 1 on, that has no root, or 0. The
     gradient is symmetric, as PyTorch has it."""
     n = a.rank - 2
-    lower = w.binary("ge", w.iota(a.shape, n), w.iota(a.shape, n + 1))
+    lower = w.point("ge", w.iota(a.shape, n), w.iota(a.shape, n + 1))
     x = w.select(lower, a, _turned(w, a))
     if a.grad:
         mean = w.mul(w.add(a, _turned(w, a)), 0.5)
@@ -333,10 +332,10 @@ def cholesky_of(w, a: Value) -> tuple[Value, Value]:
     columns = []
     for k in range(_steps(a)):
         pivot = _element(w, x, k, k)
-        bad = w.unary("logical_not", w.binary("gt", w.reshape(w.stop(pivot), a.shape[:-2]), 0.0))
-        info = w.select(w.both(bad, w.binary("eq", info, 0)), k + 1, info)
-        column = w.mul(_column(w, x, k), w.spread(w.unary("rsqrt", pivot), a.shape[:-1] + (1,)))
-        column = w.select(w.binary("ge", w.iota(column.shape, n), k), column, 0.0)
+        bad = w.point("logical_not", w.point("gt", w.reshape(w.stop(pivot), a.shape[:-2]), 0.0))
+        info = w.select(w.both(bad, w.point("eq", info, 0)), k + 1, info)
+        column = w.mul(_column(w, x, k), w.spread(w.point("rsqrt", pivot), a.shape[:-1] + (1,)))
+        column = w.select(w.point("ge", w.iota(column.shape, n), k), column, 0.0)
         columns.append(column)
         x = w.sub(x, w.mul(w.spread(column, a.shape), w.spread(_turned(w, column), a.shape)))
     return w.concat(columns, n + 1), info
@@ -387,7 +386,7 @@ def qr(w, out, A, mode="reduced"):
         r = w.sub(r, product_of(w, w.mul(v, w.spread(scale, v.shape)), product_of(w, _turned(w, v), r)))
         q = w.sub(q, product_of(w, product_of(w, q, w.mul(v, w.spread(scale, v.shape))), _turned(w, v)))
     empty = w.constant(0.0, "f32", (0,))
-    upper = w.binary("ge", w.iota(r.shape, n + 1), w.iota(r.shape, n))
+    upper = w.point("ge", w.iota(r.shape, n + 1), w.iota(r.shape, n))
     r = w.select(upper, r, 0.0)
     if mode == "complete":
         return q, r
@@ -400,16 +399,16 @@ def _reflector(w, column: Value, k: int) -> tuple[Value, Value]:
     it is one already."""
     n = column.rank - 2
     places = w.iota(column.shape, n)
-    below = w.select(w.binary("gt", places, k), column, 0.0)
+    below = w.select(w.point("gt", places, k), column, 0.0)
     rest = w.sum(w.mul(below, below), [n])
     one = (*column.shape[:n], 1, 1)
     rest = w.reshape(rest, one)
     head = w.slice(column, n, k, 1)
-    some = w.binary("gt", w.stop(rest), 0.0)
+    some = w.point("gt", w.stop(rest), 0.0)
     safe = w.select(some, rest, 1.0)
-    length = w.unary("sqrt", w.add(w.mul(head, head), safe))
-    lead = w.select(w.binary("lt", head, 0.0), w.sub(head, length), w.add(head, length))
-    v = w.add(below, w.select(w.binary("eq", places, k), w.spread(lead, column.shape), 0.0))
+    length = w.point("sqrt", w.add(w.mul(head, head), safe))
+    lead = w.select(w.point("lt", head, 0.0), w.sub(head, length), w.add(head, length))
+    v = w.add(below, w.select(w.point("eq", places, k), w.spread(lead, column.shape), 0.0))
     scale = w.div(w.constant(2.0, "f32", one), w.add(w.mul(lead, lead), safe))
     return v, w.select(some, scale, 0.0)
 
@@ -423,8 +422,8 @@ def householder_product(w, out, input, tau):
     for k in reversed(range(tau.shape[-1])):
         column = _column(w, input, k)
         places = w.iota(column.shape, n)
-        v = w.select(w.binary("gt", places, k), column, 0.0)
-        v = w.add(v, w.cast(w.binary("eq", places, k), "f32"))
+        v = w.select(w.point("gt", places, k), column, 0.0)
+        v = w.add(v, w.cast(w.point("eq", places, k), "f32"))
         scale = w.reshape(w.slice(tau, tau.rank - 1, k, 1), (*tau.shape[:-1], 1, 1))
         q = w.sub(q, product_of(w, w.mul(v, w.spread(scale, v.shape)), product_of(w, _turned(w, v), q)))
     return w.slice(q, n + 1, 0, columns) if rows != columns else q

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ...builder import Value
 from ..registry import refuse, row
-from ..values import Value
 
 def _compared(w, out, operation, a, b):
     dtypes = {"i32" if x.dtype == "i64" else x.dtype for x in (a, b) if isinstance(x, Value)}
@@ -47,7 +47,7 @@ def logical_xor(w, out, self, other):
 @row("aten.logical_not.default", "aten.bitwise_not.default")
 def logical_not(w, out, self):
     _flags(out)
-    return w.unary("logical_not", w.cast(self, "bool"))
+    return w.point("logical_not", w.cast(self, "bool"))
 
 
 def _flags(out):
@@ -92,11 +92,11 @@ def clamp(w, out, self, min=None, max=None):
 def _between(w, limited: Value, x: Value, low: Value, high: Value) -> Value:
     """With PyTorch's derivatives of a clamp between two tensors: half on a bound, all of it where x is both bounds."""
     x0, low0, high0 = w.stop(x), w.stop(low), w.stop(high)
-    half = w.select(w.binary("lt", low0, high0), 0.5, w.constant(0.0, "f32", x.shape))
-    on_low, on_high = (w.select(w.binary("eq", x0, bound), half, 0.0) for bound in (low0, high0))
-    inside = w.cast(w.both(w.binary("ge", x0, low0), w.binary("le", x0, high0)), "f32")
-    below = w.cast(w.both(w.binary("le", low0, high0), w.binary("lt", x0, low0)), "f32")
-    above = w.cast(w.pointwise("logical_or", w.binary("lt", high0, low0), w.binary("gt", x0, high0)), "f32")
+    half = w.select(w.point("lt", low0, high0), 0.5, w.constant(0.0, "f32", x.shape))
+    on_low, on_high = (w.select(w.point("eq", x0, bound), half, 0.0) for bound in (low0, high0))
+    inside = w.cast(w.both(w.point("ge", x0, low0), w.point("le", x0, high0)), "f32")
+    below = w.cast(w.both(w.point("le", low0, high0), w.point("lt", x0, low0)), "f32")
+    above = w.cast(w.pointwise("logical_or", w.point("lt", high0, low0), w.point("gt", x0, high0)), "f32")
     slopes = (w.sub(inside, w.add(on_low, on_high)), w.add(below, on_low), w.add(above, on_high))
     return w.with_slopes(w.stop(limited), *zip((x, low, high), slopes))
 
@@ -104,9 +104,9 @@ def _between(w, limited: Value, x: Value, low: Value, high: Value) -> Value:
 def _inside(w, x: Value, bounds) -> Value:
     inside, limited = None, x
     for kind, comparison, bound in bounds:
-        limited = w.binary(kind, limited, bound)
+        limited = w.point(kind, limited, bound)
         if x.grad:
-            here = w.binary(comparison, x, bound)
+            here = w.point(comparison, x, bound)
             inside = here if inside is None else w.both(inside, here)
     return w.select(inside, x, w.stop(limited)) if x.grad else limited
 
@@ -136,4 +136,4 @@ def prelu(w, out, self, weight):
     shape = weight.shape
     if weight.rank == 1 and self.rank != 1:  # by channels, of which a number has one
         shape = (weight.shape[0],) + (1,) * (self.rank - 2) if self.rank else ()
-    return w.select(w.binary("gt", self, 0), self, w.mul(self, w.reshape(weight, shape)))
+    return w.select(w.point("gt", self, 0), self, w.mul(self, w.reshape(weight, shape)))

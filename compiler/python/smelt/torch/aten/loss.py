@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ...builder import Value
 from ..registry import row
-from ..values import Value
 from .pointwise import soft_maximum
 from .reduction import count_as
 
@@ -38,11 +38,11 @@ def _with_fixed_index(w, target: Value, ignore_index) -> tuple[Value, int]:
     """The target that is not counted is a number; where it is a size, as of answers beyond the end, it becomes -100."""
     if isinstance(ignore_index, int):
         return target, ignore_index
-    return w.select(w.binary("eq", target, ignore_index), -100, target), -100
+    return w.select(w.point("eq", target, ignore_index), -100, target), -100
 
 
 def _counted(w, target: Value, ignore_index: int) -> Value:
-    return w.binary("ne", target, ignore_index)
+    return w.point("ne", target, ignore_index)
 
 
 def _classes(w, logits: Value, target: Value, counted: Value) -> Value:
@@ -61,10 +61,10 @@ def cross_entropy(w, out, self, target, weight=None, reduction=MEAN, ignore_inde
     if target.dtype == "f32":
         return _against_shares(w, out, logits, _classes_last(w, target), weight, reduction, label_smoothing)
     target, ignore_index = _with_fixed_index(w, w.places(target), ignore_index)
-    fields = f"ignore_index = {ignore_index}"
+    fields = {"ignore_index": ignore_index}
     if label_smoothing and weight is None:
-        fields += f", label_smoothing = {float(label_smoothing)!r}"
-    losses = w.one("cross_entropy", [logits, target], "f32", target.shape, fields)
+        fields["label_smoothing"] = float(label_smoothing)
+    losses = w.node("cross_entropy", [logits, target], "f32", target.shape, **fields)
     counted = _counted(w, target, ignore_index)
     if weight is None:
         return reduced(w, losses, w.cast(counted, "f32"), reduction, out.shape)
@@ -76,13 +76,13 @@ def cross_entropy(w, out, self, target, weight=None, reduction=MEAN, ignore_inde
 
 def _smoothed_with_weights(w, out, logits, target, weight, weights, counted, reduction, smoothing) -> Value:
     """Each class has its weight in the smooth part, too; the mean is over the targets' weights."""
-    logs = w.one("log_softmax", [logits], "f32", logits.shape)
+    logs = w.node("log_softmax", [logits], "f32", logits.shape)
     hard = w.mul(_picked(w, logs, w.select(counted, target, 0)), weights)
     every = w.mul(logs, w.broadcast(weight, [logits.rank - 1], logits.shape))
     soft = w.select(counted, w.sum(every, [logits.rank - 1]), 0.0)
-    share = w.number(logits.shape[-1], "f32", ())
+    share = w.operand(logits.shape[-1], "f32", ())
     losses = w.add(w.mul(hard, 1 - smoothing), w.mul(w.div(soft, share), float(smoothing)))
-    return reduced(w, w.unary("neg", losses), weights, reduction, out.shape)
+    return reduced(w, w.point("neg", losses), weights, reduction, out.shape)
 
 
 def _against_shares(w, out, logits, shares, weight, reduction, label_smoothing) -> Value:
@@ -92,15 +92,15 @@ def _against_shares(w, out, logits, shares, weight, reduction, label_smoothing) 
         shares = w.add(w.mul(shares, 1 - label_smoothing), label_smoothing / classes)
     if weight is not None:
         shares = w.mul(shares, w.broadcast(weight, [shares.rank - 1], shares.shape))
-    logs = w.one("log_softmax", [logits], "f32", logits.shape)
-    losses = w.unary("neg", w.sum(w.mul(logs, shares), [logits.rank - 1]))
+    logs = w.node("log_softmax", [logits], "f32", logits.shape)
+    losses = w.point("neg", w.sum(w.mul(logs, shares), [logits.rank - 1]))
     return reduced(w, losses, None, reduction, out.shape)
 
 
 def _picked(w, logs: Value, target: Value) -> Value:
     """The element of each row at its target."""
     places = w.iota(logs.shape, logs.rank - 1)
-    hit = w.binary("eq", places, w.broadcast(target, range(target.rank), logs.shape))
+    hit = w.point("eq", places, w.broadcast(target, range(target.rank), logs.shape))
     return w.sum(w.select(hit, logs, 0.0), [logs.rank - 1])
 
 
@@ -109,7 +109,7 @@ def _nll(w, out, self, target, weight, reduction, ignore_index):
     target, ignore_index = _with_fixed_index(w, w.places(target), ignore_index)
     counted = _counted(w, target, ignore_index)
     counts = w.cast(counted, "f32") if weight is None else _class_weights(w, weight, target, counted)
-    losses = w.unary("neg", w.mul(_picked(w, logs, _classes(w, logs, target, counted)), counts))
+    losses = w.point("neg", w.mul(_picked(w, logs, _classes(w, logs, target, counted)), counts))
     return reduced(w, losses, counts, reduction, out.shape), w.sum(counts, range(counts.rank))
 
 
@@ -134,24 +134,24 @@ def mse_loss(w, out, self, target, reduction=MEAN):
 
 @row("aten.l1_loss.default")
 def l1_loss(w, out, self, target, reduction=MEAN):
-    return reduced(w, w.unary("abs", w.sub(self, w.cast(target, "f32"))), None, reduction, out.shape)
+    return reduced(w, w.point("abs", w.sub(self, w.cast(target, "f32"))), None, reduction, out.shape)
 
 
 @row("aten.smooth_l1_loss.default")
 def smooth_l1_loss(w, out, self, target, reduction=MEAN, beta=1.0):
-    size = w.unary("abs", w.sub(self, target))
+    size = w.point("abs", w.sub(self, target))
     if beta == 0:
         return reduced(w, size, None, reduction, out.shape)
     near = w.mul(w.mul(size, size), 0.5 / beta)
-    losses = w.select(w.binary("lt", size, beta), near, w.sub(size, 0.5 * beta))
+    losses = w.select(w.point("lt", size, beta), near, w.sub(size, 0.5 * beta))
     return reduced(w, losses, None, reduction, out.shape)
 
 
 @row("aten.huber_loss.default")
 def huber_loss(w, out, self, target, reduction=MEAN, delta=1.0):
-    size = w.unary("abs", w.sub(self, target))
+    size = w.point("abs", w.sub(self, target))
     far = w.mul(w.sub(size, 0.5 * delta), delta)
-    losses = w.select(w.binary("le", size, delta), w.mul(w.mul(size, size), 0.5), far)
+    losses = w.select(w.point("le", size, delta), w.mul(w.mul(size, size), 0.5), far)
     return reduced(w, losses, None, reduction, out.shape)
 
 
@@ -160,9 +160,9 @@ def binary_cross_entropy_with_logits(w, out, self, target, weight=None, pos_weig
     """(1 - t) x + log(1 + exp(-x)), with the share of ones weighed where that is asked for."""
     target = w.cast(target, "f32")
     share = w.add(w.mul(w.sub(pos_weight, 1.0), target), 1.0) if pos_weight is not None else None
-    soft = soft_maximum(w, w.unary("neg", self))
+    soft = soft_maximum(w, w.point("neg", self))
     soft = w.mul(soft, share) if share is not None else soft
-    losses = w.add(w.mul(w.binary("sub", 1.0, target), self), soft)
+    losses = w.add(w.mul(w.point("sub", 1.0, target), self), soft)
     losses = w.mul(losses, weight) if weight is not None else losses
     return reduced(w, losses, None, reduction, out.shape)
 
@@ -170,10 +170,10 @@ def binary_cross_entropy_with_logits(w, out, self, target, weight=None, pos_weig
 @row("aten.binary_cross_entropy.default")
 def binary_cross_entropy(w, out, self, target, weight=None, reduction=MEAN):
     """Logarithms are at least -100, as in PyTorch."""
-    yes = w.binary("max", w.unary("log", self), -100.0)
-    no = w.binary("max", w.unary("log", w.binary("sub", 1.0, self)), -100.0)
-    losses = w.unary("neg", w.add(w.mul(target, yes), w.mul(w.binary("sub", 1.0, target), no)))
-    spread = w.binary("max", w.mul(w.binary("sub", 1.0, self), self), 1e-12)
+    yes = w.point("max", w.point("log", self), -100.0)
+    no = w.point("max", w.point("log", w.point("sub", 1.0, self)), -100.0)
+    losses = w.point("neg", w.add(w.mul(target, yes), w.mul(w.point("sub", 1.0, target), no)))
+    spread = w.point("max", w.mul(w.point("sub", 1.0, self), self), 1e-12)
     losses = w.with_slopes(losses, (self, w.div(w.sub(self, target), spread)), (target, w.sub(no, yes)))
     losses = w.mul(losses, weight) if weight is not None else losses
     return reduced(w, losses, None, reduction, out.shape)

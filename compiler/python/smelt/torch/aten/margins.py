@@ -4,8 +4,8 @@ versions in values.)"""
 
 from __future__ import annotations
 
+from ...builder import Value
 from ..registry import refuse, row
-from ..values import Value
 from .loss import MEAN, NONE, reduced
 from .scan import running_sum
 
@@ -22,13 +22,13 @@ def _known_shape(traced, real) -> None:
 
 
 def _above_zero(w, z: Value, counts: Value) -> Value:
-    return w.select(w.both(counts, w.binary("gt", z, 0.0)), z, 0.0)
+    return w.select(w.both(counts, w.point("gt", z, 0.0)), z, 0.0)
 
 
 def _share_of_classes(w, terms: Value, axes) -> Value:
     """The sum over these axes by the number of classes, which are last."""
     total = w.sum(terms, axes)
-    return w.div(total, w.number(terms.shape[-1], "f32", total.shape))
+    return w.div(total, w.operand(terms.shape[-1], "f32", total.shape))
 
 
 @row("aten.multi_margin_loss.default")
@@ -37,9 +37,9 @@ def multi_margin(w, out, self, target, p=1, margin=1, weight=None, reduction=MEA
     shape = _rows(self)
     scores = w.reshape(w.cast(self, "f32"), shape)
     target = w.inside(w.reshape(w.places(target), shape[:1]), shape[1])
-    own = w.binary("eq", w.iota(shape, 1), w.broadcast(target, [0], shape))
+    own = w.point("eq", w.iota(shape, 1), w.broadcast(target, [0], shape))
     score = w.broadcast(w.sum(w.select(own, scores, 0.0), [1]), [0], shape)
-    terms = _above_zero(w, w.add(w.binary("sub", float(margin), score), scores), w.unary("logical_not", own))
+    terms = _above_zero(w, w.add(w.point("sub", float(margin), score), scores), w.point("logical_not", own))
     if p == 2:
         terms = w.mul(terms, terms)
     if weight is not None:
@@ -55,16 +55,16 @@ def multilabel_margin(w, out, self, target, reduction):
     rows, classes = shape = _rows(self)
     scores = w.reshape(w.cast(self, "f32"), shape)
     target = w.reshape(w.places(target), shape)
-    ended = running_sum(w, w.cast(w.binary("eq", target, -1), "i32"), 1)
-    named = w.binary("eq", ended, 0)
+    ended = running_sum(w, w.cast(w.point("eq", target, -1), "i32"), 1)
+    named = w.point("eq", ended, 0)
     target = w.inside(w.select(named, target, 0), classes)
     cube = (rows, classes, classes)  # rows, places in the target, classes
-    own = w.binary("eq", w.iota(cube, 2), w.broadcast(target, [0, 1], cube))
+    own = w.point("eq", w.iota(cube, 2), w.broadcast(target, [0, 1], cube))
     score = w.sum(w.select(own, w.broadcast(scores, [0, 2], cube), 0.0), [2])
     named = w.broadcast(named, [0, 1], cube)
-    right = w.reduce("max", w.cast(w.both(own, named), "i32"), [1])[0]
-    wrong = w.broadcast(w.binary("eq", right, 0), [0, 2], cube)
-    above = w.binary("sub", 1.0, w.broadcast(score, [0, 1], cube))
+    right = w.reduce("max", w.cast(w.both(own, named), "i32"), [1])
+    wrong = w.broadcast(w.point("eq", right, 0), [0, 2], cube)
+    above = w.point("sub", 1.0, w.broadcast(score, [0, 1], cube))
     terms = _above_zero(w, w.add(above, w.broadcast(scores, [0, 2], cube)), w.both(named, wrong))
     losses = _share_of_classes(w, terms, [1, 2])
     return reduced(w, losses, None, reduction, out[0].shape), w.reshape(w.cast(right, out[1].dtype), out[1].shape)

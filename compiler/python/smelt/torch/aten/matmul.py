@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import string
 
-from ..dims import product, same
+from ...builder import Value
+from ...builder.sizes import product
 from ..registry import refuse, row
-from ..values import Value
 
 
 @row("aten.linear.default")
@@ -15,7 +15,7 @@ def linear(w, out, input, weight, bias=None):
     if weight.rank != 2:
         return matmul(w, out, x, weight) if bias is None else w.add(matmul(w, out, x, weight), bias)
     operands = [x, weight] + ([bias] if bias is not None else [])
-    return w.one("linear", operands, "f32", out.shape)
+    return w.node("linear", operands, "f32", out.shape)
 
 
 @row("aten.mm.default")
@@ -84,14 +84,14 @@ def matmul(w, out, self, other):
 def _without_units(w, x: Value, batch: str, matrix: str) -> tuple[Value, str]:
     own = x.rank - len(matrix)
     letters = batch[len(batch) - own :] if own else ""
-    kept = [i for i in range(own) if not same(x.shape[i], 1)]
+    kept = [i for i in range(own) if x.shape[i] != 1]
     x = w.reshape(x, tuple(x.shape[i] for i in kept) + x.shape[own:])
     return x, "".join(letters[i] for i in kept) + matrix
 
 
 @row("aten.addbmm.default")
 def addbmm(w, out, self, batch1, batch2, beta=1, alpha=1):
-    product = w.one("einsum", [batch1, batch2], "f32", out.shape, 'spec = "bmk,bkn->mn"')
+    product = w.node("einsum", [batch1, batch2], "f32", out.shape, spec="bmk,bkn->mn")
     return w.spread(_with_addend(w, out, self, product, beta, alpha), out.shape)
 
 
@@ -100,8 +100,8 @@ def bilinear(w, out, input1, input2, weight, bias=None):
     """Each output is the sum of x1[i] weight[o, i, j] x2[j]."""
     rows = product(out.shape[:-1])
     a, b = (w.reshape(x, (rows, x.shape[-1])) for x in (input1, input2))
-    half = w.one("einsum", [a, weight], "f32", (rows, weight.shape[0], weight.shape[2]), 'spec = "bi,oij->boj"')
-    result = w.reshape(w.one("einsum", [half, b], "f32", (rows, weight.shape[0]), 'spec = "boj,bj->bo"'), out.shape)
+    half = w.node("einsum", [a, weight], "f32", (rows, weight.shape[0], weight.shape[2]), spec="bi,oij->boj")
+    result = w.reshape(w.node("einsum", [half, b], "f32", (rows, weight.shape[0]), spec="boj,bj->bo"), out.shape)
     return result if bias is None else w.add(result, bias)
 
 
@@ -123,7 +123,7 @@ def einsum(w, out, equation, tensors, path=None):
         kept = output if i == len(operands) - 1 and set(kept) == set(output) else kept
         found, letters = _pair(w, (found, letters), (x, more), kept), kept
     if letters != output:
-        found = w.one("einsum", [found], "f32", _sizes(out, output), f'spec = "{letters}->{output}"')
+        found = w.node("einsum", [found], "f32", _sizes(out, output), spec=f"{letters}->{output}")
     return w.reshape(found, out.shape)
 
 
@@ -138,27 +138,27 @@ def _pair(w, a: tuple[Value, str], b: tuple[Value, str], kept: str) -> Value:
             x = w.mul(x, number)
             sizes = dict(zip(letters, x.shape))
             shape = tuple(sizes[c] for c in kept)
-            return x if letters == kept else w.one("einsum", [x], "f32", shape, f'spec = "{letters}->{kept}"')
+            return x if letters == kept else w.node("einsum", [x], "f32", shape, spec=f"{letters}->{kept}")
     sizes = {**dict(zip(a[1], a[0].shape)), **dict(zip(b[1], b[0].shape))}
     shape = tuple(sizes[c] for c in kept)
-    return w.one("einsum", [a[0], b[0]], "f32", shape, f'spec = "{a[1]},{b[1]}->{kept}"')
+    return w.node("einsum", [a[0], b[0]], "f32", shape, spec=f"{a[1]},{b[1]}->{kept}")
 
 
 def _without_repeats(w, x: Value, letters: str) -> tuple[Value, str]:
     while len(set(letters)) < len(letters):
         second = next(i for i, c in enumerate(letters) if c in letters[:i])
         first = letters.index(letters[second])
-        on = w.binary("eq", w.iota(x.shape, first), w.iota(x.shape, second))
+        on = w.point("eq", w.iota(x.shape, first), w.iota(x.shape, second))
         x = w.sum(w.select(on, x, 0.0), [second])
         letters = letters[:second] + letters[second + 1 :]
     return x, letters
 
 
 def _without_spread_dims(w, operands: list[tuple[Value, str]]) -> list[tuple[Value, str]]:
-    large = {c for x, letters in operands for c, size in zip(letters, x.shape) if not same(size, 1)}
+    large = {c for x, letters in operands for c, size in zip(letters, x.shape) if size != 1}
     result = []
     for x, letters in operands:
-        kept = [i for i, c in enumerate(letters) if not (same(x.shape[i], 1) and c in large)]
+        kept = [i for i, c in enumerate(letters) if not (x.shape[i] == 1 and c in large)]
         result.append((w.reshape(x, tuple(x.shape[i] for i in kept)), "".join(letters[i] for i in kept)))
     return result
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from ..dims import product
+from ...builder import Value
+from ...builder.sizes import product
 from ..registry import refuse, row
-from ..values import Value
 from .reduction import moments
 from .shape import axis_of
 
@@ -19,10 +19,10 @@ def _over_last(w, operation: str, x: Value, axis: int) -> Value:
     if x.rank == 0:
         return w.constant(1.0 if operation == "softmax" else 0.0, "f32", ())
     if axis == x.rank - 1:
-        return w.one(operation, [x], "f32", x.shape)
+        return w.node(operation, [x], "f32", x.shape)
     order = [i for i in range(x.rank) if i != axis] + [axis]
     turned = w.transpose(x, order)
-    result = w.one(operation, [turned], "f32", turned.shape)
+    result = w.node(operation, [turned], "f32", turned.shape)
     return w.transpose(result, [order.index(i) for i in range(x.rank)])
 
 
@@ -37,7 +37,7 @@ def safe_softmax(w, out, self, dim, dtype=None):
     x, axis = w.cast(self, "f32"), axis_of(self.rank, dim)
     if x.rank == 0:
         return softmax(w, out, x, dim)
-    none = w.along(w.binary("eq", w.reduce("max", w.stop(x), [axis])[0], -math.inf), [axis], x.shape)
+    none = w.along(w.point("eq", w.reduce("max", w.stop(x), [axis]), -math.inf), [axis], x.shape)
     return w.select(none, 0.0, softmax(w, out, w.select(none, 0.0, x) if x.grad else x, dim))
 
 
@@ -58,14 +58,14 @@ def _layer_norm(w, x: Value, shape, weight, bias, eps) -> Value:
         return _layer_norm_by_moments(w, x, flat, weight, bias, eps)
     weight = w.constant(1.0, "f32", width) if weight is None else w.reshape(weight, width)
     operands = [flat, weight] + ([] if bias is None else [w.reshape(bias, width)])
-    return w.reshape(w.one("layer_norm", operands, "f32", flat.shape, f"eps = {float(eps)!r}"), x.shape)
+    return w.reshape(w.node("layer_norm", operands, "f32", flat.shape, eps=float(eps)), x.shape)
 
 
 def _layer_norm_by_moments(w, x: Value, flat: Value, weight, bias, eps) -> Value:
     """For an eps below 0, which the operation does not take."""
     axis = flat.rank - 1
     center, variance = moments(w, flat, [axis])
-    scale = w.along(w.unary("rsqrt", w.add(variance, eps)), [axis], flat.shape)
+    scale = w.along(w.point("rsqrt", w.add(variance, eps)), [axis], flat.shape)
     result = w.reshape(w.mul(w.sub(flat, w.along(center, [axis], flat.shape)), scale), x.shape)
     result = result if weight is None else w.mul(result, weight)
     return result if bias is None else w.add(result, bias)
@@ -82,7 +82,7 @@ def native_layer_norm(w, out, input, normalized_shape, weight, bias, eps):
     result = _layer_norm(w, input, normalized_shape, weight, bias, eps)
     axes = range(input.rank - len(normalized_shape), input.rank)
     center, variance = moments(w, w.stop(input), axes)
-    rstd = w.unary("rsqrt", w.add(variance, eps))
+    rstd = w.point("rsqrt", w.add(variance, eps))
     return result, w.reshape(center, out[1].shape), w.reshape(rstd, out[2].shape)
 
 
@@ -92,11 +92,11 @@ def rms_norm(w, out, input, normalized_shape, weight=None, eps=None):
     width = (flat.shape[-1],)
     weight = w.constant(1.0, "f32", width) if weight is None else w.reshape(weight, width)
     eps = LEAST if eps is None else float(eps)
-    result = w.reshape(w.one("rms_norm", [flat, weight], "f32", flat.shape, f"eps = {eps!r}"), input.shape)
+    result = w.reshape(w.node("rms_norm", [flat, weight], "f32", flat.shape, eps=eps), input.shape)
     if not isinstance(out, tuple):
         return result
-    mean = w.div(w.sum(w.mul(flat, flat), [flat.rank - 1]), w.number(width[0], "f32", ()))
-    return result, w.reshape(w.unary("rsqrt", w.add(mean, eps)), out[1].shape)
+    mean = w.div(w.sum(w.mul(flat, flat), [flat.rank - 1]), w.operand(width[0], "f32", ()))
+    return result, w.reshape(w.point("rsqrt", w.add(mean, eps)), out[1].shape)
 
 
 def _scaled_by_channel(w, x: Value, weight, bias) -> Value:
@@ -109,7 +109,7 @@ def _group_norm(w, x: Value, weight, bias, groups: int, eps: float):
     """Each group of channels of each row by its own mean and variance."""
     rows = w.reshape(x, (x.shape[0], groups, product((x.shape[1] // groups,) + x.shape[2:])))
     center, variance = moments(w, rows, [2])
-    rstd = w.unary("rsqrt", w.add(variance, eps))
+    rstd = w.point("rsqrt", w.add(variance, eps))
     scaled = w.mul(w.sub(rows, w.along(center, [2], rows.shape)), w.along(rstd, [2], rows.shape))
     return _scaled_by_channel(w, w.reshape(scaled, x.shape), weight, bias), center, rstd
 
@@ -135,7 +135,7 @@ def batch_norm_of_batch(w, out, input, weight, bias, training, momentum, eps):
     """By the batch's own moments, which are kept nowhere. As results they have no gradient, which PyTorch does not compute."""
     axes = [i for i in range(input.rank) if i != 1]
     center, variance = moments(w, input, axes)
-    rstd = w.unary("rsqrt", w.add(variance, eps))
+    rstd = w.point("rsqrt", w.add(variance, eps))
     away = w.sub(input, w.broadcast(center, [1], input.shape))
     x = w.mul(away, w.broadcast(rstd, [1], input.shape))
     return _scaled_by_channel(w, x, weight, bias), w.stop(center), w.stop(rstd)
@@ -147,7 +147,7 @@ def batch_norm(
 ):
     if training or running_mean is None:
         refuse(UPDATES)
-    scale = w.unary("rsqrt", w.add(running_var, eps))
+    scale = w.point("rsqrt", w.add(running_var, eps))
     x = w.sub(input, w.broadcast(running_mean, [1], input.shape))
     x = w.mul(x, w.broadcast(scale, [1], input.shape))
     x = _scaled_by_channel(w, x, weight, bias)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from ..dims import product
+from ...builder import Value
+from ...builder.sizes import product
 from ..registry import refuse, row
-from ..values import Value
 from .indexing import element_places, pick
 from .reduction import largest, sort
 from .scan import running_extreme
@@ -55,9 +55,9 @@ def median(w, out, self, dim, keepdim=False):
     if self.dtype != "f32":
         return values, places
     axis = axis_of(self.rank, dim)
-    bad = w.cast(w.binary("ne", w.stop(self), w.stop(self)), "i32")
+    bad = w.cast(w.point("ne", w.stop(self), w.stop(self)), "i32")
     most, first = (w.reshape(v, out[0].shape) for v in largest(w, bad, axis))
-    broken = w.binary("gt", most, 0)
+    broken = w.point("gt", most, 0)
     return w.select(broken, math.nan, values), w.select(broken, first, places)
 
 
@@ -68,8 +68,8 @@ def nanmedian(w, out, self, dim, keepdim=False):
     if self.dtype != "f32":
         return median(w, out, self, dim=dim, keepdim=keepdim)
     axis = axis_of(self.rank, dim)
-    count = w.sum(w.cast(w.binary("eq", w.stop(self), w.stop(self)), "i32"), [axis])
-    return _of_rank(w, out, self, dim, w.div(w.binary("max", w.sub(count, 1), 0), 2))
+    count = w.sum(w.cast(w.point("eq", w.stop(self), w.stop(self)), "i32"), [axis])
+    return _of_rank(w, out, self, dim, w.div(w.point("max", w.sub(count, 1), 0), 2))
 
 
 def _of_all(by_dim):
@@ -86,8 +86,8 @@ def _of_all(by_dim):
 
 def _shared_slope(w, found: Value, flat: Value) -> Value:
     x, y = w.stop(flat), w.along(found, [0], flat.shape)
-    broken = w.both(w.binary("ne", x, x), w.binary("ne", y, y))
-    chosen = w.pointwise("logical_or", w.binary("eq", x, y), broken)
+    broken = w.both(w.point("ne", x, x), w.point("ne", y, y))
+    chosen = w.pointwise("logical_or", w.point("eq", x, y), broken)
     count = w.sum(w.cast(chosen, "f32"), [0])
     total = w.sum(w.select(chosen, flat, 0.0), [0])
     return w.with_slopes(found, (total, w.div(1.0, count)))
@@ -106,13 +106,13 @@ def mode(w, out, self, dim=-1, keepdim=False):
     key = w.stop(x if x.dtype == "f32" else w.cast(x, "i32"))
     *front, size = x.shape
     wide, n = (*front, size, size), len(front)
-    same = w.binary("eq", w.broadcast(key, [*range(n), n], wide), w.broadcast(key, [*range(n), n + 1], wide))
+    same = w.point("eq", w.broadcast(key, [*range(n), n], wide), w.broadcast(key, [*range(n), n + 1], wide))
     counts = w.sum(w.cast(same, "i32"), [n + 1])
-    most = w.along(w.reduce("max", counts, [n])[0], [n], key.shape)
+    most = w.along(w.reduce("max", counts, [n]), [n], key.shape)
     limit = math.inf if key.dtype == "f32" else 2**31 - 1
-    best = w.reduce("min", w.select(w.binary("eq", counts, most), key, limit), [n])[0]
-    hit = w.binary("eq", key, w.along(best, [n], key.shape))
-    place = w.reduce("max", w.select(hit, w.iota(key.shape, n), 0), [n])[0]
+    best = w.reduce("min", w.select(w.point("eq", counts, most), key, limit), [n])
+    hit = w.point("eq", key, w.along(best, [n], key.shape))
+    place = w.reduce("max", w.select(hit, w.iota(key.shape, n), 0), [n])
     place.low = 0
     place = w.reshape(place, (*front, 1))
     values = pick(w, x, element_places(w, x.shape, n, place))
@@ -126,11 +126,11 @@ def _running(sign: int):
     def scan(w, out, self, dim):
         axis = axis_of(self.rank, dim)
         key = w.stop(self if self.dtype == "f32" else w.cast(self, "i32"))
-        key = key if sign > 0 else w.unary("neg", key)
+        key = key if sign > 0 else w.point("neg", key)
         best = running_extreme(w, key, axis)
-        here = w.binary("eq", key, best)  # of equal elements the last one
+        here = w.point("eq", key, best)  # of equal elements the last one
         if key.dtype == "f32":
-            here = w.binary("logical_or", here, w.binary("ne", key, key))
+            here = w.point("logical_or", here, w.point("ne", key, key))
         places = running_extreme(w, w.select(here, w.iota(key.shape, axis), 0), axis)
         places.low = 0
         return pick(w, self, element_places(w, self.shape, axis, places)), places
@@ -152,13 +152,13 @@ def searchsorted(w, out, sorted_sequence, self, out_int32=False, right=False, si
     numbers = sorted_sequence
     if sorter is not None:
         numbers = pick(w, numbers, element_places(w, numbers.shape, numbers.rank - 1, w.places(sorter)))
-    values = self if isinstance(self, Value) else w.number(self, numbers.dtype, ())
+    values = self if isinstance(self, Value) else w.operand(self, numbers.dtype, ())
     return _count_before(w, out, numbers, values, right or side == "right")
 
 
 @row("aten.bucketize.Tensor", "aten.bucketize.Scalar")
 def bucketize(w, out, self, boundaries, out_int32=False, right=False):
-    values = self if isinstance(self, Value) else w.number(self, boundaries.dtype, ())
+    values = self if isinstance(self, Value) else w.operand(self, boundaries.dtype, ())
     return _count_before(w, out, boundaries, values, right)
 
 
@@ -168,9 +168,9 @@ def _count_before(w, out, numbers: Value, values: Value, right: bool) -> Value:
     dtype = "f32" if "f32" in (numbers.dtype, values.dtype) else "i32"
     a = w.broadcast(w.cast(numbers, dtype), axes, shape)
     b = w.broadcast(w.cast(values, dtype), range(values.rank), shape)
-    before = w.binary("le" if right else "lt", w.stop(a), w.stop(b))
+    before = w.point("le" if right else "lt", w.stop(a), w.stop(b))
     if dtype == "f32":  # a NaN comes after all numbers
-        before = w.binary("logical_or", before, w.binary("ne", b, b))
+        before = w.point("logical_or", before, w.point("ne", b, b))
     return w.reshape(w.sum(w.cast(before, "i32"), [len(shape) - 1]), out.shape)
 
 
@@ -184,6 +184,6 @@ def isin(w, out, elements=None, test_elements=None, assume_unique=False, invert=
     x, y = w.operand(elements, dtype), w.operand(tests, dtype)
     y = w.reshape(y, (product(y.shape),))
     shape = (*x.shape, y.shape[0])
-    same = w.binary("eq", w.broadcast(x, range(x.rank), shape), w.broadcast(y, [x.rank], shape))
-    found = w.cast(w.reduce("max", w.cast(same, "i32"), [x.rank])[0], "bool")
-    return w.unary("logical_not", found) if invert else found
+    same = w.point("eq", w.broadcast(x, range(x.rank), shape), w.broadcast(y, [x.rank], shape))
+    found = w.cast(w.reduce("max", w.cast(same, "i32"), [x.rank]), "bool")
+    return w.point("logical_not", found) if invert else found

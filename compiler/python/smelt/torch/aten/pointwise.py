@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-import sympy
-
-from ..dims import expression, floor_div
+from ...builder import Value
+from ...builder.sizes import Dim, floor_div
+from ..powers import power
 from ..registry import Result, refuse, row
-from ..values import Value
 
 # ---- one operand
 
@@ -39,8 +38,8 @@ COMPOSITES = {"silu", "gelu", "gelu_tanh"}
 
 def apply(w, operation: str, x: Value) -> Value:
     if operation in COMPOSITES:
-        return w.one(operation, [x], "f32", x.shape)
-    return w.unary(operation, x)
+        return w.node(operation, [x], "f32", x.shape)
+    return w.point(operation, x)
 
 
 def _real_row(operation: str):
@@ -53,20 +52,20 @@ for _name, _operation in REAL.items():
 
 @row("aten.neg.default")
 def neg(w, out, self):
-    return w.unary("neg", self)
+    return w.point("neg", self)
 
 
 @row("aten.abs.default")
 def absolute(w, out, self):
-    return w.unary("abs", self)
+    return w.point("abs", self)
 
 
 @row("aten.sign.default", "aten.sgn.default")
 def sign(w, out, self):
     """Of NaN 0, as in PyTorch."""
     if self.dtype != "f32":
-        return w.unary("sign", self)
-    return w.sub(w.cast(w.binary("gt", self, 0.0), "f32"), w.cast(w.binary("lt", self, 0.0), "f32"))
+        return w.point("sign", self)
+    return w.sub(w.cast(w.point("gt", self, 0.0), "f32"), w.cast(w.point("lt", self, 0.0), "f32"))
 
 
 @row("aten.square.default")
@@ -76,29 +75,29 @@ def square(w, out, self):
 
 @row("aten.exp2.default")
 def exp2(w, out, self):
-    return w.unary("exp", w.mul(w.cast(self, "f32"), math.log(2)))
+    return w.point("exp", w.mul(w.cast(self, "f32"), math.log(2)))
 
 
 @row("aten.log2.default")
 def log2(w, out, self):
-    return w.mul(w.unary("log", w.cast(self, "f32")), 1 / math.log(2))
+    return w.mul(w.point("log", w.cast(self, "f32")), 1 / math.log(2))
 
 
 @row("aten.log10.default")
 def log10(w, out, self):
-    return w.mul(w.unary("log", w.cast(self, "f32")), 1 / math.log(10))
+    return w.mul(w.point("log", w.cast(self, "f32")), 1 / math.log(10))
 
 
 @row("aten.tan.default")
 def tan(w, out, self):
     x = w.cast(self, "f32")
-    return w.div(w.unary("sin", x), w.unary("cos", x))
+    return w.div(w.point("sin", x), w.point("cos", x))
 
 
 @row("aten.relu.default")
 def relu(w, out, self):
     """By choice and not by the maximum, whose derivative at 0 is a half; NaN stays."""
-    return w.select(w.binary("le", self, 0), 0, self)
+    return w.select(w.point("le", self, 0), 0, self)
 
 
 @row("aten.gelu.default")
@@ -111,24 +110,24 @@ def softplus(w, out, self, beta=1, threshold=20):
     scaled = w.mul(self, beta) if beta != 1 else self
     soft = soft_maximum(w, scaled)
     soft = w.div(soft, beta) if beta != 1 else soft
-    return w.select(w.binary("gt", scaled, threshold), self, soft)
+    return w.select(w.point("gt", scaled, threshold), self, soft)
 
 
 def soft_maximum(w, x: Value) -> Value:
     """log(1 + exp(x)) without overflow. Its parts have no derivative at 0, where the function has a half."""
-    tail = w.unary("log1p", w.unary("exp", w.unary("neg", w.unary("abs", x))))
-    return w.with_slopes(w.add(w.binary("max", x, 0.0), tail), (x, w.unary("sigmoid", x)))
+    tail = w.point("log1p", w.point("exp", w.point("neg", w.point("abs", x))))
+    return w.with_slopes(w.add(w.point("max", x, 0.0), tail), (x, w.point("sigmoid", x)))
 
 
 @row("aten.log_sigmoid.default", "aten.log_sigmoid_forward.default")
 def log_sigmoid(w, out, self):
-    result = w.unary("neg", soft_maximum(w, w.unary("neg", self)))
+    result = w.point("neg", soft_maximum(w, w.point("neg", self)))
     return (result, result) if isinstance(out, tuple) else result
 
 
 @row("aten.leaky_relu.default")
 def leaky_relu(w, out, self, negative_slope=0.01):
-    return w.select(w.binary("gt", self, 0), self, w.mul(self, negative_slope))
+    return w.select(w.point("gt", self, 0), self, w.mul(self, negative_slope))
 
 
 @row("aten.rrelu_with_noise_functional.default")
@@ -140,14 +139,14 @@ def rrelu(w, out, self, noise, lower=1 / 8, upper=1 / 3, training=False):
 
 @row("aten.elu.default")
 def elu(w, out, self, alpha=1, scale=1, input_scale=1):
-    below = w.select(w.binary("gt", self, 0), 0, self)
-    low = w.mul(w.unary("expm1", w.mul(below, input_scale)), alpha)
-    return w.mul(w.select(w.binary("gt", self, 0), self, low), scale)
+    below = w.select(w.point("gt", self, 0), 0, self)
+    low = w.mul(w.point("expm1", w.mul(below, input_scale)), alpha)
+    return w.mul(w.select(w.point("gt", self, 0), self, low), scale)
 
 
 @row("aten.isnan.default")
 def isnan(w, out, self):
-    return w.binary("ne", self, self) if self.dtype == "f32" else w.constant(False, "bool", out.shape)
+    return w.point("ne", self, self) if self.dtype == "f32" else w.constant(False, "bool", out.shape)
 
 
 @row("aten.isinf.default")
@@ -160,9 +159,9 @@ def isinf(w, out, self):
 @row("aten.nan_to_num.default")
 def nan_to_num(w, out, self, nan=None, posinf=None, neginf=None):
     most = 3.4028234663852886e38
-    x = w.select(w.binary("ne", self, self), nan or 0.0, self)
-    x = w.select(w.binary("eq", x, math.inf), most if posinf is None else posinf, x)
-    return w.select(w.binary("eq", x, -math.inf), -most if neginf is None else neginf, x)
+    x = w.select(w.point("ne", self, self), nan or 0.0, self)
+    x = w.select(w.point("eq", x, math.inf), most if posinf is None else posinf, x)
+    return w.select(w.point("eq", x, -math.inf), -most if neginf is None else neginf, x)
 
 
 # ---- two operands
@@ -178,17 +177,18 @@ SIZES = {
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,
     "mul": lambda a, b: a * b,
-    "div": lambda a, b: floor_div(a, b),
+    "div": floor_div,
 }
 
 
 def with_size(result: Value, operation: str, a, b) -> Value:
     """Of sizes in tensors the result is a size, too."""
     sizes = [x.size if isinstance(x, Value) else x for x in (a, b)]
-    known = result.dtype == "i32" and result.shape == () and all(isinstance(x, (int, sympy.Expr)) for x in sizes)
-    if operation not in SIZES or not known or (operation == "div" and not isinstance(sizes[1], int)):
+    known = result.dtype == "i32" and result.shape == () and all(isinstance(x, (int, Dim)) for x in sizes)
+    divides = operation == "div" and not (isinstance(sizes[1], int) and sizes[1] > 0)
+    if operation not in SIZES or not known or divides:
         return result
-    return replace(result, size=expression(SIZES[operation](sympy.sympify(sizes[0]), sizes[1])))
+    return replace(result, size=SIZES[operation](*sizes))
 
 
 @row("aten.add.Tensor", "aten.add.Scalar")
@@ -252,10 +252,10 @@ def _of_numbers(operation: str):
 
     def extreme(w, out, self, other):
         a, b = w.operand(self, out.dtype, out.shape), w.operand(other, out.dtype, out.shape)
-        both = w.binary(operation, a, b)
+        both = w.point(operation, a, b)
         if out.dtype != "f32":
             return both
-        return w.select(w.binary("ne", b, b), a, w.select(w.binary("ne", a, a), b, both))
+        return w.select(w.point("ne", b, b), a, w.select(w.point("ne", a, a), b, both))
 
     return extreme
 
@@ -269,47 +269,47 @@ def _times_log(log, least: float):
 
     def product(w, out, self, other):
         x, y = w.operand(self, "f32", out.shape), w.operand(other, "f32", out.shape)
-        logarithm, is_zero = log(w, y), w.binary("eq", x, 0.0)
-        result = w.select(w.both(is_zero, w.binary("eq", y, y)), 0.0, w.mul(x, logarithm))
-        of_x = w.select(w.both(is_zero, w.binary("le", y, -least)), 0.0, logarithm)
+        logarithm, is_zero = log(w, y), w.point("eq", x, 0.0)
+        result = w.select(w.both(is_zero, w.point("eq", y, y)), 0.0, w.mul(x, logarithm))
+        of_x = w.select(w.both(is_zero, w.point("le", y, -least)), 0.0, logarithm)
         return w.with_slopes(result, (x, of_x), (y, w.div(x, w.add(y, least) if least else y)))
 
     return product
 
 
 row("aten.xlogy.Tensor", "aten.xlogy.Scalar_Self", "aten.xlogy.Scalar_Other")(
-    _times_log(lambda w, y: w.unary("log", y), 0.0)
+    _times_log(lambda w, y: w.point("log", y), 0.0)
 )
 row("aten.special_xlog1py.default", "aten.special_xlog1py.self_scalar", "aten.special_xlog1py.other_scalar")(
-    _times_log(lambda w, y: w.unary("log1p", y), 1.0)
+    _times_log(lambda w, y: w.point("log1p", y), 1.0)
 )
 
 
 @row("aten.sinc.default", "aten.special_sinc.default")
 def sinc(w, out, self):
     x = w.mul(w.cast(self, "f32"), math.pi)
-    sine, square, is_zero = w.unary("sin", x), w.mul(x, x), w.binary("eq", x, 0.0)
-    slope = w.div(w.sub(w.mul(x, w.unary("cos", x)), sine), square)
-    slope = w.select(w.binary("eq", square, 0.0), 0.0, slope)
+    sine, square, is_zero = w.point("sin", x), w.mul(x, x), w.point("eq", x, 0.0)
+    slope = w.div(w.sub(w.mul(x, w.point("cos", x)), sine), square)
+    slope = w.select(w.point("eq", square, 0.0), 0.0, slope)
     return w.with_slopes(w.select(is_zero, 1.0, w.div(sine, x)), (x, slope))
 
 
 @row("aten.hardsigmoid.default")
 def hardsigmoid(w, out, self):
-    inside = w.both(w.binary("gt", self, -3.0), w.binary("lt", self, 3.0))
+    inside = w.both(w.point("gt", self, -3.0), w.point("lt", self, 3.0))
     return w.with_slopes(_gate(w, self), (self, w.select(inside, w.constant(1 / 6, "f32", self.shape), 0.0)))
 
 
 @row("aten.hardswish.default")
 def hardswish(w, out, self):
-    slope = w.select(w.binary("ge", self, 3.0), 1.0, w.add(w.mul(self, 1 / 3), 0.5))
-    slope = w.select(w.binary("le", self, -3.0), 0.0, slope)
+    slope = w.select(w.point("ge", self, 3.0), 1.0, w.add(w.mul(self, 1 / 3), 0.5))
+    slope = w.select(w.point("le", self, -3.0), 0.0, slope)
     return w.with_slopes(w.mul(self, _gate(w, self)), (self, slope))
 
 
 def _gate(w, x: Value) -> Value:
     """0 up to -3, 1 from 3 on, a line in between."""
-    return w.div(w.binary("min", w.binary("max", w.add(x, 3.0), 0.0), 6.0), 6.0)
+    return w.div(w.point("min", w.point("max", w.add(x, 3.0), 0.0), 6.0), 6.0)
 
 
 @row("aten.lerp.Scalar", "aten.lerp.Tensor")
@@ -318,12 +318,12 @@ def lerp(w, out, self, end, weight):
     away = w.sub(end, self)
 
     def from_end(weight):
-        return w.sub(end, w.mul(away, w.binary("sub", 1.0, weight)))
+        return w.sub(end, w.mul(away, w.point("sub", 1.0, weight)))
 
     if not isinstance(weight, Value):
         return w.add(self, w.mul(away, weight)) if abs(weight) < 0.5 else w.sub(end, w.mul(away, 1.0 - weight))
     weight = w.cast(weight, "f32")
-    near = w.binary("lt", w.unary("abs", weight), 0.5)
+    near = w.point("lt", w.point("abs", weight), 0.5)
     return w.select(near, w.add(self, w.mul(away, weight)), from_end(weight))
 
 
@@ -340,7 +340,7 @@ def addcdiv(w, out, self, tensor1, tensor2, value=1):
 
 @row("aten.pow.Tensor_Scalar")
 def pow_scalar(w, out, self, exponent):
-    return w.power(w.cast(self, out.dtype), exponent)
+    return power(w, w.cast(self, out.dtype), exponent)
 
 
 @row("aten.pow.Scalar")
@@ -349,24 +349,24 @@ def scalar_pow(w, out, self, exponent):
         return whole_power(w, w.constant(self, "i32", out.shape), w.operand(exponent, "i32", out.shape))
     if self <= 0:
         return pow_tensor(w, out, self, exponent)
-    return w.unary("exp", w.mul(w.cast(exponent, "f32"), math.log(self)))
+    return w.point("exp", w.mul(w.cast(exponent, "f32"), math.log(self)))
 
 
 def whole_power(w, base: Value, exponent: Value) -> Value:
     """Of integers, by the squares that the bits of the exponent name. Below 0 it is 0 but for a base of 1 or -1, whose
     powers repeat."""
-    least, most = w.range_of(exponent)
+    least, most = exponent.numbers
     left, square, result = exponent, base, w.constant(1, "i32", base.shape)
     if least < 0:
-        left = w.unary("abs", exponent)  # which is odd where the exponent is
+        left = w.point("abs", exponent)  # which is odd where the exponent is
     for _ in range(max(most, 1).bit_length()):
         half = w.div(left, 2)
-        is_odd = w.binary("ne", w.sub(left, w.mul(half, 2)), 0)
+        is_odd = w.point("ne", w.sub(left, w.mul(half, 2)), 0)
         result = w.select(is_odd, w.mul(result, square), result)
         left, square = half, w.mul(square, square)
     if least >= 0:
         return result
-    vanishes = w.both(w.binary("lt", exponent, 0), w.binary("gt", w.unary("abs", base), 1))
+    vanishes = w.both(w.point("lt", exponent, 0), w.point("gt", w.point("abs", base), 1))
     return w.select(vanishes, 0, result)
 
 
@@ -376,34 +376,34 @@ def pow_tensor(w, out, self, exponent):
     if out.dtype == "i32":
         return whole_power(w, w.operand(self, "i32", out.shape), w.operand(exponent, "i32", out.shape))
     base, power = w.operand(self, "f32", out.shape), w.operand(exponent, "f32", out.shape)
-    size = w.unary("exp", w.mul(power, w.unary("log", w.unary("abs", base))))
-    is_one = w.binary("logical_or", w.binary("eq", power, 0.0), w.binary("eq", base, 1.0))
-    is_one = w.binary("logical_or", is_one, w.both(w.binary("eq", base, -1.0), _is_infinite(w, power)))
+    size = w.point("exp", w.mul(power, w.point("log", w.point("abs", base))))
+    is_one = w.point("logical_or", w.point("eq", power, 0.0), w.point("eq", base, 1.0))
+    is_one = w.point("logical_or", is_one, w.both(w.point("eq", base, -1.0), _is_infinite(w, power)))
     size = w.select(is_one, 1.0, size)
     half = w.mul(power, 0.5)
-    is_whole = w.binary("eq", power, w.unary("floor", power))
-    is_odd = w.both(is_whole, w.binary("ne", half, w.unary("floor", half)))
-    is_below = w.binary("lt", base, 0.0)
-    of_fraction = w.select(w.binary("eq", base, -math.inf), size, math.nan)
-    signed = w.select(w.both(is_below, w.unary("logical_not", is_whole)), of_fraction, size)
-    is_negative = w.binary("logical_or", is_below, w.binary("lt", w.unary("reciprocal", base), 0.0))  # or -0
-    signed = w.select(w.both(is_odd, is_negative), w.unary("neg", size), signed)
+    is_whole = w.point("eq", power, w.point("floor", power))
+    is_odd = w.both(is_whole, w.point("ne", half, w.point("floor", half)))
+    is_below = w.point("lt", base, 0.0)
+    of_fraction = w.select(w.point("eq", base, -math.inf), size, math.nan)
+    signed = w.select(w.both(is_below, w.point("logical_not", is_whole)), of_fraction, size)
+    is_negative = w.point("logical_or", is_below, w.point("lt", w.point("reciprocal", base), 0.0))  # or -0
+    signed = w.select(w.both(is_odd, is_negative), w.point("neg", size), signed)
     if base.grad or power.grad:
         signed = _with_slopes_of_power(w, signed, base, power)
     return signed
 
 
 def _is_infinite(w, x: Value) -> Value:
-    return w.binary("eq", w.unary("abs", x), math.inf)
+    return w.point("eq", w.point("abs", x), math.inf)
 
 
 def _with_slopes_of_power(w, y: Value, base: Value, power: Value) -> Value:
     """PyTorch's: by the base 0 where the exponent is 0, by the exponent 0 where the base is 0 and the exponent not
     below."""
     less = pow_tensor(w, Result("f32", y.shape, None), w.stop(base), w.sub(w.stop(power), 1.0)) if base.grad else 0.0
-    of_base = w.select(w.binary("eq", power, 0.0), 0.0, w.mul(power, less))
-    nothing = w.both(w.binary("eq", base, 0.0), w.binary("ge", power, 0.0))
-    of_power = w.select(nothing, 0.0, w.mul(y, w.unary("log", base)))
+    of_base = w.select(w.point("eq", power, 0.0), 0.0, w.mul(power, less))
+    nothing = w.both(w.point("eq", base, 0.0), w.point("ge", power, 0.0))
+    of_power = w.select(nothing, 0.0, w.mul(y, w.point("log", base)))
     return w.with_slopes(y, (base, of_base), (power, of_power))
 
 
@@ -411,9 +411,9 @@ def _with_slopes_of_power(w, y: Value, base: Value, power: Value) -> Value:
 def ldexp(w, out, self, other):
     """self times 2 to the power of other, by two halves: one power alone may be infinite or 0 before the result is."""
     x, exponent = w.operand(self, "f32", out.shape), w.operand(other, "f32", out.shape)
-    half = w.unary("floor", w.mul(exponent, 0.5))
+    half = w.point("floor", w.mul(exponent, 0.5))
     for part in (half, w.sub(exponent, half)):
-        x = w.mul(x, w.unary("exp", w.mul(part, math.log(2))))
+        x = w.mul(x, w.point("exp", w.mul(part, math.log(2))))
     return x
 
 
@@ -421,8 +421,8 @@ def ldexp(w, out, self, other):
 def angle(w, out, self):
     """pi of what is below 0, and else 0."""
     x = w.cast(self, "f32")
-    turned = w.select(w.binary("lt", x, 0), math.pi, w.constant(0.0, "f32", x.shape))
-    return w.select(w.binary("ne", x, x), x, turned)
+    turned = w.select(w.point("lt", x, 0), math.pi, w.constant(0.0, "f32", x.shape))
+    return w.select(w.point("ne", x, x), x, turned)
 
 
 @row("aten.special_zeta.default", "aten.special_zeta.other_scalar", "aten.special_zeta.self_scalar")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Callable, Sequence
 
-from ..values import Value
+from ...builder import Value
 
 
 def horner(w, x: Value, coefficients: Sequence[float]) -> Value:
@@ -17,13 +17,13 @@ def horner(w, x: Value, coefficients: Sequence[float]) -> Value:
 
 def magnitude(w, x: Value) -> Value:
     """|x|, whose derivative at 0 is 1."""
-    return w.select(w.binary("lt", x, 0.0), w.unary("neg", x), x)
+    return w.select(w.point("lt", x, 0.0), w.point("neg", x), x)
 
 
 def odd(w, x: Value, half: Callable[[Value], Value]) -> Value:
     """The odd function that is `half` of numbers that are not negative."""
     result = half(magnitude(w, x))
-    return w.select(w.binary("lt", x, 0.0), w.unary("neg", result), result)
+    return w.select(w.point("lt", x, 0.0), w.point("neg", result), result)
 
 
 def chosen(w, x: Value, inside: Value, f: Callable[[Value], Value], other: Value, safe: float = 0.0) -> Value:

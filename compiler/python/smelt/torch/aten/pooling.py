@@ -6,9 +6,9 @@ import math
 
 import torch
 
-from ..dims import product
+from ...builder import Value
+from ...builder.sizes import product
 from ..registry import refuse, row
-from ..values import Value
 from .convolution import _each, _pool
 from .indexing import element_places, flat_places
 from .reduction import largest
@@ -26,7 +26,7 @@ def max_pool(w, out, self, kernel_size, stride=(), padding=0, dilation=1, ceil_m
     x, axes = _pool(
         w, out.shape, self, kernel, stride, _each(padding, n), _each(dilation, n), ceil_mode, -math.inf
     )
-    best = _first_largest(w, x, axes)[0] if self.grad else w.reduce("max", x, axes)[0]
+    best = _first_largest(w, x, axes)[0] if self.grad else w.reduce("max", x, axes)
     return w.reshape(best, out.shape)
 
 
@@ -142,7 +142,7 @@ def max_unpool(w, out, self, indices, output_size, stride=None, padding=None):
     zeros = w.constant(0.0, "f32", flat)
     result = put_at(w, zeros, at, w.stop(x))
     if x.grad:
-        finite = w.binary("lt", w.unary("abs", w.stop(x)), math.inf)
+        finite = w.point("lt", w.point("abs", w.stop(x)), math.inf)
         total = add_at(w, zeros, at, w.select(finite, x, 0.0))
         result = w.add(result, w.sub(total, w.stop(total)))
     return w.reshape(result, out.shape)

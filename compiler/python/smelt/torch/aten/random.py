@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from ...builder import Value
 from ..registry import refuse, row
-from ..values import Value
 
 STEPS = 65536
 """Random numbers are of 16 bits."""
 
 
 def bits(w, shape) -> Value:
-    return w.one("random", [], "i32", shape, f"id = {w.random_id()}")
+    return w.node("random", [], "i32", shape, id=w.random_id())
 
 
 @row("aten.dropout.default", "aten.feature_dropout.default")
@@ -19,7 +19,7 @@ def dropout(w, out, input, p, train):
         return input
     if p >= 1:
         return w.constant(0.0, "f32", input.shape)
-    return w.one("dropout", [input], "f32", input.shape, f"p = {float(p)!r}, id = {w.random_id()}")
+    return w.node("dropout", [input], "f32", input.shape, p=float(p), id=w.random_id())
 
 
 @row("aten.native_dropout.default")
@@ -27,7 +27,7 @@ def native_dropout(w, out, input, p, train):
     if not train:
         return input, w.constant(True, "bool", input.shape)
     least = round(p * STEPS)
-    kept = w.binary("ge", bits(w, input.shape), least)
+    kept = w.point("ge", bits(w, input.shape), least)
     scale = STEPS / (STEPS - least) if least < STEPS else 0.0
     return w.select(kept, w.mul(input, scale), 0.0), kept
 
@@ -41,7 +41,7 @@ def rand(w, out, size=None, self=None, dtype=None):
 @row("aten.bernoulli.p", "aten.bernoulli.default")
 def bernoulli(w, out, self, p=None):
     share = w.stop(self) if p is None else w.constant(float(p), "f32", out.shape)
-    return w.cast(w.binary("lt", rand(w, out), share), out.dtype)
+    return w.cast(w.point("lt", rand(w, out), share), out.dtype)
 
 
 @row("aten.uniform.default")
@@ -52,7 +52,7 @@ def uniform(w, out, self, **bounds):
 
 @row("aten.exponential.default")
 def exponential(w, out, self, lambd=1.0):
-    return w.mul(w.unary("log", rand(w, out)), -1.0 / lambd)
+    return w.mul(w.point("log", rand(w, out)), -1.0 / lambd)
 
 
 @row("aten.randn.default", "aten.randn_like.default", "aten.normal.float_float", "aten.randint.low",

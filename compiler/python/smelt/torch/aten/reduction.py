@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 
+from ...builder import Value
+from ...builder.sizes import Size, product
+from ...builder.values import last_place
 from ...ranges import INTEGERS
-from ..dims import Dim, product
-from ..facts import last_place
 from ..registry import refuse, row
-from ..values import Value
 from .counting_sort import counting_sort, has_few_kinds
 from .shape import axes_of, axis_of, with_a_dim
+from ..powers import power, root
 
 
 LARGEST = 3.4028234663852886e38
@@ -32,7 +33,7 @@ def _axes(x: Value, dim) -> list[int]:
 def count_as(w, sizes, dtype: str = "f32") -> Value | float | int:
     """How many elements are reduced."""
     count = product(sizes)
-    return count if isinstance(count, int) else w.number(count, dtype, ())
+    return count if isinstance(count, int) else w.operand(count, dtype, ())
 
 
 def mean_of(w, x: Value, axes) -> Value:
@@ -56,7 +57,7 @@ def _extreme(kind: str):
     def reduce(w, out, self, dim=(), keepdim=False):
         axes = _axes(self, list(dim) if isinstance(dim, tuple) else dim)
         x = w.cast(self, "i32") if self.dtype == "bool" else self
-        result = w.reduce(kind, x, axes)[0] if axes else x
+        result = w.reduce(kind, x, axes) if axes else x
         return _with_ones(w, w.cast(result, out.dtype), out)
 
     return reduce
@@ -72,7 +73,7 @@ def any_of(w, out, self, dim=None, keepdim=False):
     if dim == []:
         return w.cast(self, "bool")
     flags = w.cast(w.cast(self, "bool"), "i32")
-    return _with_ones(w, w.binary("gt", w.reduce("max", flags, _axes(self, dim))[0], 0), out)
+    return _with_ones(w, w.point("gt", w.reduce("max", flags, _axes(self, dim)), 0), out)
 
 
 @row("aten.all.default", "aten.all.dim", "aten.all.dims")
@@ -80,7 +81,7 @@ def all_of(w, out, self, dim=None, keepdim=False):
     if dim == []:
         return w.cast(self, "bool")
     flags = w.cast(w.cast(self, "bool"), "i32")
-    return _with_ones(w, w.cast(w.reduce("min", flags, _axes(self, dim))[0], "bool"), out)
+    return _with_ones(w, w.cast(w.reduce("min", flags, _axes(self, dim)), "bool"), out)
 
 
 # ---- extremes with their places
@@ -91,13 +92,13 @@ def largest(w, x: Value, axis: int, sign: int = 1) -> tuple[Value, Value]:
     values = w.cast(x, "i32") if x.dtype == "bool" else x
     if sign < 0:
         values = _turned(w, values)
-    best, place = w.reduce("argmax", values, [axis], (None, "i32"))
+    best, place = w.largest(values, [axis])
     return (best if sign > 0 else _turned(w, best)), place
 
 
 def _turned(w, x: Value) -> Value:
     """In the opposite order: of integers -1 - x, which the least of them has, too."""
-    return w.unary("neg", x) if x.dtype == "f32" else w.binary("sub", -1, x)
+    return w.point("neg", x) if x.dtype == "f32" else w.point("sub", -1, x)
 
 
 def _with_places(sign: int):
@@ -138,10 +139,10 @@ def moments(w, x: Value, axes) -> tuple[Value, Value]:
 def _corrected(w, x: Value, axes, variance: Value, correction) -> Value:
     if correction == 0:
         return variance
-    n: Dim = product(x.shape[a] for a in axes)
+    n: Size = product(x.shape[a] for a in axes)
     if isinstance(n, int):
         return w.mul(variance, n / (n - correction) if n != correction else math.nan)
-    count = w.number(n, "f32", ())
+    count = w.operand(n, "f32", ())
     return w.mul(variance, w.div(count, w.sub(count, float(correction))))
 
 
@@ -159,7 +160,7 @@ def var(w, out, self, dim=None, correction=None, unbiased=True, keepdim=False):
 
 @row("aten.std.correction", "aten.std.dim", "aten.std.default")
 def std(w, out, self, dim=None, correction=None, unbiased=True, keepdim=False):
-    return w.root(var(w, out, self, dim, correction, unbiased, keepdim))
+    return root(w, var(w, out, self, dim, correction, unbiased, keepdim))
 
 
 @row("aten.var_mean.correction", "aten.var_mean.dim")
@@ -172,39 +173,39 @@ def vector_norm(w, out, self, ord=2, dim=None, keepdim=False, dtype=None, p=None
     order, axes = (ord if p is None else p), axes_of(self.rank, dim)
     x = w.cast(self, "f32")
     if order == 2:
-        return _with_ones(w, w.root(w.sum(w.mul(x, x), axes)), out)
-    size = w.unary("abs", x)
+        return _with_ones(w, root(w, w.sum(w.mul(x, x), axes)), out)
+    size = w.point("abs", x)
     if order == math.inf:
-        return _with_ones(w, w.reduce("max", size, axes)[0], out)
+        return _with_ones(w, w.reduce("max", size, axes), out)
     if order == -math.inf:
-        return _with_ones(w, w.reduce("min", size, axes)[0], out)
+        return _with_ones(w, w.reduce("min", size, axes), out)
     if order == 1:
         return _with_ones(w, w.sum(size, axes), out)
     if order == 0:
-        return _with_ones(w, w.sum(w.cast(w.binary("ne", w.stop(x), 0.0), "f32"), axes), out)
+        return _with_ones(w, w.sum(w.cast(w.point("ne", w.stop(x), 0.0), "f32"), axes), out)
     return _with_ones(w, _norm_of_order(w, size, order, axes), out)
 
 
 def _norm_of_order(w, size: Value, order: float, axes) -> Value:
     """With PyTorch's derivative where elements or all of them are 0: 0."""
-    at_zero = w.binary("eq", size, 0.0)
-    slope = w.select(at_zero, 0.0, w.mul(w.power(w.stop(size), order - 1), float(order)))
-    total = w.sum(w.with_slopes(w.power(w.stop(size), order), (size, slope)), axes)
-    norm = w.power(w.stop(total), 1 / order)
-    slope = w.select(w.binary("eq", norm, 0.0), 0.0, w.mul(w.power(norm, 1 - order), 1 / order))
+    at_zero = w.point("eq", size, 0.0)
+    slope = w.select(at_zero, 0.0, w.mul(power(w, w.stop(size), order - 1), float(order)))
+    total = w.sum(w.with_slopes(power(w, w.stop(size), order), (size, slope)), axes)
+    norm = power(w, w.stop(total), 1 / order)
+    slope = w.select(w.point("eq", norm, 0.0), 0.0, w.mul(power(w, norm, 1 - order), 1 / order))
     return w.with_slopes(norm, (total, slope))
 
 
 def log_of_sum(w, x: Value, axes) -> Value:
     """The logarithm of the sum of exponentials: infinite if the maximum is, below which the sum of exponentials is NaN."""
-    most, rest = w.reduce("max_sumexp", w.stop(x), axes, (None, None))
-    infinite, log = w.binary("eq", most, math.inf), w.unary("log", rest)
+    most, rest = w.sums_of_exponentials(w.stop(x), axes)
+    infinite, log = w.point("eq", most, math.inf), w.point("log", rest)
     result = w.select(infinite, math.inf, w.add(most, log))
     if not x.grad:
         return result
     # The derivative is the softmax. Those of the maximum and of the sum would cancel, and leave their rounding errors.
     below = w.sub(w.stop(x), w.along(most, axes, x.shape))
-    share = w.unary("exp", w.sub(below, w.along(w.select(infinite, 0.0, log), axes, x.shape)))
+    share = w.point("exp", w.sub(below, w.along(w.select(infinite, 0.0, log), axes, x.shape)))
     nothing = w.with_slopes(w.constant(0.0, "f32", x.shape), (x, share))
     return w.add(result, w.sum(nothing, axes))
 
@@ -223,7 +224,7 @@ def logcumsumexp(w, out, self, dim):
     x = w.transpose(w.cast(self, "f32"), order)
     n = x.rank - 1
     shape = (*x.shape, x.shape[n])
-    seen = w.binary("ge", w.iota(shape, n), w.iota(shape, n + 1))
+    seen = w.point("ge", w.iota(shape, n), w.iota(shape, n + 1))
     spread = w.broadcast(x, [*range(n), n + 1], shape)
     result = log_of_sum(w, w.select(seen, spread, float("-inf")), [n + 1])
     return w.transpose(result, [order.index(i) for i in range(self.rank)])
@@ -246,18 +247,18 @@ def ordered(w, x: Value, k: int, largest: bool) -> tuple[Value, Value]:
     """The k largest along the last axis, or the k smallest."""
     if not isinstance(k, int) or not 1 <= k <= 1024:
         refuse(f"the {k} largest; Smelt finds 1 to 1024")
-    if x.dtype in INTEGERS and max(map(abs, w.range_of(x))) > EXACT:
+    if x.dtype in INTEGERS and max(map(abs, x.numbers)) > EXACT:
         types = [(x.dtype, x.shape), ("i32", x.shape)]
-        values, places = w.node("sort", [x], types, "descending = true" if largest else "")
+        values, places = w.nodes("sort", [x], types, descending=largest)
         values, places = (w.slice(found, x.rank - 1, 0, k) for found in (values, places))
         places.low, places.high = 0, last_place(x.shape, [x.rank - 1])
         return values, places
     key = w.stop(w.cast(x, "f32"))
     if not largest:  # NaN comes after infinity, which counts as the largest number
-        key = w.binary("max", w.unary("neg", key), -LARGEST)
-        key = w.select(w.binary("eq", key, key), key, -math.inf)
+        key = w.point("max", w.point("neg", key), -LARGEST)
+        key = w.select(w.point("eq", key, key), key, -math.inf)
     shape = x.shape[:-1] + (k,)
-    values, places = w.node("top_k", [key], [("f32", shape), ("i32", shape)], f"k = {k}")
+    values, places = w.nodes("top_k", [key], [("f32", shape), ("i32", shape)], k=k)
     return _with_gradient(w, x, values if largest else None, places)
 
 
@@ -287,7 +288,7 @@ def sort(w, out, self, dim=-1, descending=False, stable=None):
     x = w.transpose(self, order)
     key = w.stop(x if x.dtype == "f32" else w.cast(x, "i32"))
     types = [(key.dtype, key.shape), ("i32", key.shape)]
-    values, places = w.node("sort", [key], types, "descending = true" if descending else "")
+    values, places = w.nodes("sort", [key], types, descending=bool(descending))
     values, places = _with_gradient(w, x, values, places)
     return w.transpose(values, back), w.transpose(places, back)
 
@@ -302,15 +303,15 @@ def argsort(w, out, self, dim=-1, descending=False, stable=None):
 def histc(w, out, self, bins=100, min=0, max=0):
     """Of whole numbers with a bin each, or of any numbers between two bounds."""
     if min == max and bins == 1:  # between the data's own bounds lies all of it
-        return w.number(product(self.shape), out.dtype, out.shape)
+        return w.operand(product(self.shape), out.dtype, out.shape)
     if min == max:
         refuse("a histogram between the data's own bounds")
     x = w.reshape(w.cast(self, "f32"), (product(self.shape),))
-    bin_of = w.unary("floor", w.mul(w.sub(x, float(min)), bins / (max - min)))
-    bin_of = w.select(w.binary("eq", x, float(max)), float(bins - 1), bin_of)
-    inside = w.both(w.binary("ge", x, float(min)), w.binary("le", x, float(max)))
+    bin_of = w.point("floor", w.mul(w.sub(x, float(min)), bins / (max - min)))
+    bin_of = w.select(w.point("eq", x, float(max)), float(bins - 1), bin_of)
+    inside = w.both(w.point("ge", x, float(min)), w.point("le", x, float(max)))
     shape = (x.shape[0], bins)
-    hit = w.binary("eq", w.broadcast(bin_of, [0], shape), w.cast(w.iota(shape, 1), "f32"))
+    hit = w.point("eq", w.broadcast(bin_of, [0], shape), w.cast(w.iota(shape, 1), "f32"))
     hit = w.both(hit, w.broadcast(inside, [0], shape))
     return w.cast(w.sum(w.cast(hit, "f32"), [0]), out.dtype)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch.nn import functional
 
+from ...builder import Value
 from ..registry import refuse, row
-from ..values import Value
 
 LETTERS = "abcdef"
 

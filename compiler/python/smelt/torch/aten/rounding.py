@@ -2,46 +2,24 @@
 
 from __future__ import annotations
 
-from ...ranges import remainder_of
+from ...builder import Value
 from ...remainders import floor_of_floats, fmod_of, is_exact_divisor, remainder_of_floats
-from ..registry import refuse, row
-from ..values import Value
+from ..registry import row
 from .pointwise import with_size
 
 
 def trunc_of(w, x: Value) -> Value:
-    return w.mul(w.unary("sign", x), w.unary("floor", w.unary("abs", x)))
-
-
-def floor_of_quotient(w, a: Value, b: Value) -> Value:
-    """Of integers: the quotient is cut towards 0, so that it is one too large where the signs differ and it is not
-    exact."""
-    quotient = w.div(a, b)
-    if (a.low or -1) >= 0 and (b.low or -1) >= 0:
-        return quotient
-    with w.narrow():  # a remainder is exact modulo 2^32, and a quotient fits where the one towards 0 does
-        rest = w.sub(a, w.mul(quotient, b))
-        differs = w.binary("ne", w.binary("lt", rest, 0), w.binary("lt", b, 0))
-        low = w.both(w.binary("ne", rest, 0), differs)
-        return w.sub(quotient, w.cast(low, "i32"))
-
-
-def whole_remainder(w, a: Value, b: Value, floors: bool) -> Value:
-    """Of integers: a - quotient * b, exact in as many bits as a and b have."""
-    numbers = remainder_of(w.range_of(a), w.range_of(b), floors)
-    whole = floor_of_quotient(w, a, b) if floors else w.div(a, b)
-    with w.narrow():
-        return w.known(w.sub(a, w.mul(whole, b)), numbers)
+    return w.mul(w.point("sign", x), w.point("floor", w.point("abs", x)))
 
 
 @row("aten.floor.default")
 def floor(w, out, self):
-    return w.unary("floor", self) if self.dtype == "f32" else self
+    return w.point("floor", self) if self.dtype == "f32" else self
 
 
 @row("aten.ceil.default")
 def ceil(w, out, self):
-    return w.unary("neg", w.unary("floor", w.unary("neg", self))) if self.dtype == "f32" else self
+    return w.point("neg", w.point("floor", w.point("neg", self))) if self.dtype == "f32" else self
 
 
 @row("aten.trunc.default", "aten.fix.default")
@@ -53,10 +31,10 @@ def trunc(w, out, self):
 def round_half_even(w, out, self):
     if self.dtype != "f32":
         return self
-    up = w.unary("floor", w.add(self, 0.5))
+    up = w.point("floor", w.add(self, 0.5))
     half = w.mul(up, 0.5)
-    tie = w.binary("eq", w.sub(up, self), 0.5)
-    odd = w.binary("ne", half, w.unary("floor", half))
+    tie = w.point("eq", w.sub(up, self), 0.5)
+    odd = w.point("ne", half, w.point("floor", half))
     return w.select(w.both(tie, odd), w.sub(up, 1.0), up)
 
 
@@ -75,12 +53,12 @@ def div_mode(w, out, self, other, rounding_mode=None):
     if rounding_mode is None:
         return w.div(a, b)
     if out.dtype == "i32":
-        whole = w.div(a, b) if rounding_mode == "trunc" else floor_of_quotient(w, a, b)
+        whole = w.div(a, b) if rounding_mode == "trunc" else w.floor_div(a, b)
         return with_size(whole, "div", self, other)
     a, b = w.stop(a), w.stop(b)
     if rounding_mode == "trunc":
         return trunc_of(w, w.div(a, b))
-    return w.unary("floor", w.div(a, b)) if is_exact_divisor(other) else floor_of_floats(w, a, b)
+    return w.point("floor", w.div(a, b)) if is_exact_divisor(other) else floor_of_floats(w, a, b)
 
 
 @row("aten.floor_divide.default", "aten.floor_divide.Scalar")
@@ -92,11 +70,11 @@ def floor_divide(w, out, self, other):
 def remainder(w, out, self, other):
     a, b = _pair(w, out, self, other)
     if out.dtype == "i32":
-        return whole_remainder(w, a, b, floors=True)
+        return w.remainder(a, b, floors=True)
     if is_exact_divisor(other):
-        return w.sub(a, w.mul(w.unary("floor", w.div(a, b)), b))
+        return w.sub(a, w.mul(w.point("floor", w.div(a, b)), b))
     a0, b0 = w.stop(a), w.stop(b)
-    slope = w.unary("neg", floor_of_floats(w, a0, b0)) if b.grad else 0.0
+    slope = w.point("neg", floor_of_floats(w, a0, b0)) if b.grad else 0.0
     return w.with_slopes(remainder_of_floats(w, a0, b0), (a, 1.0), (b, slope))
 
 
@@ -104,11 +82,11 @@ def remainder(w, out, self, other):
 def fmod(w, out, self, other):
     a, b = _pair(w, out, self, other)
     if out.dtype == "i32":
-        return whole_remainder(w, a, b, floors=False)
+        return w.remainder(a, b, floors=False)
     if is_exact_divisor(other):
         return w.sub(a, w.mul(trunc_of(w, w.div(a, b)), b))
     a0, b0 = w.stop(a), w.stop(b)
-    return w.with_slopes(fmod_of(w, a0, b0), (a, 1.0), (b, w.unary("neg", trunc_of(w, w.div(a0, b0)))))
+    return w.with_slopes(fmod_of(w, a0, b0), (a, 1.0), (b, w.point("neg", trunc_of(w, w.div(a0, b0)))))
 
 
 @row("aten.round.decimals")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Callable
 
-from ..dims import product
+from ...builder import Value
+from ...builder.sizes import product
 from ..registry import refuse, row
-from ..values import Value
-from .shape import axis_of, padded, with_a_dim
+from .shape import axis_of, with_a_dim
 
 
 def running_sum(w, x: Value, axis: int) -> Value:
@@ -44,7 +44,7 @@ def by_doubling(w, x: Value, axis: int, neutral: float, combine: Callable[[Value
         refuse("the derivative of a running product or logarithm along a dim whose size changes")
     step = 1
     while step < size:
-        before = w.slice(padded(w, x, axis, step, 0, neutral), axis, 0, size)
+        before = w.slice(w.pad(x, axis, step, 0, neutral), axis, 0, size)
         x = combine(before, x)
         step *= 2
     return x
@@ -77,6 +77,6 @@ def product_along(w, x: Value, axis: int) -> Value:
         return w.constant(1, x.dtype, (*x.shape[:axis], 1, *x.shape[axis + 1 :]))
     while size > 1:
         half = (size + 1) // 2
-        rest = padded(w, w.slice(x, axis, half, size - half), axis, 0, 2 * half - size, 1)
+        rest = w.pad(w.slice(x, axis, half, size - half), axis, 0, 2 * half - size, 1)
         x, size = w.mul(w.slice(x, axis, 0, half), rest), half
     return x

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import math
 
-import sympy
-
+from ...builder import Value
+from ...builder.sizes import broadcast_shapes, product
 from ...ranges import INTEGERS, fits, hull, result_of, sum_of
-from ..dims import expression, product, same
 from ..registry import refuse, row
-from ..values import Value
-from ..facts import spread_shape
 from .indexing import element_places, flat_places, pick, strided_places
-from .rounding import floor_of_quotient
 from .scan import product_along, running_sum
 from .shape import axis_of, begin_and_end, with_a_dim
 
@@ -21,8 +17,8 @@ def summable(w, x: Value, updates: Value) -> list[Value]:
     """Both in a type that holds x and the sum of all updates, where integers have no other width."""
     if x.dtype not in INTEGERS:
         return [x, updates]
-    added = sum_of(w.range_of(updates), w.sizes.most(product(updates.shape)))
-    if w.is_64_bits and (added is None or not fits(result_of("add", [w.range_of(x), added]), "i32")):
+    added = sum_of(updates.numbers, w.most(product(updates.shape)))
+    if w.is_64_bits and (added is None or not fits(result_of("add", [x.numbers, added]), "i32")):
         return [w.widened(x), w.widened(updates)]
     return w.alike([x, updates])
 
@@ -34,7 +30,7 @@ def add_at(w, x: Value, places: Value, updates: Value) -> Value:
     flat = w.reshape(x, (count,))
     places = w.reshape(places, (product(places.shape),))
     updates = w.reshape(updates, (product(updates.shape),))
-    result = w.one("scatter_add", [flat, places, updates], x.dtype, (count,), "axis = 0")
+    result = w.node("scatter_add", [flat, places, updates], x.dtype, (count,), axis=0)
     result.grad = x.dtype == "f32" and (x.grad or updates.grad)
     return w.reshape(result, x.shape)
 
@@ -45,10 +41,9 @@ def put_at(w, x: Value, places: Value, updates: Value, unique: bool = False) -> 
     count = product(x.shape)
     x, updates = w.alike([x, updates])
     operands = [w.reshape(v, (product(v.shape),)) for v in (places, updates)]
-    fields = "axis = 0, unique = true" if unique else "axis = 0"
-    result = w.one("scatter", [w.reshape(x, (count,)), *operands], x.dtype, (count,), fields)
+    result = w.node("scatter", [w.reshape(x, (count,)), *operands], x.dtype, (count,), axis=0, unique=unique)
     if x.dtype in INTEGERS:
-        result.low, result.high = hull(w.range_of(x), w.range_of(updates))
+        result.low, result.high = hull(x.numbers, updates.numbers)
     return w.reshape(result, x.shape)
 
 
@@ -74,15 +69,15 @@ def scatter_add(w, out, self, dim, index, src):
 def scatter(w, out, self, dim, index, src=None, value=None):
     axis = axis_of(self.rank, dim)
     index = w.places(index)
-    if value is not None and same(index.shape[axis], 1) and _rest_is_whole(self, index, axis):
+    if value is not None and index.shape[axis] == 1 and _rest_is_whole(self, index, axis):
         here = w.spread(w.inside(index, self.shape[axis]), self.shape)
-        return w.select(w.binary("eq", w.iota(self.shape, axis), here), w.operand(value, self.dtype, self.shape), self)
+        return w.select(w.point("eq", w.iota(self.shape, axis), here), w.operand(value, self.dtype, self.shape), self)
     updates = w.constant(value, self.dtype, index.shape) if src is None else _cut(w, src, index.shape)
     return put_at(w, self, element_places(w, self.shape, axis, index), w.cast(updates, self.dtype))
 
 
 def _rest_is_whole(x: Value, index: Value, axis: int) -> bool:
-    return all(same(a, b) for i, (a, b) in enumerate(zip(x.shape, index.shape)) if i != axis)
+    return all(a == b for i, (a, b) in enumerate(zip(x.shape, index.shape)) if i != axis)
 
 
 @row("aten.index_add.default")
@@ -91,7 +86,7 @@ def index_add(w, out, self, dim, index, source, alpha=1):
     axis = axis_of(self.rank, dim)
     source = w.mul(source, alpha) if alpha != 1 else source
     x, source = summable(w, self, source)
-    result = w.one("scatter_add", [x, w.places(index), source], x.dtype, self.shape, f"axis = {axis}")
+    result = w.node("scatter_add", [x, w.places(index), source], x.dtype, self.shape, axis=axis)
     result.grad = self.grad or source.grad
     return result
 
@@ -121,7 +116,7 @@ def _put_where(w, x: Value, axes, chosen, values: Value, accumulate: bool) -> Va
 
 def _element_places(w, x: Value, axes, chosen):
     """The places of all elements that are written, and the shape that the values spread to."""
-    shape = spread_shape(*(i.shape for i in chosen))
+    shape = broadcast_shapes(*(i.shape for i in chosen))
     rest = [i for i in range(x.rank) if i not in axes]
     if axes != list(range(axes[0], axes[0] + len(axes))) and rest:
         before = 0
@@ -152,8 +147,8 @@ def slice_scatter(w, out, self, src, dim=0, start=None, end=None, step=1):
     if step != 1:
         places = w.iota(src.shape, axis, step, begin)
         return put_at(w, self, element_places(w, self.shape, axis, places), src, unique=True)
-    behind = expression(sympy.expand(sympy.sympify(begin) + src.shape[axis]))
-    rest = expression(sympy.expand(sympy.sympify(size) - behind))
+    behind = begin + src.shape[axis]
+    rest = size - behind
     return w.concat([w.slice(self, axis, 0, begin), src, w.slice(self, axis, behind, rest)], axis)
 
 
@@ -209,8 +204,8 @@ def index_fill(w, out, self, dim, index, value):
     axis = axis_of(self.rank, dim)
     index = w.inside(w.from_front(w.places(index), self.shape[axis]), self.shape[axis])
     shape = (self.shape[axis], product(index.shape))
-    hit = w.binary("eq", w.iota(shape, 0), w.broadcast(w.reshape(index, shape[1:]), [1], shape))
-    hit = w.cast(w.reduce("max", w.cast(hit, "i32"), [1])[0], "bool")
+    hit = w.point("eq", w.iota(shape, 0), w.broadcast(w.reshape(index, shape[1:]), [1], shape))
+    hit = w.cast(w.reduce("max", w.cast(hit, "i32"), [1]), "bool")
     number = w.reshape(w.cast(value, self.dtype), ()) if isinstance(value, Value) else value
     filled = w.operand(number, self.dtype, self.shape)
     return w.select(w.broadcast(hit, [axis], self.shape), filled, self)
@@ -259,15 +254,15 @@ def index_reduce(w, out, self, dim, index, source, reduce, include_self=True):
 def _reduced_at(w, x: Value, places: Value, updates: Value, kind: str, include_self: bool) -> Value:
     """Sums and means by scatter_add; products and extremes by a table of places and updates."""
     counts = add_at(w, w.constant(0, "i32", x.shape), places, w.constant(1, "i32", updates.shape))
-    written = w.binary("gt", counts, 0)
+    written = w.point("gt", counts, 0)
     if kind in ("sum", "mean"):
         base = x if include_self else w.select(written, 0, x)
         total = add_at(w, base, places, updates)
         if kind == "sum":
             return total
-        number = w.binary("max", w.add(counts, 1) if include_self else counts, 1)
+        number = w.point("max", w.add(counts, 1) if include_self else counts, 1)
         if x.dtype == "i32":
-            return floor_of_quotient(w, total, number)
+            return w.floor_div(total, number)
         return w.div(total, w.cast(number, x.dtype))
     combined = _by_table(w, x, places, updates, {"amax": "max", "amin": "min", "prod": "prod"}[kind], include_self)
     return w.select(written, combined, x)
@@ -276,7 +271,7 @@ def _reduced_at(w, x: Value, places: Value, updates: Value, kind: str, include_s
 def _by_table(w, x: Value, places: Value, updates: Value, kind: str, include_self: bool) -> Value:
     """Reduces a row for each place: the updates that are written there, and numbers that change nothing."""
     shape = (product(x.shape), product(updates.shape))
-    hit = w.binary("eq", w.iota(shape, 0), w.broadcast(w.reshape(places, shape[1:]), [1], shape))
+    hit = w.point("eq", w.iota(shape, 0), w.broadcast(w.reshape(places, shape[1:]), [1], shape))
     values = w.broadcast(w.reshape(updates, shape[1:]), [1], shape)
     neutral = _NEUTRAL[kind, x.dtype]
     table = w.select(hit, values, neutral)
@@ -286,7 +281,7 @@ def _by_table(w, x: Value, places: Value, updates: Value, kind: str, include_sel
         return w.reshape(product_along(w, table, 1), x.shape)
     if x.grad or updates.grad:
         return w.reshape(shared_extreme(w, table, 1, kind), x.shape)
-    return w.reshape(w.reduce(kind, table, [1])[0], x.shape)
+    return w.reshape(w.reduce(kind, table, [1]), x.shape)
 
 
 _NEUTRAL = {
@@ -301,9 +296,9 @@ _NEUTRAL = {
 
 def shared_extreme(w, x: Value, axis: int, kind: str) -> Value:
     """An extreme whose gradient is shared by all elements that are equal to it."""
-    best = w.reduce(kind, w.stop(x), [axis])[0]
+    best = w.reduce(kind, w.stop(x), [axis])
     spread = w.along(best, [axis], x.shape)
-    hit = w.binary("eq", w.stop(x), spread)
+    hit = w.point("eq", w.stop(x), spread)
     count = w.sum(w.cast(hit, "f32"), [axis])
     total = w.sum(w.select(hit, x, 0.0), [axis])
-    return w.select(w.binary("lt", w.unary("abs", best), math.inf), w.div(total, w.binary("max", count, 1.0)), best)
+    return w.select(w.point("lt", w.point("abs", best), math.inf), w.div(total, w.point("max", count, 1.0)), best)

@@ -6,11 +6,9 @@ import functools
 from dataclasses import replace
 from typing import Callable
 
-import sympy
-
-from ..dims import Dim, expression, floor_div, same
+from ...builder import Value
+from ...builder.sizes import Size, floor_div, product
 from ..registry import row
-from ..values import Value
 
 END = 2**62
 """PyTorch writes the end of a dim as a number from here on."""
@@ -136,7 +134,7 @@ def repeat(w, out, self, repeats=None, dims=None):
 @row("aten.repeat_interleave.self_int")
 def repeat_interleave(w, out, self, repeats, dim=None, output_size=None):
     if dim is None:
-        self, dim = w.reshape(self, (w.count(self.shape),)), 0
+        self, dim = w.reshape(self, (product(self.shape),)), 0
     axis = axis_of(self.rank, dim)
     between = self.shape[: axis + 1] + (repeats,) + self.shape[axis + 1 :]
     axes = [i for i in range(self.rank + 1) if i != axis + 1]
@@ -146,19 +144,19 @@ def repeat_interleave(w, out, self, repeats, dim=None, output_size=None):
 # ---- parts
 
 
-def begin_and_end(w, size: Dim, start, end) -> tuple[Dim, Dim]:
+def begin_and_end(w, size: Size, start, end) -> tuple[Size, Size]:
     """As Python's slices have them: below 0 they count from the end, beyond it they are the end."""
     start = 0 if start is None else start
     end = size if end is None or (isinstance(end, int) and end >= END) else end
     return _clipped(w, size, start), _clipped(w, size, end)
 
 
-def _clipped(w, size: Dim, place) -> Dim:
-    if w.sizes.not_less(-1, place):
-        place = expression(sympy.expand(sympy.sympify(size) + place))
+def _clipped(w, size: Size, place) -> Size:
+    if w.not_less(-1, place):
+        place = size + place
     if isinstance(size, int) and isinstance(place, int):
         return min(max(place, 0), size)
-    if w.sizes.not_less(place, size):
+    if w.not_less(place, size):
         return size
     return place
 
@@ -169,28 +167,7 @@ def slice_tensor(w, out, self, dim=0, start=None, end=None, step=1):
     size = self.shape[axis]
     begin, _ = begin_and_end(w, size, start, end)
     length = out.shape[axis]
-    if step == 1:
-        return w.slice(self, axis, begin, length)
-    return every(w, self, axis, begin, step, length)
-
-
-def every(w, x: Value, axis: int, begin: Dim, step: int, length: Dim) -> Value:
-    """Each step-th element along an axis."""
-    if x.splat is not None or x.place is not None:
-        return _every_of_known(w, x, axis, begin, step, length)
-    shape = x.shape[:axis] + (length,) + x.shape[axis + 1 :]
-    fields = f"axis = {axis}, begin = {w.sizes.attribute(begin)}, step = {step}"
-    return w.one("strided_slice", [x], x.dtype, shape, fields)
-
-
-def _every_of_known(w, x: Value, axis: int, begin: Dim, step: int, length: Dim) -> Value:
-    shape = x.shape[:axis] + (length,) + x.shape[axis + 1 :]
-    if x.splat is not None:
-        return w.constant(x.splat, x.dtype, shape)
-    where, stride, first = x.place
-    if where != axis:
-        return w.iota(shape, where, stride, first)
-    return w.iota(shape, axis, stride * step, first + stride * begin)
+    return w.slice(self, axis, begin, length, step)
 
 
 @row("aten.select.int", "aten.select_copy.int")
@@ -210,7 +187,7 @@ def _parts(w, x: Value, axis: int, lengths) -> tuple[Value, ...]:
     parts, begin = [], 0
     for length in lengths:
         parts.append(w.slice(x, axis, begin, length))
-        begin = expression(sympy.expand(sympy.sympify(begin) + length))
+        begin = begin + length
     return tuple(parts)
 
 
@@ -253,7 +230,7 @@ def stack(w, out, tensors, dim=0):
 def constant_pad(w, out, self, pad, value=0):
     x = w.cast(self, out.dtype)
     for i in range(len(pad) // 2):
-        x = padded(w, x, self.rank - 1 - i, pad[2 * i], pad[2 * i + 1], value)
+        x = w.pad(x, self.rank - 1 - i, pad[2 * i], pad[2 * i + 1], value)
     return x
 
 
@@ -272,78 +249,49 @@ for _mode, _word in (("reflect", "reflection"), ("replicate", "replication")):
     )
 
 
-def padded_by_itself(w, x: Value, axis: int, before: Dim, after: Dim, mode: str) -> Value:
+def padded_by_itself(w, x: Value, axis: int, before: Size, after: Size, mode: str) -> Value:
     """Sides that are made of the tensor's own elements; below 0 a side is cut afterwards, or before it goes around."""
     cut = [side if isinstance(side, int) and side < 0 else 0 for side in (before, after)]
     if any(cut) and mode == "circular":
-        x, cut = _cut(w, x, axis, *cut), [0, 0]
+        x, cut = w.pad(x, axis, *cut), [0, 0]
     before, after = (0 if isinstance(side, int) and side < 0 else side for side in (before, after))
     size = x.shape[axis]
 
-    def part(begin: Dim, length: Dim) -> Value:
+    def part(begin: Size, length: Size) -> Value:
         return w.slice(x, axis, begin, length)
 
-    def less(a: Dim, b: Dim) -> Dim:
-        return expression(sympy.expand(sympy.sympify(a) - b))
-
-    def repeated(one: Value, length: Dim) -> Value:
+    def repeated(one: Value, length: Size) -> Value:
         return w.spread(one, x.shape[:axis] + (length,) + x.shape[axis + 1 :])
 
     if mode == "replicate":
-        sides = repeated(part(0, 1), before), repeated(part(less(size, 1), 1), after)
+        sides = repeated(part(0, 1), before), repeated(part(size - 1, 1), after)
     elif mode == "reflect":
-        sides = (flip(w, None, part(1, before), [axis]), flip(w, None, part(less(less(size, 1), after), after), [axis]))
+        sides = (flip(w, None, part(1, before), [axis]), flip(w, None, part(size - 1 - after, after), [axis]))
     else:
-        sides = part(less(size, before), before), part(0, after)
-    return padded(w, w.concat([sides[0], x, sides[1]], axis), axis, *cut, 0)
-
-
-def padded(w, x: Value, axis: int, before: Dim, after: Dim, number) -> Value:
-    """Below 0 a side is cut and not padded."""
-    x = _cut(w, x, axis, before, after)
-    before, after = (0 if isinstance(side, int) and side < 0 else side for side in (before, after))
-    if same(before, 0) and same(after, 0):
-        return x
-    size = expression(sympy.expand(sympy.sympify(x.shape[axis]) + before + after))
-    shape = x.shape[:axis] + (size,) + x.shape[axis + 1 :]
-    if x.splat == number and x.splat is not None:
-        return w.constant(number, x.dtype, shape)
-    sides = f"low = {w.sizes.attribute(before)}, high = {w.sizes.attribute(after)}"
-    result = w.one("pad", [x], x.dtype, shape, f"axis = {axis}, {sides}, value = {w.number_text(number, x.dtype)}")
-    result.low = min(x.low, int(number)) if x.low is not None else None
-    return result
-
-
-def _cut(w, x: Value, axis: int, before: Dim, after: Dim) -> Value:
-    begin = -before if isinstance(before, int) and before < 0 else 0
-    end = -after if isinstance(after, int) and after < 0 else 0
-    if begin == 0 and end == 0:
-        return x
-    return w.slice(x, axis, begin, expression(sympy.expand(sympy.sympify(x.shape[axis]) - begin - end)))
+        sides = part(size - before, before), part(0, after)
+    return w.pad(w.concat([sides[0], x, sides[1]], axis), axis, *cut, 0)
 
 
 @row("aten.flip.default")
 def flip(w, out, self, dims):
     for axis in (axis_of(self.rank, dim) for dim in dims if self.rank):
-        size = self.shape[axis]
-        last = expression(sympy.sympify(size) - 1)
-        self = w.gather(self, w.sub(w.size(last) if not isinstance(last, int) else last, w.iota((size,), 0)), axis)
+        self = w.reverse(self, axis)
     return self
 
 
 @row("aten.roll.default")
 def roll(w, out, self, shifts, dims=None):
     if not dims:
-        flat = w.reshape(self, (w.count(self.shape),))
+        flat = w.reshape(self, (product(self.shape),))
         return w.reshape(roll(w, out, flat, shifts, [0]), self.shape)
     for shift, dim in zip(shifts, dims):
         axis = axis_of(self.rank, dim)
         size = self.shape[axis]
         if isinstance(size, int) and isinstance(shift, int):
             shift %= size
-        begin = expression(sympy.sympify(size) - shift) if not (isinstance(shift, int) and shift < 0) else -shift
-        rest = expression(sympy.sympify(size) - begin)
-        if same(rest, 0):
+        begin = size - shift if not (isinstance(shift, int) and shift < 0) else -shift
+        rest = size - begin
+        if rest == 0:
             continue
         self = w.concat([w.slice(self, axis, begin, rest), w.slice(self, axis, 0, begin)], axis)
     return self
@@ -352,7 +300,7 @@ def roll(w, out, self, shifts, dims=None):
 @row("aten.trace.default")
 def trace(w, out, self):
     """The sum of the diagonal, by choice: a matrix need not be square."""
-    on = w.binary("eq", w.iota(self.shape, 0), w.iota(self.shape, 1))
+    on = w.point("eq", w.iota(self.shape, 0), w.iota(self.shape, 1))
     return w.cast(w.sum(w.select(on, self, 0), [0, 1]), out.dtype)
 
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 import math
 from typing import Sequence
 
+from ...builder import Value
 from ..registry import refuse, row
-from ..values import Value
 from .polynomials import horner, magnitude
 from .rounding import round_half_even
+from ..powers import power
 
 # Coefficients of Chebyshev polynomials on the intervals that the functions name.
 I0_NEAR = (
@@ -84,24 +85,24 @@ def chebyshev(w, t: Value, coefficients: Sequence[float]) -> Value:
 
 def _lgamma_above_half(w, x: Value) -> Value:
     """Stirling's series from 3 on; in [1, 3] a polynomial times (x - 1) (x - 2); below 1 by lgamma(x + 1) - log x."""
-    large = w.binary("gt", x, 3.0)
-    low = w.binary("lt", x, 1.0)
+    large = w.point("gt", x, 3.0)
+    low = w.point("lt", x, 1.0)
     t = w.select(large, 2.0, w.select(low, w.add(x, 1.0), x))
     near = w.mul(w.mul(w.sub(t, 1.0), w.sub(t, 2.0)), chebyshev(w, w.sub(t, 2.0), LGAMMA))
-    near = w.sub(near, w.unary("log", w.select(low, x, 1.0)))
+    near = w.sub(near, w.point("log", w.select(low, x, 1.0)))
     y = w.select(large, x, 3.0)
-    u = w.unary("reciprocal", y)
+    u = w.point("reciprocal", y)
     tail = w.mul(u, horner(w, w.mul(u, u), (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188)))
-    log = w.unary("log", y)
-    huge = w.binary("eq", y, math.inf)
+    log = w.point("log", y)
+    huge = w.point("eq", y, math.inf)
     main = w.sub(w.mul(w.sub(w.select(huge, 3.0, y), 0.5), w.sub(log, 1.0)), 0.5 - 0.5 * math.log(2 * math.pi))
     return w.select(large, w.select(huge, y, w.add(main, tail)), near)
 
 
 def _reflected(w, x: Value) -> tuple[Value, Value]:
     """Whether x is below 1 / 2, and 1 - x there."""
-    below = w.binary("lt", x, 0.5)
-    return below, w.select(below, w.binary("sub", 1.0, x), x)
+    below = w.point("lt", x, 0.5)
+    return below, w.select(below, w.point("sub", 1.0, x), x)
 
 
 def _turn(w, x: Value) -> Value:
@@ -112,10 +113,10 @@ def _turn(w, x: Value) -> Value:
 def lgamma_of(w, x: Value) -> Value:
     below, y = _reflected(w, x)
     right = _lgamma_above_half(w, y)
-    sine = w.unary("abs", w.unary("sin", _turn(w, w.select(below, x, 0.25))))
-    left = w.sub(w.binary("sub", math.log(math.pi), w.unary("log", sine)), right)
+    sine = w.point("abs", w.point("sin", _turn(w, w.select(below, x, 0.25))))
+    left = w.sub(w.point("sub", math.log(math.pi), w.point("log", sine)), right)
     value = w.select(below, left, right)
-    return w.select(w.binary("eq", x, -math.inf), math.inf, value)
+    return w.select(w.point("eq", x, -math.inf), math.inf, value)
 
 
 @_unary("aten.lgamma.default", "aten.special_gammaln.default")
@@ -128,20 +129,20 @@ def _psi_above_half(w, x: Value, n: int) -> Value:
     """The n-th derivative of digamma: the recurrence up to 6 or more, then the asymptotic series."""
     total = w.constant(0.0, "f32", x.shape)
     for k in range(6):
-        total = w.add(total, w.power(w.unary("reciprocal", w.add(x, float(k))), n + 1))
+        total = w.add(total, power(w, w.point("reciprocal", w.add(x, float(k))), n + 1))
     sign, factorial = (-1.0) ** (n + 1), math.factorial(n)
     y = w.add(x, 6.0)
-    u = w.unary("reciprocal", y)
+    u = w.point("reciprocal", y)
     if n == 0:
-        main = w.sub(w.unary("log", y), w.mul(u, 0.5))
+        main = w.sub(w.point("log", y), w.mul(u, 0.5))
         tail = w.mul(w.mul(u, u), horner(w, w.mul(u, u), (-1 / 12, 1 / 120, -1 / 252, 1 / 240, -1 / 132)))
         return w.sub(w.add(main, tail), total)
     terms = [(math.factorial(n - 1), n), (factorial / 2, n + 1)]
     for k, bernoulli in enumerate((1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66), 1):
         terms.append((bernoulli * math.factorial(2 * k + n - 1) / math.factorial(2 * k), 2 * k + n))
     series = w.mul(total, float(factorial))
-    for factor, power in terms:
-        series = w.add(series, w.mul(w.power(u, power), float(factor)))
+    for factor, exponent in terms:
+        series = w.add(series, w.mul(power(w, u, exponent), float(factor)))
     return w.mul(series, sign)
 
 
@@ -162,7 +163,7 @@ def psi_of(w, x: Value, n: int) -> Value:
     below, y = _reflected(w, x)
     right = _psi_above_half(w, y, n)
     angle = _turn(w, w.select(below, x, 0.25))
-    cotangent = w.div(w.unary("cos", angle), w.unary("sin", angle))
+    cotangent = w.div(w.point("cos", angle), w.point("sin", angle))
     turned = w.mul(horner(w, cotangent, _cotangent_derivative(n)), math.pi ** (n + 1))
     left = w.sub(w.mul(right, (-1.0) ** n) if n % 2 else right, turned)
     return w.select(below, left, right)
@@ -171,10 +172,10 @@ def psi_of(w, x: Value, n: int) -> Value:
 def digamma_of(w, x: Value) -> Value:
     """-inf at 0 and inf at -0; undefined at the whole numbers below."""
     value = psi_of(w, x, 0)
-    whole = w.both(w.binary("eq", x, w.unary("floor", x)), w.binary("lt", x, 0.0))
+    whole = w.both(w.point("eq", x, w.point("floor", x)), w.point("lt", x, 0.0))
     value = w.select(whole, math.nan, value)
-    value = w.select(w.binary("eq", x, 0.0), w.unary("neg", w.unary("reciprocal", x)), value)
-    return w.select(w.binary("eq", x, math.inf), x, value)
+    value = w.select(w.point("eq", x, 0.0), w.point("neg", w.point("reciprocal", x)), value)
+    return w.select(w.point("eq", x, math.inf), x, value)
 
 
 @_unary("aten.digamma.default", "aten.special_digamma.default", "aten.special_psi.default")
@@ -185,8 +186,8 @@ def digamma(w, x: Value) -> Value:
 
 def polygamma_of(w, x: Value, n: int) -> Value:
     """The n-th derivative of digamma, infinite at 0 and the whole numbers below; of -inf there is none."""
-    whole = w.both(w.binary("eq", x, w.unary("floor", x)), w.binary("gt", x, -math.inf))
-    pole = w.both(whole, w.binary("le", x, 0.0))
+    whole = w.both(w.point("eq", x, w.point("floor", x)), w.point("gt", x, -math.inf))
+    pole = w.both(whole, w.point("le", x, 0.0))
     return w.select(pole, math.inf if n % 2 else -math.inf, psi_of(w, w.select(pole, 0.25, x), n))
 
 
@@ -204,10 +205,10 @@ def polygamma(w, out, self, n):
 @_unary("aten.special_entr.default")
 def entr(w, x: Value) -> Value:
     """-x log x; 0 at 0 and -inf below. The slope is that of the formula everywhere."""
-    log = w.unary("log", w.stop(x))
-    zero, below = w.binary("eq", x, 0.0), w.binary("lt", x, 0.0)
-    value = w.select(zero, 0.0, w.select(below, -math.inf, w.unary("neg", w.mul(w.stop(x), log))))
-    return with_slope(w, x, value, w.binary("sub", -1.0, log))
+    log = w.point("log", w.stop(x))
+    zero, below = w.point("eq", x, 0.0), w.point("lt", x, 0.0)
+    value = w.select(zero, 0.0, w.select(below, -math.inf, w.point("neg", w.mul(w.stop(x), log))))
+    return with_slope(w, x, value, w.point("sub", -1.0, log))
 
 
 # ---- error functions
@@ -217,43 +218,43 @@ def entr(w, x: Value) -> Value:
 def erfinv(w, x: Value) -> Value:
     x0 = w.stop(x)
     value = erfinv_of(w, x0)
-    slope = w.mul(w.unary("exp", w.mul(value, value)), math.sqrt(math.pi) / 2)
+    slope = w.mul(w.point("exp", w.mul(value, value)), math.sqrt(math.pi) / 2)
     return with_slope(w, x, value, slope)
 
 
 def erfinv_of(w, x: Value) -> Value:
-    size = w.unary("abs", x)
-    inside = w.binary("lt", size, 1.0)
+    size = w.point("abs", x)
+    inside = w.point("lt", size, 1.0)
     safe = w.select(inside, x, 0.0)
-    log = w.unary("neg", w.unary("log", w.mul(w.binary("sub", 1.0, safe), w.add(safe, 1.0))))
+    log = w.point("neg", w.point("log", w.mul(w.point("sub", 1.0, safe), w.add(safe, 1.0))))
     near = horner(w, w.sub(log, 2.5), ERFINV_NEAR)
-    far = horner(w, w.sub(w.unary("sqrt", w.binary("max", log, 0.0)), 3.0), ERFINV_FAR)
-    value = w.mul(safe, w.select(w.binary("lt", log, 5.0), near, far))
-    edge = w.select(w.binary("eq", size, 1.0), w.mul(x, math.inf), math.nan)
+    far = horner(w, w.sub(w.point("sqrt", w.point("max", log, 0.0)), 3.0), ERFINV_FAR)
+    value = w.mul(safe, w.select(w.point("lt", log, 5.0), near, far))
+    edge = w.select(w.point("eq", size, 1.0), w.mul(x, math.inf), math.nan)
     return w.select(inside, value, edge)
 
 
 @_unary("aten.special_ndtri.default")
 def ndtri(w, x: Value) -> Value:
     value = ndtri_of(w, w.stop(x))
-    slope = w.mul(w.unary("exp", w.mul(w.mul(value, value), 0.5)), math.sqrt(2 * math.pi))
+    slope = w.mul(w.point("exp", w.mul(w.mul(value, value), 0.5)), math.sqrt(2 * math.pi))
     return with_slope(w, x, value, slope)
 
 
 def ndtri_of(w, p: Value) -> Value:
     """Of the smaller of p and 1 - p, which has all its digits: 2 p - 1 would have lost those of a small p."""
-    inside = w.both(w.binary("gt", p, 0.0), w.binary("lt", p, 1.0))
+    inside = w.both(w.point("gt", p, 0.0), w.point("lt", p, 1.0))
     safe = w.select(inside, p, 0.5)
-    small = w.binary("min", safe, w.binary("sub", 1.0, safe))
-    log = w.unary("neg", w.unary("log", w.mul(w.mul(small, w.binary("sub", 1.0, small)), 4.0)))
+    small = w.point("min", safe, w.point("sub", 1.0, safe))
+    log = w.point("neg", w.point("log", w.mul(w.mul(small, w.point("sub", 1.0, small)), 4.0)))
     near = w.mul(horner(w, w.sub(log, 2.5), ERFINV_NEAR), w.mul(w.sub(w.mul(safe, 2.0), 1.0), math.sqrt(2)))
-    z = w.unary("sqrt", w.binary("max", w.mul(w.unary("log", small), -2.0), 12.25))
-    t = w.mul(w.sub(w.unary("reciprocal", z), NDTRI_CENTRE), 1 / NDTRI_REACH)
+    z = w.point("sqrt", w.point("max", w.mul(w.point("log", small), -2.0), 12.25))
+    t = w.mul(w.sub(w.point("reciprocal", z), NDTRI_CENTRE), 1 / NDTRI_REACH)
     tail = w.sub(chebyshev(w, t, NDTRI_TAIL), z)
-    far = w.select(w.binary("lt", safe, 0.5), tail, w.unary("neg", tail))
-    value = w.select(w.binary("lt", log, 5.0), near, far)
-    edge = w.select(w.binary("eq", p, 0.0), -math.inf, w.mul(p, math.nan))
-    edge = w.select(w.binary("eq", p, 1.0), math.inf, edge)
+    far = w.select(w.point("lt", safe, 0.5), tail, w.point("neg", tail))
+    value = w.select(w.point("lt", log, 5.0), near, far)
+    edge = w.select(w.point("eq", p, 0.0), -math.inf, w.mul(p, math.nan))
+    edge = w.select(w.point("eq", p, 1.0), math.inf, edge)
     return w.select(inside, value, edge)
 
 
@@ -267,29 +268,29 @@ def erfcx_above_zero(w, x: Value) -> Value:
 def erfcx(w, x: Value) -> Value:
     """Is 2 exp(x^2) - erfcx(-x) below 0. Its derivative is 2 x erfcx(x) - 2 / sqrt(pi)."""
     x0 = w.stop(x)
-    right = erfcx_above_zero(w, w.unary("abs", x0))
-    left = w.sub(w.mul(w.unary("exp", w.mul(x0, x0)), 2.0), right)
-    value = w.select(w.binary("lt", x0, 0.0), left, right)
+    right = erfcx_above_zero(w, w.point("abs", x0))
+    left = w.sub(w.mul(w.point("exp", w.mul(x0, x0)), 2.0), right)
+    value = w.select(w.point("lt", x0, 0.0), left, right)
     return with_slope(w, x, value, w.sub(w.mul(w.mul(x0, value), 2.0), 2 / math.sqrt(math.pi)))
 
 
 @_unary("aten.special_log_ndtr.default")
 def log_ndtr(w, x: Value) -> Value:
     """Is log(erfcx(-x / sqrt 2) / 2) - x^2 / 2 below -1, and log1p(-erfc(x / sqrt 2) / 2) above it."""
-    low = w.binary("lt", x, -1.0)
+    low = w.point("lt", x, -1.0)
     t = w.mul(w.stop(w.select(low, x, -1.0)), -math.sqrt(0.5))
     scaled = erfcx_above_zero(w, t)
-    left = w.sub(w.unary("log", w.mul(scaled, 0.5)), w.mul(t, t))
+    left = w.sub(w.point("log", w.mul(scaled, 0.5)), w.mul(t, t))
     y = w.stop(w.select(low, 0.0, x))
-    right = w.unary("log", w.mul(w.add(w.unary("erf", w.mul(y, math.sqrt(0.5))), 1.0), 0.5))
-    tail = erfcx_above_zero(w, w.unary("abs", w.mul(y, math.sqrt(0.5))))
-    above = w.mul(w.unary("exp", w.mul(w.mul(y, y), -0.5)), tail)
-    upper = w.unary("log1p", w.mul(above, -0.5))
-    right = w.select(w.binary("gt", y, 0.0), upper, right)
+    right = w.point("log", w.mul(w.add(w.point("erf", w.mul(y, math.sqrt(0.5))), 1.0), 0.5))
+    tail = erfcx_above_zero(w, w.point("abs", w.mul(y, math.sqrt(0.5))))
+    above = w.mul(w.point("exp", w.mul(w.mul(y, y), -0.5)), tail)
+    upper = w.point("log1p", w.mul(above, -0.5))
+    right = w.select(w.point("gt", y, 0.0), upper, right)
     value = w.select(low, left, right)
-    density = w.unary("exp", w.sub(w.mul(w.mul(y, y), -0.5), right))
+    density = w.point("exp", w.sub(w.mul(w.mul(y, y), -0.5), right))
     slope_low = w.div(w.constant(2.0, "f32", x.shape), scaled)
-    slope_low = w.select(w.binary("eq", x, -math.inf), math.nan, slope_low)  # as PyTorch has it
+    slope_low = w.select(w.point("eq", x, -math.inf), math.nan, slope_low)  # as PyTorch has it
     slope = w.mul(w.select(low, slope_low, density), 1 / math.sqrt(2 * math.pi))
     return with_slope(w, x, value, slope)
 
@@ -299,29 +300,29 @@ def log_ndtr(w, x: Value) -> Value:
 
 def _scaled_bessel(w, size: Value, near_table, far_table) -> Value:
     """exp(-x) I(x) of x >= 0: in [0, 8] in x / 4 - 1, above it 1 / sqrt(x) times a series in 16 / x - 1."""
-    near = w.binary("le", size, 8.0)
+    near = w.point("le", size, 8.0)
     low, high = w.select(near, size, 8.0), w.select(near, 8.0, size)
     small = chebyshev(w, w.sub(w.mul(low, 0.25), 1.0), near_table)
     inverse = w.sub(w.div(w.constant(16.0, "f32", size.shape), high), 1.0)
-    large = w.mul(chebyshev(w, inverse, far_table), w.unary("rsqrt", high))
+    large = w.mul(chebyshev(w, inverse, far_table), w.point("rsqrt", high))
     return w.select(near, small, large)
 
 
 def i0e_of(w, x: Value) -> Value:
-    return _scaled_bessel(w, w.unary("abs", x), I0_NEAR, I0_FAR)
+    return _scaled_bessel(w, w.point("abs", x), I0_NEAR, I0_FAR)
 
 
 def i1e_of(w, x: Value) -> Value:
     """The near table is that of I1(x) / x."""
-    size = w.unary("abs", x)
-    near = w.binary("le", size, 8.0)
+    size = w.point("abs", x)
+    near = w.point("le", size, 8.0)
     value = _scaled_bessel(w, size, I1_NEAR, I1_FAR)
-    return w.mul(value, w.select(near, x, w.unary("sign", x)))
+    return w.mul(value, w.select(near, x, w.point("sign", x)))
 
 
 def _grown(w, x: Value, scaled: Value) -> Value:
     """exp(|x|) times it, by two halves: the exponential alone may be infinite before."""
-    half = w.unary("exp", w.mul(w.unary("abs", x), 0.5))
+    half = w.point("exp", w.mul(w.point("abs", x), 0.5))
     return w.mul(w.mul(half, scaled), half)
 
 
@@ -335,7 +336,7 @@ def i0(w, x: Value) -> Value:
 def i0e(w, x: Value) -> Value:
     x0 = w.stop(x)
     value = i0e_of(w, x0)
-    return with_slope(w, x, value, w.sub(i1e_of(w, x0), w.mul(w.unary("sign", x0), value)))
+    return with_slope(w, x, value, w.sub(i1e_of(w, x0), w.mul(w.point("sign", x0), value)))
 
 
 @_unary("aten.special_i1.default", "aten.special_modified_bessel_i1.default")
@@ -351,13 +352,13 @@ def i1(w, x: Value) -> Value:
 def i1e(w, x: Value) -> Value:
     x0 = w.stop(x)
     value = i1e_of(w, x0)
-    slope = w.sub(w.sub(i0e_of(w, x0), _over(w, value, x0)), w.mul(w.unary("sign", x0), value))
+    slope = w.sub(w.sub(i0e_of(w, x0), _over(w, value, x0)), w.mul(w.point("sign", x0), value))
     return with_slope(w, x, value, slope)
 
 
 def _over(w, i1_value: Value, x: Value) -> Value:
     """I1(x) / x, which is 1 / 2 at 0."""
-    zero = w.binary("eq", x, 0.0)
+    zero = w.point("eq", x, 0.0)
     return w.select(zero, 0.5, w.div(i1_value, w.select(zero, 1.0, x)))
 
 
@@ -365,8 +366,8 @@ def _over(w, i1_value: Value, x: Value) -> Value:
 def spherical_bessel_j0(w, x: Value) -> Value:
     """sin(x) / x, near 0 by its series."""
     size = magnitude(w, x)
-    near = w.binary("lt", size, 0.5)
+    near = w.point("lt", size, 0.5)
     square = w.mul(x, x)
     series = horner(w, square, (1.0, -1 / 6, 1 / 120, -1 / 5040, 1 / 362880))
     far = w.select(near, 1.0, x)
-    return w.select(near, series, w.div(w.unary("sin", far), far))
+    return w.select(near, series, w.div(w.point("sin", far), far))

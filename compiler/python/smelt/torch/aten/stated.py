@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...builder import Value
 from ..registry import refuse, row
-from ..values import Value
 
 
 @row("smelt.cotangent.default")
 def cotangent(w, out, like, id):
-    return w.one("cotangent", [], out.dtype, out.shape, f"id = {id}")
+    return w.node("cotangent", [], out.dtype, out.shape, id=id)
 
 
 @row("smelt.custom_vjp.default")
@@ -27,7 +27,7 @@ def custom_vjp(w, out, values, cotangents, inputs, gradients, choices) -> Any:
         return [w.stop(x) for x in values]
     operands = [*values, *cotangents, *(x for x, _ in pairs), *(w.operand(g, x.dtype, x.shape) for x, g in pairs)]
     types = [(x.dtype, x.shape) for x in values]
-    results: list[Value] = w.node("custom_vjp", operands, types, f"results = {len(values)}")
+    results: list[Value] = w.nodes("custom_vjp", operands, types, results=len(values))
     for x in results:
         x.grad = True
     return results
