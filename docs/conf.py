@@ -3,6 +3,9 @@
 import os
 import pathlib
 import sys
+import types
+
+import numpy
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "compiler" / "python"))
@@ -24,7 +27,11 @@ highlight_language = "none"
 suppress_warnings = ["myst.header"]  # generated pages may begin a section two levels down
 
 # The package is documented without its compiled part and without the libraries that it imports.
-autodoc_mock_imports = ["smelt._native", "numpy", "torch", "sympy", "onnx", "ml_dtypes"]
+autodoc_mock_imports = ["smelt._native", "torch", "sympy", "onnx"]
+# Tables of the package ask for these types when they are imported.
+sys.modules["ml_dtypes"] = ml_dtypes = types.ModuleType("ml_dtypes")
+ml_dtypes.finfo = numpy.finfo
+ml_dtypes.__getattr__ = lambda name: numpy.float32
 autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
 

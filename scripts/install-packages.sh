@@ -10,7 +10,7 @@ build=(g++ cmake ninja-build pkg-config llvm-19-dev liblld-19-dev libfmt-dev nlo
        libboost-dev libopenblas-openmp-dev libpcre2-dev libutf8proc-dev libbenchmark-dev zlib1g-dev libzstd-dev git)
 tests=(libgtest-dev clang-19 clang-format-19 clang-tidy-19 clang-tools-19 libclang-rt-19-dev
        libclang-common-19-dev python3 chromium)
-docs=(python3-sphinx python3-myst-parser furo doxygen python3-breathe)
+docs=(python3-sphinx python3-numpy python3-myst-parser furo doxygen python3-breathe)
 optional=(graphviz ccache python3-venv python3-dev libpolly-19-dev)  # the last two: for the Python package
 
 case "${1:-build}" in
