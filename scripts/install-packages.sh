@@ -58,6 +58,8 @@ install_python() {
   home=$(dirname "${BASH_SOURCE[0]}")/../build/python-venv
   [ -x "$home/bin/python" ] || python3 -m venv "$home" >/dev/null 2>&1 || echo "note: no environment for Python's packages" >&2
   install_wheels "the Python package" nanobind numpy pytest
+  "$home/bin/python" -c "import xdist" 2>/dev/null || "$home/bin/pip" install -q pytest-xdist >/dev/null 2>&1 ||
+    echo "note: without pytest-xdist Python's tests run one after the other" >&2
   install_wheels "the import of ONNX models" onnx ml_dtypes
   install_wheels "the import of modules of PyTorch" torch transformers expecttest
 }

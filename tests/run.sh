@@ -218,8 +218,10 @@ python_suite() {
   for module in "$@"; do
     "$python" -c "import $module" 2>/dev/null || { echo "skipped: $name, whose tests need $*"; return; }
   done
+  local processes=()
+  "$python" -c "import xdist" 2>/dev/null && processes=(-n "$cores")
   check "$name" env PYTHONPATH="$PWD/build/python" PYTHONDONTWRITEBYTECODE=1 \
-    "$python" -m pytest -q -p no:cacheprovider "tests/python/$folder"
+    "$python" -m pytest -q -p no:cacheprovider ${processes[@]+"${processes[@]}"} "tests/python/$folder"
 }
 python_tests() {
   [ -n "$python" ] || { echo "skipped: no Python with its headers, nanobind, numpy and pytest"; return; }
