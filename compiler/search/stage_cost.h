@@ -1,5 +1,6 @@
-// Cost of pipeline parallelism (docs/guides/distributed.md): the predicted time of an update, from a simulation
-// of the schedule with the predicted times of each part of the model, and the memory for micro-batches.
+// Cost of pipeline parallelism (docs/guides/distributed.md): the predicted time of an update, from a
+// simulation of the schedule with the predicted times of each part of the model, and the memory for
+// micro-batches.
 #pragma once
 
 #include <cstdint>
