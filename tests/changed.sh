@@ -5,7 +5,7 @@
 #
 # Format, include rules and words; a build of the command line and of the test programs concerned; the tests of the folder
 # that mirrors each changed source, and those that include a changed header; one golden; clang-tidy on at most four sources;
-# the Python tests that name a changed module. Everything else is left to tests/run.sh.
+# the site if a page changed; the Python tests that name a changed module. Everything else is left to tests/run.sh.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -94,9 +94,12 @@ done
 [ -z "$(matching '^(runtime|ir|passes|frontend|codegen|compiler/driver)/')" ] ||
   check "verify gpt2" build/smelt verify tests/goldens/gpt2 --target cpu
 
+[ -z "$(matching '^docs/')" ] || [ ! -x build/smelt ] || check "site" bash scripts/docs.sh
+
 modules=$(matching '^compiler/python/smelt/.*\.py$' | xargs -r -n 1 basename -s .py | grep -v '^__init__$' | paste -sd'|')
 if [ -n "$python_files" ] && [ -x build/python-venv/bin/python ]; then
   mapfile -t selected < <({ matching '^tests/python/.*test_.*\.py$'; [ -z "$modules" ] || grep -rlwE "$modules" tests/python --include='test_*.py'; } | sort -u)
+  [ ${#selected[@]} -gt 0 ] || echo "note    no Python test names a changed module: tests/run.sh --only python"
   [ ${#selected[@]} -eq 0 ] || check "python, ${#selected[@]} files" env PYTHONPATH=build/python PYTHONDONTWRITEBYTECODE=1 timeout 150 \
     build/python-venv/bin/python -m pytest -q -x -p no:cacheprovider "${selected[@]}"
 fi
