@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <sstream>
+#include <string_view>
 #include <vector>
 
 #include "runtime/base/error.h"
@@ -21,18 +22,32 @@ double number(const Json& event, const char* name) {
   return found != event.end() && found->is_number() ? found->get<double>() : std::nan("");
 }
 
+/// Returns a text of an event; empty if the event has none.
+std::string text(const Json& event, const char* name) {
+  const auto found = event.find(name);
+  return found != event.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
 struct Events {
   std::vector<Json> steps;
   Json evaluations = Json::array(), samples = Json::array(), checkpoints = Json::array(),
        messages = Json::array();
 
   void add(Json event) {
-    const Json kind = event.is_object() ? event.value("event", Json()) : Json();
-    if (kind == "step") steps.push_back(std::move(event));
-    if (kind == "evaluation") evaluations.push_back(std::move(event));
-    if (kind == "sample") samples.push_back(std::move(event));
-    if (kind == "checkpoint") checkpoints.push_back(std::move(event));
-    if (kind == "message") messages.push_back(event.value("text", ""));
+    const std::string kind = event.is_object() ? text(event, "event") : std::string();
+    if (kind == "step")
+      steps.push_back(std::move(event));
+    else if (kind == "message")
+      messages.push_back(text(event, "text"));
+    else if (Json* list = list_of(kind))
+      list->push_back(std::move(event));
+  }
+
+  /// Returns the list of the events of a kind; null if the report does not show them.
+  Json* list_of(std::string_view kind) {
+    if (kind == "evaluation") return &evaluations;
+    if (kind == "sample") return &samples;
+    return kind == "checkpoint" ? &checkpoints : nullptr;
   }
 };
 

@@ -60,6 +60,17 @@ TEST_F(RunData, CountsStepsWithoutALoss) {
   EXPECT_FALSE(data["steps"][1].contains("loss"));
 }
 
+TEST_F(RunData, EventsOfOtherTypesAreLeftOut) {
+  const Json data = read(step_line(1, "4.5") +
+                         R"({"event": 7})"
+                         "\n" +
+                         R"({"event": "message", "text": 7})"
+                         "\n" +
+                         "[1]\n");
+  EXPECT_EQ(data["steps"].size(), 1u);
+  EXPECT_EQ(data["messages"], Json::array({""}));
+}
+
 TEST_F(RunData, MetricsWithoutAStepAreAnError) {
   EXPECT_FALSE(is_run_directory(directory_.path()));
   EXPECT_THROW(read("no json\n"), Error);
