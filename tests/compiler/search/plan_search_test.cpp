@@ -174,7 +174,7 @@ TEST(PlanSearch, RefusesWhatItCannotSearch) {
   EXPECT_THROW(search_plans(model(), chosen, rates, two), Error);
 }
 
-/// Of Adam: the table of docs/guides/distributed.md.
+/// Adam: the table of docs/guides/distributed.md.
 double documented_bytes(double elements, int zero, double ranks, DType storage) {
   const bool narrow = storage != DType::f32;
   if (zero == 0) return elements * (narrow ? 14 : 12);

@@ -145,7 +145,7 @@ std::vector<ZeroCase> zero_cases() {
 }
 INSTANTIATE_TEST_SUITE_P(All, ZeroStages, ::testing::ValuesIn(zero_cases()));
 
-/// What a rank keeps is what docs/guides/distributed.md says.
+/// A rank keeps the states that docs/guides/distributed.md lists.
 TEST(ZeroStates, HaveTheBytesOfTheFormula) {
   for (const int stage : {1, 2, 3})
     for (const DType storage : {DType::f32, DType::bf16}) {
