@@ -28,8 +28,9 @@ def text_of(results: Sequence[Result]) -> str:
     passed = len(results) - refused - wrong
     head = f"{len(results):,} cases: {passed:,} pass, {refused:,} are refused, {wrong or 'none'} is wrong."
     how = (
-        f"Of those that pass, {kinds['plain']:,} are plans of any numbers of these sizes, {kinds['sizes']:,} of the "
-        f"numbers given for inputs that set sizes, and in {kinds['constant']:,} nothing is left to compute."
+        f"Of the cases that pass, {kinds['plain']:,} become a plan for any inputs of the case's sizes, and "
+        f"{kinds['sizes']:,} a plan for the given values of the inputs that determine sizes. "
+        f"{kinds['constant']:,} are computed completely at import."
     )
     return "\n\n".join([head, _wrapped(how), *_operators(results), _reasons(results)])
 
