@@ -16,8 +16,8 @@ enum class MemoryKind : uint8_t { host, device, pinned };
 /// sessions call them, concurrently if several sessions have the same allocator. For device and pinned
 /// memory, the context of the session's GPU is current in the calling thread.
 struct Allocator {
-  /// Returns the address of `bytes` (at least 1) bytes with any contents, a multiple of `alignment`, which is
-  /// a power of two. Returns null if there is not enough memory.
+  /// Allocates `bytes` bytes (at least 1) with arbitrary contents, and returns their address. The address
+  /// must be a multiple of `alignment`, which is a power of two. Returns null if there is not enough memory.
   std::function<void*(MemoryKind kind, size_t bytes, size_t alignment)> allocate;
   /// Releases memory that `allocate` returned. `bytes` is the size that was requested.
   std::function<void(MemoryKind kind, void* memory, size_t bytes)> release;

@@ -31,8 +31,9 @@ struct Atom {
 
 /// A polynomial with integer coefficients: a sum of terms, each a coefficient times a product of atoms. It is
 /// canonical (the atoms of a term are sorted, terms are sorted, no coefficient is zero), so that == compares
-/// the representations. The order by <=> does not compare sizes. A copy is cheap, because copies share the
-/// list of terms, and constants have no list. Operators throw Error if a coefficient overflows 64 bits.
+/// the representations. The order by <=> is only for sorting; it does not compare sizes. A copy is cheap,
+/// because copies share the list of terms, and constants have no list. Operators throw Error if a coefficient
+/// overflows 64 bits.
 class Dim {
  public:
   struct Term {
@@ -90,13 +91,13 @@ using Shape = std::vector<Dim>;
 Dim element_count(const Shape& shape);
 std::string str(const Shape& shape);  // "[B,T,768]"
 
-/// Declared symbols, with bounds of them and of products of them: B <= 64, 16 <= T <= 256, B*T <= 4096. A
-/// symbol is at least 1 at launch, unless its own bound has another `lower`: a length that a convolution
-/// shortens may have to be larger, and the coordinates of a rank in a mesh begin at 0.
+/// Declared symbols, and bounds on the values of symbols and of products of symbols: B <= 64, 16 <= T <= 256,
+/// B*T <= 4096. A symbol is at least 1 at launch, unless its own bound has another `lower`: a length that a
+/// convolution shortens may have to be larger, and the coordinates of a rank in a mesh begin at 0.
 class Symbols {
  public:
   struct Bound {
-    std::vector<std::string> factors;  // names, sorted; a single name: the bound of that symbol alone
+    std::vector<std::string> factors;  // symbols of the product, sorted; one name: that symbol alone
     int64_t upper;
     int64_t lower = 1;  // 1 if there are several factors
     bool operator==(const Bound&) const = default;

@@ -17,7 +17,7 @@ enum class Status {
   invalid_file = 2,
   out_of_memory = 3,
   io = 4,
-  numeric = 5,
+  numeric = 5,  // NaN or infinity instead of a number
   internal = 6,
   unavailable = 7  // a device, driver or library that this machine lacks
 };

@@ -1,6 +1,6 @@
 // Random numbers of dropout, by Philox4x32-7 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3",
 // 2011). They are a pure function of seed, id of the random node, step, micro-step and position (row,
-// column), so that the CPU, a GPU and the evaluator draw the same bits.
+// column), so that the CPU, a GPU and the evaluator of graphs (ir/evaluate) draw the same bits.
 #pragma once
 
 #include <array>
@@ -12,8 +12,9 @@ struct Philox {
   uint32_t seed = 0, step = 0;
   uint32_t micro_step = 0;  // high 16 bits: number of the micro-step; low 16 bits: 0
 
-  /// Returns the generator of part `part` of `parts` parts of the batch: of micro-step m * parts + part,
-  /// where m is the number of this generator's micro-step.
+  /// Returns the generator for part number `part` of a batch that is divided into `parts` parts. The part
+  /// draws the numbers of a separate micro-step, m * parts + part, where m is the number of this generator's
+  /// micro-step.
   Philox of_part(int64_t parts, int64_t part) const {
     const auto number = static_cast<uint32_t>((micro_step >> 16) * parts + part);
     return {seed, step, number << 16 | (micro_step & 0xFFFFu)};

@@ -18,8 +18,8 @@
 /// computed once, because a loaded plan never changes.
 struct smelt_plan {
   struct PortText {
-    std::string shape;
-    std::vector<int64_t> max_shape;
+    std::string shape;               // as text: "[B,T]"
+    std::vector<int64_t> max_shape;  // at the symbols' upper bounds
   };
   struct EntryText {
     std::vector<PortText> inputs, outputs;

@@ -13,8 +13,8 @@
 
 namespace smelt::c_api {
 
-/// Size of the first version of a struct. If a struct gets new members, it needs a specialization with its
-/// first size.
+/// Size of the first version of a struct. A struct that gets new members later needs a specialization with
+/// its first size.
 template <typename T>
 inline constexpr size_t kFirstSize = sizeof(T);
 
@@ -55,8 +55,8 @@ void write_struct(T& to, T value, const char* what) {
   std::memcpy(static_cast<void*>(&to), &value, std::min(value.struct_size, sizeof(T)));
 }
 
-/// View of an array of the caller's structs. The distance of elements is the struct_size of the first one,
-/// and all must have the same. The view does not copy the array, which must outlive it.
+/// View of an array of the caller's structs. All elements must have the same struct_size, which is the
+/// distance between elements in bytes. The view does not copy the array, which must outlive it.
 template <typename T>
 class StructArray {
  public:

@@ -14,8 +14,9 @@
 
 namespace smelt {
 
-/// A kernel's compiled functions. `run` is the kernel's code. `sees` is null unless the kernel is a part of
-/// attention: it writes to KernelArgs::sees whether the mask may let any query of a block see a key.
+/// A kernel's compiled functions. `run` is the kernel's code. `sees` is null unless the kernel computes a
+/// part of attention (AttentionPart). It writes 0 to KernelArgs::sees if the mask excludes all scores of a
+/// block.
 struct KernelFunctions {
   KernelFunction run = nullptr, sees = nullptr;
 };
@@ -28,8 +29,8 @@ struct PreparedAttention {
     DType dtype = DType::f32;
     int64_t batch = 0, place = 0, head = 0;  // strides of batch, position (query or key) and head
   };
-  /// Offsets of arrays in a lane's memory, and the size of this memory, `elements`, in f32 elements: the
-  /// evaluated LaneLayout.
+  /// The evaluated LaneLayout, in f32 elements: offsets of the arrays in a lane's memory, and the size of
+  /// this memory, `elements`.
   struct Lane {
     int64_t tiles = 0, rows = 0, queries = 0, keys = 0, values = 0, others = 0;
     int64_t first_sums = 0, second_sums = 0, query_sums = 0, elements = 0;
@@ -39,14 +40,17 @@ struct PreparedAttention {
   PreparedAttention(const KernelCode& kernel, const SymbolValues& values);
 
   /// Computes all work items with a team of OpenMP threads. `arguments` holds the addresses of the kernel's
-  /// parameters, and `args` all other arguments but the columns of a block.
+  /// parameters. `args` holds the other arguments, except the range of columns (keys), which is set for each
+  /// block.
   void run(const KernelFunctions& functions, const std::vector<void*>& arguments,
            const KernelArgs& args) const;
 
   const BlockedAttention* attention = nullptr;
   int64_t batch = 0, heads = 0, key_heads = 0, queries = 0, keys = 0, items = 0;  // items: work items
-  std::vector<Matrix> matrices;                 // as AttentionSpec::matrices
-  int64_t places_batch = 0, places_stride = 0;  // strides of the parameter BlockedAttention::places
+  std::vector<Matrix> matrices;  // as AttentionSpec::matrices
+  /// Strides of the parameter BlockedAttention::places, if keys are rows of a table: it has their row
+  /// numbers.
+  int64_t places_batch = 0, places_stride = 0;
   Lane lane;
 
   const AttentionSpec& spec() const { return attention->spec; }

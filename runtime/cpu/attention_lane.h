@@ -47,12 +47,12 @@ class AttentionLane {
   void for_query_blocks(Block block, const F& f) const;
   /// Returns whether any query of the block may see a key of it.
   bool sees(const Block& block);
-  /// Runs the score_mod over the block's tiles.
+  /// Runs the kernel's code, the score_mod, on the block's tiles (runtime/plan/attention_spec.h).
   void body(const Block& block);
   KernelArgs args_of(const Block& block) const;
   int64_t first_row(const Block& block) const;
-  /// Sets the pointer of a tile so that the elements for the block are located at `at`. `is_row`: the tile
-  /// has one number per query, else one per score.
+  /// Sets the pointer of tile number `tile` such that the kernel's code finds the tile's elements for the
+  /// block at `at`. `is_row`: the tile has one number per query; false: one per score.
   void set_tile(int tile, float* at, const Block& block, bool is_row);
 
   // ---- matrices
@@ -63,6 +63,7 @@ class AttentionLane {
   void write(size_t matrix, int64_t b, int64_t head, int64_t first, int64_t count, const float* from) const;
   Rows queries_of(size_t matrix, const Block& block, float* scratch) const;
   Rows keys_of(size_t matrix, const Block& block, float* scratch) const;
+  /// Returns keys_of if keys are rows of a table (BlockedAttention::places).
   Rows keys_in_table(size_t matrix, const Block& block, float* scratch) const;
   float* argument(int64_t param) const { return static_cast<float*>(buffers_[static_cast<size_t>(param)]); }
 
@@ -80,7 +81,7 @@ class AttentionLane {
   float* memory_;
   std::vector<void*> buffers_;  // the step's arguments, then tiles
   size_t arguments_;            // number of the step's arguments
-  int old_ = 0;                 // of the two lists of maxima and of sums, the number of the current one
+  int old_ = 0;                 // 0 or 1: the current list of maxima, and of sums, of two each
 };
 
 /// Product of row-major f32 matrices: C[m,n] += factor A B if `adds`, else C = factor A B. A is [m,k], and B

@@ -21,7 +21,8 @@ std::string better_blas_core();
 // Buffers of OpenBLAS: each thread that multiplies uses one.
 
 /// Lets OpenBLAS map the buffers of `threads` threads now, so that they can multiply concurrently later.
-/// Throws Error (out_of_memory) if the system refuses the memory: OpenBLAS would try again forever.
+/// Throws Error (out_of_memory) if the system refuses the memory, because OpenBLAS itself would try again
+/// forever.
 void hold_blas_buffers(int threads);
 
 }  // namespace smelt

@@ -50,7 +50,7 @@ class PreparedGemm {
   bool call_small_m(const float* a, const float* b, float* c, float beta) const;
   void call_vector(const float* a, const float* b, float* c, float beta) const;
 
-  GemmSizes sizes_;                              // collapsed
+  GemmSizes sizes_;                              // with joined batch axes
   std::vector<GemmSizes::Batch> outer_, inner_;  // batch axes: not reduced, and reduced
   int64_t outer_count_ = 0, inner_count_ = 0;
 };

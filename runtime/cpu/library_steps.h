@@ -15,7 +15,8 @@ namespace smelt {
 // ---- sample.cpp
 // Sampling of tokens from rows of scores.
 
-/// Sizes of a sample step (runtime/plan/steps/sample.h). Strides are the elements from row to row.
+/// Sizes of a sample step (runtime/plan/steps/sample.h): `rows` rows of `count` scores. Strides are the
+/// elements from row to row.
 struct SampleSizes {
   int64_t rows = 0, count = 0, row_stride = 0, numbers_stride = kDrawNumbers, integers_stride = kDrawIntegers;
 };
@@ -28,17 +29,18 @@ void sample(const SampleSizes& sizes, const float* scores, const float* numbers,
 // ---- scan.cpp
 // Running sums, maxima and products along one axis.
 
-/// Sizes of a scan step (runtime/plan/steps/scan.h). Strides are in elements.
+/// Sizes of a scan step (runtime/plan/steps/scan.h): x and y are [outer, count, inner], and the scan is along
+/// the second axis. Strides are in elements.
 struct ScanSizes {
   int64_t outer = 0, count = 0, inner = 0;
   int64_t x_outer_stride = 0, x_stride = 0, y_outer_stride = 0, y_stride = 0;
-  std::string kind = "add";
-  bool exclusive = false;
+  std::string kind = "add";  // "add", "max" or "mul"
+  bool exclusive = false;    // true: an element of x is not part of the result at its own index
   DType dtype = DType::f32;
 };
 
-/// Computes the scan of x, f32, i64 or i32, as runtime/plan/steps/scan.h specifies. Sums and products of
-/// floats are computed in f64 and rounded to f32; those of integers wrap around.
+/// Computes the scan of x, whose type is f32, i64 or i32, as runtime/plan/steps/scan.h specifies. Sums and
+/// products of floats are computed in f64 and rounded to f32; those of integers wrap around.
 void scan(const ScanSizes& sizes, const void* x, void* y);
 
 // ---- sort_index.cpp
@@ -66,8 +68,8 @@ void top_k(const TopKSizes& sizes, const float* x, float* values, int32_t* indic
 // ---- collective.cpp
 // Collectives between processes.
 
-/// Sizes of a collective step (runtime/plan/steps/collective.h): `rows` equal operations, which run one after
-/// another.
+/// Sizes of a collective step (runtime/plan/steps/collective.h): `rows` operations of the same sizes, which
+/// run one after another.
 struct CollectiveSizes {
   CollectiveKind kind = CollectiveKind::all_reduce;
   size_t axis = 0;           // number of the mesh axis

@@ -1,5 +1,5 @@
-// Choice of an algorithm by measured time. A choice (Choice in runtime/plan/plan.h) is a group of steps that
-// an entry of a plan has in several variants, its alternatives, of which one runs.
+// Choice of an algorithm by measured time. A choice (Choice in runtime/plan/plan.h) is work for which an
+// entry of a plan has several lists of steps, its alternatives. Only one of them runs.
 #pragma once
 
 #include <bit>
@@ -21,7 +21,8 @@ namespace smelt::cuda {
 
 /// Returns the key of a choice. It consists of the names of the alternatives, the sizes of their steps
 /// (rounded up by size_bucket), and a checksum of the steps and of their kernels' code. `choice` is the range
-/// of all steps of the choice. Equal layers have the same key, so that only one of them is measured.
+/// of the steps of all alternatives. Layers of a model with the same steps and sizes have the same key, so
+/// that only one of these layers is measured.
 std::string choice_key(const Plan& plan, const PlanEntry& entry, const StepSpan& choice,
                        const SymbolValues& values);
 
@@ -39,7 +40,8 @@ struct Measuring {
 
 /// Returns the number of the alternative to run for the choice that `step` belongs to: the one in `choices`,
 /// or else the fastest, which is measured and added to `choices`. Alternatives are ignored if their kernels
-/// need instructions that this GPU lacks, or if the rule of the choice forbids them for these sizes.
+/// need instructions that this GPU lacks, or if a condition of the choice (Choice::last_where) excludes them
+/// for these sizes.
 int choose_alternative(const Plan& plan, const ResolvedEntry& resolved, size_t step, StepChoices& choices,
                        const Measuring& measuring);
 

@@ -9,9 +9,9 @@
 
 namespace smelt::cuda {
 
-/// Returns a function that measures a collective between the ranks along mesh axis number `axis`, in memory
-/// that it allocates. All ranks must call collective_clock together. Requires: `device` and `ranks` outlive
-/// the result. Throws Error if there is no NCCL.
+/// Returns a function that runs a collective between the ranks along mesh axis number `axis`, in memory that
+/// the function allocates, and returns its seconds. All ranks must call collective_clock together. Requires:
+/// `device` and `ranks` outlive the result. Throws Error if there is no NCCL.
 CollectiveClock collective_clock(const Device& device, RankGroups& ranks, size_t axis);
 
 }  // namespace smelt::cuda

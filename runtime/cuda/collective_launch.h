@@ -10,9 +10,9 @@
 
 namespace smelt::cuda {
 
-/// The collective moves parts of `elements` elements; `from` or `to` has one part, or one part per rank, as
-/// runtime/plan/steps/collective.h specifies. It has `rows` such operations. Strides are the elements from
-/// row to row.
+/// The collective moves parts of `elements` elements. `from` has one part or one part per rank, and so has
+/// `to`, depending on `kind` (runtime/plan/steps/collective.h). The step has `rows` such operations. Strides
+/// are the elements from row to row.
 struct CollectiveLaunch {
   CollectiveKind kind = CollectiveKind::all_reduce;
   size_t axis = 0;    // number of the mesh axis
@@ -21,16 +21,17 @@ struct CollectiveLaunch {
   int64_t elements = 0;  // per part
   DType dtype = DType::f32;
   CollectiveSum sum = CollectiveSum::add;
-  /// Number of the step that waits for the collective. The number of steps of the entry means its end.
+  /// Index of the step that waits for the collective. If it is the number of steps of the entry, the end of
+  /// the entry waits.
   size_t waited_at = 0;
   bool waited_at_once = false;  // true: the next step waits
   int64_t rows = 1, from_stride = 0, to_stride = 0;
   /// read_in_parts: the step that waits is a matmul that begins with the parts that have arrived
   /// (runtime/plan/row_parts.h). made_in_parts: the step before is a matmul that sends each part of its
-  /// result as soon as the part is computed, and the collective itself has nothing to launch.
+  /// result as soon as the part is computed, so the collective's own step launches nothing.
   bool read_in_parts = false, made_in_parts = false;
   bool own_part_is_there = false;  // true: this rank's part is in `to` already, and is not copied
-  bool same_place = true;          // true: all ranks have `to` at the same offset, with the same stride
+  bool same_place = true;          // true: offset in its buffer and stride of `to` are equal at all ranks
 
   int64_t part_bytes() const { return elements * size_of(dtype); }
   /// Returns whether `to` has one part from each rank.

@@ -34,9 +34,9 @@ class Collectives {
   Collectives(const Device& device, const Plan& plan, RankGroups& ranks);
   Collectives(const Collectives&) = delete;
   Collectives& operator=(const Collectives&) = delete;
-  /// Ends the communicators. Requires: graphs captured with this object are destroyed. All ranks must call it
-  /// at about the same time, because it waits for the other ranks, unless an exception is in flight or a rank
-  /// has failed.
+  /// Ends the communicators. Requires: graphs captured with this object are destroyed. The destructor waits
+  /// for the other ranks, so all ranks must call it at about the same time. It does not wait if an exception
+  /// is in flight or a rank has failed.
   ~Collectives();
 
   /// Shares with the other ranks the blocks of memory to which collectives along the axis write, in place of
@@ -45,13 +45,13 @@ class Collectives {
   /// captured graph contains one.
   void share(size_t axis, std::vector<SharedBlock> blocks);
 
-  /// Enqueues a collective, which begins after all earlier work of `stream`, the stream of the steps. If the
-  /// next step waits for an NCCL collective, and no other one is in progress, it runs on `stream` itself: no
-  /// work could run concurrently, and the captured graph then has no branch.
+  /// Enqueues a collective, which begins after all earlier work of `stream`, the stream of the steps. An NCCL
+  /// collective for which the next step waits runs on `stream` itself, unless another NCCL collective is in
+  /// progress: no step could run concurrently, and the captured graph then has no branch.
   void launch(const CollectiveLaunch& launch, Stream stream);
-  /// `computed`: policy for dividing a matmul that reads or computes the parts of a collective into one
-  /// matmul per rank (CollectiveLaunch::read_in_parts, made_in_parts); `never` if NCCL runs the collective.
-  /// `own`: the position of this rank along the axis.
+  /// `computed`: selects whether a matmul that reads or computes the parts of a collective is divided into
+  /// one matmul per rank (CollectiveLaunch::read_in_parts, made_in_parts); `never` if NCCL runs the
+  /// collective. `own`: the position of this rank along the axis.
   struct Parts {
     PeerCopies::Parts computed = PeerCopies::Parts::never;
     int64_t own = 0;
@@ -63,8 +63,8 @@ class Collectives {
   void launch_made_in_parts(const CollectiveLaunch& launch, Stream stream,
                             const std::function<void(int64_t rank)>& make);
   /// Enqueues on `stream` the work that reads the parts of a collective. read(rank) enqueues the work for the
-  /// part from that rank; it is called for each rank, for this rank first. `stream` waits for each part
-  /// before, if the part is still in progress.
+  /// part from that rank; it is called for each rank, for this rank first. Before read(rank), `stream` waits
+  /// for that part if it has not arrived yet.
   void read_in_parts(const CollectiveLaunch& launch, Stream stream,
                      const std::function<void(int64_t rank)>& read);
   /// Makes `stream` wait for the collectives whose CollectiveLaunch::waited_at is `step` or an earlier step.
@@ -81,14 +81,14 @@ class Collectives {
   NcclComms& comms() { return *comms_; }
 
  private:
-  /// Copies along an axis; null if NCCL is used instead. `at_end`: the number that NcclComms::at_end
-  /// returned.
+  /// Copies along an axis. `ways` is null if NCCL is used instead. `at_end`: the number that
+  /// NcclComms::at_end returned.
   struct Copies {
     std::unique_ptr<PeerCopies> ways;
     int at_end = 0;
   };
 
-  /// Small sums along an axis; null if NCCL is used instead. `at_end`: as in Copies.
+  /// Small sums along an axis. `ways` is null if NCCL is used instead. `at_end`: as in Copies.
   struct Sums {
     std::unique_ptr<PeerSums> ways;
     int at_end = 0;

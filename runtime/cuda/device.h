@@ -37,7 +37,7 @@ class Device {
   Device& operator=(const Device&) = delete;
 
   const DeviceInfo& info() const { return info_; }
-  /// Return bytes of device memory.
+  /// Return the free bytes, and all bytes, of device memory.
   size_t free_bytes() const;
   size_t total_bytes() const;
 

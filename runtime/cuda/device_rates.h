@@ -10,8 +10,8 @@ namespace smelt::cuda {
 // Highest rates that a device reaches, found by measurement. Profiles and the model FLOP utilization (MFU)
 // are relative to them.
 
-/// Returns the bytes read plus the bytes written per second by the fastest of five copies of 256 MiB within
-/// device memory, which is more than caches hold.
+/// Returns the bytes read plus the bytes written per second by the fastest of five copies within device
+/// memory. Each copies 256 MiB, which is more than the caches hold.
 double copy_bytes_per_second(const Device& device, Stream stream);
 
 /// Returns the floating-point operations per second of the fastest of five products of two 4096 x 4096

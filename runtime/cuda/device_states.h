@@ -3,9 +3,9 @@
 // to is sent to the device before the next run.
 //
 // There are two exceptions. States of Role::stream are located in pinned host memory, to which kernels write
-// over the bus. Other states may be divided: the device holds the elements from number State::resident on,
-// and the host holds the elements before that one, in pinned memory. This memory has room for the whole
-// state, so it is also the mirror of the device's part.
+// over the bus. Other states may be divided: the device holds the elements from index State::resident
+// (runtime/plan/plan.h) on, and the host holds the elements before that index in pinned memory. The pinned
+// memory has room for the whole state, so it is also the mirror of the device's part.
 #pragma once
 
 #include <memory>
@@ -28,7 +28,7 @@ class DeviceStates {
                std::shared_ptr<const Allocator> allocator, const DeviceStates* owner = nullptr);
 
   /// Returns the device address of element 0, from which kernels count elements. If the host holds element 0,
-  /// there is no memory at that address.
+  /// there is no device memory at that address.
   DevicePointer address(int index) const { return states_[static_cast<size_t>(index)].address(); }
   /// Returns the device's part of a state; `memory` is null for a state of the role stream.
   SharedBlock block(int index) const;
@@ -51,14 +51,14 @@ class DeviceStates {
   void note_written(int index);
 
  private:
-  /// Memory that has the current contents of a state. `neither`: both are equal.
+  /// Memory that has the current contents of a state. `neither`: host and device have the same contents.
   enum class Newer : uint8_t { neither, host, device };
   struct State {
     std::shared_ptr<const DeviceBlock> device;
     PinnedBlock stream;  // only for the role stream, instead of `device` and `mirror`
     PinnedBlock host;    // only if the host holds a part, instead of `mirror`
     Block mirror;
-    int64_t bytes = 0, resident = 0;  // of the whole state, and of the device's part
+    int64_t bytes = 0, resident = 0;  // bytes of the whole state, and of the device's part
     /// Returns the bytes of the host's part, which is before the device's part.
     int64_t held() const { return bytes - resident; }
     /// Returns the address of the first element, even if the host holds it. Pinned memory has the same

@@ -169,8 +169,8 @@ std::string driver_cuda_version();
 /// Returns the meaning of a status, for messages: "CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access
 /// ...)".
 std::string describe(Driver::Code code);
-/// If `code` is an error, throws Error with the failed operation `what` and the driver's message. Its status
-/// is out_of_memory for kOutOfMemory, else internal.
+/// If `code` is an error, throws Error with the failed operation `what` and the driver's message. The status
+/// of the Error is out_of_memory for kOutOfMemory, else internal.
 void check(Driver::Code code, const char* what);
 
 /// Returns the number of GPUs; 0 without a driver.

@@ -3,11 +3,12 @@
 //
 //   a; b; c = all_reduce a; use c    =>    a; c = all_reduce a; b; (wait for c) use c
 //
-// Steps of a choice among variants stay together. The result of a gather takes more memory than its operand,
-// so a gather does not begin as early as possible. It begins at the first reader of an earlier gather's
-// result, so that about `bytes_ahead` bytes are gathered before they are read: the gather for a few steps is
-// then in progress while the result of the previous one is used. A reduce_scatter of temporary memory, such
-// as gradients, is waited for early, so that its operand's memory is free long before its result is read.
+// If the same work has several variants, of which one is selected at run time, the steps of all variants stay
+// together. The result of a gather (all_gather or all_to_all) occupies memory from the start of the gather.
+// So a gather does not start as early as possible, but just before the step that first reads the result of an
+// earlier gather. That earlier gather is selected such that about `bytes_ahead` gathered bytes have not been
+// read yet. If the operand of a reduce_scatter is in temporary memory, as gradients are, the wait for the
+// reduce_scatter is long before its result is read, because the memory of the operand is free after the wait.
 // Runs after all passes that move steps, because CollectiveStep::waited_at is the number of a step;
 // stream_states, which inserts steps later, updates it.
 #pragma once
@@ -18,11 +19,13 @@
 namespace smelt {
 
 struct OverlapCollectivesOptions {
-  /// Approximate bytes that are gathered before they are read; at most 1/16 of all gathered bytes of the
-  /// entry.
+  /// Approximate number of bytes that are gathered and not read yet; limited to 1/16 of all bytes that the
+  /// entry gathers.
   int64_t bytes_ahead = int64_t{256} << 20;
-  /// Least bytes of the operands of a group of reduce_scatters, whose memory is freed together; at most 1/16
-  /// of all such operands of the entry. While one group is summed, the operands of the next are computed.
+  /// Consecutive reduce_scatters with operands in temporary memory form groups. The operands of a group have
+  /// at least this many bytes together; the number is limited to 1/16 of the bytes of all such operands of
+  /// the entry. The operands of one group are freed when the group after the next one begins, so that one
+  /// group is summed while the operands of the next one are computed.
   int64_t bytes_taken = int64_t{256} << 20;
 };
 

@@ -10,8 +10,9 @@ namespace smelt {
 /// One step, or all steps of a choice among variants, of which one variant runs.
 struct StepUnit {
   std::vector<Step> steps;
-  /// Elements that the steps read and write. The order of communication (Touch::memory of -1) is omitted, so
-  /// collectives may change their order: all ranks compile the same steps, and so change it alike.
+  /// Elements that the steps read and write. The accesses with Touch::memory -1, which only keep collectives
+  /// in order, are omitted, so that passes may reorder collectives. Their new order is the same on all ranks,
+  /// because all ranks compile the same steps.
   Footprint touches;
 
   /// Returns the unit's step if it is a collective, else null.
