@@ -48,8 +48,7 @@ struct PreparedAttention {
   const BlockedAttention* attention = nullptr;
   int64_t batch = 0, heads = 0, key_heads = 0, queries = 0, keys = 0, items = 0;  // items: work items
   std::vector<Matrix> matrices;  // as AttentionSpec::matrices
-  /// Strides of the parameter BlockedAttention::places, if keys are rows of a table: it has their row
-  /// numbers.
+  /// Strides of the parameter BlockedAttention::places, which has the row numbers of keys in a table.
   int64_t places_batch = 0, places_stride = 0;
   Lane lane;
 

@@ -81,7 +81,7 @@ class AttentionLane {
   float* memory_;
   std::vector<void*> buffers_;  // the step's arguments, then tiles
   size_t arguments_;            // number of the step's arguments
-  int old_ = 0;                 // 0 or 1: the current list of maxima, and of sums, of two each
+  int old_ = 0;                 // 0 or 1: which of two lists of maxima, and of sums, is current
 };
 
 /// Product of row-major f32 matrices: C[m,n] += factor A B if `adds`, else C = factor A B. A is [m,k], and B

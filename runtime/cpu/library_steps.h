@@ -35,7 +35,7 @@ struct ScanSizes {
   int64_t outer = 0, count = 0, inner = 0;
   int64_t x_outer_stride = 0, x_stride = 0, y_outer_stride = 0, y_stride = 0;
   std::string kind = "add";  // "add", "max" or "mul"
-  bool exclusive = false;    // true: an element of x is not part of the result at its own index
+  bool exclusive = false;    // true: element i is not part of result i
   DType dtype = DType::f32;
 };
 

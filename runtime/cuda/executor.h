@@ -1,7 +1,7 @@
 // CudaExecutor runs plans on an NVIDIA GPU. When an entry runs for the first time with some values of its
 // symbols, its steps are launched one by one, and algorithms are chosen by measurement. The second run with
-// the same values captures the launches as a CUDA graph, and later runs launch this graph. If ExecutorOptions
-// check, time or report every step, nothing is captured.
+// the same values captures the launches as a CUDA graph, and later runs launch this graph. If the
+// ExecutorOptions require that every step is checked, timed or reported, nothing is captured.
 //
 // After a kernel fault, such as an access to memory that is not mapped, all later calls in this process that
 // use that GPU throw the Error of the fault, because the driver refuses all further work there.
@@ -26,9 +26,9 @@
 
 namespace smelt::cuda {
 
-/// Checks that every retained port of the entry (retained_ports.h) has an address in `places`, because the
-/// executor has no memory for these ports: they are located in the memory of a pipeline stage. `places` is as
-/// in CudaExecutor::run_at; empty: no port has an address. Throws Error naming the port otherwise.
+/// Throws Error naming the port if a retained port of the entry (retained_ports.h) has no address in
+/// `places`. The executor has no memory for these ports, because they are located in the memory of a pipeline
+/// stage. `places` is as in CudaExecutor::run_at; if it is empty, no port has an address.
 void require_places(const Plan& plan, const PlanEntry& entry, std::span<const DevicePointer> places);
 
 class CudaExecutor : public Executor {
@@ -43,8 +43,8 @@ class CudaExecutor : public Executor {
   /// Launches the plan's kernel for initial values. Returns false if there is none, or if the host holds a
   /// part of the state.
   bool initialize_state(int index, uint32_t seed) override;
-  /// Launches the plan's kernel for the conversion, so that neither state needs a mirror in host memory. If
-  /// the plan has no such kernel, the host converts.
+  /// Writes state `from`, rounded to `to_type`, to state `to` by a kernel of the plan, so that neither state
+  /// needs a mirror in host memory. If the plan has no such kernel, the host rounds.
   void round_state(int from, int to, DType to_type) override;
   /// Returns when the requested outputs have arrived. If no output is requested, returns while the device
   /// still works.

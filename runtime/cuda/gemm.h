@@ -45,11 +45,11 @@ struct GemmProblem {
   bool tf32 = false;
   int64_t m = 0, n = 0, k = 0, a_pitch = 0, b_pitch = 0, c_pitch = 0;
   int64_t batch = 1, a_stride = 0, b_stride = 0, c_stride = 0;
-  int64_t alignment = 256;  // bytes, a divisor of the addresses of all matrices; at most 16 once prepared
+  int64_t alignment = 256;  // bytes; divides all matrices' addresses; PreparedGemm limits it to 16
 
-  /// Returns the name of the problem's bucket. Problems of one bucket have the same types and flags, and
-  /// sizes that are equal after rounding up to a quarter of a power of two, so that they can share an
-  /// algorithm.
+  /// Returns the name of the problem's bucket. Problems of one bucket have the same types, flags and
+  /// alignments (of addresses and pitches), and each of their sizes is in the same bucket of sizes
+  /// (size_bucket in algorithm_choice.h), so that they can share an algorithm.
   std::string bucket() const;
   /// Returns the bucket and, for problems of at least 2^29 multiplications, the exact sizes.
   GemmKey key() const;
@@ -60,7 +60,9 @@ class PreparedGemm {
  public:
   PreparedGemm() = default;
   /// Makes the descriptors. `bias` is null if there is none. `place` describes the step for messages. Throws
-  /// Error with `place` if the library does not support the strides, or a bias with a sum over a batch.
+  /// Error with `place` if the library does not support the strides, if a bias is combined with a reduced
+  /// batch axis, or if the sums have no terms (such as k = 0) and there is a bias, or beta is neither 0 nor
+  /// 1.
   PreparedGemm(const Device& device, const GemmSizes& sizes, DevicePointer a, DevicePointer b,
                DevicePointer c, const std::string& place, DevicePointer bias = 0);
 
@@ -70,7 +72,7 @@ class PreparedGemm {
   /// Returns the kernel that was added; null if there is none.
   KernelLaunch* considered() { return own_ ? &own_ : nullptr; }
 
-  /// Launches the calls. Requires: `choose` has been called. `workspace` is a block of kGemmWorkspace bytes.
+  /// Launches the GEMM. Requires: `choose` has been called. `workspace` is a block of kGemmWorkspace bytes.
   void run(Stream stream, DevicePointer workspace);
   /// Sets the algorithm to the one in `choices`, or else to the fastest by measurement, which is added to
   /// `choices`. If the one in `choices` does not support these sizes, the library's first proposal is used.
@@ -78,7 +80,7 @@ class PreparedGemm {
   /// the algorithm is set.
   void choose(Stream stream, DevicePointer workspace, GemmChoices& choices);
   bool chosen() const { return chosen_; }
-  /// Returns the number of library calls; 0 for an empty sum or result.
+  /// Returns the number of library calls; 0 if the result has no elements or its sums have no terms.
   int64_t calls() const { return static_cast<int64_t>(calls_.size()); }
 
  private:
@@ -86,7 +88,7 @@ class PreparedGemm {
     DevicePointer a = 0, b = 0, c = 0;
     float beta = 0;
   };
-  /// Memory that `run` sets to zero: (a part of) the result of an empty sum.
+  /// Memory that `run` sets to zero: a result matrix, or a column of one, whose sums have no terms.
   struct Zeros {
     DevicePointer to = 0;
     size_t bytes = 0;

@@ -17,8 +17,8 @@ namespace smelt::cuda {
 /// Value that stands for Smelt's own kernel (PreparedGemm::consider) instead of an algorithm of the library.
 inline constexpr LtAlgorithm kOwnKernel = {{~uint64_t{0}, ~uint64_t{0}}};
 
-/// Kind of GPU and library version for which choices are valid, because an algorithm gives the same bits only
-/// there.
+/// Kind of GPU and library version for which choices are valid. Elsewhere the same algorithm may give other
+/// bits.
 struct GemmPlace {
   std::string device;
   size_t library_version = 0;
@@ -35,8 +35,8 @@ struct GemmKey {
 };
 
 /// Algorithm per key. Large matmuls are measured at their exact sizes: a tile that fits 3,136 rows may leave
-/// half of the GPU idle at 3,200. Only kMeasuredSizes sizes of a bucket are measured, because batches of ever
-/// new shapes must not stall. Other sizes use the bucket's first choice.
+/// half of the GPU idle at 3,200. Only kMeasuredSizes sizes per bucket are measured, because otherwise every
+/// batch with a new shape would wait for a measurement. Other sizes use the bucket's first choice.
 class GemmChoices {
  public:
   /// Reads the file of `place` in `directory`. Choices that cannot be read are made again. If `directory` is

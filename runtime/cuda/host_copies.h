@@ -13,14 +13,14 @@ struct HostCopyLaunch {
   std::byte* host = nullptr;
   size_t bytes = 0;
   bool to_device = false;
-  size_t waited_at = 0;  // number of the step that waits for it; number of steps: the entry's end
+  size_t waited_at = 0;  // index of the step that waits for the copy; number of steps: the entry's end
 };
 
 class HostCopies {
  public:
   explicit HostCopies(const Device& device);
 
-  /// Enqueues a copy, which begins after all work that `main` has been given before.
+  /// Enqueues a copy, which begins after all earlier work of `main`.
   void launch(const HostCopyLaunch& copy, Stream main);
   /// Makes later work of `main` wait for the copies whose `waited_at` is at most `step`.
   void join(size_t step, Stream main);

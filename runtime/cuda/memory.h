@@ -38,8 +38,8 @@ inline void end_event(Event e) { driver().EventDestroy(e); }
 inline void end_module(Module m) { driver().ModuleUnload(m); }
 inline void end_graph(GraphExec g) { driver().GraphExecDestroy(g); }
 
-/// Move-only owner of memory that is from the driver or from an application's allocator, and is released to
-/// it.
+/// Move-only owner of memory from the driver or from an application's allocator. The destructor returns the
+/// memory to the driver or to that allocator.
 template <typename Handle, auto destroy, MemoryKind kind>
 class Memory {
  public:
@@ -83,7 +83,7 @@ using GraphOwner = Owner<GraphExec, end_graph>;
 
 /// Allocates device memory at a multiple of 256 bytes: by `allocator`, or by the driver if that is null. At
 /// least one byte is allocated, so that the block always has an address. Throws Error (out_of_memory); if the
-/// driver allocates, it has the needed and the free bytes.
+/// driver allocates, the message has the needed and the free bytes.
 DeviceBlock device_block(const Device& device, int64_t bytes,
                          const std::shared_ptr<const Allocator>& allocator = nullptr);
 /// Allocates device memory by the driver. Returns an empty block if there is not enough memory.

@@ -16,7 +16,7 @@ namespace smelt::cuda {
 class NcclComms {
  public:
   /// Creates the communicator of `ranks` ranks, and returns it; this object owns it. All these ranks call it
-  /// together with the same id, and it waits for all of them. `rank` is the number of this one, from 0.
+  /// together with the same id, and it waits for all of them. `rank` is the number of this rank, from 0.
   /// `what` describes the ranks in messages. `most_blocks` limits the thread blocks of each NCCL kernel; 0:
   /// NCCL chooses.
   NcclComm connect(const Device& device, int64_t ranks, int64_t rank, const NcclId& id,
@@ -35,7 +35,7 @@ class NcclComms {
   /// lost rank and never return, so this function waits at most one second for it. Only the first call of
   /// this function has an effect.
   void end(Nccl::Code (*ending)(NcclComm));
-  /// Ends all communicators by CommAbort because of a failure, whose text `why` later Errors have.
+  /// Ends all communicators by CommAbort because of a failure. Later Errors contain the text `why`.
   void fail(const std::string& why);
   /// Throws Error with the reason if the communicators have been ended.
   void check();

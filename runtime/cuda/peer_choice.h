@@ -9,7 +9,7 @@ namespace smelt::cuda {
 /// "Copies" are copies by the copy engines of the GPUs (peer_copies.h). "In parts": a matmul begins with the
 /// parts of its operand that have arrived, or sends parts of its result before the others are computed.
 enum class PeerChoice : uint8_t {
-  usual,   // variable not set: copies or NCCL, and in parts or not, as is faster by size
+  usual,   // variable not set: by size, the faster of copies and NCCL, in parts or whole
   copies,  // copies for all sizes, and in parts for all sizes; an Error if copies do not work
   whole,   // as usual, but never in parts
   nccl,    // NCCL for everything

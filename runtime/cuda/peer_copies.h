@@ -5,15 +5,16 @@
 // A rank has two words in its own memory for each other rank: "my destination is free" and "my parts have
 // arrived". The other rank sets a word to 1; this rank's stream waits for it and resets it to 0. The values
 // are always the same, so a captured graph can be launched repeatedly. No word is set to 1 twice before it is
-// reset: a rank reports its destination as free after all arrivals of the previous collective, and it copies,
-// and reports its copies, after the report that the destination is free. So ranks only need to issue their
-// collectives sequentially in one order.
+// reset, because every collective has the same sequence. A rank reports to all others that its destination is
+// free, and waits for the same report of each of them. Then it copies, reports that its parts have arrived,
+// and waits for the parts of all others. So it is sufficient that all ranks issue their collectives one after
+// the other in the same order.
 //
 // A rank may also exchange part by part: it sends each part when it has been computed, sets the word of the
 // receiver after each copy, and enqueues work after the arrival of each single part. The words are the same,
 // and are set and reset equally often, so each rank may decide independently to exchange part by part. Waits
-// have no cycle: the i-th wait of a rank for a part needs the first i copies of the other rank, and these
-// copies need only earlier waits.
+// cannot form a cycle: the i-th part that a rank waits for is among the first i copies of the sender, and the
+// sender has waited for at most i - 1 parts before it makes these copies.
 #pragma once
 
 #include <array>
@@ -81,8 +82,10 @@ class PeerCopies {
   static constexpr size_t kKindsOfNews = 2;
 
   PeerCopies(const Device& device, int64_t ranks, int64_t rank);
+  /// Returns whether the driver can set words in memory and wait for them, also in a captured graph.
   bool can_meet() const;
   bool reach(Communicator& group, std::vector<SharedBlock> blocks);
+  /// Tries the words: returns whether those that each rank sets arrive at all others.
   bool hears_all(Communicator& group);
   void make_operations();
   DevicePointer word(News news, int64_t of_rank) const;

@@ -38,6 +38,7 @@ class PeerSums {
   PeerSums(const Device& device, int64_t ranks, int64_t rank);
   bool load();
   bool reach(Communicator& group);
+  /// Tries the kernel on one number per rank; returns whether all ranks got the right sum in time.
   bool works(Communicator& group);
   static bool ends_in_time(Event event);
 

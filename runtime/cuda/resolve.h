@@ -21,8 +21,9 @@ namespace smelt::cuda {
 struct GemmLaunch {
   PreparedGemm gemm;
 };
-/// A matmul before an exchange, or after a gather or exchange, in one part per rank (row_parts.h): a part is
-/// computed when its operand has arrived, or is sent when it has been computed.
+/// A matmul next to a collective, computed in one part per rank (row_parts.h). After a gather or an exchange,
+/// a part is computed when its operand has arrived. Before an exchange, a part is sent when it has been
+/// computed.
 struct PartedGemm {
   std::vector<PreparedGemm> parts;  // by rank
   CollectiveLaunch collective;
@@ -56,7 +57,7 @@ struct ResolvedEntry {
   GraphOwner graph;                                // empty until the second run
 };
 
-/// Addresses that a plan's steps refer to. Null functions are of kernels that this GPU cannot run.
+/// Addresses that a plan's steps refer to. A function is null if this GPU cannot run the kernel.
 struct Addresses {
   std::span<const Function> kernels;       // by kernel of the plan
   std::span<const DevicePointer> buffers;  // by buffer of the plan
@@ -64,14 +65,15 @@ struct Addresses {
   const RandomKeys& random;
 };
 
-/// Function that returns which matmuls that read or make the parts of a collective are computed in parts, and
-/// this rank's number along the axis.
+/// Function that returns, for a collective, whether a matmul that reads or makes its parts is computed in
+/// parts, and this rank's number along the axis (Collectives::parts).
 using PartsOf = std::function<Collectives::Parts(const CollectiveLaunch&)>;
 
 /// Resolves the entry. `device` is the GPU of all addresses. `dependent`: kernels that wait for earlier
 /// launches by themselves may begin before these have ended (programmatic dependent launch); the entry's
-/// first kernel may not. Without `parts_of`, no matmul is computed in parts. Throws Error if the values
-/// violate the plan's rules for its symbols, or if a step would access memory out of range.
+/// first kernel may not, nor may the first one after a wait for a collective or for a copy between host and
+/// device. Without `parts_of`, no matmul is computed in parts. Throws Error if the values violate the plan's
+/// rules for its symbols, or if a step would access memory out of range.
 ResolvedEntry resolve(const Device& device, const Plan& plan, const PlanEntry& entry,
                       const SymbolValues& values, const Addresses& addresses, bool dependent,
                       const PartsOf& parts_of = {});

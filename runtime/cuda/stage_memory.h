@@ -2,8 +2,8 @@
 // other stages are copies into the other GPU's memory if both GPUs are in one host and can map each other's
 // memory (peer_link.h), and otherwise use NCCL.
 //
-// A link is all messages from one stage to another. Each link has its own stream, and both ends enqueue its
-// messages in the same order. So a message waits only for the other stage, never for a message of another
+// A link carries all messages from one stage to another. Each link has its own stream, and both ends enqueue
+// its messages in the same order. So a message waits only for the other stage, never for a message of another
 // link, as the simulation of the schedule assumes (pipeline_simulation.h). Events order messages and runs: a
 // message begins when earlier runs have ended. A run waits for a message that fills a place that the run
 // uses, and for a message that sends a place that the run overwrites.
@@ -29,12 +29,12 @@ class CudaStageMemory : public StageMemory {
   ~CudaStageMemory() override;
 
   int add_place(int64_t bytes) override;
-  /// Runs an entry. The executor captures one graph per set of places.
+  /// Runs an entry. The executor captures one graph per assignment of places to ports.
   void run(const PlanEntry& entry, const SymbolValues& symbols, const Ports& ports,
            const Philox& random) override;
   void send(std::span<const Part> parts, int64_t to) override;
   void receive(std::span<const Part> parts, int64_t from) override;
-  /// Sums by NCCL, whose order of addition is the same at all holders.
+  /// Sums over the stages `holders` by NCCL, which gives all of them the same bits.
   void add_up(int state, int64_t first, int64_t count, const std::vector<int64_t>& holders) override;
 
  private:

@@ -1,5 +1,5 @@
-// Record of the alternatives of choices (Choice in runtime/plan/plan.h) that were the fastest on this device.
-// They are stored in a file of the cache directory, so that every process uses the same ones, and in
+// Record of the fastest alternative on this device for each choice (Choice in runtime/plan/plan.h). The
+// alternatives are stored in a file of the cache directory, so that every process uses the same ones, and in
 // checkpoints.
 #pragma once
 

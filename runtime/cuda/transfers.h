@@ -13,7 +13,7 @@ namespace smelt::cuda {
 /// the ports of one entry. Retained outputs of a pipeline stage (retained_ports.h) are not in it.
 struct PortMemory {
   std::vector<int64_t> offsets;                // bytes, by buffer of the plan; -1: not in the block
-  int64_t total = 0, inputs = 0, outputs = 0;  // bytes; inputs, outputs: the most per entry
+  int64_t total = 0, inputs = 0, outputs = 0;  // bytes: block; most inputs, outputs of an entry
 };
 PortMemory port_memory(const Plan& plan);
 
@@ -24,20 +24,20 @@ class Transfers {
   Transfers() = default;
   Transfers(const Device& device, const PortMemory& ports, const std::shared_ptr<const Allocator>& allocator);
 
-  /// Copies the inputs to the device, and enqueues on `stream` a wait for them and copies to the buffers that
-  /// the steps read, whose addresses are `addresses`, by buffer of the plan. `on_device`, by port, selects
-  /// inputs that are device addresses; empty: none is. Inputs without bytes (ResolvedEntry::input_bytes) are
-  /// not copied.
+  /// Copies the inputs to the device. Enqueues on `stream` a wait for these inputs, and copies of them to the
+  /// buffers that the steps read. `addresses` has the addresses of these buffers, by buffer of the plan.
+  /// `on_device`, by port, selects inputs that are device addresses; empty: none is. Inputs without bytes
+  /// (ResolvedEntry::input_bytes) are not copied.
   void stage(const ResolvedEntry& resolved, std::span<const void* const> inputs,
              const std::vector<bool>& on_device, std::span<const DevicePointer> addresses, Stream stream);
-  /// Copies the requested outputs, which are not null and have bytes, to the host. Waits for `stream` if
-  /// there are any, and returns whether it waited.
+  /// Copies to the host each output that is requested (not null) and has bytes (ResolvedEntry::output_bytes).
+  /// Waits for `stream` if there is such an output, and returns whether it waited.
   bool fetch(const ResolvedEntry& resolved, std::span<void* const> outputs,
              std::span<const DevicePointer> addresses, Stream stream);
 
  private:
-  /// Memory for the inputs of one run: pinned memory, from which they are copied to `device`. The slot may be
-  /// used again after the event `done`.
+  /// Memory for the inputs of one run: pinned memory `host`, from which the inputs are copied to `device`.
+  /// The slot may be used again after the event `done`.
   struct Slot {
     PinnedBlock host;
     DeviceBlock device;

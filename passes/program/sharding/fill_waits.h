@@ -7,10 +7,10 @@
 // The pass simulates the entry with estimated times of its steps and collectives. A matmul may be delayed
 // past steps that neither use its result nor overwrite its operands, but past at most `most_places` steps, so
 // that the memory of the operands is not occupied much longer. If a step would wait for a collective, delayed
-// matmuls are inserted before that step until the wait is filled: each time the shortest one that fills most
-// of the wait, or the longest one if none does. A matmul that fills no wait does not move. Of two adjacent
-// all_gathers, the one whose result is read earlier comes first. Runs before overlap_collectives, which
-// decides when each collective begins and which step waits for it.
+// matmuls are inserted before that step until the wait is filled or none is left: each time the shortest one
+// that fills most of the wait, or the longest one if none does. A matmul that fills no wait does not move. Of
+// two adjacent all_gathers, the one whose result is read earlier comes first. Runs before
+// overlap_collectives, which decides when each collective begins and which step waits for it.
 #pragma once
 
 #include "ir/pass_options.h"

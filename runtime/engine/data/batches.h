@@ -41,7 +41,7 @@ using DataPart = std::variant<TokenRange, RecordRange, PackedRange>;
 struct DataSplit {
   DataPart train, held_back;
   DataSplit(DataPart train, DataPart held_back) : train(std::move(train)), held_back(std::move(held_back)) {}
-  DataSplit(TokenSplit split) : train(split.train), held_back(split.held_back) {}   // NOLINT: one kind of it
+  DataSplit(TokenSplit split) : train(split.train), held_back(split.held_back) {}   // NOLINT: implicit
   DataSplit(RecordSplit split) : train(split.train), held_back(split.held_back) {}  // NOLINT
 };
 
@@ -63,7 +63,8 @@ struct BatchOptions {
 StreamPlace place_at(int64_t step, int64_t records, const BatchOptions& options);
 
 /// Creates a stream of windows at random positions, or of records or packed rows in an order that is shuffled
-/// anew each epoch. The last batch of an epoch may be smaller. Throws Error if the part holds too little.
+/// anew each epoch. The last batch of an epoch may be smaller. Throws Error if the part has fewer tokens than
+/// a batch of windows, or no record or packed row.
 std::unique_ptr<BatchStream> make_stream(const DataPart& part, const BatchOptions& options);
 /// Returns the data as packed rows: the documents of the part, concatenated in rows. A part that has packed
 /// rows is returned unchanged.

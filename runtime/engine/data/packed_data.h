@@ -22,8 +22,8 @@ struct PackOptions {
   int32_t ignored_label = -100;            // label of padding
   bool position_ids = true;                // whether the model reads the input position_ids
 };
-/// Returns the options for the inputs of the entry. Throws Error if the entry cannot read packed rows, that
-/// is, without an input segment_ids or without labels of which one value is ignored.
+/// Returns the options for the inputs of the entry. Throws Error if the entry cannot read packed rows,
+/// because it has no input segment_ids, or no labels with a value that the loss ignores.
 PackOptions pack_options(const PlanEntry& entry, int64_t length, std::vector<int32_t> document_end);
 
 /// Documents of a range of tokens. A document ends after the ids PackOptions::document_end and at the end of

@@ -18,9 +18,9 @@
 namespace smelt {
 
 /// Format of a token file. `bytes`: each byte is a token. `llmc`: the format of llm.c, with a header. `u16`:
-/// uint16 tokens, little-endian, without a header. `automatic`: llmc if the file begins with its header,
-/// otherwise bytes; `automatic` refuses files that are not text in UTF-8, such as archives, tables, arrays
-/// and text in UTF-16, with a message that names a command for converting them, and files without a header
+/// uint16 tokens, little-endian, without a header. `automatic`: llmc if the file begins with the header of
+/// llm.c, otherwise bytes. It refuses files that are not text in UTF-8, such as archives, tables, arrays and
+/// text in UTF-16; the message names a command for converting them. It also refuses files without that header
 /// whose name ends in ".bin".
 enum class TokenFormat : uint8_t { automatic, bytes, llmc, u16 };
 std::string_view name(TokenFormat format);

@@ -27,7 +27,7 @@ class BeamGroups {
   /// Returns the best finished sequences of all groups together, best first; at most `count`.
   std::vector<Hypothesis> best(size_t count) const;
 
-  /// Returns the search of the first group. It is for searches of one group.
+  /// Returns the search of the only group. Requires: there is one group.
   BeamSearch& only() { return groups_.front(); }
   const BeamSearch& only() const { return groups_.front(); }
 

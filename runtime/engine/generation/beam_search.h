@@ -30,17 +30,18 @@ int64_t kept_continuations(const GenerationOptions& options);
 
 class BeamSearch {
  public:
-  /// `prompt`: the decoder's first tokens, of which the first `padding` are padding. `source`: as in History.
-  /// With options.do_sample, `index` selects the random numbers. Requires: `options` outlives the search.
+  /// `prompt`: the decoder's first tokens, of which the first `padding` are padding. `source`: as in History
+  /// (logits_processors.h). With options.do_sample, `index` selects the random numbers. Requires: `options`
+  /// outlives the search.
   BeamSearch(const GenerationOptions& options, std::vector<int32_t> prompt, size_t padding,
              std::vector<int32_t> source, size_t index);
 
   /// Returns the running sequences, each with its prompt, all of the same length. There are at most
-  /// num_beams; before the first step there is one, because all beams are equal.
+  /// num_beams; before the first step there is one, because all beams would be the same.
   const std::vector<std::vector<int32_t>>& rows() const { return rows_; }
   /// Continues the search by one token. `logits` are those of the next token of each sequence of rows(),
-  /// [rows, vocabulary]. `chosen_before`: as in History. Throws Error (numeric) if a logit is NaN or no token
-  /// can be chosen.
+  /// [rows, vocabulary]. `chosen_before`: tokens that earlier groups of beams have chosen in this step.
+  /// Throws Error (numeric) if a logit is NaN or no token can be chosen.
   void advance(std::span<const float> logits, std::span<const int32_t> chosen_before = {});
   /// Continues the search by one token with continuations that were computed elsewhere: the best kept() of
   /// them, or all if there are fewer, the best first.

@@ -1,5 +1,6 @@
-// Bounds of runs over caches that have one slot per row. A cache of a block with sliding-window attention may
-// be a ring: it keeps the last tokens of a row, as many as the tokens of the last run attend to.
+// Bounds of runs over caches that have one slot per row. The cache of a layer with sliding-window attention
+// may be a ring buffer ("ring"), which keeps only the last tokens of a row: those that the tokens of the last
+// run attend to.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +22,9 @@ class CacheBounds {
   /// Returns the same for the sources of an encoder. They are padded only if the plan masks padding of
   /// sources.
   size_t source_length(size_t tokens, size_t rows) const;
-  /// Returns whether a row can continue after its first `length` tokens, if tokens up to position `furthest`,
-  /// padding included, have been written to its caches: a ring may have lost tokens that are needed.
+  /// Returns whether a row can continue after its first `length` tokens, although all positions before
+  /// `furthest`, padding included, have been written to its caches. It cannot if tokens in a ring that the
+  /// next tokens attend to have been overwritten.
   bool holds(size_t length, size_t furthest) const;
 
  private:

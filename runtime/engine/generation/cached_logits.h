@@ -12,9 +12,9 @@
 namespace smelt {
 
 /// Logits of rows, computed with KV caches. A run reads only the tokens that the caches do not hold: for each
-/// row, it uses the row of the previous run that has the longest common prefix with it. So only the last
-/// token is read if a sequence has one more token, if a beam continues another beam, or if rows of the
-/// previous run have ended.
+/// row, it uses the row in the caches that has the longest common prefix with it. So only the last token is
+/// read if a sequence has one more token, if a beam continues another beam, or if rows of the previous run
+/// have ended.
 class CachedLogits {
  public:
   CachedLogits(Session& session, const DecodeInterface& decode);
@@ -28,8 +28,9 @@ class CachedLogits {
   /// Fills the caches with all tokens of each row except its last one. It prepares runs of an entry that
   /// samples tokens itself (@next, @next_beams).
   void hold(std::span<const ModelRow> rows);
-  /// Records that `runs` runs of such an entry have read `tokens`, which follow those that hold() has read,
-  /// and then maybe other tokens, which are ignored.
+  /// Records that `runs` runs of such an entry have each read one token of the row after the tokens that
+  /// hold() has read: first `tokens`, and then, if there are more runs, tokens after the end of the sequence,
+  /// which are ignored.
   void note_read(size_t row, std::span<const int32_t> tokens, size_t runs);
   /// Marks the contents of the caches as undefined, so that the next run reads all tokens.
   void forget() { held_.clear(); }

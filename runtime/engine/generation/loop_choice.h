@@ -9,7 +9,8 @@
 #include "runtime/plan/decode_interface.h"
 namespace smelt {
 
-/// `plain` is an entry for single tokens, `guided` an entry that depends on the text.
+/// `host`: no entry. `plain`: an entry that processes scores by single tokens only. `guided`: an entry that
+/// processes scores by the text so far.
 enum class SamplerKind : uint8_t { host, plain, guided };
 
 /// Greatest lengths among the prompts of a call.

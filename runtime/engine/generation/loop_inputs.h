@@ -60,14 +60,14 @@ void add_biases_of_tokens(const GenerationOptions& options, std::span<float> sco
 void add_penalties(const GenerationOptions& options, std::span<const int32_t> tokens,
                    std::span<float> penalties);
 
-/// Sets the states with which an entry continues rows of these tokens: the next token that it reads is the
-/// last one of each row, and the caches hold the tokens before it.
+/// Sets the states from which an entry continues rows of these tokens. The next token that the entry reads in
+/// each row is the row's last token; the caches hold the tokens before it.
 void set_positions(Session& session, std::span<const std::span<const int32_t>> rows);
 /// Sets the first `rows` rows of state::next_bias by add_biases, and all others to 0.
 void set_biases(Session& session, size_t rows, const GenerationOptions& options);
 
 /// Limits for starting runs before the host has the results of earlier ones. `most`: runs in progress at a
-/// time. `together`: number of runs that one start adds at least, unless none is in progress.
+/// time. `together`: least number of runs that are started at once, unless no run is in progress.
 struct RunsAhead {
   int64_t most = 1, together = 1;
 };

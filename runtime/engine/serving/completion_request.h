@@ -33,8 +33,8 @@ constexpr int64_t kMostChoices = 128, kMostStops = 16;
 /// ids in all lists together. They limit memory, because each choice has a copy.
 constexpr size_t kMostStopBytes = 256, kMostSequencesOfIds = 1024, kMostIds = 4096;
 
-/// Returns the options of a request that sets none: those of the model (Plan::model), but one sequence that
-/// is sampled, without top_k unless the model's generation config sets it.
+/// Returns the options of a request that sets none: those of the model (Plan::model) with three changes. One
+/// sequence is generated; it is sampled; and top_k is off unless the model's generation config sets it.
 GenerationOptions completion_defaults(std::string_view model);
 
 /// Parses the body of a request. Options that it does not set are those of `defaults`, but max_tokens is 16.

@@ -30,7 +30,9 @@
 namespace smelt {
 
 struct ContinuousBatchOptions {
-  size_t slots = 0;             // requests that run together; 0: the most that the plan and equal bits allow
+  /// Most requests that run together. 0: as many as the plan supports; on a CPU at most as many as have the
+  /// same bits as if each ran alone.
+  size_t slots = 0;
   size_t most_waiting = 64;     // requests that wait while no slot is free; others are refused
   size_t chunk = 64;            // tokens of a prompt that are read per step
   bool shares_prefixes = true;  // with caches in pages: reads equal beginnings of prompts once
@@ -59,7 +61,7 @@ class ContinuousBatch {
   explicit ContinuousBatch(Session& session, const ContinuousBatchOptions& options = {});
 
   int64_t vocabulary() const { return rows_->vocabulary(); }
-  size_t capacity() const { return rows_->capacity(); }  // tokens of a request, all but the last new one
+  size_t capacity() const { return rows_->capacity(); }  // most tokens per request, without its last new one
 
   /// Throws Error naming the fault if the request can never run. May be called from any thread at any time.
   void check(const Request& request) const;
