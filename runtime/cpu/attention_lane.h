@@ -69,6 +69,7 @@ class AttentionLane {
 
   // ---- memory
   float* tile(int64_t index) const;
+  /// Returns list number `index` of the lists that have one number per query of a block (LaneLayout::rows).
   float* row_list(int64_t index) const;
   float* query_sums(int64_t head) const;
   bool is_row_sum(size_t sum) const;

@@ -96,8 +96,11 @@ class Collectives {
 
   void connect(const Device& device, const Plan& plan, RankGroups& ranks);
   void connect_sums(size_t axis, Communicator& group);
+  /// Ends the copies along an axis, after waiting for those in progress.
   void unshare(Copies& copies);
+  /// Enqueues the copy of this rank's own part, unless the part is in place already.
   void launch_own(const PeerCopies& copies, const CollectiveLaunch& launch, size_t waited_at, Stream stream);
+  /// Returns the event of the arrival of the part from `rank` that step `step` waits for.
   Event arrival(size_t step, int64_t rank);
   void launch_copies(const PeerCopies& copies, const CollectiveLaunch& launch, Stream stream);
   /// Enqueues all rows as one NCCL group.

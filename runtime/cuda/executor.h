@@ -110,9 +110,12 @@ class CudaExecutor : public Executor {
   void launch_all(ResolvedEntry& resolved);
   void launch_checked(ResolvedEntry& resolved);
   void capture(ResolvedEntry& resolved);
+  /// Returns whether the step runs. If it belongs to one of several alternatives, only the chosen one runs.
+  /// The alternative is chosen when the first step of any of them is reached.
   bool takes(ResolvedEntry& resolved, size_t step);
   void launch_profiled(ResolvedEntry& resolved);
   void launch_watched(ResolvedEntry& resolved);
+  /// Enqueues a copy of the buffer to `mirror`, for after_step, and returns the address of the copy.
   std::byte* show(size_t buffer, std::vector<std::byte>& mirror);
   void launch_step(ResolvedEntry& resolved, size_t step);
   void launch(Launch& launch);
@@ -120,6 +123,7 @@ class CudaExecutor : public Executor {
   void begin(const HostCopyLaunch& copy);
   void join(size_t step);
   void join_all();
+  /// Returns whether each step is checked or timed alone, so that no two may run concurrently.
   bool steps_are_apart() const;
   void run_parts(PartedGemm& gemm);
   void run_gemm(PreparedGemm& gemm);
@@ -128,6 +132,7 @@ class CudaExecutor : public Executor {
   void launch_template(const KernelCode& kernel, const LaunchValues& values);
   void finish(const char* what);
   void check_indices();
+  /// Adds the run to in_flight_, for the message of a fault.
   void note_run(const ResolvedEntry& resolved);
   void explain(const Error& error);
   /// Makes the GPU current and calls `body`. If that throws and the GPU has failed, the Error names the runs

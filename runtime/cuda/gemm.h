@@ -101,6 +101,7 @@ class PreparedGemm {
   int launch(const Call& call, const LtAlgorithm& algorithm, Stream stream, DevicePointer workspace) const;
   std::vector<LtHeuristic> candidates(int wanted) const;
   LtAlgorithm fastest(Stream stream, DevicePointer workspace) const;
+  /// Launches all calls; returns the first status that is not 0, or 0.
   int try_all(const LtAlgorithm& algorithm, Stream stream, DevicePointer workspace) const;
   bool is_possible(const LtAlgorithm& algorithm) const;
   struct Timed {
@@ -110,6 +111,7 @@ class PreparedGemm {
   double time(const LtAlgorithm& algorithm, int count, Stream stream, DevicePointer workspace) const;
   double time_alone(const LtAlgorithm& algorithm, Stream stream, DevicePointer workspace) const;
   LtAlgorithm fastest_of(std::vector<Timed> timed, Stream stream, DevicePointer workspace) const;
+  /// Returns some columns of the results as floats, to compare the results of algorithms.
   std::vector<float> sample(Stream stream) const;
   int64_t result_bytes() const;
 

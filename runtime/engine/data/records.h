@@ -57,7 +57,7 @@ class RecordData {
   /// Lengths of the records along one symbol, which is the second dimension of one or more inputs.
   struct Length {
     std::string symbol,
-        judge;  // name of a tensor that gives the lengths; empty: they are the tensors' widths
+        judge;  // tensor whose padding gives the lengths; empty: they are the tensors' widths
     std::vector<int32_t> of_row;  // length of each record without padding
     int64_t longest = 1;          // maximum of of_row
     int64_t multiple = 1;  // divides the length of a batch, because ranks have equal parts of a sequence

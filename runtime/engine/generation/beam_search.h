@@ -56,6 +56,9 @@ class BeamSearch {
  private:
   std::span<const double> next_scores(size_t row, std::span<const float> logits,
                                       std::span<const int32_t> chosen_before);
+  /// Appends to `all` those continuations of a row that may be among the best of all rows. `sum` is the row's
+  /// sum of log-probabilities. append_by_rank is for diverse_lambda, append_drawn for do_sample, and
+  /// append_candidates selects the method.
   void append_by_rank(size_t row, float sum, std::span<const double> scores,
                       std::vector<Continuation>& all) const;
   void append_drawn(size_t row, float sum, std::span<const double> scores,
@@ -68,9 +71,12 @@ class BeamSearch {
   bool ends(const Continuation& continuation) const;
   void finish(size_t row, float sum, std::span<const int32_t> more);
   void keep_best();
+  /// Does what take() does, by the rules of transformers 4 for one of several groups of beams.
   void take_in_group(std::vector<Continuation> best);
   void finish(std::span<const Continuation> best);
+  /// Replaces the running sequences by the best num_beams of those continuations that do not end.
   void go_on(std::vector<Continuation> best);
+  /// Returns whether the best running sequence could still become better than the worst finished one.
   bool can_improve(float best_sum) const;
   bool is_full() const { return finished_.size() == beams_; }
   float divisor(size_t new_tokens) const;

@@ -29,8 +29,7 @@ class CachedLogits {
   /// samples tokens itself (@next, @next_beams).
   void hold(std::span<const ModelRow> rows);
   /// Records that `runs` runs of such an entry have each read one token of the row after the tokens that
-  /// hold() has read: first `tokens`, and then, if there are more runs, tokens after the end of the sequence,
-  /// which are ignored.
+  /// hold() has read: first `tokens`, and then, if there are more runs, other tokens, which are ignored.
   void note_read(size_t row, std::span<const int32_t> tokens, size_t runs);
   /// Marks the contents of the caches as undefined, so that the next run reads all tokens.
   void forget() { held_.clear(); }

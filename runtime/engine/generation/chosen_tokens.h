@@ -30,6 +30,7 @@ class ChosenTokens {
 
  private:
   size_t index(size_t row, size_t place) const { return row * places_ + place; }
+  /// Returns what is stored for the token, without checking it.
   Token left_at(size_t row, size_t place) const;
 
   Session& session_;

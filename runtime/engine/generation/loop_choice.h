@@ -9,8 +9,8 @@
 #include "runtime/plan/decode_interface.h"
 namespace smelt {
 
-/// `host`: no entry. `plain`: an entry that processes scores by single tokens only. `guided`: an entry that
-/// processes scores by the text so far.
+/// `host`: no entry, the host samples. `plain`: an entry that processes scores by single tokens only.
+/// `guided`: an entry that processes scores by the text so far.
 enum class SamplerKind : uint8_t { host, plain, guided };
 
 /// Greatest lengths among the prompts of a call.

@@ -56,7 +56,9 @@ class PageRows : public CacheRows {
   Found find(std::span<const int32_t> prompt, const Take& take) const;
   size_t run_length(size_t past, size_t length, size_t chunk) const;
   void read_run(std::span<const int32_t> prompt, size_t past, size_t length, size_t padded);
+  /// Takes pages from the pool until the row's list has room for `tokens` tokens.
   void hold(size_t row, size_t tokens);
+  /// Adds the full pages of the prompt's first `held` tokens, in row 0, to the index.
   void note(std::span<const int32_t> prompt, size_t held);
   int32_t* list(size_t row) { return table_.data() + row * width_; }
 
