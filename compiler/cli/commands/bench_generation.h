@@ -14,16 +14,17 @@ struct GenerationBench {
   std::string name;  // of the workload, in reports
   /// Number of prompts, tokens per prompt, new tokens per prompt, and beams per prompt (1: no beam search).
   int64_t batch = 1, prompt = 128, new_tokens = 32, beams = 1;
-  int threads = 0, warm_up = 2, steps = 6;  // threads 0: all cores; calls before and with measurement
+  int threads = 0, warm_up = 2, steps = 6;  // threads (0: all cores); calls to discard, and to measure
   bool sample = false;                      // sampling with top-k 50 and top-p 0.9 instead of greedy decoding
   bool profile = false, json = false;
-  std::string output;               // writes <output>.json and <output>.md; empty: none
+  std::string output;               // the results are also written to <output>.json and .md; empty: not
   InferenceRanks* ranks = nullptr;  // processes that share the model; null: only this one
 };
 
 /// Generates from prompts of random tokens with initial weights, and prints the times. Every prompt gets
-/// exactly `new_tokens` tokens. The time per token is the time of all new tokens except the first, divided by
-/// their number. The time of the whole call is reported as well.
+/// exactly `new_tokens` tokens. The time to the first token is that of calls with one new token per prompt.
+/// The time per token is the difference between a whole call and such a call, divided by new_tokens - 1. The
+/// time of the whole call is reported as well.
 void bench_generation(const GenerationBench& bench);
 
 }  // namespace smelt::cli

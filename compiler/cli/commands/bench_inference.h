@@ -13,10 +13,10 @@ struct InferenceBench {
   Description description;
   CompileOptions compile;
   std::string name;                         // of the workload, in reports
-  int threads = 0, warm_up = 2, steps = 6;  // threads 0: all cores; measurements before and with the clock
-  std::optional<int> together;              // runs per measurement; empty: as many as last 20 ms
+  int threads = 0, warm_up = 2, steps = 6;  // threads (0: all cores); measurements to discard, and to use
+  std::optional<int> together;  // runs per measurement; empty: as many as take 20 ms, or 1 with `ranks`
   bool profile = false, json = false;
-  std::string output;               // writes <output>.json and <output>.md; empty: none
+  std::string output;               // the results are also written to <output>.json and .md; empty: not
   InferenceRanks* ranks = nullptr;  // processes that share the model; null: only this one
 };
 

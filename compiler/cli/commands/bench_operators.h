@@ -1,5 +1,5 @@
-// Operator benchmark: times of graphs in text form, each of which is an operator, next to the memory
-// bandwidth.
+// Operator benchmark: times of graphs in text form, each of which is an operator, and the memory bandwidth
+// that they reach, compared with that of a copy.
 #pragma once
 
 #include <optional>
@@ -13,10 +13,10 @@ namespace smelt::cli {
 struct OperatorBench {
   std::vector<std::string> graphs;  // files
   CompileOptions compile;
-  int threads = 0, warm_up = 2, steps = 6;  // threads 0: all cores; measurements before and with the clock
-  std::optional<int> together;              // runs per measurement; empty: as many as last 20 ms
+  int threads = 0, warm_up = 2, steps = 6;  // threads (0: all cores); measurements to discard, and to use
+  std::optional<int> together;              // runs per measurement; empty: as many as take 20 ms
   bool json = false;                        // prints JSON lines instead of a table
-  std::string output;                       // writes <output>.json and <output>.md; empty: none
+  std::string output;  // the results are also written to <output>.json and .md; empty: not
 };
 
 /// Returns whether all of `models` are graphs in text form (.ir or .smelt); false if there are none. Throws
@@ -25,9 +25,10 @@ bool are_graphs(const std::vector<std::string>& models);
 
 /// Measures every graph with all symbols at their bounds, and prints a table: the time of a run, the time of
 /// the backward pass that the compiler derives, the bytes that must be moved, and the bandwidth of a copy on
-/// the device. Inputs and outputs are states in the device's memory (passes/graph/layout/store_ports.h). The
-/// time of backward is the difference between runs with and without it, so its kernels, and the values that
-/// forward stores for them, are those of a training step.
+/// the device. Inputs and outputs are buffers that stay in the device's memory (states; see
+/// passes/graph/layout/store_ports.h), so that no run copies them. The time of the backward pass is the time
+/// of forward and backward together, minus the time of forward alone. It does not run
+/// alone, because in a training step, too, the forward pass stores the values that it reads.
 void bench_operators(const OperatorBench& options);
 
 }  // namespace smelt::cli

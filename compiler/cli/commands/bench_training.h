@@ -27,7 +27,7 @@ void bench_training(const BenchCommand& command, TrainRanks* ranks, const Chosen
 // ---- bench_inputs.cpp
 // Random inputs for an entry, of the largest sizes that the plan's bounds allow.
 
-/// Returns the upper bound of every symbol.
+/// Returns the upper bound of every symbol (a size that is known only at run time, such as the batch B).
 SymbolValues largest_sizes(const Symbols& symbols);
 
 /// Returns values for all inputs that are not optional, the same ones in every call: token ids within the
@@ -38,12 +38,14 @@ std::vector<HostTensor> random_inputs(const PlanEntry& entry, const Symbols& sym
 // ---- bench_profile.cpp
 // The time of a profiled training step, by its parts.
 
-/// Returns a table with one row per kind of step, over all entries that ran: time, bytes at the symbols'
-/// bounds, share of the copy bandwidth, floating-point operations. `copy`: that bandwidth, in bytes per
-/// second.
+/// Returns a table with one row per kernel or operation with sizes, over all entries that ran. Equal steps,
+/// such as those of different layers, share a row. Columns are, among others, the time, the bytes at the
+/// symbols' bounds, the share of the bandwidth of a copy, and the floating-point operations per second.
+/// `copy`: the bandwidth of a copy, in bytes per second.
 TextTable step_table(const Program& program, std::span<const StepTime> times, double copy);
 /// Returns step_table, then a table with one row per phase (forward, backward, update) and the share of time
-/// that is not spent in GEMM steps. `threads`: as for copy_bytes_per_second.
+/// that is not spent in GEMM steps. `threads`: the threads that measure the bandwidth of a copy on a CPU; 0:
+/// all.
 std::vector<TextTable> profile_tables(BenchWorkload& work, int threads);
 
 /// Returns one training step as trace events (JSON) for Perfetto or chrome://tracing. Each step of the plan

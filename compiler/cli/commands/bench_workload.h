@@ -13,7 +13,7 @@ namespace smelt::cli {
 class BenchWorkload {
  public:
   struct Options {
-    int threads = 0;
+    int threads = 0;  // 0: all cores
     bool profile = false;
     int accumulate = 1;           // batches per update; more than one use the entries accumulate and apply
     RankGroups* ranks = nullptr;  // ranks that train together; null: one rank
@@ -29,12 +29,13 @@ class BenchWorkload {
   void steps(int count);
   /// Returns the worker of this rank's stage; null if the plan is not a pipeline's.
   const PipelineWorker* pipeline() const { return pipeline_.get(); }
-  /// Sets the batches per update. Requires: a pipeline, or more than 1 batch per update before and after.
+  /// Sets the number of batches per update. Requires: the plan is a pipeline's, or the number is more than 1
+  /// both before and after the call, because updates of one batch use another entry.
   void set_accumulate(int batches) { accumulate_ = batches; }
 
   /// Returns the loss of the last step that fetched it. Runs of the same computation give the same bits.
   float loss() const { return loss_; }
-  /// Returns the number of parameters, without copies in another type.
+  /// Returns the number of parameters. Copies of parameters in another type, such as bf16, are not counted.
   int64_t parameters() const;
   /// Returns the number of labels in a rank's batch: positions, or records if the model classifies records.
   int64_t tokens() const;
@@ -50,8 +51,8 @@ class BenchWorkload {
   Executor& executor() { return session_->executor(); }
   /// Returns the seconds from the start of compilation to the end of the first update.
   double seconds_to_first_step() const { return first_step_; }
-  /// Returns the same seconds by phase. The phase "capture" is an exception: it is a part of the second
-  /// update.
+  /// Returns the same seconds by phase, and in addition those of the phase "capture" (of a CUDA graph), which
+  /// is a part of the second update.
   SecondsByPart startup() const;
 
  private:

@@ -15,8 +15,8 @@ using OnResults = std::function<void(size_t prompt, std::span<const Hypothesis> 
 
 /// Generates continuations of all prompts. Calls `on_results` once per prompt, in the order of the prompts,
 /// as soon as the results of this prompt and of all previous ones are complete. All prompts are passed to the
-/// generator in one call, because sampling then does not depend on the number of prompts that run
-/// concurrently. `clock` counts the new tokens.
+/// generator in one call. The random numbers of a sequence depend on its index in that call, so the results
+/// do not depend on how many prompts run concurrently. `clock` counts the new tokens.
 void continue_prompts(Generator& generator, std::span<const Generator::Tokens> prompts,
                       const GenerationOptions& options, GenerationClock& clock, const OnResults& on_results);
 

@@ -37,7 +37,8 @@ void measure_ranks(const std::string& target);
 /// Returns the bytes read and written per second by a plain copy of arrays of 128 MiB on `threads` threads
 /// (0: all). The result is the best of several measurements.
 double copy_bytes_per_second(int threads = 0);
-/// Returns the same for the memory of the executor's GPU, or for this machine's memory if it has none.
+/// Returns the same for the memory of the executor's GPU, or for this machine's memory if the executor runs
+/// on the CPU.
 double copy_bytes_per_second(Executor& executor, int threads);
 
 // ---- matrix_peak.cpp
@@ -46,9 +47,9 @@ double copy_bytes_per_second(Executor& executor, int threads);
 
 /// Returns the floating-point operations per second of the BLAS that plans call, in an f32 matmul of two
 /// 1024x1024 matrices on `threads` threads (0: all): the best of as many runs as fit into a sixth of a
-/// second, at least two. The rate is measured, not computed from clock and registers, because clocks change
-/// with the instructions in use, and no plan can be faster than its BLAS for long. A single step may exceed
-/// the rate slightly if other processes used the machine during the measurement.
+/// second, at least two. The rate is not computed from the clock rate and the width of vector registers,
+/// because the clock rate changes with the instructions in use. A step of a plan may be slightly faster than
+/// the measured rate if other processes used the machine during the measurement.
 double peak_matrix_flops(int threads = 0);
 
 }  // namespace smelt::cli

@@ -10,14 +10,17 @@ namespace smelt::cli {
 struct DumpLevel {
   std::string emit = "fused";   // graph, fused, program, kernels, llvm, cuda, plan
   std::string format = "text";  // text, json, dot
-  std::string filter = {};      // keeps nodes and steps with a source name that contains it; empty: all
+  /// Shows only nodes and steps of which a source name contains this text; empty: all. A source is the
+  /// operation of the model that a node or step was made from, such as "h.3.attention.c_proj".
+  std::string filter = {};
 };
 
-/// Throws Error if the format does not exist or the level does not have it, or if the level is "llvm" and the
-/// target is a GPU.
+/// Throws Error if there is no such format, if the level cannot be printed in it, or if the level is "llvm"
+/// and the target is a GPU.
 void check_level(const DumpLevel& level, const Target& target);
-/// Returns the text of a level that the compilation has reached. If there is a filter, first removes the
-/// steps and kernels that do not match from compilation.program.
+/// Returns the text of a level that the compilation has reached. If there is a filter, and the level comes
+/// after "fused" and is not "plan", first changes compilation.program: steps that do not match are removed,
+/// and kernels that neither run in the other steps nor match by name lose their names.
 std::string emit_level(const DumpLevel& level, Compilation& compilation);
 /// Returns the text of the level "plan". The filter is not used.
 std::string plan_text(const DumpLevel& level, const Plan& plan);

@@ -1,5 +1,5 @@
-// Golden: recorded reference results for a model directory, in its files golden.safetensors and golden.json,
-// which record_goldens.py writes.
+// Golden: recorded reference results of a model. record_goldens.py writes them to the files
+// golden.safetensors and golden.json of the model's directory.
 #pragma once
 
 #include <filesystem>
@@ -14,8 +14,9 @@
 
 namespace smelt::cli {
 
-/// The largest allowed relative errors against float64 references, by kind of quantity. The defaults are
-/// those of fp32.
+/// The largest allowed relative errors against float64 references, by kind of quantity. `adamw` is for the
+/// losses of the recorded AdamW steps, `all_gradients` for all gradients as one vector, and `each_gradient`
+/// for the gradient of one parameter. The defaults are those of fp32.
 struct GoldenBounds {
   double logits = 1e-5, loss = 1e-5, adamw = 1e-5, all_gradients = 1e-5, each_gradient = 1e-4;
 };
@@ -23,9 +24,12 @@ struct GoldenBounds {
 struct Golden {
   Checkpoint tensors;
   Json json;
-  GoldenBounds bounds;  // of the precision, or 1.25 times PyTorch's own recorded error if that is larger
+  /// The bounds of the precision, or 1.25 times PyTorch's own recorded error if that is larger. With int8
+  /// weights, 0.04 is added to the bound of logits.
+  GoldenBounds bounds;
 
-  /// Opens the files in `directory`. `precision`: fp32, tf32, bf16 or fp16. `weight_type`: float or int8.
+  /// Opens the files in `directory`. `precision`, which is fp32, tf32, bf16 or fp16, and `weight_type`, which
+  /// is float or int8, determine the bounds.
   static Golden open(const std::filesystem::path& directory, const std::string& precision,
                      const std::string& weight_type);
 
@@ -37,7 +41,9 @@ struct Golden {
   bool has(const std::string& name) const { return tensors.find(name) != nullptr; }
   /// Returns the loss of each recorded AdamW step, before its update.
   std::vector<double> adamw_losses() const;
+  /// Returns the options of the recorded AdamW steps.
   ApplyOptimizerOptions optimizer() const;
+  /// Returns the learning rate of these steps.
   double learning_rate() const;
   /// Returns the recorded results of greedy generation, prompt and new tokens, one row per prompt. Empty if
   /// there are none.
