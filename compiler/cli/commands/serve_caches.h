@@ -14,10 +14,11 @@ namespace smelt::cli {
 class CacheFlags {
  public:
   void add_to(CLI::App& app);
-  /// Sets the number of pages in `options`, whose bounds must be set: the number given by --cache-pages, as
-  /// many as fit --cache-memory, or as many as B slots of T tokens need. Throws Error if a flag is given and
-  /// the model is a plan, if pages are asked for and the model does not support them, or if the memory is too
-  /// small for one.
+  /// Sets the number of pages in `options`. It is given by --cache-pages, or is what fits into
+  /// --cache-memory. Without either flag, it is what B slots of T tokens need, or 0 if the model does not
+  /// support pages. Requires: the bounds of B and T in `options` are set. Throws Error if a flag is given and
+  /// the model is a plan, if a flag asks for pages and the model does not support them, or if the memory is
+  /// too small for one page.
   void apply(const Model& model, CompileOptions& options) const;
 
  private:

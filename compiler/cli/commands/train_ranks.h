@@ -29,12 +29,12 @@ class TrainRanks {
   /// Returns whether this rank takes part in generating sample texts during training. Ranks take part if they
   /// have the same batch as rank 0, or if the entry `logits` exchanges values along the axis `data`.
   bool samples(const Plan& plan) const;
-  /// Throws Error with both meshes if the plan is for another mesh, or with the axis if the mesh has an axis
-  /// that the plan does not use.
+  /// Throws Error with both meshes if the plan is for another mesh. Throws Error with the axis if the mesh
+  /// has several ranks along an axis that the plan does not use, because these would all do the same.
   void require_plan(const Plan& plan);
-  /// Compares the plans' meshes and targets, and the options that pipeline stages were compiled with, before
-  /// the ranks exchange anything else. If two ranks differ, throws Error at all ranks with both values.
-  /// `compiled`: null if the plan was loaded from a file.
+  /// Compares the compiler's build, the plans' meshes and targets, and, for pipeline stages, the options that
+  /// the plans were compiled with. If two ranks differ, throws Error at all ranks with both values. The ranks
+  /// call it before agree(). `compiled`: null if the plan was loaded from a file.
   void agree_stages(const Plan& plan, const CompileOptions* compiled);
   /// Compares the plan, the compiler's build, the data and the options of all ranks. If two ranks differ,
   /// throws Error at all ranks with both values. `data`: the result of Trainer::describe_data.
@@ -61,7 +61,7 @@ void require_no_stages(const Mesh& mesh);
 /// exit status 1 and print nothing, so that the message appears once.
 void join_ranks(const Launch& launch, const std::function<void(Ranks&)>& work);
 
-/// Returns the checksum of `bytes` in hexadecimal. Ranks compare it instead of the bytes.
+/// Returns the checksum of `bytes` in hexadecimal. Ranks compare the checksum instead of the bytes.
 std::string checksum_of(std::string_view bytes);
 
 /// Calls `train` with the ranks that the launch variables specify, or with null if this process was started

@@ -23,9 +23,10 @@ class Figures : public TrainerObserver {
   std::vector<double> tokens_per_second, gflops_per_second, milliseconds;
 };
 
-/// Prints the final loss and the medians of the figures over all steps. `peak_flops`: the machine's rate, as
-/// floating-point operations per second, for MFU; 0: not known. `chosen`: the plan that a search chose, whose
-/// predicted time is printed, too; null without a search.
+/// Prints the final loss and the medians of the figures over all steps. `peak_flops`: the machine's largest
+/// rate in floating-point operations per second, from which the MFU (model FLOP utilization) is computed; 0:
+/// not known, so that no MFU is printed. `chosen`: the plan that a search chose, whose predicted time is
+/// printed, too; null without a search.
 void print_result(const TrainingResult& result, const Figures& figures, double peak_flops,
                   const ChosenPlan* chosen);
 

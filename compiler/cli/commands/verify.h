@@ -18,7 +18,8 @@ struct Verified {
 using PlanMaker = std::function<Plan(const Description&, const CompileOptions&)>;
 
 /// Computes every recorded quantity of training and generation, and compares its error with the bound for the
-/// flags' precision. With int8 weights, training is left out. `make`: makes the plans; empty: the compiler.
+/// flags' precision. With int8 weights, training is left out. `make` makes the plans; if it is empty, the
+/// compiler does.
 Verified verify_directory(const std::filesystem::path& directory, const CompileFlags& flags,
                           const PlanMaker& make = {});
 

@@ -16,24 +16,26 @@ struct GenerationCase {
   Json options;  // by Hugging Face's names
   /// Prompts may contain padding, whose elements in `masks` are 0.
   std::vector<Generator::Tokens> prompts, masks;
-  std::vector<Generator::Tokens> sequences;  // expected results, the same number for each prompt
+  std::vector<Generator::Tokens> sequences;  // expected results, prompt by prompt, as many for each prompt
   std::vector<double> scores;                // of beam search, one per sequence; else empty
 };
 
 struct GenerationOutcome {
   size_t rows = 0, equal = 0;  // number of expected sequences, and of those that were generated exactly
   bool has_scores = false;
-  /// Largest error of a score, divided by the largest of 1, the score's magnitude, and the score's change per
-  /// change of the sum of log-probabilities that it is computed from.
+  /// Largest error of a score, where each error is divided by max(1, |score|, n^-length_penalty) for a
+  /// sequence of n new tokens. The last of these is the factor by which a score is its sum of
+  /// log-probabilities, and so by which errors of this sum change the score.
   double score_error = 0;
 };
 
 /// Reads generation.json of a model directory. Returns nothing if there is no such file. Throws Error if its
 /// content is not as record_generation.py writes it.
 std::vector<GenerationCase> read_generation_cases(const std::filesystem::path& directory);
-/// Return the number of tokens of the longest expected sequence (with its prompt, for decoders) and of the
-/// longest prompt; 0 if there are no cases.
+/// Returns the number of tokens of the longest expected sequence, which includes the prompt unless the model
+/// has an encoder; 0 if there are no cases.
 int64_t longest_sequence(const std::vector<GenerationCase>& cases);
+/// Returns the number of tokens of the longest prompt; 0 if there are no cases.
 int64_t longest_prompt(const std::vector<GenerationCase>& cases);
 /// Returns the largest number of prompts times beams of a case, at least 1.
 int64_t most_rows(const std::vector<GenerationCase>& cases);

@@ -16,7 +16,7 @@
 namespace smelt::cli {
 
 struct AdapterFlags {
-  std::string lora, directory;
+  std::string lora, directory;  // values of --lora and --adapter; empty: not given
 
   /// Adds --adapter.
   void add_to(CLI::App& app);
@@ -29,18 +29,19 @@ struct Adapter {
   std::shared_ptr<const Checkpoint> tensors;  // null: a new adapter, whose initial values `config` specifies
 };
 
-/// Returns the adapter that the flags specify; nothing if they specify none. `description`: null for a plan.
-/// Throws Error if there is an adapter and the model is a plan or a graph, because adapters are built into
-/// models that a config or a spec describes.
+/// Returns the adapter that the flags specify; empty if they specify none. `description`: null for a plan.
+/// Throws Error if there is an adapter and the model is a plan or a graph, because an adapter can be built
+/// only into a model that is described by a config.json or a spec.
 std::optional<Adapter> adapter_of(const AdapterFlags& flags, const Description* description);
-/// Returns the model's weights together with the adapter's tensors, or `weights` if it has none.
+/// Returns `weights`, the model's, together with the adapter's tensors; `weights` alone if there is no
+/// adapter or if it is a new one.
 std::shared_ptr<const Checkpoint> with_adapter(std::shared_ptr<const Checkpoint> weights,
                                                const std::optional<Adapter>& adapter);
-/// Returns whether the tensor `name` of a weights file is a tensor of the base model that the adapter in the
-/// plan replaces.
+/// Returns whether `name` is a tensor of the base model that the plan does not load, because the adapter has
+/// a trained tensor in its place.
 bool is_replaced(const Plan& plan, const std::string& name);
-/// Loads weights of a model. Matrices of a new adapter keep their initial values. Returns the names of
-/// tensors that the model does not use.
+/// Loads `weights`, the result of with_adapter. Matrices of a new adapter keep their initial values. Returns
+/// the names of tensors that the model does not use.
 std::vector<std::string> load_with_adapter(Session& session, const Checkpoint& weights,
                                            const std::optional<Adapter>& adapter);
 

@@ -11,7 +11,7 @@
 namespace smelt::cli {
 
 /// Returns a function for ExecutorOptions::after_step. `fused`: the fused graphs of the compilation that made
-/// the plan, whose layouts locate the values in the plan's buffers.
+/// the plan. Their values have layouts, which locate the values in the plan's buffers.
 std::function<void(const StepDone&)> anomaly_detector(std::shared_ptr<const Plan> plan, const Module& fused);
 
 }  // namespace smelt::cli

@@ -43,11 +43,11 @@ struct CompileFlags {
 /// Returns flags with these values for a caller that is not a command. They print nothing to stderr.
 CompileFlags silent_flags(CompileOptions values);
 
-/// Adds the bound `upper` of `symbol` unless `bounds` already has a bound of that symbol alone. Returns
-/// whether it added the bound.
+/// Adds the upper bound `upper` of a symbolic size such as B unless `bounds` already has a bound of that
+/// symbol. A bound of a product, such as B*T, does not count. Returns whether it added the bound.
 bool default_bound(std::vector<Symbols::Bound>& bounds, std::string_view symbol, int64_t upper);
 
-/// Bounds of symbols that --max does not name, and that come from other options of a command.
+/// Bounds of symbols that the user did not set with --max, and that other options of the command determine.
 class DefaultBounds {
  public:
   /// Calls default_bound. `option` is the option that `upper` comes from, such as "--batch".

@@ -13,7 +13,8 @@ namespace smelt::cli {
 /// names and all values of a wrong kind.
 void read_config(CLI::App& command, const std::string& path);
 
-/// Returns every option that has a value or a default, with its current value, in the form of read_config.
+/// Returns every option that has a value or a default, with its current value, as an object that read_config
+/// can read from a file.
 Json resolved_config(const CLI::App& command);
 
 }  // namespace smelt::cli

@@ -14,22 +14,23 @@ namespace smelt::cli {
 
 struct DataFlags {
   std::vector<std::string> data, validation;  // files; no validation files: the end of `data` is held back
-  std::string format = "automatic";           // of files without records: bytes, llmc or u16
+  std::string format = "automatic";           // of text and token files: automatic, bytes, llmc or u16
   double held_back = 0.05;                    // share of `data` that is held back for validation
-  bool pack = false;                          // fills rows with whole documents, one after the other
-  std::vector<int32_t> document_end;          // token ids; empty: see document_end_of
+  bool pack = false;                          // packs several documents into each row
+  std::vector<int32_t> document_end;          // see document_end_of; empty: not given
 
   void add_to(CLI::App& app);
   /// Returns whether the files are data sets (.safetensors). Throws Error if only some of them are.
   bool holds_records() const;
-  /// Adds default bounds for T and S (token lengths of the model) from the widths of the data sets, at most
-  /// the model's number of positions. Does nothing for text and token files, packed rows and models without a
-  /// spec.
+  /// Adds default bounds for T (length of a row in tokens) and, for an encoder-decoder, S (length of a
+  /// source) from the widths of the records, at most the model's number of positions. Does nothing for text
+  /// and token files, packed rows and models without a spec.
   void bound_lengths(const Model& model, std::vector<Symbols::Bound>& bounds, DefaultBounds& defaults) const;
-  /// If rows are packed, adds the inputs to the model that separate the documents of a row.
+  /// If rows are packed, makes the model read the inputs that separate the documents of a row: segment_ids,
+  /// and position_ids if the model does not count positions by itself.
   void read_segments(const Model& model, BuildOptions& build) const;
-  /// Returns the tokens that end a document in packed rows: those that the user named, or else the model's
-  /// first end-of-text token, if any.
+  /// Returns the sequence of token ids that ends a document in packed rows: the one that the user gave, or
+  /// else the first of the model's end-of-text tokens, if it has any.
   std::vector<int32_t> document_end_of(const Model& model) const;
   /// Opens the training and validation data, after checks that they fit the inputs of `entry`. Throws Error
   /// if the user named no data.

@@ -15,11 +15,11 @@ namespace smelt::cli {
 struct GenerationFlags {
   std::map<std::string, std::string> given;  // text on the command line, by Hugging Face's name
   std::optional<bool> do_sample;             // empty: as the model's generation_config.json says
-  bool sliding_window = false;
+  bool sliding_window = false;               // continue beyond the model's length, from the last tokens only
 
   void add_to(CLI::App& app);
-  /// Returns the options of the model's generation_config.json, overridden by the flags. `about`:
-  /// Model::about.
+  /// Returns the options of the model's generation_config.json, overridden by the flags. `about`: the model's
+  /// description, which contains that file (Model::about).
   GenerationOptions options(const Json& about, uint32_t seed) const;
   /// Returns notes about flags that have no effect, one per line; empty if there are none. `resolved`: the
   /// result of options().

@@ -30,17 +30,20 @@ class InferenceRanks {
   /// Sets the same for a session of a plan from a file. Throws Error with both meshes if the plan is for
   /// another mesh.
   void add_to(SessionOptions& options, const Plan& plan);
-  /// Compares the plans, the compiler's builds, the weights and `values` (an object) of all ranks. If two
-  /// ranks differ, throws Error at all ranks with both values. `what`: the name of the step, for messages.
+  /// Compares the plans, the compiler's builds, `values` (an object) and the weights of all ranks. Of each
+  /// tensor of the weights, only the name, the type, the shape and some of the numbers are compared. If two
+  /// ranks differ, throws Error at all ranks with both values. `what`: a name of the comparison, for
+  /// messages.
   void agree(std::string_view what, const Model& model, const Json& values);
   /// Copies the choices that rank 0 made by measurement on its GPU, such as algorithms of matmuls, to all
   /// ranks. To make these choices, all ranks first call `runs`, whose results are not used. Does nothing if
   /// the plan is for a CPU, where nothing is measured.
   void share_choices(Session& session, const std::function<void()>& runs);
-  /// Calls `read` at rank 0 only, and returns its text at all ranks.
+  /// Calls `read` at rank 0 only, and returns its text at all ranks. `what`: a name of the text, for
+  /// messages.
   std::string of_first(std::string_view what, const std::function<std::string()>& read);
-  /// Reports that this rank has reached the step `what`. The report is used in messages, and to distinguish a
-  /// working rank from one that hangs.
+  /// Reports that this rank has begun the work that `what` names. The report is used in messages, and to
+  /// distinguish a working rank from one that hangs.
   void progress(std::string_view what) { groups_.progress(what, 0); }
 
  private:

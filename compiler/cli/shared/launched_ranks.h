@@ -35,9 +35,12 @@ class LaunchedRanks {
   /// times `grace` seconds SIGKILL.
   ///
   /// If a rank failed, names it on standard error and returns its exit status, which is 128 + n if signal n
-  /// ended it. If several fail, the first one is reported, but a rank that a signal killed within a second
-  /// after it is reported instead, because the first one may have failed only as a consequence. If no rank
-  /// failed, returns 128 + n if a rank ended with that status after signal n had been passed on, else 0.
+  /// ended the rank. If several ranks fail, this is the first one, with one exception: if another rank was
+  /// killed by a signal within the next second, that rank is reported, because the first one may have failed
+  /// only because it lost its connection to the killed one.
+  ///
+  /// If no rank failed, returns 128 + n if a rank ended with that status after signal n had been passed on,
+  /// else 0.
   int wait();
 
  private:

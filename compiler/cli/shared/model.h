@@ -28,8 +28,8 @@ struct Model {
   const TransformerSpec* spec() const;
   /// Returns the number of token ids that the inputs input_ids and labels accept, as the plan records it.
   int64_t vocabulary() const;
-  /// Returns the number of tokens per row of `labels` at the plan's bounds, over all ranks. Requires: a plan
-  /// for training.
+  /// Returns the upper bound of the number of tokens per row of the input `labels`, or of the symbol T if
+  /// labels have no rows of tokens. Requires: a plan for training.
   int64_t longest_labels() const;
   /// Returns whether the model's tokens are the bytes of a text.
   bool reads_bytes() const;
@@ -50,8 +50,9 @@ struct WeightFlags {
 
 /// Reads a description without compiling it, or loads a plan. Opens the weights, if there are any.
 Model open_model(const std::filesystem::path& path, const WeightFlags& weights);
-/// Compiles the description of an open model. If the model is a plan, throws Error if the flags have options
-/// that cannot change it. Prints the planned memory to stderr if flags.says_memory.
+/// Compiles the description of an open model. If the model is a plan, compiles nothing, and throws Error if
+/// the user gave options that only a compilation reads. Prints the planned memory to stderr if
+/// flags.says_memory.
 void compile_model(Model& model, const CompileOptions& options, const CompileFlags& flags);
 /// Opens and compiles a model, or loads a plan.
 Model compile_or_load(const std::filesystem::path& path, const CompileOptions& options,
@@ -76,7 +77,7 @@ std::unique_ptr<Session> open_session(const Model& model, const WeightFlags& fla
 /// was compiled from a graph has none.
 void save_description(const Model& model, const std::filesystem::path& directory);
 /// Writes the description and the weights. `step`: the number of updates so far, which becomes metadata of
-/// the weights. If ranks have parts of weights, the weights are copied from `checkpoint`, which must have
+/// the weights. If a rank has only a part of the weights, they are copied from `checkpoint`, which must have
 /// been saved after the same number of updates.
 void save_model(const Session& session, const Model& model, const std::filesystem::path& directory,
                 int64_t step, const std::filesystem::path& checkpoint);

@@ -16,17 +16,19 @@
 namespace smelt::cli {
 
 // ---- choice_text.cpp
-// Texts about steps that have several variants, in tables and records.
+// Texts about work for which a plan has several variants, such as different kernels. The first run measures
+// them and chooses the fastest.
 
 /// Returns the name of the variant that a step is a part of, such as " [wgmma]"; empty for other steps.
 std::string alternative_text(const PlanEntry& entry, const Step& step);
 
 /// Returns one line with the names of the variants for each kind of work that has several; empty if none has.
-/// The layers of a model are one kind.
+/// The same work in several layers of a model is one kind.
 std::string choices_text(const Plan& plan);
 
-/// Returns the variants that have been taken, by kind of work, such as {"h.*.attention (forward)": "wgmma"}.
-/// If sizes or layers took different variants, their names are joined by " | ".
+/// Returns the variants that have been chosen, by kind of work, such as
+/// {"h.*.attention (forward)": "wgmma"}. If different variants were chosen for different sizes or layers,
+/// their names are joined by " | ".
 std::map<std::string, std::string> taken_alternatives(const std::vector<ChoiceTaken>& taken);
 
 // ---- collective_summary.cpp
@@ -45,14 +47,14 @@ std::string collectives_text(const Program& program, const MachineRates& rates);
 /// contain it; empty: all.
 std::string explain_fusion(const FusionReport& report, std::string_view filter);
 
-/// Returns a line for each composite operation that was decomposed although the target has kernels for others
-/// of its kind, with the reason.
+/// Returns a line for each composite operation, such as attention, that was decomposed into primitives, with
+/// the reason. Only operations of a kind for which the target has kernels are listed.
 std::string refusals_text(const FusionReport& report, std::string_view filter);
 
-/// Returns each distinct line once. Lines that occur several times are preceded by their number, as "12 x ".
+/// Returns each distinct line once. A line that occurs several times begins with the number, such as "12 x ".
 std::string counted_lines(const std::vector<std::string>& lines);
 
-/// Replaces every part of a dotted name that is a number by "*", as in "h.*.ln_1" for "h.3.ln_1".
+/// Replaces every part of a dotted name that is a number by "*": "h.3.ln_1" becomes "h.*.ln_1".
 std::string without_layers(std::string_view source);
 
 // ---- memory_curve_text.cpp
@@ -60,8 +62,8 @@ std::string without_layers(std::string_view source);
 
 /// Returns a table with one row per recomputation policy: its memory, the bytes of activations that are
 /// stored for backward, also as a share of the first row's, the predicted time, and the FLOP that are
-/// computed again. `>` marks the first policy within `budget`, which is in bytes. Empty if the compilation
-/// has no policies.
+/// computed again. `>` marks the first policy whose memory is at most `budget` (bytes), without the states
+/// that move to the host's memory because of the budget. Empty if the compilation has no policies.
 std::string curve_text(const Compilation& compilation, std::optional<int64_t> budget);
 
 // ---- step_text.cpp
@@ -69,7 +71,8 @@ std::string curve_text(const Compilation& compilation, std::optional<int64_t> bu
 
 /// Returns a name such as "k0_reduce5x2", "gemm 2048x384x128" or "sort_index". Sizes are the symbols' bounds.
 std::string step_name(const Program& program, const Step& step);
-/// Returns the names of the nodes that the step came from, with commas, shortened to `width` characters.
+/// Returns the names of the model's operations that the step computes, separated by commas, shortened to
+/// `width` characters.
 std::string step_sources(const Step& step, size_t width);
 
 // ---- summary_tables.cpp

@@ -1,6 +1,7 @@
-// Weights that differ from a model's by at most one rounding. The gradients at such weights show the error
-// that gradients may have in any computation in that precision, because rounding a value has the same effect
-// as another input value.
+// Weights that differ from a model's by at most one rounding in a precision such as bf16. Their exact
+// gradients differ from those of the model's weights about as much as gradients that are computed in this
+// precision may, because a computation with rounding errors has the result of an exact computation with
+// slightly different inputs.
 #pragma once
 
 #include <cstdint>

@@ -25,8 +25,8 @@ struct Weights {
 /// run directory. Throws Error if a run directory has no weights yet.
 Weights weights_at(const std::filesystem::path& path);
 /// Returns the weights in the directory of a description; empty if there are none. If the directory belongs
-/// to a run that has a later intact checkpoint than these weights, returns the weights of the newest one
-/// instead.
+/// to a run, and the run's newest intact checkpoint is later than these weights, returns the weights of the
+/// checkpoint instead.
 std::optional<Weights> weights_of(const Description& description);
 
 }  // namespace smelt::cli

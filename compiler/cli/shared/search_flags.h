@@ -15,7 +15,7 @@ namespace smelt::cli {
 
 struct SearchFlags {
   bool is_on = false;
-  int64_t ranks = 0;  // of --mesh-size
+  int64_t ranks = 0;  // value of --mesh-size; 0: not given
 
   /// Adds --plan-search, which excludes --mesh, --zero, --recompute and the other options that it chooses.
   /// Requires: `command` already has these options.
@@ -24,24 +24,25 @@ struct SearchFlags {
   void add_simulated(CLI::App& command);
 };
 
-/// The input of a search: a model, and its options for a mesh with all ranks along `data`.
+/// The input of a search: a model, and its options without a mesh. The bound of B in the options is the batch
+/// of a rank if all ranks are along `data`.
 struct SearchedModel {
   Description description;
   CompileOptions options;
-  int64_t micro_batches = 1;
+  int64_t micro_batches = 1;   // per update, if all ranks are along `data`
   std::string no_stages = {};  // why the command cannot run stages of a pipeline; empty: it can
 };
 
 /// The plan that was chosen. Rank 0 sends it to all ranks.
 struct ChosenPlan {
-  std::string mesh, recompute;  // as --mesh and --recompute take them
+  std::string mesh, recompute;  // values for --mesh and --recompute
   int zero = 0;                 // stage of ZeRO
   bool sequence_parallel = false;
   int64_t parts_a_stage = 1;             // parts of the model per pipeline stage
   int64_t batch = 1, micro_batches = 1;  // records per micro-batch of a rank; micro-batches per update
   int64_t base_batch = 1;                // the bound of B in the options that the search began with
-  int64_t bytes = 0;                     // of a rank's states and arena
-  /// Predicted seconds of an update, and those of them in which ranks wait for collectives.
+  int64_t bytes = 0;                     // memory of the rank that needs the most (PlanCost::bytes)
+  /// Predicted seconds of an update, and those of them that are added by collectives.
   double seconds = 0, exposed = 0;
   double bubble = 0;  // share of an update in which pipeline stages are idle, 0 to 1
 
@@ -57,13 +58,14 @@ ChosenPlan parse_chosen_plan(std::string_view text);
 struct FoundPlan {
   PlanSearch search;
   std::optional<int64_t> budget;  // bytes per rank; empty: unknown, so that every plan fits
-  std::string table;              // the plans, for people
+  std::string table;              // table of the plans, for people
 
   /// Returns the fastest plan that fits. If none fits, throws Error with the least memory of a plan.
   ChosenPlan chosen() const;
 };
-/// Finds the plan for `ranks` ranks. The budget is --memory-budget, or else the free memory of the GPU or,
-/// for a CPU, this rank's share of the machine's free memory.
+/// Finds the plan for `ranks` ranks. The budget is --memory-budget. Without that option, it is the free
+/// memory of this machine's GPU minus 1 GiB for libraries; for a CPU, a rank's share of the machine's free
+/// memory; for a GPU that this machine does not have, empty.
 FoundPlan find_plan(const SearchedModel& model, int64_t ranks);
 
 /// Trains over all ranks. If flags.is_on, rank 0 searches and prints the plans to standard error, and all
@@ -74,8 +76,8 @@ void train_over_ranks(const SearchFlags& flags, const Mesh& mesh,
                       const std::function<SearchedModel(int device)>& model,
                       const std::function<void(TrainRanks*, const ChosenPlan*)>& train);
 
-/// Searches, and prints the plans for `ranks` ranks (at least 1) to standard output. Throws Error if no plan
-/// fits.
+/// Searches, and prints the plans for `ranks` ranks to standard output; 0 ranks are taken as 1. Throws Error
+/// if no plan fits.
 void print_search(SearchedModel model, int64_t ranks);
 
 /// Returns a text such as

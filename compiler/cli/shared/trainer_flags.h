@@ -22,17 +22,19 @@ void add_trainer_options(CLI::App& command, TrainerOptions& t, std::string& pipe
 // ---- stage_flags.cpp
 // The flags that the plans of a pipeline, one per stage, must have in common.
 
-/// Returns pairs of a flag and its value. For a plan that is not a pipeline stage, there are only the target
-/// and the mesh. `compiled`: null if the plan was loaded from a file; then only flags that the plan records.
+/// Returns pairs of a flag and its value. For a plan that is not a pipeline stage, these are only the target
+/// and the mesh. `compiled`: the options of the compilation; null if the plan was loaded from a file, so that
+/// only flags that the plan records are returned.
 std::vector<std::pair<std::string, std::string>> stage_flags(const Plan& plan,
                                                              const CompileOptions* compiled);
 
 // ---- changed_options.cpp
 // Options whose values differ between a resumed run and the run before it.
 
-/// Compares the options of two runs, as train.json has them. Returns the options that affect the results and
-/// differ, with both values, such as "clip 1 -> 3, lora none -> r=4"; empty if none differs. Leaves out
-/// options that the trainer itself compares, and options of reports, files and speed.
+/// Compares the options of two runs, in the form in which a run's file train.json has them. Returns the
+/// options that differ and affect the results, with both values, such as "clip 1 -> 3, lora none -> r=4";
+/// empty if there are none. Leaves out options that the trainer itself compares, and options of reports,
+/// files and speed.
 std::string changed_options(const Json& before, const Json& now);
 
 }  // namespace smelt::cli
