@@ -25,11 +25,11 @@ namespace smelt {
 
 enum class Mode : uint8_t { train, infer };
 
-/// The computation of attention on a target that has kernels for it: by these kernels (fused), as matmuls
-/// around a softmax (unfused), or by the one of these that was faster in measurements with that number of
-/// keys (automatic). If there are several kernels, the first run measures them and chooses the fastest. mma
-/// and wgmma use only the kernel template of that name; wgmma requires sm_90 and an attention that its
-/// template supports.
+/// The computation of attention on a target that has kernels for it. `fused`: by these kernels; if several
+/// support the attention, the first run measures them and chooses the fastest. `unfused`: as matmuls around a
+/// softmax. `automatic`: fused, except where the compiler expects unfused to be as fast, as for few keys.
+/// `mma` and `wgmma`: fused, only by the kernel template of that name; `wgmma` requires sm_90 and an
+/// attention that its template supports.
 enum class AttentionForm : uint8_t { automatic, fused, unfused, mma, wgmma };
 
 /// Every member has a row in compiler/compile_options.def.
@@ -41,24 +41,27 @@ struct CompileOptions {
   Mode mode = Mode::train;
   DType storage = DType::f32;  // type of stored values: f32, bf16 or f16; kernels compute in f32
   AttentionForm attention = AttentionForm::automatic;
-  GemmEpilogues gemm_epilogues =
-      GemmEpilogues::measured;  // on sm_90 in bf16 and f16 (codegen/launches/launch_passes.h)
-  bool int8_weights = false;    // i8 weights, in inference (passes/graph/precision/quantize_weights.h)
-  bool tf32 = false;            // on a GPU, matmuls read f32 operands with 10 bits of mantissa
-  bool masters = true;          // f32 copies of parameters if matmuls read narrower ones
+  /// Fusion of elementwise operations into the kernel of the matmul before them, on sm_90 in bf16 and f16
+  /// (ir/target.h).
+  GemmEpilogues gemm_epilogues = GemmEpilogues::measured;
+  bool int8_weights = false;  // i8 weights, in inference (passes/graph/precision/quantize_weights.h)
+  bool tf32 = false;          // on a GPU, matmuls read f32 operands with 10 bits of mantissa
+  bool masters = true;        // update f32 copies (masters) of parameters that matmuls read in bf16 or f16
   /// Number of rows of logits that are in memory at a time (passes/graph/layout/chunk_rows.h); 0: all; empty:
   /// the pass chooses a number if the logits are large.
   std::optional<int64_t> chunk_rows = {};
-  /// The values that a training step computes again to save memory. memory_budget, the bytes of states and
-  /// arena on each rank, makes the compiler choose the fastest policy that fits. memory_curve: only report
-  /// the available policies.
+  /// The values that a training step computes again to save memory. If memory_budget is set, the compiler
+  /// chooses the fastest policy with which the states (parameters, moments, ...) and the arena (the memory of
+  /// all temporary values) take at most that many bytes on each rank. memory_curve: also report the available
+  /// policies, even without a budget.
   RecomputePolicy recompute = {};
   bool recompute_given = false;  // the user has set `recompute`, so that the budget does not choose it
   std::optional<int64_t> memory_budget = {};
   bool memory_curve = false;
   /// f32 masters and the optimizer's moments that are stored in the host's memory
-  /// (passes/program/offload/offload_states.h). On a GPU, the compiler also moves the excess over
-  /// memory_budget there if the budget cannot be met otherwise, or not with a step that is as fast.
+  /// (passes/program/offload/offload_states.h). With a memory_budget on a GPU, the compiler chooses their
+  /// number of bytes, unless the user has set it: if moving states is predicted to cost less time than
+  /// recomputation, or if the budget cannot be met without it.
   OffloadStatesOptions offload = {};
   BuildOptions build;
   TrainingOptions training;
@@ -70,11 +73,11 @@ struct CompileOptions {
   /// The pipeline stage that the plan is for, and the number of parts of the model on each stage. Training is
   /// a pipeline if the mesh has an axis `stage`.
   int64_t stage = 0, parts_a_stage = 1;
-  BucketCollectivesOptions buckets = {};
+  BucketCollectivesOptions buckets = {};  // size of the buckets in which gradients are summed over ranks
   /// The states that ranks along `data` share (ZeRO's stages): 0: none, 1: the optimizer's and masters, 2:
   /// also gradients, 3: also parameters. Has no effect with one rank.
   int zero = 0;
-  int64_t zero_bucket = 0;  // elements of the flat states that are exchanged together; 0: a default for GPUs
+  int64_t zero_bucket = 0;  // most elements per exchange with ZeRO; 0: 64 Mi, or 16 Mi if `zero` is 3
   /// Shards the rows of the residual stream along the axis `model`, too (the pass shard_sequences).
   bool sequence_parallel = false;
   /// Entries of the plan; empty: all entries of the mode. For training these are train_step, accumulate,
@@ -82,7 +85,8 @@ struct CompileOptions {
   /// evaluate.K for each of its parts K. For inference these are logits and, with build.caches, the entries
   /// of generation (runtime/plan/decode_contract.def).
   std::vector<std::string> entries;
-  /// Graph passes that replace the default ones between the training entries and `fuse`; empty: the default.
+  /// Graph passes that replace the default ones between those that make the entries and the pass `fuse`;
+  /// empty: the default ones.
   std::string pipeline;
   PassManagerOptions passes;
   bool explain_fusion = false, explain_sharding = false;
@@ -93,7 +97,7 @@ struct CompileOptions {
 };
 
 /// Kernel launches and moved bytes of an entry, before fusion (every primitive is a kernel) and after.
-/// Matmuls and collectives are counted apart. Bytes are at the symbols' bounds.
+/// Matmuls and collectives are counted separately. Bytes are at the symbols' bounds.
 struct EntrySummary {
   std::string entry;
   int64_t launches_before = 0, launches_after = 0, gemms = 0;
@@ -106,7 +110,7 @@ struct EntrySummary {
 /// The cost of a recomputation policy: memory as planned, time as predicted.
 struct MemoryPoint {
   RecomputePolicy policy;
-  int64_t state_bytes = 0, arena_bytes = 0;  // the largest arena of all entries
+  int64_t state_bytes = 0, arena_bytes = 0;  // of all states; of the entry with the largest arena
   int64_t kept_bytes = 0;                    // activations that forward stores for backward
   double seconds = 0;                        // of the training step
   double recomputed_flops = 0;               // of matmuls that the training step computes again
@@ -139,7 +143,7 @@ struct Compilation {
   int64_t offload_bytes = 0;          // of states that are in the host's memory because of the budget
   std::vector<MemoryPoint> curve;     // the fastest first; only with memory_curve or a budget
   std::vector<EntrySummary> summary;  // one row per entry
-  std::vector<TunedKernel> tuned;
+  std::vector<TunedKernel> tuned;     // kernels whose schedules were measured; only with `tune`
   std::vector<std::pair<std::string, double>> seconds;  // name of each phase, and its seconds
   std::string pass_timing;                              // table of the time of each pass
 };

@@ -9,12 +9,15 @@ namespace smelt {
 // Memory against time: the cost of a training step with different recomputation policies. Memory is exact,
 // because every policy is compiled up to the memory plan. Time is predicted (step_cost.h).
 
-/// Returns the Pareto-optimal policies, the fastest first, and the policy of `options` if it has one. A
-/// policy has a price: the seconds of recomputation that it spends to save a GiB.
+/// Returns the Pareto-optimal policies, the fastest first. The policy of `options` is among them even if it
+/// is not Pareto-optimal, unless it is the default one. A policy has a price: the seconds of recomputation
+/// that it spends to save a GiB. It divides the model into segments, which begin and end at values of the
+/// residual stream (passes/graph/autodiff/recompute_policy.h).
 ///
-/// The candidates are the default policy, and policies with several prices, whose segments are the blocks of
-/// the residual stream or groups of 1 to 4 layers. If the options have a memory budget, there are also
-/// policies between the two that enclose it, which use the price of the larger saving in some segments only.
+/// The candidates are the default policy, and policies that combine one of several prices with a length of
+/// segments: one attention or feed-forward block, or 1 to 4 layers. If the options have a memory budget, more
+/// policies are tried between the last one that exceeds it and the first one that fits. They use the price of
+/// the latter in some segments, and the price of the former in the others.
 ///
 /// `prepared`: the graphs before the pass rematerialize. Throws Error if no graph has a backward phase, or if
 /// `options` replace the pass pipeline.
@@ -34,9 +37,10 @@ struct OffloadChoice {
   OffloadStatesOptions offload;  // `bytes` is the excess over the budget; 0: nothing moves
 };
 
-/// Returns the fastest point of the curve whose excess over the budget can move to the host, where the time
-/// of the copies of an update counts. Compiles the chosen plan up to its memory to make sure that it fits.
-/// Returns nothing if no point fits. `prepared`: as for memory_curve. Requires: the target is a GPU.
+/// Returns the fastest point of the curve whose excess over the budget can move to the host. The time of a
+/// point includes that of the copies that an update makes of these states. Compiles the chosen plan up to its
+/// memory to make sure that it fits, and moves more bytes if it does not. Returns an empty result if no point
+/// fits. `prepared`: as for memory_curve. Requires: the target is a GPU.
 std::optional<OffloadChoice> offload_within(const Module& prepared, const Target& target,
                                             const CompileOptions& options,
                                             const std::vector<MemoryPoint>& curve, int64_t budget);

@@ -50,14 +50,16 @@ const CompileOption* find_option(std::string_view name);
 
 /// Returns the options of a user who sets none.
 CompileOptions default_options();
-/// Checks that the options do not contradict each other, and sets derived ones. `has_mode`: whether the user
-/// could set the mode. Throws Error with the names of the options as on the command line.
+/// Checks that the options do not contradict each other, and sets derived ones. `has_mode`: false for
+/// commands without the option --mode; a check whose message asks for that option is then left out. Throws
+/// Error with the names of the options as on the command line.
 CompileOptions checked_options(CompileOptions options, bool has_mode = true);
 
 /// Spelling of option names: "--weight-type", "weight-type=" or "weight_type=".
 enum class OptionSpelling : uint8_t { command_line, c, python };
+/// Returns the option name, which has dashes between words, in a spelling.
 std::string spelled(std::string_view name, OptionSpelling spelling);
-/// Returns the message with options such as "--mode=infer" in another spelling.
+/// Returns the message with its options, which are spelled such as "--mode=infer", in another spelling.
 std::string respelled(std::string_view message, OptionSpelling spelling);
 
 /// Sets the option of this name; "no-NAME" sets a toggle to false. Throws Error with the option's name and

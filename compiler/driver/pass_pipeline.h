@@ -58,7 +58,7 @@ PassPipeline pass_pipeline(const ModuleFacts& facts, const CompileOptions& optio
 /// Returns the passes that choose recomputed values.
 std::vector<PassCall> recompute_passes(const CompileOptions& options, const Target& target,
                                        const PassReports& reports = {});
-/// Returns the passes from there to a fused module with layouts.
+/// Returns the passes after recompute_passes, up to a fused module with layouts.
 std::vector<PassCall> fusion_passes(const CompileOptions& options, const Target& target,
                                     const PassReports& reports = {});
 /// Returns the passes from a fused module to a program with its memory.
@@ -68,8 +68,8 @@ std::vector<PassCall> program_passes(const CompileOptions& options, const Target
 /// Returns print() of the pipeline that compile() runs for the same arguments.
 std::string pipeline_text(const Description& description, const CompileOptions& options);
 
-/// Returns one wrapped line per phase and per kind of unit that its passes run on, such as
-/// "fuse  graph  guard_indices,fuse{...},...".
+/// Returns one wrapped line per phase and per kind of unit that its passes run on. The line
+/// "fuse  graph  guard_indices,fuse{...}" has the phase, the unit, and the passes with their options.
 std::string print(const PassPipeline& pipeline);
 
 }  // namespace smelt

@@ -11,8 +11,8 @@ namespace smelt {
 // ---- pipeline_stages.cpp
 // Checks of the options for a plan that is one stage of a pipeline.
 
-/// Returns one sentence per option that prevents training with pipeline stages; empty if none does. The
-/// search for plans (compiler/search/plan_search.h) calls it before it considers stages.
+/// Returns one sentence per option that prevents training with pipeline stages; empty if none does. If there
+/// is one, the search for plans (compiler/search/plan_search.h) leaves meshes with stages out.
 std::vector<std::string> why_no_stages(const CompileOptions& options);
 
 /// Throws one Error with all sentences of why_no_stages, and if options.stage is not a stage of the mesh.

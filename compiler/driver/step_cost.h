@@ -23,12 +23,12 @@ StepCost step_cost(const Program& program, const Step& step);
 double step_seconds(const Program& program, const Step& step, const Rates& rates);
 /// Returns whether the step contains matrix products (matmuls or attention).
 bool has_products(const Program& program, const Step& step);
-/// Returns the sum of step_seconds over the entry's steps, with the first variant of each choice. It assumes
-/// that steps do not overlap.
+/// Returns the sum of step_seconds over the entry's steps. Of work that has several variants, only the first
+/// one counts. The sum assumes that steps do not overlap.
 double predicted_seconds(const Program& program, const PlanEntry& entry, const Rates& rates);
-/// Returns the seconds in which matmuls with an inner dimension of 1,024 compute results of one GiB. It is
-/// the price, in seconds per saved GiB, at which it just pays to compute such a matmul again instead of
-/// storing it.
+/// Returns the seconds in which matmuls with an inner dimension of 1,024 compute one GiB of results. This is
+/// the price, in seconds per saved GiB, from which on a recomputation policy computes such results again
+/// instead of storing them.
 double matmul_price(const Rates& rates, DType storage, bool tf32);
 /// Returns the floating-point operations of products that the entry computes again (Step::recomputed).
 double recomputed_flops(const Program& program, const PlanEntry& entry);

@@ -14,8 +14,9 @@ void summarise_program(const Program& program, std::vector<EntrySummary>& rows);
 /// Returns the size of every state, in the order of program.states.
 std::vector<StateSize> state_sizes(const Program& program);
 
-/// Returns the bytes that one step moves at the symbols' bounds: the elements of each parameter that a kernel
-/// accesses, the three matrices of a gemm, or the operands of any other step, except scratch memory.
+/// Returns the bytes that one step moves at the symbols' bounds: for a kernel, the elements of each of its
+/// buffers that it accesses; for a gemm, the three matrices; for any other step, the operands except scratch
+/// memory.
 int64_t step_bytes(const Program& program, const Step& step);
 
 }  // namespace smelt

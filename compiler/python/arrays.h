@@ -17,12 +17,12 @@ namespace nb = nanobind;
 
 /// Returns DLPack's code of the type.
 nb::dlpack::dtype dlpack_type(DType type);
-/// Returns the type for DLPack's code; nothing if plans cannot have values of this type.
+/// Returns the type for DLPack's code; empty if plans cannot have values of this type.
 std::optional<DType> type_of(nb::dlpack::dtype type);
 
 /// Arrays that a session reads as inputs. Requires: the GIL is held when this is destroyed.
 struct InputArrays {
-  std::vector<nb::ndarray<nb::ro>> owners;
+  std::vector<nb::ndarray<nb::ro>> owners;  // keep the memory of `tensors` alive
   std::vector<InputTensor> tensors;
 };
 /// The devices that arrays may be on.

@@ -13,9 +13,10 @@ namespace smelt::python {
 // ---- compile_options.cpp
 // Keyword arguments of smelt.compile: the rows of compiler/compile_options.def, with underscores.
 
-/// Returns the default options, overridden by `options`. A value may be a bool for a switch, or else a
-/// number, a text, a list, or a dict, whose items are "K=V". An option with the value None is not set. Throws
-/// Error with the name of an option that does not exist or whose value is not accepted.
+/// Returns the default options, overridden by `options`. A value may be a bool (for a switch), a number, a
+/// text, a list, or a dict; a dict {K: V} stands for the list of the texts "K=V". An option with the value
+/// None is not set. Throws Error with the name of an option that does not exist or whose value is not
+/// accepted.
 CompileOptions compile_options(const nanobind::dict& options);
 /// Returns all options by name: {"default": None or text, "values": ..., "help": ...}.
 nanobind::dict compile_option_rows();
@@ -44,10 +45,11 @@ void bind_tensor(nanobind::module_& module);
 // Weights of a session as arrays of other libraries, which read and write them in place.
 
 /// Returns a tuple for every weight: its name in checkpoints, and a DLPack capsule of its memory, in the
-/// checkpoint's layout and the stored type. Each capsule keeps the session alive. Changes that the host made
-/// before are on the GPU when this returns. Changes that are made through the arrays become visible to
-/// functions that read the weights after another call of this function. Throws Error if a part of the weights
-/// is in the host's memory because of a memory budget, or if several ranks or sessions have the weights.
+/// checkpoint's layout and the stored type. Each capsule keeps the session alive. When the function returns,
+/// the GPU has all earlier changes that the host made. After changing weights through the arrays, the caller
+/// calls the function again before it calls functions that read the weights on the host. Throws Error if a
+/// part of the weights has been moved to the host's memory, or if several ranks or sessions share the
+/// weights.
 nanobind::list weight_views(nanobind::handle session);
 
 }  // namespace smelt::python

@@ -15,8 +15,9 @@ namespace smelt::python {
 
 class DeviceTensor {
  public:
-  /// Runs an entry and returns all of its outputs, which stay on the GPU. `stream`: the CUDA stream that the
-  /// run is ordered with; null: the default stream. Throws Error if the plan is not for a GPU.
+  /// Runs an entry and returns all of its outputs, which stay on the GPU. The run begins after earlier work
+  /// on the CUDA stream `stream` (null: the default stream), and later work on that stream begins after the
+  /// run. Throws Error if the plan is not for a GPU.
   static std::vector<DeviceTensor> run(Session& session, std::string_view entry,
                                        std::span<const InputTensor> inputs, void* stream);
 

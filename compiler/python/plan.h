@@ -16,7 +16,7 @@ namespace smelt::python {
 struct CompiledPlan {
   std::filesystem::path path;  // of the description, or of the plan file
   std::shared_ptr<const Plan> plan;
-  Json about;                                   // see cli::Model
+  Json about;  // description of the model, as an object; null for graphs in text form
   std::optional<Description> description = {};  // empty if the plan was loaded from a file
   std::optional<cli::Weights> weights = {};     // found in the description's directory; empty: none
   CompileOptions options = {};                  // default options if the plan was loaded from a file

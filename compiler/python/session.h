@@ -20,7 +20,7 @@ struct BoundSession {
   std::unique_ptr<Session> session;
   std::unique_ptr<Generator> generator = {};  // of the session; null before the first generation
   std::string weights;                        // path of the weights, or "initial values"
-  std::string note;                           // cli::Weights::note
+  std::string note;                           // message for the user about the weights; empty: none
   uint32_t seed = 0;
   std::mutex busy = {};  // held by the thread that uses the session
 };
