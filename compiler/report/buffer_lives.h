@@ -8,8 +8,8 @@
 
 namespace smelt {
 
-/// The live ranges of a buffer, one per part of it. A range has bytes of the arena, [begin, end), and steps,
-/// first to last inclusive.
+/// The live ranges of a buffer. A buffer whose parts have different lifetimes has one range per part. A range
+/// consists of bytes of the arena, [begin, end), and of the steps from `first` to `last`, inclusive.
 struct BufferLife {
   int buffer = -1;  // number
   std::vector<LiveRange> ranges;

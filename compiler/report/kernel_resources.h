@@ -11,14 +11,13 @@
 namespace smelt {
 
 struct KernelResources {
-  CubinResources code;
+  CubinResources code;              // registers, stack and static shared memory, from the machine code
   int threads = 0;                  // of a block
-  int64_t launch_shared_bytes = 0;  // dynamic shared memory of a block, which a launch specifies; at most
+  int64_t launch_shared_bytes = 0;  // largest dynamic shared memory of a block that a launch specifies
   Occupancy occupancy = {};
 };
 
-/// Returns the resources of a plan's kernel on `target`; nothing if its machine code is missing or
-/// unreadable.
+/// Returns the resources of a plan's kernel on `target`; empty if its machine code is missing or unreadable.
 std::optional<KernelResources> kernel_resources(const KernelCode& kernel, const Target& target);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// The contents of an entry's arena at the step at which most of it is in use.
+// The contents of an entry's arena at the step at which the most bytes of it are in use.
 #pragma once
 
 #include <cstdint>

@@ -20,14 +20,15 @@ struct NodeSteps {
   std::vector<int> steps;
 };
 /// Returns all nodes of the graph that run, in program order, with their steps. A step of a node has the
-/// node's phase, all of its sources, and writes one of its results. If there is no such step, because a
-/// kernel computes and uses the result, the step is the one with the phase, all sources, and the fewest other
-/// sources. Steps that compute only operands of these steps, such as partial sums, come before them. Several
-/// nodes may have the same step.
+/// phase and all sources of the node, and writes one of the node's results. If there is no such step, because
+/// one kernel both computes and uses the result, the node gets one step: of the steps with its phase and all
+/// its sources, the one with the fewest other sources. Before the steps of a node, its list has the steps
+/// with the same sources that compute only operands of them, such as partial sums. Several nodes may have the
+/// same step.
 std::vector<NodeSteps> link_steps(const Graph& graph, const PlanEntry& entry);
 
-/// Returns one index into `nodes` per kernel that the report has for the graph of this name, in the report's
-/// order; -1 for a kernel that became a part of another node.
+/// Returns one index into `nodes` for each kernel that the report has for the graph named `graph`, in the
+/// report's order; -1 for a kernel without a node, because a later pass fused it into another one.
 std::vector<int> link_kernels(const FusionReport& report, const std::vector<NodeSteps>& nodes,
                               const std::string& graph);
 

@@ -28,8 +28,9 @@ struct PlanDiff {
   bool is_empty() const;
 };
 
-/// Compares plans. Steps are equal if their phase, sources and work are the same: the kernel up to its name,
-/// or the sizes and types of any other step. Locations in memory, and the ids of random numbers, are ignored.
+/// Compares plans. Two steps are equal if they have the same phase, sources and work. The work of a kernel
+/// launch is the kernel without its name, and the work of any other step is its kind, sizes and types.
+/// Locations in memory, and the ids of random numbers, are ignored.
 PlanDiff diff_plans(const Program& before, const Program& after);
 
 /// Returns null if the program has no such entry.

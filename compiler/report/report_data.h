@@ -54,7 +54,8 @@ Json diff_data(const ReportedPlan& before, const ReportedPlan& after);
 Json entry_data(const ReportedPlan& plan, const PlanEntry& entry, const StepTimes& times, TextPool& texts);
 
 // ---- graph_data.cpp
-// The fused graph of an entry as a report draws it: nodes, their bodies, and the bytes that they exchange.
+// The fused graph of an entry as a report draws it: nodes, the operations in a fused node (its body), and the
+// bytes that nodes exchange.
 
 /// Returns one object per node, in program order:
 ///   {"op", "source", "layer", "phase", "kind": "leaf"|"view"|"effect"|"step", "in", "out", "body"?: text,
@@ -72,7 +73,8 @@ std::string body_text(const Graph& body);
 
 /// Returns a list of {"name", "text", "language", "code", "schedule", "origins", "resources"?}. "origins" has
 /// one list for the kernel and one for each kernel that is fused into its launch, in the order of the text.
-/// It has, per instruction, the line of body_text that the instruction was lowered from, or -1.
+/// Each list has one number per instruction: the line of body_text that the instruction was lowered from, or
+/// -1 if there is none.
 Json kernels_data(const ReportedPlan& plan);
 
 }  // namespace smelt

@@ -18,8 +18,8 @@ struct ReportedPlan {
   Target rates_of;     // the target whose rates are used to estimate times
   Program program;
   std::vector<std::string> codes;  // per kernel: CUDA C++ or LLVM IR; empty text: unknown
-  /// Per kernel of a plan for a GPU; nothing if its machine code is not known. Empty for other targets, and
-  /// before add_resources.
+  /// Per kernel of a plan for a GPU; an element is empty if the kernel's machine code is not known. The list
+  /// is empty for other targets, and for a compilation before add_resources.
   std::vector<std::optional<KernelResources>> resources;
   // Data that plan files do not contain: null or empty if the plan comes from a file.
   std::unique_ptr<Module> fused;
@@ -31,13 +31,13 @@ struct ReportedPlan {
 ReportedPlan reported(Compilation compilation, const CompileOptions& options, std::string model);
 /// Returns the data of a plan. Its kernels are parsed from their text in the plan.
 ReportedPlan reported(const Plan& plan, std::string model);
-/// Removes all other entries from the program. Throws Error if one of `entries` does not exist.
+/// Removes all entries but `entries` from the program. Throws Error if one of `entries` does not exist.
 void keep_entries(ReportedPlan& plan, const std::vector<std::string>& entries);
-/// Sets `resources` for a GPU. `plan`: the plan of the same compilation; kernels that making the plan has
-/// changed get nothing.
+/// Sets `resources` for a GPU; does nothing for other targets. `plan`: the plan of the same compilation. A
+/// kernel that is not the same in the plan as in the program gets no resources.
 void add_resources(ReportedPlan& reported, const Plan& plan);
-/// Sets the codes that are empty, if this build can make them. Takes about a tenth of a second for 35
-/// kernels.
+/// Generates the texts of `codes` that are empty, if this build can list code for the target. Takes about a
+/// tenth of a second for 35 kernels.
 void add_codes(ReportedPlan& plan);
 
 }  // namespace smelt

@@ -11,9 +11,10 @@
 namespace smelt {
 
 /// Lower bounds for all candidates with the same number of ranks along the axis `model`. The compiled plan
-/// has one micro-batch, nothing sharded along `data`, whole sequences and no stages. Other candidates do the
-/// same work, with these differences: stages divide it, sharded sequences divide all work except matmuls,
-/// ZeRO divides the update of the states, and collectives add time.
+/// has one micro-batch, no ZeRO, whole sequences and no pipeline stages. Other candidates do the same work
+/// per record, with these differences. Pipeline stages divide the work, and are idle for a part of the time.
+/// Sharded sequences divide all work except matmuls and attention. ZeRO divides the update of the states, so
+/// the bounds do not contain the update. Collectives add time, which the bounds do not contain either.
 class LeastTime {
  public:
   /// `program`: of the compiled plan. `records`: the bound of its symbol B.

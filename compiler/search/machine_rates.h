@@ -17,8 +17,8 @@ struct MachineRates {
   /// The share of its rate, 0 to 1, that a rank loses while a collective runs concurrently with its work,
   /// because a collective on a GPU uses multiprocessors and memory bandwidth.
   double beside_collectives = 0;
-  /// The share that a rank loses during gathers and exchanges of at least `copied_from` bytes. Copy engines
-  /// of the GPUs run these, which use no multiprocessors.
+  /// The share that a rank loses while a gather or exchange of at least `copied_from` bytes runs. It is
+  /// smaller, because the GPU's copy engines run these collectives, and they use no multiprocessors.
   double beside_copies = 0, copied_from = std::numeric_limits<double>::infinity();
   int64_t multiprocessors = 0;  // of a rank's GPU; 0: no GPU
   std::string source;           // a sentence for people: what was measured, or that the rates are assumed

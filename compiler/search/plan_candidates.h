@@ -38,14 +38,15 @@ std::vector<Mesh> training_meshes(int64_t ranks);
 /// stages, ZeRO 3 is left out, too. The first candidate has no ZeRO, whole sequences and one part.
 std::vector<PlanCandidate> variants_of(const Mesh& mesh);
 
-/// Returns the three recomputation policies that a search tries, the fastest first: the default one, which
-/// has no price, the price of a matmul on this target (matmul_price), and any price. A price is the seconds
-/// that a policy spends to save a GiB.
+/// Returns the three recomputation policies that a search tries, the fastest first. A policy's price is the
+/// seconds of recomputation that it spends to save a GiB. The first policy is the default one, with price 0.
+/// The second has the price of a matmul on this target (matmul_price). The third has an infinite price, and
+/// segments of one layer.
 std::vector<RecomputePolicy> recompute_levels(const Target& target, const CompileOptions& options);
 
-/// Returns the options that compile a stage of the candidate. `base`: options with bounds for `base_batch`
-/// records. If base.entries is empty, the entries are all entries of training that the candidate needs;
-/// otherwise only those of an update.
+/// Returns the options that compile one pipeline stage of the candidate, or the candidate as a whole if it
+/// has no stages. `base`: options whose bound of B is `base_batch` records. If base.entries is empty, the
+/// entries are all entries of training that the candidate needs; otherwise only those of an update.
 CompileOptions options_of(const PlanCandidate& candidate, const CompileOptions& base, int64_t base_batch,
                           int64_t stage = 0);
 

@@ -7,9 +7,9 @@
 // pipeline stage. So its memory is exact; its time is predicted (plan_time.h, stage_cost.h). Few candidates
 // are compiled. The search first compiles one candidate for each mesh without stages. From these it computes
 // lower bounds for the time of all other candidates (least_time.h), which it compiles in the order of their
-// bounds until a bound exceeds the time of the best candidate. Micro-batches and recomputation save memory
-// and cost time. So a candidate with more of them is compiled only if one with less does not fit, and the
-// time of the latter is its lower bound.
+// bounds until a bound exceeds the time of the best candidate that fits. More micro-batches, and more
+// recomputation, save memory and cost time. So a candidate with more of either is compiled only if the
+// candidate with less does not fit. The time of the latter is then a lower bound for the former.
 #pragma once
 
 #include <optional>
@@ -34,7 +34,7 @@ struct PlanSearchOptions {
 
 struct SearchedPlan {
   PlanCandidate candidate;
-  std::string problem;  // the reason why it was not compiled; empty: `cost` and `fits` are known
+  std::string problem;  // the reason why it cannot be compiled or used; empty: `cost` and `fits` are known
   PlanCost cost = {};
   bool fits = true;
 };

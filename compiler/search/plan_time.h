@@ -16,7 +16,7 @@ struct CollectiveUse {
   std::string axis;
   int64_t ranks = 1;      // along the axis
   int64_t count = 0;      // number of collectives
-  double bytes = 0;       // of the whole values, over all ranks, as CollectiveRates counts them
+  double bytes = 0;       // of the values as a whole: the parts of all ranks together
   double link_bytes = 0;  // bytes over each link, if the ranks are a ring
   double seconds = 0;     // without concurrent work
 };
@@ -34,9 +34,10 @@ EntryTime operator*(double times, EntryTime time);
 
 /// Predicts the time of an entry, with sizes at the symbols' bounds. Steps run in sequence. Collectives run
 /// concurrently with them on two streams, one for collectives that are copies and one for all others. A
-/// collective begins after the previous step and after the previous collective of its stream. The step
-/// CollectiveStep::waited_at waits for its end. A matmul that reads the result of a copy, or computes its
-/// input, runs in parts that overlap with the copy if that is faster (runtime/plan/row_parts.h).
+/// collective begins after the previous step and after the previous collective of its stream. The step with
+/// the number CollectiveStep::waited_at waits for the end of the collective. A matmul that reads the result
+/// of such a copy, or that computes the values to copy, runs in parts that overlap with the copy if that is
+/// faster (runtime/plan/row_parts.h).
 EntryTime predicted_time(const Program& program, const PlanEntry& entry, const MachineRates& rates);
 
 /// Returns the collectives of an entry by kind and axis.

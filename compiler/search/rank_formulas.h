@@ -8,18 +8,18 @@
 
 namespace smelt {
 
-/// Returns the bytes of all states on each rank, without the padding of flat states. A state has
-/// (elements / number of ranks that it is sharded over) * size of an element.
+/// Returns the bytes of all states on each rank. A state has (elements / number of ranks that it is sharded
+/// over) * size of an element. The padding between the tensors of a state that holds several is not counted.
 double state_bytes_by_formula(const Program& program);
 
-/// Returns the number of trained elements, without padding, of the parameters that all ranks along `data`
-/// have in common.
+/// Returns the number of elements of the trained parameters, without padding, that the ranks along `data`
+/// train together.
 int64_t trained_elements(const Program& program);
 
 /// Returns the bytes of gradients and parameters that an update of one micro-batch moves over each link along
-/// the axis `data` of k ranks. This is 2(k-1)N/k, or 3(k-1)N/k if parameters are sharded, and so are gathered
-/// for forward and for backward. N is the number of bytes of the trained elements in the type that is
-/// exchanged. Returns 0 if there are no ranks along `data`.
+/// the axis `data` of k ranks. This is 2(k-1)N/k. If the parameters are sharded, it is 3(k-1)N/k, because
+/// they are gathered once for forward and once for backward. N is the number of bytes of the trained elements
+/// in the type that is exchanged. Returns 0 if the mesh has no axis `data`.
 double data_bytes_by_formula(const Program& program);
 
 }  // namespace smelt
