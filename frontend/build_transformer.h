@@ -18,7 +18,7 @@ struct BuildOptions {
   /// Upper bounds of symbolic sizes and of products of them. Defaults: 8 for B (batch); for T (length) and S
   /// (length of an encoder-decoder's source), the model's max_positions, or 512 if it has none.
   std::vector<Symbols::Bound> bounds = {};
-  /// Replaces the dropout probabilities of the spec; the activation's only if the spec has one above 0.
+  /// Replaces all dropout probabilities of the spec. That of activations is replaced only if it is above 0.
   std::optional<double> dropout = std::nullopt;
   bool training = true;        // build @loss and @evaluate; false: only @logits and the cached entries
   bool hidden_states = false;  // @logits also returns last_hidden_state, pooler_output, hidden.0 ... hidden.N
@@ -49,8 +49,9 @@ struct BuildOptions {
 ///              with BuildOptions::hidden_states all of these, hidden.0 (embeddings), hidden.i (after
 ///              block i), hidden.N (last, after the final norm if norm.final_is_hidden), and
 ///              encoder_hidden.i of an encoder before a decoder
-/// and the entries for generation (runtime/plan/decode_contract.def), whose caches have as many rows and
-/// tokens as the upper bounds of B, T and S. Inputs, i32 unless another type is given:
+/// and the entries for generation (runtime/plan/decode_contract.def). Their caches have as many rows as the
+/// upper bound of B, and per row as many tokens as that of T, or, for an encoder's output, of S. Inputs, i32
+/// unless another type is given:
 ///   input_ids          [B,T], or [B,S] before a decoder
 ///   pixel_values       f32[B,channels,size,size] instead of ids
 ///   attention_mask     as input_ids, 0 for padding; optional: all 1

@@ -17,7 +17,7 @@ struct Authority {
 
   bool operator==(const Authority&) const = default;
 };
-/// Returns nothing if the text is not an authority.
+/// Returns the host and port; an empty result if the text does not have this form.
 std::optional<Authority> parse_authority(std::string_view text);
 
 class AllowedHosts {
@@ -27,8 +27,8 @@ class AllowedHosts {
     bool is_loopback = true;    // only this machine can connect
     int port = 0;
   };
-  /// `named`: hosts to allow in addition to the server's own, with a port, or without one for every port.
-  /// Throws Error if one of them is not an authority.
+  /// `named`: hosts to allow in addition to the server's own; a host without a port is allowed with every
+  /// port. Throws Error if one of them is neither a host nor a host with a port.
   explicit AllowedHosts(const std::vector<std::string>& named);
   /// Sets the address that the server listens at, which determines its own hosts.
   void listen(const Listener& listener);

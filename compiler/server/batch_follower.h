@@ -20,8 +20,8 @@ class BatchFollower {
       : session_(session), batch_(session, options) {}
 
   int64_t vocabulary() const { return batch_.vocabulary(); }
-  /// Runs until the first rank says that it ends. Throws Error if the first rank is lost, or if this rank's
-  /// batch differs from the first rank's.
+  /// Runs until the first rank sends its last turn (Turn::ends). Throws Error if the first rank is lost, or
+  /// if this rank's batch differs from the first rank's.
   void run(const MakeRequests& make);
 
  private:

@@ -1,6 +1,6 @@
-// BatchThread: a thread with a continuous batch, which is the only thread that runs the session. Other
-// threads submit requests and wait for answers at mailboxes. If the session's plan is for several ranks, this
-// is the first rank, and the others follow its decisions (turns.h).
+// BatchThread: a thread with a continuous batch. No other thread runs the session. Other threads submit
+// requests and wait for answers at mailboxes. If the session's plan is for several ranks, this process is the
+// first rank, and the others follow its decisions (turns.h).
 #pragma once
 
 #include <condition_variable>
@@ -27,14 +27,14 @@ class BatchThread {
   ~BatchThread();
 
   int64_t vocabulary() const { return batch_.vocabulary(); }
-  // As for ContinuousBatch.
+  // The functions of ContinuousBatch with these names.
   size_t most_requests() const { return batch_.most_requests(); }
   void check(const Request& request) const { batch_.check(request); }
 
-  /// Submits the requests of all choices of one answer, without waiting. Later the mailbox signals that all
-  /// of them are accepted, or the error that refused one of them; then none of them runs. `asked`: the body
-  /// from which other ranks make the same requests. Throws ApiError if the thread has ended, with the code
-  /// "shutting_down" if close() has ended it.
+  /// Submits the requests of one answer, one request per choice (completion), without waiting. Later the
+  /// mailbox signals either that all requests are accepted, or an error if one of them is refused; in the
+  /// second case none of them runs. `asked`: the body from which other ranks make the same requests. Throws
+  /// ApiError if the thread has ended, with the code "shutting_down" if close() has ended it.
   std::shared_ptr<Mailbox> hand_over(std::vector<Request> requests, AskedCompletion asked = {});
   /// Calls hand_over and waits until the requests are accepted. Throws the error if one is refused.
   std::shared_ptr<Mailbox> submit(std::vector<Request> requests, AskedCompletion asked = {});
@@ -75,7 +75,7 @@ class BatchThread {
   Session& session_;
   ContinuousBatch batch_;
   std::optional<Turns> turns_;  // broadcasts to the other ranks; empty: there are none
-  std::string told_choices_;    // choices of the session that were broadcast last
+  std::string told_choices_;    // the Executor::choices that were broadcast last
   // Members that only the thread uses.
   std::map<ContinuousBatch::Id, Live> live_;
   std::deque<Submission> taken_;  // removed from pending_, but not yet accepted or refused

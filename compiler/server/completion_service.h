@@ -39,8 +39,8 @@ class CompletionAnswer {
   /// Returns without blocking whether the batch has accepted the choices. Throws the error if it refused
   /// them.
   bool accepted() { return mailbox_->accepted(); }
-  /// Collects without blocking the progress of an answer that does not stream. Returns whether all choices
-  /// have ended, so that whole() does not block. Throws ApiError if a choice has failed.
+  /// Collects, without waiting, the progress since the last call, for an answer that does not stream. Returns
+  /// whether all choices have ended, so that whole() does not block. Throws ApiError if a choice has failed.
   bool collect();
   /// Estimates how many bytes of memory whole() needs at most, for the progress collected so far.
   size_t most_bytes_of_whole() const;
@@ -71,7 +71,7 @@ class CompletionAnswer {
   std::shared_ptr<Mailbox> mailbox_;
 };
 
-/// Functions may be called from several threads.
+/// Thread-safe.
 class CompletionService {
  public:
   /// `name`: the model's name for clients. The references must outlive the service.

@@ -49,8 +49,8 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   /// Sends `reply` without reading a request, and closes the socket.
   Awaitable<void> refuse(HttpReply reply);
 
-  /// Returns since when the connection has waited for its client to send data. Returns nothing while it
-  /// computes or sends an answer.
+  /// Returns since when the connection has waited for its client to send data. The result is empty while the
+  /// server computes or sends an answer.
   std::optional<Clock::time_point> waits_since() const { return waits_since_; }
   void close();
   /// Cancels the completion that the connection waits for, if there is one. The batch's thread does not call

@@ -15,8 +15,8 @@ inline constexpr size_t kMostBodyBytes = size_t{4} << 20;      // of one request
 inline constexpr size_t kMostBodiesBytes = size_t{256} << 20;  // of the open bodies of all connections
 inline constexpr size_t kMostParsedBytes = 64;  // memory reserved per byte of a body while it is parsed
 inline constexpr size_t kMostBufferBytes = size_t{64} << 10;  // received from one client but not yet parsed
-/// Input that is read and discarded after the last reply of a connection. Closing it at once would lose the
-/// reply.
+/// Input that is read and discarded after the last reply of a connection. If the connection were closed while
+/// input is unread, the client could lose the reply.
 inline constexpr size_t kMostSkippedBytes = size_t{64} << 20;
 inline constexpr size_t kPieceBytes = size_t{64} << 10;  // part of a reply that is sent per write
 

@@ -12,7 +12,7 @@
 
 namespace smelt::server {
 
-/// Progress of the choices of one answer, until the caller takes it. Thread-safe.
+/// Progress of the choices (completions) of one answer, stored until the caller takes it. Thread-safe.
 class Mailbox {
  public:
   explicit Mailbox(size_t choices) : fresh_(choices) {}

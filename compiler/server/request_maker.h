@@ -15,8 +15,8 @@ namespace smelt::server {
 
 class RequestMaker {
  public:
-  /// `model` is the model's description as JSON text (Plan::model), which has the default options. `texts`
-  /// must outlive the object.
+  /// `model` is the model's description as JSON text (Plan::model), which contains the default options of
+  /// generation. `texts` must outlive the object.
   RequestMaker(const cli::PromptText& texts, const std::string& model);
 
   /// Parses a body. If it has no seed, a random one is set in the result's `options`. Throws ApiError if the

@@ -22,7 +22,7 @@ struct AskedCompletion {
 /// One broadcast ("turn").
 struct Turn {
   std::vector<AskedCompletion> asked;          // in order; all requests of a body are submitted, or none
-  std::vector<ContinuousBatch::Id> cancelled;  // after `asked` were submitted
+  std::vector<ContinuousBatch::Id> cancelled;  // requests to cancel after those of `asked` are submitted
   std::string choices;  // Executor::choices of rank 0 (variants chosen by measurement); empty: unchanged
   bool ends = false;    // this is the last turn
 };

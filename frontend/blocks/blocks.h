@@ -24,14 +24,14 @@ struct BlockBuilder {
   Adapters* adapters = nullptr;      // of linear maps; null: there are none
   double adapter_dropout = 0;        // dropout probability of the adapters' inputs
 
-  /// Sets the source name of the nodes that are added next: the name of the module `place`, and of a part of
-  /// it if `part` is not empty.
+  /// Sets the source name of the nodes that are added next: the name of the model's module `place`, such as
+  /// "h.3.mlp", followed by "." and `part` if `part` is not empty.
   void at(const Place& place, std::string_view part = "");
 };
 
 /// Cache of the keys and values of earlier tokens, with the inputs of the run that reads and extends it. Each
-/// block has one state for keys and one for values, [slots,capacity,kv_heads,head_dim]. The batch's rows
-/// have the first slots.
+/// block has one state for keys and one for values, [slots,capacity,kv_heads,head_dim]: a slot stores
+/// `capacity` tokens of one row. The batch's rows have the first slots.
 struct Cache {
   int64_t slots = 0, capacity = 0;
   Value* rows = nullptr;  // i32[B]: 0 ... B-1
@@ -74,7 +74,8 @@ struct Stack {
   /// Cached keys and values of `memory`; if not null, cross attention reads them instead of `memory`.
   const Cache* memory_cache = nullptr;
 
-  /// Returns the module `part` of a block: "decoder.{}.attention.query" for "attention.query".
+  /// Returns the module `part` of a block: the role "decoder.{}.attention.query" for "attention.query", and
+  /// the number of the block, which replaces {}.
   Place in_block(std::string_view part, int64_t block) const;
   /// Returns the module `part` of the stack itself: "decoder.norm" for "norm".
   Place part(std::string_view part) const;
@@ -88,14 +89,16 @@ enum class Into : uint8_t { inner, residual };
 Value* weight(BlockBuilder& b, const Place& place, Shape shape, double deviation);
 /// Applies a norm over the last dimension of x.
 Value* norm(BlockBuilder& b, const Place& place, Value* x);
-/// Returns x W^T, plus a bias if `bias`, plus the addend of the module's adapter if it has one: [...,out].
+/// Returns x W^T for x [...,in] and the weight W [out,in], plus a bias [out] if `bias`, plus the addend of
+/// the module's adapter if it has one: [...,out].
 Value* linear(BlockBuilder& b, const Place& place, Value* x, int64_t out, bool bias, Into into = Into::inner);
-/// Applies `count` linear maps to x[B,T,features], whose weights a checkpoint stacks into one: returns
-/// [B,T,count,out]. With tensor parallelism, each rank computes the same part of the outputs of every map.
+/// Applies `count` linear maps to x [B,T,in], and returns [B,T,count,out]. Their weights are one parameter
+/// [count,out,in], which checkpoints store as a matrix. With tensor parallelism, each rank computes the same
+/// range of the `out` outputs of every map.
 Value* stacked_linear(BlockBuilder& b, const Place& place, Value* x, int64_t count, int64_t out, bool bias);
 /// Returns x plus the trained parameter "bias" of the module: one number per feature (or class), initially 0.
 Value* add_bias(BlockBuilder& b, const Place& place, Value* x);
-/// Returns x plus a row [1,features] of the checkpoint that is not trained.
+/// Returns x [...,features] plus the parameter "weight" [1,features] of the module, which is not trained.
 Value* add_offset(BlockBuilder& b, const Place& place, Value* x);
 /// Returns cap tanh(x / cap); x itself if cap is 0.
 Value* soft_capped(BlockBuilder& b, Value* x, double cap);
@@ -107,8 +110,8 @@ Value* activate(BlockBuilder& b, Value* x, Activation activation);
 /// Returns the embeddings of ids i32[B,T], with positions and token types: f32[B,T,hidden]. `token_types`:
 /// i32[B,T]; null: the model has none.
 Value* embed_tokens(BlockBuilder& b, const Stack& stack, Value* ids, Value* token_types);
-/// Returns x [B,T,hidden], the looked-up table rows of ids i32[B,T]. If spec.embedding.frozen_padding, rows
-/// of padding tokens give the table no gradient.
+/// Returns x [B,T,hidden], the rows of the embedding table that were looked up for ids i32[B,T]. If
+/// spec.embedding.frozen_padding, padding tokens contribute no gradient to the table.
 Value* freeze_padding(BlockBuilder& b, Value* x, Value* ids);
 /// Returns the embeddings of the patches of images f32[B,channels,height,width]: f32[B,patches,hidden], or
 /// f32[B,1 + patches,hidden] if the model has a class token, which is the first row.

@@ -8,8 +8,8 @@
 namespace smelt {
 
 /// Inputs of a graph that specify the changes; runtime/plan/decode_contract.def defines their shapes and
-/// meanings. `places` has one line per row. The other inputs belong to the one request whose sequences are
-/// the rows.
+/// meanings. `places` (text_places there) has values for each row of the batch. The other inputs are common
+/// to all rows, because all rows are sequences of one request.
 struct TextChoice {
   Value *places = nullptr, *numbers = nullptr, *integers = nullptr;
   Value* growth = nullptr;

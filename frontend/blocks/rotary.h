@@ -20,7 +20,8 @@ int64_t rotary_width(const TransformerSpec& spec, const StackSpec& stack);
 std::vector<double> rotary_frequencies(const TransformerSpec& spec, int64_t width, int64_t length = 0);
 /// Returns the factor of cosines and sines: YaRN's attention factor, else 1.
 double rotary_magnitude(const TransformerSpec& spec);
-/// Returns the table for positions 0 ... rows - 1, in batches of at most max_positions.
+/// Returns the table for positions 0 ... rows - 1. The scaling `dynamic` is left out, as for batches of at
+/// most max_positions positions.
 RotaryTable rotary_table(const TransformerSpec& spec, int64_t width, int64_t rows);
 
 }  // namespace smelt

@@ -9,21 +9,23 @@
 #include "runtime/plan/decode_contract.h"
 namespace smelt {
 
-/// Inputs of the sampler, one line per row of the batch; for a beam search, rows are the beams of all
-/// sentences.
+/// Inputs of the sampler. Each has one element, or one row of elements, per row of the batch. For a beam
+/// search, the rows of the batch are the beams of all sentences.
 struct TokenChoice {
   Value* rows = nullptr;   // i32[B]: the slot of each row in the states
   bool any_slots = false;  // false: the slots are 0 ... B-1
   Value* past = nullptr;   // i32[B]: number of tokens of each row before the one that this run reads
-  /// Inputs of these names in decode_contract.def; null if the entry does not have them.
+  /// Inputs of these names in decode_contract.def; null if the entry does not have them. Tokens `held_back`
+  /// may not be sampled before the positions `held_back_until`. Tokens `forced` are the only ones at the
+  /// positions `forced_at`.
   Value *numbers = nullptr, *integers = nullptr, *penalty = nullptr;
   Value *held_back = nullptr, *held_back_until = nullptr, *forced = nullptr, *forced_at = nullptr;
 };
 
 /// Adds all inputs of the sampler to the graph. `rows`, `past`: as in TokenChoice.
 TokenChoice token_choice_inputs(BlockBuilder& b, Value* rows, Value* past);
-/// Adds only the inputs of a random draw, `numbers` and `integers`; the members for penalties and for
-/// held-back or forced tokens are null.
+/// Adds only the inputs of a random draw, `numbers` (such as the temperature) and `integers`; the members for
+/// penalties and for held-back or forced tokens are null.
 TokenChoice drawing_inputs(BlockBuilder& b, Value* rows, Value* past);
 /// Adds an input of the decode contract to the graph; `sizes` are the extents that its shape refers to.
 Value* decode_input(BlockBuilder& b, const DecodePort& port, const Extents& sizes);
@@ -40,12 +42,12 @@ void declare_token_states(BlockBuilder& b, int64_t slots, int64_t capacity);
 void begin_choice(BlockBuilder& b);
 /// Declares the additional states of a beam search (those named "beams.").
 void declare_beam_states(BlockBuilder& b, int64_t slots, int64_t capacity);
-/// Returns the first `rows` elements of an integer state [slots,...], limited to [0, below).
+/// Returns the first `rows` rows of an integer state [slots,...], with its elements clamped to [0, below).
 Value* rows_of_state(BlockBuilder& b, std::string_view name, const Dim& rows, int64_t below);
 
 /// Returns column i of a table [B,columns]: [B].
 Value* column(GraphBuilder& g, Value* x, int64_t i);
-/// Limits an index to [0, below), so that no kernel has to check it.
+/// Clamps an index to [0, below), so that no kernel has to check it.
 Value* within(GraphBuilder& g, Value* index, int64_t below);
 /// Appends `count` dims of size 1 to the shape of x, as GraphBuilder::insert needs them for single elements.
 Value* with_ones(GraphBuilder& g, Value* x, int64_t count = 1);
@@ -67,8 +69,8 @@ Value* penalised(GraphBuilder& g, Value* scores, Value* penalties);
 Value* in_parts(GraphBuilder& g, Value* x);
 /// Returns scores, f32[B,parts,V/parts] as from in_parts, plus the biases of their rows (state next_bias).
 Value* biased(GraphBuilder& g, Value* scores, const TokenChoice& choice);
-/// Returns scores f32[B,V] with -infinity for the tokens that are held back at `place`, i32[B]: the position
-/// of each row's new token. Nothing is held back at a position with a forced token.
+/// Returns scores f32[B,V] with -infinity for the tokens that are held back at `place` (TokenChoice), i32[B]:
+/// the position of each row's new token. Nothing is held back at a position with a forced token.
 Value* without_held_back(GraphBuilder& g, Value* scores, const TokenChoice& choice, Value* place);
 
 /// Returns the slot whose cache holds each position of each row, i32[B,capacity] (Cache::row_of_place). The
