@@ -19,15 +19,16 @@ Json parse_json(std::string_view text, std::string_view file);
 /// Does the same, and keeps the order of the members of objects.
 nlohmann::ordered_json parse_ordered_json(std::string_view text, std::string_view file);
 
-/// Returns null if parse_json throws. It is for cache files, which are written again if they are damaged.
+/// Does the same as parse_json, but returns JSON null instead of throwing. It is for cache files, which are
+/// written again if they are damaged.
 Json parse_json_or_null(std::string_view text);
 
 /// Reads and parses a file of at most 64 MiB. Throws Error (io) if it cannot be read, and the errors of
 /// parse_json.
 Json read_json_file(const std::filesystem::path& path);
 
-/// Throws the error of parse_json. Requires: nlohmann's parser has reported an error for `text`. It is for
-/// readers with SAX events of their own (json_sax.h).
+/// Throws the error that parse_json throws for `text`. Requires: nlohmann's parser has reported an error for
+/// `text`. It is for readers that use nlohmann's SAX interface instead of parse_json (json_sax.h).
 [[noreturn]] void fail_broken_json(std::string_view text, std::string_view file);
 
 /// Returns the value as one line for messages; long values are truncated.

@@ -1,6 +1,6 @@
-// Claims of memory that work makes before it allocates. If an allocation fails in a destructor or in a
-// library function that must not throw, the process ends. So work without enough memory is refused in
-// advance.
+// Claims of memory: a task claims the memory that it needs before it allocates. If an allocation fails in a
+// destructor or in a library function that must not throw, the process ends. So a task for which there is not
+// enough memory is refused before it starts.
 #pragma once
 
 #include <condition_variable>
@@ -36,7 +36,7 @@ class MemoryRoom {
   /// `spare`: bytes that must remain available in addition to all claims.
   explicit MemoryRoom(size_t spare) : spare_(spare) {}
 
-  /// Returns whether `bytes` can be claimed now, in addition to the existing claims.
+  /// Returns whether the sum of `bytes`, all claims and `spare` can be mapped now.
   bool has(size_t bytes) const;
   /// Throws std::bad_alloc if has(bytes) is false.
   void require(size_t bytes) const;

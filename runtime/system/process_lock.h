@@ -14,8 +14,8 @@ class ProcessLock {
   /// holds the lock for more than a second, throws Error naming that process. If the file cannot be locked, a
   /// warning is logged.
   explicit ProcessLock(const std::filesystem::path& file);
-  /// Waits for the lock of a directory, and returns it. Files of the directory may be replaced while it is
-  /// locked. If the directory does not exist, the result holds no lock.
+  /// Waits for the lock of a directory, and returns it. The lock is on the directory itself, so its owner may
+  /// replace files in the directory. If the directory does not exist, the result holds no lock.
   static ProcessLock wait_for(const std::filesystem::path& directory);
   ProcessLock(const ProcessLock&) = delete;
   ProcessLock& operator=(const ProcessLock&) = delete;
@@ -30,7 +30,7 @@ class ProcessLock {
 };
 
 /// Returns the lock of this process for `file`. Calls with the same file share one lock, which is released
-/// with the last pointer. Throws the errors of ProcessLock.
+/// when the last of their pointers is destroyed. Throws the errors of ProcessLock.
 std::shared_ptr<const ProcessLock> shared_process_lock(const std::filesystem::path& file);
 
 }  // namespace smelt

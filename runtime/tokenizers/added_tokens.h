@@ -21,21 +21,21 @@ struct AddedToken {
   bool single_word = false;  // matches only if no word character precedes or follows it
   bool lstrip = false;       // the match includes preceding white space
   bool rstrip = false;       // the match includes following white space
-  bool normalized = true;    // searches the normalized content in the normalized text; false: in the original
+  bool normalized = true;    // find the normalized content in the normalized text; false: both original
   bool special = false;      // may be omitted by a decoder
 };
 
 class AddedTokens {
  public:
   AddedTokens() = default;
-  /// Assigns ids: a token of the vocabulary `model` has its id there, and other tokens are numbered from
+  /// Assigns ids: a token that is in the vocabulary `model` keeps its id, and other tokens are numbered from
   /// model.size() on. If several tokens have the same content, the last one is used. `normalizer` may be
   /// null.
   AddedTokens(const std::vector<AddedToken>& tokens, const Vocabulary& model, const Normalizer* normalizer);
 
-  /// Makes find() recognize the language codes of Marian: if a part of the text between other tokens begins
-  /// with ">>xx<<" (for any xx), this is a token. Its id is the one in `model`, or `unknown` if `model` does
-  /// not have it.
+  /// Makes find() recognize the language codes of Marian: if the text between two other tokens begins with
+  /// ">>xx<<" (for any xx), ">>xx<<" is a token. Its id is the id of ">>xx<<" in `model`, or `unknown` if
+  /// `model` does not have it.
   void keep_language_codes(const Vocabulary& model, int32_t unknown);
 
   /// Divides the text into added tokens and the normalized parts between them. Special tokens are found only
@@ -44,7 +44,7 @@ class AddedTokens {
 
   /// Returns the id of the added token with this content; nothing if there is none.
   std::optional<int32_t> id(std::string_view content) const;
-  /// Returns the text of an added token for a decoder, which is its normalized content; nothing for other
+  /// Returns the normalized content of an added token, which decoders take as its text; nothing for other
   /// ids.
   std::optional<std::string_view> text(int32_t id) const;
   /// Returns whether a special token has this content.
@@ -68,10 +68,12 @@ class AddedTokens {
     /// Returns the longest content that the text has at `at`; token -1 if there is none.
     Piece longest(std::string_view text, uint32_t at) const;
   };
+  /// Divides the text into the tokens that the matcher finds and the parts between them.
   std::vector<Piece> find_in(std::string_view text, const Matcher& matcher, bool special) const;
   /// Returns the range and the token of the language code at the beginning of the text; token -1 if there is
   /// none.
   Piece language_code(std::string_view text) const;
+  /// Returns whether the token is allowed at `match`, given AddedToken::single_word.
   bool accepts(const AddedToken& token, std::string_view text, Span match) const;
 
   std::map<int32_t, Entry> entries_;

@@ -1,5 +1,5 @@
-// AlignedText: a changed text with the origin of each of its bytes in the original text. It is divided into
-// pieces.
+// AlignedText: a normalized text, in which each byte has its origin in the original text. PieceList: such a
+// text, divided into pieces.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct Span {
   friend bool operator==(const Span&, const Span&) = default;
 };
 
-/// UTF-8 text, in which each byte has a range of the original text: the origin of its code point.
+/// UTF-8 text. Each byte has an origin: the range of the original text from which its code point was made.
 struct AlignedText {
   std::string bytes;
   std::vector<Span> source;  // one range of the original text per byte
@@ -25,6 +25,7 @@ struct AlignedText {
   /// Returns the bytes of a range, with their origins.
   AlignedText slice(Span range) const;
   void append(const AlignedText& from, Span range);
+  /// Appends text, all of whose bytes have the same origin.
   void append(std::string_view text, Span origin);
   void append(char32_t c, Span origin);
 };

@@ -7,7 +7,7 @@
 
 namespace smelt {
 
-/// Returns the bytes; nothing if the text is not valid base64.
+/// Returns the decoded bytes; nothing if the text is not valid base64.
 std::optional<std::string> decode_base64(std::string_view text);
 
 }  // namespace smelt

@@ -18,7 +18,7 @@ struct TextRange {
 /// The tokens of a text or of a pair. Every list has one element per token.
 struct Encoding {
   std::vector<int32_t> ids;
-  std::vector<int32_t> type_ids;             // number of the sequence of a pair, as the model expects it
+  std::vector<int32_t> type_ids;             // token type (segment) ids that the model expects
   std::vector<TextRange> offsets;            // 0,0 for a token that is not in the text
   std::vector<uint8_t> special_tokens_mask;  // 1: special token added around the text, or padding
   std::vector<uint8_t> attention_mask;       // 0: padding

@@ -30,12 +30,13 @@ struct EncodeOptions {
 class Tokenizer {
  public:
   /// Loads a directory with tokenizer.json, with source.spm, target.spm and vocab.json of Marian, or with
-  /// spiece.model of T5; or a file tokenizer.json or spiece.model. Throws Error (io, invalid_file). It names
-  /// everything in a tokenizer.json that is not supported.
+  /// spiece.model of T5; or a file tokenizer.json or spiece.model. Throws Error (io, invalid_file). The error
+  /// names everything in a tokenizer.json that is not supported.
   static Tokenizer load(const std::filesystem::path& path);
   /// Creates a tokenizer from the text of a tokenizer.json; `name` is used in messages.
   static Tokenizer from_json(std::string_view text, std::string_view name);
-  /// Returns the files of the tokenizer in a directory that load() uses; none if there is no tokenizer.
+  /// Returns the files that make up the tokenizer that load(directory) loads, without the files of
+  /// tokenizer_config.h; none if the directory has no tokenizer.
   static std::vector<std::filesystem::path> files_in(const std::filesystem::path& directory);
 
   /// `target`: parts for text in the target language of Marian, else null.
@@ -71,8 +72,11 @@ class Tokenizer {
   void set_padding(std::optional<Padding> padding) { padding_ = padding; }
 
  private:
+  /// Applies the settings of the files next to tokenizer.json.
   void take(const TokenizerConfig& config, const std::filesystem::path& directory);
+  /// Throws Error if the text contains a token of unknown_.
   void require_known(std::string_view text) const;
+  /// Returns target_ if options.target, else parts_.
   const TokenizerParts& side(const EncodeOptions& options) const;
   void truncate_parts(const TokenizerParts& parts, const EncodeOptions& options,
                       std::vector<EncodedPart>& sequences) const;
@@ -82,29 +86,33 @@ class Tokenizer {
   std::optional<Truncation> truncation_;
   std::optional<Padding> padding_;
   bool splits_special_tokens_ = false;
-  std::vector<NamedToken> unknown_;  // special tokens of TokenizerConfig that tokenizer.json does not have
+  std::vector<NamedToken> unknown_;  // tokens of TokenizerConfig that tokenizer.json does not have
 };
 
-/// Decoder for tokens that arrive one by one. It returns text in whole UTF-8 characters, which later tokens
-/// do not change. The concatenation of all results equals Tokenizer::decode for all ids. Only if the bytes of
-/// the tokens are invalid UTF-8, the number of U+FFFD may differ.
+/// Decoder for tokens that arrive one by one. It returns only whole UTF-8 characters that later tokens cannot
+/// change. The concatenation of all results equals Tokenizer::decode of all ids, except that the number of
+/// U+FFFD may differ if the bytes of the tokens are invalid UTF-8.
 class StreamingDecoder {
  public:
   explicit StreamingDecoder(Tokenizer tokenizer, bool skip_special_tokens = true);
-  /// Returns the text that the token adds; empty if it may be the beginning of a character.
+  /// Returns the new text up to this token, without the bytes at its end that may belong to an incomplete
+  /// character; it may be empty.
   std::string push(int32_t id);
   /// Returns the text that push() has not returned yet, and resets the decoder.
   std::string finish();
 
  private:
+  /// Returns the part of `text` after shown_, and assigns `text` to shown_; returns "" if `text` does not
+  /// begin with shown_.
   std::string show(std::string_view text);
+  /// Does the same for the whole text of ids_, and makes its newest tokens the context of later tokens.
   std::string show_all(const std::string& text);
 
   Tokenizer tokenizer_;
   bool skip_special_tokens_;
   std::vector<int32_t> ids_;  // context: the tokens of the last returned text; then the tokens after them
   size_t context_ = 0;        // number of context tokens in ids_
-  size_t open_ = 0;           // number of last tokens after each of which the text ended with U+FFFD
+  size_t open_ = 0;           // number of newest tokens in a row after which the text ended with U+FFFD
   std::string shown_;         // the returned part of the text of ids_
 };
 

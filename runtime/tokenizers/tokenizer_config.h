@@ -16,9 +16,9 @@ struct NamedToken {
 
 struct TokenizerConfig {
   std::vector<NamedToken> tokens;      // all special and added tokens that the files name
-  bool splits_special_tokens = false;  // special tokens in a text are ordinary text
-  /// add_prefix_space of a GPT-2 tokenizer; nothing if it is not given, and for other tokenizers. It must
-  /// agree with tokenizer.json, or Tokenizer::load throws Error.
+  bool splits_special_tokens = false;  // true: special tokens in a text are encoded as ordinary text
+  /// The setting add_prefix_space of a GPT-2 tokenizer; nothing if the files do not have it, and for other
+  /// tokenizers. If it contradicts tokenizer.json, Tokenizer::load throws Error.
   std::optional<bool> puts_space_before;
 };
 

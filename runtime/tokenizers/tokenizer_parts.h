@@ -13,7 +13,9 @@
 
 namespace smelt {
 
-/// Parts in the order in which text passes them. Any pointer except `model` may be null.
+/// The parts of a tokenizer. Text passes added_tokens first, which finds added tokens and calls `normalizer`;
+/// then pre_tokenizer, `model` and post_processor. `decoder` is for decoding. Any pointer except `model` may
+/// be null.
 struct TokenizerParts {
   std::unique_ptr<Normalizer> normalizer;
   std::unique_ptr<PreTokenizer> pre_tokenizer;

@@ -29,9 +29,10 @@ std::unique_ptr<TokenDecoder> word_piece_decoder(std::string prefix, bool cleanu
 std::unique_ptr<TokenDecoder> bpe_decoder(std::string suffix);
 std::unique_ptr<TokenDecoder> ctc_decoder(std::string pad_token, std::string word_delimiter, bool cleanup);
 std::unique_ptr<TokenDecoder> sequence_decoder(std::vector<std::unique_ptr<TokenDecoder>> parts);
-/// Creates the decoder of Marian. A token in `special` is followed by a space. Between special tokens, the
-/// token texts are joined, and the mark of a space (U+2581) becomes a space; a mark at the very beginning is
-/// dropped if its token is in `pieces`, the texts of SentencePiece's own pieces.
+/// Creates the decoder of Marian. A token in `special` is followed by a space. The texts of the tokens
+/// between special tokens are joined, and U+2581, which marks a space, becomes a space. A U+2581 at the
+/// beginning of the text or after a special token is dropped if its token is in `pieces`, the texts of the
+/// normal and user-defined pieces of the SentencePiece model.
 std::unique_ptr<TokenDecoder> marian_decoder(std::set<std::string> special, std::set<std::string> pieces);
 
 }  // namespace smelt

@@ -21,8 +21,9 @@ class Problems {
   std::vector<std::string> list_;
 };
 
-/// Reader of one JSON object. A field that is never read nor ignored is added to the problems by the
-/// destructor. A field with an invalid value is a problem, too, and its default is returned.
+/// Reader of one JSON object. The destructor adds a problem for each field that was neither read nor ignored.
+/// A field with an invalid value is a problem, too, and the function that reads it returns the same as for a
+/// missing field.
 class PartReader {
  public:
   /// `place` is the path of the object in the file, for messages: "pre_tokenizer.pretokenizers[0]".
@@ -45,7 +46,7 @@ class PartReader {
   /// Allows these fields, and ignores their values.
   void ignore(std::initializer_list<std::string_view> names);
 
-  // Return the value of a field, or `otherwise` if it is missing.
+  // Return the value of a field; if it is missing, `otherwise`, or nothing (optional_text).
   bool flag(std::string_view name, bool otherwise);
   std::string text(std::string_view name, std::string otherwise);
   std::optional<std::string> optional_text(std::string_view name);

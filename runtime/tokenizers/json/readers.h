@@ -1,5 +1,5 @@
-// Readers of the parts of tokenizer.json. Each returns null if the part is JSON null, or if it is not
-// supported, which is added to `problems`. `place` is the path of the part in the file, for messages.
+// Readers of the parts of tokenizer.json. Each returns null if the part is JSON null or not supported. A part
+// that is not supported is added to `problems`. `place` is the path of the part in the file, for messages.
 #pragma once
 
 #include <memory>
@@ -24,8 +24,8 @@ std::unique_ptr<Pattern> read_pattern(PartReader& part);
 /// the file in messages.
 TokenizerParts read_tokenizer_json(std::string_view text, std::string_view file);
 
-/// Reads the elements of the list `name` with read(element, place, problems). The result does not have
-/// elements for which `read` returns null.
+/// Reads the elements of the list `name` with read(element, place, problems). Elements for which `read`
+/// returns null are left out of the result.
 template <typename Part, typename Read>
 std::vector<std::unique_ptr<Part>> read_sequence(PartReader& part, const char* name, Read read) {
   std::vector<std::unique_ptr<Part>> parts;

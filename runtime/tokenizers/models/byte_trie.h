@@ -31,8 +31,8 @@ class ByteTrie {
     }
   }
 
-  /// Returns the node that is reached from `node` along the bytes of `key`; kNone if there is none. If `node`
-  /// is the root, the result is a node for every prefix of an inserted key.
+  /// Returns the node that is reached from `node` along the bytes of `key`; kNone if there is none. From the
+  /// root, the result is not kNone if and only if `key` is a prefix of an inserted key.
   uint32_t find(std::string_view key, uint32_t node = kRoot) const {
     for (const char byte : key) {
       node = child(node, byte);
@@ -52,6 +52,7 @@ class ByteTrie {
   static uint64_t key_of(uint32_t node, char byte) {
     return static_cast<uint64_t>(node) << 8 | static_cast<unsigned char>(byte);
   }
+  /// Returns the index of the slot at which the search for a key begins.
   size_t place(uint64_t key) const { return key * 0x9E3779B97F4A7C15u >> shift_; }
 
   uint32_t insert_child(uint32_t node, char byte) {

@@ -36,9 +36,9 @@ class ShortMergeQueue {
 };
 
 /// A queue with one list of positions per rank. A list is sorted when its rank becomes the lowest, and then
-/// read from left to right, so that the time is nearly linear in the length of the text. The list that is
-/// being read gets no new positions: each merge makes a longer token, and every new pair contains such a
-/// token.
+/// read from left to right, so that the time is nearly linear in the length of the text. A list gets no new
+/// positions while it is being read: it is for one pair of tokens, whose merges make a longer token, and
+/// every new pair contains this longer token.
 class LongMergeQueue {
  public:
   /// `ranks`: number of ranks (MergeTable::size).

@@ -14,7 +14,7 @@ namespace smelt {
 
 struct ModelToken {
   int32_t id;
-  Span range;  // bytes of the piece that the token represents
+  Span range;  // the bytes of the piece that become this token
 };
 
 class TokenModel {
@@ -22,10 +22,10 @@ class TokenModel {
   explicit TokenModel(Vocabulary vocabulary) : vocabulary_(std::move(vocabulary)) {}
   virtual ~TokenModel() = default;
 
-  /// Appends the tokens of a piece. Throws Error if a part of it needs the unknown token, and the vocabulary
-  /// does not have that. Thread-safe.
+  /// Appends the tokens of a piece. Throws Error if a part of the piece has no token and the vocabulary has
+  /// no unknown token. Thread-safe.
   virtual void encode(std::string_view piece, std::vector<ModelToken>& tokens) const = 0;
-  /// Returns the text of a token in the result of encode(piece).
+  /// Returns the text of a token that encode(piece) has appended.
   virtual std::string_view text_of(const ModelToken& token, std::string_view piece) const;
   const Vocabulary& vocabulary() const { return vocabulary_; }
 
@@ -47,7 +47,7 @@ struct BpeOptions {
 struct UnigramPiece {
   std::string text;
   double score = 0;     // logarithm of its probability
-  bool in_text = true;  // false: the piece has an id, but is not searched in texts
+  bool in_text = true;  // false: the piece has an id, but text is never divided into it
 };
 
 struct UnigramOptions {
@@ -55,7 +55,7 @@ struct UnigramOptions {
   std::optional<int32_t> unk_id;
   std::optional<double> unknown_score;  // score per unknown code point; default: the lowest score - 10
   bool byte_fallback = false;
-  bool single_precision = false;  // sums are rounded to float, as SentencePiece does
+  bool single_precision = false;  // sums of scores are rounded to float, as in SentencePiece
 };
 
 struct WordPieceOptions {

@@ -14,25 +14,27 @@ namespace smelt {
 class Charsmap {
  public:
   Charsmap() = default;
-  /// Reads a charsmap. Empty `bytes` have no rules. Throws Error (invalid_file) if they are no charsmap;
-  /// `where` is their name in messages.
+  /// Reads a charsmap. If `bytes` is empty, there are no rules. Throws Error (invalid_file) if `bytes` is not
+  /// a charsmap; `where` is its name in messages.
   Charsmap(std::string_view bytes, std::string_view where);
 
   struct Rule {
     uint32_t length;               // bytes of the text that are replaced
     std::string_view replacement;  // valid as long as the Charsmap
   };
-  // Return the rule for the shortest or longest beginning of `text` that has one; nothing if there is none.
+  // Return the rule for the shortest or the longest prefix of `text` that has a rule; nothing if no prefix
+  // has one.
   std::optional<Rule> shortest_rule(std::string_view text) const { return find(text, true); }
   std::optional<Rule> longest_rule(std::string_view text) const { return find(text, false); }
   bool empty() const { return units_.empty(); }
 
  private:
   std::optional<Rule> find(std::string_view text, bool first) const;
+  /// Returns an element of the double array; 0 outside of it.
   uint32_t unit(uint32_t at) const { return at < units_.size() ? units_[at] : 0; }
 
   std::vector<uint32_t> units_;
-  std::string texts_;  // the replacements; each is null-terminated
+  std::string texts_;  // the replacements, each with a null byte at its end
 };
 
 }  // namespace smelt

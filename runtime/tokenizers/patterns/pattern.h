@@ -31,18 +31,20 @@ std::unique_ptr<Pattern> regex_pattern(const std::string& expression);
 /// version of Unicode matches like an older one of the same general category.
 std::unique_ptr<Pattern> pcre2_pattern(const std::string& expression);
 
-/// Creates a scanner for the expression of GPT-2, by which the byte-level pre-tokenizer splits text.
+/// Creates a hand-written scanner for the regular expression of GPT-2, with which the byte-level
+/// pre-tokenizer splits text.
 std::unique_ptr<Pattern> gpt2_pattern();
-/// Creates a hand-written scanner, which is faster than PCRE2, for an expression of a well-known tokenizer;
-/// null if there is none for `expression`.
+/// Creates a hand-written scanner for `expression`, which is faster than PCRE2. There are scanners for the
+/// expressions of some well-known tokenizers; for all others, returns null.
 std::unique_ptr<Pattern> known_pattern(std::string_view expression);
 
-/// Treatment of matches when text is split: they are removed, become pieces, are joined to the text before or
-/// after them, or adjacent matches are joined to one piece.
+/// Treatment of matches when text is split, in the order of the values: a match is removed, becomes a piece,
+/// is joined to the text before it, is joined to the text after it, or becomes one piece with adjacent
+/// matches.
 enum class SplitBehavior { removed, isolated, merged_with_previous, merged_with_next, contiguous };
 
-/// Splits every piece of the list that is no added token. With `invert`, the text between matches is treated
-/// as matches, and the matches as the text between them.
+/// Splits every piece of the list that is not an added token. With `invert`, the text between matches is
+/// treated as matches, and the matches as the text between them.
 void split_pieces(PieceList& list, const Pattern& pattern, SplitBehavior behavior, bool invert = false);
 
 }  // namespace smelt

@@ -14,7 +14,8 @@ namespace smelt {
 class PreTokenizer {
  public:
   virtual ~PreTokenizer() = default;
-  /// Divides the pieces of the list. It may change their text, but not pieces that are added tokens.
+  /// Divides the pieces of the list, and may change their text. Pieces that are added tokens stay as they
+  /// are.
   virtual void divide(PieceList& list) const = 0;
 };
 
@@ -24,8 +25,8 @@ std::unique_ptr<PreTokenizer> split_pre_tokenizer(std::unique_ptr<Pattern> patte
                                                   bool invert = false);
 std::unique_ptr<PreTokenizer> byte_level_pre_tokenizer(bool add_prefix_space, bool use_regex);
 /// Replaces spaces by `replacement`. If `split`, pieces are split before each `replacement`. If `scheme` is
-/// `always`, a `replacement` is inserted before each piece that has none and no space there; if it is
-/// `first`, only before a piece at the beginning of the text.
+/// `always`, `replacement` is inserted before each piece that begins with neither a space nor `replacement`;
+/// if it is `first`, this applies only to the piece at the beginning of the text.
 std::unique_ptr<PreTokenizer> metaspace_pre_tokenizer(std::string replacement, PrependScheme scheme,
                                                       bool split);
 std::unique_ptr<PreTokenizer> fixed_length_pre_tokenizer(uint32_t code_points);

@@ -8,7 +8,7 @@
 
 namespace smelt {
 
-/// A token of the vocabulary. The names here are those of SentencePiece.
+/// A token of the vocabulary. The values and the names of the types are those of SentencePiece.
 struct SpmPiece {
   enum Type { normal = 1, unknown = 2, control = 3, user_defined = 4, unused = 5, byte = 6 };
   std::string text;
@@ -27,8 +27,8 @@ struct SpmFile {
   int32_t first(SpmPiece::Type type) const;
 };
 
-/// Parses the bytes of a model file. Throws Error (invalid_file) with the name `file` and the position of the
-/// fault if they are no such file.
+/// Parses the bytes of a model file. If the bytes are not a valid model file, throws Error (invalid_file)
+/// with the name `file` and the position of the fault.
 SpmFile parse_spm(std::string_view bytes, std::string_view file);
 
 }  // namespace smelt

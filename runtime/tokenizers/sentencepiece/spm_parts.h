@@ -1,4 +1,5 @@
-// Parts of tokenizers from model files of SentencePiece. `where` is the name of the file in messages.
+// Creation of the parts of a tokenizer from model files of SentencePiece. `where` is the name of the file in
+// messages.
 #pragma once
 
 #include <memory>
@@ -19,7 +20,7 @@ std::unique_ptr<TokenModel> spm_model(const SpmFile& file, std::string_view wher
 
 /// Creates a tokenizer for the source or target language of a Marian model. It divides text into the pieces
 /// of `file`, takes their ids from `vocabulary` (vocab.json), and appends `</s>`. A language code `>>xx<<` is
-/// one token. `decoded` is the file with the pieces for decoding.
+/// one token. `decoded`: the file whose pieces the decoder knows (marian_decoder).
 TokenizerParts marian_parts(const SpmFile& file, const SpmFile& decoded, const Json& vocabulary,
                             std::string_view where);
 

@@ -42,8 +42,8 @@ bool is_ascii(std::string_view text);
 /// The longest prefix of a text that is valid UTF-8, and the bytes after it.
 struct Utf8Prefix {
   size_t valid;     // bytes of the prefix
-  size_t wrong;     // bytes after it that repair_utf8 replaces by one U+FFFD; 0 if the whole text is valid
-  bool incomplete;  // all bytes after it are the beginning of a code point, whose other bytes may follow
+  size_t wrong;     // next bytes, which repair_utf8 replaces by one U+FFFD; 0 if the whole text is valid
+  bool incomplete;  // the bytes after the prefix begin a code point, whose other bytes may follow
 };
 Utf8Prefix valid_utf8_prefix(std::string_view text);
 bool is_utf8(std::string_view text);

@@ -12,20 +12,21 @@
 
 namespace smelt::test {
 
-/// A body as CUDA text.
+/// A body as CUDA text. The functions, and the names that the statements use, are those of attention_hooks.h.
 struct BodyText {
   std::string name;
   std::vector<std::string> types = {}, values = {};  // types and names of the members of BodyArguments
   std::string tile = "return 2;";                    // statements of body_tile
   std::string modified = "modified = score;";        // statement that computes the modified score
-  std::string factor = "";                           // statement that computes the factor; empty: it is 1
+  std::string factor = "";                           // statement for the factor of the weight; empty: it is 1
   /// Statements that compute `dscore` and `gradients` from `dmodified`, the gradient of the modified score.
   std::string derivative = "dscore = dmodified;";
-  int row = 0, column = 0, element = 0;  // numbers of gradients: AttentionHooks::row_gradients, ...
+  int row = 0, column = 0, element = 0;  // AttentionHooks::row_gradients, column_gradients, element_gradients
   bool plain = true;                     // AttentionHooks::plain_when_unmasked
   bool keeps_or_drops = true;            // if there is a factor, sets AttentionHooks::kept
 };
 
+/// Returns the bodies of the tests.
 inline const std::vector<BodyText>& attention_bodies() {
   static const std::string kBand = R"(
   if (s0 > t1 - 1 + (int)a.shift || s1 - 1 <= t0 + (int)a.shift - (int)a.window) return 0;
@@ -113,6 +114,7 @@ inline const std::vector<BodyText>& attention_bodies() {
   return bodies;
 }
 
+/// Functions that the bodies call.
 inline constexpr const char* kHookFunctions = R"(
 SM float hook_infinity() { return __uint_as_float(0x7f800000u); }
 SM float hook_tanh(float x) {
@@ -132,6 +134,7 @@ SM void hook_philox(unsigned (&c)[4], const unsigned* random, unsigned id, unsig
 }
 )";
 
+/// Returns the hooks of a body, with the text of all their functions.
 inline AttentionHooks hooks_of(const BodyText& body) {
   std::string members;
   for (size_t i = 0; i < body.types.size(); ++i)
@@ -171,7 +174,7 @@ inline const BodyText& body_named(const std::string& name) {
   fail("no body is called {}", name);
 }
 
-/// Returns the text of a kernel that is called `name`.
+/// Returns the CUDA text of an attention kernel with this body. `name` is the name of the kernel.
 inline std::string kernel_text(const MmaAttention& attention, const BodyText& body, const std::string& name) {
   static constexpr const char *kHalf = "const Half*", *kNumbers = "const float*";
   static const std::vector<std::string> kPointers[] = {
