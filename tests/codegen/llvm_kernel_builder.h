@@ -23,6 +23,7 @@ namespace smelt::test {
 
 /// Builder of a kernel. Each function appends an axis, a parameter, a block or an instruction. Its result is
 /// the index of the axis, the parameter or the instruction. Instructions are appended to the last block.
+/// Operands are indices of instructions; a predicate of -1 is no predicate.
 class KernelBuilder {
  public:
   explicit KernelBuilder(std::string name) { kernel.name = std::move(name); }
@@ -40,6 +41,7 @@ class KernelBuilder {
   int output(DType type = DType::f32) {
     return param({.name = "y", .dtype = type, .output = true, .input = false});
   }
+  /// Appends a buffer of partial sums, with `elements` elements per chunk (KernelParam::partial).
   int partial(Dim elements) {
     return param(
         {.name = "p", .output = true, .input = false, .partial = true, .partial_elements = elements});
@@ -65,7 +67,8 @@ class KernelBuilder {
   int convert(int value, DType type) {
     return append({.kind = Instruction::Kind::convert, .dtype = type, .operands = {value}});
   }
-  /// Appends random bits. `axis` is the axis of columns, and `rows` are the strides of the row number.
+  /// Appends random bits. `slot` is the index in Launch::random_ids, `axis` is the axis of columns, and
+  /// `rows` are the strides of the row number.
   int random(int slot, int axis, const Strides& rows) {
     kernel.random_slots = std::max(kernel.random_slots, slot + 1);
     Instruction x{.kind = Instruction::Kind::random, .dtype = DType::i32, .slot = slot};
@@ -129,7 +132,7 @@ class KernelBuilder {
 struct Launch {
   std::vector<void*> buffers;
   SymbolValues symbols = {};
-  int64_t chunk = 1;   // elements of the kernel's range per call
+  int64_t chunk = 1;   // elements of Kernel::range per call
   int64_t splits = 0;  // number of calls; 0: it follows from `chunk`
   std::vector<uint32_t> random_ids = {};
   Philox random = {};
@@ -137,8 +140,9 @@ struct Launch {
 
 #ifdef SMELT_CUDA_ON_HOST
 
-/// A kernel as CUDA text that is compiled for the host. It has the interface of the class below, so that the
-/// same tests run. Successive kernels get different bounds, alignments and schedules.
+/// A kernel as CUDA text that is compiled for the host. It has the interface of the other CompiledKernel
+/// (below), so that the same tests can use it. Successive kernels get different bounds, alignments and
+/// schedules.
 class CompiledKernel {
  public:
   explicit CompiledKernel(const Kernel& kernel, const CpuTarget& = CpuTarget::host()) : kernel_(kernel) {
@@ -193,6 +197,7 @@ class CompiledKernel {
   }
 
  private:
+  /// Returns symbols whose upper bounds are these values.
   static Symbols bounded_by(const SymbolValues& values) {
     Symbols symbols;
     for (const auto& [name, value] : values) symbols.bound({name}, value);

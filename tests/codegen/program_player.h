@@ -66,6 +66,8 @@ class ProgramPlayer {
     return print(kernel);
   }
 
+  /// Calls body(element) for every element of memory that instruction `x` accesses. `first` is the index of
+  /// the kernel's first argument in the step.
   template <typename Body>
   void visit(const Kernel& kernel, const Instruction& x, const KernelStep& step, size_t first,
              const Body& body) {
@@ -86,7 +88,8 @@ class ProgramPlayer {
   std::vector<std::vector<uint64_t>> memory_;
 };
 
-/// Returns a kernel that computes `elements` elements y = f(x...) from `reads` inputs of as many elements.
+/// Returns a kernel that computes y = f(x0, x1, ...) element by element. y and each of the `reads` inputs
+/// have `elements` elements.
 inline Kernel map_kernel(int reads, int64_t elements) {
   Kernel kernel;
   kernel.axes = {{AxisKind::column, "c0", elements}};
@@ -106,7 +109,7 @@ inline Kernel map_kernel(int reads, int64_t elements) {
   return kernel;
 }
 
-/// Returns a step. `reads` and `writes` are the indices of the buffers that it reads and writes.
+/// Returns a step. `reads` and `writes` are the indices of the buffers that the step reads and writes.
 template <typename What>
 Step step_of(What what, std::vector<int> reads, std::vector<int> writes) {
   Step step;
@@ -117,7 +120,7 @@ Step step_of(What what, std::vector<int> reads, std::vector<int> writes) {
 }
 
 /// Returns a program with one entry of `steps` random steps: launches of three kernels, fills and copies.
-/// Each step uses parts of `elements` elements of two states and of temporaries.
+/// Each operand is a range of `elements` elements in one of two states or of twelve temporary buffers.
 inline Program random_launches(uint64_t seed, int steps, int64_t elements) {
   std::mt19937_64 random(seed);
   const auto below = [&](int64_t n) { return static_cast<int64_t>(random() % static_cast<uint64_t>(n)); };

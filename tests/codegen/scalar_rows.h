@@ -1,5 +1,5 @@
-// Test operands and expected results of the scalar operations, which are the rows of scalar_ops.def. Tests of
-// the backends share them.
+// Test operands and expected results of the scalar operations, for tests of all backends. Each operation is a
+// row of scalar_ops.def.
 #pragma once
 
 #include <cmath>
@@ -48,8 +48,8 @@ inline std::vector<Operands> operand_tuples(ScalarOp op, DType type) {
   return all;
 }
 
-/// Returns the expected result of a row. For integers (`real` is false) it is truncated if the row truncates,
-/// and nothing if it is not finite.
+/// Returns the expected result of a row. For integers (`real` is false), it is truncated if
+/// info(op).truncates, and the function returns nothing if it is not finite.
 inline std::optional<double> expected_value(ScalarOp op, bool real, const Operands& x) {
   const double y = apply(op, x.at[0], x.at[1], x.at[2]);
   if (real) return static_cast<float>(y);

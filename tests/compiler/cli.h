@@ -27,7 +27,8 @@ inline void spill(const fs::path& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
 }
 
-/// Whether the tests are built with AddressSanitizer. It retains freed memory, and reserves address space.
+/// Whether the tests are built with AddressSanitizer. It retains freed memory and reserves address space, so
+/// some tests of memory limits are skipped or have higher limits.
 #ifdef __SANITIZE_ADDRESS__
 inline constexpr bool kAddressSanitizer = true;
 #else

@@ -32,8 +32,8 @@ struct CpuCase {
   uint64_t seed = 1;
   Philox philox{.seed = 7, .step = 3, .micro_step = 0};
   Plan (*plan)(const Module&, const CompileOptions&) = compiled;
-  /// Additional bound of errors, relative to the root mean square of an output. It is for kernels that keep a
-  /// value in f32 that the graph rounds to 16 bits.
+  /// Additional bound of errors, relative to the root mean square of an output. It is for kernels that keep
+  /// in f32 a value that the graph rounds to 16 bits.
   double relative = 0;
   bool specials = false;  // calls put_specials for the inputs
 };
@@ -99,8 +99,9 @@ inline void round_to_type(Tensors& tensors) {
       for (double& x : tensor.data) x = round_to(tensor.dtype, x);
 }
 
-/// Writes `states` to the states of the session. A state that is missing in `states` keeps its contents,
-/// except for parameters, whose segments must be in `states`.
+/// Writes `states` to the states of the session. A parameter state that is not in `states` is written segment
+/// by segment, from the tensors in `states` with the names of the segments. Other states that are not in
+/// `states` keep their contents.
 inline void write_states(Session& session, const Tensors& states) {
   for (const State& state : session.plan().states) {
     if (const auto it = states.find(state.name); it != states.end()) {
@@ -150,6 +151,7 @@ inline Tensor state_of(Session& session, const std::string& name) {
   return to_tensor(host);
 }
 
+/// Compiles the module and returns the outputs of its first entry.
 inline Tensors run_on_cpu(const Module& module, const CpuCase& c, const Tensors& inputs,
                           const Tensors& states, CompileOptions options = {}) {
   options.mode = Mode::infer;
@@ -184,8 +186,8 @@ inline double root_mean_square(const Tensor& tensor) {
   return std::sqrt(squares / std::max<double>(1, static_cast<double>(tensor.data.size())));
 }
 
-/// Appends the element whose difference is the largest multiple of its bound, if that is above 1. `errors`
-/// has the bound of each element, and `relative` is CpuCase::relative.
+/// Appends the element with the largest ratio of difference and bound, if this ratio is above 1. `errors` has
+/// the bound of each element, and `relative` is CpuCase::relative.
 inline void add_difference(std::vector<Difference>& found, const std::string& name, const Tensor& actual,
                            const Tensor& expected, const Tensor& errors, double relative) {
   if (actual.shape != expected.shape) return found.push_back({name + "'s shape", NAN, 0, 0});
@@ -210,6 +212,7 @@ struct NoExpectation : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// Evaluates the graph with error bounds. Throws NoExpectation.
 inline BoundedEvaluation expectation(const Graph& graph, const Tensors& inputs, const Tensors& states,
                                      const CpuCase& c) {
   try {
@@ -245,7 +248,7 @@ inline std::vector<Difference> differences_at(const Module& module, const CpuCas
 inline std::vector<Difference> differences(const Module& module, const CpuCase& c,
                                            const CompileOptions& options = {}) {
   const Graph& graph = *module.graphs.front();
-  Tensors inputs = random_inputs(graph, c.seed, c.symbols);  // composites say which ids are valid
+  Tensors inputs = random_inputs(graph, c.seed, c.symbols);  // composites show which ids are valid
   if (c.specials) put_specials(inputs, c.seed);
   return differences_at(module, c, std::move(inputs), random_states(graph, c.seed, c.symbols), options);
 }

@@ -1,5 +1,6 @@
-// Test of matmuls as in grouped-query attention, where several query heads share a key head: an operand of
-// the einsum lacks a batch letter that the other operand and the result have.
+// Test of matmuls as in grouped-query attention, where several query heads share a key head: the einsum
+// letter g, which numbers the query heads of one key head, is in one operand and in the result, but not in
+// the operand that has the keys or values.
 #pragma once
 
 #include "passes/graph/autodiff/differentiate.h"

@@ -45,7 +45,7 @@ class Connection {
     return true;
   }
   void end_sending() const { ::shutdown(socket_, SHUT_WR); }
-  /// Sets a small receive buffer, so that the server finds a client that reads slowly.
+  /// Sets a small receive buffer, so that the server soon cannot send more while the test does not read.
   void read_slowly() const {
     const int bytes = 4096;
     ::setsockopt(socket_, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
@@ -89,6 +89,7 @@ struct HttpReply {
   }
 };
 
+/// Returns the body of a reply with chunked transfer encoding.
 inline std::string without_chunks(std::string_view text) {
   std::string body;
   while (!text.empty()) {

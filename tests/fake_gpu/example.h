@@ -1,5 +1,5 @@
-// A plan for the fake GPU (fake_gpu.h), and a test fixture. The plan has a GEMM, whose rounding affects a
-// state, and a kernel.
+// A plan for the fake GPU (fake_gpu.h), and a test fixture. The plan has a GEMM, and a kernel that updates a
+// state from the result of the GEMM, so that the state depends on the rounding of the GEMM.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,6 +15,7 @@ namespace smelt::fake {
 
 inline constexpr int64_t kMostRows = 8, kIn = 4, kOut = 3;
 
+/// Returns a text as bytes, to be used as the binary of a kernel.
 inline std::vector<std::byte> code(std::string_view text) {
   const auto* bytes = reinterpret_cast<const std::byte*>(text.data());
   return {bytes, bytes + text.size()};

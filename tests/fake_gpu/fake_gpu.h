@@ -43,13 +43,13 @@ struct KernelCall {
   }
 };
 
-/// A kernel, which a function on the host replaces.
+/// A kernel. A function on the host does its work.
 struct Kernel {
   size_t arguments = 0;                             // number of 8-byte arguments
   std::function<void(const KernelCall&)> run = {};  // does the work of the kernel
   size_t together = 1;           // number of arguments that are members of the first parameter, a struct
   size_t maps = 0;               // number of tensor maps, which are parameters before the arguments
-  bool waits_for_words = false;  // it waits for words in memory, so it runs in a separate thread
+  bool waits_for_words = false;  // the kernel waits for words in memory, so it runs in a separate thread
 };
 
 /// A fake GPU: its properties, and counters of what was done.
@@ -85,12 +85,12 @@ Gpu& gpu(int device = 0);
 int current_device();
 
 /// Does the work now, or adds it to the graph that the stream is capturing. Returns a status of the driver.
-/// `waits`: waits until the earlier work of the stream is finished (leave_unfinished); if it is false, `work`
-/// does that itself.
+/// If `waits`, `work` is done only after the earlier work of the stream is finished (leave_unfinished); if
+/// not, `work` must wait for it itself.
 int enqueue(cuda::StreamTag* stream, std::function<void()> work, bool waits = true);
 
 /// Marks the last work of the stream as unfinished until `until` is ready. The next work of the stream waits
-/// for that, and so does everything that waits for an event recorded after it.
+/// for `until`, and so does everything that waits for an event that is recorded after the unfinished work.
 void leave_unfinished(cuda::StreamTag* stream, std::shared_future<void> until);
 
 }  // namespace smelt::fake

@@ -19,6 +19,8 @@ struct Operands {
   int64_t m = 1, n = 1, k = 8;
 };
 
+/// A small-M GEMM kernel that is compiled and loaded for this machine's GPU. launch() returns nothing if the
+/// kernel does not support the sizes. `dependent`: programmatic dependent launch, if the GPU supports it.
 class LoadedSmallM {
  public:
   explicit LoadedSmallM(const SmallM& few) : code_(small_m_kernel(few)) {

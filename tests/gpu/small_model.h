@@ -12,6 +12,7 @@
 
 namespace smelt {
 
+/// Largest batch, largest sequence length, and size of the vocabulary.
 inline constexpr int64_t kBatch = 8, kLength = 48, kIds = 64;
 
 inline int this_gpu() { return cuda::Device::open().info().compute_capability; }
@@ -25,6 +26,7 @@ inline Description small_decoder(int layers = 2, int width = 48, int heads = 3) 
   return {Description::Kind::spec, "test", spec_from_object(spec, "test"), nullptr, Json::object(), {}};
 }
 
+/// Compiles small_decoder(). `accumulates`: compiles the entries for gradient accumulation.
 inline Compilation small_compilation(int architecture, DType storage, bool tune, bool accumulates = false) {
   CompileOptions options;
   options.target = "sm_" + std::to_string(architecture);
@@ -48,6 +50,7 @@ inline Session small_model(const SessionOptions& options = {.poison = true}, Pla
   return session;
 }
 
+/// Runs an entry with pseudo-random ids, and returns the first element of each output.
 inline std::vector<float> run(Session& session, const std::string& entry, int64_t batch, int64_t length) {
   std::mt19937 random(static_cast<unsigned>(batch * 100 + length));
   std::vector<int32_t> ids(static_cast<size_t>(batch * length));

@@ -15,6 +15,7 @@ inline std::vector<std::byte> read_bytes(const std::string& path) {
   return {data, data + text.size()};
 }
 
+/// Indices of the buffers of plan().
 enum Index { x, y, weights, counter, z, split_sums, sorted, begins, ids, total, ones, zt };
 
 /// Returns a buffer; `most` is the upper bound of the number of elements.
@@ -25,7 +26,7 @@ inline Buffer buffer(std::string name, Role role, DType dtype, Dim elements, int
   return b;
 }
 
-/// Returns a temporary buffer at byte `offset` of the arena, which is used from step `first` to step `last`.
+/// Returns a temporary buffer at byte `offset` of the arena. It is used from step `first` to step `last`.
 inline Buffer arena(std::string name, DType dtype, Dim elements, int64_t most, int64_t offset, int first,
                     int last) {
   Buffer b = buffer(std::move(name), Role::temporary, dtype, std::move(elements), most);
@@ -42,7 +43,7 @@ inline Step step(decltype(Step::what) what, std::vector<int> reads, std::vector<
   return s;
 }
 
-/// Return a float parameter of a kernel that is read or written, with these strides along the kernel's axes.
+/// Return a float parameter that a kernel reads or writes, with these strides along the axes of the kernel.
 inline KernelParameter reads(std::vector<Dim> strides) { return {.accesses = {{0, std::move(strides)}}}; }
 inline KernelParameter writes(std::vector<Dim> strides) {
   return {.read = false, .written = true, .accesses = {{0, std::move(strides)}}};
@@ -53,9 +54,9 @@ inline GemmStep::Matrix matrix(int b, Dim row, Dim column) {
   return {{b, 0}, std::move(row), std::move(column)};
 }
 
-/// Returns a plan with the entry "run": z = x + 1; y = z W^T, where W [3,4] is the state "parameters"; zt = z
-/// transposed; partial sums of z; total = 2.5 + their sum; ids sorted; step = step + 1. Bounds: B <= 5, T <=
-/// 7, B*T <= 21.
+/// Returns a plan with the entry "run": z = x + 1, where x is [B,T,4]; y = z W^T, where W [3,4] is the
+/// segment "w" of the state "parameters"; zt = z transposed; partial sums of z; total = 2.5 + their sum; ids
+/// sorted; step = step + 1. Bounds: B <= 5, T <= 7, B*T <= 21.
 inline Plan plan() {
   const Dim B = Dim::symbol("B"), T = Dim::symbol("T"), rows = B * T;
   Plan p;

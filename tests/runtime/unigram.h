@@ -1,6 +1,7 @@
-// A tiny language model for tests of session, trainer and generator without compiled kernels. It has one
-// logit per token of the vocabulary, which is trained by gradient descent with momentum to match the
-// frequencies of the tokens. Noise from Philox stands for dropout. The executor is a few loops in C++.
+// A tiny language model for tests of session, trainer and generator without compiled kernels. Its parameters
+// are one logit per token of the vocabulary. They are trained by gradient descent with momentum to match the
+// frequencies of the tokens. Noise from Philox is added to the gradients in place of dropout. The executor is
+// a few loops in C++.
 #pragma once
 
 #include <cmath>
@@ -57,15 +58,15 @@ inline Plan unigram_plan(int64_t vocabulary, int64_t max_batch = 4, int64_t max_
 
 class UnigramExecutor : public Executor {
  public:
-  /// `ranks`: rank groups if the model is trained by several ranks, which have different batches and are
-  /// along the first axis of the mesh; else null.
+  /// `ranks`: the rank groups if several ranks along the first axis of the mesh train the model, each with
+  /// its own batches; else null.
   explicit UnigramExecutor(const Plan& plan, RankGroups* ranks = nullptr) : plan_(plan), ranks_(ranks) {
     for (const State& s : plan.states) memory_.emplace_back(plan.symbols.upper(element_count(s.shape)));
   }
   std::optional<int> nan_at_step;            // in the update with this number (from 0) the loss is NaN
   std::optional<int> infinite_norm_at_step;  // in this update the gradient norm is infinite
   std::optional<int> anomaly_at_step;        // this update throws Error (numeric)
-  std::string made_choices;                  // result of choices()
+  std::string made_choices;                  // result of choices(), as if GEMM algorithms had been measured
 
   RankGroups* ranks() const override { return ranks_; }
   std::string choices() const override { return made_choices; }

@@ -46,7 +46,7 @@ inline std::unique_ptr<Module> module_of(const CachedAttention& cache) {
   return module;
 }
 
-/// Returns random inputs for one row per element of `past`, rounded to their dtypes.
+/// Returns random inputs, rounded to their dtypes. `past` has the position of the first query of each row.
 inline Tensors inputs_of(const Module& module, const std::vector<int64_t>& past, int64_t queries = 1) {
   const auto rows = static_cast<int64_t>(past.size());
   Tensors inputs = random_inputs(*module.graphs[0], 3, {{"B", rows}, {"T", queries}});

@@ -18,7 +18,7 @@ struct EdgeCase {
   CompileOptions options;  // without a target
 };
 
-/// Returns sizes for a seed. In one of five cases both are 1, and in two of five cases one of them is 1.
+/// Returns the sizes B and T for a seed. For one seed in five, both are 1; for two in five, one of them is 1.
 inline SymbolValues edge_sizes(uint64_t seed) {
   std::mt19937_64 random(seed * 77 + 5);
   const auto up_to = [&](int64_t most) { return 1 + static_cast<int64_t>(random() % uint64_t(most)); };
@@ -29,8 +29,8 @@ inline SymbolValues edge_sizes(uint64_t seed) {
   return {{"B", b}, {"T", up_to(std::min<int64_t>(40, 128 / b))}};
 }
 
-/// Returns the case of a seed. Every fourth graph includes gradients, and for every fourth an optional pass
-/// is disabled. `wide`: uses wide_module (wide_graph.h) instead of random_module.
+/// Returns the case of a seed. One seed in four adds gradients to the graph, and another one in four disables
+/// an optional pass. `wide`: uses wide_module (wide_graph.h) instead of random_module.
 inline EdgeCase edge_case(uint64_t seed, bool wide = false) {
   static constexpr const char* kOptional[] = {
       "simplify",     "rewrite_reductions", "refine_axes",     "merge_gemms", "accumulate_gemms",

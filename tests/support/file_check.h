@@ -22,7 +22,7 @@ inline std::string read_file(const std::filesystem::path& path) {
   return text.str();
 }
 
-/// Returns the text after "// KEY:" of each line that begins with it.
+/// Returns the text after "// KEY:" in each line that begins with "// KEY:", where KEY is `key`.
 inline std::vector<std::string> directives(const std::string& text, const std::string& key) {
   std::vector<std::string> found;
   std::istringstream lines(text);
@@ -59,7 +59,8 @@ inline std::vector<std::filesystem::path> files_with(const std::string& key, con
   return files;
 }
 
-/// Returns the path of a file under tests/ as the name of a test.
+/// Returns the name of the test for a file under tests/: its path, with underscores in place of all
+/// characters except letters and digits.
 inline std::string test_name(const std::filesystem::path& path) {
   std::string name =
       std::filesystem::relative(path, std::filesystem::path(SMELT_SOURCE_DIR) / "tests").string();

@@ -34,8 +34,8 @@ struct Exec {
   std::string mesh;  // mesh of the module after the pipeline, as parse_mesh expects it; empty: one rank
 };
 
-/// Adds an item of an EXEC line to exec.mesh if it is an axis, and returns whether it is: the first axis is
-/// "mesh=data:2", the following ones "model:2".
+/// If an item of an EXEC line is an axis of the mesh, adds it to exec.mesh and returns true. The first axis
+/// is written "mesh=data:2", and each later axis "model:2".
 inline bool take_axis(llvm::StringRef item, Exec& exec) {
   item = item.trim();
   const bool first = item.consume_front("mesh=");
@@ -63,8 +63,8 @@ inline Exec parse_exec(const std::string& text) {
   return exec;
 }
 
-/// Expects that all outputs and states of the graphs in `before` have equal values in `after`, which may have
-/// more.
+/// Expects that all outputs and states of the graphs in `before` have the same values in `after`. `after` may
+/// have additional outputs and states.
 inline void expect_same_results(const Module& before, const Module& after, const Exec& exec) {
   for (const auto& graph : before.graphs) {
     const Graph* twin = after.find_graph(graph->name);

@@ -13,8 +13,9 @@
 
 namespace smelt::test {
 
-/// A collective (all_gather or all_to_all) over `rows` rows. A rank's part of a row has `elements` elements,
-/// and `gap` unused elements follow each row.
+/// A collective (all_gather or all_to_all) over `rows` rows. A row has one block of `elements` elements per
+/// rank (in the input of an all_gather, only the block of the rank itself), and `gap` unused elements follow
+/// each row.
 struct Gathering {
   CollectiveKind kind = CollectiveKind::all_gather;
   DType dtype = DType::f32;
@@ -25,9 +26,9 @@ struct Gathering {
   int64_t to_stride(int64_t ranks) const { return elements * ranks + gap; }
 };
 
-/// Plan with the entries "forward" and "backward". Each fills buffers with twos. Then all collectives run
-/// concurrently and write there; in "backward" they are in reverse order. Then the buffers are copied to the
-/// outputs.
+/// Plan with the entries "forward" and "backward". Each entry fills buffers with the number 2. Then all
+/// collectives run concurrently and write to these buffers; in "backward" they are in reverse order. Then the
+/// buffers are copied to the outputs.
 class GatherPlan {
  public:
   GatherPlan(const std::string& target, int64_t ranks, const std::vector<Gathering>& all)

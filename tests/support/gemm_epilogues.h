@@ -1,5 +1,6 @@
-// Test modules in text form: a matmul with an epilogue. They have all operand layouts, sizes from less than a
-// tile to several tiles, sizes that are not multiples of a vector, column sums and random numbers.
+// Test modules in text form: a matmul with an epilogue. The modules cover all operand layouts, sizes from
+// less than a tile to several tiles, sizes that are not multiples of a vector, column sums and random
+// numbers.
 #pragma once
 
 #include <fmt/format.h>

@@ -79,7 +79,8 @@ inline bool cut(Graph& graph, size_t index) {
   return true;
 }
 
-/// Tries all edits once, and keeps those after which the module still fails. Returns whether there was one.
+/// Tries each edit once, and keeps it if the test still fails on the module after it. Returns whether an edit
+/// was kept.
 inline bool improve(std::unique_ptr<Module>& module, const Failing& failing) {
   bool changed = false;
   for (size_t g = 0; g < module->graphs.size(); ++g) {
@@ -115,8 +116,8 @@ inline void drop_unused_parameters(Module& module) {
 
 }  // namespace minimising
 
-/// Repeats improve() at most eight times, and removes unused parameters if the module still fails without
-/// them. Returns the result. Requires: failing(module).
+/// Repeats improve() at most eight times, and removes unused parameters if the test still fails without them.
+/// Returns the result. Requires: failing(module).
 inline std::unique_ptr<Module> minimize(const Module& module, const Failing& failing) {
   std::unique_ptr<Module> result = module.clone();
   constexpr int kMostRounds = 8;

@@ -16,19 +16,20 @@ namespace smelt::test {
 
 inline constexpr int64_t kMostPartedRecords = 3;
 
-/// Sizes: the positions of a record that a rank has, and the columns of the matrices.
+/// Sizes. A record is an element of the dim B, and each rank has `positions` of its positions. `width` and
+/// `inner` are the columns of the matrices.
 struct PartedShape {
   int64_t positions = 2, width = 4, inner = 3;
-  /// Returns the number of elements of a rank's part of a record.
+  /// Returns the number of elements of a record that a rank has.
   int64_t part() const { return positions * width; }
 };
 
 /// Plan with the entry "g". Its input x [B,positions,width] has the positions of one rank.
 ///
 ///   g [B,ranks,positions,width] = all_gather of x
-///   c = g w, with the input w [width,inner]
-///   y = c v, with the input v [inner,width]
-///   r [B,ranks,positions,width] = all_to_all of y: this rank's positions, computed by all ranks
+///   c [B,ranks,positions,inner] = g w, with the input w [width,inner]
+///   y [B,ranks,positions,width] = c v, with the input v [inner,width]
+///   r [B,ranks,positions,width] = all_to_all of y: the results of all ranks for this rank's positions
 ///
 /// The outputs are c and r. To test the lifetimes of buffers, y has the memory of a copy of x, and r that of
 /// g.

@@ -15,7 +15,7 @@ struct RandomGraphOptions {
   bool randoms = true;     // operations with random numbers, including dropout
   bool integers = true;    // gather, scatter_add, argmax, iota
   bool scalar = false;     // another output "loss": f32[], a weighted sum of all elements of the others
-  int shown = 5;           // percentage of the values with users that are outputs; values without users are
+  int shown = 5;           // percentage of outputs among values with users; all other values are outputs
   bool edges = false;      // values that are empty at some sizes or changed in place, ties, states
 };
 
@@ -104,6 +104,7 @@ class RandomGraph {
 
   Value* scaled(Value* value, double factor) { return b_.mul(value, b_.like(value, factor)); }
 
+  /// Adds a value to pool_, unless it is too large.
   void add(Value* value) {
     const int64_t elements = module_->symbols.upper(element_count(value->shape()));
     if (elements > 200000 || value->rank() > 4) return;
@@ -228,8 +229,8 @@ class RandomGraph {
     }
   }
 
-  /// A matmul with random letters in its einsum spec. A letter of both operands is summed, or is a batch
-  /// letter.
+  /// A matmul with random letters in its einsum spec. A letter that is in both operands is either summed over
+  /// or a batch letter.
   void matmul() {
     Value *x = any(1, 3), *y = chance(40) ? x : any(1, 3);
     std::string a, b, out;
@@ -249,8 +250,8 @@ class RandomGraph {
     add(scaled(b_.matmul(x, y, a + "," + b + "->" + out), summed.empty() ? 1 : 0.2));
   }
 
-  /// Returns relu(x), and every other time a dropout of it, whose mask the backward pass may derive from the
-  /// result.
+  /// Returns relu(x), or every other time a dropout of relu(x). The backward pass may derive the mask of this
+  /// dropout from its result.
   Value* rectified(Value* x) {
     Value* h = b_.select(b_.le(x, b_.like(x, 0)), b_.like(x, 0), x);
     if (!options_.randoms || !options_.composites || pool_.size() % 2 == 0) return h;
@@ -322,7 +323,7 @@ class RandomGraph {
     add(b_.concat({x, y}, below(x->shape().size())));
   }
 
-  /// Windows of at most 3 elements along an axis; of 1 element if its size is symbolic.
+  /// Windows along an axis, with at most 3 elements; with 1 element if the size of the axis is symbolic.
   void windows() {
     Value* x = any(1, 3);
     const int64_t axis = below(x->shape().size());
@@ -339,7 +340,7 @@ class RandomGraph {
 
   // ---- integers and random numbers
 
-  /// Returns a table of constant size for a gather by ids, or null.
+  /// Returns a table of constant size for a gather by ids, or null, for which gather() uses any value.
   Value* table_for_ids() { return chance(50) ? parameter({one_of<Dim>({3, 8, 33}), 8}) : nullptr; }
 
   void gather() {
@@ -420,7 +421,8 @@ class RandomGraph {
     add(chance(50) ? b_.sub(high, low) : b_.max(low, scaled(high, 0.5)));
   }
 
-  /// Scatters into a view or a concat, which may be changed in place and may be an output.
+  /// Scatters into a reshape, a concat or a transpose, which may be an output although the compiler may
+  /// change it in place.
   void scatter_into_view() {
     Value* x = any(1, 2);
     Value* other = like(x);

@@ -73,6 +73,7 @@ class RandomIndices {
 
   // ---- indices
 
+  /// Returns a leaf of an expression: a constant, an iota, an input, an argmax and the like.
   Value* leaf(const Shape& shape) {
     const Type type{DType::i32, shape};
     switch (below(7)) {
@@ -111,7 +112,7 @@ class RandomIndices {
     return value;
   }
 
-  /// The index of the largest of some columns.
+  /// The index of the largest element along a new last axis.
   Value* of_columns(Shape shape) {
     shape.push_back(1 + below(kMostRows));
     Value* columns = input({DType::f32, shape});
@@ -124,6 +125,7 @@ class RandomIndices {
     return b_.like(like, static_cast<double>(least + below(most - least + 1)));
   }
 
+  /// Returns a random integer expression with at most `depth` levels of operations above the leaves.
   Value* index(const Shape& shape, int depth) {
     if (depth == 0 || chance(20)) return leaf(shape);
     Value* x = index(shape, depth - 1);
@@ -179,7 +181,7 @@ class RandomIndices {
     return b_.pointwise(kComparisons[below(6)], {chance(80) ? x : against, against});
   }
 
-  /// Adds a constant to negative indices, which then count from the end.
+  /// Adds a constant to negative indices, as for indices that count from the end.
   Value* from_behind(Value* x) {
     return b_.select(b_.pointwise(ScalarOp::lt, {x, b_.like(x, 0)}), b_.add(x, number(x, 1, kMostRows)), x);
   }

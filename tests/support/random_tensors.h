@@ -28,8 +28,9 @@ inline Tensor random_tensor(const Type& type, const SymbolValues& symbols, std::
   return tensor;
 }
 
-/// Returns the smallest size of a dim that the elements of `value` index, in gather, embedding and similar
-/// users, also after slices and reshapes; 0 if they index none.
+/// Returns the smallest size among the dims that the elements of `value` index; 0 if they index none. They
+/// index a dim if they, or a slice, a reshape or the like of them, are the indices of a gather, an embedding
+/// or the like.
 inline int64_t index_limit(const Value& value, const SymbolValues& symbols) {
   int64_t limit = 0;
   const auto lower = [&](int64_t size) { limit = limit == 0 ? size : std::min(limit, size); };

@@ -1,5 +1,5 @@
-// Test plans with a collective over several rows, as one step for all rows, or as one step per row. Both
-// compute the same.
+// Test plans with a collective over several rows, as one step for all rows or as one step per row. The two
+// plans compute the same.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace smelt::test {
 
-/// Elements of a rank's part of a row, and the largest number of rows.
+/// Elements of a row that belong to one rank, and the largest number of rows.
 inline constexpr int64_t kRowPart = 2, kMostRowsOfPlan = 4;
 inline constexpr float kBetweenRows = 7;  // initial value of y; elements between rows must keep it
 

@@ -1,5 +1,6 @@
-// Test modules in text form with a small-M GEMM (a matmul of few rows by weights). It has a prologue (norms,
-// pointwise operations) and an epilogue (biases, activations, gates). Other values may be outputs as well.
+// Test modules in text form with a small-M GEMM (a matmul of few rows by weights). The GEMM has a prologue
+// (norms, pointwise operations) and an epilogue (biases, activations, gates). Values within the prologue and
+// the epilogue may be outputs, too.
 #pragma once
 
 #include <fmt/format.h>
@@ -12,7 +13,8 @@
 
 namespace smelt::small_m_epilogues {
 
-/// Prologues, which compute %a: f32[M,k] from %x and %z, and epilogues, which read the result %h: f32[M,n].
+/// Prologues, which compute %a from %x, %z: f32[M,k] and %g: f32[k], and epilogues, which read the result %h:
+/// f32[M,n] = a w^T, %b: f32[n] and %v: f32[M,n].
 inline constexpr const char* kBefore[] = {
     "  %s = add %x, %z : f32[M,{k}]\n  %a = layer_norm %s, %g, %g {{eps = 1e-5}} : f32[M,{k}]\n",
     "  %s = add %x, %z : f32[M,{k}]\n  %a = rms_norm %s, %g {{eps = 1e-5}} : f32[M,{k}]\n",

@@ -31,6 +31,8 @@ inline void write_weights(Session& session, Tensors& states) {
   }
 }
 
+/// Runs the entry "main" with random data for `rows` rows, and expects the results of the evaluator within
+/// the error of 16-bit floats.
 inline void expect_right(const Module& module, Session& session, int64_t rows, DType storage, uint64_t seed) {
   const SymbolValues symbols = {{"M", rows}};
   std::unique_ptr<Module> primitive = module.clone();

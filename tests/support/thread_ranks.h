@@ -21,7 +21,7 @@
 
 namespace smelt::test {
 
-/// The first failure of any rank, which ends all ranks. Its mutex also guards the exchanges below.
+/// The first failure of any rank, which ends all ranks. `mutex` also guards every ThreadExchange.
 struct ThreadFailure {
   static constexpr const char* kOfAnother = "another rank failed: ";
   std::mutex mutex;
@@ -31,6 +31,7 @@ struct ThreadFailure {
 
   std::map<int64_t, std::function<void(const std::string&)>> listeners;  // by rank
 
+  /// Records the failure if it is the first one, wakes all waiting ranks, and calls the listeners.
   void report(std::string_view why) {
     std::map<int64_t, std::function<void(const std::string&)>> told;
     {
@@ -41,6 +42,7 @@ struct ThreadFailure {
     for (const auto& [rank, listener] : told)
       if (listener) listener(kOfAnother + text);
   }
+  /// Throws Error if a rank has failed. Requires: `mutex` is locked.
   void check() const {
     if (failed) throw Error(kOfAnother + text);
   }
@@ -53,8 +55,8 @@ class ThreadExchange {
   ThreadExchange(ThreadFailure& failure, int64_t size)
       : failure_(failure), given_(static_cast<size_t>(size)) {}
 
-  /// Runs a collective: calls `read` with the data of all members. `call` describes kind and size; if the
-  /// members have different ones, all of them throw Error.
+  /// Runs a collective: calls `read` with the data of all members. `call` describes the kind and the size of
+  /// the collective; if the members pass different texts, all of them throw Error.
   void run(int64_t rank, const std::string& call, std::span<const std::byte> data,
            const std::function<void(const std::vector<std::vector<std::byte>>&)>& read) {
     std::unique_lock lock(failure_.mutex);
@@ -108,6 +110,7 @@ class ThreadExchange {
   int64_t arrived_ = 0, left_ = 0, round_ = 0;
 };
 
+/// The collectives of one rank within a group of ranks.
 class ThreadCommunicator : public Communicator {
  public:
   ThreadCommunicator(ThreadExchange& exchange, int64_t rank, int64_t size)
@@ -160,6 +163,7 @@ class ThreadCommunicator : public Communicator {
   int64_t rank_, size_;
 };
 
+/// The groups of one rank: along each axis of the mesh, and all ranks.
 class ThreadRank : public RankGroups {
  public:
   ThreadRank(const Mesh& mesh, int64_t rank, ThreadFailure& failure, std::vector<ThreadCommunicator> along,
@@ -207,8 +211,8 @@ class ThreadRanks {
     }
   }
 
-  /// Runs `work` at all ranks. If it throws at a rank, the other ranks end as well, and the first exception
-  /// is thrown again.
+  /// Runs `work` at all ranks. If `work` throws at a rank, the other ranks end as well, and the first
+  /// exception is thrown again.
   void run(const std::function<void(RankGroups&)>& work) {
     std::vector<std::thread> threads;
     for (const auto& rank : ranks_) threads.emplace_back([&, r = rank.get()] { run(*r, work); });
@@ -245,7 +249,7 @@ class ThreadRanks {
 };
 
 /// Runs `work` at three ranks. Rank 1 throws Error when it calls `may_fail`. Expects that the other ranks end
-/// with an Error that has the same text.
+/// with an Error whose text contains that of rank 1.
 inline void expect_end_with_failing_rank(
     const std::function<void(RankGroups&, const std::function<void()>& may_fail)>& work) {
   std::vector<std::string> said(3);

@@ -10,7 +10,8 @@
 
 namespace smelt::test {
 
-/// Returns 900 random tokens below 23, with a vocabulary of 24. A fifth of them is held out for evaluation.
+/// Returns 900 random tokens with ids below 23 for a vocabulary of 24 tokens. A fifth of them is held out for
+/// evaluation.
 inline TokenSplit random_text(const TemporaryDirectory& d) {
   std::string text;
   uint32_t state = 7;
@@ -23,7 +24,8 @@ inline TokenSplit random_text(const TemporaryDirectory& d) {
       0.2);
 }
 
-/// Losses and gradient norms per update, and held-out losses per evaluation.
+/// Observer that records the loss and the gradient norm of each update, and the held-out loss of each
+/// evaluation.
 struct WatchedTraining : TrainerObserver {
   std::vector<double> losses, norms, held_back;
   void stepped(const StepRecord& r) override { losses.push_back(r.loss), norms.push_back(r.gradient_norm); }

@@ -1,4 +1,4 @@
-// Random graphs (random_graph.h) that also have integers of all widths, flags, 16-bit floats, sorts, equal
+// Random graphs (random_graph.h) that also have integers of all widths, booleans, 16-bit floats, sorts, equal
 // indices and consecutive attentions.
 #pragma once
 

@@ -9,7 +9,7 @@
 namespace smelt::testing {
 
 /// Compiles a GPT-2 with three layers to a program, and records the decisions of fusion. `change` may edit
-/// the options before.
+/// the options before the compilation.
 inline ReportedPlan gpt2(const std::vector<std::string>& entries, void (*change)(CompileOptions&) = nullptr) {
   CompileOptions options;
   options.entries = entries, options.explain_fusion = true;

@@ -18,8 +18,10 @@ namespace smelt::server {
 
 class ServedBatch : public ::testing::Test {
  protected:
+  /// Capacity of the model in tokens per request, so that a request can run for as long as a test needs.
   static constexpr int64_t kLong = int64_t{1} << 20;
 
+  /// Starts the server at a free port of `host`, with the parameters of HttpServer.
   void serve(size_t connections = 64, const std::vector<std::string>& allowed_hosts = {},
              const std::string& host = "127.0.0.1") {
     http_.emplace(batch_, completions_, connections, allowed_hosts);

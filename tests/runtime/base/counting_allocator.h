@@ -12,8 +12,8 @@ namespace smelt {
 
 class CountingAllocator {
  public:
-  /// Returns the functions of the allocator. They return host memory for all kinds of memory. Requires: this
-  /// object outlives them.
+  /// Returns the functions of the allocator, which return host memory for all kinds of memory. Requires: this
+  /// object outlives the result.
   std::shared_ptr<const Allocator> functions() {
     return std::make_shared<const Allocator>(Allocator{
         [this](MemoryKind kind, size_t bytes, size_t alignment) { return give(kind, bytes, alignment); },

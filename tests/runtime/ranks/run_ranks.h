@@ -29,15 +29,17 @@ inline Launch launch_of_rank(int rank, int size, int port) {
 }
 
 /// Function that a rank executes. `launch` has its rank and the number of ranks. `listener` is, for rank 0, a
-/// socket that listens at a free port, so that concurrent tests use different ports; it is empty for others.
+/// socket that listens at a free port, so that concurrent tests use different ports; for other ranks, it is
+/// empty.
 using RankBody = std::function<void(const Launch& launch, Socket listener)>;
 
+/// The way in which a rank has ended.
 struct RankEnd {
-  int status = 0;    // 0: good; 1: an exception; 128 + n: ended by signal n
+  int status = 0;    // 0: the function returned; 1: it threw; 128 + n: ended by signal n
   std::string text;  // message of the exception
 };
 
-/// Runs every rank as a thread, and returns their ends by rank.
+/// Runs every rank as a thread. The result has one element per rank.
 inline std::vector<RankEnd> run_rank_threads(int size, const RankBody& body) {
   Socket listener = listen_at("127.0.0.1", 0);
   const int port = port_of(listener);
@@ -60,6 +62,7 @@ namespace run_ranks_detail {
 
 constexpr unsigned kSecondsOfAProcess = 60;  // after which SIGALRM ends a process that hangs
 
+/// Executes a rank in its process, writes the message of an exception to the descriptor `report`, and exits.
 [[noreturn]] inline void be_rank(const RankBody& body, const Launch& launch, Socket listener, int report) {
   ::alarm(kSecondsOfAProcess);
   int status = 0;
@@ -84,8 +87,8 @@ inline std::string read_all(int descriptor) {
 
 }  // namespace run_ranks_detail
 
-/// Runs every rank as a process, and returns their ends by rank. `meanwhile` is called with the process ids
-/// while they run.
+/// Runs every rank as a process. The result has one element per rank. While the processes run, `meanwhile` is
+/// called with their ids.
 inline std::vector<RankEnd> run_rank_processes(
     int size, const RankBody& body, const std::function<void(const std::vector<pid_t>&)>& meanwhile = {}) {
   Socket listener = listen_at("127.0.0.1", 0);

@@ -24,16 +24,17 @@
 
 namespace smelt::test {
 
-/// Returns launch_dims, followed by the range or the grid of the kernel, which CUDA kernels get as an
-/// argument.
+/// Returns launch_dims, followed by the last argument of CUDA kernels: the range of the kernel, or its grid
+/// if other kernels are fused horizontally with it.
 inline std::vector<Dim> host_launch_dims(const Kernel& kernel) {
   std::vector<Dim> dims = launch_dims(kernel);
   dims.push_back(kernel.beside.empty() ? kernel.range() : kernel.grid());
   return dims;
 }
 
-/// Returns the pointer arguments of a kernel and of the kernels that are fused with it, as text. `buffer` is
-/// the index of the first argument in KernelArgs::buffers, and is advanced.
+/// Returns the pointer arguments of a kernel and of the kernels that are fused with it, as text. Types that
+/// the text of the kernel defines are in the namespace space_SPACE, where SPACE is `space`. `buffer` is the
+/// index of the first argument in KernelArgs::buffers, and becomes the index after the last one.
 inline std::string host_pointers(const Kernel& kernel, const std::string& space, size_t& buffer) {
   std::string call;
   for (const KernelParam& param : kernel.params) {
@@ -56,8 +57,8 @@ inline std::string host_text(const Kernel& kernel) {
   return small_m_host_source(emit_cuda(kernel), small_m_dtype(kernel));
 }
 
-/// Returns the text of a kernel in a separate namespace, and of the function kernel.name that runs one block
-/// of it for each copy (row of the grid).
+/// Returns C++ text: the kernel, in its own namespace, and the function kernel.name, which runs one block of
+/// the kernel in each row of the grid (Kernel::copies).
 inline std::string host_unit(const Kernel& kernel) {
   size_t first = 0;
   std::string call = kernel.copies > 1 ? fmt::format("*(space_{}::Copies*)a->buffers, ", kernel.name)

@@ -1,6 +1,6 @@
-// CUDA C++ functions and variables for a CPU. It is compiled before the text of kernels. A thread block runs
-// at a time (per host thread). Its threads are fibers, which switch when they wait for each other. A deadlock
-// of a block ends the program.
+// CUDA C++ functions and variables for a CPU. This file is included before the text of kernels. Each host
+// thread runs one thread block at a time. The threads of the block are fibers, which switch when they wait
+// for each other. A deadlock of a block ends the program.
 #pragma once
 
 #include <pthread.h>
@@ -100,11 +100,14 @@ struct Fiber {
   bool done = false;
 };
 
+/// A barrier of threads of a block. `arrived` threads wait at it, and it has been passed `generation` times.
 struct Barrier {
   int arrived = 0;
   unsigned generation = 0;
 };
 
+/// The thread block that a host thread runs. `progress` counts arrivals at barriers and exchanges, and fibers
+/// that end; if it stays the same in a round through all fibers, they are in a deadlock.
 struct Block {
   Fiber fibers[1024];
   Warp warps[32];
@@ -124,6 +127,7 @@ static thread_local Block machine;
   abort();
 }
 
+/// Switches from the current fiber to the scheduler, which resumes the fiber in its next round.
 inline void yield() {
   Block& m = machine;
   const int mine = m.current;
@@ -147,6 +151,7 @@ inline void start(Fiber& fiber) {
   fiber.done = false;
 }
 
+/// Runs one thread block: calls kernel(arguments) in each of its threads.
 inline void run_block(int threads, Index block, Index grid, void (*kernel)(void*), void* arguments) {
   Block& m = machine;
   m.threads = threads, m.block = block, m.grid = grid, m.kernel = kernel, m.arguments = arguments;
@@ -166,7 +171,7 @@ inline void run_block(int threads, Index block, Index grid, void (*kernel)(void*
   }
 }
 
-// ---- thread block clusters: each block of a cluster runs in a host thread, and has the shared memory of it
+// ---- thread block clusters: a host thread runs each block, and its thread-local variables are shared memory
 
 constexpr int kMostBlocks = 8;
 
@@ -178,8 +183,9 @@ struct Cluster {
   void* arguments;
 };
 static Cluster cluster;
-static __thread char shared_marker;  // in every thread, a shared variable has the same distance from it
+static __thread char shared_marker;  // a shared variable has the same distance from it in all threads
 
+/// Runs block `number` of each cluster, one after another.
 inline void* run_blocks(void* number) {
   const int mine = (int)(size_t)number;
   cluster.memory[mine] = &shared_marker;
@@ -193,6 +199,7 @@ inline void* run_blocks(void* number) {
   return nullptr;
 }
 
+/// Runs a grid of `all` blocks in clusters of `blocks` blocks.
 inline void run_clusters(int threads, int blocks, int all, void (*kernel)(void*), void* arguments) {
   pthread_t runs[kMostBlocks];
   pthread_barrier_init(&cluster.meeting, nullptr, (unsigned)blocks);
@@ -216,6 +223,7 @@ inline void cluster_barrier() {
   while (b.generation == generation) yield();
 }
 
+/// Waits until `count` threads of the block have called this function with this id.
 inline void barrier(int id, int count) {
   Barrier& b = machine.barriers[id];
   const unsigned generation = b.generation;
@@ -227,6 +235,7 @@ inline void barrier(int id, int count) {
   while (b.generation == generation) yield();
 }
 
+/// Returns the exchange of the current warp for a mask, which is created at its first use.
 inline LaneExchange& exchange_of(unsigned mask) {
   Warp& warp = machine.warps[machine.thread.x / 32];
   for (int i = 0; i < warp.used; ++i)
@@ -237,7 +246,8 @@ inline LaneExchange& exchange_of(unsigned mask) {
   return fresh;
 }
 
-/// Waits for all lanes of the mask, each of which gives a `value`. Returns the value of lane `from`.
+/// Waits until all lanes of the mask have called this function. Returns the `value` that lane `from` has
+/// passed.
 inline uint64_t rendezvous(unsigned mask, uint64_t value, unsigned from) {
   const unsigned lane = machine.thread.x % 32, warp = machine.thread.x / 32;
   if ((mask >> lane & 1) == 0) stuck("a lane is not in its own mask");
@@ -390,9 +400,9 @@ inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
 
 namespace host {
 
-/// Computes mma.m16n8k16: d += A B. Each lane has the words `own`: four of A and two of B, each with two
-/// 16-bit numbers along k. The lanes of a warp exchange them in `lanes`. `widen` converts a 16-bit number to
-/// float.
+/// Computes mma.m16n8k16: d += A B. `own` are the fragments of this lane: four words of A and two of B, and
+/// each word has two 16-bit numbers along k. The lanes of a warp exchange them in `lanes`. `widen` converts a
+/// 16-bit number to float.
 template <class Widen>
 void multiply(float (&d)[4], unsigned (&lanes)[32][6], const unsigned (&own)[6], const Widen& widen) {
   const int lane = threadIdx.x % 32;
@@ -410,7 +420,7 @@ void multiply(float (&d)[4], unsigned (&lanes)[32][6], const unsigned (&own)[6],
 
 }  // namespace host
 
-/// The arguments of a kernel of a CPU plan (runtime/plan/plan.h).
+/// The first members of KernelArgs, the arguments of a kernel in a CPU plan (runtime/plan/plan.h).
 struct KernelArgs {
   void* const* buffers;
   const int64_t* dims;

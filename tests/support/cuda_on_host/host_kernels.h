@@ -11,8 +11,7 @@
 
 namespace smelt::test {
 
-/// Text that replaces row_blocks_text for several blocks per row, whose cluster instructions a CPU does not
-/// have.
+/// Text for a CPU that replaces row_blocks_text for several blocks per row, which has cluster instructions.
 inline constexpr const char* kHostBlocksText = R"(constexpr int kBlocks = 8;
 inline int block_of_row() { return (int)(blockIdx.x % kBlocks); }
 inline void row_sync() { host::cluster_barrier(); }
@@ -59,7 +58,7 @@ inline std::string block_text(const KernelCode& kernel) {
       kernel.name, host_source(kernel), call, run);
 }
 
-/// The kernels of one step.
+/// The kernels of one step, compiled for the host.
 class HostKernels {
  public:
   explicit HostKernels(std::vector<KernelCode> kernels) : kernels_(std::move(kernels)) {

@@ -93,8 +93,8 @@ inline void multiply(float (&d)[4], const unsigned (&a)[4], unsigned b0, unsigne
 }
 )";
 
-/// Returns the text of a kernel in a separate namespace, and of the function `name` that runs one block of
-/// it.
+/// Returns C++ text: the kernel, in its own namespace, and the function `name`, which runs one block of the
+/// kernel.
 inline std::string host_text(const MmaAttention& attention, const BodyText& body, const std::string& name) {
   std::string text = kernel_text(attention, body, "device_" + name);
   const auto replace = [&](std::string_view from, std::string_view to) {

@@ -15,8 +15,8 @@
 
 namespace smelt::test {
 
-/// Returns the text of a kernel in a separate namespace, and of the function kernel.name that runs one block
-/// of it.
+/// Returns C++ text: the kernel, in its own namespace, and the function kernel.name, which runs one block of
+/// the kernel.
 inline std::string small_m_host_text(const SmallM& few, const KernelCode& kernel) {
   std::string text = small_m_host_source(kernel.source, few.dtype);
   const std::string name = "#define KERNEL " + kernel.name;
@@ -42,6 +42,7 @@ inline std::string small_m_host_text(const SmallM& few, const KernelCode& kernel
       kernel.name, text, call, kernel.threads, small_m_undefined());
 }
 
+/// Small-M GEMM kernels that are compiled for the host. They are numbered in the order of `all`.
 class SmallMOnHost {
  public:
   explicit SmallMOnHost(const std::vector<SmallM>& all) {

@@ -10,15 +10,16 @@
 
 namespace smelt::testing::reductions {
 
-/// A test graph. `body` is text that defines %y: f32[B,T,C] from the inputs %x, %t: f32[B,T,C], %w, %b:
-/// f32[C] and %k: i32[B,T]. The loss is the sum of y * t.
+/// A test graph. C is the width of a row. `body` is text that defines %y: f32[B,T,C] from the inputs %x, %t:
+/// f32[B,T,C], %w, %b: f32[C] and %k: i32[B,T]. The loss is the sum of y * t.
 struct Case {
   std::string name, body;
-  int forward = 1, backward = 1;  // expected depth of reductions after the pass; -1: any
+  int forward = 1, backward = 1;  // expected reduction_depth of each phase after the pass; -1: any
   bool offset = true;             // also tests rows with a large common offset
 };
 inline void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 
+/// Returns the text of the module, with `width` in place of C and 1 / width in place of INVERSE.
 inline std::string text_of(const Case& c, int width) {
   std::string text =
       "symbols B <= 64, T <= 64\n"
@@ -37,6 +38,8 @@ inline std::string text_of(const Case& c, int width) {
   return text;
 }
 
+/// Returns a module of primitive operations, before the pass, that computes y and the loss. If `gradients`,
+/// it also computes the gradients of the loss with respect to x and, if `body` uses %w, to w.
 inline std::unique_ptr<Module> primitives_of(const Case& c, int width, bool gradients = true) {
   auto module = parse_module(text_of(c, width), c.name);
   Graph& graph = *module->graphs[0];
@@ -49,8 +52,8 @@ inline std::unique_ptr<Module> primitives_of(const Case& c, int width, bool grad
   return module;
 }
 
-/// Returns random inputs, rounded to f32: the rows of x are around `offset`, and some elements of w are zero
-/// or nearly zero.
+/// Returns random inputs, rounded to f32. The elements of x are random numbers plus `offset`, and some
+/// elements of w are zero or nearly zero.
 inline Tensors data_of(const Graph& graph, int width, const EvaluateOptions& options, double offset,
                        uint64_t seed) {
   Tensors inputs = testing::random_inputs(graph, seed, options.symbols, width);
@@ -61,6 +64,7 @@ inline Tensors data_of(const Graph& graph, int width, const EvaluateOptions& opt
   return inputs;
 }
 
+/// Returns options for these values of B and T. `single`: evaluates in f32.
 inline EvaluateOptions sizes(int64_t batch, int64_t length, bool single = false) {
   EvaluateOptions options;
   options.symbols = {{"B", batch}, {"T", length}};
@@ -76,8 +80,8 @@ inline void add_errors(Errors& errors, const Tensors& actual, const Tensors& exp
     errors[name] += std::pow(relative_error(actual.at(name), tensor), 2);
 }
 
-/// Expects that root mean squares of errors after the pass are at most four times those before, or 1e-6.
-/// Ignores the loss, because its terms cancel.
+/// Expects that the root mean square of the errors of each output is at most 1e-6, or at most four times that
+/// before the pass. Ignores the loss, because its terms cancel.
 inline void expect_as_precise(const Errors& after, const Errors& before, int draws, const Graph& graph) {
   for (const auto& [name, error] : before) {
     if (name == "loss") continue;

@@ -10,8 +10,8 @@
 
 namespace smelt {
 
-/// Returns remembering_pages_plan with the entries @begin_pages and @next_pages, and the states that they
-/// use.
+/// Returns remembering_pages_plan with the entry @next_pages in place of the last one, the additional entry
+/// @begin_pages, and the states that these two entries use.
 inline Plan choosing_pages_plan(int64_t slots, int64_t capacity, int64_t pages) {
   Plan plan = remembering_pages_plan(slots, capacity, pages);
   const Dim b = Dim::symbol("B");
@@ -47,10 +47,10 @@ struct ChoiceStates {
   float *bias, *penalty;
   int32_t* tokens;
   float* log_probabilities;
-  size_t places;  // number of columns of `tokens` and `log_probabilities`
+  size_t places;  // positions per slot in `tokens` and `log_probabilities`
 };
 
-/// Executor functions of these two entries.
+/// Executor functions of the entries @begin_pages and @next_pages.
 class RememberingChoice : public RememberingPages {
  public:
   using RememberingPages::RememberingPages;
@@ -61,7 +61,8 @@ class RememberingChoice : public RememberingPages {
     std::copy_n(static_cast<const float*>(inputs[1]), kColumns, states.bias + slot * kColumns);
     std::copy_n(static_cast<const float*>(inputs[2]), kColumns, states.penalty + slot * kColumns);
   }
-  /// Runs @next_pages. `width`: number of pages per row. `logits`: output [rows, kWords]; may be null.
+  /// Runs @next_pages. `width`: number of pages in the page list of a row. `logits`: output [rows, kWords];
+  /// may be null.
   void next(std::span<const void* const> inputs, size_t rows, size_t width, float* logits,
             const ChoiceStates& states) {
     for (size_t row = 0; row < rows; ++row)

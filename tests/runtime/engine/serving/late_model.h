@@ -1,5 +1,6 @@
-// The model of choosing_model.h on a simulated asynchronous device. Runs without outputs are put in a queue.
-// A thread executes them after random delays, and their tokens appear in states while the host polls these.
+// The model of choosing_model.h on a simulated asynchronous device. A call that runs an entry without outputs
+// only puts the run into a queue. A thread executes the queued runs after random delays, and their tokens
+// appear in states, which the host polls.
 #pragma once
 
 #include <algorithm>

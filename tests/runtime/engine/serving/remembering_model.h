@@ -14,10 +14,11 @@
 
 namespace smelt {
 
+/// Size of the vocabulary.
 constexpr int64_t kWords = 23;
 
 /// Returns a plan with a cache of `slots` rows of `capacity` tokens. The entries have no steps, because the
-/// executors below run them. `reads_source`: adds an entry "encode".
+/// executors below run them. `reads_source`: adds the entry "encode" of models with an encoder.
 inline Plan remembering_plan(int64_t slots, int64_t capacity, bool reads_source = false) {
   Plan plan;
   plan.target = "test";
@@ -37,14 +38,14 @@ inline Plan remembering_plan(int64_t slots, int64_t capacity, bool reads_source 
   return plan;
 }
 
-/// Returns the same plan for a target (a GPU) whose runs are padded.
+/// Returns the same plan for a GPU as the target, because runs are padded to a few lengths only on GPUs.
 inline Plan padding_plan(int64_t slots, int64_t capacity) {
   Plan plan = remembering_plan(slots, capacity);
   plan.target = "sm_90";
   return plan;
 }
 
-/// Returns a plan with a cache of `pages` pages, which each row uses by a list of page numbers.
+/// Returns a plan with a cache of `pages` pages. Each row has a list of the numbers of its pages.
 inline Plan remembering_pages_plan(int64_t slots, int64_t capacity, int64_t pages) {
   Plan plan;
   plan.target = "test";
@@ -134,12 +135,12 @@ class RememberingExecutor : public BreakingExecutor {
   std::vector<std::vector<int32_t>> cache_;
 };
 
-/// Executor of remembering_pages_plan. A run writes tokens to the pages of its rows, and reads the tokens of
-/// a row along its list of pages.
+/// Executor of remembering_pages_plan. A run writes the new tokens of each row to the pages of the row, and
+/// reads all tokens of the row in the order of its list of pages.
 class RememberingPages : public BreakingExecutor {
  public:
   explicit RememberingPages(int64_t pages) : cache_(static_cast<size_t>(pages * kPageTokens), -1) {}
-  uint64_t prompt_tokens = 0;  // number of tokens read by entries for prompts
+  uint64_t prompt_tokens = 0;  // number of tokens, without padding, that entries for prompts have read
 
   void run(const PlanEntry& entry, const SymbolValues& symbols, std::span<const void* const> inputs,
            std::span<void* const> outputs, const Philox&) override {
@@ -161,6 +162,7 @@ class RememberingPages : public BreakingExecutor {
   }
 
  protected:
+  /// Writes `tokens` to the cache after `past` positions, and returns the logits for all tokens of the row.
   std::vector<float> read(const int32_t* pages, size_t past, std::span<const int32_t> tokens) {
     std::vector<int32_t> all;
     const auto page = static_cast<size_t>(kPageTokens);
