@@ -19,17 +19,18 @@ using LogListener = std::function<void(LogLevel, std::string_view message)>;
 
 /// Sets the listener of the whole process; an empty function removes it. The listener is called in the
 /// threads that do the work, possibly concurrently. When this function returns, the earlier listener is no
-/// longer called. Calls of the library within a listener are not logged, and calling set_log there throws
+/// longer called. Library functions that a listener calls log nothing; if a listener calls set_log, it throws
 /// Error. Exceptions of a listener are ignored.
 void set_log(LogListener listener);
 
 /// Returns whether a message would be logged: there is a listener, and this thread is not within a call of
-/// it.
+/// the listener.
 bool is_logged() noexcept;
 
 namespace log_detail {
+/// Calls the listener.
 void tell(LogLevel level, std::string_view message) noexcept;
-}
+}  // namespace log_detail
 
 /// Logs a message. It is formatted only if is_logged().
 template <typename... Arguments>

@@ -14,6 +14,7 @@ namespace smelt::test {
 
 namespace fs = std::filesystem;
 
+/// Directory of a small GPT-2 model.
 inline const fs::path kGolden = fs::path(SMELT_SOURCE_DIR) / "tests/goldens/gpt2";
 
 inline std::string slurp(const fs::path& path) {

@@ -13,6 +13,7 @@
 
 namespace smelt::testing {
 
+/// Directory of a small GPT-2 model.
 inline const std::filesystem::path kGolden = std::filesystem::path(SMELT_SOURCE_DIR) / "tests/goldens/gpt2";
 
 /// A directory for the current test, which the destructor removes.

@@ -22,8 +22,11 @@ class TokenDecoder {
 std::unique_ptr<TokenDecoder> byte_level_decoder();
 std::unique_ptr<TokenDecoder> byte_fallback_decoder();
 std::unique_ptr<TokenDecoder> fuse_decoder();
+/// Removes up to `start` code points `content` from the beginning of each token, and up to `stop` from its
+/// end.
 std::unique_ptr<TokenDecoder> strip_decoder(char32_t content, uint64_t start, uint64_t stop);
 std::unique_ptr<TokenDecoder> replace_decoder(std::unique_ptr<Pattern> pattern, std::string content);
+/// Replaces `replacement` by a space; removes it in the first token if `drops_first`.
 std::unique_ptr<TokenDecoder> metaspace_decoder(std::string replacement, bool drops_first);
 std::unique_ptr<TokenDecoder> word_piece_decoder(std::string prefix, bool cleanup);
 std::unique_ptr<TokenDecoder> bpe_decoder(std::string suffix);

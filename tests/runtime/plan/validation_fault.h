@@ -11,8 +11,8 @@
 
 namespace smelt::testing {
 
-/// Returns the message of the Error that a call throws, and expects that its status is invalid_file. Returns
-/// "accepted" if it throws none.
+/// Returns the message of the Error that `call` throws, and expects that the status of the Error is
+/// invalid_file. Returns "accepted" if `call` throws no Error.
 inline std::string fault_of(const std::function<void()>& call) {
   try {
     call();

@@ -41,6 +41,7 @@ inline Tokens alone(const Request& request) {
   return {tokens.begin() + static_cast<ptrdiff_t>(request.prompt.size()), tokens.end()};
 }
 
+/// Generator of random requests.
 class RandomRequests {
  public:
   explicit RandomRequests(uint32_t seed = 7) : random_(seed) {}

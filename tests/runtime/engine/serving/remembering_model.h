@@ -38,7 +38,7 @@ inline Plan remembering_plan(int64_t slots, int64_t capacity, bool reads_source 
   return plan;
 }
 
-/// Returns the same plan for a GPU as the target, because runs are padded to a few lengths only on GPUs.
+/// Returns the same plan for a GPU as the target, because the lengths of runs are padded only on GPUs.
 inline Plan padding_plan(int64_t slots, int64_t capacity) {
   Plan plan = remembering_plan(slots, capacity);
   plan.target = "sm_90";
