@@ -1,5 +1,5 @@
-// Functions that make calls of the passes of this folder (PassCall, ir/pass.h) from their options, such as
-// pass::lower(target). Each row of codegen_passes.def and kernel_passes.def has one.
+// Functions that put a pass of this folder and its options into a PassCall (ir/pass.h), such as
+// pass::lower(target). There is one function for each row of codegen_passes.def and kernel_passes.def.
 #pragma once
 
 #include "codegen/kernel_passes/kernel_passes.h"
@@ -28,8 +28,9 @@ namespace smelt::pass {
 #include "codegen/codegen_passes.def"
 #include "codegen/kernel_passes/kernel_passes.def"
 
-/// Returns calls of the passes that `legalize` runs, in the same order. Kernels that get their first schedule
-/// need only these, because they have no results of an earlier schedule that `legalize` would remove.
+/// Returns calls of the passes of kind `gpu` (kernel_passes.def), in order. The pass `legalize` runs the same
+/// passes, but first removes the results of an earlier schedule. Kernels without an earlier schedule have no
+/// such results, so these calls are sufficient for them.
 std::vector<PassCall> legalization();
 
 }  // namespace smelt::pass

@@ -1,4 +1,5 @@
-// The interface of a back end, which generates code for kernels. Each BackEnd of ir/target.h has one.
+// The interface of a back end, which generates code for kernels. Each value of the enum BackEnd (ir/target.h)
+// has one implementation.
 #pragma once
 
 #include <string>
@@ -54,7 +55,7 @@ const CodeGenerator& code_generator(BackEnd back_end);
 const CodeGenerator* find_code_generator(std::string_view level);
 inline const CodeGenerator& code_generator(const Target& target) { return code_generator(target.back_end); }
 
-/// Returns the kernels of a program, each with the sources of all steps that launch it.
+/// Returns the kernels of a program. The sources of a kernel are those of all steps that launch it.
 std::vector<ListedKernel> listed_kernels(const Program& program);
 
 // The implementations. The CPU's back end makes code only in a build with SMELT_CPU.

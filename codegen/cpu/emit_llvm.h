@@ -17,12 +17,13 @@ namespace smelt {
 
 // ---- emit_llvm.cpp
 // Kernel IR -> machine code. Every kernel becomes a function void NAME(const KernelArgs*, int64_t begin,
-// int64_t end), which computes the part [begin, end) of the kernel's range (Kernel::range) and is vectorised
-// over the innermost column axis. All kernels are linked to one shared object.
+// int64_t end), which computes the items [begin, end) of the kernel's range and is vectorised over the
+// innermost column axis. An item is a row, a tile of columns or a column (emitters/range_emitter.h);
+// Kernel::range() is the number of items. All kernels are linked to one shared object.
 
 /// Returns the bytes of a shared object that exports the kernels by name and needs no library. Kernels are
 /// compiled concurrently on several threads; the bytes do not depend on the number of threads. Throws Error
-/// if a kernel is malformed or the target is unknown.
+/// if a kernel is malformed or LLVM does not support the target.
 std::vector<std::byte> compile_kernels(llvm::ArrayRef<const Kernel*> kernels, const CpuTarget& target);
 
 /// Return all kernels as readable text: as LLVM IR after optimisation, and as assembly.

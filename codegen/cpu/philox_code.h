@@ -18,7 +18,7 @@ class PhiloxCode {
  public:
   using V = llvm::Value*;
   static constexpr int kGroups = 16;            // Philox calls of one vector
-  static constexpr int kColumns = 8 * kGroups;  // numbers of 16 bits that they make, one per column
+  static constexpr int kColumns = 8 * kGroups;  // columns of these calls, with 16 bits each
 
   explicit PhiloxCode(llvm::IRBuilder<>& builder) : b(builder) {}
 
@@ -27,8 +27,9 @@ class PhiloxCode {
   std::array<V, 4> words(const PhiloxStream& stream, V row, V group);
   /// Returns the 16 random bits of an element as an i32, or of one element per lane as a vector of i32.
   V bits(const PhiloxStream& stream, V row, V column);
-  /// Stores the kColumns numbers of a row, from the first column of group `first` on, at the address `place`
-  /// as u16. `row` and `first` are i32 scalars.
+  /// Stores the numbers of kColumns adjacent columns of a row as u16, at the address `place`. The first of
+  /// these columns is the first column of group `first`, which is 8 * first. `row` and `first` are i32
+  /// scalars.
   void fill(const PhiloxStream& stream, V row, V first, V place);
 
  private:

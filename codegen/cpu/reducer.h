@@ -1,5 +1,5 @@
-// LLVM code of the reductions of reduce_ops.def. Each lane of a vector is a reduction of its own, until
-// `across` combines the lanes.
+// LLVM code of the reductions of reduce_ops.def. Each lane of a vector is a separate reduction until `across`
+// combines the lanes.
 #pragma once
 
 #include "codegen/cpu/scalar_math.h"
@@ -45,7 +45,8 @@ class Reducer {
   const ReduceOpInfo& row_;
 };
 
-/// Returns the number to subtract before exp: zero where m is infinite, else m.
+/// Returns the number to subtract from x before exp(x - m), where m is a maximum: m, but 0 where m is
+/// infinite, because infinity - infinity would be NaN.
 llvm::Value* finite_maximum(llvm::IRBuilder<>& b, ScalarMath& math, llvm::Value* m);
 
 }  // namespace smelt

@@ -1,6 +1,7 @@
-// Loads, stores and accumulations. `id` is the number of an instruction in Kernel::instructions. Lanes that
-// are inactive, or whose predicate is false, change no parameter. Vector accesses are masked. A scalar access
-// whose predicate is false uses a slot on the stack instead.
+// Loads, stores and accumulations. `id` is the number of an instruction in Kernel::instructions. A lane whose
+// predicate is false loads zero. Such a lane, and an inactive lane, changes no memory of the kernel's
+// parameters. For this purpose vector accesses are masked, and a scalar access whose predicate is false
+// accesses a slot on the stack instead of the parameter.
 #pragma once
 
 #include "codegen/cpu/emitters/address_emitter.h"
@@ -18,6 +19,7 @@ class AccessEmitter {
 
   V load(int id);
   void store(int id);
+  /// Adds the value of each active lane to its element of a buffer of partial sums.
   void accumulate(int id);
 
  private:

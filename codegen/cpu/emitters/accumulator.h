@@ -1,4 +1,5 @@
-// A reduction in progress: the addresses of its state, and of data that it needs if it runs tile by tile.
+// A reduction in progress: the addresses of its state, and of the scratch arrays of a softmax or of a long
+// sum.
 #pragma once
 
 #include "codegen/cpu/reducer.h"
@@ -6,13 +7,14 @@
 namespace smelt {
 
 /// Scratch memory of a max_sumexp, the reduction that computes the maximum m and the sum of exp(x - m). If
-/// later blocks read the exponentials, `array` covers a row, and each operand is replaced by its exponential.
-/// Otherwise `array` holds the operands of one tile.
+/// later blocks of the kernel read the exponentials, `array` has an element for each column of a row, and
+/// each x in it is replaced by exp(x - maximum up to its tile). Otherwise `array` holds the x of one tile.
 struct Exponentials {
   llvm::Value* array = nullptr;
   llvm::Value* maximum = nullptr;  // address of the maximum so far
-  /// One number per tile if later blocks read the array, else null. It is the maximum up to that tile until
-  /// the row ends, and then the factor that scales the tile's exponentials to the row's maximum.
+  /// Address of one number per tile; null if no later block reads the array. While the row is processed, a
+  /// tile's number is the maximum up to that tile. At the end of the row it becomes the factor that scales
+  /// the tile's exponentials to the row's maximum.
   llvm::Value* scales = nullptr;
 };
 
@@ -21,8 +23,8 @@ struct Accumulator {
   ReduceOp op{};
   llvm::Type* type = nullptr;  // of one element
   Reducer::State state = {};   // address of each scalar of the state, on the stack
-  /// Second-level sums of a long sum, else null. After each short run of terms, the state is added to them
-  /// and set to zero.
+  /// Address of the second-level sums of a sum with many terms; null for other reductions. After every few
+  /// terms, the state is added to these sums and set to zero.
   llvm::Value* wide = nullptr;
   llvm::Type* wide_type = nullptr;  // of an element of `wide`: f32 or f64
   Exponentials exponentials = {};

@@ -1,6 +1,6 @@
 // The addresses that instructions access. The part of an address that is the same for all vectors of the
-// innermost loop is computed once, before the loop. Each vector adds its column to it. `id` is the number of
-// an instruction in Kernel::instructions.
+// innermost loop is computed once, before the loop. Each vector adds the number of its first column, times
+// the stride. `id` is the number of an instruction in Kernel::instructions.
 #pragma once
 
 #include "codegen/cpu/emitters/kernel_context.h"
@@ -9,10 +9,12 @@
 
 namespace smelt {
 
-/// The addresses of the elements of all lanes: adjacent elements, one element for all lanes, or any elements.
+/// The addresses of the elements of all lanes, in one of three forms: adjacent elements (`adjacent`, and
+/// `pointer` of lane 0), the same element for all lanes (`pointer`), or any elements (`pointers`). The unused
+/// pointer is null.
 struct LaneAddress {
-  llvm::Value* pointer = nullptr;   // of lane 0 if adjacent, else of the element of all lanes, or null
-  llvm::Value* pointers = nullptr;  // vector of one pointer per lane, or null
+  llvm::Value* pointer = nullptr;
+  llvm::Value* pointers = nullptr;  // vector of one pointer per lane
   bool adjacent = false;
 };
 
@@ -22,11 +24,13 @@ class AddressEmitter {
 
   AddressEmitter(KernelContext& context, KernelValues& values) : c_(context), b(context.b), values_(values) {}
 
-  /// Computes the common part of the addresses of the nest's vectors. Called before the loop over vectors.
+  /// Computes, for each access in the loop over vectors of `nest` (the loops of a block), the part of the
+  /// address that all vectors have in common. Called before that loop.
   void prepare(const BlockNest& nest);
   /// Returns the addresses that an instruction accesses in the current lanes (KernelPlace::lanes).
   LaneAddress address_of(int id);
-  /// Returns the address of an access at the current indices, but at column 0 of the inner axis.
+  /// Returns the address of an access at the current indices along all axes but the inner one (the kernel's
+  /// last column axis), and at column 0 of the inner axis.
   V row_pointer(const Instruction& x);
 
  private:

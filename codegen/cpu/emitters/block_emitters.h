@@ -1,4 +1,4 @@
-// All emitters that emit the blocks of one kernel.
+// The BlockEmitter of one kernel (block_emitter.h), together with all emitters that it uses.
 #pragma once
 
 #include "codegen/cpu/emitters/access_emitter.h"

@@ -14,7 +14,8 @@ namespace smelt {
 // in the outermost loop that it can be in. So values that change along the inner axis are vectors, and the
 // others are scalars.
 
-/// Adds the function of the kernel to `module`, and for a part of attention the function of emit_sees, too.
+/// Adds the function of the kernel to `module`. If the kernel computes a part of attention (AttentionPart),
+/// also adds the function of emit_sees.
 void emit_kernel(const Kernel& kernel, llvm::Module& module, const TargetTraits& traits);
 
 // ---- wide_sums.cpp
@@ -38,11 +39,13 @@ void add_to_wide_sums(llvm::IRBuilder<>& b, const WideSums& at);
 void round_wide_sums(llvm::IRBuilder<>& b, const WideSums& at);
 
 // ---- mask_emitter.cpp
-// The second function of a kernel that is a part of attention: NAME.sees. It finds by interval arithmetic
-// whether the mask excludes a whole block of scores, whose rows are queries and whose columns are keys.
+// The second function of a kernel NAME that computes a part of attention: NAME.sees. It finds by interval
+// arithmetic whether the mask excludes a whole block of scores, whose rows are queries and whose columns are
+// keys.
 
-/// Adds the function to `module`. It stores the state of the mask in the block in *KernelArgs::sees: 0 if no
-/// query may attend to a key, 2 if every query may attend to every key, and 1 if it is mixed or unknown.
+/// Adds the function to `module`. Called for a block of scores, the function stores the state of the mask in
+/// *KernelArgs::sees: 0 if no query may attend to any key of the block, 2 if every query may attend to every
+/// key, else 1 (mixed or unknown).
 void emit_sees(const Kernel& kernel, llvm::Module& module, const TargetTraits& traits);
 
 }  // namespace smelt

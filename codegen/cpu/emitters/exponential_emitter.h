@@ -29,9 +29,9 @@ class ExponentialEmitter {
   /// Returns the state of the whole row: its maximum m and the sum of exp(x - m).
   Reducer::State finish(const Accumulator& accumulator);
 
-  /// Returns the value of an instruction of the form `kept`: an exponential that a reduction of an earlier
-  /// block has left in its array, scaled to the row's maximum. Returns null for other instructions, and
-  /// outside of the innermost loop.
+  /// Returns the value of an instruction of the form `kept` (Form in ir/kernel/kernel.h). This is an
+  /// exponential that a max_sumexp of an earlier block has stored in its array, scaled to the row's maximum.
+  /// Returns null for instructions of other forms, and outside of the innermost loop.
   V kept_value(int id);
 
  private:

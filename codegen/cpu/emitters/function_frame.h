@@ -19,18 +19,20 @@ class FunctionFrame {
   FunctionFrame(const Kernel& kernel, const std::string& name, llvm::Module& module,
                 llvm::IRBuilder<>& builder);
 
-  V begin = nullptr, end = nullptr;  // a call computes the items [begin, end) of the kernel's range
+  V begin = nullptr, end = nullptr;  // a call computes these items of the kernel's range
   /// Stack addresses for scalar accesses whose predicate is false: loads read the zero slot, stores write the
   /// sink slot.
   V zero_slot = nullptr, sink_slot = nullptr;
   std::vector<V> bases;  // address of each parameter's first element
 
-  /// Loads a field of the function's KernelArgs. `offset`: the field's, in bytes.
+  /// Loads a field of the function's argument KernelArgs. `offset`: byte offset of the field.
   V load_argument(int offset, llvm::Type* type);
   /// Returns the value of a size as an i64.
   V dim(const Dim& dim);
-  /// Returns whether KernelArgs has the random id that an instruction's `slot` refers to.
+  /// Returns whether `slot` (Instruction::slot) is a valid index into the random ids of KernelArgs, each of
+  /// which selects a stream of random numbers.
   bool has_random_slot(int slot) const { return slot >= 0 && slot < static_cast<int>(random_ids_.size()); }
+  /// Returns the inputs of the random number generator for the random id with this index.
   PhiloxStream random_stream(int slot) const { return {seed_, random_ids_[slot], step_, micro_steps_[slot]}; }
   /// Allocates an array of `count` elements on the stack, aligned to 64 bytes if it has more than one.
   /// Returns its address.

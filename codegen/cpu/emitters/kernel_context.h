@@ -14,7 +14,8 @@
 
 namespace smelt {
 
-/// The vector that code is being emitted for. The inner axis is the last column axis of the kernel.
+/// The vector of columns that code is being emitted for. The inner axis is the last column axis of the
+/// kernel.
 struct Lanes {
   bool inner = false;            // within the innermost loop; else code is for scalars
   int width = 1;                 // number of lanes; 1: a scalar
@@ -22,14 +23,15 @@ struct Lanes {
   llvm::Value* mask = nullptr;   // null: all lanes are on
 };
 
-/// The position in the kernel where code is being emitted.
+/// The position in the kernel where code is being emitted. `row_begin`, `row_end` and `may_store_row` are
+/// those of the current item of the kernel's range (range_emitter.h).
 struct KernelPlace {
   Lanes lanes;
   std::vector<llvm::Value*> indices;     // current index along each axis of the kernel, i64
-  llvm::Value* row_begin = nullptr;      // first column of the inner axis that the item computes
+  llvm::Value* row_begin = nullptr;      // first column of the inner axis that is computed
   llvm::Value* row_end = nullptr;        // one past the last of these columns
-  llvm::Value* may_store_row = nullptr;  // i1: whether this item stores row scalars; null: it does
-  llvm::Value* tile_first = nullptr;     // column of element 0 of a tile's arrays, a multiple of 8
+  llvm::Value* may_store_row = nullptr;  // i1: whether to store values that a row has once; null: yes
+  llvm::Value* tile_first = nullptr;     // column of element 0 of a tile's arrays: a multiple of 8
 };
 
 class KernelContext {
@@ -44,9 +46,10 @@ class KernelContext {
   const Kernel& kernel;
   const Schedule& schedule;
   const KernelShape shape;
-  const std::vector<int> range_axes;  // axes whose indices the number of an item of the range determines
-  const int width;                    // elements of a vector
-  const int64_t tile;                 // columns that are processed at a time
+  /// Axes whose indices are computed from the number of an item of the kernel's range.
+  const std::vector<int> range_axes;
+  const int width;     // elements of a vector
+  const int64_t tile;  // columns that are processed at a time
 
   llvm::IRBuilder<> b;
   ScalarMath math;
@@ -63,8 +66,8 @@ class KernelContext {
   [[noreturn]] void reject(int id, const char* what) const;
 
   // ---- tiles and rows
-  /// Returns whether an item of the range is one tile of columns: so it is in kernels with reduced axes and
-  /// columns.
+  /// Returns whether an item of the kernel's range is one tile of columns instead of a whole row. This is the
+  /// case if the kernel has reduced axes and column axes.
   bool has_tiles_in_range() const { return shape.is_reduced() && shape.inner >= 0; }
   /// Returns whether an item is known to have at most `tile` columns along the inner axis.
   bool has_one_tile() const;

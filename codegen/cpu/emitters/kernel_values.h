@@ -1,4 +1,4 @@
-// The values of a kernel's instructions, by the number `id` of an instruction in Kernel::instructions. A
+// The values of a kernel's instructions. `id` is the number of an instruction in Kernel::instructions. A
 // column value (one value per column) that later blocks read is stored in an array on the stack, and loaded
 // again by these blocks.
 #pragma once
@@ -24,7 +24,8 @@ class KernelValues {
   void set_array(int id, V array, llvm::Type* type);
   /// Stores a value in an array for later blocks, if the schedule caches it (Schedule::cached).
   void keep_cached(int id);
-  /// Causes the next use of each value in an array to load it again. Called when the current columns change.
+  /// Forgets the values that were loaded from arrays, so that the next use of each loads it again. Called
+  /// when the current columns change.
   void forget_loaded_columns();
 
   /// Returns a value of this block, a row scalar, or a column value that an earlier block has stored in an
@@ -32,11 +33,13 @@ class KernelValues {
   V value_of(int id);
   V value_as(int id, ComputeKind kind) { return c_.math.coerce(value_of(id), kind); }
   V index_of(int id) { return value_as(id, ComputeKind::wide); }
-  /// Returns flags (i1, one per lane) of the active lanes where the value `predicate` holds. -1 is a
-  /// predicate that holds everywhere. Returns null if all lanes are active and the predicate is -1.
+  /// Returns one flag (i1) per lane: whether the lane is active and the value of the instruction `predicate`
+  /// is true. `predicate` = -1 is true in all lanes. Returns null if all lanes are active and `predicate` is
+  /// -1.
   V active_mask(int predicate);
-  /// Returns the row-major position (i64) of the current element, that of lane 0, in the space of `axes`. An
-  /// index along an axis that is a segment counts from the first index of the segment.
+  /// Returns the row-major position (i64) of the current indices (those of lane 0) in an array whose dims are
+  /// `axes`. Along an axis that is a segment (KernelAxis::begin), the index is relative to the begin of the
+  /// segment.
   V flat_index(llvm::ArrayRef<int> axes);
 
  private:

@@ -1,8 +1,8 @@
-// Partial sums of a chunk, the part of a kernel's range that one call computes. A chunk adds to its own slice
-// of each partial parameter (KernelParam::partial), and first sets the slice to zero, even if it has no rows.
-// If a chunk may have many rows (Schedule::sum_rows > 0), its slice is added to f64 sums every sum_rows rows.
-// The f64 sums are stored in the parameter's memory after the slices of all chunks. At the end, the total is
-// rounded to f32 and stored in the slice.
+// Partial sums of a chunk, which is the part of a kernel's range that one call computes, such as some
+// consecutive rows. A chunk adds to its own slice of each partial parameter (KernelParam::partial), and first
+// sets the slice to zero, even if it has no rows. If a chunk may have many rows (Schedule::sum_rows > 0), its
+// slice is added to f64 sums every sum_rows rows. The f64 sums are stored in the parameter's memory after the
+// slices of all chunks. At the end, the total is rounded to f32 and stored in the slice.
 #pragma once
 
 #include <vector>
@@ -22,7 +22,7 @@ class PartialSums {
   /// Emits code that sets the chunk's slices to zero. Replaces the base addresses of the partial parameters
   /// by those of the slices.
   void begin();
-  /// Emits, after the row of an item of the range, the addition to the f64 sums, which runs every sum_rows
+  /// Emits, at the end of the row `item`, the code that adds the slices to the f64 sums after every sum_rows
   /// rows.
   void finish_row(V item);
   /// Emits, after all rows, the code that stores the totals in the slices.

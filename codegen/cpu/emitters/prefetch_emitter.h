@@ -1,5 +1,5 @@
-// Prefetches of the addresses that a kernel reads and writes next. They are issued while exponentials are
-// computed, because the memory bus would otherwise be idle.
+// Prefetches of the addresses that a kernel reads and writes next. They are issued in the loop that computes
+// exponentials, because the memory bus would otherwise be idle during that loop.
 #pragma once
 
 #include <vector>

@@ -15,9 +15,9 @@ class RandomEmitter {
 
   explicit RandomEmitter(KernelContext& context) : c_(context), b(context.b), philox_(context.b) {}
 
-  /// Returns whether draw_tile draws the bits of some instruction of the block.
+  /// Returns whether the block has an instruction whose bits draw_tile draws.
   bool has_tile_draws(const BlockNest& nest) const;
-  /// Draws the bits of the tile from column KernelPlace::tile_first to column `limit`.
+  /// Draws the bits of the columns [KernelPlace::tile_first, limit), for all such instructions of the block.
   void draw_tile(const BlockNest& nest, V limit);
   /// Returns the bits of a random instruction: one i32 per lane, below 65,536.
   V bits(int id);
@@ -36,7 +36,7 @@ class RandomEmitter {
   KernelContext& c_;
   llvm::IRBuilder<>& b;
   PhiloxCode philox_;
-  llvm::DenseMap<int, V> tiles_;  // arrays by instruction
+  llvm::DenseMap<int, V> tiles_;  // the array of drawn bits of each instruction
 };
 
 }  // namespace smelt

@@ -1,6 +1,7 @@
-// The loop over a kernel's range (Kernel::range). An item of the range is a row, at one index along each of
-// the range's axes. In a kernel with reduced axes, an item is one tile of such a row's columns, if there are
-// any. In a flat kernel (Schedule::flat), the range is the column axis itself.
+// The loop over the items of a kernel's range (Kernel::range) that one call computes. In a kernel without
+// reduced axes, an item is a row: all columns at one index along each parallel axis. In a kernel with reduced
+// axes, an item is one tile of the columns of a row, or the row itself if it has no columns. In a flat kernel
+// (Schedule::flat), an item is one column.
 #pragma once
 
 #include <vector>

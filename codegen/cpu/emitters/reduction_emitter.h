@@ -1,6 +1,6 @@
 // Reductions of a block of a kernel (KernelBlock in ir/kernel/kernel.h). A column block reduces along the
-// columns: the state of a reduction has an element for each lane. A reduced block reduces along other axes:
-// the state is an array with an element for each column of a tile. `id` is the number of a reduce
+// columns; the state of such a reduction has one element per lane. A reduced block reduces along other axes;
+// the state is then an array with one element per column of a tile. `id` is the number of a reduce
 // instruction.
 #pragma once
 
@@ -33,8 +33,9 @@ class ReductionEmitter {
   void begin_tile();
   void finish_tile(const BlockNest& nest, V first, V limit);
 
-  /// Emits code after a block's innermost loop: it counts the runs of that loop, and after some number of
-  /// runs adds the short sums to the wide sums (wide_sums.cpp).
+  /// Emits code after a block's innermost loop, for sums with many terms (wide_sums.cpp). The code counts how
+  /// often the innermost loop has been executed. After a fixed number of executions ("runs") it adds the
+  /// short f32 sums to the wide sums.
   void finish_run(const BlockNest& nest);
 
   /// Emits the step of reduction `id` that combines the current lanes' elements with its state.
@@ -79,8 +80,9 @@ class ReductionEmitter {
   KernelValues& values_;
   ExponentialEmitter& exponentials_;
   std::vector<Accumulator> accumulators_;  // of the current block
-  int64_t runs_of_short_sum_ = 0;  // runs of the current block's innermost loop per short sum; 0: not counted
-  V run_counter_ = nullptr;        // address of the number of runs since the last short sum ended
+  /// Executions ("runs") of the current block's innermost loop per short sum; 0: they are not counted.
+  int64_t runs_of_short_sum_ = 0;
+  V run_counter_ = nullptr;  // address of the number of runs of the current short sum
 };
 
 }  // namespace smelt
