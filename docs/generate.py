@@ -151,6 +151,25 @@ def spec_fields():
     return SPEC_HEAD + "".join(f"\n## {section}\n\n{head}{rows}" for section, rows in sections.items())
 
 
+# ---- what the pages must say
+
+TABLES = ("operations", "passes", "compile_options", "environment", "spec_fields")
+
+
+def without_prose(page):
+    """Names of a page's operations, attributes, passes, options, variables and fields that no words explain."""
+    named = [(line.split("|")[1], line.split("|")[-2]) for line in page.splitlines() if line.startswith("| `")]
+    named += re.findall(r"^### (\w+)\n\n(.*)$", page, re.M)
+    return [name.strip() for name, text in named if not re.search(r"\w", text.split(":", 1)[-1])]
+
+
+def require_prose(folder):
+    """Exits with the names that have none."""
+    silent = [f"{table}: {name}" for table in TABLES for name in without_prose((folder / f"{table}.md").read_text())]
+    if silent:
+        sys.exit("docs/reference: no words explain " + ", ".join(silent))
+
+
 def main():
     if sys.argv[1:] == ["--spec-fields"]:
         SPEC_PAGE.write_text(spec_fields())
@@ -160,6 +179,7 @@ def main():
     smelt, folder = sys.argv[1], pathlib.Path(sys.argv[2])
     (folder / "passes.md").write_text(passes(smelt))
     (folder / "command_line.md").write_text(command_line(smelt).replace(smelt, "smelt"))
+    require_prose(folder)
 
 
 if __name__ == "__main__":

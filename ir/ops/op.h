@@ -61,6 +61,7 @@ struct ScalarOpInfo {
   std::string_view name = {};
   int arity = 0;
   bool differentiable = false;  // has a derivative
+  std::string_view meaning;     // the result, in the operands a, b and c
   std::string_view cuda = {};
   std::string_view cuda_integer = {};  // for integers
   std::string_view cuda_flag = {};     // for booleans

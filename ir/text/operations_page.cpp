@@ -1,7 +1,6 @@
 #include "ir/text/text.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "ir/ops/op_attributes.h"
 
@@ -10,9 +9,7 @@ namespace {
 
 constexpr std::string_view kHead =
     "# Operations\n\n"
-    "Made by `smelt opt --list-operations` from `ir/ops/ops.def` and `ir/ops/attributes.def`; a test "
-    "compares "
-    "them.\n\n"
+    "Made by `smelt opt --list-operations` from the tables `ir/ops/*.def`; a test compares them.\n\n"
     "In the text form of graphs a node is `%results = operation %operands \"source\" {attribute = value, "
     "...} : types`.\n"
     "An attribute that an operation does not have, or of another type or out of bounds, is an error. Beside "
@@ -65,14 +62,37 @@ std::string sections(bool are_composites) {
   return text;
 }
 
+std::string_view elements_text(Domain domain) {
+  switch (domain) {
+    case Domain::numbers:
+      return "numbers";
+    case Domain::reals:
+      return "reals";
+    case Domain::flags:
+      return "flags";
+    case Domain::any:
+      return "numbers or flags";
+    case Domain::choice:
+      return "a flag, then two numbers or flags";
+  }
+  return "";
+}
+
+std::string scalar_row(const ScalarOpInfo& row) {
+  return fmt::format("| `{}` | {} | {} | {} | {} |\n", row.name, row.arity, elements_text(row.domain),
+                     row.differentiable ? "yes" : "no", row.meaning);
+}
+
 std::string scalar_operations() {
-  std::vector<std::string> names;
-#define SMELT_NAME(name, arity) names.push_back(fmt::format("`{}` ({})", #name, arity));
-  SMELT_SCALAR_OPS(SMELT_NAME)
-#undef SMELT_NAME
-  return fmt::format(
-      "\n## Pointwise operations\n\nEach is written by its own name, with as many operands: {}.\n",
-      fmt::join(names, ", "));
+  std::string text =
+      "\n## Pointwise operations\n\n"
+      "Each is written by its own name, with one to three operands, here a, b and c. Numbers are reals or "
+      "integers, flags are\nbooleans.\n\n"
+      "| operation | operands | of | differentiable | result |\n| --- | --- | --- | --- | --- |\n";
+#define SMELT_ROW(name, arity) text += scalar_row(info(ScalarOp::name));
+  SMELT_SCALAR_OPS(SMELT_ROW)
+#undef SMELT_ROW
+  return text;
 }
 
 std::string reductions() {

@@ -23,7 +23,7 @@ def test_facts_of_pointwise_operations():
 
 
 def test_the_page_has_all_operations():
-    listed = set(re.findall(r"^### (\w+)$", PAGE, re.M)) | set(re.findall(r"`(\w+)` \(\d\)", PAGE))
+    listed = set(re.findall(r"^### (\w+)$", PAGE, re.M)) | set(re.findall(r"^\| `(\w+)` \| \d", PAGE, re.M))
     assert rows_with(lambda row: True) <= listed
     named = {name.split()[0] for name in operations.KEEPS_NUMBERS}
     assert named | operations.WITHOUT_DERIVATIVE <= listed
