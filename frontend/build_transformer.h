@@ -37,6 +37,10 @@ struct BuildOptions {
   /// Number of pages of a paged cache, each of kPageTokens tokens; 0: the cache has one row of T tokens for
   /// each of the B rows. Only with caches, and for models without an encoder.
   int64_t cache_pages = 0;
+  /// Most tokens of a run of the entry @mixed_pages, which then replaces @read_pages, @decode_pages and
+  /// @next_pages. At least the upper bound of B is used. 0: there is no such entry. nullopt: 0. Only with
+  /// cache_pages and has_sampler.
+  std::optional<int64_t> step_tokens = std::nullopt;
   /// Adapters for the linear maps that this config targets. All parameters are then frozen except those that
   /// the config trains.
   std::optional<LoraConfig> lora = std::nullopt;

@@ -95,6 +95,44 @@ class CachedGraph : ModelGraph {
     sample_tokens(b_, read.logits, choice);
   }
 
+  /// Adds the entry that reads any number of tokens of each of several rows, and samples the next token of
+  /// each. A token is read as a row of one token, whose cache is that of its row: all keys and values of the
+  /// run are stored before they are read, so a token sees those before it in the same run.
+  void add_mixed_pages() {
+    const Dim rows = batch_;
+    batch_ = Dim::symbol("M");
+    const Symbols& symbols = b_.graph.module().symbols;
+    declare_token_states(b_, symbols.upper(rows), symbols.upper(length_));
+    const Extents extents = {
+        {Extent::rows, rows}, {Extent::run_tokens, batch_}, {Extent::row_pages, row_pages()}};
+    const auto number = [&](const DecodePort& port, IdRange range) {
+      Value* made = decode_input(b_, port, extents);
+      set_id_range(*made->node(), range);
+      return made;
+    };
+    Value* given = number(port::token_ids, {.below = spec_.vocab_size, .ignored = -1});
+    Value* row = number(port::token_rows, {.below = symbols.upper(rows), .ignored = -1});
+    Value* past = number(port::token_pasts, {.below = symbols.upper(length_)});
+    Value* table = number(port::pages, {.below = options_.cache_pages});
+    Value* last = number(port::last_tokens, {.below = symbols.upper(batch_)});
+    Value* slots = number(port::slots, {.below = symbols.upper(rows), .ignored = -1});
+    GraphBuilder& g = b_.graph;
+    Value* kept = g.convert(g.lt(g.like(row, -1), row), DType::i32);
+    row = within(g, row, symbols.upper(rows));
+    Value* slot = within(g, g.gather(slots, row), symbols.upper(rows));
+    g.set_source("next.token");
+    Value* chosen = within(g, g.gather(g.state(state::next_token), slot), spec_.vocab_size);
+    ids_ = g.select(g.lt(with_ones(g, given), g.like(chosen, 0)), chosen, with_ones(g, given));
+    decode_behind(paged_cache(b_, options_.cache_pages, g.gather(table, row), past, 1, kept), batch_);
+    last_ = g.gather(last_, last);
+    batch_ = rows;
+    Value* found = row_logits();
+    give(port::logits, found);
+    TokenChoice choice = token_choice_inputs(b_, slots, g.gather(past, last));
+    choice.any_slots = true;
+    sample_tokens(b_, found, choice);
+  }
+
   /// Adds the entry that sets the biases and penalties for a slot's next row.
   void add_begin_pages() {
     begin_choice(b_);
@@ -136,12 +174,13 @@ class CachedGraph : ModelGraph {
  private:
   /// Returns the sizes of a run of `tokens` tokens per row.
   Extents sizes(const Dim& tokens) {
-    const int64_t longest = b_.graph.module().symbols.upper(length_);
     return {{Extent::rows, batch_},
             {Extent::tokens, tokens},
             {Extent::places, tokens},
-            {Extent::row_pages, (longest + kPageTokens - 1) / kPageTokens}};
+            {Extent::row_pages, row_pages()}};
   }
+  /// Pages of the longest row.
+  int64_t row_pages() { return (b_.graph.module().symbols.upper(length_) + kPageTokens - 1) / kPageTokens; }
   Value* input(const DecodePort& port) { return decode_input(b_, port, sizes(length_)); }
   Value* input_of_lengths() {
     return optional_input(std::string(port::lengths), port::lengths.shape.of(sizes(length_)), kAllTokens);
@@ -251,6 +290,12 @@ class CachedGraph : ModelGraph {
 };
 
 void add_pages(Module& module, const TransformerSpec& spec, const BuildOptions& options, Adapters* adapters) {
+  if (const int64_t tokens = options.step_tokens.value_or(0);
+      tokens > 0 && options.has_sampler.value_or(false)) {
+    bound_run_tokens(tokens, module.symbols);
+    CachedGraph(module, spec, options, adapters, entry::mixed_pages).add_mixed_pages();
+    return CachedGraph(module, spec, options, adapters, entry::begin_pages).add_begin_pages();
+  }
   CachedGraph(module, spec, options, adapters, entry::read_pages).add_read_pages(false);
   CachedGraph(module, spec, options, adapters, entry::decode_pages).add_read_pages(true);
   if (!options.has_sampler.value_or(false))

@@ -73,4 +73,8 @@ void bound_beams(Symbols& symbols) {
   symbols.bound({"N", "K"}, rows);
 }
 
+void bound_run_tokens(int64_t step_tokens, Symbols& symbols) {
+  symbols.bound({"M"}, std::max(step_tokens, symbols.upper(Dim::symbol("B"))));
+}
+
 }  // namespace smelt

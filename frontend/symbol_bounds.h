@@ -1,5 +1,6 @@
 // Upper bounds of the symbols (symbolic sizes) of a model's graphs: B (batch), T (length), S (length of a
-// source), R (tokens per row in a run of @decode), N (sentences) and K (beams).
+// source), R (tokens per row in a run of @decode), M (tokens of all rows in a run of @mixed_pages), N
+// (sentences) and K (beams).
 #pragma once
 
 #include "frontend/build_transformer.h"
@@ -22,6 +23,8 @@ std::optional<RingBounds> ring_bounds(const TransformerSpec& spec, const BuildOp
 /// Bounds R by `rings.run`. Also bounds every product with T in which R replaces T, by the product's own
 /// bound.
 void bound_runs(const RingBounds& rings, Symbols& symbols);
+/// Bounds M by `step_tokens`, or by the bound of B if that is larger.
+void bound_run_tokens(int64_t step_tokens, Symbols& symbols);
 /// Bounds N, K and N*K by the bound of B, because N sentences of K beams are N*K rows; K also by
 /// kMostBeamsAhead.
 void bound_beams(Symbols& symbols);

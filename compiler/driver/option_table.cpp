@@ -71,6 +71,7 @@ std::string_view title(OptionGroup group) {
       return "Inputs and outputs";
     case OptionGroup::caches:
     case OptionGroup::sampling:
+    case OptionGroup::serving:
       return "Generation";
     case OptionGroup::dropout:
     case OptionGroup::trained:

@@ -20,6 +20,7 @@ enum class OptionGroup : uint8_t {
   inputs,
   caches,
   sampling,
+  serving,
   dropout,
   trained,
   optimizer,

@@ -17,6 +17,8 @@
 namespace smelt {
 namespace {
 
+constexpr int64_t kStepTokens = 512;  // of a run for serving on a GPU, unless an option says otherwise
+
 /// Announces each phase before it runs, and records its seconds, in order.
 class PhaseClock {
  public:
@@ -206,6 +208,8 @@ BuildOptions build_options(const CompileOptions& options) {
   build.cache_type = options.storage;
   if (options.mode == Mode::infer && !build.has_sampler)
     build.has_sampler = resolved_target(options).can.launches;
+  if (build.cache_pages > 0 && build.has_sampler.value_or(false) && !build.step_tokens)
+    build.step_tokens = resolved_target(options).can.launches ? kStepTokens : 0;
   return build;
 }
 

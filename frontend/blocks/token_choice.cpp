@@ -163,7 +163,9 @@ LogSum log_sum(GraphBuilder& g, Value* logits) {
 
 Value* of_rows(GraphBuilder& g, std::string_view state, const TokenChoice& choice) {
   Value* all = g.state(state);
-  return choice.any_slots ? g.gather(all, choice.rows) : g.slice(all, 0, 0, choice.rows->shape()[0]);
+  const auto slots = *all->shape()[0].constant();
+  return choice.any_slots ? g.gather(all, within(g, choice.rows, slots))
+                          : g.slice(all, 0, 0, choice.rows->shape()[0]);
 }
 
 Value* biased(GraphBuilder& g, Value* scores, const TokenChoice& choice) {

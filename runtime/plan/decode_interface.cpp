@@ -103,6 +103,7 @@ bool has_all(const Plan& plan, std::initializer_list<const char*> entries) {
 }
 
 CacheAddressing addressing_of(const Plan& plan) {
+  if (has_all(plan, {entry::mixed_pages, entry::begin_pages})) return CacheAddressing::pages;
   if (has_all(plan, {entry::read_pages, entry::decode_pages}) &&
       (has_all(plan, {entry::step_pages}) || has_all(plan, {entry::next_pages, entry::begin_pages})))
     return CacheAddressing::pages;
@@ -150,15 +151,23 @@ void DecodeInterface::derive_rows(const Plan& plan) {
 }
 
 void DecodeInterface::derive_pages(const Plan& plan) {
-  samplers.tokens = has_all(plan, {entry::next_pages, entry::begin_pages});
-  const char* step = samplers.tokens ? entry::next_pages : entry::step_pages;
+  mixes_rows = has_all(plan, {entry::mixed_pages, entry::begin_pages});
+  samplers.tokens = mixes_rows || has_all(plan, {entry::next_pages, entry::begin_pages});
+  const char* step = mixes_rows        ? entry::mixed_pages
+                     : samplers.tokens ? entry::next_pages
+                                       : entry::step_pages;
   const Port& table = *find_port(*plan.find_entry(step), port::pages);
   if (!table.ids || table.ids->below < 1 || !table.shape[1].constant())
     refuse("entry '{}': its input '{}' is no list of numbered pages for each row; {}", step, table.name,
            kRemedy);
   pages = static_cast<size_t>(table.ids->below), row_pages = upper(plan, &table.shape[1]);
-  rows = upper(plan, &dim_of(plan, step, port::input_ids, 0));
-  capacity = run_tokens = upper(plan, &dim_of(plan, entry::read_pages, port::input_ids, 1));
+  rows = upper(plan, &table.shape[0]);
+  if (mixes_rows) {
+    run_tokens = upper(plan, &dim_of(plan, step, port::token_ids, 0));
+    capacity = upper(plan, &plan.find_state(state::new_tokens)->shape[1]) - 1;
+  } else {
+    capacity = run_tokens = upper(plan, &dim_of(plan, entry::read_pages, port::input_ids, 1));
+  }
 }
 
 }  // namespace smelt

@@ -34,6 +34,7 @@ struct DecodeInterface {
   CacheAddressing addressing = CacheAddressing::none;
   PlanSamplers samplers;
   bool reads_source = false;  // the plan has an encoder: its entry encode reads the source
+  bool mixes_rows = false;    // its entry mixed_pages reads any number of tokens of each of several rows
   bool masks_source = false;  // the sources of a run may have different lengths
 
   bool in_rows() const {
@@ -44,7 +45,7 @@ struct DecodeInterface {
   size_t vocabulary = 0;       // scores per row
   size_t rows = 0;             // largest number of rows per run
   size_t capacity = 0;         // largest number of tokens per row
-  size_t run_tokens = 0;       // largest number of tokens per row and run
+  size_t run_tokens = 0;       // largest number of tokens per row and run; if it mixes rows, of a run
   size_t ring = 0;             // positions of the shortest ring; 0: there is none
   size_t source_capacity = 0;  // largest number of tokens per source
   /// Tokens per row of the states text_tokens and text_source; 0: the plan does not have the state.

@@ -53,6 +53,20 @@ TEST(BuildTransformer, EntriesOverPagesChooseTokensWhereTheyAreAskedTo) {
   }
 }
 
+TEST(BuildTransformer, OneEntryOverPagesMixesRows) {
+  BuildOptions options{.bounds = {{{"B"}, 5}, {{"T"}, 33}}, .training = false, .caches = true};
+  options.cache_pages = 9, options.has_sampler = true, options.step_tokens = 3;
+  const auto module = build_transformer(small_spec(), options);
+  verify_or_throw(*module);
+  for (const char* name : {"read_pages", "decode_pages", "next_pages", "step_pages"})
+    EXPECT_EQ(module->find_graph(name), nullptr) << name;
+  const Graph& mixed = graph_of(*module, "mixed_pages");
+  EXPECT_EQ(str(output(mixed, "logits")->type), "f32[B,131]");
+  EXPECT_EQ(str(mixed.find_input("pages")->result()->type), "i32[B,3]");
+  EXPECT_EQ(str(mixed.find_input("token_rows")->result()->type), "i32[M]");
+  EXPECT_EQ(module->symbols.upper(Dim::symbol("M")), 5) << "one token of each row";
+}
+
 TEST(BuildTransformer, EntriesThatChooseComeTwice) {
   BuildOptions options{.bounds = {{{"B"}, 5}, {{"T"}, 33}}, .training = false, .caches = true};
   options.has_sampler = true;

@@ -16,7 +16,7 @@ namespace {
 
 using testing::fault_of;
 
-constexpr int64_t kRows = 5, kLength = 12, kSources = 11, kPages = 12;
+constexpr int64_t kRows = 5, kLength = 12, kSources = 11, kPages = 12, kStepTokens = 30;
 
 /// Returns a plan without steps that has the module's ports and states.
 Plan plan_with_ports(const Module& module) {
@@ -38,18 +38,23 @@ Plan plan_with_ports(const Module& module) {
 }
 
 /// The plans of a golden that generates: caches in rows and, for a decoder alone, in pages, whose tokens the
-/// host samples or the plan.
+/// host samples or the plan, by runs that mix rows or not.
 std::vector<Plan> plans_of(const TransformerSpec& spec) {
   std::vector<Plan> plans;
   const bool both = spec.encoder.layers > 0;
-  for (const int64_t pages : {int64_t{0}, kPages})
-    for (const bool samples : {false, true}) {
-      BuildOptions options{.bounds = {{{"B"}, kRows}, {{"T"}, kLength}}, .training = false};
-      options.caches = std::nullopt, options.has_sampler = samples, options.cache_pages = pages;
-      if (both) options.bounds.push_back({{"S"}, kSources});
-      if (keeps_caches(spec, options) && (pages == 0 || !both))
-        plans.push_back(plan_with_ports(*build_transformer(spec, options)));
-    }
+  const struct {
+    int64_t pages;
+    bool samples;
+    int64_t step_tokens = 0;
+  } kinds[] = {{0, false}, {0, true}, {kPages, false}, {kPages, true}, {kPages, true, kStepTokens}};
+  for (const auto& [pages, samples, step_tokens] : kinds) {
+    BuildOptions options{.bounds = {{{"B"}, kRows}, {{"T"}, kLength}}, .training = false};
+    options.caches = std::nullopt, options.has_sampler = samples, options.cache_pages = pages;
+    options.step_tokens = step_tokens;
+    if (both) options.bounds.push_back({{"S"}, kSources});
+    if (keeps_caches(spec, options) && (pages == 0 || !both))
+      plans.push_back(plan_with_ports(*build_transformer(spec, options)));
+  }
   return plans;
 }
 
@@ -82,13 +87,16 @@ TEST(DecodeInterface, HasTheSizesOfEveryGolden) {
     const DecodeInterface decode(plan);
     EXPECT_EQ(decode.rows, static_cast<size_t>(kRows));
     EXPECT_EQ(decode.capacity, static_cast<size_t>(kLength));
-    EXPECT_EQ(decode.in_pages(), plan.find_entry(entry::decode_pages) != nullptr);
+    EXPECT_EQ(decode.mixes_rows, plan.find_entry(entry::mixed_pages) != nullptr);
+    EXPECT_EQ(decode.in_pages(), decode.mixes_rows || plan.find_entry(entry::decode_pages));
+    if (decode.mixes_rows) EXPECT_EQ(decode.run_tokens, static_cast<size_t>(kStepTokens));
     EXPECT_EQ(decode.pages, decode.in_pages() ? kPages : 0);
     EXPECT_EQ(decode.row_pages, decode.in_pages() ? 1U : 0U);
     EXPECT_EQ(decode.reads_source, plan.find_entry(entry::encode) != nullptr);
     EXPECT_EQ(decode.source_capacity, decode.reads_source ? kSources : 0);
     EXPECT_EQ(decode.addressing == CacheAddressing::rings, decode.ring > 0);
-    const bool samples = plan.find_entry(entry::next) || plan.find_entry(entry::next_pages);
+    const bool samples =
+        decode.mixes_rows || plan.find_entry(entry::next) || plan.find_entry(entry::next_pages);
     EXPECT_EQ(decode.samplers.tokens, samples);
     EXPECT_EQ(decode.samplers.beams_by_text, samples && decode.in_rows());
   }

@@ -28,8 +28,8 @@ struct ServeCommand {
   std::string model, host = "127.0.0.1", name;
   int port = 8080;
   int64_t slots = 0;
-  size_t queue = 64, chunk = 64;
-  bool no_special_tokens = false, no_shared_prefixes = false;
+  size_t queue = 64, chunk = 0;
+  bool no_special_tokens = false, no_shared_prefixes = false, lazy = false;
   std::vector<std::string> allowed_hosts;
   CacheFlags caches;
   CompileFlags flags;
@@ -116,7 +116,8 @@ Served open_served(const ServeCommand& options, const Json& all, InferenceRanks*
   served.batch = {.slots = static_cast<size_t>(options.slots),
                   .most_waiting = options.queue,
                   .chunk = options.chunk,
-                  .shares_prefixes = !options.no_shared_prefixes};
+                  .shares_prefixes = !options.no_shared_prefixes,
+                  .prepares = !options.lazy};
   return served;
 }
 
@@ -166,10 +167,13 @@ void add_limits(CLI::App& command, ServeCommand& options) {
       ->capture_default_str();
   command
       .add_option("--chunk", options.chunk,
-                  "tokens of a prompt that are read between two of the others' tokens")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+                  "tokens of prompts that are read between two of the others' tokens (default: 64; with "
+                  "--step-tokens as many as a run may have)")
+      ->check(CLI::PositiveNumber);
   options.caches.add_to(command);
+  command.add_flag(
+      "--lazy", options.lazy,
+      "on a GPU: open the port before the sizes of runs are prepared; the first request of each size waits");
   command.add_flag("--no-shared-prefixes", options.no_shared_prefixes,
                    "of caches in pages: read every prompt from its beginning");
 }
@@ -198,7 +202,7 @@ void add_serve(CLI::App& app) {
                       "what clients know the model by (default: the name of its file)");
   command->add_flag("--no-special-tokens", options->no_special_tokens, "add none around any prompt");
   add_limits(*command, *options);
-  options->flags.add_to(*command, {OptionGroup::sampling, OptionGroup::ranks});
+  options->flags.add_to(*command, {OptionGroup::sampling, OptionGroup::serving, OptionGroup::ranks});
   options->weights.add_to(*command);
   command->callback([options, command] {
     infer_over_ranks(options->flags.values.mesh, "serve",

@@ -231,7 +231,10 @@ std::vector<std::string> generation_entries(const Model& model, const CompileOpt
 }
 
 std::vector<std::string> cache_entries(bool reads_source, const CompileOptions& options) {
-  const bool chooses = build_options(options).has_sampler.value_or(false);
+  const BuildOptions build = build_options(options);
+  const bool chooses = build.has_sampler.value_or(false);
+  if (chooses && build.step_tokens.value_or(0) > 0 && build.cache_pages > 0)
+    return {entry::mixed_pages, entry::begin_pages};
   if (options.build.cache_pages > 0)
     return chooses ? std::vector<std::string>{entry::read_pages, entry::decode_pages, entry::next_pages,
                                               entry::begin_pages}

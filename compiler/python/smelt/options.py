@@ -31,6 +31,7 @@ class CompileOptions(TypedDict, total=False):
     kv_cache: bool
     sampler: bool
     cache_pages: int
+    step_tokens: int
     # Training.
     dropout: float
     train_only: Union[str, Sequence[str]]

@@ -23,6 +23,15 @@ inline size_t padded_length(size_t length, size_t longest, size_t capacity) {
   return std::max(length, std::min({is_half ? half_way : power, longest, capacity}));
 }
 
+/// Returns the padded size of a run of `count` rows, or of `count` tokens of several rows: the smallest one
+/// of 1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, ... and `most` that is at least `count`. Requires: `count` is
+/// from 1 to `most`.
+inline size_t padded_size(size_t count, size_t most) {
+  constexpr size_t kLeastHalf = 24;
+  const size_t power = std::bit_ceil(count), half_way = power / 4 * 3;
+  return std::min(half_way >= kLeastHalf && count <= half_way ? half_way : power, most);
+}
+
 /// Returns the largest value of `symbol` that satisfies the bounds of the plan's symbols, given values of
 /// other symbols: a bound may limit a product of symbols.
 size_t most_beside(const Symbols& symbols, std::string_view symbol, const SymbolValues& others);

@@ -2,6 +2,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/engine/serving/choosing_rows.h"
+#include "runtime/engine/serving/mixed_rows.h"
 #include "runtime/engine/serving/page_rows.h"
 #include "runtime/engine/serving/slot_rows.h"
 
@@ -17,6 +18,7 @@ std::unique_ptr<CacheRows> CacheRows::of(Session& session, bool shares_prefixes)
         "the plan has no entries {} and {} with caches, nor {}, {} and {}: expected a decoder compiled with "
         "--mode infer and without --no-kv-cache",
         entry::decode, entry::reorder, entry::read_pages, entry::decode_pages, entry::step_pages);
+  if (decode.mixes_rows) return std::make_unique<MixedRows>(session, decode, shares_prefixes);
   if (decode.samplers.tokens) return std::make_unique<ChoosingRows>(session, decode, shares_prefixes);
   return std::make_unique<PageRows>(session, decode, shares_prefixes);
 }

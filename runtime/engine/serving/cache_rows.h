@@ -16,15 +16,20 @@ namespace smelt {
 
 class ChoosingRows;
 
-/// Value of RowStep::token that stands for the token that the row's last run has sampled.
+/// Value of an element of RowStep::tokens that stands for the token that the row's last run has sampled.
 inline constexpr int32_t kChosenToken = -1;
 
-/// One more token that a row reads in a run.
+/// Who samples the token after those that a row reads in a run. `none`: nothing is sampled, because they do
+/// not end the prompt.
+enum class Sampling : uint8_t { host, plan, none };
+
+/// Tokens that a row reads in a run: one, or, if the rows mix, at least one.
 struct RowStep {
   size_t row = 0;
-  int32_t token = kChosenToken;
-  size_t past = 0;                   // tokens of the row that the caches hold
-  const Request* request = nullptr;  // with it, the plan samples the next token; null: the host does
+  std::span<const int32_t> tokens = {};
+  size_t past = 0;  // tokens of the row that the caches hold
+  Sampling sampling = Sampling::host;
+  const Request* request = nullptr;  // of the row; null: of no request, if the host samples
 };
 
 /// Interface of rows. Depending on the plan, a row is a slot of the caches (slot_rows.h) or a list of their
@@ -43,14 +48,18 @@ class CacheRows {
   int64_t vocabulary() const { return vocabulary_; }
   size_t slots() const { return slots_; }        // rows that may run together
   size_t capacity() const { return capacity_; }  // tokens per row
+  /// Returns the most tokens of a run, of all its rows together, if a run can read several tokens of each row
+  /// (the rows mix). Prompts are then read by run(), and read() is not called. 0: they do not mix.
+  virtual size_t mixed_tokens() const { return 0; }
 
   /// Throws Error if there is not enough memory for a row of `tokens` tokens even if it is the only one.
   virtual void check(size_t /*tokens*/) const {}
   /// Returns whether there is memory for a row that begins with this prompt and may grow to `tokens` tokens.
   virtual bool has_room(std::span<const int32_t> /*prompt*/, size_t /*tokens*/) const { return true; }
-  /// Begins such a row in row 0, which must be free, and reserves its memory. Returns the number of prompt
-  /// tokens that the caches already hold, which is less than the length of the prompt. Requires: has_room.
-  virtual size_t begin(std::span<const int32_t> /*prompt*/, size_t /*tokens*/) { return 0; }
+  /// Begins such a row in row `row`, which must be free, and reserves its memory. Returns the number of
+  /// prompt tokens that the caches already hold, which is less than the length of the prompt. Requires:
+  /// has_room; `row` is 0 unless the rows mix.
+  virtual size_t begin(size_t /*row*/, std::span<const int32_t> /*prompt*/, size_t /*tokens*/) { return 0; }
   /// Frees the row.
   virtual void end(size_t /*row*/) {}
   /// Moves row `from`, of `length` tokens, to the free row `to`.
@@ -65,10 +74,13 @@ class CacheRows {
   /// Reads about `chunk` tokens, but at least one, of row 0's prompt, after the `past` tokens that the caches
   /// hold.
   virtual Read read(std::span<const int32_t> prompt, size_t past, size_t chunk) = 0;
-  /// Reads one more token of each of these rows, and returns the logits after it, [steps, vocabulary].
+  /// Reads the tokens of each of these rows, and returns the logits after its last one, [steps, vocabulary].
   /// Requires: rows are in increasing order. If rows are slots, only row 0 may be missing, while it reads its
   /// prompt.
   virtual std::span<const float> run(std::span<const RowStep> steps) = 0;
+  /// Runs each size of a run that later runs may have, if the device captures runs, so that none of these is
+  /// the first. Requires: no row is in use.
+  virtual void prepare() {}
   /// Returns the counts of pages; all are 0 if rows are slots.
   virtual PageCounts pages() const { return {}; }
   /// Returns these rows as ChoosingRows if the plan samples tokens; null otherwise.

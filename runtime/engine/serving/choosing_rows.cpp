@@ -11,28 +11,19 @@
 
 namespace smelt {
 
-/// Inputs of one run of @next_pages.
-struct ChoosingRows::ChoiceInputs {
-  StepInputs read;
-  std::vector<int32_t> slots;
-  LoopInputs choice;
-
-  std::vector<InputTensor> tensors() const {
-    std::vector<InputTensor> all = read.tensors();
-    for (InputTensor& input : choice.tensors()) all.push_back(std::move(input));
-    all.push_back(port::slots.tensor({std::ssize(slots)}, slots.data()));
-    return all;
-  }
-};
-
 std::string ChoosingRows::refuses(const Request& request) {
   if (request.log_probabilities.value_or(0) > 0) return "the most probable tokens beside each new one";
   return plain_choice_refuses(request.options);
 }
 
-/// The states may hold stale data from an earlier user of the session.
 ChoosingRows::ChoosingRows(Session& session, const DecodeInterface& decode, bool shares_prefixes)
+    : ChoosingRows(session, decode, shares_prefixes, entry::next_pages) {}
+
+/// The states may hold stale data from an earlier user of the session.
+ChoosingRows::ChoosingRows(Session& session, const DecodeInterface& decode, bool shares_prefixes,
+                           const char* entry)
     : PageRows(session, decode, shares_prefixes),
+      entry_(entry),
       chosen_(session, decode),
       slots_(slots()),
       plain_(slots()),
@@ -80,32 +71,54 @@ void ChoosingRows::begin_choice(size_t row, std::span<const int32_t> tokens,
   plain_[own] = plain;
 }
 
+void ChoosingRows::RunInputs::add(const DecodePort& port, std::vector<int64_t> sizes,
+                                  std::vector<int32_t> values) {
+  tensors.push_back(port.tensor(std::move(sizes), values_.emplace_back(std::move(values)).data()));
+}
+
+size_t ChoosingRows::add_tokens(RunInputs& inputs, std::span<const RowStep> steps) {
+  StepInputs read = inputs_of(steps);
+  const auto rows = std::ssize(steps), width = static_cast<int64_t>(row_pages());
+  inputs.add(port::input_ids, {rows, 1}, std::move(read.tokens));
+  inputs.add(port::pages, {rows, width}, std::move(read.pages));
+  inputs.add(port::past_length, {rows}, std::move(read.past));
+  return steps.size();
+}
+
 /// Places are those of the request's own tokens; where the host chooses, the largest score is taken.
-ChoosingRows::ChoiceInputs ChoosingRows::choice_inputs(std::span<const RowStep> steps) {
+ChoosingRows::RunInputs ChoosingRows::inputs_for(std::span<const RowStep> steps) {
   static const Request kGreedy;
-  ChoiceInputs inputs{.read = inputs_of(steps), .slots = {}, .choice = {}};
-  for (const RowStep& step : steps) {
-    const Request& request = step.request ? *step.request : kGreedy;
+  RunInputs inputs;
+  std::vector<int32_t> slots(add_tokens(inputs, steps), -1);
+  for (size_t row = 0; row < slots.size(); ++row) {
+    if (row < steps.size()) slots[row] = slot_of(steps[row]);
+    const bool samples = row < steps.size() && steps[row].sampling == Sampling::plan;
+    const Request& request = samples ? *steps[row].request : kGreedy;
     const int64_t prompt = std::ssize(request.prompt);
-    inputs.slots.push_back(static_cast<int32_t>(slots_[step.row]));
-    inputs.choice.add({.read = prompt, .prompt_length = prompt, .index = static_cast<int64_t>(request.index)},
-                      request.options);
+    inputs.sampler.add(
+        {.read = prompt, .prompt_length = prompt, .index = static_cast<int64_t>(request.index)},
+        request.options);
   }
+  for (InputTensor& input : inputs.sampler.tensors()) inputs.tensors.push_back(std::move(input));
+  const auto rows = std::ssize(slots);
+  inputs.add(port::slots, {rows}, std::move(slots));
   return inputs;
 }
 
 void ChoosingRows::start(std::span<const RowStep> steps) {
-  const ChoiceInputs inputs = choice_inputs(steps);
-  session_.repeat(entry::next_pages, inputs.tensors(), 1);
+  const RunInputs inputs = inputs_for(steps);
+  session_.repeat(entry_, inputs.tensors, 1);
 }
 
+/// The logits of padding come last.
 std::span<const float> ChoosingRows::run(std::span<const RowStep> steps) {
-  const ChoiceInputs inputs = choice_inputs(steps);
-  return PageRows::run(entry::next_pages, inputs.tensors(), steps.size());
+  const RunInputs inputs = inputs_for(steps);
+  const auto rows = static_cast<size_t>(inputs.tensors.back().shape[0]);
+  return PageRows::run(entry_, inputs.tensors, rows).first(steps.size() * static_cast<size_t>(vocabulary_));
 }
 
 ChosenTokens::Token ChoosingRows::take(size_t slot, size_t place) {
-  wait_for_result(session_, entry::next_pages, [&] { return chosen_.is_there(slot, place); });
+  wait_for_result(session_, entry_, [&] { return chosen_.is_there(slot, place); });
   return chosen_.take(slot, place);
 }
 

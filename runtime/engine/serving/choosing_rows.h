@@ -1,17 +1,23 @@
-// Rows of pages whose tokens the plan samples, by the entries @next_pages and @begin_pages
-// (decode_contract.def). Sampled tokens are written to a slot of the plan's states. A row that moves keeps
-// its slot and its pages, so that runs that were started before the move remain valid.
+// Rows of pages whose tokens the plan samples, by the entries @begin_pages and @next_pages
+// (decode_contract.def), or @mixed_pages (mixed_rows.h). Sampled tokens are written to a slot of the plan's
+// states. A row that moves keeps its slot and its pages, so that runs that were started before the move
+// remain valid.
 #pragma once
 
+#include <deque>
+#include <string>
+#include <vector>
+
 #include "runtime/engine/generation/chosen_tokens.h"
+#include "runtime/engine/generation/loop_inputs.h"
 #include "runtime/engine/serving/page_rows.h"
 
 namespace smelt {
 
 class ChoosingRows : public PageRows {
  public:
-  /// Returns the reason why @next_pages does not support the request, so that the host must sample; empty if
-  /// it does.
+  /// Returns the reason why the plan does not sample for the request, so that the host must; empty if it
+  /// does.
   static std::string refuses(const Request& request);
 
   ChoosingRows(Session& session, const DecodeInterface& decode, bool shares_prefixes);
@@ -25,7 +31,7 @@ class ChoosingRows : public PageRows {
   /// Sets the biases and penalties of a row, before the first run that samples a token for it. `tokens` are
   /// the tokens of the row up to now.
   void begin_choice(size_t row, std::span<const int32_t> tokens, const GenerationOptions& options);
-  /// Starts a run without waiting for it. Requires: all steps have a request.
+  /// Starts a run without waiting for it. Requires: the host samples for no step.
   void start(std::span<const RowStep> steps);
   /// Returns the slot that holds the tokens of a row, which is the same after the row moves.
   size_t slot(size_t row) const { return slots_[row]; }
@@ -37,10 +43,30 @@ class ChoosingRows : public PageRows {
   /// Waits for all started runs, and ignores their errors.
   void finish();
 
- private:
-  struct ChoiceInputs;
-  ChoiceInputs choice_inputs(std::span<const RowStep> steps);
+ protected:
+  /// Inputs of one run.
+  class RunInputs {
+   public:
+    std::vector<InputTensor> tensors;
+    void add(const DecodePort& port, std::vector<int64_t> sizes, std::vector<int32_t> values);
+    /// Adds the settings for sampling, of one row per call of the LoopInputs' own add.
+    LoopInputs sampler;
 
+   private:
+    std::deque<std::vector<int32_t>> values_;  // memory of `tensors`
+  };
+  ChoosingRows(Session& session, const DecodeInterface& decode, bool shares_prefixes, const char* entry);
+  /// Adds the inputs that say which tokens the run reads. Returns the number of its rows, which is at least
+  /// the number of steps: more rows are padding.
+  virtual size_t add_tokens(RunInputs& inputs, std::span<const RowStep> steps);
+  /// Returns the slot that the run writes the sampled token of a step to.
+  virtual int32_t slot_of(const RowStep& step) const { return static_cast<int32_t>(slots_[step.row]); }
+  /// Returns all inputs of a run.
+  RunInputs inputs_for(std::span<const RowStep> steps);
+
+  const char* entry_;
+
+ private:
   ChosenTokens chosen_;
   std::vector<size_t> slots_;  // by row
   std::vector<bool> plain_;    // by slot: its biases and penalties in the states have no effect

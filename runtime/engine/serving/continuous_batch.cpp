@@ -33,11 +33,13 @@ size_t chosen_slots(size_t asked, size_t most) {
 ContinuousBatch::ContinuousBatch(Session& session, const ContinuousBatchOptions& options)
     : rows_(CacheRows::of(session, options.shares_prefixes)), options_(options) {
   options_.slots = chosen_slots(options.slots, most_slots(session, rows_->slots()));
-  if (options_.chunk == 0) fail("a chunk of 0 tokens: expected at least 1");
+  constexpr size_t kChunk = 64;
+  if (options_.chunk == 0) options_.chunk = mixes() ? rows_->mixed_tokens() : kChunk;
   for (const State& state : session.plan().states)
     if (state.role == Role::cache) counts_.cache_bytes += state_bytes(session.plan(), state);
   const bool works_apart = runs_ahead(session.plan().target).most > 1;
-  steps_ = std::make_unique<Steps>(*rows_, options.ahead.value_or(works_apart ? 1 : 0));
+  steps_ = std::make_unique<Steps>(*rows_, options.ahead.value_or(works_apart ? 1 : 0), options_.chunk);
+  if (options_.prepares) rows_->prepare();
 }
 
 /// The last new token is never read.
@@ -82,7 +84,7 @@ void ContinuousBatch::require_room(size_t requests) const {
 ContinuousBatch::Id ContinuousBatch::submit(Request request) {
   check(request);
   require_room(1);
-  const auto sequence = std::make_shared<RunningSequence>(std::move(request));
+  const auto sequence = std::make_shared<RunningSequence>(std::move(request), next_);
   if (rows_->choosing() && options_.plan_chooses &&
       is_taken(entry::next_pages, ChoosingRows::refuses(sequence->request())))
     sequence->leave_choice_to_plan();
@@ -100,8 +102,14 @@ bool ContinuousBatch::has_room() const {
   return !waiting_.empty() && rows_->has_room(waiting_.front()->prompt(), waiting_.front()->most_held());
 }
 
-/// While a prompt is read, which slot 0 is for, no other begins.
+/// Lets waiting requests begin: if rows mix, each in a new last row; otherwise one in row 0, unless a prompt
+/// is being read there.
 void ContinuousBatch::admit() {
+  if (mixes()) {
+    while (running_.size() < options_.slots && has_room())
+      running_.emplace_back(), begin(running_.size() - 1);
+    return;
+  }
   if (running_.size() == options_.slots || !has_room()) return;
   if (running_.empty()) {
     running_.emplace_back();
@@ -110,14 +118,14 @@ void ContinuousBatch::admit() {
     rows_->move(0, running_.size(), running_[0]->held());
     running_.push_back(running_[0]);
   }
-  begin();
+  begin(0);
 }
 
-/// Begins the next request in slot 0, which is free.
-void ContinuousBatch::begin() {
-  running_[0] = waiting_.front();
+/// Begins the next request in a free row.
+void ContinuousBatch::begin(size_t row) {
+  running_[row] = waiting_.front();
   waiting_.pop_front();
-  running_[0]->hold(rows_->begin(running_[0]->prompt(), running_[0]->most_held()));
+  running_[row]->hold(rows_->begin(row, running_[row]->prompt(), running_[row]->most_held()));
 }
 
 bool ContinuousBatch::step() {
@@ -127,6 +135,7 @@ bool ContinuousBatch::step() {
     admit();
     const Steps::Taken taken = steps_->step(running_);
     counts_.new_tokens += taken.tokens, counts_.plan_tokens += taken.by_plan;
+    counts_.prompt_tokens += taken.read;
     read_chunk();
     leave();
   } catch (const Error& error) {  // nothing is known of the caches
@@ -136,7 +145,7 @@ bool ContinuousBatch::step() {
 }
 
 void ContinuousBatch::read_chunk() {
-  if (running_.empty()) return;
+  if (running_.empty() || mixes()) return;
   RunningSequence& sequence = *running_[0];
   if (!sequence.reads_prompt()) return;
   const CacheRows::Read read = rows_->read(sequence.prompt(), sequence.held(), options_.chunk);
@@ -157,7 +166,7 @@ void ContinuousBatch::leave() {
 void ContinuousBatch::remove(size_t slot) {
   const Finish finish = running_[slot]->finish();
   rows_->end(slot);
-  slot == 0 && has_room() ? begin() : move_last_to(slot);
+  slot == 0 && !mixes() && has_room() ? begin(0) : move_last_to(slot);
   count_end(finish);
 }
 

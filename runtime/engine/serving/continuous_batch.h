@@ -3,10 +3,13 @@
 // only on its length, that each chunk is a separate run, and that in a run of one token per row the sums of a
 // row do not depend on the other rows (runtime/cpu/small_m.h).
 //
-// A prompt is read in row 0. When the next prompt begins, the request in row 0 moves to a new row after the
-// last one. When a request ends, the request of the last row moves to its row; but if the request in row 0
-// ends and another one waits, that one begins in row 0. So the rows in use are always the first ones. A move
-// copies the row's cache contents only if a row is a slot of the caches (cache_rows.h).
+// If the plan has the entry @mixed_pages, rows mix: a step reads the next token of each row and, in the same
+// run, prompts of other rows, in the order in which their requests came. A request begins in a new last row.
+//
+// Otherwise a prompt is read in row 0. When the next prompt begins, the request in row 0 moves to a new row
+// after the last one. When a request ends, the request of the last row moves to its row; but if the request
+// in row 0 ends and another one waits, that one begins in row 0. So the rows in use are always the first
+// ones. A move copies the row's cache contents only if a row is a slot of the caches (cache_rows.h).
 //
 // If the plan samples tokens (@next_pages), and the host samples for no row, the next step is started before
 // the host has read the tokens of the last one. A row that has ended is then part of steps that were started
@@ -33,9 +36,12 @@ struct ContinuousBatchOptions {
   /// Most requests that run together. 0: as many as the plan supports; on a CPU at most as many as have the
   /// same bits as if each ran alone.
   size_t slots = 0;
-  size_t most_waiting = 64;     // requests that wait while no slot is free; others are refused
-  size_t chunk = 64;            // tokens of a prompt that are read per step
+  size_t most_waiting = 64;  // requests that wait while no slot is free; others are refused
+  /// Prompt tokens that a step reads: of one prompt, or, if rows mix (CacheRows::mixed_tokens), of several
+  /// prompts together. 0: 64, or, if rows mix, as many as a run may have besides the other rows' tokens.
+  size_t chunk = 0;
   bool shares_prefixes = true;  // with caches in pages: reads equal beginnings of prompts once
+  bool prepares = false;        // the constructor runs all sizes of runs (CacheRows::prepare)
   bool plan_chooses = true;     // the plan samples tokens if it can and supports the request's options
   /// Number of steps in progress while the host processes the results of the step before them, if the plan
   /// samples all tokens. Nothing: one on a GPU, none on a CPU.
@@ -72,7 +78,8 @@ class ContinuousBatch {
   void require_room(size_t requests) const;
   /// Adds a request after those that wait, and returns its id. Throws the Errors of check and require_room.
   Id submit(Request request);
-  /// Reads one more token of every row and a chunk of one prompt. Returns false if there is nothing to do.
+  /// Reads one more token of every row and a chunk of one prompt, or of several. Returns false if there is
+  /// nothing to do.
   bool step();
   /// Returns whether no request waits or has a slot. A request keeps its slot after its end until the steps
   /// in progress have ended.
@@ -90,10 +97,11 @@ class ContinuousBatch {
   using Sequence = Steps::Sequence;
   void check_length(const Request& request) const;
   void admit();
+  bool mixes() const { return rows_->mixed_tokens() > 0; }
   void read_chunk();
   void leave();
   bool has_room() const;
-  void begin();
+  void begin(size_t row);
   void remove(size_t slot);
   void move_last_to(size_t slot);
   void fail_all(const std::string& error);

@@ -55,14 +55,14 @@ bool PageRows::has_room(std::span<const int32_t> prompt, size_t tokens) const {
   return pages_for(tokens) - found.pages + found.kept <= pool_.available();
 }
 
-size_t PageRows::begin(std::span<const int32_t> prompt, size_t tokens) {
+size_t PageRows::begin(size_t row, std::span<const int32_t> prompt, size_t tokens) {
   const Found found = find(prompt, [&](size_t number, int32_t page) {
     pool_.share(page);
-    list(0)[number] = page;
+    list(row)[number] = page;
   });
   const size_t more = pages_for(tokens) - found.pages;
   pool_.reserve(more);
-  rows_[0] = {found.pages, more, found.pages, found.prefix};
+  rows_[row] = {found.pages, more, found.pages, found.prefix};
   return found.pages * kPage;
 }
 
@@ -84,17 +84,15 @@ void PageRows::forget() {
   pool_.forget();
 }
 
-/// Takes the pages of a row's first tokens that it does not have yet.
 void PageRows::hold(size_t row, size_t tokens) {
   for (Row& own = rows_[row]; own.count * kPage < tokens; --own.reserved)
     list(row)[own.count++] = pool_.take();
 }
 
-/// Full pages of the prompt that were read are there for others.
-void PageRows::note(std::span<const int32_t> prompt, size_t held) {
+void PageRows::note(size_t row, std::span<const int32_t> prompt, size_t held) {
   if (!shares_) return;
-  for (Row& row = rows_[0]; (row.noted + 1) * kPage <= held; ++row.noted)
-    row.prefix = pool_.note(list(0)[row.noted], row.prefix, prompt.subspan(row.noted * kPage, kPage));
+  for (Row& own = rows_[row]; (own.noted + 1) * kPage <= held; ++own.noted)
+    own.prefix = pool_.note(list(row)[own.noted], own.prefix, prompt.subspan(own.noted * kPage, kPage));
 }
 
 std::span<const float> PageRows::run(const char* entry, std::span<const InputTensor> inputs, size_t rows) {
@@ -134,7 +132,7 @@ void PageRows::read_run(std::span<const int32_t> prompt, size_t past, size_t len
     run(entry::decode_pages, inputs, 1);
   else
     session_.run(entry::read_pages, inputs, std::span<const OutputBuffer>{});
-  note(prompt, past + length);
+  note(0, prompt, past + length);
 }
 
 std::vector<InputTensor> PageRows::StepInputs::tensors() const {
@@ -148,7 +146,7 @@ PageRows::StepInputs PageRows::inputs_of(std::span<const RowStep> steps) {
   StepInputs inputs;
   for (const RowStep& step : steps) {
     hold(step.row, step.past + 1);
-    inputs.tokens.push_back(step.token);
+    inputs.tokens.push_back(step.tokens[0]);
     inputs.pages.insert(inputs.pages.end(), list(step.row), list(step.row) + width_);
     inputs.past.push_back(static_cast<int32_t>(step.past));
   }

@@ -19,7 +19,7 @@ class PageRows : public CacheRows {
   PageRows(Session& session, const DecodeInterface& decode, bool shares_prefixes);
   void check(size_t tokens) const override;
   bool has_room(std::span<const int32_t> prompt, size_t tokens) const override;
-  size_t begin(std::span<const int32_t> prompt, size_t tokens) override;
+  size_t begin(size_t row, std::span<const int32_t> prompt, size_t tokens) override;
   void end(size_t row) override;
   void move(size_t from, size_t to, size_t length) override;
   void forget() override;
@@ -37,6 +37,17 @@ class PageRows : public CacheRows {
   StepInputs inputs_of(std::span<const RowStep> steps);
   /// Runs an entry and returns its logits, [rows, vocabulary].
   std::span<const float> run(const char* entry, std::span<const InputTensor> inputs, size_t rows);
+
+  /// Takes the pages of the row's first `tokens` tokens that it does not have yet.
+  void hold(size_t row, size_t tokens);
+  /// Lets other rows find the full pages of the row's prompt, of which `held` tokens have been read.
+  void note(size_t row, std::span<const int32_t> prompt, size_t held);
+  /// Returns the row's list of pages, as long as that of the longest row.
+  std::span<const int32_t> pages_of(size_t row) const {
+    return std::span(table_).subspan(row * width_, width_);
+  }
+  size_t row_pages() const { return width_; }
+  bool pads_runs() const { return captures_; }  // runs have one of a few sizes
 
   Session& session_;
 
@@ -56,10 +67,6 @@ class PageRows : public CacheRows {
   Found find(std::span<const int32_t> prompt, const Take& take) const;
   size_t run_length(size_t past, size_t length, size_t chunk) const;
   void read_run(std::span<const int32_t> prompt, size_t past, size_t length, size_t padded);
-  /// Takes pages from the pool until the row's list has room for `tokens` tokens.
-  void hold(size_t row, size_t tokens);
-  /// Adds the full pages of the prompt's first `held` tokens, in row 0, to the index.
-  void note(std::span<const int32_t> prompt, size_t held);
   int32_t* list(size_t row) { return table_.data() + row * width_; }
 
   bool captures_, shares_;

@@ -20,8 +20,8 @@ bool begins_character(char byte) { return (static_cast<unsigned char>(byte) & 0x
 
 }  // namespace
 
-RunningSequence::RunningSequence(Request request)
-    : request_(std::move(request)), stops_(request_.stop), tokens_(request_.prompt) {
+RunningSequence::RunningSequence(Request request, uint64_t number)
+    : request_(std::move(request)), number_(number), stops_(request_.stop), tokens_(request_.prompt) {
   if (request_.options.max_new_tokens == 0) end(Finish::length);
 }
 

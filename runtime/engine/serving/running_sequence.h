@@ -16,7 +16,9 @@ namespace smelt {
 
 class RunningSequence {
  public:
-  explicit RunningSequence(Request request);
+  /// `number`: sequences that came later have larger ones.
+  RunningSequence(Request request, uint64_t number);
+  uint64_t number() const { return number_; }
 
   /// Returns the known tokens, of the prompt and new ones, that the caches do not hold yet.
   std::span<const int32_t> unread() const { return std::span(tokens_).subspan(held_); }
@@ -34,8 +36,8 @@ class RunningSequence {
   bool reads_prompt() const { return held_ < request_.prompt.size(); }
   const Request& request() const { return request_; }
   std::span<const int32_t> tokens() const { return tokens_; }  // the prompt and the known new tokens
-  /// Returns whether the plan samples all new tokens except the first. The plan can then read a token before
-  /// the host knows it.
+  /// Returns whether the plan samples all new tokens, or, unless rows mix, all but the first. The plan can
+  /// then read a token before the host knows it.
   bool plan_chooses() const { return plan_chooses_; }
   void leave_choice_to_plan() { plan_chooses_ = true; }
   /// Returns whether one more token after the prompt may be read: the sequence has not ended, and the token
@@ -65,6 +67,7 @@ class RunningSequence {
   void show(const std::string& text);
 
   Request request_;
+  uint64_t number_;
   StopStrings stops_;
   std::vector<int32_t> tokens_;  // the prompt's and the new ones
   size_t held_ = 0;

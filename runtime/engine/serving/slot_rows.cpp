@@ -18,14 +18,16 @@ CacheRows::Read SlotRows::read(std::span<const int32_t> prompt, size_t past, siz
   return {tokens.size(), past + tokens.size() == prompt.size() ? logits : std::span<const float>{}};
 }
 
-size_t SlotRows::begin(std::span<const int32_t> /*prompt*/, size_t /*tokens*/) { return read_ = 0; }
+size_t SlotRows::begin(size_t /*row*/, std::span<const int32_t> /*prompt*/, size_t /*tokens*/) {
+  return read_ = 0;
+}
 
 /// While row 0 still reads its prompt, the next chunk overwrites the token that it is given here.
 std::span<const float> SlotRows::run(std::span<const RowStep> steps) {
   const size_t first = steps[0].row;
   std::vector<int32_t> tokens(first, 0), past(first, static_cast<int32_t>(read_));
   for (const RowStep& step : steps) {
-    tokens.push_back(step.token);
+    tokens.push_back(step.tokens[0]);
     past.push_back(static_cast<int32_t>(step.past));
   }
   const auto rows = std::ssize(past);

@@ -13,7 +13,7 @@ class SlotRows : public CacheRows {
 
   void move(size_t from, size_t to, size_t length) override;
   Read read(std::span<const int32_t> prompt, size_t past, size_t chunk) override;
-  size_t begin(std::span<const int32_t> prompt, size_t tokens) override;
+  size_t begin(size_t row, std::span<const int32_t> prompt, size_t tokens) override;
   std::span<const float> run(std::span<const RowStep> steps) override;
 
  private:

@@ -19,31 +19,68 @@ bool Steps::has(const Sequence& sequence) const {
   });
 }
 
-/// Returns the step of a row. The first token that the plan reads is one that the host has chosen.
-RowStep Steps::read_by(RunningSequence& sequence, size_t row) {
+/// Returns the read of one more token of a row. Unless rows mix, the host has sampled the first token after
+/// the prompt.
+RowStep Steps::next_token(RunningSequence& sequence, size_t row) {
   const size_t past = sequence.held();
-  if (!sequence.plan_chooses()) return {.row = row, .token = sequence.unread()[0], .past = past};
-  const bool first = past == sequence.prompt().size();
   const Request& request = sequence.request();
-  if (first) rows_.choosing()->begin_choice(row, sequence.tokens(), request.options);
-  const int32_t token = first ? sequence.unread()[0] : kChosenToken;
-  return {.row = row, .token = token, .past = past, .request = &request};
+  if (!sequence.plan_chooses())
+    return {.row = row, .tokens = sequence.unread().first(1), .past = past, .request = &request};
+  const bool host_has_token = past == sequence.prompt().size() && rows_.mixed_tokens() == 0;
+  if (host_has_token) rows_.choosing()->begin_choice(row, sequence.tokens(), request.options);
+  static constexpr int32_t kChosen[] = {kChosenToken};
+  return {.row = row,
+          .tokens = host_has_token ? sequence.unread().first(1) : std::span<const int32_t>(kChosen),
+          .past = past,
+          .sampling = Sampling::plan,
+          .request = &request};
 }
 
-/// False where no row may go on.
-bool Steps::start_step() {
-  std::vector<RowStep> reads;
-  Step step;
-  for (size_t row = 0; row < running_.size(); ++row) {
+/// Adds reads of prompts in the order in which their requests came, as many tokens as the step may have.
+void Steps::add_prompts(std::vector<RowStep>& reads) {
+  std::vector<size_t> rows;
+  for (size_t row = 0; row < running_.size(); ++row)
+    if (running_[row]->reads_prompt() && !running_[row]->ended()) rows.push_back(row);
+  std::ranges::sort(rows, {}, [&](size_t row) { return running_[row]->number(); });
+  size_t left = std::min(chunk_, rows_.mixed_tokens() - reads.size());
+  for (const size_t row : rows) {
     RunningSequence& sequence = *running_[row];
-    if (!sequence.may_go_on()) continue;
-    reads.push_back(read_by(sequence, row));
-    sequence.hold(1);
-    step.rows.push_back(
-        {running_[row], rows_.choosing() ? rows_.choosing()->slot(row) : row, sequence.held()});
+    const auto rest = sequence.prompt().subspan(sequence.held());
+    const auto tokens = rest.first(std::min(rest.size(), left));
+    if (tokens.empty()) break;
+    left -= tokens.size(), taken_.read += tokens.size();
+    const bool is_end = tokens.size() == rest.size();
+    const Sampling sampling = !is_end                   ? Sampling::none
+                              : sequence.plan_chooses() ? Sampling::plan
+                                                        : Sampling::host;
+    if (sampling == Sampling::plan)
+      rows_.choosing()->begin_choice(row, sequence.prompt(), sequence.request().options);
+    reads.push_back({row, tokens, sequence.held(), sampling, &sequence.request()});
   }
+}
+
+/// Returns what the next step reads of each row that may go on, in the order of the rows.
+std::vector<RowStep> Steps::next_reads() {
+  std::vector<RowStep> reads;
+  for (size_t row = 0; row < running_.size(); ++row)
+    if (running_[row]->may_go_on()) reads.push_back(next_token(*running_[row], row));
+  if (rows_.mixed_tokens() > 0) add_prompts(reads);
+  std::ranges::sort(reads, {}, &RowStep::row);
+  return reads;
+}
+
+/// Returns false if no row may go on.
+bool Steps::start_step() {
+  const std::vector<RowStep> reads = next_reads();
   if (reads.empty()) return false;
-  if (std::ranges::count(reads, nullptr, &RowStep::request) > 0)
+  Step step;
+  for (const RowStep& read : reads) {
+    const Sequence& sequence = running_[read.row];
+    sequence->hold(read.tokens.size());
+    const size_t slot = rows_.choosing() ? rows_.choosing()->slot(read.row) : read.row;
+    step.rows.push_back({sequence, slot, sequence->held(), read.sampling});
+  }
+  if (std::ranges::count(reads, Sampling::host, &RowStep::sampling) > 0)
     step.logits = rows_.run(reads);
   else
     rows_.choosing()->start(reads);
@@ -70,7 +107,8 @@ void Steps::take() {
   const auto words = static_cast<size_t>(rows_.vocabulary());
   for (size_t i = 0; i < step.rows.size(); ++i) {
     const Row& row = step.rows[i];
-    if (row.sequence->plan_chooses()) {
+    if (row.sampling == Sampling::none) continue;
+    if (row.sampling == Sampling::plan) {
       take_chosen(row);
       continue;
     }

@@ -1,6 +1,7 @@
 // Steps of a continuous batch (continuous_batch.h). A step reads one more token of every row that may
-// continue. If the plan samples the tokens of all rows, a step is started before the host has read the tokens
-// of the step before it, so that the device does not wait for the host between two steps.
+// continue and, if rows mix (CacheRows::mixed_tokens), parts of prompts. If the plan samples the tokens of
+// all rows, a step is started before the host has read the tokens of the step before it, so that the device
+// does not wait for the host between two steps.
 #pragma once
 
 #include <deque>
@@ -18,15 +19,16 @@ class Steps {
   using Sequence = std::shared_ptr<RunningSequence>;
 
   /// `ahead` is the number of steps that may be in progress when step() returns, if the plan samples all
-  /// tokens.
-  Steps(CacheRows& rows, size_t ahead) : rows_(rows), ahead_(ahead) {}
+  /// tokens. `chunk` is the most prompt tokens that a step reads if rows mix.
+  Steps(CacheRows& rows, size_t ahead, size_t chunk) : rows_(rows), ahead_(ahead), chunk_(chunk) {}
   ~Steps();
   Steps(const Steps&) = delete;
   Steps& operator=(const Steps&) = delete;
 
-  /// Number of new tokens, and number of those that the plan has sampled.
+  /// Number of new tokens, number of those that the plan has sampled, and number of prompt tokens that steps
+  /// which were started read, if rows mix.
   struct Taken {
-    size_t tokens = 0, by_plan = 0;
+    size_t tokens = 0, by_plan = 0, read = 0;
   };
   /// Starts a step for `running`, the sequence of each row. Then takes the tokens of the earliest steps in
   /// progress, until no more than `ahead` steps are left, or none if the host samples for a row. Returns the
@@ -45,17 +47,20 @@ class Steps {
   struct Row {
     Sequence sequence;
     size_t slot, place;  // ChosenTokens row and position of the sampled token
+    Sampling sampling;
   };
   struct Step {
     std::vector<Row> rows;
     std::span<const float> logits;  // [rows, vocabulary]; empty if the plan samples for all rows
   };
   bool start_step();
-  RowStep read_by(RunningSequence& sequence, size_t row);
+  std::vector<RowStep> next_reads();
+  void add_prompts(std::vector<RowStep>& reads);
+  RowStep next_token(RunningSequence& sequence, size_t row);
   void take_chosen(const Row& row);
 
   CacheRows& rows_;
-  size_t ahead_;
+  size_t ahead_, chunk_;
   std::deque<Step> under_way_;
   std::span<const Sequence> running_;
   Taken taken_;

@@ -1,7 +1,10 @@
-// The model of remembering_model.h with a plan that samples the next tokens itself, in the entry @next_pages.
+// The model of remembering_model.h with a plan that samples the next tokens itself, in the entry @next_pages
+// or
+// @mixed_pages.
 #pragma once
 
 #include <atomic>
+#include <map>
 
 #include "runtime/engine/generation/logits_processors.h"
 #include "runtime/engine/generation/sampling.h"
@@ -41,6 +44,25 @@ inline Plan choosing_pages_plan(int64_t slots, int64_t capacity, int64_t pages) 
   return plan;
 }
 
+/// Returns the same plan with the entry @mixed_pages, of up to `tokens` tokens, in place of those that read
+/// one prompt or one token per row.
+inline Plan mixing_pages_plan(int64_t slots, int64_t capacity, int64_t pages, int64_t tokens) {
+  Plan plan = choosing_pages_plan(slots, capacity, pages);
+  plan.symbols.bound({"M"}, tokens);
+  const PlanEntry begin = plan.entries.back();
+  PlanEntry mixed = plan.entries[plan.entries.size() - 2];
+  const Dim b = Dim::symbol("B"), m = Dim::symbol("M");
+  std::vector<Port> inputs;
+  for (const char* name : {"token_ids", "token_rows", "token_pasts"})
+    inputs.push_back({name, DType::i32, {m}});
+  inputs.push_back(mixed.inputs[1]);
+  inputs.push_back({"last_tokens", DType::i32, {b}});
+  inputs.insert(inputs.end(), mixed.inputs.begin() + 3, mixed.inputs.end());
+  mixed.name = entry::mixed_pages, mixed.inputs = std::move(inputs);
+  plan.entries = {mixed, begin};
+  return plan;
+}
+
 /// Memory of the states of choosing_pages_plan.
 struct ChoiceStates {
   int32_t* next;
@@ -50,7 +72,7 @@ struct ChoiceStates {
   size_t places;  // positions per slot in `tokens` and `log_probabilities`
 };
 
-/// Executor functions of the entries @begin_pages and @next_pages.
+/// Executor functions of the entries @begin_pages, @next_pages and @mixed_pages.
 class RememberingChoice : public RememberingPages {
  public:
   using RememberingPages::RememberingPages;
@@ -68,6 +90,28 @@ class RememberingChoice : public RememberingPages {
     for (size_t row = 0; row < rows; ++row)
       next({inputs, row}, width, logits ? logits + row * kColumns : nullptr, states);
   }
+
+  /// Runs @mixed_pages, of `tokens` tokens.
+  void mix(std::span<const void* const> inputs, size_t tokens, size_t rows, size_t width, float* logits,
+           const ChoiceStates& states) {
+    const auto ints = [&](size_t input) { return static_cast<const int32_t*>(inputs[input]); };
+    std::map<size_t, std::vector<float>> after;  // by token, of those that are the last of a row
+    for (size_t token = 0; token < tokens; ++token) {
+      if (ints(1)[token] < 0) continue;
+      const auto row = static_cast<size_t>(ints(1)[token]);
+      const int32_t id = ints(0)[token] < 0 ? states.next[ints(5)[row]] : ints(0)[token];
+      after[token] = read(ints(3) + row * width, static_cast<size_t>(ints(2)[token]), {&id, 1});
+      ++read_tokens;
+    }
+    for (size_t row = 0; row < rows; ++row) {
+      const auto found = after.find(static_cast<size_t>(ints(4)[row]));
+      if (found == after.end()) continue;
+      if (logits) std::ranges::copy(found->second, logits + row * kColumns);
+      const Row of_row{inputs.subspan(2), row};
+      if (ints(5)[row] >= 0) leave(of_row, found->second, static_cast<size_t>(ints(2)[found->first]), states);
+    }
+  }
+  size_t read_tokens = 0;  // by mix(), without padding
 
  private:
   static constexpr auto kColumns = static_cast<size_t>(kWords);
@@ -88,6 +132,12 @@ class RememberingChoice : public RememberingPages {
     const auto past = static_cast<size_t>(*row.at<int32_t>(2, 1));
     const std::vector<float> logits = read(row.at<int32_t>(1, width), past, {&token, 1});
     if (logits_out) std::ranges::copy(logits, logits_out);
+    leave(row, logits, past, states);
+  }
+
+  /// Samples the token after `past` + 1 tokens.
+  static void leave(const Row& row, std::span<const float> logits, size_t past, const ChoiceStates& states) {
+    const auto slot = static_cast<size_t>(*row.at<int32_t>(3, 1));
     const int32_t chosen = choose(row, slot, logits, static_cast<int32_t>(past + 1), states);
     states.next[slot] = chosen;
     states.penalty[slot * kColumns + static_cast<size_t>(chosen)] = *row.at<float>(6, 1);

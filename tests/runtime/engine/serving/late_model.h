@@ -90,12 +90,17 @@ class LatePages : public RememberingChoice {
   void execute(const PlanEntry& entry, const SymbolValues& symbols, std::span<const void* const> inputs,
                std::span<void* const> outputs, const Philox& random) {
     if (entry.name == entry::begin_pages) return begin(inputs, choice_states());
-    if (entry.name != entry::next_pages)
+    if (entry.name != entry::next_pages && entry.name != entry::mixed_pages)
       return RememberingPages::run(entry, symbols, inputs, outputs, random);
     break_if_asked();
-    const auto width = static_cast<size_t>(*entry.inputs[1].shape[1].constant());
-    next(inputs, static_cast<size_t>(symbols.at("B")), width,
-         outputs.empty() ? nullptr : static_cast<float*>(outputs[0]), choice_states());
+    const bool mixes = entry.name == entry::mixed_pages;
+    const auto width = static_cast<size_t>(*entry.inputs[mixes ? 3 : 1].shape[1].constant());
+    const auto rows = static_cast<size_t>(symbols.at("B"));
+    float* logits = outputs.empty() ? nullptr : static_cast<float*>(outputs[0]);
+    if (!mixes) return next(inputs, rows, width, logits, choice_states());
+    const auto tokens = static_cast<size_t>(symbols.at("M"));
+    shapes.emplace_back(rows, tokens);
+    mix(inputs, tokens, rows, width, logits, choice_states());
   }
 
   void work(const std::stop_token& stop) {
@@ -126,13 +131,16 @@ class LatePages : public RememberingChoice {
   std::jthread thread_{[this](const std::stop_token& stop) { work(stop); }};
 };
 
-/// A session with choosing_pages_plan, and its executor.
+/// A session with choosing_pages_plan, or, with `run_tokens`, mixing_pages_plan, and its executor.
 struct LateModel {
-  LateModel(int64_t slots, int64_t capacity, int64_t pages) {
+  LateModel(int64_t slots, int64_t capacity, int64_t pages, int64_t run_tokens = 0,
+            const char* target = "test") {
     auto made = std::make_unique<LatePages>(slots, capacity, pages);
     executor = made.get();
-    session = std::make_unique<Session>(
-        std::make_shared<const Plan>(choosing_pages_plan(slots, capacity, pages)), std::move(made));
+    Plan plan = run_tokens > 0 ? mixing_pages_plan(slots, capacity, pages, run_tokens)
+                               : choosing_pages_plan(slots, capacity, pages);
+    plan.target = target;
+    session = std::make_unique<Session>(std::make_shared<const Plan>(std::move(plan)), std::move(made));
   }
   LatePages* executor;
   std::unique_ptr<Session> session;

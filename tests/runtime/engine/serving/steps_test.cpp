@@ -1,12 +1,18 @@
 // Steps that are started before the host has seen the tokens of those in front, on a device that is late.
 #include "runtime/engine/serving/steps.h"
 
+#include <set>
+
 #include "tests/runtime/engine/serving/crowd.h"
 #include "tests/runtime/engine/serving/late_model.h"
 #include "tests/runtime/temporary_directory.h"
 
 namespace smelt {
 namespace {
+
+/// By most tokens of a mixed run; 0: runs do not mix.
+class StepsOf : public testing::TestWithParam<int64_t> {};
+INSTANTIATE_TEST_SUITE_P(Runs, StepsOf, testing::Values(0, 24));
 
 Tokens run_to_end(ContinuousBatch& batch, Id id) {
   Tokens found;
@@ -29,10 +35,10 @@ Request request_that_ends() {
   return request;
 }
 
-TEST(Steps, EachOfManyRequestsGetsWhatItGetsAlone) {
+TEST_P(StepsOf, EachOfManyRequestsGetsWhatItGetsAlone) {
   for (const size_t ahead : {0, 1, 3})
     for (const bool shares : {true, false}) {
-      LateModel model(4, 96, 13);
+      LateModel model(4, 96, 13, GetParam());
       ContinuousBatch batch(
           *model.session,
           {.most_waiting = 300, .chunk = 21, .shares_prefixes = shares, .ahead = std::optional(ahead)});
@@ -48,8 +54,8 @@ TEST(Steps, EachOfManyRequestsGetsWhatItGetsAlone) {
     }
 }
 
-TEST(Steps, ThePlanChoosesNothingWhereItIsNotAskedTo) {
-  LateModel model(4, 96, 24);
+TEST_P(StepsOf, ThePlanChoosesNothingWhereItIsNotAskedTo) {
+  LateModel model(4, 96, 24, GetParam());
   ContinuousBatch batch(*model.session, {.most_waiting = 50, .plan_chooses = false});
   Crowd crowd(batch, 50, 7);
   expect_alone(crowd);
@@ -57,8 +63,8 @@ TEST(Steps, ThePlanChoosesNothingWhereItIsNotAskedTo) {
 }
 
 /// The device does nothing while two more steps are started.
-TEST(Steps, BeginBeforeTheTokensInFrontAreSeen) {
-  LateModel model(4, 96, 24);
+TEST_P(StepsOf, BeginBeforeTheTokensInFrontAreSeen) {
+  LateModel model(4, 96, 24, GetParam());
   ContinuousBatch batch(*model.session, {.ahead = 2});
   const std::vector<Request> requests = {request_of(Tokens(5, 1), 40), request_of(Tokens(9, 2), 40)};
   const std::vector<Id> ids = {batch.submit(requests[0]), batch.submit(requests[1])};
@@ -78,8 +84,8 @@ TEST(Steps, BeginBeforeTheTokensInFrontAreSeen) {
 }
 
 /// Steps that were started write to these pages: nobody else gets them before they have ended.
-TEST(Steps, KeepThePagesOfARowThatHasEnded) {
-  LateModel model(4, 96, 5);
+TEST_P(StepsOf, KeepThePagesOfARowThatHasEnded) {
+  LateModel model(4, 96, 5, GetParam());
   ContinuousBatch batch(*model.session, {.shares_prefixes = false, .ahead = 2});
   const Request first = request_that_ends(), second = request_of(Tokens(30, 8), 35);
   const Id id = batch.submit(first), other = batch.submit(second);
@@ -97,8 +103,8 @@ TEST(Steps, KeepThePagesOfARowThatHasEnded) {
   expect_nothing_held(batch);
 }
 
-TEST(Steps, OneThatIsCancelledLeavesWhenItsStepsHaveEnded) {
-  LateModel model(2, 96, 12);
+TEST_P(StepsOf, OneThatIsCancelledLeavesWhenItsStepsHaveEnded) {
+  LateModel model(2, 96, 12, GetParam());
   ContinuousBatch batch(*model.session, {.ahead = 1});
   const Id id = batch.submit(request_of(Tokens(20, 4), 60));
   for (int i = 0; i < 5; ++i) batch.step();
@@ -112,8 +118,8 @@ TEST(Steps, OneThatIsCancelledLeavesWhenItsStepsHaveEnded) {
 }
 
 /// A slot keeps nothing of who had it before: no biases, no penalties, no tokens.
-TEST(Steps, SlotsBeginAnew) {
-  LateModel model(1, 96, 12);
+TEST_P(StepsOf, SlotsBeginAnew) {
+  LateModel model(1, 96, 12, GetParam());
   ContinuousBatch batch(*model.session, {.ahead = 1});
   RandomRequests random(3);
   for (int i = 0; i < 40; ++i) {
@@ -123,11 +129,11 @@ TEST(Steps, SlotsBeginAnew) {
     if (i % 5 == 0) request.options.suppress_tokens = random.tokens(4);
     EXPECT_EQ(run_to_end(batch, batch.submit(request)), alone(request)) << i;
   }
-  EXPECT_EQ(batch.counts().plan_tokens, 40U * 11);
+  EXPECT_EQ(batch.counts().plan_tokens, 40U * (GetParam() == 0 ? 11 : 12));
 }
 
-TEST(Steps, LogProbabilitiesComeWithTheTokens) {
-  LateModel model(1, 96, 12);
+TEST_P(StepsOf, LogProbabilitiesComeWithTheTokens) {
+  LateModel model(1, 96, 12, GetParam());
   ContinuousBatch batch(*model.session, {.ahead = 1});
   Request request = request_of({3, 1}, 9);
   request.log_probabilities = 0;
@@ -141,8 +147,8 @@ TEST(Steps, LogProbabilitiesComeWithTheTokens) {
   EXPECT_EQ(tokens.size(), 11U);
 }
 
-TEST(Steps, AFaultOfTheDeviceFailsThoseUnderWay) {
-  LateModel model(2, 96, 12);
+TEST_P(StepsOf, AFaultOfTheDeviceFailsThoseUnderWay) {
+  LateModel model(2, 96, 12, GetParam());
   ContinuousBatch batch(*model.session, {.ahead = 1});
   const Request request = request_of(Tokens(20, 4), 60);
   const Id id = batch.submit(request);
@@ -157,14 +163,56 @@ TEST(Steps, AFaultOfTheDeviceFailsThoseUnderWay) {
   EXPECT_EQ(run_to_end(batch, batch.submit(request)), alone(request));
 }
 
-TEST(Steps, ABatchThatGoesLeavesNothingUnderWay) {
-  LateModel model(2, 96, 12);
+TEST_P(StepsOf, ABatchThatGoesLeavesNothingUnderWay) {
+  LateModel model(2, 96, 12, GetParam());
   {
     ContinuousBatch batch(*model.session, {.ahead = 3});
     batch.submit(request_of(Tokens(20, 4), 60));
     for (int i = 0; i < 6; ++i) batch.step();
   }
   EXPECT_EQ(model.executor->under_way(), 0U);
+}
+
+TEST(MixedSteps, ReadPromptsOfSeveralRequestsInOneRun) {
+  LateModel model(4, 96, 24, 40);
+  ContinuousBatch batch(*model.session, {.shares_prefixes = false, .ahead = 0});
+  const std::vector<Request> requests = {request_of(Tokens(30, 1), 6), request_of(Tokens(30, 2), 6),
+                                         request_of(Tokens(3, 3), 6)};
+  std::vector<Id> ids;
+  for (const Request& request : requests) ids.push_back(batch.submit(request));
+  while (batch.step()) continue;
+  for (size_t i = 0; i < ids.size(); ++i) EXPECT_EQ(ids_of(batch.poll(ids[i])), alone(requests[i]));
+  // 30 + 10 tokens; one token, 20 and 3; then one token of each.
+  const std::vector<std::pair<int64_t, int64_t>> begin = {{2, 40}, {3, 24}, {3, 3}};
+  ASSERT_GE(model.executor->shapes.size(), begin.size());
+  EXPECT_TRUE(std::ranges::equal(begin, std::span(model.executor->shapes).first(begin.size())));
+  EXPECT_EQ(batch.counts().prompt_tokens, 63U);
+  EXPECT_EQ(batch.counts().new_tokens, 18U);
+}
+
+TEST(MixedSteps, ReadNoMoreOfPromptsThanTheChunk) {
+  LateModel model(4, 96, 24, 40);
+  ContinuousBatch batch(*model.session, {.chunk = 7, .shares_prefixes = false, .ahead = 0});
+  batch.submit(request_of(Tokens(20, 1), 5)), batch.submit(request_of(Tokens(20, 2), 5));
+  while (batch.step()) continue;
+  for (const auto& [rows, tokens] : model.executor->shapes) EXPECT_LE(tokens, 7 + 2);
+  EXPECT_EQ(model.executor->shapes[0], std::pair(int64_t{1}, int64_t{7}));
+}
+
+/// A device that captures runs sees few sizes, all of which were prepared.
+TEST(MixedSteps, HaveSizesThatWereRunBefore) {
+  for (const int64_t slots : {1, 3, 4, 29}) {
+    LateModel model(slots, 96, 200, 100, "sm_90");
+    ContinuousBatch batch(*model.session, {.most_waiting = 200, .prepares = true});
+    model.executor->synchronize();
+    const std::set<std::pair<int64_t, int64_t>> prepared(model.executor->shapes.begin(),
+                                                         model.executor->shapes.end());
+    EXPECT_EQ(model.executor->read_tokens, 0U);
+    Crowd crowd(batch, 100, 5);
+    expect_alone(crowd);
+    for (const auto& shape : model.executor->shapes)
+      EXPECT_TRUE(prepared.contains(shape)) << shape.first << " " << shape.second;
+  }
 }
 
 }  // namespace
