@@ -1,11 +1,11 @@
-// Smelt's kernels for matmuls of many small matrices, which are variants of the kernels of cuBLASLt. The
-// batch has several axes with different strides: batch and heads of [B,T,heads,D], for example, or groups of
-// heads that share an operand (a stride of 0).
+// Smelt's kernels for matmuls of many small matrices, which a step may use instead of cuBLASLt's. The batch
+// has several axes with different strides: batch and heads of [B,T,heads,D], for example, or groups of heads
+// that share an operand (a stride of 0).
 //
 //   C[o,i,m,n] = alpha * sum_k A[o,i,m,k] B[o,i,k,n]          o outer batch axes, i innermost batch axis
 //
-// The rows of C are contiguous: steps with contiguous columns are transposed first
-// (runtime/plan/step_values.h).
+// The rows of C are contiguous. If a step's C has contiguous columns instead, the kernel computes the
+// transposed product C^T = B^T A^T (runtime/plan/step_values.h).
 #pragma once
 
 #include <optional>
@@ -26,9 +26,9 @@ struct BatchedGemm {
   std::string name() const;
 };
 
-/// Returns the kernel for a step. Returns nothing if the type is not bf16 or f16, if a batch axis is summed,
-/// if the step has a bias or adds to C, or if the batch has fewer than two axes, because the library then
-/// needs only one stride.
+/// Returns the kernel for a step. Returns nothing if the type is not bf16 or f16, if products are summed over
+/// a batch axis, or if the step has a bias or adds to C. Also returns nothing for fewer than two batch axes,
+/// because cuBLASLt's kernels support one batch axis.
 std::optional<BatchedGemm> batched_gemm(const GemmStep& step);
 
 }  // namespace smelt

@@ -21,6 +21,7 @@ class CodeText {
     text_ += std::string(2 * depth_, ' ') + (head.empty() ? "{" : head + " {") + "\n";
     ++depth_;
   }
+  /// Appends the line that closes the innermost open block.
   void close() {
     --depth_;
     text_ += std::string(2 * depth_, ' ') + "}\n";
@@ -32,6 +33,7 @@ class CodeText {
   }
   void pragma_unroll() { text_ += "#pragma unroll\n"; }
   const std::string& text() const { return text_; }
+  /// Indents the following lines by two more spaces, without opening a block.
   void indent() { ++depth_; }
 
  private:

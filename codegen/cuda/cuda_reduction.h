@@ -15,17 +15,18 @@ class CudaReduction {
  public:
   using State = std::vector<std::string>;
 
-  /// `fast`: as in cuda_apply (expressions.h). `own_forms`: if a row of reduce_ops.def has CUDA text for a
-  /// function, that text is used instead of expressions that are generated from the row's generic function.
+  /// `fast`: as in cuda_apply (expressions.h). `own_forms`: where the op's row of reduce_ops.def has CUDA
+  /// text for a function, uses this text. Otherwise generates expressions from the function in the row that
+  /// all back ends share.
   CudaReduction(ReduceOp op, DType element, bool fast, bool own_forms = true);
 
   /// Return the number of scalars of a state, and the kind of each.
   size_t size() const { return row_.state.size(); }
   CudaKind kind(size_t scalar) const;
-  /// Returns whether `lift` reads the position of the element.
+  /// Returns whether `lift` reads the element's position, as for an argmax.
   bool reads_place() const { return code_.reads_place(); }
 
-  /// Returns the state of no elements.
+  /// Returns the state of a reduction of no elements.
   State identity() const;
   /// Returns the state of one element: `x` and `place` are expressions for the element and for its position
   /// among the reduced elements, an int.
@@ -36,9 +37,9 @@ class CudaReduction {
   /// Returns an expression for the result with number `result` (0 unless the reduction has several).
   std::string finish(const State& state, size_t result) const;
 
-  /// Return the statements that reduce_ops.def has for whole vectors and warps, or "" if it has none.
-  /// combine_vector combines the state `to` with the elements of an array. combine_lanes combines the states
-  /// of `lanes` neighbouring lanes; `mask` is the mask of a shuffle.
+  /// Return the statements that reduce_ops.def has for whole vectors and for the lanes of a warp; "" if it
+  /// has none. combine_vector combines the state `to` with the elements of an array. combine_lanes combines
+  /// the states of `lanes` neighbouring lanes; `mask` is the mask of a shuffle.
   std::string combine_vector(const State& to, const std::string& vector) const;
   std::string combine_lanes(const State& to, int lanes, const std::string& mask) const;
 

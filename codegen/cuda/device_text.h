@@ -1,5 +1,5 @@
-// The files of codegen/cuda/device/ as strings, without the comments at their heads. The constant of
-// top_k/few.cuh, for example, is kTopKFew. cmake/embed.cmake generates the definitions.
+// The files of codegen/cuda/device/ as strings, without the comments at their beginning. A constant is named
+// after its file: kTopKFew is the text of top_k/few.cuh. cmake/embed.cmake generates the definitions.
 #pragma once
 
 #include <string_view>

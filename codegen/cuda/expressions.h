@@ -26,7 +26,7 @@ std::string coerce(const CudaValue& value, CudaKind kind);
 /// Returns a literal of the kind of `type`.
 CudaValue cuda_number(double number, DType type);
 /// Returns `pattern`, the CUDA text of a row of a table such as scalar_ops.def, with {0}, {1}, ... replaced
-/// by the operands and {word} replaced by the text that `words` has for it.
+/// by the operands. Each other name in braces is replaced by the text that `words` pairs with it.
 std::string fill_pattern(std::string_view pattern, std::span<const std::string> operands,
                          std::initializer_list<std::pair<std::string_view, std::string>> words = {});
 /// Returns op(operands), not in parentheses. The operands are first converted to a common kind. `fast`: uses

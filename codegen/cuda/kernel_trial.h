@@ -1,5 +1,5 @@
-// A trial of one kernel on a GPU of this machine, on buffers that the trial allocates. It measures the time
-// and returns the results.
+// A trial run of one kernel on a GPU of this machine, with buffers that the trial allocates, to measure the
+// time and to get the results.
 #pragma once
 
 #include <vector>
@@ -42,7 +42,7 @@ class KernelTrial {
   /// Copies of all buffers; runs use them in turn, so that the L2 cache does not hold the next run's inputs.
   /// Kernels with little memory have too few copies for that.
   int copies_ = 1;
-  DeviceBlock memory_, random_;
+  DeviceBlock memory_, random_;  // all copies; the key of the random numbers
   StreamOwner stream_;
 };
 

@@ -18,7 +18,7 @@ struct BlockNeeds {
 
 struct Occupancy {
   int blocks = 0;               // blocks that a multiprocessor holds concurrently
-  double share = 0;             // their warps, as a share of the most warps that a multiprocessor holds
+  double share = 0;             // warps of these blocks / the most warps that a multiprocessor holds
   std::string_view bound = {};  // "threads", "blocks", "registers" or "shared memory"
 };
 

@@ -19,7 +19,7 @@ class FunctionFrame {
   FunctionFrame(const Kernel& kernel, const std::string& name, llvm::Module& module,
                 llvm::IRBuilder<>& builder);
 
-  V begin = nullptr, end = nullptr;  // a call computes these items of the kernel's range
+  V begin = nullptr, end = nullptr;  // a call computes the items [begin, end) of Kernel::range
   /// Stack addresses for scalar accesses whose predicate is false: loads read the zero slot, stores write the
   /// sink slot.
   V zero_slot = nullptr, sink_slot = nullptr;

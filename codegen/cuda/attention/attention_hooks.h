@@ -1,30 +1,33 @@
 // The functions of a score_mod ("body") that the text of an attention kernel calls. They modify each score
 // and each weight.
 //
-// A kernel of attention is a template: text that calls the functions below, and that comes after the text of
-// the body. Neither includes a header. All functions are `static __device__ __forceinline__` (the macro SM),
-// and b, h, t, s are the indices of batch, query head, query and key. With score = scale * q.k:
+// A kernel of attention consists of the text of the body, which defines the functions below, and a template:
+// text that follows and calls them. No text includes a header. All functions are `static __device__
+// __forceinline__` (the macro SM), and b, h, t, s are the indices of batch, query head, query and key; B, H,
+// T, S are the numbers of these, and `group` query heads share a head of keys and values. With score = scale
+// * q.k:
 //
 //   weight = exp(modified - lse)            lse[b,h,t] = log sum_s exp(modified), f32, compact
 //   O[b,h,t] = sum_s weight * factor * V[b,h/group,s]
 //
 //   struct BodyArguments { const float* bias; long long bias_stride; };
-//       The pointers and numbers that the body reads; the members differ from body to body.
+//       Example. The members are the pointers and numbers that the body reads, and differ from body to body.
 //
 //   int body_tile(const BodyArguments&, int b, int h, int t0, int t1, int s0, int s1)
 //       Returns the mask state of the tile of queries [t0,t1) and keys [s0,s1): 0 all pairs are masked, 1
-//       some may be, 2 none is. 1 is always a correct result. All threads of a block get the same result. In
-//       the templates for sm_90a each lane has a tile of its own, and the function has two more arguments,
-//       from
+//       some may be, 2 none is. 1 is always a correct result. All threads of a block get the same result.
+//       In the templates for sm_90a each lane calls the function for a different tile, with two more
+//       arguments, const QueryNumbers& and const KeyNumbers&. They are the results of
 //   template <bool kByLane> QueryNumbers body_queries(const BodyArguments&, int b, int h, int t0, int t1)
 //   template <bool kByLane> KeyNumbers body_keys(const BodyArguments&, int b, int h, int s0, int s1)
-//       which return the ranges of the numbers that the mask reads for these queries or keys. All lanes of a
-//       warp call them together. kByLane: the lanes have different queries or keys. An empty interval (t1 <=
-//       t0 or s1 <= s0) reads nothing. If the constant kLooksUp is false, the mask reads no numbers, and the
-//       lanes need not call together.
+//       Some masks compare integers that they load from memory for each query or key, such as the number of
+//       its document. These functions return the least and the largest of these integers for the given
+//       queries or keys, and load nothing for an empty interval (t1 <= t0 or s1 <= s0). All lanes of a warp
+//       must call them together, except if the constant kLooksUp is false, because then the mask loads no
+//       integers. kByLane: the lanes have different queries or keys.
 //   void body_draw(const BodyArguments&, int op, long long row, int column8, unsigned (&words)[4])
-//       Eight 16-bit numbers for columns 8 * column8 ... + 7 of row (b * H + h) * T + t: word w holds column
-//       2w in its low half and 2w + 1 in its high half.
+//       Draws eight random 16-bit numbers, for columns 8 * column8 ... + 7 of row (b * H + h) * T + t: word w
+//       holds column 2w in its low half and 2w + 1 in its high half.
 //   template <bool kUnmasked> void body_forward(const BodyArguments&, int b, int h, int t, int s,
 //                                               const unsigned* draws, float score, float& modified,
 //                                               float& factor)
@@ -34,15 +37,15 @@
 //   void body_backward(const BodyArguments&, int b, int h, int t, int s, const unsigned* draws, float score,
 //                      float weight, float product, float delta, float& mixed, float& dscore,
 //                      float* gradients)
-//       product = dO[b,h,t] . V[b,h/group,s]; delta[b,h,t] = dO . O (less the gradient of lse). The kernel
-//       computes the weight. It is 0 if the query does not see the key, so masks need not be tested. mixed =
-//       weight * factor (dV += mixed dO). dscore is the gradient of the score (dQ += scale dscore K, dK +=
+//       product = dO[b,h,t] . V[b,h/group,s]; delta[b,h,t] = dO . O (minus the gradient of lse). The kernel
+//       computes the weight, which is 0 if the query does not see the key, so masks need not be tested. mixed
+//       = weight * factor (dV += mixed dO). dscore is the gradient of the score (dQ += scale dscore K, dK +=
 //       scale dscore Q): weight * (factor * product - delta) times the derivative of `modified`. `gradients`
-//       are those of the values that the body reads: row gradients, column gradients, then element gradients
-//       (see below). Each is 0 where the weight is 0.
+//       receives the gradients of the values that the body reads: row gradients, column gradients, then
+//       element gradients (see below). Each is 0 where the weight is 0.
 //
 // t and s are always in range. Results that a caller does not use cost nothing, because all functions are
-// inlined. So a kernel can compute factors apart from scores.
+// inlined. So a kernel may call body_forward for the scores alone, and again for the factors alone.
 //
 // There are three kinds of gradients of values that the body reads. All are f32, and complete when the kernel
 // ends; no kernel needs a workspace or atomics for them:
@@ -72,17 +75,17 @@ struct KeptDraws {
 struct AttentionHooks {
   std::string text;                 // BodyArguments and the functions
   int draws = 0;                    // kDraws: random ops of the body
-  bool draws_in_score = false;      // kDrawsInScore: `modified` depends on draws (else `factor` alone may)
+  bool draws_in_score = false;      // kDrawsInScore: `modified` depends on draws; false: only `factor` may
   bool has_factor = false;          // kHasFactor; false: the factor is always 1
-  std::optional<KeptDraws> kept;    // for factors that are 0 or one positive number
+  std::optional<KeptDraws> kept;    // set if the factor is 0 or one positive number
   bool plain_when_unmasked = true;  // kPlainWhenUnmasked: body_forward<true> leaves modified = score
   int row_gradients = 0;            // kRowGradients: number of row gradients
   int column_gradients = 0;         // kColumnGradients
   int element_gradients = 0;        // kElementGradients
 };
 
-/// The templates that call a body. In the templates for sm_90a (wgmma), body_tile is called for a different
-/// tile by each lane, and the factor of a weight that is kept is a constant (kKeptFactor).
+/// The templates that call a body. In the templates for sm_90a (wgmma), each lane calls body_tile for a
+/// different tile, and a factor that is not 0 is always the constant kKeptFactor.
 enum class HookUse : uint8_t { mma, wgmma };
 
 /// Returns the text of the constants and the body, which comes before the text of a kernel.

@@ -7,13 +7,16 @@
 // causal mask, the tiles with the most work start first. All sums have a fixed order; no kernel has a
 // workspace.
 //
-// The text ends with a function that a kernel of kThreads threads calls. All integers are long longs; strides
-// are in elements, for one step along batch, position and head.
+// The text ends with a function that a kernel of kThreads threads calls. T is the element type, a 16-bit
+// integer with the bits of a bf16 or f16 (Half). All integers are long longs. Each of the named matrices has
+// three strides, in elements: for one step along batch, position and head.
 //
-//   attention(q, k, v, T* o, T* rest, float* lse, SIZES, strides of q, k, v, o, rest, SCALE)     forward
-//   attention(INPUTS, T* dk, T* dv, column gradients, SIZES, strides of q, k, v, d_o, dk, dv, SCALE)
-//   attention(INPUTS, T* dq, row gradients, SIZES, strides of q, k, v, d_o, dq, SCALE)
-//   attention(INPUTS, float* gradient, SIZES, strides of q, k, v, d_o, SCALE)              element_gradient
+//   forward           attention(q, k, v, T* o, T* rest, float* lse, SIZES,
+//                               strides of q, k, v, o, rest, SCALE)
+//   key_gradients     attention(INPUTS, T* dk, T* dv, column gradients, SIZES,
+//                               strides of q, k, v, d_o, dk, dv, SCALE)
+//   query_gradients   attention(INPUTS, T* dq, row gradients, SIZES, strides of q, k, v, d_o, dq, SCALE)
+//   element_gradient  attention(INPUTS, float* gradient, SIZES, strides of q, k, v, d_o, SCALE)
 //
 // `rest` is the rounding residual of o; without a residual the pointer is not read. INPUTS are q, k, v, d_o,
 // const float* lse, const float* delta, the last two [batch, heads, queries]. SIZES are batch, heads, group,
@@ -40,28 +43,27 @@ struct MmaAttention {
   AttentionTiles tiles = {};
   AttentionHooks hooks = {};
   bool has_rest = false;  // the forward kernel also stores the rounding residual of o
-  // For element_gradient: the number of the element gradient, and whether batches and heads stay separate or
-  // are summed.
+  // For element_gradient: the number of the element gradient, and whether it has separate values per batch
+  // and per head; false: they are summed.
   int element = 0;
   bool keeps_batch = true, keeps_head = true;
 };
 
-/// Returns tiles for a device of that compute capability, the fastest first. The functions of a score_mod
+/// Returns tiles for a device of this compute capability, the fastest first. The functions of a score_mod
 /// (attention_hooks.h) differ in the registers that they need, so the caller uses the first tiles whose code
-/// is lean, which means above all that it spills no registers (is_lean in runtime/cuda/nvrtc.h).
-/// `rows` is the largest number of queries, or of keys for key_gradients. Tiles with more rows than that are
-/// left out, except those of at most 64 rows.
+/// spills no registers (is_lean in runtime/cuda/nvrtc.h). `rows` is the largest number of queries, or of keys
+/// for key_gradients. Tiles with more rows than `rows` are left out, unless they have at most 64 rows.
 std::vector<AttentionTiles> mma_tiles(AttentionPart part, int64_t head_size, int compute_capability,
                                       int64_t rows);
 
-/// Range of tile rows of one kernel variant. mma_tiles lists the tiles in the range in the order in which
-/// they are tried: a later one is less likely to spill registers.
+/// Least and largest number of rows of the tiles among which one variant of a kernel chooses. They are tried
+/// in the order of mma_tiles until the code spills no registers.
 struct AttentionTileRows {
   int least = 0, most = 0;
   bool operator==(const AttentionTileRows&) const = default;
 };
-/// Returns the ranges that the tiles of mma_tiles are in, the range of the first tiles first. The sizes at
-/// launch determine which range is the fastest.
+/// Returns the ranges to which the tiles of mma_tiles belong, in the order of their first tiles. Each range
+/// becomes a variant, because the sizes at launch determine which range is the fastest.
 std::vector<AttentionTileRows> mma_tile_rows(AttentionPart part, int64_t head_size, int compute_capability,
                                              int64_t rows);
 

@@ -7,7 +7,8 @@
 // adds the contribution of each tile of keys to dQ in device memory, one after the other in a fixed order, so
 // the bits are the same in every run.
 //
-// The text ends with a function for a kernel of `threads` threads (__launch_bounds__(kThreads, kBlocks)):
+// The text ends with a function for a kernel of `threads` threads (__launch_bounds__(kThreads, kBlocks)).
+// Half is a 16-bit integer with the bits of a bf16 or f16:
 //
 //   forward   attention(q, k, v maps, Half* o, Half* rest, float* lse, unsigned* counters, SIZES,
 //                       strides of o, rest, float scale, const BodyArguments&)
@@ -60,13 +61,13 @@ struct WgmmaKernelText {
   std::string text;
   int threads = 0, shared_bytes = 0;
   int blocks_each = 1;  // blocks per multiprocessor
-  int sum_floats = 0;   // floats of the sums of one tile of queries of dQ
+  int sum_floats = 0;   // number of f32 sums of dQ per tile of queries
 };
 
 /// Return the tiles, or nothing if these kernels do not support the head size or the body. They support head
-/// sizes that are multiples of 8, up to 256 (backward: up to 128). The body may use draws only for the factor
-/// of the weight, and may have no row or column gradients. Element gradients are allowed, because separate
-/// kernels compute them.
+/// sizes that are multiples of 8, up to 256 (backward: up to 128). The body may use random draws only for the
+/// factor of the weight (dropout), and may have no row or column gradients. Element gradients are allowed,
+/// because separate kernels compute them.
 std::optional<WgmmaTiles> forward_wgmma_tiles(int head_size, const AttentionHooks& hooks);
 std::optional<WgmmaTiles> backward_wgmma_tiles(int head_size, const AttentionHooks& hooks);
 /// Returns tiles of the same sizes that need fewer registers, or nothing if there are none.
@@ -74,8 +75,8 @@ std::optional<WgmmaTiles> lighter_backward_wgmma_tiles(WgmmaTiles tiles);
 
 /// Returns the kernel of O and LSE.
 WgmmaKernelText attention_forward_wgmma(const WgmmaAttention& attention);
-/// Returns the kernel of dK, dV and the f32 sums of dQ. The sums are in the order in which dQ's kernel reads
-/// them.
+/// Returns the kernel of dK, dV and the f32 sums of dQ. The sums are stored in the order in which dQ's kernel
+/// reads them, not row by row.
 WgmmaKernelText attention_backward_wgmma(const WgmmaAttention& attention);
 /// Returns dQ's kernel, which rounds the f32 sums to dQ. It sets the counters to zero.
 WgmmaKernelText attention_query_gradient_wgmma(const WgmmaAttention& attention);

@@ -1,10 +1,11 @@
 // Decode attention: few queries over many keys, as when a token is generated.
 //
-// A block has some rows, and a part of the keys. A row is a query of one query head, and the rows of a block
-// share a key head, so K and V are read once for all of them. The kernel is bound by memory. So sums are
-// plain multiply-adds in f32, which work for every element type; on tensor cores a tile of 16 rows would be
-// nearly empty. Several lanes compute one score, each from pieces of 16 bytes of the key. Each warp loads
-// several keys and values concurrently and has its own sums; warps synchronize only at the end of a part.
+// A block processes some rows and a part of the keys. A row is a query of one query head, and the rows of a
+// block share a key head, so K and V are read once for all of them. The kernel is bound by memory, and a tile
+// of 16 rows of tensor cores would be nearly empty. So products are computed by multiply-adds in f32, for
+// every element type. Several lanes compute one score together: each multiplies some pieces of the key, of 16
+// bytes each. Each warp loads several keys and values concurrently and has separate sums; the warps of a
+// block combine them only at the end of a part.
 //
 // The number of parts of the keys, and their boundaries, depend only on the keys that the masks of the
 // block's rows allow. The results of the parts are combined in the order of the parts. So a row has the same
@@ -24,16 +25,17 @@ namespace smelt {
 
 /// The workload that tiles are chosen for.
 struct DecodeAttention {
-  /// The largest number of queries if the keys are divided into parts; 0: keys are not divided.
+  /// The tiles are for at most this number of queries, and the keys may be divided into parts. 0: for any
+  /// number of queries; the keys are not divided.
   int64_t queries = 0;
-  bool alone = false;  // one block processes all parts of its rows
+  bool alone = false;  // one block processes all parts of the keys of its rows
   int compute_capability = 0;
 };
 
 /// Returns the tiles for a workload of `attention`.
 FewTiles few_tiles(const AttentionKernel& attention, const DecodeAttention& few, const Symbols& symbols);
 
-/// Returns the given tiles, followed by tiles that need fewer and fewer registers.
+/// Returns `tiles`, followed by tiles that each need fewer registers than the ones before.
 std::vector<FewTiles> lighter_few_tiles(const FewTiles& tiles);
 
 /// Returns the size, in f32 numbers, of the partial results in device memory; 0 if blocks do not exchange
@@ -46,10 +48,10 @@ Dim few_partials(const AttentionKernel& attention, const FewTiles& tiles);
 ///             strides of q, k, v, o, const int* places, strides of places, float scale, const
 ///             BodyArguments&)
 ///
-/// Arguments with the names of attention_mma.h have the same meaning. `tickets` has FewTiles::tickets
-/// counters, which are zero before and after a launch. If that number is 0, tickets and partials are not
-/// accessed. places[b,s] is the row of a table that contains key s of batch b and its value; it is read only
-/// if keys are stored in such a table and not in order.
+/// E is the element type. Arguments with the names of attention_mma.h have the same meaning. `tickets` has
+/// FewTiles::tickets counters, which are zero before and after a launch. If that number is 0, tickets and
+/// partials are not accessed. If the keys and values are rows of tables (such as a paged cache), places[b,s]
+/// is the row of key s of batch b and of its value. Otherwise key s is at position s, and places is not read.
 std::string decode_attention_text(const Kernel& kernel);
 
 }  // namespace smelt

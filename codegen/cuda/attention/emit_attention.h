@@ -10,22 +10,22 @@
 namespace smelt {
 
 // ---- emit_attention.cpp
-// The CUDA text of a kernel of attention. It consists of the functions of the body, the template that calls
-// them, and a __global__ function with the parameters that every kernel has (docs/dev/cuda.md).
+// The CUDA text of a kernel of attention. It consists of the functions of the body (score_mod), the template
+// that calls them, and a __global__ function with the parameters that every kernel has (docs/dev/cuda.md).
 
 std::string emit_attention(const Kernel& kernel);
 
 // ---- print_hooks.cpp
 // The body of a kernel of attention as the functions that its template calls (attention_hooks.h).
 
-/// Returns the hooks with the text of the instructions of `kernel`, which has an `attention`. The mask is the
-/// condition that selects between a score and -inf in the modified score. It is not evaluated in a tile that
-/// is known to be unmasked.
+/// Returns the functions and constants of the body of `kernel`. Requires: `kernel` has an `attention`. The
+/// mask is the condition that selects between a score and -inf in the modified score. It is not evaluated in
+/// a tile that is known to be unmasked.
 AttentionHooks print_hooks(const Kernel& kernel, HookUse use);
-/// Returns the hooks without the text. The kernel need not have a schedule.
+/// Returns the same as print_hooks, but with an empty text. The kernel need not have a schedule.
 AttentionHooks hook_facts(const Kernel& kernel, HookUse use);
 
-/// Returns whether the modified score is the score itself where the mask, if any, holds.
+/// Returns whether the body does not change the scores of pairs that its mask, if any, allows.
 bool is_plain_when_unmasked(const Kernel& kernel);
 
 /// Returns the initializers of BodyArguments in the __global__ function: the names of its parameters.

@@ -16,29 +16,30 @@ namespace smelt {
 // ---- wgmma_body.cpp
 // Legality of the bodies of attention for the templates for sm_90a.
 
-/// Returns the number of the instruction that is the factor of the weight, in the body of the forward kernel
-/// or of a gradient; -1 if there is no factor. Returns nothing if a gradient's body computes neither the
-/// weight nor the product of the weight and a factor.
+/// Returns the number of the instruction that computes the factor of the weight (dropout, for example); -1 if
+/// there is no factor. The body is that of the forward kernel, or that of a gradient, which returns weight *
+/// factor. Returns nothing if a gradient's body does not have this form.
 std::optional<int> weight_factor(const Kernel& kernel);
 
-/// Returns the draws that keep a weight, and the factor of such a weight. Returns nothing if there is no
-/// factor, or if it may be a number other than 0 and this factor.
+/// Returns the random draws for which the factor is not 0, and the factor. Returns nothing if there is no
+/// factor, or if the factor is not always either 0 or one positive constant.
 std::optional<KeptDraws> kept_draws(const Kernel& kernel);
 
-/// Returns whether the templates support the body. The draws must only keep or drop weights: the factor is 0
-/// or one positive number. In a gradient's body, the gradient of a score must be weight * (product * factor -
-/// delta). If the body modifies scores, it may be multiplied by a value that depends on none of these.
+/// Returns whether the templates support the body. If the body has a factor, it must be 0 or one positive
+/// constant, and random draws may decide nothing else. In a gradient's body, the gradient of a score must be
+/// g = weight * (product * factor - delta). If the body modifies scores, the gradient may also be g times a
+/// derivative, which depends neither on draws nor on weight, product or delta.
 bool wgmma_takes_body(const Kernel& kernel);
 
 // ---- pieces_wgmma.cpp
 // The first part of the text of attention kernels for sm_90a (codegen/cuda/device/attention/wgmma/).
 
-/// Returns whether the head size and the body meet the requirements that the forward and the backward kernels
-/// have in common.
+/// Returns whether the head size and the constants of the body meet the requirements that the forward and the
+/// backward kernels have in common. Unlike wgmma_takes_body, it does not examine the body's instructions.
 bool wgmma_takes(int head_size, const AttentionHooks& hooks);
 
-/// Returns the text of a kernel up to and including tiles.cuh. `constants`: text that defines the constants
-/// of the kernel.
+/// Returns the text of a kernel up to and including the file tiles.cuh. `constants`: text that defines the
+/// constants of the kernel.
 std::string wgmma_prelude(const WgmmaAttention& attention, std::string_view constants);
 
 }  // namespace smelt

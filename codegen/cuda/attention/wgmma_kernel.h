@@ -9,11 +9,11 @@
 
 namespace smelt {
 
-/// Compute capability of the GPU whose instructions these kernels have.
+/// Compute capability of the only GPUs that can run these kernels (sm_90a).
 inline constexpr int kWgmmaCapability = 90;
 
-/// Returns the largest number of elements per access, at most 8, that is possible for all matrices. It
-/// divides their strides, their alignment and the head size.
+/// Returns the largest number of elements per access, at most 8, with which all matrices can be read and
+/// written: it divides their strides, the alignment of their addresses and the head size.
 int64_t attention_access_width(const Kernel& kernel);
 
 /// Returns the tiles. Returns nothing if the templates do not support the kernel's part, head size, scale,
@@ -30,7 +30,7 @@ std::vector<TensorMap> attention_maps(const Kernel& kernel);
 struct WgmmaShared {
   Dim query_sums, counters;
 };
-/// Returns numbers of elements that are sufficient for any tiles.
+/// Returns these numbers, as large as any choice of tiles requires.
 WgmmaShared wgmma_shared(const AttentionKernel& attention);
 
 }  // namespace smelt

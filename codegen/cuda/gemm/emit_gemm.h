@@ -11,7 +11,7 @@ namespace smelt {
 // ---- emit_gemm.cpp
 // The text of a matmul kernel for sm_90a, and the TMA tensor maps of its launch.
 
-/// Compute capability of the GPU whose instructions the template has.
+/// Compute capability of the only GPUs that can run the template (sm_90a).
 inline constexpr int kGemmCapability = 90;
 
 /// Returns the text of a kernel that has a `gemm` and a schedule.
@@ -25,8 +25,8 @@ std::vector<TensorMap> gemm_maps(const Kernel& kernel);
 /// Number of adjacent columns of a row that a lane passes to the epilogue at a time.
 inline constexpr int kGemmVector = 8;
 
-/// Returns the loads that are issued before the epilogue runs: loads of whole vectors that are always
-/// aligned. Requires: `kernel` has a schedule.
+/// Returns the numbers of the load instructions that are issued before the epilogue runs: those that load
+/// whole vectors which are always aligned. Requires: `kernel` has a schedule.
 std::vector<int> early_gemm_loads(const Kernel& kernel);
 
 /// Returns the numbers of the instructions that accumulate column sums. Requires: `kernel` has a `gemm`.

@@ -3,9 +3,9 @@
 //
 // The kernel is persistent: a block computes tiles of the result, one after the other in a fixed order. One
 // warp copies the operands into a ring buffer in shared memory by TMA. Two other warpgroups multiply with
-// wgmma. Each of them has a tile of its own and multiplies while the other runs the epilogue, or both share
-// one tile (GemmTiles::sharing). Blocks may form clusters of two, whose tiles are neighbours along m and read
-// the same part of B: each block copies half of that part to the shared memory of both.
+// wgmma. Either each of them has a separate tile, and multiplies while the other runs the epilogue, or both
+// share one tile (GemmTiles::sharing). Blocks may form clusters of two, whose tiles are neighbours along m
+// and read the same part of B: each block copies half of that part to the shared memory of both.
 //
 // Each element of the product is first rounded to its type, as a library would store it. The epilogue is then
 // called for eight adjacent columns of a lane's rows at a time. The text ends with
@@ -19,23 +19,27 @@
 //             (k, m) and (k, n), or (m, k) and (n, k) of transposed operands, which are not contiguous
 //             along k; box (64, 64); 128-byte swizzle; zeros outside
 //
-// The kernel uses this type and calls these functions of the epilogue:
+// The kernel uses these types and calls these functions of the epilogue. Index is the integer type of
+// indices, `c` is the first of the eight columns, and rows and columns are m and n:
 //
-//   struct BodyLoads          values that are loaded early for kLaneRows rows of eight columns; Same<T> if
-//                             all rows read the same values
+//   struct BodyArguments      the pointers and numbers that the epilogue reads
+//   struct BodyLoads          values that are loaded early for kLaneRows rows of eight columns; one Same<T>
+//                             per load instead if all rows read the same values
 //   void body_load(const BodyArguments&, int first, int rows, Index c, int columns, BodyLoads&)
 //   void body_run(const BodyArguments&, int first, int rows, Index c, int columns, const BodyLoads&,
 //                 Take take, int group, int wg, int warp, int lane, unsigned scratch)
 //       Row i of a lane is first + row_of(i). Rows >= `rows` and columns >= `columns` do not exist.
-//       take(i, float (&)[8]) writes the product's elements of row i to its argument; all lanes must call it.
-//       `group` is the number of a group of 32 columns within the tile, and `wg` is the number of the
-//       warpgroup. The function add_lanes of the template stores the column sums of a group in shared memory,
-//       at the address that sums_of_warp returns.
+//       The callback take(i, float (&)[8]) writes the eight elements of the product in row i to its argument;
+//       all lanes must call it. `group` is the number of a group of 32 columns within the tile, `wg` is the
+//       number of the warpgroup, and `scratch` is an address in shared memory. If the epilogue has column
+//       sums, body_run calls the template's function add_lanes, which stores the sums of a group at the
+//       address that sums_of_warp returns.
 //   void body_sum(const BodyArguments&, int tile, int tiles, int column, int columns, int wg, int thread,
 //                 unsigned scratch)
 //       Called after a warpgroup has processed all columns of its tile, and only if the epilogue has column
-//       sums. The function add_warps of the template adds up the values in shared memory, and stores them in
-//       the row of partial sums of this row of tiles.
+//       sums. `tile` is the number of the tile's row of tiles, `tiles` is the number of such rows, and
+//       `column` is the tile's first column. body_sum calls the template's function add_warps, which adds up
+//       the sums of the warps and stores them in row `tile` of the buffer of partial sums.
 #pragma once
 
 #include <string>

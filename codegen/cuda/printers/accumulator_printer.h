@@ -1,7 +1,7 @@
-// The partial sums of `accumulate` instructions, which a thread block keeps while it loops over rows. A sum
-// is one register per thread, one register per column of a thread, or in memory, depending on the access and
-// on Schedule::vectors. At the end the block adds up the registers of its threads and stores the sums in its
-// slice of each partial parameter (KernelParam::partial).
+// The partial sums of `accumulate` instructions, which a thread block keeps while it loops over rows. The
+// access and Schedule::vectors determine whether a sum is kept in one register per thread, in one register
+// per column of a thread, or in memory. At the end the block adds up the registers of its threads and stores
+// the sums in its slice of each partial parameter (KernelParam::partial).
 #pragma once
 
 #include <string>

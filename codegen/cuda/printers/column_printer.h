@@ -1,6 +1,6 @@
-// Column blocks (KernelBlock in ir/kernel/kernel.h) of row kernels, which have no reduced axes. The threads
-// of a thread group ("team") loop over the vectors of a row: neighbouring threads have neighbouring vectors,
-// and each thread has several loads in flight.
+// Column blocks (KernelBlock in ir/kernel/kernel.h) of row kernels, that is, of kernels without reduced axes.
+// The threads of a thread group ("team") loop over the vectors of a row: neighbouring threads have
+// neighbouring vectors, and each thread has several loads in flight.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
-// State that the printers of one kernel share: the kernel, its schedule as counts of threads and vectors,
-// names, the text so far, and the current position in the text. A team is a group of threads that share a
-// row. `id` is the number of an instruction in Kernel::instructions.
+// State that the printers of one kernel share: the kernel, the numbers of threads and vectors of its
+// schedule, names, the text so far, and the current position in the text. A team is a group of threads that
+// share a row. `id` is the number of an instruction in Kernel::instructions.
 #pragma once
 
 #include <algorithm>
@@ -21,15 +21,15 @@ namespace smelt {
 struct CudaPlace {
   bool in_lanes = false;             // within the loop over the elements of a vector
   std::string lane_guard;            // condition that the current element exists
-  std::string row_guard;             // condition that this thread stores row scalars
-  std::string slot;                  // number of the current vector among those in registers
+  std::string row_guard;             // condition that this thread stores values that a row has once
+  std::string slot;                  // index of the current vector among those in registers
   std::vector<std::string> indices;  // current index along each axis of the kernel
 };
 
 /// Numbers of 4-byte words of the two arrays in shared memory that a thread block has.
 struct SharedWords {
   int64_t floats = 0, ints = 0;
-  int64_t prefetched = 0;  // the first of the floats, which hold prefetched rows
+  int64_t prefetched = 0;  // of `floats`: words at the beginning, which hold prefetched rows
 
   void need_floats(int64_t count) { floats = std::max(floats, count); }
   void need_ints(int64_t count) { ints = std::max(ints, count); }
@@ -99,13 +99,14 @@ class CudaContext {
   /// Opens a conditional block for columns within the row. Prints nothing if all columns are within it.
   void open_existing_columns();
   void close_existing_columns();
-  /// Returns whether the registers of a team are known to hold exactly one row.
+  /// Returns whether a row is known to have exactly as many columns as a team has in registers, so that no
+  /// column needs a check.
   bool covers_rows_exactly() const;
 
   /// Prints a barrier of all threads of a team.
   void team_barrier();
-  /// Returns whether rows alternate between two exchange buffers: in grid-stride loops with teams of several
-  /// warps.
+  /// Returns whether consecutive rows use two buffers in shared memory in turn to exchange states of
+  /// reductions. This is the case in grid-stride loops over rows if a team has several warps.
   bool alternates_buffers() const;
 
  private:

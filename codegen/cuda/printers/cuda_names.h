@@ -17,7 +17,8 @@ class CudaNames {
 
   explicit CudaNames(const Kernel& kernel);
 
-  /// Return the names in the order of Kernel::params, and of launch_dims().
+  /// Return the names of the parameters, in the order of Kernel::params, and of the sizes that are known at
+  /// launch, in the order of launch_dims(kernel).
   const std::vector<std::string>& params() const { return params_; }
   const std::vector<std::string>& dims() const { return dim_names_; }
 
@@ -27,7 +28,8 @@ class CudaNames {
   /// left.
   std::string sum(const Dim& offset, const std::vector<Term>& terms) const;
 
-  /// Prints variables of type Index for the sizes. Each is initialized from the launch argument NAME_.
+  /// Prints variables of type Index for these sizes. The variable NAME is initialized from the launch
+  /// argument NAME_.
   void declare_dims(CodeText& out) const;
 
  private:

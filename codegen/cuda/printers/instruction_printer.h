@@ -21,8 +21,8 @@ class InstructionPrinter {
   /// Prints all instructions of a row block, which has no loops.
   void print_row_block(const KernelBlock& block);
 
-  /// Prints the Philox call whose words contain the random bits of all elements of a vector. Called only if
-  /// draws_by_vector.
+  /// Prints the Philox call whose words contain the random bits of all elements of a vector. Requires:
+  /// draws_by_vector(id).
   void declare_random_words(int id);
   /// Return whether an instruction draws the random bits of a vector, or stores a vector, in one operation.
   bool draws_by_vector(int id) const;

@@ -1,6 +1,6 @@
-// Loads that are issued before their block. Loads for the next rows of a grid-stride loop go to shared
-// memory, where each thread reads only its own loads, so no barrier is needed. Loads for later blocks go to
-// registers.
+// Loads that are issued before the block that uses them. In a grid-stride loop, loads for the next rows go to
+// shared memory; each thread reads there only what it has loaded itself, so no barrier is needed. Loads for
+// later blocks of the current row go to registers.
 #pragma once
 
 #include <map>

@@ -17,8 +17,9 @@ struct CudaBody {
   const Kernel* kernel = nullptr;
   CudaNames names;
   std::string text;
-  /// Conditions on the sizes at launch. If all hold, the constant `aligned` in the text may be true, and the
-  /// body accesses memory by vectors. Empty if the text does not depend on `aligned`.
+  /// Conditions on the sizes at launch under which all vectors are aligned. If all hold, the code around the
+  /// text may define the constant `aligned` as true; the body then accesses memory by vectors. Empty if the
+  /// text does not use `aligned`.
   std::vector<std::string> alignment_conditions;
   int64_t shared_floats = 0, shared_ints = 0;  // elements of the arrays shared_floats and shared_ints
 };
@@ -32,14 +33,14 @@ CudaBody print_body(const Kernel& kernel, const std::string& block);
 /// Returns the pointer parameters of the launched function, one per parameter of the kernel. `prefix` comes
 /// before each name.
 std::string pointer_parameters(const CudaBody& body, const std::string& prefix);
-/// Returns the parameters after the pointers: `random`, the sizes, the ids of random instructions, and
-/// `range_`.
+/// Returns the parameters after the pointers: `random` (the key of the random numbers), the sizes, the ids of
+/// random instructions, and `range_` (the value of Kernel::range).
 std::string number_parameters(const CudaBody& body);
 /// Returns the expression for a size in the launched function: a constant, or the name of a parameter.
 std::string number_of(const CudaNames& names, const Dim& dim);
 
-/// Returns whether the body has a form with vector accesses and a form with scalar accesses. The sizes at
-/// launch decide between the two, so function_of makes a template.
+/// Returns whether the sizes at launch determine whether the body accesses memory by vectors or by scalars.
+/// function_of then makes a template with the two forms, and a function that chooses between them.
 bool has_two_forms(const CudaBody& body);
 /// Returns the text of the device function name(pointers, numbers, unsigned block_, float* shared_floats,
 /// int* shared_ints).

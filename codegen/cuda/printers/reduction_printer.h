@@ -1,8 +1,9 @@
 // All reductions of a block of a kernel (KernelBlock in ir/kernel/kernel.h). Each thread reduces its own
 // elements. In a row kernel (without reduced axes), the lanes of a warp then exchange states by shuffles, and
-// the warps of a thread group ("team") that shares a row exchange them through shared memory. Schedule::team
-// alone determines which of these steps are needed, and the order of the additions. All threads of a team end
-// with the same bits. team_exchange.h has the exchange of reduced kernels.
+// the warps of a thread group ("team") that shares a row exchange them through shared memory. Which of these
+// steps are needed, and the order of the additions, depend only on Schedule::team. At the end all threads of
+// a team have the same bits. team_exchange.h has the exchange in kernels with reduced axes ("reduced
+// kernels").
 #pragma once
 
 #include <string>
@@ -19,7 +20,7 @@ struct CudaReductionState {
   CudaReduction reduction;
   std::vector<std::string> names;
 
-  /// Returns names of variables for the state of another thread.
+  /// Returns names of variables that can hold the state of another thread.
   std::vector<std::string> other_names() const;
   /// Returns the names followed by `index`, such as "[j]": the state of one column, if the names are those of
   /// arrays.
@@ -39,9 +40,9 @@ class ReductionPrinter {
   /// print_vector prints the step that combines the whole array with the state.
   void declare_vector(int id);
   void print_vector(int id);
-  /// Long sums are sums of f32 terms with an additional f64 sum. Print the declarations of the f64 sums, the
-  /// additions of the f32 sums to them, and the final rounding to f32. Print nothing if Schedule::short_sum
-  /// is 0.
+  /// Long sums are sums of many f32 terms. The f32 sum of every few terms is added to an f64 sum. Print the
+  /// declarations of the f64 sums, the additions of the f32 sums to them, and the final rounding to f32.
+  /// Print nothing if Schedule::short_sum is 0.
   void declare_long_sums();
   void add_short_sums();
   void round_long_sums();

@@ -1,7 +1,8 @@
 // Exchange of the states of reductions between the thread groups ("teams") of a thread block, in kernels with
-// reduced axes. Each thread has one state per column of its vector. Teams that share a warp exchange states
-// by shuffles, then warps or larger teams exchange them through shared memory. Schedule::team and
-// Schedule::threads determine which of the two steps are needed, and the number of groups of the second step.
+// reduced axes. Each thread has one state per column of its vector. If a team is smaller than a warp, the
+// teams of each warp first exchange states by shuffles. Then the groups (warps, or teams if these are at
+// least as large) exchange states through shared memory. Schedule::team and Schedule::threads determine which
+// of the two steps are needed, and the number of groups.
 #pragma once
 
 #include <span>
@@ -24,8 +25,8 @@ class TeamExchange {
 
  private:
   using States = std::span<const CudaReductionState>;
-  /// A state and, for each of its scalars, the first part of the expression for its element in shared memory,
-  /// such as "shared_floats[0 + ". The index of a group's column follows.
+  /// A state and, for each of its scalars, the first part of the expression for an element in shared memory,
+  /// such as "shared_floats[0 + ". The rest of the expression is the index of a column of a group, and "]".
   struct SharedState {
     const CudaReductionState* state;
     std::vector<std::string> arrays;
