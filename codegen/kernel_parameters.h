@@ -1,15 +1,15 @@
-// The memory that a kernel's code accesses. A plan's validation checks the steps that launch the kernel
-// against it.
+// Description of the memory that a kernel's code accesses. The validation of a plan uses it to check the
+// arguments of the steps that launch the kernel.
 #pragma once
 
 #include "ir/kernel/kernel.h"
 
 namespace smelt {
 
-/// Sets KernelCode::parameters and KernelCode::axes: the memory that the instructions of the kernel, its
-/// prologue, its horizontally fused kernels and its tail access. A parameter of integers has bounds
-/// (KernelParameter::indices) if computed indices or the bounds of segments depend on these integers, or if
-/// the kernel writes integers that other kernels use so.
+/// Sets KernelCode::parameters, the accesses to memory, and KernelCode::axes, the extents of the loops that
+/// these accesses are in. Covers the kernel, its prologue, its horizontally fused kernels and its tail. A
+/// parameter of integers has bounds (KernelParameter::indices) if the kernel computes indices or the bounds
+/// of segments from these integers, or if it writes integers that other kernels use in this way.
 void describe_parameters(const Kernel& kernel, KernelCode& code);
 
 }  // namespace smelt

@@ -9,16 +9,16 @@
 
 namespace smelt {
 
-/// The lowest compute capability with clusters, whose blocks access each other's shared memory, and the
-/// number of blocks of a cluster that shares a row.
+/// kClusterCapability: the lowest compute capability with clusters, whose blocks access each other's shared
+/// memory. kBlocksOfRow: the number of blocks of a cluster that processes one row.
 constexpr int kClusterCapability = 90, kBlocksOfRow = 8;
 /// The least length of a row, in elements, for which a cluster is faster than one block.
 constexpr int64_t kLongRow = 8192;
 
 /// Returns text that defines the constant kBlocks and functions for the blocks that share one row:
-///   int block_of_row()              returns the number of this block among them
+///   int block_of_row()              returns the number of this block among these
 ///   void row_sync()                 waits for all of their threads, and makes their writes visible
-///   T* in_block(T* mine, int b)     returns the same address of shared memory in block b
+///   T* in_block(T* mine, int b)     returns the address of `mine` in the shared memory of block b
 /// The text for one block uses no clusters.
 std::string row_blocks_text(int blocks);
 

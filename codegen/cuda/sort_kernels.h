@@ -9,7 +9,7 @@
 
 namespace smelt {
 
-/// A sort of indices by one digit after the other, the least significant first.
+/// A radix sort of indices: it sorts by one digit after the other, the least significant first.
 struct RadixSort {
   int digits = 1, bits = 8;  // number of digits, and bits per digit
   int64_t chunk = 0;         // indices per block

@@ -1,5 +1,5 @@
-// Template kernels of steps and of states: kernels whose CUDA text is in codegen/cuda/device, to which
-// constants and names are added.
+// Template kernels of steps and of states. Their CUDA text is written by hand (codegen/cuda/device);
+// constants and names are added to it.
 #pragma once
 
 #include <string>
@@ -11,12 +11,12 @@
 namespace smelt {
 
 // ---- steps
-// Template kernels for the kinds of steps that a GPU runs only by templates; docs/dev/cuda.md has their
-// signatures.
+// Template kernels for the kinds of steps that a GPU runs only by template kernels; docs/dev/cuda.md has
+// their signatures.
 
 struct StepKernels {
   std::vector<KernelCode> kernels;
-  bool in_sequence = false;  // a step runs them one after the other; else its sizes determine which one runs
+  bool in_sequence = false;  // a step runs all, in order; false: its sizes determine which one runs
 };
 
 /// Returns the kernels of a step. There is one function per kind of step with StepKind::by_template, in the
@@ -40,9 +40,9 @@ KernelCode copy_kernel(const CopyStep& step);
 // ---- initialize_kernels.cpp
 // The kernels that compute initial values of states on the GPU; their text is the same in every plan.
 
-/// Returns the kernels smelt_initialize_f32 and smelt_initialize_bf16, each only if a state of its type
-/// begins with random numbers and is not a copy of another state. The kernels read rows that initial_rows
-/// makes (runtime/engine/weights/initialize.h), and compute the same bits as initialize_state.
+/// Returns the kernels smelt_initialize_f32 and smelt_initialize_bf16, each only if there is a state of this
+/// type whose initial values are random, and which is not a copy of another state. The kernels read rows that
+/// initial_rows makes (runtime/engine/weights/initialize.h), and compute the same bits as initialize_state.
 std::vector<KernelCode> initialize_kernels(const std::vector<State>& states);
 
 // ---- round_kernels.cpp

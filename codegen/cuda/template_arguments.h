@@ -1,5 +1,5 @@
-// Functions that make the arguments of launches of templates (TemplateLaunch). Each `name` is the name of a
-// field of the step, whose value is passed to the kernel.
+// Functions that make the arguments of launches of template kernels (TemplateLaunch). `name` is the name of a
+// field of the step; the field's value is passed to the kernel.
 #pragma once
 
 #include <optional>
@@ -10,10 +10,10 @@
 
 namespace smelt {
 
-/// Returns the value of a field, for expressions.
+/// Returns the field's value as a symbol, for use in expressions.
 inline Dim field(std::string name) { return Dim::symbol(std::move(name)); }
 
-/// Returns an argument that is an address of elements of type `dtype`, or of bytes if there is no type.
+/// Returns an argument that is an address of elements of type `dtype`, or of bytes if `dtype` is empty.
 /// `alignment`: bytes that the address must be a multiple of.
 inline TemplateLaunch::Argument address(std::string name, std::optional<DType> dtype, PlaceUse use,
                                         int64_t alignment = 1) {
@@ -28,6 +28,7 @@ inline TemplateLaunch::Argument address(std::string name, std::optional<DType> d
 inline TemplateLaunch::Argument unused_address(std::string name, DType dtype) {
   return {TemplateLaunch::Argument::Kind::address, field(std::move(name)), 1, dtype};
 }
+/// Return an argument that is an integer, and one that is a real number.
 inline TemplateLaunch::Argument integer(Dim value) {
   return {TemplateLaunch::Argument::Kind::integer, std::move(value)};
 }

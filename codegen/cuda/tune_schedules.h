@@ -1,7 +1,7 @@
-// Schedules by measurement. Each kernel of a program that accesses 256 KiB to 4 GiB runs on this machine's
-// GPU with several candidate schedules. The fastest schedule is chosen whose results agree with those of the
-// default schedule. Choices are stored in the cache directory, by kernel, sizes and device. Template kernels,
-// and kernels that read indices from memory, are not tuned.
+// Choice of schedules by measurement. Each kernel that accesses 256 KiB to 4 GiB runs on this machine's GPU
+// with several candidate schedules. The fastest schedule whose results agree with those of the default
+// schedule is chosen. Choices are stored in the cache directory, by kernel, sizes and device. Template
+// kernels, and kernels that read indices from memory, are not tuned.
 #pragma once
 
 #include <string>
@@ -14,14 +14,15 @@ namespace smelt {
 
 struct TunedKernel {
   std::string name;
-  int tried = 0;           // number of schedules; 0: the choice was stored
+  int tried = 0;           // number of measured schedules; 0: the choice is from the cache directory
   Schedule schedule = {};  // the chosen schedule
   /// Seconds per run with the default schedule, and with the chosen schedule; 0: the kernel was not run.
   double first_seconds = 0, seconds = 0;
 };
 
-/// Changes the kernels' schedules, and returns the kernels that were tuned. Throws Error if this machine's
-/// GPU `device` does not have the target's compute capability.
+/// Changes the kernels' schedules, and returns the kernels that were tuned. `device`: the number of a GPU of
+/// this machine; -1: the default device (kDefaultDevice). Throws Error if it does not have the target's
+/// compute capability.
 std::vector<TunedKernel> tune_schedules(Program& program, const Target& target, int device = -1);
 
 }  // namespace smelt

@@ -23,8 +23,8 @@ struct WgmmaShape {
 /// Returns the text of both functions.
 std::string wgmma_functions(const WgmmaShape& shape, DType dtype);
 
-/// Bytes that are requested in addition to the size of the tiles. Shared memory begins at a multiple of 128
-/// bytes, while the first tile begins at a multiple of 1024.
+/// Bytes of shared memory that a kernel requests in addition to its tiles. Shared memory begins at a multiple
+/// of 128 bytes, but the first tile must begin at a multiple of 1024.
 constexpr int kAlignmentBytes = 1024 - 128;
 
 }  // namespace smelt

@@ -11,16 +11,17 @@ namespace smelt {
 // ---- index_bounds.cpp
 // Upper bounds of the numbers that a kernel's indices are computed from.
 
-/// Returns the upper bound of the dim that follows from the bounds of its symbols (at least 0), or 2^40 if
-/// there is no bound.
+/// Returns the upper bound of the dim that follows from the bounds of its symbols, or 0 if that is negative.
+/// Returns 2^40 if there is no upper bound.
 int64_t bound_or_large(const Dim& dim, const Symbols& symbols);
 
 /// Returns whether the dim is known to be at least 1 at all sizes that the symbols' bounds allow.
 bool is_at_least_one(const Dim& dim, const Symbols& symbols);
 
-/// Returns whether all indices that the kernel's code computes are known to be below 2^30: the numbers of all
-/// iterations of its axes, of items of its range, of elements of partial sums, and of accessed elements. A
-/// computed index is bounded by the elements of its table (KernelParam::table_elements).
+/// Returns whether all indices that the kernel's code computes are known to be below 2^30. The code counts
+/// the iterations of all axes together, the items of its range, and the elements of a slice of partial sums,
+/// and indexes the accessed elements. A computed index is bounded by the elements of its table
+/// (KernelParam::table_elements).
 bool has_32_bit_indices(const Kernel& kernel, const Symbols& symbols);
 /// Returns the same for the accessed elements alone.
 bool has_32_bit_accesses(const Kernel& kernel, const Symbols& symbols);

@@ -35,16 +35,17 @@ struct ColumnSum {
 bool sum_columns_in_tiles(Kernel& kernel, llvm::ArrayRef<ColumnSum> sums);
 
 // ---- conditional_sums.cpp
-// Sums of select(p, x, 0). Such a sum is the sum of those x for which p holds; the zeros need not be added.
+// Sums of select(p, x, 0), which is x where p is true, else 0. Such a sum is the sum of those x for which p
+// is true; the zeros need not be added.
 
 /// Rewrites each such `reduce add` whose select is in the same block as a `reduce add` of x with the
 /// predicate p.
 void sum_where_chosen(Kernel& kernel);
 
 // ---- early_loads.cpp
-// Issues loads of later blocks early. The blocks of a row that stays in registers are separated by
-// reductions. Loads of a later block do not depend on these reductions, so they are issued before the loads
-// of the first block.
+// Issues loads of later blocks early, for kernels that keep a row in registers. The blocks of such a kernel
+// are separated by reductions. The loads of a later block do not depend on these reductions, so they can be
+// issued before the loads of the first block.
 
 /// Gives loads of later column blocks the form `early`, in order, while registers are available. Changes only
 /// kernels in which a thread issues all loads of its row concurrently. Skips prefetched loads. If a thread
@@ -56,15 +57,14 @@ void issue_loads_early(Kernel& kernel);
 // all sums at once.
 
 /// Sets the rounds of exchange (Instruction::exchange_round) of reductions over reduced axes, and of
-/// accumulations along columns that are kept in registers. A round has as many of them as shared memory
-/// holds. If it does not hold all columns of a vector of one reduction, a round has fewer columns. If it does
-/// not hold one row per thread group ("team") of an accumulation, the accumulation gets the form
-/// `sequential`.
+/// accumulations along columns that are kept in registers. Each round has as many sums as fit in shared
+/// memory. If not even one reduction fits with all columns of a vector, its rounds have fewer columns. If an
+/// accumulation does not fit with one row per thread group ("team"), it gets the form `sequential`.
 void exchange_in_rounds(Kernel& kernel);
 
-/// Returns the number of groups of threads that exchange their parts of a reduced block through shared
-/// memory. A group is a team, or a warp if several teams share a warp, because these exchange by shuffles
-/// first.
+/// Returns the number of groups of threads that exchange the partial results of a reduced block through
+/// shared memory. A group is a thread group ("team"). If teams are smaller than a warp, a group is a warp,
+/// because its teams exchange by shuffles first.
 int exchanging_groups(const Schedule& schedule);
 
 // ---- fast_forms.cpp
@@ -73,14 +73,14 @@ int exchanging_groups(const Schedule& schedule);
 
 /// Chooses fast forms in a kernel with a bf16 or f16 parameter. A function that has a short form, and whose
 /// values reach memory only rounded to 16 bits, gets the form `fast`. If the short form loses digits near 0,
-/// it gets `fast_tangent` instead, unless its values are only added to 1, which hides these digits. Sums of
-/// exponentials get the form `fast` in each such kernel, because large exponentials, which dominate the sum,
-/// keep their digits.
+/// the function gets `fast_tangent` instead, unless its values are only added to 1, because the sum does not
+/// have these digits anyway. Every max_sumexp of such a kernel gets the form `fast`, because the large
+/// exponentials, which dominate its sum, keep their digits.
 void choose_fast_forms(Kernel& kernel);
 
 // ---- inverse_divisions.cpp
-// Replaces the divisions of a row's elements by one number by multiplications with its inverse, which takes
-// one division per row.
+// Divisions of all elements of a row by the same number. They become multiplications by the inverse of this
+// number, which is computed once per row.
 
 /// Gives f32 divisions of column values by row scalars, in row kernels, the form `inverse` if the divisor is
 /// a sum of exponentials, else `scaled_inverse`. A sum of exponentials is at least 1, because the exponential
@@ -88,28 +88,28 @@ void choose_fast_forms(Kernel& kernel);
 void divide_by_inverses(Kernel& kernel);
 
 // ---- keep_columns.cpp
-// Keeps column values that one block computes and a later block would compute again. A GPU keeps them in the
-// registers of the threads that share a row, a CPU in an array as long as a row.
+// Keeps values of columns that one block computes and a later block would otherwise compute again. A GPU
+// keeps them in the registers of the threads that share a row, a CPU in an array as long as a row.
 
 struct KeepColumnsOptions {
-  /// True: keeps only values that take many instructions, or read random bits. False: also keeps loaded
-  /// values, and values that combine several others, so that one register replaces several loads; a simple
-  /// operation on one kept value is computed again. Values that are computed from indices and row scalars by
-  /// simple operations are never kept.
+  /// True: keeps only values that take many instructions, or that read random bits. False: also keeps loaded
+  /// values, and values that are computed from several others. Never kept are the results of simple
+  /// operations on one kept value, or on indices and row scalars alone, because they are cheap to compute
+  /// again.
   bool expensive_only = false;
   /// If a block loads what an earlier block has stored, keeps the stored value instead of loading it.
   bool forward_stores = true;
 };
 
-/// Fills schedule.cached and drops instructions that have become unused. Returns false, and changes nothing,
-/// if the blocks have no such values in common, or if the kernel is flat, has reduced axes, or does not have
-/// exactly one column axis.
+/// Writes the numbers of the kept instructions to schedule.cached, and drops instructions that have become
+/// unused. Returns false, and changes nothing, if there is no value to keep, or if the kernel is flat, has
+/// reduced axes, or does not have exactly one column axis.
 bool keep_columns(Kernel& kernel, const KeepColumnsOptions& options = {});
 
 // ---- keep_exponentials.cpp
 // Keeps exponentials of a softmax, which needs exp(x - m) twice: in the reduction max_sumexp, which computes
-// the maximum m and the sum of exp(x - m), and in the result. The reduction keeps its exponentials, relative
-// to the maximum so far, and those of the result are scaled from them.
+// the maximum m and the sum of exp(x - m), and in the result. The reduction keeps its exponentials exp(x -
+// maximum so far). The exponentials of the result are then computed by scaling these to the final m.
 
 /// Gives exp(x - m) of later blocks the form `kept` if m is the maximum of a max_sumexp of the same x. If
 /// there are several such reductions, only the first `most_reductions` of them keep exponentials. Does
@@ -117,16 +117,16 @@ bool keep_columns(Kernel& kernel, const KeepColumnsOptions& options = {});
 /// the form.
 bool keep_exponentials(Kernel& kernel, int64_t most_reductions);
 
-/// Does the same for a GPU whose threads hold a row in registers. The number of reductions is limited by the
-/// registers that Schedule::cached leaves.
+/// Does the same for a GPU kernel whose threads keep a row in registers. The number of reductions is limited
+/// by the registers that the values in Schedule::cached do not use.
 void keep_exponentials_in_registers(Kernel& kernel);
 
 /// Returns the number of the max_sumexp that an exponential of the form `kept` is scaled from.
 int reduction_of_kept(const Kernel& kernel, int exponential);
 
 // ---- legalize.cpp
-// Writes the consequences of a GPU schedule into the kernel: after these passes the CUDA printers make no
-// decisions.
+// Makes all decisions that depend on a GPU kernel's schedule, and stores them in the kernel, so that the CUDA
+// printers make none.
 
 /// Runs the GPU passes of kernel_passes.def on a kernel that has a schedule, on its horizontally fused
 /// kernels and on its tail. First removes what follows from an earlier schedule: forms, exchange rounds,
@@ -135,18 +135,18 @@ int reduction_of_kept(const Kernel& kernel, int exponential);
 void legalize_for_gpu(Kernel& kernel);
 
 // ---- loads_first.cpp
-// Moves loads first in long sums. The CUDA compiler by itself keeps few loads of later indices in flight. So
-// the loads of several reduced indices are printed before the arithmetic of the first index.
+// Issues the loads of several indices of a reduced axis before the arithmetic of the first index, because
+// otherwise the CUDA compiler has only few loads in flight.
 
 /// Sets KernelBlock::loads_first of reduced blocks if the schedule unrolls loops, and the only memory
 /// accesses in the block's innermost loop are loads of vectors.
 void put_loads_first(Kernel& kernel);
 
 // ---- ordered_comparisons.cpp
-// Comparisons with a constant that hold for every number, but not for NaN: |x| >= 0, exp(x) > -1.
+// Comparisons with a constant that are true for every number, but false for NaN: |x| >= 0, exp(x) > -1.
 
-/// Replaces such a comparison by x == x. Otherwise ptxas (CUDA 13.0) folds it to true if it can infer the
-/// sign of x, which is wrong for a NaN.
+/// Replaces such a comparison by x == x. Otherwise ptxas (CUDA 13.0) replaces the comparison by true if it
+/// can infer the sign of x, which is wrong for NaN.
 void order_comparisons(Kernel& kernel);
 
 // ---- prefetch_rows.cpp
@@ -158,43 +158,45 @@ void order_comparisons(Kernel& kernel);
 /// shared memory has space for their rows.
 void prefetch_rows(Kernel& kernel);
 
-/// Returns whether a load can be issued before its block. It must be a load of whole, aligned vectors without
-/// a predicate, and its parameter must not be an output.
+/// Returns whether a load can be issued before its block. It must be a load of whole, aligned vectors,
+/// without a predicate and without a computed index, and its parameter must not be an output.
 bool can_be_early(const Kernel& kernel, const KernelShape& shape, int id);
-/// Returns whether a load can be early, and rows load different data.
+/// Returns whether can_be_early is true, and different rows load different elements.
 bool can_be_prefetched(const Kernel& kernel, const KernelShape& shape, int id);
 /// Returns the bytes of one vector of an access.
 int64_t vector_bytes(const Kernel& kernel, int id);
 
 // ---- row_barriers.cpp
-// Barriers in rows that are overwritten in place. One thread of a row may overwrite a value that every thread
-// of the row reads. The barrier ensures that all reads come before any write.
+// Barriers in rows that are overwritten in place. Without a barrier, one thread could overwrite a value that
+// other threads of the row have not read yet.
 
-/// Sets KernelBlock::after_barrier of a column block of a row kernel if the block stores columns, and a load
-/// of the same element type that is the same for all columns comes before. Parameters of one type may be the
-/// same memory. No barrier is needed if a reduction is between the load and the block, because it has a
-/// barrier.
+/// Sets KernelBlock::after_barrier of a column block of a row kernel if two conditions hold. The block stores
+/// columns, and in the same or an earlier block there is a load that reads one element for all columns, of
+/// the same type as the store. Different parameters of one type may be the same memory, so only types are
+/// compared. No barrier is needed if a reduction is between the load and the block, because a reduction
+/// contains a barrier.
 void insert_row_barriers(Kernel& kernel);
 
 // ---- unrounded_stores.cpp
-// Removes roundings before stores. A store rounds to the type in memory, so its operand need not be rounded
-// to that type before.
+// Removes roundings before stores. A store rounds its operand to the type in memory, so an instruction that
+// rounds the operand to this type first is not needed.
 
-/// Replaces the operand of a store by the operand of a conversion, if the store's operand is a conversion to
-/// the nearest number of the type in memory, and the conversion's operand is visible to the store.
+/// If the operand of a store is a conversion to the type in memory (to nearest), the store gets the
+/// conversion's operand instead. This requires that the store can read that operand
+/// (KernelBlock::instructions).
 void store_unrounded(Kernel& kernel);
 
 // ---- exact_differences.cpp
 // Differences that must not be contracted with a product to a fused multiply-add.
 
-/// Returns whether an instruction subtracts a stored or reduced value of the row from a product, such as
-/// scores q k * scale minus their maximum, or the reverse. The maximum is a rounded product. A fused
-/// multiply-add would subtract it from an unrounded product, and the largest element would exceed the maximum
-/// by up to half of its last digit, which at 1e10 is 512.
+/// Returns whether an instruction subtracts a loaded or reduced value of the row from a product, or the
+/// product from the value. An example is q k * scale - m, where m is the maximum of the row. The maximum is a
+/// rounded product. A fused multiply-add would subtract it from the unrounded product, so the result for the
+/// largest element could be up to half a unit in the last place instead of 0 (512 at 1e10).
 bool subtracts_statistic(const Kernel& kernel, const KernelShape& shape, int id);
 
 // ---- kinds of registered passes
-// Kinds of the passes in kernel_passes.def, which defines them.
+// Kinds of the passes in kernel_passes.def, which explains `alone` and `gpu`.
 
 enum class KernelPassKind : uint8_t { alone, gpu };
 

@@ -15,7 +15,8 @@ namespace smelt {
 /// memory.
 enum class Accumulation : uint8_t { scalar, column, memory };
 
-/// The loop nest of a block: the loops `outer`, and within them the innermost loop over vectors.
+/// The loop nest of a block: loops over the axes `outer`, and inside them the innermost loop, over vectors of
+/// columns.
 struct BlockNest {
   const KernelBlock* block = nullptr;
   std::vector<int> outer;  // axes of the outer loops, outermost first
@@ -41,7 +42,8 @@ class KernelShape {
   bool moves(int id, int axis) const { return axis >= 0 && (axes_[id] >> axis & 1) != 0; }
   BlockNest nest_of(const KernelBlock& block) const;
   /// Returns whether an instruction is a load or store that accesses adjacent elements for adjacent columns,
-  /// and accesses them for all columns or for none.
+  /// and whose accesses are made for all columns or for none: a load must not have a predicate, and that of a
+  /// store must be the same for all columns.
   bool is_vector_access(int id) const;
   /// Returns whether an instruction is a load of columns with vector accesses, and the schedule either has
   /// vectors of several elements or unrolls loops.
@@ -51,11 +53,11 @@ class KernelShape {
   bool is_vector_random(int id) const;
   /// Returns the storage of the running sum of an `accumulate`.
   Accumulation accumulation(int id) const;
-  /// Returns the numbers of all instructions of one kind that a block contains.
+  /// Returns the numbers of all instructions of this kind in the kernel's blocks.
   std::vector<int> all_of(Instruction::Kind kind) const;
   /// Returns the block that contains an instruction, or -1.
   int block_of(int id) const { return block_of_[id]; }
-  /// Returns whether every vector of a row is known to be whole.
+  /// Returns whether the number of columns is known to be a multiple of the vector width.
   bool has_whole_vectors() const;
 
  private:

@@ -17,23 +17,25 @@ struct ScoreMask {
 /// Returns the mask. Requires: `kernel` has an `attention`.
 ScoreMask score_mask(const Kernel& kernel);
 
-/// The least and the largest value of a number in the rectangle.
+/// The least and the largest value that a number has in the rectangle.
 template <typename V>
 struct Interval {
   V least, most;
 };
 
-/// Generates code for the state of a mask over a rectangle: 0 if it is false everywhere, 2 if it is true
-/// everywhere, 1 if it is mixed or unknown. `Code` is a class that emits values of its type V, either LLVM IR
-/// or CUDA text. It has these functions:
+/// Generates code for the state of a mask over a rectangle: 0 if the mask is false everywhere, 2 if it is
+/// true everywhere, 1 if it is mixed or unknown. `Code` is a class that emits values of its type V, either
+/// LLVM IR or CUDA text. It has these functions:
 ///   number(n), sum(a, b), difference(a, b)      integers
-///   places(dim)                                 the interval of the index along dim 0 to 3 (b, h, t, s)
-///   load(id, dim)                               the interval of a load that changes along a dim; -1: none
+///   places(dim)                                 the interval of the index along dim 0 to 3: batch, head,
+///                                               query, key
+///   load(id, dim)                               the interval of a load that changes along dim 2 or 3 alone,
+///                                               or along neither (-1)
 ///   test(a, op, b), all(x, y), any(x, y)        truths: a comparison, "and", "or"
 ///   state(always, never)                        the state 2 if `always` holds, 0 if `never` holds, else 1
 ///   opposite(state)                             the state of the negated mask
 ///   least(a, b), most(a, b)                     minimum and maximum, of integers or states
-///   kept(a)                                     a value that is computed once and used several times
+///   kept(a)                                     a, stored in a variable because it is used several times
 ///   choose(state, a, b, c)                      a if the state is 2, b if it is 0, else c
 template <typename Code>
 class MaskIntervals {
@@ -110,7 +112,7 @@ class MaskIntervals {
     }
   }
 
-  /// Returns the dim of an axis of the kernel: 0 to 3 for b, h, t, s.
+  /// Returns the dim of an axis of the kernel: 0 to 3 for batch, head, query and key.
   int64_t dim_of(int axis) const {
     const auto& axes = kernel_.attention->axes;
     return std::find(axes.begin(), axes.end(), axis) - axes.begin();

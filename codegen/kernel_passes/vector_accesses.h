@@ -13,8 +13,8 @@ class VectorAccesses {
 
   /// Returns the bytes of the narrowest element; 0 if the kernel has no vector accesses.
   int64_t narrowest() const;
-  /// Returns whether, of the accesses that differ from row to row, more have elements of at least 4 bytes
-  /// than narrower ones.
+  /// Considers only vector accesses to elements that differ from row to row. Returns whether more of them
+  /// have elements of at least 4 bytes than narrower elements.
   bool are_mostly_wide() const;
   /// Returns whether one Philox call makes the random bits of a vector.
   bool draw_random() const;

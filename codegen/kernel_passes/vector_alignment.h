@@ -20,8 +20,8 @@ struct VectorAlignment {
   std::vector<Condition> conditions = {};  // for `sometimes`: all must hold
 };
 
-/// Returns the alignment of the vectors of a load or store along the columns. A vector has the elements of
-/// Schedule::vector_width, but at most 16 bytes.
+/// Returns the alignment of the vectors of a load or store along the columns. A vector has
+/// Schedule::vector_width elements, or fewer if these are more than 16 bytes.
 VectorAlignment vector_alignment(const Kernel& kernel, const KernelShape& shape, int id);
 
 }  // namespace smelt

@@ -12,7 +12,7 @@ namespace smelt {
 // The text of a kernel for a small-M GEMM with weights and an epilogue per element. If it has a prologue
 // (Kernel::before), every block runs the prologue first.
 
-/// Returns the text of a kernel whose `gemm` has tiles for few rows, and a schedule.
+/// Returns the text of a kernel. Requires: `kernel` has a schedule, and a `gemm` with SmallMTiles.
 std::string emit_small_m(const Kernel& kernel);
 /// Returns the type of A. Weights have the same type, unless they are i8.
 DType small_m_dtype(const Kernel& kernel);
@@ -34,8 +34,9 @@ KernelCode small_m_kernel(const SmallM& few);
 //                 const float (&handed)[PARTS])
 //
 // Both functions process one element of the result. body_load issues the loads that depend on no other value,
-// and is called before the products of its tile. `handed` holds the block arguments: the element's product,
-// one number per part of the columns.
+// and is called before the products of its tile. `handed` holds the elements of the product, one per part:
+// the product's columns consist of PARTS equal parts (a gate and the gated values, for example), and one call
+// of body_run reads the same column of each part.
 
 std::string print_element_body(const Kernel& kernel);
 

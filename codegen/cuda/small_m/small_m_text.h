@@ -3,14 +3,15 @@
 //
 //   small_m(ring, b, m, n, k, b_pitch, before, load_rows, begin, put)
 //
-//   uint4* ring             the dynamic shared memory; small_m uses the first small_m_bytes bytes
+//   uint4* ring             ring buffer: the first small_m_bytes bytes of dynamic shared memory
 //   const Weight* b         weights of 16 bits, or signed bytes that are widened before they are multiplied
 //   m, n, k                 sizes; the product has PARTS parts of n columns each, which are stored in order
 //   b_pitch                 elements of B from one column of the product to the next
-//   before()                called once, after the preceding launches, while the first weights are loaded
-//   load_rows(to, round)    loads the elements of A that the lane multiplies in a round. From each of the
-//                           lane's rows it loads as many elements as 16 bytes hold weights, beginning at
-//                           kRound * round plus the lane's own offset
+//   before()                called once, when the preceding launches have ended; the first loads of weights
+//                           are then in flight
+//   load_rows(to, round)    loads the elements of A that the lane multiplies in a round. A round is kRound
+//                           terms along k, of which each lane has as many as 16 bytes hold weights. They
+//                           begin at kRound * round plus an offset that depends on the lane
 //   begin(first)            called before the tile whose first column is `first`
 //   put(row, column, sums, item)    called with the sums of an element, one per part; the element is the
 //                                   item-th element of this thread in the tile
