@@ -7,10 +7,11 @@
 
 namespace smelt {
 
-/// Makes the plan. For a CPU (the processor of this machine), all kernels are linked into Plan::binary. For a
-/// GPU, each kernel has its own source and cubin. Kernels whose code does not fit a GPU's registers get
-/// lighter schedules, which are written to `program`, so that it shows the kernels that the plan runs. Throws
-/// Error if this build lacks a code generator for the target.
+/// Makes the plan. For a CPU, all kernels are linked into Plan::binary; the code is for the processor of this
+/// machine. For a GPU, each kernel has separate source text and a separate cubin. Kernels whose code does not
+/// fit a GPU's registers get schedules that need fewer registers. They are also stored in `program`, so that
+/// listings of the program show the kernels of the plan. Throws Error if this build lacks a code generator
+/// for the target.
 Plan make_plan(Program& program, const Target& target = {});
 
 /// Make a plan for one kind of target. make_cpu_plan exists only in builds with SMELT_CPU.
@@ -18,7 +19,7 @@ Plan make_cpu_plan(const Program& program);
 Plan make_cuda_plan(Program& program, const Target& target);
 /// Returns the part of a plan that is the same for every target.
 Plan plan_without_code(const Program& program);
-/// Returns the plan's record of a kernel, without machine code.
+/// Returns the KernelCode of a kernel, without machine code.
 KernelCode describe_kernel(const Kernel& kernel);
 
 }  // namespace smelt

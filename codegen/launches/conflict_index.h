@@ -19,11 +19,11 @@ class ConflictIndex {
  public:
   explicit ConflictIndex(llvm::ArrayRef<Footprint> steps);
 
-  /// Return the last step before `step`, and the first step after it, that conflicts with the accesses
-  /// `touched`; nothing if there is none.
+  /// Return the last step before `step`, and the first step after `step`, that conflicts with a step whose
+  /// accesses are `touched`; nothing if there is none.
   std::optional<size_t> last_before(size_t step, const Footprint& touched) const;
   std::optional<size_t> first_after(size_t step, const Footprint& touched) const;
-  /// Moves the accesses in `touched` from step `from` to step `to`.
+  /// Records that the accesses `touched`, which were made by step `from`, are now made by step `to`.
   void move(const Footprint& touched, size_t from, size_t to);
 
  private:
@@ -38,7 +38,8 @@ class ConflictIndex {
   llvm::MutableArrayRef<Piece> pieces(const Touch& touch);
   llvm::ArrayRef<Piece> pieces(const Touch& touch) const;
   void add(const Footprint& touched, size_t step);
-  /// Calls `visit` once for every piece that `touched` covers, with the steps that conflict in that piece.
+  /// Calls `visit` once for every piece that `touched` covers, with the steps that conflict with the access
+  /// to that piece.
   void visit_conflicts(const Footprint& touched,
                        llvm::function_ref<void(const std::set<size_t>&)> visit) const;
 

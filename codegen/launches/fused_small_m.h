@@ -23,8 +23,9 @@ struct FusedSmallM {
   std::vector<BufferRef> arguments;  // of the kernel, then of its prologue
 };
 
-/// Returns whether the template supports the matmul: it has at most kMostSmallM rows, weights of constant
-/// sizes that no step of the entry writes, rows and offsets that are multiples of 16 bytes, and alpha = 1.
+/// Returns whether the template supports the matmul. It must have at most kMostSmallM rows and alpha = 1. Its
+/// weights must have constant sizes, and no step of the entry may write them. The pitches of the rows of A
+/// and of the columns of B, and the offsets of A and B in their buffers, must be multiples of 16 bytes.
 bool takes_small_m(const Program& program, const PlanEntry& entry, const GemmStep& gemm);
 
 /// Returns the fused kernel, or nothing if one of the neighbours cannot be fused. Requires: takes_small_m.

@@ -11,7 +11,7 @@
 
 namespace smelt {
 
-/// Tiles of the template, and a name for users.
+/// Tiles of the template, and the name that the variant with these tiles has in reports.
 struct GemmEpilogueTiles {
   std::string name;
   GemmTiles tiles;
@@ -25,8 +25,9 @@ struct GemmEpilogue {
   std::vector<BufferRef> arguments;
 };
 
-/// Returns the fused kernel, or nothing if the template does not support the matmul or the kernel that reads
-/// its result. `kept`: the fused kernel also stores the matmul's result.
+/// Returns the fused kernel, or nothing if the template does not support the matmul, or does not support
+/// `reader`, the kernel that reads the matmul's result. `kept`: the fused kernel also stores the matmul's
+/// result.
 std::optional<GemmEpilogue> gemm_epilogue(const Program& program, const GemmStep& gemm,
                                           const KernelStep& reader, const GemmTiles& tiles, bool kept,
                                           const Target& target);

@@ -1,4 +1,5 @@
-// Utilities of passes over launches: several launches as one step, and steps that only widen weights.
+// Utilities of passes over launches: joining several launches to one step, and finding steps that only
+// convert weights from bytes to floats.
 #pragma once
 
 #include <optional>
@@ -15,8 +16,9 @@ namespace smelt {
 /// Returns whether a step reads or writes the buffer.
 bool touches(const Step& step, int buffer);
 
-/// Returns a step that replaces all parts, which are launches of kernels. It runs the kernel with the number
-/// `kernel`; its arguments are those of all parts, in order.
+/// Returns a step that replaces all steps in `parts`, which launch kernels. The new step launches the kernel
+/// with the number `kernel`. Its arguments are those of the first part, then those of the second part, and so
+/// on.
 Step join_steps(int kernel, llvm::ArrayRef<Step> parts);
 /// Returns the number of a kernel of the program with the same code. If there is none, adds `kernel` and
 /// returns its number. The added kernel's name ends with `suffix`, followed by a number if the name is not
@@ -29,8 +31,9 @@ void drop_unused_kernels(Program& program);
 // Weights that are stored as bytes, and the step before a matmul that converts them to floats
 // (passes/graph/precision/quantize_weights.h).
 
-/// If the step only converts signed bytes to floats in the buffer of `floats`, element by element in order,
-/// returns the location of the byte that becomes the float at `floats`. Otherwise returns nothing.
+/// `floats` is an address in a buffer of floats. If all that the step does is to convert signed bytes to
+/// these floats, element by element in order, returns the address of the byte that becomes the float at
+/// `floats`. Otherwise returns nothing.
 std::optional<BufferRef> widened_bytes(const Program& program, const Step& step, const BufferRef& floats);
 
 }  // namespace smelt

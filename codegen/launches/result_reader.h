@@ -10,8 +10,8 @@
 
 namespace smelt {
 
-/// A matmul's result: m rows of `parts` adjacent parts of n columns each. The epilogue reads one column of
-/// each part per call.
+/// A matmul's result. It has m rows, and `parts` * n columns: the columns consist of adjacent parts of n
+/// columns each. One call of the epilogue processes the same column of each part.
 struct ProductShape {
   BufferRef base;
   Dim m, n, pitch;  // pitch: elements from row to row
@@ -33,9 +33,9 @@ class ResultReader {
   /// false if the kernel does not load the result, or accesses it in another way than by loads of the current
   /// element.
   bool hand_result();
-  /// Adds an instruction that stores the result.
+  /// Adds an instruction that stores the matmul's result.
   void store_result();
-  /// Removes the parameters of the result that no instruction accesses any more.
+  /// Removes the kernel's parameters for the matmul's result that no instruction accesses any more.
   void drop_result();
   /// Adds an input parameter and its argument. Returns the number of the parameter.
   int add_operand(std::string name, DType dtype, const BufferRef& base);
@@ -57,8 +57,8 @@ class ResultReader {
 
 /// Returns whether the divisor divides all terms of a size, and so its value for any symbols.
 bool is_multiple(const Dim& dim, int64_t divisor);
-/// Returns the largest known alignment of an argument's address, at most 16 bytes. Buffers begin at multiples
-/// of 256.
+/// Returns the largest known alignment of an argument's address, at most 16 bytes. It depends on the offset
+/// alone, because buffers begin at multiples of 256 bytes.
 int64_t alignment_of(const BufferRef& argument, DType dtype);
 
 }  // namespace smelt

@@ -1,6 +1,6 @@
 // The body (score_mod) of an attention node as a fusion over [b,h,t,s], which is lowered like any other
-// fusion. The block arguments of the body, such as the score, and its results have numbers of buffers that do
-// not exist, because they are not stored in memory.
+// fusion. The block arguments of the body, such as the score, and the body's results are not stored in
+// memory. Instead of buffers they have the negative numbers below.
 #pragma once
 
 #include "codegen/lowering/fusion_blocks.h"
@@ -8,7 +8,7 @@
 
 namespace smelt {
 
-/// Return the number of the buffer of the block argument with a slot, and of an output.
+/// Return the number that the block argument with this slot has instead of a buffer, and that of an output.
 constexpr int kFirstHanded = -2;
 constexpr int handed_buffer(int slot) { return kFirstHanded - slot; }
 constexpr int returned_buffer(int output) { return kFirstHanded - 100 - output; }
@@ -21,18 +21,19 @@ class AttentionFusion {
   ~AttentionFusion();
   AttentionFusion(const AttentionFusion&) = delete;
 
-  /// Adds an input for the block argument with a slot, and returns its value in the copy. In the copy, it
-  /// replaces `value` of the node's body, unless that is null.
+  /// Adds an input for the block argument with this slot, and returns the input's value in the copy. Uses of
+  /// `value`, a value of the node's body, become uses of this input in the copy; null: of no value.
   Value* hand(const Type& type, int slot, std::vector<Dim> strides, const Value* value = nullptr);
   void copy_body();
   /// Returns the value of the copy for a value of the node's body; null if it was not copied.
   Value* twin(const Value* value) const { return twins_.lookup(value); }
   /// Returns a builder that appends nodes to the copy.
   GraphBuilder& builder() { return b_; }
-  /// Adds an output that is a value of the copy.
+  /// Adds `value`, a value of the copy, to the outputs.
   void add_output(Value* value, std::vector<Dim> strides);
-  /// Creates the fusion node and returns it. An additional last output is a sum of the outputs with the type
-  /// of the first output. It makes values that are independent of each other follow the same axes.
+  /// Creates the fusion node and returns it. The node has an additional last output: the sum of all outputs
+  /// that have the type of the first one. It exists only because outputs that do not depend on each other
+  /// could otherwise be assigned to different axes of the kernel.
   const Node& finish();
 
  private:
@@ -50,8 +51,9 @@ class AttentionFusion {
   Node* fusion_ = nullptr;
 };
 
-/// The gradients of the values that a body reads: the outputs of a gradient's body after the first two. Row
-/// gradients are summed over keys, column gradients over queries, and element gradients over neither.
+/// The gradients of the values that a body reads. In the body of an attention gradient, they are the outputs
+/// after the first two. Row gradients are summed over keys, column gradients over queries, and element
+/// gradients over neither.
 struct BodyGradients {
   struct One {
     const Value* per_score;            // the gradient before it is summed, [b,h,t,s], in the node's body

@@ -1,5 +1,6 @@
-// Construction of a kernel that is a part of an attention node. The first parameters are those of the
-// template (queries, keys, values, results, ...), and the parameters of the body (score_mod) follow.
+// Construction of a kernel that computes a part of an attention node (AttentionPart). Its first parameters
+// are those of the template (queries, keys, values, results, ...), and the parameters of the body (score_mod)
+// follow.
 #pragma once
 
 #include "codegen/lowering/program_builder.h"
@@ -10,22 +11,25 @@ class AttentionLowering {
  public:
   AttentionLowering(ProgramBuilder& builder, const Node& node, AttentionPart part);
 
+  /// Returns the description that becomes Kernel::attention.
   AttentionKernel& form() { return form_; }
 
   // ---- parameters, added in the order in which the template has them
   /// Adds a matrix [batch, positions, heads, width], such as the queries. An input that is not contiguous
   /// along the width is copied first. Throws Error (internal) if an output is not contiguous along the width.
-  /// `of_keys`: the positions and heads are those of keys.
+  /// `of_keys`: the positions and heads are those of keys; false: those of queries. `written`: the matrix is
+  /// an output.
   void add_heads(const Value& value, bool of_keys, bool written);
   /// Adds the keys and values, operands 1 and 2 of the node. If an operand is gathered from rows of a table,
   /// adds the table instead.
   void add_keys_and_values();
-  /// Adds the row numbers of keys in their table, i32[batch, keys], if the keys are gathered from a table.
+  /// Adds the matrix i32[batch, keys] with the row of each key in the table, if the keys are gathered from a
+  /// table.
   void add_places();
-  /// Adds numbers per query, f32[batch, heads, queries], such as LSE. An input that is not compact is copied
-  /// first.
+  /// Adds an array with one number per query, f32[batch, heads, queries], such as LSE. An input that is not
+  /// compact is copied first.
   void add_rows(const Value& value, bool written);
-  /// Adds a gradient of a value that the body reads, which is written.
+  /// Adds an output parameter for the gradient `value` of a value that the body reads.
   void add_sums(const Value& value) { form_.sums.push_back(add(value, true)); }
   /// Adds a parameter and its argument. Returns the number of the parameter.
   int add(DType dtype, BufferRef place, bool read, bool written);

@@ -1,6 +1,7 @@
-// The blocks of a fusion's kernel. Each level of the iteration space (ir/analysis/iteration_space.h) has a
-// row block and a block of columns, and further blocks if needed. They contain the level's reductions, its
-// stores, and the accumulations of sums over rows.
+// The blocks of a fusion's kernel. The nodes of the fusion are divided into levels
+// (ir/analysis/iteration_space.h): level 0 needs no result of a reduction along the row, level 1 needs one of
+// level 0, and so on. Each level has a row block and a column block, and further blocks if needed. The blocks
+// contain the level's reductions, its stores, and its accumulations of sums over rows.
 #pragma once
 
 #include <vector>
@@ -25,9 +26,13 @@ class FusionBlocks {
   using Reduction = IterationSpace::Reduction;
 
   void emit_level(int level);
+  /// Returns whether a store must be in a block after the reduced block, because its value does not change
+  /// along the reduced axes.
   bool stands_behind_loop(const FusionStore& store, int level) const;
   int add_block(Scope scope);
+  /// Appends an instruction to a new block after the level's blocks.
   void append_behind(Scope scope, Instruction instruction);
+  /// Moves the stores to the end of their blocks.
   void store_last();
   void drop_empty_blocks();
 
@@ -39,6 +44,7 @@ class FusionBlocks {
 
   void emit_store(const FusionStore& store, int level);
   void emit_insert(const FusionStore& store, const Node& insert);
+  /// Returns the first level whose blocks can read the value.
   int ready_level(const Value& value) const;
 
   FusionKernel& fusion_;

@@ -42,25 +42,26 @@ class FusionKernel {
   // Axes of the values of the body.
   bool is_column(const Value& value) const;
   const IterationSpace::Axes& axes_of(const Value& value) const;
-  /// Returns the kernel's axis that a dim of a value of the body follows.
+  /// Returns the axis of the kernel that iterates over a dim of a value of the body.
   int axis_of(const Value& value, size_t dim) const { return axis_of_[axes_of(value)[dim]]; }
   bool is_column_axis(int axis) const { return kernel.axes[axis].kind != AxisKind::parallel; }
   bool is_innermost(int axis) const { return axis + 1 == static_cast<int>(kernel.axes.size()); }
-  /// Returns the parameter for an input of the body; -1 if nothing reads the input, because inserts only
-  /// write to it.
+  /// Returns the parameter for an input of the body. Returns -1 for an input that is only the destination of
+  /// inserts, because the kernel writes to it and does not read it.
   int param_of(const Value& input) const {
     const auto found = param_of_.find(&input);
     return found == param_of_.end() ? -1 : found->second;
   }
-  /// Returns the fusion's operand for an input of the body.
+  /// Returns the operand of the fusion node that an input of the body stands for.
   const Value& outside(const Node& input) const;
-  /// Returns the access to an element of a parameter. Its dim i has the stride strides[i] and follows the
-  /// axis axes[i] of the iteration space, or no axis if that is -1.
+  /// Returns the access to the current element of a parameter. Dim i of the parameter has the stride
+  /// strides[i]. Its index is the current index along the axis axes[i] of the iteration space, or 0 if
+  /// axes[i] is -1.
   Access access(int param, llvm::ArrayRef<Dim> strides, const IterationSpace::Axes& axes) const;
   Access access(const FusionStore& store) const;
 
   /// Appends an instruction to a block and returns the instruction's number. Its origin is the node of the
-  /// innermost FromNode that exists.
+  /// FromNode (see below) that was created last and still exists.
   int append(int block, Instruction instruction);
 
   Kernel kernel;

@@ -1,6 +1,7 @@
 // FusionValues: emits the instructions that compute the values of a fusion's body. A level is a row block,
 // which runs once per row, and the column block after it, which runs for every column. A value is computed in
-// the column block, in the row block (a row scalar), or in the row block at one fixed column.
+// one of three ways: in the column block, for every column; in the row block, as a row scalar; or in the row
+// block, at one fixed column.
 #pragma once
 
 #include <optional>
@@ -18,18 +19,20 @@ class FusionValues {
   /// Begins a level: the following instructions are appended to these two blocks of the kernel.
   void begin_level(int row_block, int column_block);
   /// Return the number of the instruction that computes the value, which is appended if there is none yet.
-  /// column_value computes the value in the level's column block, or as a row_value if it has no columns.
-  /// row_value computes a row scalar, which all later blocks may read.
+  /// column_value computes the value in the level's column block; a value without columns is computed as by
+  /// row_value. row_value computes a row scalar, which all later blocks may read.
   int column_value(const Value& value);
   int row_value(const Value& value);
   /// Destination of an element that an insert of the body stores.
   struct InsertPlace {
     Access access;
-    int predicate = -1;  // instruction that tests that no index is negative; -1: all indices are constants
+    int predicate = -1;  // instruction that is true if no index is negative; -1: indices are constants
   };
-  /// Emits the index arithmetic of an insert whose result is the output `store`.
+  /// Emits the arithmetic that computes the indices of an insert whose result is the output `store`, and
+  /// returns the destination.
   InsertPlace place_of_insert(const Node& insert, const FusionStore& store);
-  /// Sets the number of the instruction for a reduction's result, which later blocks can read.
+  /// Records that the instruction `number` computes `value`, a result of a reduction, which later blocks can
+  /// read.
   void set_row_value(const Value& value, int number) { row_values_[&value] = number; }
   /// Records that `store` has been emitted: later levels may load the value instead of computing it again.
   void note_stored(const FusionStore& store) { stored_[store.value] = store; }

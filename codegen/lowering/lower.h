@@ -15,9 +15,10 @@
 namespace smelt {
 
 // ---- lower.cpp
-// A fusion becomes a kernel (and a finishing kernel for sums over its rows), a matmul becomes a gemm step, a
-// scatter_add a sort and a segmented kernel, and a view that has to move data a copy. Equal kernels are
-// shared. The kernels have no schedules yet: schedule_kernels chooses them
+// A fusion becomes a kernel, and a second kernel if it has sums over rows, which adds up partial sums. A
+// matmul becomes a gemm step. A scatter_add becomes a sort of its indices and a kernel that sums segments of
+// rows with the same index. A view that cannot be expressed by strides becomes a copy. Kernels that are equal
+// except for names are stored once. The kernels have no schedules yet: schedule_kernels chooses them
 // (codegen/scheduling/schedule_kernels.h).
 
 /// Lowers every graph of the module to an entry with the graph's name. Uses only the kinds of steps that
@@ -34,8 +35,9 @@ Program lower(const Module& module, const Target& target = {});
 std::vector<GemmStep> cut_gemm(const GemmStep& step);
 
 // ---- finish_partial_sums.cpp
-// The second half of a sum over a kernel's rows: the partial sums of the chunks of rows are added up in the
-// order of the chunks, for all columns in parallel. Sums with equal column shapes share one kernel.
+// The second half of a sum over a kernel's rows. The first kernel has stored one partial sum per chunk of
+// rows; these are added up in the order of the chunks, for all columns in parallel. Sums with the same shape
+// of columns are computed by one kernel.
 
 struct PartialSum {
   int buffer = -1;  // of the partial sums, a dense array of shape [splits, columns...]
@@ -51,19 +53,21 @@ void finish_partial_sums(ProgramBuilder& builder, llvm::ArrayRef<PartialSum> sum
 // ---- fusion_aliases.cpp
 // Outputs of a fusion that may share the memory of an input.
 
-/// Returns pairs (written buffer, read buffer) that may share memory (Step::may_alias), because the finished
-/// kernel reads no element after the element at the same address has been written.
+/// Returns pairs (written buffer, read buffer) that may share memory (Step::may_alias): the kernel reads no
+/// element of the read buffer after it has written the element of the written buffer that would have the same
+/// address. Requires: the kernel is complete.
 std::vector<std::pair<int, int>> aliases_of(const FusionKernel& fusion);
-/// Checks the pairs of an input and an output that already have the same buffer and offset. Throws Error
-/// (internal) if the finished kernel loads an element of such an input after it has stored that element.
+/// Checks each input and output that already have the same buffer and offset. Throws Error (internal) if the
+/// kernel loads an element of such an input after it has stored the element to the output. Requires: the
+/// kernel is complete.
 void check_in_place(const FusionKernel& fusion);
 
 // ---- lowering_order.cpp
 // The order in which a graph's nodes become steps: program order, except that a node which writes memory of a
 // state comes after all nodes which read the old content of that memory.
 
-/// Returns all nodes of the graph in that order. Requires: assign_layout has run. Throws Error (internal),
-/// naming the two nodes, if each of two nodes has to come before the other.
+/// Returns all nodes of the graph in that order. Requires: assign_layout has run. Throws Error (internal)
+/// with the names of two nodes if each of them has to come before the other.
 std::vector<const Node*> lowering_order(const Graph& graph);
 
 }  // namespace smelt

@@ -18,7 +18,8 @@ struct MatmulRun {
 /// stride times the inner extent in A, B and C.
 std::vector<MatmulRun> joined(std::vector<MatmulRun> runs);
 
-/// One run of each of m, n and k, which are the dims of one product of matrices, and the remaining runs.
+/// The runs of a matmul, divided into one run each for m, n and k, which together are one product of
+/// matrices, and the remaining runs.
 struct MatrixDims {
   MatmulRun m, n, k;
   /// Remaining runs. Those of m and n (`repeated`) repeat the product for other rows or columns of C. Those
@@ -29,7 +30,8 @@ struct MatrixDims {
 /// Returns every selection of one run of each of m, n and k. If a list is empty, its run has extent 1. The
 /// selections are in ascending order of the number of results to add up (the product of the extents of
 /// `summed`), then of the number of repetitions (the product for `repeated`), both at the symbols' bounds.
-/// Among equal ones, selections of later runs come first.
+/// Selections that are equal in both numbers are in the order of their runs of m, then of n, then of k, the
+/// last run of each list first.
 std::vector<MatrixDims> matrix_dims(const std::vector<MatmulRun>& m, const std::vector<MatmulRun>& n,
                                     const std::vector<MatmulRun>& k, const Symbols& symbols);
 

@@ -12,14 +12,15 @@
 
 namespace smelt {
 
-/// The random draws of a kernel's step. An instruction names its draw by a slot, an index into `ids`.
+/// The random draws of a kernel's step. Instruction::slot is an index into `ids`, and so selects the draw of
+/// an instruction.
 struct RandomDraws {
   std::vector<uint32_t> ids;
-  std::vector<RandomPart> parts;  // one per id; RandomPart{} if the draw is not a part of a larger one
+  std::vector<RandomPart> parts;  // one per id; RandomPart{}: the draw is not a part of a larger draw
 
-  /// Returns the slot of a random node's draw, which is added if it has no slot yet.
+  /// Returns the slot of the draw of a random node. Adds the draw if it has no slot yet.
   int slot_of(const Node& random);
-  /// Sets the step's random_ids and, if any draw is a part of a larger one, its random_parts.
+  /// Sets KernelStep::random_ids and, if any draw is a part of a larger draw, KernelStep::random_parts.
   void give_to(KernelStep& step) const;
 };
 
@@ -32,7 +33,7 @@ class ProgramBuilder {
   /// Appends an empty entry with the graph's name. The functions below append to the last entry.
   void begin_entry(const Graph& graph);
   PlanEntry& entry() { return program_.entries.back(); }
-  /// Sets the node that the following steps come from: they get its source names and its phase.
+  /// Sets the node that the following steps are lowered from. The steps get its source names and its phase.
   void set_origin(const Node& node);
 
   /// Returns the number of the new buffer.
@@ -41,7 +42,7 @@ class ProgramBuilder {
   /// Adds a kernel, unless the program already has an equal one, and returns the kernel's number.
   /// `arguments`: the step's arguments; on a GPU, the code depends on their alignment.
   int add_kernel(Kernel kernel, const std::vector<BufferRef>& arguments);
-  /// Returns a number of bytes that divides the argument's address for any sizes; at most 16, the width of
+  /// Returns the alignment, in bytes, that the argument's address has for all sizes; at most 16, the size of
   /// the widest access.
   int64_t alignment(const BufferRef& argument) const;
   /// Appends a step. `reads`, `writes`: numbers of the buffers that it reads and writes.
@@ -53,14 +54,16 @@ class ProgramBuilder {
   /// with begin_alternative, and its steps follow.
   void begin_choice();
   void begin_alternative(std::string name);
-  /// Makes the last variant of the open choice run exactly if the sizes satisfy the rule.
+  /// Makes the last variant of the open choice run if, and only if, the sizes satisfy the rule.
   void take_last_where(SizeRule rule);
-  /// Ends the choice. Keeps only the first variant, as plain steps, if there is no other, or if a variant
-  /// writes a buffer that any variant reads before it has written it itself.
+  /// Ends the choice. In two cases only the first variant is kept, as steps without a choice: if it is the
+  /// only variant, or if a variant reads a buffer that it has not written before and that any variant of the
+  /// choice writes. In the second case a variant would change its own inputs, or those of another one, and so
+  /// could not be measured by several runs.
   void end_choice();
 
   /// Returns the bounds of the integers in `value`, a value of the current entry. Returns nothing for floats
-  /// and booleans, and for integers that may be outside of i32 or anywhere in it.
+  /// and booleans, and for integers whose known bounds are those of i32 or wider.
   std::optional<IndexBounds> indices(const Value& value) const;
   /// Appends a step that copies `shape` elements of `value` from the layout `from` to the layout `to`.
   void copy(const Layout& from, const Layout& to, const Shape& shape, const Value& value);
@@ -95,8 +98,8 @@ void lower_sample(ProgramBuilder& builder, const Node& sample);
 void lower_collective(ProgramBuilder& builder, const Node& collective);
 /// Copies `value` to a new, dense temporary buffer with the name `source`. Returns the layout of the copy.
 Layout dense_copy(ProgramBuilder& builder, const Value& value, const std::string& source);
-/// Returns whether the `count` dims from `axis` on can be traversed like one dim with the stride of the last
-/// of them.
+/// Returns whether the dims axis, ..., axis + count - 1 can be traversed like one dim, with the stride of the
+/// last of these dims.
 bool lies_evenly(const Shape& shape, const std::vector<Dim>& strides, int64_t axis, int64_t count);
 /// Does the same as ProgramBuilder::copy, but always with a kernel instead of a copy step.
 void copy_by_kernel(ProgramBuilder& builder, const Layout& from, const Layout& to, const Shape& shape,

@@ -17,8 +17,8 @@ class TemplateLowering : public AttentionLowering {
  public:
   using AttentionLowering::AttentionLowering;
 
-  /// Lowers the instructions of the body that compute `outputs`. `handed`: the values that the template
-  /// computes and passes as block arguments, by slot.
+  /// Lowers the nodes of the body that `outputs`, values of the body, depend on. `handed`: the values of the
+  /// body that the template computes and passes as block arguments, by slot.
   void add_body(llvm::ArrayRef<const Value*> outputs, llvm::ArrayRef<const Value*> handed);
 
   /// Returns whether the target may use the templates for sm_90a (wgmma), and these support the kernel.
@@ -27,11 +27,13 @@ class TemplateLowering : public AttentionLowering {
   /// Selects the decode-attention template (decode_attention.h) for at most `queries` queries, or for any
   /// number if that is 0. `alone`: each block reads all keys of its rows; else several blocks may share them.
   void take_few(int64_t queries, bool alone);
-  /// Returns the number of thread blocks of the decode-attention template with `alone`.
+  /// Returns the number of thread blocks that the decode-attention template has if each block reads all keys
+  /// of its rows.
   Dim few_blocks() const;
-  /// Returns the ranges of tile rows that the templates for every architecture (mma) have for this kernel.
+  /// Returns the ranges of the number of rows per tile that the templates for all architectures (mma) have
+  /// for this kernel (attention_mma.h).
   std::vector<AttentionTileRows> tile_rows() const;
-  /// Restricts the mma templates to tiles with `rows`, which is a result of tile_rows().
+  /// Restricts the mma templates to tiles in the range `rows`, which is one of tile_rows().
   void take_rows(AttentionTileRows rows) { form_.least_rows = rows.least, form_.most_rows = rows.most; }
   void allow_wgmma() { form_.has_wgmma = true; }
   /// Allows wgmma for a kernel of the gradient. The arguments are the numbers of the buffers that the kernels

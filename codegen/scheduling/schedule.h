@@ -10,8 +10,9 @@
 
 namespace smelt {
 
-/// Returns the number of chunks of a kernel that accumulates partial sums. The number is stored in the plan.
-/// So sums do not depend on the number of threads or multiprocessors of the machine that runs the plan.
+/// Returns the number of chunks of a kernel that accumulates partial sums. The number is stored in the plan,
+/// so the order of additions does not depend on the number of threads or multiprocessors of the machine that
+/// runs the plan.
 int64_t partial_splits(const Target& target);
 
 /// Returns Schedule::sum_rows for a CPU kernel with partial sums.
@@ -20,7 +21,8 @@ int64_t partial_sum_rows(const Kernel& kernel, const Symbols& symbols);
 /// Sets kernel.schedule, based on the kernel's axes and instructions and on the bounds of `symbols`.
 void choose_schedule(Kernel& kernel, const Symbols& symbols, const Target& target);
 /// Calls choose_schedule and then, for a GPU kernel without a template, legalize_for_gpu
-/// (codegen/kernel_passes/kernel_passes.h), which makes the kernel fit its schedule.
+/// (codegen/kernel_passes/kernel_passes.h), which makes the changes of the kernel that follow from the
+/// schedule.
 void schedule(Kernel& kernel, const Symbols& symbols, const Target& target = {});
 
 /// Replaces the schedule of a scheduled GPU kernel, and adapts the schedules of the small kernels that its
@@ -32,9 +34,10 @@ void take_schedule(Kernel& kernel, const Schedule& schedule);
 /// false if nothing is left to change.
 bool lighten_schedule(Kernel& kernel);
 
-/// Makes the kernels of each attention gradient use templates that fit together. They exchange results in
-/// memory if all of them use the templates for sm_90a. If one of them no longer does, the others get other
-/// templates, too. Returns the numbers of the changed kernels.
+/// Makes the kernels of each attention gradient use templates that fit together. The templates for sm_90a
+/// require that all these kernels use them, because they exchange results in memory. If lighten_schedule has
+/// given one of the kernels another template, gives the others another template, too. Returns the numbers of
+/// the changed kernels.
 std::vector<size_t> leave_shared_templates(Program& program);
 
 }  // namespace smelt

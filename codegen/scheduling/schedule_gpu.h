@@ -12,14 +12,14 @@
 
 namespace smelt {
 
-// Properties of the device come from DeviceModel. The constants here and in these two files were measured on
-// an H200. They depend more on the instructions of a thread than on the chip.
+// Properties of the device come from DeviceModel. The constants here and in these two files were chosen by
+// measurement on an H200. They depend more on the instructions of a thread than on the GPU.
 
 /// Threads per block: of kernels whose thread groups process rows, of grid-stride loops over rows, of flat
 /// ranges (Schedule::flat), and of tiles (at most). kLargestTeam: the most threads that share a row.
 constexpr int kRowThreads = 128, kWalkThreads = 512, kFlatThreads = 256, kTileThreads = 512;
 constexpr int64_t kLargestTeam = 512;
-/// Registers of a thread for the elements of a row that it keeps.
+/// Number of registers of a thread that may hold elements of a row.
 constexpr int64_t kPayload = 64;
 
 inline int64_t pow2_ceil(int64_t n) {
@@ -53,7 +53,8 @@ struct GpuKernel {
   int64_t vectors() const { return quotient_up(columns, schedule.vector_width); }
   /// Returns the number of elements per vector.
   int64_t vector_width() const;
-  /// Returns the number of vectors that a thread loads ahead if a row does not stay in registers.
+  /// Returns the number of vectors that a thread loads before it processes the first of them, if a row does
+  /// not stay in registers.
   int64_t in_flight() const;
 };
 

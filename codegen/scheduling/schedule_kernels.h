@@ -18,15 +18,16 @@ namespace smelt {
 /// Chooses a schedule for every kernel of a lowered program (choose_schedule).
 void schedule_kernels(Program& program, const Target& target);
 
-/// Merges scheduled kernels that are equal, and names each after its number and what it does (k3_reduce2x1).
+/// Merges scheduled kernels that are equal except for names, and prefixes the name of each with its number:
+/// k3_reduce2x1 is kernel 3, which reduces and has 2 inputs and 1 output.
 void merge_kernels(Program& program);
 
 // ---- schedule_candidates.cpp
 // Alternative schedules of a GPU kernel, which a tuner measures.
 
 /// Returns the schedules to measure for a scheduled kernel: its current schedule first, then the others that
-/// may be faster. All have the same number of chunks of partial sums, because buffers have one slice per
-/// chunk, and the same values that are kept between blocks.
+/// may be faster. All of them have the same number of chunks of partial sums, because buffers have one slice
+/// per chunk. All of them keep the same values between blocks.
 std::vector<Schedule> schedule_candidates(const Kernel& kernel, const Symbols& symbols);
 
 // ---- kinds of targets
@@ -39,6 +40,7 @@ void schedule_gemm(Kernel& kernel, const Symbols& symbols, const Target& target)
 bool take_lighter_tiles(Kernel& kernel);
 void schedule_for_gpu(Kernel& kernel, const Symbols& symbols, const DeviceModel& device);
 
+/// Returns whether the kernel has partial parameters (KernelParam::partial).
 bool has_partials(const Kernel& kernel);
 int count_axes(const Kernel& kernel, AxisKind kind);
 /// Returns whether chunks may divide the column axis itself (Schedule::flat). This requires that the column

@@ -28,8 +28,8 @@ void smelt_compiled_free(smelt_compiled* compiled);
  * is null. If `compiled` is null, returns null and sets *bytes to 0. */
 const void* smelt_compiled_data(const smelt_compiled* compiled, size_t* bytes);
 
-/* Do the same for calls of this library as smelt_last_error and smelt_set_log do for those of
- * runtime/smelt.h. */
+/* Return the message of the last call of this library that failed in the calling thread, and set the receiver
+ * of log messages, like smelt_last_error and smelt_set_log of runtime/smelt.h. */
 const char* smelt_compile_last_error(void);
 smelt_status smelt_compile_set_log(smelt_log callback, void* user);
 

@@ -30,8 +30,8 @@ struct BenchCommand {
 
 /// Returns the model that is measured: the first of `models`, or a GPT-2 of the given shape.
 Description describe(const BenchCommand& command);
-/// Returns the options of compilation. With --profile the plan cache is off, because the profile needs the
-/// program, which only a compilation returns.
+/// Returns the options of compilation. With --profile the plan cache is not read, because the profile needs
+/// the program (the kernels before code generation), which only a compilation returns.
 CompileOptions profiled_options(const BenchCommand& command);
 /// Returns a text that describes the measured workload: the model's name, bounds, precision and target, or
 /// the shape of the GPT-2.
