@@ -17,15 +17,16 @@ class Description {
   enum class Kind : uint8_t { directory, spec, graph };
 
   Kind kind;
-  std::filesystem::path path;
+  std::filesystem::path path;        // of the model's directory, or of the spec or graph file
   TransformerSpec spec;              // for Kind::directory and Kind::spec
-  Json config;                       // the model's config.json; null: it cannot be expressed as one
+  Json config;                       // the model's config.json; null: none can express the model
   Json generation = Json::object();  // generation_config.json; empty: there is none
   std::string text;                  // for Kind::graph
 
-  /// Builds a new module. A spec is built by build_transformer; the module's description is describe_model's.
-  /// For a graph in text form, the text is parsed and verified; it has its own symbols and bounds, which
-  /// `options.bounds` may replace, and the other options are ignored. Throws Error.
+  /// Builds a new module. A spec is built by build_transformer, and describe_model() writes
+  /// Module::description. A graph in text form is parsed and verified; its text declares the symbols and
+  /// their bounds. `options.bounds` may replace these bounds, and the other options are ignored. Throws
+  /// Error.
   std::unique_ptr<Module> build(const BuildOptions& options) const;
   /// Returns all that build() reads of the description, as text: with equal options, descriptions of equal
   /// content build equal modules.

@@ -21,31 +21,33 @@ namespace smelt {
 struct LoraConfig {
   enum class Bias : uint8_t { none, all, lora_only };  // which biases are trained
 
-  int64_t r = 8;
+  int64_t r = 8;  // rank: rows of A
   double alpha = 8;
   bool rslora = false;    // scale alpha / sqrt(r) in place of alpha / r
   double dropout = 0;     // of the input of A
   bool gaussian = false;  // A is initially normal with deviation 1 / r; false: uniform as PyTorch's Linear
   Bias bias = Bias::none;
-  /// Names of the targeted modules: a module's whole name, or its end after a dot ("q_proj"). If this and the
-  /// next two members are empty, with_defaults() (blocks/adapters.h) sets the usual targets of the model.
+  /// Names of the targeted modules: a module's whole name, or its end after a dot ("q_proj"). If these and
+  /// the pattern below are empty and all_linear is false, with_defaults() (blocks/adapters.h) sets the usual
+  /// targets of the model.
   std::vector<std::string> targets = {};
   std::string target_pattern = {};         // a regular expression for the whole name, instead of `targets`
   bool all_linear = false;                 // targets every linear map but the head, instead of `targets`
-  std::vector<std::string> excluded = {};  // names of modules that are no targets, as in `targets`
-  /// Modules that are trained without adapters, with all modules within them, by whole parts of their names.
+  std::vector<std::string> excluded = {};  // modules that are no targets, named as in `targets`
+  /// Modules that are trained without adapters, with all modules inside them. An entry is a sequence of whole
+  /// parts between the dots of a name: "h.3" selects "model.h.3.mlp", not "model.h.31.mlp".
   std::vector<std::string> modules_to_save = {};
   std::vector<int64_t> layers = {};  // restricts `targets` to the blocks of these numbers; empty: all blocks
-  /// Names that come before a block's number in module names ("layers" in "model.layers.3.mlp"); empty: any
-  /// name that is not the first.
+  /// Names before the block's number in module names, such as "layers" in "model.layers.3.mlp". Empty: any
+  /// name, unless it is the first part of the module name.
   std::vector<std::string> layers_pattern = {};
   /// Other values of r or alpha for modules whose name, or its end after a dot, matches the regular
   /// expression.
   std::map<std::string, int64_t> rank_pattern = {};
   std::map<std::string, double> alpha_pattern = {};
-  bool fan_in_fan_out = false;  // the targets' weights are [in,out] in files (GPT-2); for PEFT only
+  bool fan_in_fan_out = false;  // the targets' weights are [in,out] in files (GPT-2); only PEFT reads this
   std::string base_model = {};  // base_model_name_or_path: name or directory of the base model
-  std::string task_type = {};
+  std::string task_type = {};   // PEFT's name of the task, such as "CAUSAL_LM"; empty: null in the file
 
   bool operator==(const LoraConfig&) const = default;
 };

@@ -1,5 +1,5 @@
 // Checks before a graph is built: combinations of spec fields and options that build_transformer does not
-// support, and those that the entries with caches do not support.
+// support, and those that the entries for generation, which have KV caches, do not support.
 #pragma once
 
 #include <vector>
@@ -19,7 +19,7 @@ inline bool has_classes(const TransformerSpec& spec) {
 /// Returns one problem per unsupported combination; empty if the spec can be built with these options.
 /// Requires: the spec is completed (complete()).
 std::vector<SpecProblem> unsupported(const TransformerSpec& spec, const BuildOptions& options);
-/// Returns the reasons why the entries with caches cannot be built; empty if they can.
+/// Returns the reasons why the entries with KV caches cannot be built; empty if they can.
 std::vector<SpecProblem> problems_with_caches(const TransformerSpec& spec, const BuildOptions& options);
 
 }  // namespace smelt

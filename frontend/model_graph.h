@@ -28,8 +28,8 @@ class ModelGraph {
   Value* input(std::string name, Shape shape);  // i32
   /// Adds an i32 input that a caller may omit; all its elements are then `fill`.
   Value* optional_input(std::string name, Shape shape, double fill);
-  /// Adds the inputs of the first stack, and the nodes of the encoder if there is one. Sets ids_, mask_ and
-  /// last_.
+  /// Adds the inputs of the first stack (the encoder, or the decoder if there is no encoder), and the nodes
+  /// of the encoder if there is one. Sets ids_, mask_ and last_.
   void read_sources();
   /// Adds the nodes of the decoder `stack` for the tokens `ids` i32[B,T]; sets last_.
   void decode(Stack& stack, Value* ids);
@@ -39,7 +39,8 @@ class ModelGraph {
   BlockBuilder b_;
   Dim batch_ = Dim::symbol("B");
   Dim length_ = Dim::symbol("T");
-  /// Inputs of the first stack; null: it reads images, or there is no mask.
+  /// Token ids and attention mask of the first stack. ids_ is null if that stack reads images; mask_ is null
+  /// if there is no mask.
   Value *ids_ = nullptr, *mask_ = nullptr;
   Value* last_ = nullptr;  // last hidden state of the last stack so far; null: none yet
 
@@ -52,7 +53,7 @@ class ModelGraph {
   void output_all(std::string_view name, const std::vector<Value*>& values);
 
   Value *position_ids_ = nullptr, *segments_ = nullptr, *labels_ = nullptr;
-  std::vector<Value*> encoder_hidden_, hidden_;
+  std::vector<Value*> encoder_hidden_, hidden_;  // outputs: hidden states of the blocks
 };
 
 }  // namespace smelt

@@ -1,7 +1,8 @@
 // Names of a model's parameters and modules in its family. build_transformer identifies a module by its role,
 // which is the same for all families.
 //
-// Roles ({}: number of the block; STACK: encoder or decoder):
+// Roles ({}: number of the block; STACK: encoder or decoder). A role that begins with a dot follows
+// "STACK.{}", and braces list alternatives: decoder.{}.ffn.up.
 //   embedding.tokens  embedding.token_types  embedding.dropout
 //   STACK.tokens (if not shared by both stacks)  STACK.positions  STACK.distances  STACK.embedding_norm
 //   STACK.patches  STACK.class_token  STACK.norm  STACK.project_in  STACK.project_out

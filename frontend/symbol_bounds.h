@@ -1,13 +1,13 @@
 // Upper bounds of the symbols (symbolic sizes) of a model's graphs: B (batch), T (length), S (length of a
-// source), R (tokens per row in a run of @decode), M (tokens of all rows in a run of @mixed_pages), N
-// (sentences) and K (beams).
+// source), R (tokens per row that one run of @decode processes), M (tokens of all rows that one run of
+// @mixed_pages processes), N (sentences) and K (beams).
 #pragma once
 
 #include "frontend/build_transformer.h"
 
 namespace smelt {
 
-/// Bounds B, T and S as BuildOptions::bounds says. Default bounds: 8 for B; for T and S, the model's
+/// Bounds B, T and S by BuildOptions::bounds. Default bounds: 8 for B; for T and S, the model's
 /// max_positions, or 512 if it has none. Throws Error if the options bound a symbol that does not exist, or
 /// bound a length by more than the size of the model's learned table of positions.
 void bound_symbols(const TransformerSpec& spec, const BuildOptions& options, Symbols& symbols);
@@ -20,13 +20,11 @@ struct RingBounds {
 /// ring would have at least as many positions as the upper bound of T, or if caches are in pages.
 std::optional<RingBounds> ring_bounds(const TransformerSpec& spec, const BuildOptions& options,
                                       const Symbols& symbols);
-/// Bounds R by `rings.run`. Also bounds every product with T in which R replaces T, by the product's own
-/// bound.
+/// Bounds R by `rings.run`. For every bounded product with T, such as B*T, also bounds the product with R in
+/// place of T, B*R, by the same number.
 void bound_runs(const RingBounds& rings, Symbols& symbols);
-/// Bounds M by `step_tokens`, or by the bound of B if that is larger.
-void bound_run_tokens(int64_t step_tokens, Symbols& symbols);
-/// Bounds N, K and N*K by the bound of B, because N sentences of K beams are N*K rows; K also by
-/// kMostBeamsAhead.
+// source), R (tokens per row that one run of @decode processes), M (tokens of all rows that one run of
+// @mixed_pages processes), N (sentences) and K (beams).
 void bound_beams(Symbols& symbols);
 
 }  // namespace smelt

@@ -20,8 +20,8 @@ inline constexpr std::string_view kModelAxis = "model";
 std::optional<Sharding> tensor_parallel(const Place& place, std::string_view kind, const Shape& shape,
                                         const Mesh& mesh);
 /// Returns the sharding of a cache as State::cut has it: for each dim, the mesh axes that divide it. A cache
-/// of keys or values, [slots,capacity,heads,width], is divided by heads. Returns an empty list if the cache
-/// is not divided, because it has no heads (a mask) or the mesh has no tensor parallelism.
+/// of keys or values, [slots,capacity,heads,width], is divided along its heads. Returns an empty list if the
+/// cache is not divided, because it has no heads (a mask) or the mesh has no tensor parallelism.
 std::vector<std::vector<std::string>> heads_of_cache(const Shape& shape, const Mesh& mesh);
 /// Returns whether the mesh has several ranks along the axis "model".
 bool is_tensor_parallel(const Mesh& mesh);

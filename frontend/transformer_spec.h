@@ -12,8 +12,8 @@ namespace smelt {
 
 /// LayerNorm or RMSNorm.
 enum class NormKind : uint8_t { layer, rms };
-/// Position of norms: before a block's attention and ffn (pre), after the residual sum (post), or before them
-/// and again on their outputs (sandwich).
+/// Position of norms: before a block's attention and ffn (pre), after the residual sum (post), or before
+/// attention and ffn and again on their outputs (sandwich).
 enum class NormPlace : uint8_t { pre, post, sandwich };
 /// silu is x sigmoid(x), and quick_gelu x sigmoid(1.702 x).
 enum class Activation : uint8_t { relu, gelu_tanh, gelu_erf, silu, quick_gelu, tanh };
@@ -28,8 +28,8 @@ enum class LayerAttention : uint8_t { full_attention, sliding_attention };
 /// Logits of the next token (lm), of a masked token (mlm), of classes of a text or of an image, or none: the
 /// output is the last hidden states.
 enum class HeadKind : uint8_t { none, lm, mlm, sequence_classes, image_classes };
-/// Task of a classification head: choose one of several classes, predict numbers, or choose any of several
-/// classes.
+/// Task of a classification head: choose one of several classes, predict numbers, or choose any number of
+/// several classes (multi-label).
 enum class Problem : uint8_t { one_class, regression, several_classes };
 /// Label smoothing by alpha over V classes: alpha / V for every class (all, as in PyTorch), or
 /// alpha / (V - 1) for every class but the label (others, as in fairseq).
@@ -80,11 +80,11 @@ struct TransformerSpec {
     double soft_cap = 0;           // scores s become cap tanh(s / cap); 0: there is no cap
     int64_t window = 0;            // number of keys that a query sees, up to its own position; 0: no window
     int64_t window_from = 0;       // number of the first block with the window, if `layers` is empty
-    /// One value per block of the decoder; a shorter list is repeated.
+    /// One value per block of the decoder; a shorter list is repeated. Empty: window_from decides.
     std::vector<LayerAttention> layers;
     bool qk_norm = false;      // each head's queries and keys are normalised
     bool fused_qkv = false;    // the checkpoint has one weight for query, key and value
-    bool qkv_by_head = false;  // fused_qkv: rows are ordered by head; false: all queries come first
+    bool qkv_by_head = false;  // fused_qkv: q, k, v of head 0, then of head 1, ...; false: all of q first
     bool operator==(const Attention&) const = default;
   } attention;
 
@@ -97,22 +97,23 @@ struct TransformerSpec {
 
   struct Positions {
     PositionKind kind = PositionKind::learned;
-    int64_t offset = 0;            // number of rows of the table before the row of position 0
-    bool counted = false;          // positions number the tokens from 1 without padding, which has 0
-    bool counted_by_mask = false;  // positions number the unmasked tokens from 0; masked ones have -1
+    int64_t offset = 0;    // number of rows of the table before the row of position 0
+    bool counted = false;  // position: 1 + number of non-padding tokens before the token; padding has 0
+    bool counted_by_mask = false;  // as `counted`, from 0, of unmasked tokens; masked ones have -1
     bool interleaved = false;      // sinusoidal: sines and cosines alternate; false: sines first
     double rope_theta = 10000;     // rope: base of the frequencies
     double rotary_fraction = 1;    // rope: fraction of head_dim that is rotated: the first elements
     RopeScaling scaling = RopeScaling::none;  // rope: extension to sequences longer than those of pretraining
-    double scaling_factor = 0;   // ratio of the lengths; yarn: 0 means max_positions / original_max_positions
-    double low_freq_factor = 1;  // llama3: frequencies with fewer turns per pretraining length are scaled
-    double high_freq_factor = 4;  // llama3: frequencies with more turns per pretraining length are not
-    double beta_fast = 32;        // yarn: frequencies with more turns per pretraining length are not scaled
-    double beta_slow = 1;  // yarn: frequencies with fewer turns per pretraining length are scaled fully
+    double scaling_factor = 0;  // ratio of the lengths; yarn: 0 means max_positions / original_max_positions
+    // Limits of the periods (full turns) of a frequency within the longest sequence of pretraining:
+    double low_freq_factor = 1;          // llama3: frequencies with fewer periods are scaled
+    double high_freq_factor = 4;         // llama3: frequencies with more periods are not scaled
+    double beta_fast = 32;               // yarn: frequencies with more periods are not scaled
+    double beta_slow = 1;                // yarn: frequencies with fewer periods are scaled fully
     double attention_factor = 0;         // yarn: factor of queries and keys; 0: 0.1 ln(scaling_factor) + 1
     int64_t original_max_positions = 0;  // longest sequence of pretraining; 0: max_positions
     int64_t buckets = 32;                // relative_buckets (T5): number of buckets
-    int64_t max_distance = 128;  // relative_buckets: from this distance on, all are in the last bucket
+    int64_t max_distance = 128;          // relative_buckets: distances from this one on share the last bucket
     bool operator==(const Positions&) const = default;
   } positions;
 
@@ -142,7 +143,7 @@ struct TransformerSpec {
     HeadKind kind = HeadKind::lm;
     bool tied = true;                      // the weight is the token table
     bool bias = false;                     // the head has a bias
-    bool offset = false;                   // a row of the checkpoint, not trained, is added to the logits
+    bool offset = false;                   // an untrained vector of the checkpoint is added to the logits
     bool scaled = false;                   // the head's input is multiplied by hidden^-1/2
     double soft_cap = 0;                   // logits x become cap tanh(x / cap); 0: there is no cap
     bool pooler = false;                   // a linear map and tanh of the first token, before the classes
@@ -154,7 +155,7 @@ struct TransformerSpec {
   struct Criterion {
     double label_smoothing = 0;  // alpha: share of the target that is spread over classes
     Smoothing smoothing = Smoothing::all;
-    int64_t ignore_index = -100;  // label that does not count
+    int64_t ignore_index = -100;  // targets with this label add no loss
     bool operator==(const Criterion&) const = default;
   } criterion;
 

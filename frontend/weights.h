@@ -12,8 +12,9 @@ namespace smelt {
 
 /// Checks a checkpoint. Throws one Error that names every parameter without a tensor, every tensor of a wrong
 /// shape or type, and every tensor without a parameter. Two kinds of tensors need no parameter: buffers that
-/// the module's description ignores, and base weights that repeats_base() accepts or an adapter file's tensor
-/// replaces. `new_adapters`: the module's adapters are untrained and may lack tensors.
+/// the module's description ignores; and base weights, if repeats_base() returns true for them or if the
+/// adapter file has a tensor in their place. `new_adapters`: the module's adapters are untrained and may lack
+/// tensors.
 void check_weights(const Module& module, const Checkpoint& weights, bool new_adapters = false);
 
 /// Sets spec.head.tied to false if the config ties the head to the embeddings, but the checkpoint has a
@@ -29,7 +30,7 @@ void require_computed_positions(const TransformerSpec& spec, const Checkpoint& w
 bool repeats_base(const TensorView& tensor, const Checkpoint& weights);
 
 /// Returns the parameter's shape in checkpoints. It differs from the shape in the IR if the parameter is
-/// transposed or stacked.
+/// transposed ([in,out] for [out,in]) or stacked ([2*m,n] for [2,m,n]).
 std::vector<int64_t> checkpoint_shape(const Module::Parameter& parameter);
 /// Returns the values of one parameter as f32 in the layout of the IR ([out,in] for weights). In the
 /// checkpoint, the parameter may have any of its names, be transposed, and have any float type. Throws Error

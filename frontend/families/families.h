@@ -20,8 +20,8 @@ struct Spelling {
 };
 using Spellings = const std::vector<Spelling>*;
 
-/// Activation names in the library transformers. Among several spellings of one value of the spec, the first
-/// is written.
+/// Activation names in the library transformers. If several names have the same value in the spec,
+/// config_from_spec() writes the first.
 extern const std::vector<Spelling> kActivations;
 /// Names in transformers of the values of Problem (problem_type).
 extern const std::vector<Spelling> kProblems;
@@ -30,13 +30,14 @@ extern const std::vector<Spelling> kProblems;
 struct FieldRow {
   std::string_view config, spec;
   bool required = false;          // false: the family's default applies if the field is absent or null
-  Spellings spellings = nullptr;  // null: both have the same values
+  Spellings spellings = nullptr;  // null: config and spec spell the values alike
   std::vector<std::string_view> also_called = {};  // other names of the field in config.json
-  bool counted = false;          // the spec's value is the number of entries of the config's object
-  int64_t plus = 0;              // spec = config + plus
+  bool counted = false;                            // config: an object; spec: its number of entries
+  int64_t plus = 0;                                // spec = config + plus
   bool unsaid_if_empty = false;  // 0 or an empty list means the same as an absent field, and is not written
-  std::string_view null = {};    // JSON text: the spec's value for null; empty: the family's default
-  /// JSON text: the config's value if the field is absent, as transformers reads it; empty: the family's
+  /// JSON text: the spec's value if the config has null; empty: the family's default.
+  std::string_view null = {};
+  /// JSON text: the config's value that transformers assumes if the field is absent; empty: the family's
   /// default.
   std::string_view implied = {};
 };
