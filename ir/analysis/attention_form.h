@@ -1,5 +1,6 @@
 // Requirements of attention kernels on attention nodes and their bodies (ir/graph/attention_body.h), and the
-// reasons for a refusal. Shapes are q[b,t,h,d], k[b,s,k,d] and v[b,s,k,d].
+// reasons for a refusal. Shapes are q[b,t,h,d], k[b,s,k,d] and v[b,s,k,d]: batch b, query t, key s, head h,
+// key head k, width d.
 #pragma once
 
 #include <optional>
@@ -9,15 +10,16 @@
 
 namespace smelt {
 
-/// Recomputation of the weight in the body of an attention_grad: weight = exp(modified - lse), or 0 if
-/// modified is -inf.
+/// Recomputation of the attention weight in the body of an attention_grad: weight = exp(modified - lse), or 0
+/// if modified is -inf. modified is the score after the score_mod, lse the log-sum-exp over keys, and delta =
+/// dy . y per query, minus the gradient of lse if there is one.
 struct AttentionWeight {
   const Value *weight = nullptr, *modified = nullptr;  // values in the body
   const Value *lse = nullptr, *delta = nullptr;        // operands of the node, f32[b,h,t]
   const Value* delta_in_body = nullptr;                // delta, broadcast to the scores
 };
-/// Returns the recomputed weight. Returns nothing if the body does not compute it, or if it does not read a
-/// second value per query (delta) in addition to lse.
+/// Returns the recomputed weight. Returns nothing if the body does not compute it, or if the body reads no
+/// second value per query, which would be delta.
 std::optional<AttentionWeight> attention_weight(const Node& gradient);
 
 /// Largest number of rows (queries times query heads per key head) of decode attention. With more rows, the
@@ -29,7 +31,7 @@ int64_t most_decode_queries(const Node& attention);
 /// Returns whether the template for decode attention supports an attention: it has no random numbers, no
 /// factor of the weight and no rounding residual. In addition, it must have at most most_decode_queries()
 /// queries at the symbols' bounds; or the number of its queries is known only at launch, and the number of
-/// its keys is constant, as of a cache.
+/// its keys is constant, because they are in a KV cache.
 bool may_be_decode_attention(const Node& attention);
 
 /// Numbers of queries for which a target's attention kernels can read keys and values directly from the table
@@ -43,7 +45,8 @@ bool is_read_in_table(const Node& gather, TableQueries queries);
 /// Returns the reason, as a sentence, why no GPU kernel can compute an attention or attention_grad whose q, k
 /// and v are stored as `storage`. Returns nothing if one can.
 std::optional<std::string> why_no_attention_kernel(const Node& attention, DType storage);
-/// Returns the same for the kernel of CPUs, which computes attention by blocks of scores in f32.
+/// Returns the reason why the kernel of CPUs cannot compute the attention; nothing if it can. That kernel
+/// computes attention by blocks of scores in f32.
 std::optional<std::string> why_no_blocked_attention(const Node& attention);
 
 }  // namespace smelt

@@ -14,7 +14,7 @@ namespace smelt {
 struct IndexRange {
   int64_t least = 0, most = 0;
   std::optional<int64_t> beside = {};  // a number outside the range, which means "ignored"
-  std::optional<Dim> below = {};       // all elements of [least, most] are below this size
+  std::optional<Dim> below = {};       // every element other than `beside` is below this size
   bool attained = false;               // certainly, some element is `least` and some element is `most`
 
   /// Returns whether every element is certainly in [0, rows).
@@ -22,9 +22,9 @@ struct IndexRange {
   /// Returns the same, but also uses the bounds of symbols: if B <= 8, a table of 9 - B rows has at least one
   /// row.
   bool within(const Dim& rows, const Symbols& symbols) const;
-  /// Returns a number outside [0, rows) if an element is certainly outside: that element, or the end of the
-  /// range that is nearest to the table. Else returns nothing. If `rows` is not constant, only negative
-  /// numbers and those above 31 bits are certainly outside.
+  /// Returns a number outside [0, rows) if an element is certainly outside; else nothing. If all elements are
+  /// outside, it is the end of the range that is nearest to [0, rows), otherwise an element. If `rows` is not
+  /// constant, only negative numbers and those from 2^31 - 1 on are certainly outside.
   std::optional<int64_t> surely_outside(const Dim& rows) const;
 };
 
@@ -37,7 +37,8 @@ struct IndexRange {
 class IndexRanges {
  public:
   explicit IndexRanges(const Graph& graph);
-  /// Finds the ranges in the body of `fusion`; `around` has those of the graph that contains it.
+  /// Finds the ranges in the body of `fusion`, given the ranges `around` of the graph that contains the
+  /// fusion.
   IndexRanges(const Node& fusion, const IndexRanges& around);
   /// Returns the range of an integer or boolean value; if it is unknown, all numbers of 32 bits (of 64 for
   /// i64, 0 and 1 for booleans).
@@ -83,7 +84,7 @@ class IndexRanges {
   const Graph& graph_;
   llvm::DenseMap<const Value*, IndexRange> ranges_;
   llvm::DenseMap<const Value*, RealRange> reals_;
-  int selects_around_ = 0;
+  int selects_around_ = 0;  // depth of nested selects whose branches are being evaluated
 };
 
 }  // namespace smelt

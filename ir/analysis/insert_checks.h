@@ -9,7 +9,7 @@
 namespace smelt {
 
 /// Returns the reason, as a phrase for --explain-fusion, why the inserts among `nodes` prevent that one
-/// kernel computes all nodes; empty if they do not. `is_output` tells whether a result is stored for other
+/// kernel computes all nodes; empty if they do not. `is_output` returns whether a result is stored for other
 /// nodes.
 std::string refusal_of_inserts(llvm::ArrayRef<const Node*> nodes,
                                llvm::function_ref<bool(const Value*)> is_output);

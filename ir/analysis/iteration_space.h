@@ -19,11 +19,11 @@ struct IterationSpace {
     AxisKind kind = AxisKind::parallel;
   };
   /// Kind of a reduction, by the axes that it reduces. It determines the code of the reduction. The results
-  /// of `column` and `full` are known only after the kernel: nodes of the body may only round them for
-  /// storing.
+  /// of `column` and `full` are complete only after the kernel, when the partial sums are added: nodes of the
+  /// body may only round them for storing.
   enum class Reduction : uint8_t {
     row,      // over all column axes: a scalar per row, which later blocks may read
-    first,    // as `row`, but from a few fixed columns: known before the block that computes its operand
+    first,    // as `row`, but reads only the first columns (ops first, pivot): needs no loop over the row
     column,   // over all parallel axes, keeping columns: a partial sum per chunk of rows
     full,     // over all parallel axes of a row scalar, or over all axes: a partial sum per chunk of rows
     segment,  // over the reduced axes of a kernel without row reductions: later column blocks may read it

@@ -38,6 +38,7 @@ enum class DimRelation : uint8_t {
   whole,
 };
 
+/// One factor of a node's dims.
 struct DimFactor {
   DimRelation relation = DimRelation::carried;
   Dim size;  // in the first operand that has it; sizes may differ between operands if placed or whole
@@ -57,8 +58,9 @@ struct OpDims {
   const DimFactor& operator[](int factor) const { return factors[static_cast<size_t>(factor)]; }
 };
 
-/// Returns the factors of a node's dims, by the rule for its operation in op_dims.cpp. Dims of a body's
-/// arguments and results are whole, because only the nodes of the body relate them.
+/// Returns the factors of a node's dims, by the rule for its operation in op_dims.cpp. The dims of the body's
+/// arguments, and of results that the body returns, are whole here, because their relation depends on the
+/// nodes of the body.
 OpDims op_dims(const Node& node);
 
 }  // namespace smelt

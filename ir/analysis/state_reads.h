@@ -24,15 +24,15 @@ struct StateRead {
   Region region;       // of `value`
 };
 
-/// Returns the reads of the state whose memory is `buffer`, including reads through views that have their
-/// layouts in this memory, and in-place concats of such views. Updates are not included: moves_content()
-/// tells whether an update reads old content.
+/// Returns the reads of the state whose memory is `buffer`, including reads of views in this memory. A concat
+/// of such views is a read, even if its result is a view in this memory too. Updates are not included; for
+/// them, see moves_content().
 std::vector<StateRead> reads_of_state(const Graph& graph, int buffer);
 
 /// Returns whether the value is a state or a parameter, or a view in the memory of one.
 bool is_old_content(const Value& value);
-/// Returns whether the update stores old content of a state that the graph writes, and that content comes
-/// from another state or another position. It must then be copied before any update writes.
+/// Returns whether the value that the update stores is old content of a state that the graph writes, from
+/// another state or another position. That content must be copied before any update writes.
 bool moves_content(const Graph& graph, const Node& update);
 
 }  // namespace smelt

@@ -18,8 +18,8 @@ bool is_dense(const Shape& shape, const std::vector<Dim>& strides);
 /// Returns the distance in memory from the layout's offset to the end of its last element.
 Dim reach(const Layout& layout, const Shape& shape);
 
-/// Returns the strides with which a tensor of shape `from` and these `strides` can be read in the same memory
-/// as the reshaped tensor of shape `to`. Returns nothing if the reshape needs a copy.
+/// Returns the strides of a reshape's result, of shape `to`, in the memory of its operand, of shape `from`
+/// with `strides`. Returns nothing if the reshape needs a copy.
 std::optional<std::vector<Dim>> reshape_strides(const Shape& from, const std::vector<Dim>& strides,
                                                 const Shape& to);
 

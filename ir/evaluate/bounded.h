@@ -42,11 +42,11 @@ inline constexpr double kRounding = 0x1p-24;        // relative: half a unit in 
 inline constexpr double kLargest = 0x1.fffffep127;  // of float32
 inline constexpr double kLeastNormal = 0x1p-126;    // numbers below it in magnitude may become 0 in a kernel
 inline constexpr double kWild = std::numeric_limits<double>::infinity();
-inline constexpr double kFunctionRoundings = 4;  // of exp, tanh, ..., in units of kRounding
+inline constexpr double kFunctionRoundings = 4;  // error of exp, tanh, ..., in units of kRounding
 
 // A function whose result is rounded to 16 bits may have a less precise form on a GPU
-// (codegen/kernel_passes/kernel_passes.h). Its absolute error is at most kShortForm, and its relative error
-// at most kShortFormPart.
+// (codegen/kernel_passes/kernel_passes.h). The error of that form is at most kShortForm (absolute), and also
+// at most kShortFormPart (relative).
 inline constexpr double kShortForm = 0x1p-20, kShortFormPart = 0x1p-13;
 
 /// Returns |a - b|: 0 for equal infinities and for two NaN; infinity if only one is NaN.
@@ -85,6 +85,7 @@ Bounded at_corners(F f, const std::array<Bounded, N>& operands, double roundings
   return rounded(value, error, roundings);
 }
 
+/// Return f of one or two operands, by at_corners().
 template <typename F>
 Bounded unary(F f, const Bounded& a, double roundings) {
   return at_corners([&](const std::array<double, 1>& x) { return f(x[0]); }, std::array{a}, roundings);

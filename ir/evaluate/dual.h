@@ -42,6 +42,7 @@ struct Dual {
 
 namespace math {
 
+/// Returns the value of a number, without its tangent.
 template <std::floating_point T>
 T primal(T a) {
   return a;

@@ -22,10 +22,10 @@ struct Tensor {
 using Tensors = std::map<std::string, Tensor, std::less<>>;
 
 struct EvaluateOptions {
-  SymbolValues symbols;
-  Philox philox;        // seed, step and micro_step of random numbers
-  bool round = false;   // results are rounded to 16-bit types where a kernel rounds them, as by convert
-  bool single = false;  // evaluate() computes in float32, to estimate the error of a kernel
+  SymbolValues symbols;  // the size that each symbol stands for
+  Philox philox;         // seed, step and micro_step of random numbers
+  bool round = false;    // values are rounded to 16-bit types where kernels round them, such as in convert
+  bool single = false;   // evaluate() computes in float32, to estimate the error of a kernel
 };
 
 /// Results of an evaluation.

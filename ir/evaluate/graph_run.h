@@ -80,7 +80,7 @@ class Run {
     for (const auto& result : node.results()) results.push_back(result.get());
     compute(node, node.operands(), results);
   }
-  /// Sets the value of a node's result, as of a collective, which the caller computes.
+  /// Sets a node's result to a value that the caller has computed, such as the result of a collective.
   void set(const Value* value, Array<S> array) {
     owned_.push_back(std::move(array));
     values_[value] = &owned_.back();
@@ -93,8 +93,8 @@ class Run {
     for (const auto& node : graph.nodes()) run(*node);
   }
 
-  /// Computes the operation of `operands` and sets `results`: results of the node, or block arguments of its
-  /// body.
+  /// Applies the node's operation to `operands` and sets `results`: the results of the node, or the block
+  /// arguments that the operation passes to the node's body.
   void compute(const Node& node, llvm::ArrayRef<Value*> operands, llvm::ArrayRef<const Value*> results) {
     Call<S> call{node, {}, {}, arguments_.options};
     for (const Value* operand : operands) call.operands.push_back(values_.at(operand));
@@ -305,7 +305,8 @@ class Run {
     apply_update(call, it->second.array);
   }
 
-  /// Returns the state's value before the first update; it need not be given if all of it is overwritten.
+  /// Returns the state's value before the first update. The caller need not give that value if the update
+  /// overwrites the whole state.
   Array<S> before(const Call<S>& call, const std::string& name, const Type& type) const {
     const Sizes shape = sizes(type);
     const Call<S> whole{call.node, {}, {shape}, arguments_.options};

@@ -12,7 +12,7 @@
 namespace smelt {
 namespace math {
 
-/// Return numbers that are not below, or not above, any element: the infinities.
+/// Return the infinities: no element is above highest() or below lowest().
 template <typename T>
 T highest() {
   return T(std::numeric_limits<decltype(primal(T(0)))>::infinity());
@@ -38,15 +38,15 @@ T finite_maximum(const T& a, const T& b) {
   return select(larger == lowest<T>(), T(0), select(larger == highest<T>(), T(0), larger));
 }
 
-/// Returns whether r comes before l. A state is an element and its position; position -1 means that there is
-/// no element, which comes last.
+/// Returns whether r comes before l. A state is an element and its position. A state with position -1 has no
+/// element, and comes last.
 template <typename State>
 auto is_earlier(const State& l, const State& r) {
   using T = typename State::value_type;
   return r[1] >= place<T>(0) && (l[1] < place<T>(0) || r[1] < l[1]);
 }
-/// Returns whether r is larger than l, which are states as above. Of two equal elements, the earlier one
-/// counts as larger. NaN counts as larger than every number.
+/// Returns whether r is larger than l. A state is an element and its position, as above. Of two equal
+/// elements, the earlier one counts as larger. NaN counts as larger than every number.
 template <typename State>
 auto is_larger(const State& l, const State& r) {
   using T = typename State::value_type;

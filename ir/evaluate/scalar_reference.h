@@ -19,7 +19,7 @@ namespace math {
 
 }  // namespace math
 
-/// Returns op(a, b, c); operands beyond the op's arity are ignored. Flags are returned as 0 and 1.
+/// Returns op(a, b, c); operands beyond the op's arity are ignored. Booleans are returned as 0 and 1.
 template <typename T>
 T apply(ScalarOp op, const T& a, const T& b = T(0), const T& c = T(0)) {
   switch (op) {

@@ -20,10 +20,18 @@
 //     return %modified
 //   } : f32[B,T,12,64], f32[B,12,T]
 //
-// attention_grad(q, k, v, dy) passes score and product = dy . v to its body, which returns the weight that
-// multiplied v, the gradient of `score`, f32[b,h,t,s], and the gradients of the values that the body reads.
-// Its results are dq = scale sum_s dscore k, dk = scale sum_t dscore q, dv = sum_t weight dy (dk and dv
-// summed over a group), and those gradients.
+// Here %score is the score, and %slopes is the body's name of the operand %alibi.
+//
+// attention_grad(q, k, v, dy) passes score and product = dy . v, both f32[b,h,t,s], to its body. The body
+// returns the weight that multiplied v and the gradient dscore of score, both f32[b,h,t,s], and then the
+// gradients of the values that it reads. The results of attention_grad are
+//
+//   dq[b,t,h,:] = scale sum_s dscore[b,h,t,s] k[b,s,h / group,:]
+//   dk[b,s,g,:] = scale sum_{h,t} dscore[b,h,t,s] q[b,t,h,:]
+//   dv[b,s,g,:] = sum_{h,t} weight[b,h,t,s] dy[b,t,h,:]
+//
+// where h runs over the `group` query heads that share key head g, followed by the gradients of the values
+// that the body reads.
 #pragma once
 
 #include "ir/graph/builder.h"
@@ -68,7 +76,8 @@ class AttentionWriter {
   /// - p. `id` is the id of the random numbers (Module::next_random_id).
   void drop(double p, uint32_t id);
 
-  /// Replaces the score by make(inside, score), which may add any nodes on each score by itself to the body.
+  /// Replaces the score by the result of make(inside, score), which adds nodes to the body. These may compute
+  /// anything from one score, but must not combine several scores.
   using Modify = llvm::function_ref<Value*(GraphBuilder& inside, Value* score)>;
   void modify(Modify make);
   /// Returns the value `outside`, of the surrounding graph, broadcast to the scores in the body. Its dims are
@@ -84,11 +93,12 @@ class AttentionWriter {
   /// Return the positions of queries and keys, i32[b,h,t,s].
   Value* query_place();
   Value* key_place();
+  /// Hides the keys for which a boolean condition on the scores is false.
   void see(Value* condition);
   Value* like(double value) { return inside_.constant(value, scores_); }
 
   GraphBuilder& b_;
-  llvm::SmallVector<Value*, 3> own_;
+  llvm::SmallVector<Value*, 3> own_;  // q, k and v
   double scale_;
   std::unique_ptr<Graph> body_;
   GraphBuilder inside_;

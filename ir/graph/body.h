@@ -12,6 +12,8 @@
 //     %sum = add %acc, %row : f32[B,7]
 //     return %sum
 //   } : f32[B,7]
+//
+// Here %acc is the block argument, and %b is the body's input for the operand %bias.
 #pragma once
 
 #include <memory>

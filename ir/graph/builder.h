@@ -23,9 +23,9 @@ std::vector<Type> infer_types(Op op, ScalarOp scalar, ReduceOp reduce, llvm::Arr
 std::vector<Type> infer_body_inputs(Op op, llvm::ArrayRef<Value*> own, llvm::ArrayRef<Value*> arguments,
                                     const Attributes& attributes);
 
-/// Inserts nodes into a graph at one position. Functions that return a Value add a node and return its
-/// first result. They add none if it would not change the operand, such as a broadcast to the operand's
-/// shape. Functions throw Error if operands do not fit.
+/// Inserts nodes into a graph at one position. Functions that return a Value add a node and return its first
+/// result. If the result would equal the operand, as for a broadcast to the operand's shape, they add no node
+/// and return the operand. Functions throw Error if operands do not fit.
 class GraphBuilder {
  public:
   /// Inserts nodes before `before`, or at the end of the graph if it is null.
@@ -61,8 +61,8 @@ class GraphBuilder {
   Value* iota(Type type, int64_t axis);
   /// Returns uniform random integers of 16 bits, as i32.
   Value* random(Shape shape, uint32_t id);
-  /// Returns a size as a scalar value. If the size is known only at launch, it is computed as the sum of that
-  /// many ones.
+  /// Returns a size as a scalar value. A size that is known only at launch is computed as the sum of a vector
+  /// of ones of that length.
   Value* extent(const Dim& extent, DType dtype);
 
   // ---- pointwise: operands must have equal shapes (see `broadcast` and `like`)
@@ -127,6 +127,8 @@ class GraphBuilder {
   Node* top_k(Value* value, int64_t k);
   Node* sort(Value* value, bool descending = false);
   /// Creates a sample: a randomly drawn token of each row of scores and, as result 1, its log-probability.
+  /// Each row of `numbers` has a temperature, top_p and min_p, and each row of `integers` a top_k, seed,
+  /// position and index (runtime/plan/steps/sample.h).
   Node* sample(Value* scores, Value* numbers, Value* integers);
   /// Returns x with `value` inserted at the positions `indices`, one operand per axis in `axes`
   /// (ir/graph/insertion.h).

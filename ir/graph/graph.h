@@ -29,8 +29,8 @@ struct Type {
   bool operator==(const Type&) const = default;
 };
 std::string str(const Type& type);  // "f32[B,T,768]"
-/// Returns whether the last of the reduced `axes` certainly has at least kPivotElements elements, which the
-/// reduction `pivot` needs.
+/// Returns whether the last of the reduced `axes` certainly has at least kPivotElements elements. The
+/// reduction `pivot`, the mean of the first kPivotElements elements, needs them.
 bool has_pivot(const Shape& shape, llvm::ArrayRef<int64_t> axes);
 
 /// Memory location of a value, set by assign_layout. Element (i, j, ...) of the value is element
@@ -149,8 +149,8 @@ NumberedName<Dim> draw_begin(size_t dim);   // "begin.1"
 NumberedName<Dim> draw_extent(size_t dim);  // "extent.1"
 /// Returns the mesh axis along which a collective node communicates.
 const MeshAxis& mesh_axis(const Node& collective);
-/// Returns the sharding of a state, which names its axes, with axes as indices. Throws Error if the mesh
-/// lacks one.
+/// Returns the sharding of a state. State::cut and State::partial name mesh axes; the result has their
+/// indices. Throws Error if the mesh lacks one of the axes.
 Sharding sharding_of(const State& state, const Mesh& mesh);
 /// Returns the shape over all ranks, given the shape `part` of one rank's part.
 Shape whole_shape(const Module& module, const Shape& part, const Sharding& sharding);
@@ -217,7 +217,8 @@ class Graph {
 };
 
 /// Names of the flat states of trained parameters and of frozen parameters. A flat state is a vector with all
-/// parameters, one after the other. Frozen parameters are stored only in the storage type.
+/// parameters, one after the other. Frozen parameters have no f32 master copy: they are stored only in the
+/// type that forward reads, such as bf16.
 inline constexpr std::string_view kParameters = "parameters", kFrozenParameters = "parameters.frozen";
 /// Names of the flat i8 state of the weights that the pass quantize_weights has quantized, and of the state
 /// of their scales.
@@ -248,7 +249,7 @@ class Module {
     Type type;
     Initializer init;
     bool decay = true;                          // weight decay applies
-    std::vector<std::string> checkpoint_names;  // all accepted names, the one to write first; empty: `name`
+    std::vector<std::string> checkpoint_names;  // all accepted names; the first is written; empty: `name`
     bool transposed = false;                    // the checkpoint has [in,out] for [out,in] here
     bool stacked = false;                       // the checkpoint has [2*m,n] for [2,m,n] here
     bool frozen = false;                        // not trained: no gradient, moments, f32 master copy or decay
@@ -264,8 +265,8 @@ class Module {
   /// Returns the flat state with a segment for this parameter in this type: "parameters", a rounded copy of
   /// it, or the state of frozen or quantized parameters. Null if there is none.
   const State* find_parameter_state(std::string_view parameter, DType dtype) const;
-  /// Returns the flat state that has the parameter as a segment, in whatever type, but not a rounded copy of
-  /// one. Null before flatten_parameters.
+  /// Returns the flat state that has the parameter as a segment, whatever its element type; never a rounded
+  /// copy of such a state. Null before flatten_parameters.
   const State* state_of_parameter(std::string_view parameter) const;
   /// Returns a new id for a `random` node.
   uint32_t next_random_id() { return random_ids++; }

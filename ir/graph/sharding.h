@@ -39,8 +39,9 @@ std::string str(const Sharding& sharding, const Mesh& mesh);
 int64_t parts_of(const Mesh& mesh, const std::vector<size_t>& axes);
 /// Returns all errors in the sharding of a value whose shape over all ranks is `shape`; empty if it is valid.
 std::vector<std::string> faults(const Sharding& sharding, const Mesh& mesh, const Shape& shape);
-/// Returns whether a dim can be divided into `parts` equal parts: it is a multiple of `parts`, or a single
-/// product with a symbol, whose size is then divided.
+/// Returns whether a dim can be divided into `parts` equal parts: a constant dim must be a multiple of
+/// `parts`; a dim with a symbol must be a product, such as 3*B, not a sum, and the size of the symbol is then
+/// divided.
 bool can_cut(const Dim& dim, int64_t parts);
 
 }  // namespace smelt

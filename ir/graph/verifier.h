@@ -1,6 +1,6 @@
-// Verifier of graphs and modules. It checks SSA order, numbers of operands, attributes, types by the rules of
-// ir/ops/ops.def, that symbols are declared and bounded, that uses of states and parameters agree with their
-// declarations, layouts, shardings, updates and bodies.
+// Verifier of graphs and modules. It checks SSA order, numbers of operands, attributes, layouts, shardings,
+// updates and bodies. Types must follow the rules of ir/ops/ops.def, symbols must be declared and bounded,
+// and uses of states and parameters must agree with their declarations.
 #pragma once
 
 #include <string>

@@ -13,7 +13,8 @@
 namespace smelt {
 
 /// Tiles of the GPU template "mma", for all architectures. A thread block has `warps` warps of 16 * row_tiles
-/// rows each. A tile has `columns` columns, of which a warp processes `chunk` at a time.
+/// rows each. Rows are queries and columns are keys; for dK and dV it is the reverse. A tile has `columns`
+/// columns, of which a warp processes `chunk` at a time.
 struct AttentionTiles {
   int warps = 4, row_tiles = 2, columns = 64, chunk = 32;
   int blocks = 2;  // least number of blocks per multiprocessor, which limits the registers
@@ -63,7 +64,7 @@ struct AttentionKernel : AttentionSpec {
   /// optionally a factor of the weight. In a gradient: the weight, the score's gradient, and the gradients of
   /// the values that the body reads, in the order of AttentionSpec::sums.
   std::vector<int> returned;
-  int element = 0;  // for the part element_gradient: the number of the element gradient that it computes
+  int element = 0;  // for AttentionPart::element_gradient: index among AttentionSpec::element_gradients
   /// Whether the template "wgmma" may compute the kernel.
   bool has_wgmma = false;
   /// Range of rows per tile (AttentionTiles::rows) from which the tiles of the template "mma" are chosen.
@@ -80,8 +81,8 @@ struct AttentionKernel : AttentionSpec {
   /// scores) that the template provides and steps have no arguments for. The body stores its results in the
   /// tiles, and `returned` has only the modified score.
   int tile_params = 0;
-  /// Parameter: on a CPU, the workspace of all lanes; in decode attention, the partial results that blocks
-  /// exchange.
+  /// Parameter: on a CPU, the workspace of all lanes (threads, BlockTiles::lanes); in decode attention, the
+  /// partial results that thread blocks exchange.
   int workspace = -1;
 
   // Chosen by `schedule`, except FewTiles, which are chosen earlier because the size of the workspace depends

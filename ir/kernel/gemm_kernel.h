@@ -26,7 +26,7 @@ struct GemmTiles {
 struct SmallMTiles {
   int rows = 8;      // largest number of rows of A
   int weights = 16;  // columns of the product, of all parts together, that a block computes at a time
-  int depth = 11;    // pieces along k of the weights that a warp loads ahead
+  int depth = 11;    // loads of weights, along k, that a warp has in flight
   /// The product's columns are divided into this number of adjacent parts. The epilogue gets one element of
   /// each part.
   int parts = 1;

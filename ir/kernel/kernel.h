@@ -146,8 +146,8 @@ struct Instruction {
   int random_axis = -1;  // axis along the last dim, the columns; -1: no axis, because the column is fixed
   Dim random_begin = 0;  // added to the index along that axis; the fixed column if there is no axis
   /// GPU only, for sums that the threads of a thread block exchange through shared memory (a reduce over
-  /// reduced axes, an accumulate). The sums of one round are in shared memory together. `exchange_columns`:
-  /// columns of a vector that are exchanged at a time; 0: all.
+  /// reduced axes, an accumulate). `exchange_round`: sums with the same number are in shared memory at the
+  /// same time. `exchange_columns`: columns of a vector that are exchanged at a time; 0: all.
   int exchange_round = 0, exchange_columns = 0;
   Origin origin = {};
   bool operator==(const Instruction&) const = default;
@@ -235,9 +235,9 @@ struct Kernel {
   /// the prologue (without its last parameter, which is in shared memory), of the horizontally fused kernels,
   /// and of the tail.
   size_t arguments() const;
-  /// Returns the size of the range that is divided into chunks: the product of the parallel extents, in a
-  /// kernel with reduced axes times the number of column tiles. If `flat`, the columns; with a template, its
-  /// work items.
+  /// Returns the size of the range that is divided into chunks. It is the product of the parallel extents; in
+  /// a kernel with reduced axes, that product times the number of column tiles. If Schedule::flat, it is the
+  /// number of columns; with a template, the number of the template's work items.
   Dim range() const;
   /// Returns the number of thread blocks of the launch, including those of the horizontally fused kernels.
   /// Requires: no splits, no template.
