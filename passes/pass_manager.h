@@ -1,7 +1,7 @@
-// Runs passes over graphs, modules, programs and kernels. It measures time and, as its options specify,
-// verifies the IR, prints it, and writes a file that reproduces a failure. Unused nodes of a graph are
-// removed after every pass over it. The kinds of passes, and the text form of a pipeline of passes, are in
-// ir/pass.h.
+// Runs passes over units, which are graphs, modules, programs and kernels. It measures time and, as its
+// options specify, verifies the IR, prints it, and writes a file that reproduces a failure. Unused nodes of a
+// graph are removed after every pass over it. The kinds of passes, and the text form of a pipeline of passes,
+// are in ir/pass.h.
 #pragma once
 
 #include <functional>
@@ -28,7 +28,7 @@ struct PassManagerOptions {
   bool print_before_all = false, print_after_all = false;
   std::vector<std::string> print_before, print_after;  // names of passes
   std::function<void(std::string_view)> print_to;      // receives printed text
-  std::string dump_dir;               // directory for numbered files, the unit after each pass; empty: none
+  std::string dump_dir;  // directory for numbered files with the unit's text after each pass; empty: none
   std::string reproducer_dir;         // directory for the input of a failing pass; empty: none
   int64_t bisect_limit = -1;          // optional passes stop after this number of changes; -1: no limit
   std::vector<std::string> disabled;  // optional passes that do not run

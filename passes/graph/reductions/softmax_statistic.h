@@ -23,8 +23,8 @@ Softmax find_softmax(Node& pair);
 bool used_otherwise(const Softmax& softmax);
 
 /// Emits exp((x - m) - log s) before `place`, in the phase of `place` and anchored (Node::anchored), and
-/// returns it. m and log s are values of the phase of `pair`. They are not added to one number per row,
-/// because m + log s would be rounded to the digits of m, while x - m is exact near the maximum.
+/// returns it. m and log s are computed in the phase of `pair`. They are subtracted one after the other,
+/// because the sum m + log s would be rounded to the digits of m, while x - m is exact near the maximum.
 Value* probability_from_statistics(RowEmitter& emit, const Softmax& softmax, Node& place);
 
 }  // namespace smelt

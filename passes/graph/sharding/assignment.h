@@ -15,7 +15,7 @@ struct KnownShardings {
   llvm::SmallVector<const Sharding*, 2> results;
 };
 
-/// Assignment of one node: how its ranks compute it.
+/// Assignment of one node: how the ranks divide its work.
 struct Assignment {
   std::shared_ptr<const OpFactors> factors;
   std::vector<std::vector<size_t>> axes;  // per factor the mesh axes that cut it, outermost first
@@ -64,10 +64,11 @@ class AxisAssigner {
   llvm::DenseMap<const Value*, double> bytes_;
 };
 
-/// Returns the sharding of a value with `rank` dims that every rank of the mesh has whole.
+/// Returns the sharding of a value that every rank of the mesh has whole. Here `rank` is the number of the
+/// value's dims.
 Sharding replicated(int64_t rank);
-/// Returns the bytes of the whole value at the symbols' upper bounds; the largest double if there is no bound
-/// or it overflows.
+/// Returns the bytes of the whole value at the symbols' upper bounds; the largest double if a symbol has no
+/// bound or the number of bytes overflows.
 double whole_bytes(const Value& value);
 /// Bytes that are added to the cost of each move for its latency: between GPUs of a host, messages of up to 4
 /// MiB take equally long.

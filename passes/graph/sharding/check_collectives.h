@@ -1,7 +1,7 @@
 // check_collectives: rejects collectives that the ranks of data-parallel training cannot run together.
 //
 // Ranks along the batch axis have different batches, which differ in the number of records and in their
-// lengths. They run @evaluate and @logits different numbers of times, or only some of them do. So a
+// lengths. The ranks may run @evaluate and @logits different numbers of times, some of them not at all. So a
 // collective along that axis must have the same size for any batch, and @evaluate and @logits must have no
 // collectives along it. Gathers of states are allowed in every entry: if an entry gathers a state, all ranks
 // run it together.

@@ -11,9 +11,9 @@
 // as B above, stays and now means the size of this rank's part; if the whole size is needed, the symbol is
 // multiplied by the number of ranks. All ranks run the same graph: offsets are written with the coordinates
 // of the rank (ir/graph/sharding.h). States and parameters keep their sharding, with the shapes of parts
-// (State::whole has the whole shape). Random numbers are those that one rank alone would draw: ranks with
-// different parts of a batch draw as different micro-steps, and other parts draw the numbers of their
-// position in the whole value (docs/dev/sharding.md).
+// (State::whole has the whole shape). Ranks with different parts of a batch draw the random numbers that one
+// rank would draw in different micro-steps. Along all other axes, a rank's part has the random numbers that
+// its positions have in the whole value, so the partition does not change them (docs/dev/sharding.md).
 #pragma once
 
 #include <string>

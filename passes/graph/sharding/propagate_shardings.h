@@ -8,12 +8,12 @@
 // same mesh axes: from operands to results and from results to operands, until nothing changes. A dim that
 // has axes keeps them. If an axis could cut two factors of an operation, it cuts the factor for which the
 // fewest bytes move; the latency of a message counts as bytes, and readers of one value share its gather
-// (assign_nodes.h). Constants and position numbers that no neighbour shards, and whose first dim is the
-// symbol of a sharded input, are sharded like that input: a sum of ones then counts the records of all ranks.
-// Annotated values, states and parameters keep their shardings; states and parameters without annotation are
-// whole on every rank. Sums over ranks are placed last (passes/graph/sharding/sums.h). Ensures: every value
-// has a sharding. Shardings affect results only by the order of float additions, because partition inserts
-// the necessary moves.
+// (assign_nodes.h). A constant or iota that no neighbour shards is sharded along its first dim, if a sharded
+// input has the same symbol as its first dim. For example, the sum of a constant of ones, f32[B], then counts
+// the records of all ranks. Annotated values, states and parameters keep their shardings; states and
+// parameters without annotation are whole on every rank. Sums over ranks are placed last
+// (passes/graph/sharding/sums.h). Ensures: every value has a sharding. Shardings affect results only by the
+// order of float additions, because partition inserts the necessary moves.
 #pragma once
 
 #include <string>

@@ -10,6 +10,8 @@
 namespace smelt {
 
 /// Record of one inserted collective. Reports list these records, because an unexpected gather is costly.
+/// `source` is the Node::source of the collective, `because` names the node or output that needs the value,
+/// and `type` is the type of the collective's result.
 struct CollectiveEntry {
   std::string graph, kind, axis, source, because, type;
   double bytes = 0;  // of the collective's result at the symbols' upper bounds

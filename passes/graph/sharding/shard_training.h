@@ -4,13 +4,14 @@
 //   graph @train_step(%x: i32[B,T])          graph @train_step(%x: i32[B,T] on [data, -])
 //   state "moment1" : f32[..]          =>    state "moment1" : f32[..] on [-, data, -]   (zero >= 1)
 //
-// An input whose first dim is a symbol is sharded along that dim. In a module with training entries, this
-// applies only to inputs whose first dim is the batch symbol, which is the first dim of the first input of
-// these entries that has a symbol there. Sums of gradients over micro-steps stay partial, one addend per
-// rank, and are reduced over ranks when they are applied. With `zero`, flat states (flatten_parameters.h) are
-// sharded (Rajbhandari et al., 2020, "ZeRO", arXiv:1910.02054). Stage 1 shards the states of the optimizer,
-// and parameters with a rounded copy, because entries read only the copy; stage 2 also the sums of gradients;
-// stage 3 also all other parameters. Ensures: existing annotations stay; no value changes.
+// An input whose first dim is a symbol is sharded along that dim. If the module has training entries, an
+// input is sharded only if that symbol is the batch symbol. Among the inputs of these entries, the first one
+// with a symbol as its first dim defines the batch symbol. Sums of gradients over micro-steps stay partial,
+// one addend per rank, and are reduced over ranks when they are applied. With `zero`, flat states
+// (flatten_parameters.h) are sharded (Rajbhandari et al., 2020, "ZeRO", arXiv:1910.02054). Stage 1 shards the
+// states of the optimizer. It also shards the f32 parameters if they have a rounded copy, because forward and
+// backward read only the copy. Stage 2 also shards the sums of gradients, and stage 3 all other parameters.
+// Ensures: existing annotations stay; no value changes.
 #pragma once
 
 #include <string>

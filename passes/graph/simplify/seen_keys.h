@@ -11,11 +11,12 @@ namespace smelt {
 /// and their conjunctions, if there are as many keys as queries; other cases return false.
 bool every_query_sees_a_key(const Value* seen);
 
-/// Returns whether a score may become -inf: the attention's body has a constant -inf or a float argument.
+/// Returns whether a score may become -inf: the attention's body has a constant -inf, or a float argument,
+/// which may be -inf.
 bool may_mask(const Node& attention);
 /// Returns whether all scores of some query may be -inf. Returns false if the mask is proven to leave each
 /// query a key, or if no -inf reaches the scores from a constant, an input, a logarithm or a quotient.
-/// Weights, and products and sums of finite numbers, count as finite.
+/// Parameters of the model, and products and sums of finite numbers, count as finite.
 bool may_see_no_key(const Node& attention);
 
 }  // namespace smelt

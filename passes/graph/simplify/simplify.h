@@ -27,7 +27,7 @@ bool simplify(Graph& graph, const SimplifyOptions& options);
 // bind_symbols: replaces every symbol with its upper bound. Only the coordinates of a rank, such as
 // data.rank, stay symbols.
 //
-//   symbols N <= 8                          graph @g(%x: f32[8,3]) ..
+//   symbols N <= 8                    =>    graph @g(%x: f32[8,3]) ..
 //   graph @g(%x: f32[N,3]) ..
 //
 // The pass is for graphs that run without inputs whose shapes would define N. Ensures: results are those of a
@@ -41,7 +41,7 @@ bool bind_symbols(Module& module, const BindSymbolsOptions& options = {});
 // ---- decompose_narrow.cpp
 // Decomposition of arithmetic on integers of 8 and 16 bits, whose results wrap around at that width:
 //
-//   %z = add %x, %y : u8[n]        %a = convert %x : i32[n]
+//   %z = add %x, %y : u8[n]   =>   %a = convert %x : i32[n]
 //                                  %b = convert %y : i32[n]
 //                                  %c = add %a, %b : i32[n]
 //                                  %z = convert %c : u8[n]
@@ -56,7 +56,7 @@ bool decompose_narrow(Graph& graph);
 // Decomposition of an update of a part of a state, at an index, into an update of the whole state. The new
 // value is the old content with the part inserted:
 //
-//   update %v, %i {state = "s", axis = 2}     %old = state "s"; %new = insert %old, %v, %i {axis = 2}
+//   update %v, %i {state = "s", axis = 2} =>  %old = state "s"; %new = insert %old, %v, %i {axis = 2}
 //                                             update %new {state = "s"}
 //
 // Several updates of one state insert their parts one after another. assign_layout lets the insert write in

@@ -1,8 +1,9 @@
 // Layout of parameters in the buckets of a flat state. A run is a parameter, or several that follow each
 // other without a gap. A bucket is gathered, or summed, over ranks as a whole. If two layers share a bucket,
-// the values that are gathered for the first stay in memory until the second has used them, and so on for all
-// layers. If a little padding lets layers begin at bucket borders, the memory of each layer is held only
-// while the layer is used (split_buffers in passes/program/memory/memory_passes.h).
+// the memory that is gathered for the first is held until the second has been used too. If every layer shares
+// a bucket with the next one, the memory of all layers is held together. If a little padding lets layers
+// begin at bucket borders, the memory of each layer is held only while the layer is used (split_buffers in
+// passes/program/memory/memory_passes.h).
 #pragma once
 
 #include <cstdint>
@@ -25,8 +26,8 @@ struct BucketLimits {
   int64_t padding = 32;    // padding between layers is at most 1 / padding of all elements
 };
 /// Returns the layout of runs with these numbers of elements, in this order. The bucket size has the least
-/// cost of those that are tried: a weighted sum of the padding, the lengths of the stretches of runs that
-/// share buckets, and the number of buckets.
+/// cost of those that are tried: a weighted sum of the padding, the number of buckets, and the squared
+/// lengths of stretches. A stretch is the runs between two bucket borders at which runs begin.
 BucketLayout layout_in_buckets(const std::vector<int64_t>& runs, const BucketLimits& limits);
 
 }  // namespace smelt

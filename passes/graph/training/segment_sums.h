@@ -6,8 +6,9 @@
 //            belongs to one segment, whose last chunk may be shorter than a row.
 //   sums     reduces each row, without the elements after the end of its chunk, and then the chunks of each
 //            segment: [segments]
-//   spread   finds the segment of every element by a search in the table of the segments' offsets. The search
-//            begins at the segment in which the element's block of elements begins, which a second table has.
+//   spread   finds the segment of every element by a search in the table of the segments' offsets. Elements
+//            are divided into blocks, and a second table has, for each block, the segment in which it begins.
+//            The search begins at that segment.
 //
 // For flat values [buckets, rows, row] whose rows are sharded over ranks, `tiles` first sums tiles of `tile_`
 // adjacent elements, without moving elements between ranks. The sums of tiles are ordered by their position
@@ -57,11 +58,11 @@ class SegmentSums {
   Value* segment_of_elements() const;
 
   GraphBuilder& b_;
-  const Shape shape_;                               // of the flat state
-  int64_t tile_, chunk_, elements_;                 // elements per tile (1: no tiles), tiles per chunk, tiles
-  std::vector<double> offsets_;                     // per segment, in elements
-  std::vector<double> chunk_begin_, chunk_length_;  // per chunk, in tiles
-  std::vector<double> first_chunk_, segment_chunks_;  // per segment, the first chunk and their number
+  const Shape shape_;                // of the flat state
+  int64_t tile_, chunk_, elements_;  // elements per tile (1: no tiles), tiles per chunk, all tiles
+  std::vector<double> offsets_;      // per segment, in elements
+  std::vector<double> chunk_begin_, chunk_length_;    // per chunk, in tiles
+  std::vector<double> first_chunk_, segment_chunks_;  // per segment: first chunk, number of chunks
   Value* places_ = nullptr;
 };
 

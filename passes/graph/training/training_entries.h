@@ -30,9 +30,10 @@ void visit_options(Field& field, TrainingOptions& o) {
   visit_options(field, o.optimizer);
   field("accumulation", o.accumulation), field("loss", o.loss), field("flat_sums", o.flat_sums);
 }
-/// Adds the entries; returns true. First runs flatten_parameters, which does nothing if it has run already;
-/// merge_gemms on @loss must run before. Throws Error if @loss is missing, if it lacks one of the two outputs
-/// or one is not f32[], or if all parameters are frozen.
+/// Adds the entries; returns true. First runs flatten_parameters, which does nothing if it has run already.
+/// merge_gemms or plan_neighbours must run on @loss earlier, because they choose the parameters that become
+/// adjacent (Module::adjacent). Throws Error if @loss is missing, if it lacks one of the two outputs or one
+/// is not f32[], or if all parameters are frozen.
 bool make_training_entries(Module& module, const TrainingOptions& options);
 
 }  // namespace smelt

@@ -11,7 +11,7 @@ namespace smelt {
 struct Allocation {
   std::vector<int> buffers;       // numbers in Program::buffers
   Lifetime life;                  // of all buffers together
-  std::vector<LiveRange> ranges;  // live_ranges(life, 0)
+  std::vector<LiveRange> ranges;  // live_ranges(life, 0): as if the allocation began at offset 0
 };
 
 constexpr int64_t kArenaAlignment = 256;  // bytes
@@ -26,8 +26,8 @@ std::vector<Allocation> make_allocations(const std::vector<Step>& steps,
                                          const std::map<int, Lifetime>& lifetimes);
 
 /// Returns for each of `steps` steps a lower bound of the bytes that any placement needs at that step: the
-/// sum of the live ranges. An allocation without parts counts rounded up to kArenaAlignment. Parts need not
-/// begin at a multiple of it, so only the whole multiples in them count.
+/// sum of the sizes of the live ranges. An allocation without parts counts rounded up to kArenaAlignment.
+/// Parts need not begin at a multiple of it, so only the whole multiples in them count.
 std::vector<int64_t> least_bytes(const std::vector<Allocation>& allocations, size_t steps);
 
 }  // namespace smelt

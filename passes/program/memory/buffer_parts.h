@@ -6,9 +6,10 @@
 
 namespace smelt {
 
-/// Fills Lifetime::parts of buffers of constant size of which steps touch only parts. A part lives from the
-/// first step that touches an element of it to the last. Elements that no step touches, such as padding, have
-/// no lifetime (first_step and last_step are -1), and other buffers may always use their memory.
+/// Fills Lifetime::parts of each buffer that has a constant size, if some steps touch only a part of it. A
+/// part lives from the first step that touches an element of it to the last. Elements that no step touches,
+/// such as padding, have no lifetime (first_step and last_step are -1), and other buffers may always use
+/// their memory.
 void find_parts(const Program& program, const std::vector<Step>& steps, std::map<int, Lifetime>& lifetimes);
 
 }  // namespace smelt

@@ -1,5 +1,5 @@
-// Lifetimes of an entry's buffers over its steps, which order_steps and plan_memory use. Sizes are those at
-// the upper bounds of the symbols.
+// Lifetimes of an entry's buffers, in numbers of steps. The passes order_steps and plan_memory use them.
+// Sizes are those at the upper bounds of the symbols.
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@ namespace smelt {
 struct Lifetime {
   int first = -1, last = -1;      // first and last step that use the buffer; -1: none
   int64_t bytes = 0;              // of the whole buffer
-  std::vector<BufferPart> parts;  // as Buffer::parts; empty: all bytes live from first to last
+  std::vector<BufferPart> parts;  // with their own lifetimes; empty: all bytes live from first to last
 };
 
 /// Returns whether the buffer is in the arena, the memory that an entry's temporary buffers share. States,

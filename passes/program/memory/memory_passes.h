@@ -47,13 +47,14 @@ bool order_steps(Program& program, const OrderStepsOptions& options);
 // in the same order.
 
 /// Moves the collectives. Runs after order_steps and before plan_memory. Moves only gathers into temporary
-/// buffers, and reduce_scatters between temporary buffers. Does not move steps that belong to a choice among
-/// variants. Does nothing without a mesh.
+/// buffers, and reduce_scatters between temporary buffers. Does not move steps that belong to one of several
+/// variants, of which a run executes one (Step::choice). Does nothing without a mesh.
 bool place_collectives(Program& program);
 
 // ---- split_buffers.cpp
-// split_buffers: splits the buffers of gathered parameters and of gradients that a reduce_scatter sums into
-// stretches, so that each step touches elements of one stretch, such as the parameters of one layer.
+// split_buffers: splits two kinds of buffers into stretches: those of gathered parameters, and those of
+// gradients that are the operand of a reduce_scatter. Each step then touches elements of one stretch, such as
+// the parameters of one layer.
 //
 //   b: f32[100], steps touch b[0:60], b[60:100]    =>    b0: f32[60], b1: f32[40]
 //

@@ -1,5 +1,5 @@
 // Dependences of the steps of an entry: a step depends on an earlier one if it reads or overwrites elements
-// that the earlier one writes, or overwrites elements that it reads.
+// that the earlier one writes, or overwrites elements that the earlier one reads.
 #pragma once
 
 #include <vector>

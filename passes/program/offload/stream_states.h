@@ -5,9 +5,9 @@
 //
 // A window is a buffer in the arena, the device memory of an entry's temporary buffers. Each state has
 // several windows, which successive pieces use in rotation: while a kernel updates one piece, the previous
-// piece is copied to the host and the next one to the device (CopyStep::waited_at). Runs after all passes
-// that move steps and before plan_memory. Ensures: each step reads and writes the same values; only copies
-// touch host memory.
+// piece is copied to the host and the next one to the device. CopyStep::waited_at is the step that waits for
+// a copy to end. Runs after all passes that move steps and before plan_memory. Ensures: each step reads and
+// writes the same values; only copies touch host memory.
 #pragma once
 
 #include "ir/pass_options.h"
