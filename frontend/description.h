@@ -1,5 +1,5 @@
 // Model description that a user names by a path: a Hugging Face directory, a TransformerSpec as JSON, a graph
-// in text form, or a directory with a spec.json or a model.ir and weights.
+// in text form, or a directory with a spec.json or a model.ir, and perhaps weights.
 #pragma once
 
 #include <filesystem>
@@ -31,7 +31,7 @@ class Description {
   /// Returns all that build() reads of the description, as text: with equal options, descriptions of equal
   /// content build equal modules.
   std::string content() const;
-  /// Returns the path of the model's safetensors file, or of the index of its shards, in the directory of its
+  /// Returns the path of the model's safetensors file, or of the index of its shards, in the directory of the
   /// config.json, spec.json or model.ir. Returns nothing if there are no weights: training then starts from
   /// scratch. Throws Error if there are only weights in an unsupported format.
   std::optional<std::filesystem::path> weights() const;

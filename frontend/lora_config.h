@@ -19,7 +19,7 @@
 namespace smelt {
 
 struct LoraConfig {
-  enum class Bias : uint8_t { none, all, lora_only };  // which biases are trained
+  enum class Bias : uint8_t { none, all, lora_only };  // trained biases; lora_only: those of targets
 
   int64_t r = 8;  // rank: rows of A
   double alpha = 8;

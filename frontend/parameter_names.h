@@ -27,6 +27,7 @@ struct Place {
   int64_t block = 0;  // replaces {} in `role`
 };
 
+/// Names of one parameter.
 struct ParameterName {
   std::string name;                           // in the IR: as in Hugging Face's model
   std::vector<std::string> checkpoint_names;  // all accepted names; the first one is written

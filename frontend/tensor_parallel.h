@@ -1,6 +1,6 @@
 // Tensor parallelism (as in Megatron-LM): sharding of a model's parameters along the axis "model" of a mesh.
 // Matrices that read the residual stream are sharded by outputs, matrices that write to it by inputs, and the
-// embedding and the head by words of the vocabulary.
+// embedding and the head along the vocabulary.
 #pragma once
 
 #include <optional>
@@ -25,8 +25,8 @@ std::optional<Sharding> tensor_parallel(const Place& place, std::string_view kin
 std::vector<std::vector<std::string>> heads_of_cache(const Shape& shape, const Mesh& mesh);
 /// Returns whether the mesh has several ranks along the axis "model".
 bool is_tensor_parallel(const Mesh& mesh);
-/// Returns the name of the first axis of several ranks that is not "data", "model" or "stage":
-/// the compiler divides nothing along such an axis. Returns an empty text if there is none.
+/// Returns the name of the first axis with several ranks that is not "data", "model" or "stage", because the
+/// compiler divides nothing along such an axis. Returns an empty text if there is none.
 std::string unknown_axis(const Mesh& mesh);
 /// Returns a problem for every size of the spec (heads, kv_heads, ffn) that is not a multiple of the number
 /// of ranks along the axis "model", and for unknown_axis(). A vocabulary need not be a multiple: if it is

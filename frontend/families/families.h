@@ -46,9 +46,9 @@ struct FieldRow {
 /// only if it changes nothing: if it is absent or null, or has `value` or the value of `same_as`.
 struct FixedRow {
   std::string_view config;
-  std::string_view value;         // JSON text
-  std::string_view same_as = {};  // a field of the spec; empty: none
-  std::string_view reason = "changes the maths and is not supported";
+  std::string_view value;                                              // JSON text
+  std::string_view same_as = {};                                       // a field of the spec; empty: none
+  std::string_view reason = "changes the maths and is not supported";  // in the error message
   std::string_view shown = {};      // the member of the value to show in the error message; empty: all of it
   std::string_view only_with = {};  // the row applies only if this numeric field is above 1; empty: always
 };
@@ -76,6 +76,7 @@ struct Synonym {
   std::string_view other, config;
 };
 
+/// Tables of one model family, which config.json names by its "model_type".
 struct Family {
   std::string_view model_type;
   std::vector<Architecture> architectures;  // supported ones; the first that fits the spec is written

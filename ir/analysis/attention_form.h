@@ -35,7 +35,7 @@ int64_t most_decode_queries(const Node& attention);
 bool may_be_decode_attention(const Node& attention);
 
 /// Numbers of queries for which a target's attention kernels can read keys and values directly from the table
-/// that a gather reads: at most most_decode_queries() (GPUs), or any number.
+/// that a gather reads, such as a paged KV cache: at most most_decode_queries() (GPUs), or any number.
 enum class TableQueries : uint8_t { few, any };
 /// Returns whether all users of a gather are attentions that can read it as keys or values directly from its
 /// table, by the gather's indices. Keys and values must be gathered by the same indices, and the graph must

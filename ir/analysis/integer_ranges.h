@@ -21,7 +21,7 @@ bool is_never_zero(const Dim& dim);
 /// Returns whether a size is certainly at least 1, given the lower bounds of `symbols`, some of which may be
 /// 0.
 bool is_never_zero(const Dim& dim, const Symbols& symbols);
-/// Returns a range that contains `a` and `b`, for elements of which each is in one of the two.
+/// Returns a range that contains both `a` and `b`.
 IndexRange either(const IndexRange& a, const IndexRange& b);
 /// Returns the range of an unknown subset of the elements: the same range, but not `attained`.
 IndexRange of_some(IndexRange range);

@@ -14,6 +14,8 @@
 namespace smelt {
 
 struct IterationSpace {
+  /// Axis of the loop nest. A row is one index of the parallel axes. For each row, the kernel loops over the
+  /// column axes and, if there are reduced axes, for each column over these (ir/kernel/kernel.h).
   struct Axis {
     Dim extent;
     AxisKind kind = AxisKind::parallel;
@@ -26,7 +28,7 @@ struct IterationSpace {
     first,    // as `row`, but reads only the first columns (ops first, pivot): needs no loop over the row
     column,   // over all parallel axes, keeping columns: a partial sum per chunk of rows
     full,     // over all parallel axes of a row scalar, or over all axes: a partial sum per chunk of rows
-    segment,  // over the reduced axes of a kernel without row reductions: later column blocks may read it
+    segment,  // over the reduced axes; no row reductions in the kernel; later column blocks may read it
   };
   using Axes = llvm::SmallVector<int, 4>;
 

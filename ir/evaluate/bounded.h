@@ -118,7 +118,7 @@ class Sum {
   }
 
  private:
-  double value_ = 0, error_ = 0, mass_ = 0;
+  double value_ = 0, error_ = 0, mass_ = 0;  // mass_: sum of the terms' magnitudes
   int64_t count_ = 0;
   bool is_nan_ = false;
 };

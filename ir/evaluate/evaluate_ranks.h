@@ -14,7 +14,7 @@ namespace smelt {
 
 /// Evaluates the graph. The caller gives whole inputs, states and parameters, which are divided between ranks
 /// by their shardings, and gets whole outputs and states. Flat states with sharded segments are given and
-/// returned as one tensor per segment (rank_states.cpp below). options.symbols are the values over all ranks.
+/// returned as one tensor per segment (rank_states.cpp below). options.symbols has the sizes over all ranks.
 /// Throws the Errors of evaluate(), and Error if a size is not a multiple of its number of ranks, or if ranks
 /// that should hold equal data do not.
 Evaluation evaluate_ranks(const Graph& graph, const Tensors& inputs, const Tensors& states,

@@ -158,7 +158,8 @@ Shape whole_shape(const Module& module, const Shape& part, const Sharding& shard
 Shape whole_shape(const Value& value);
 
 /// Returns the range that an integer input declares by its attributes, such as {below = 50257, ignored =
-/// -100, least = 0}; nothing if all integers are allowed.
+/// -100, least = 0}: numbers are in [least, below) or equal to `ignored`. Returns nothing if all integers are
+/// allowed.
 std::optional<IdRange> id_range(const Node& input);
 void set_id_range(Node& input, const IdRange& range);
 

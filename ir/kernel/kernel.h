@@ -42,8 +42,8 @@ struct KernelAxis {
 struct KernelParam {
   std::string name;
   DType dtype = DType::f32;
-  bool output = false;
-  bool input = true;
+  bool output = false;  // the kernel writes it
+  bool input = true;    // the kernel reads it
   /// The parameter is a buffer of partial sums, [splits, ...]: one slice per chunk of the parallel range
   /// (Schedule::splits). The kernel sets its slice to zero, and `accumulate` instructions add to it.
   bool partial = false;

@@ -26,6 +26,7 @@ class LocalSizes {
   std::map<std::string, Dim, std::less<>> factors_;
 };
 
+/// Arguments of build_local().
 struct LocalNode {
   const Node& node;  // of the whole graph
   const Assignment& assignment;

@@ -29,7 +29,7 @@ void visit_options(Field& field, KeptAttention& o) {
   field("fused", NamedOption{o.fused, kFused});
 }
 
-/// Returns whether the node stays whole; if not, adds the reason to the rule's report. Requires: `node` is an
+/// Returns whether the node stays whole; if not, adds the reason to `rule.report`. Requires: `node` is an
 /// attention or its gradient.
 bool keeps_attention(const Node& node, const KeptAttention& rule);
 
