@@ -23,8 +23,10 @@ std::optional<RingBounds> ring_bounds(const TransformerSpec& spec, const BuildOp
 /// Bounds R by `rings.run`. For every bounded product with T, such as B*T, also bounds the product with R in
 /// place of T, B*R, by the same number.
 void bound_runs(const RingBounds& rings, Symbols& symbols);
-// source), R (tokens per row that one run of @decode processes), M (tokens of all rows that one run of
-// @mixed_pages processes), N (sentences) and K (beams).
+/// Bounds M by `step_tokens`, or by the bound of B if that is larger.
+void bound_run_tokens(int64_t step_tokens, Symbols& symbols);
+/// Bounds N, K and N*K by the bound of B, because N sentences of K beams are N*K rows. K is also at most
+/// kMostBeamsAhead (runtime/plan/decode_contract.h), the limit of a beam search.
 void bound_beams(Symbols& symbols);
 
 }  // namespace smelt
