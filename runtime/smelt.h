@@ -413,7 +413,9 @@ typedef struct smelt_batch_options {
   size_t struct_size;
   size_t slots;        /* maximum number of running requests; 0: as many as possible (see below) */
   size_t most_waiting; /* maximum number of requests that wait for a slot; 0: 64 */
-  size_t chunk;        /* tokens of a new prompt that one step reads; 0: 64 */
+  /* Tokens of prompts that one step reads; 0: 64, or, if the plan has the entry "mixed_pages", as many as a
+   * run may have in addition to one token of each running request. */
+  size_t chunk;
 } smelt_batch_options;
 
 /* Creates a batch. `options` may be null. The plan's bound of the batch size, and on a CPU also 32, limit the
@@ -441,7 +443,7 @@ typedef struct smelt_request {
  * Returns SMELT_INVALID_ARGUMENT if the request can never run, and SMELT_UNAVAILABLE if the queue is full and
  * the call may succeed later. The memory of the request may be freed after the call. */
 smelt_status smelt_batch_submit(smelt_batch* batch, const smelt_request* request, uint64_t* id);
-/* Generates one more token for every running request, and reads a chunk of one prompt. If `worked` is not
+/* Generates one more token for every running request, and reads `chunk` tokens of prompts. If `worked` is not
  * null, *worked is set to 0 if there was nothing to do, else to 1. If a request fails, smelt_batch_poll
  * reports it, and the other requests continue. */
 smelt_status smelt_batch_step(smelt_batch* batch, int32_t* worked);
