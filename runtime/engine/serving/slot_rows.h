@@ -1,5 +1,5 @@
-// Rows that are slots of the caches, for the entries @decode and @reorder (decode_contract.def). Row i of a
-// run uses slot i.
+// Rows of a continuous batch (cache_rows.h) for plans whose KV caches have one slot per row: the entries
+// @decode and @reorder (decode_contract.def). Row i of the batch uses slot i of the caches.
 #pragma once
 
 #include "runtime/engine/generation/cache_bounds.h"
@@ -17,12 +17,14 @@ class SlotRows : public CacheRows {
   std::span<const float> run(std::span<const RowStep> steps) override;
 
  private:
+  /// Runs the entry on `tokens` of row 0's prompt, which come after the `past` tokens in the caches.
   std::span<const float> read_run(std::span<const int32_t> tokens, size_t past);
+  /// Runs the entry `decode`, and returns its logits.
   std::span<const float> decode(std::span<const InputTensor> inputs);
 
   Session& session_;
   CacheBounds bounds_;
-  size_t read_ = 0;  // tokens of row 0's prompt that were read
+  size_t read_ = 0;  // number of tokens of the prompt in row 0 that are in the caches
   std::vector<float> logits_;
 };
 

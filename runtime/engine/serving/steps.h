@@ -1,7 +1,7 @@
-// Steps of a continuous batch (continuous_batch.h). A step reads one more token of every row that may
-// continue and, if rows mix (CacheRows::mixed_tokens), parts of prompts. If the plan samples the tokens of
-// all rows, a step is started before the host has read the tokens of the step before it, so that the device
-// does not wait for the host between two steps.
+// Steps of a continuous batch (continuous_batch.h). A step runs the model on one more token of every row
+// whose sequence may continue and, if rows mix (CacheRows::mixed_tokens), on parts of prompts. If the plan
+// samples the tokens of all rows, a step is started before the host has read the tokens of the step before
+// it, so that the device does not wait for the host between two steps.
 #pragma once
 
 #include <deque>
@@ -18,35 +18,39 @@ class Steps {
  public:
   using Sequence = std::shared_ptr<RunningSequence>;
 
-  /// `ahead` is the number of steps that may be in progress when step() returns, if the plan samples all
-  /// tokens. `chunk` is the most prompt tokens that a step reads if rows mix.
+  /// `ahead` is the number of steps that may still be in progress when step() returns, if the plan samples
+  /// the tokens of all rows. `chunk` is the most prompt tokens that a step reads if rows mix.
   Steps(CacheRows& rows, size_t ahead, size_t chunk) : rows_(rows), ahead_(ahead), chunk_(chunk) {}
   ~Steps();
   Steps(const Steps&) = delete;
   Steps& operator=(const Steps&) = delete;
 
-  /// Number of new tokens, number of those that the plan has sampled, and number of prompt tokens that steps
-  /// which were started read, if rows mix.
+  /// `tokens`: number of tokens that a call of step() has taken from steps. `by_plan`: number of those that
+  /// the plan has sampled. `read`: number of prompt tokens that the step which the call started reads, if
+  /// rows mix.
   struct Taken {
     size_t tokens = 0, by_plan = 0, read = 0;
   };
   /// Starts a step for `running`, the sequence of each row. Then takes the tokens of the earliest steps in
-  /// progress, until no more than `ahead` steps are left, or none if the host samples for a row. Returns the
-  /// counts of these tokens.
+  /// progress, until at most `ahead` steps are in progress, or none if the host samples the token of a row
+  /// of the new step. If no row may continue, starts no step and takes the tokens of one step. Returns the
+  /// counts of the tokens taken.
   Taken step(std::span<const Sequence> running);
-  /// The functions of a policy (generation/step_loop.h), which step() uses.
+  /// Functions of a policy of the step loop (generation/step_loop.h), which step() runs: start a step, count
+  /// the steps in progress, and take the tokens of the earliest one.
   int64_t start();
   int64_t under_way() const { return std::ssize(under_way_); }
   void take();
-  /// Returns whether a step in progress writes to the sequence's part of the caches.
+  /// Returns whether the sequence has a row in a step in progress, which then still writes to the row's
+  /// caches.
   bool has(const Sequence& sequence) const;
-  /// Forgets the steps in progress, after all rows have been freed.
+  /// Drops the steps in progress without taking their tokens. Requires: all rows have been freed.
   void forget() { under_way_.clear(); }
 
  private:
   struct Row {
     Sequence sequence;
-    size_t slot, place;  // ChosenTokens row and position of the sampled token
+    size_t slot, place;  // of the sampled token: its row and position in ChosenTokens
     Sampling sampling;
   };
   struct Step {

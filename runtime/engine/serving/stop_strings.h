@@ -12,9 +12,10 @@ class StopStrings {
   /// Requires: no stop text is empty.
   explicit StopStrings(std::vector<std::string> stops) : stops_(std::move(stops)) {}
 
-  /// Adds a piece, and returns the text that can be shown now and was not returned before. It ends before a
-  /// stop text, and does not include an end that may be the beginning of a stop text, which is held back. All
-  /// returned texts together do not depend on the division into pieces.
+  /// Adds a piece, and returns the text that can be shown now: the part of the text so far that was not
+  /// returned before, up to the first stop text. An end that may be the beginning of a stop text is held
+  /// back until more pieces are added. The concatenation of all results does not depend on how the text is
+  /// divided into pieces. After a stop text was found, returns an empty text.
   std::string push(std::string_view piece);
   /// Ends the text, and returns the text that was held back.
   std::string finish();
@@ -22,14 +23,17 @@ class StopStrings {
   bool found() const { return found_; }
 
  private:
+  /// Range of a stop text in `held_`; npos if there is none.
   struct Place {
     size_t begin, end;
   };
+  /// Returns the stop text that ends first.
   Place first_stop() const;
+  /// Returns the length of the longest end of `held_` with which a stop text begins.
   size_t possible_beginning() const;
 
   std::vector<std::string> stops_;
-  std::string held_;
+  std::string held_;  // received text that was not returned yet
   bool found_ = false;
 };
 

@@ -25,35 +25,37 @@ struct Plan;
 struct State;
 
 struct CheckpointInfo {
-  int64_t step = 0;            // updates done; random numbers have no other state than this and the seed
+  int64_t step = 0;            // number of updates done; it and the seed determine all later random numbers
   std::string trainer;         // JSON of the trainer's options
   std::filesystem::path path;  // file that was read
-  std::string warning = {};    // message if the recorded choices were not used; empty otherwise
-  /// Results of checkpoint_layout at each rank, in order. They are required for writing the checkpoint of a
+  std::string warning = {};    // reason why the file's choices (Executor::choices) were not used; else empty
+  /// Results of checkpoint_layout at all ranks, in rank order. write_checkpoint needs them only for a
   /// pipeline.
   std::vector<std::string> layouts = {};
 };
 
-/// Returns this rank's entry for the index of a checkpoint of a pipeline, whose stages have different states.
-/// Returns an empty text without a pipeline.
+/// Returns the layout of the states on this rank's pipeline stage (state_layout.h), for
+/// CheckpointInfo::layouts. Stages have different states, so the checkpoint needs the layouts of all ranks.
+/// Returns an empty text if the plan is not that of a pipeline stage.
 std::string checkpoint_layout(const Plan& plan);
 
 /// Writes a checkpoint file: the states for which is_saved is true, the executor's measured choices
 /// (Executor::choices), and a checksum over everything. The file is replaced atomically. If states are
-/// sharded, only the first rank calls it, and `parts` are the results of write_checkpoint_part at each rank,
-/// in order.
+/// sharded, only the first rank calls this function, after all ranks have called write_checkpoint_part;
+/// `parts` has the result of each rank, in rank order.
 void write_checkpoint(const std::filesystem::path& path, const Session& session, const CheckpointInfo& info,
                       std::span<const std::string> parts = {});
 /// Writes this rank's parts of the sharded states to a file in the directory of the checkpoint `path`.
 /// Returns the checksum of the file, or an empty text if this rank has no parts to write.
 std::string write_checkpoint_part(const std::filesystem::path& path, const Session& session, int64_t step);
-/// Returns whether checkpoints have the state. Left out are gradients, caches, states of the roles stream and
-/// fault, rounded copies of other states, and weights that never change (State::from_model).
+/// Returns whether checkpoints have the state. Left out are states of the roles gradient, cache, stream and
+/// fault (Role in plan.h), rounded copies of other states (State::copy_of), and weights that never change
+/// (State::from_model).
 bool is_saved(const State& state);
-/// Sets the session's states to those of the checkpoint. Before that, checks the structure, the checksums and
-/// the fit to the plan; throws Error if one of them is wrong. If the executor cannot use the recorded
-/// choices, for example because they are from another device, the result has a warning, and the executor
-/// measures again.
+/// Sets the session's states to those of the checkpoint. Before that, checks the structure and the checksums
+/// of the file, and that its states are those of the plan; throws Error if a check fails. If the executor
+/// cannot use the choices in the file, for example because they are from another device, the result has a
+/// warning, and the executor measures again.
 CheckpointInfo read_checkpoint(const std::filesystem::path& path, Session& session);
 
 /// Returns the parameters of a checkpoint, with the names and shapes of the model's weight files. Throws
@@ -83,9 +85,9 @@ class CheckpointDirectory {
   /// those of write_checkpoint.
   std::filesystem::path save(const Session& session, const CheckpointInfo& info,
                              std::span<const std::string> parts = {});
-  /// Reads the newest checkpoint that is not damaged. Damaged newer ones are then renamed to *.damaged, with
-  /// a message to `log`. Returns nothing if there is no checkpoint. Throws Error if all are damaged, or if a
-  /// checkpoint belongs to another plan.
+  /// Reads the newest checkpoint that is not damaged. Newer checkpoints, which are damaged, are then renamed
+  /// to *.damaged, with a message to `log`. Returns nothing if there is no checkpoint. Throws Error if all
+  /// are damaged, or if a checkpoint belongs to another plan.
   std::optional<CheckpointInfo> restore(Session& session, const Log& log);
   /// Returns list_checkpoints of the directory.
   std::vector<std::filesystem::path> list() const { return list_checkpoints(directory_); }

@@ -15,13 +15,15 @@ namespace smelt {
 /// transposed matrix.
 std::string parameter_layout(const Plan& plan);
 
-/// Returns the parameters of `state` in the layout as segments, with the names of weight files. Throws Error
-/// (invalid_file) naming `file` if `layout` cannot be parsed.
+/// Parses `layout`, a result of parameter_layout, and returns the parameters that are in the flat state
+/// `state`, as segments (plan.h) with the names of weight files. Throws Error (invalid_file) naming `file`
+/// if `layout` cannot be parsed.
 std::vector<Segment> parameter_segments(std::string_view layout, const std::string& file,
                                         std::string_view state);
 
 /// Returns the parameters of the checkpoint `file`, with the names and shapes of the model's weight files.
-/// Throws Error (invalid_file) if the layout does not fit the states.
+/// `layout`, a result of parameter_layout, specifies where they are in the file's states. Throws Error
+/// (invalid_file) if the layout does not fit the states.
 Checkpoint parameters_in(const Checkpoint& file, std::string_view layout);
 
 }  // namespace smelt

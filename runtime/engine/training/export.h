@@ -10,13 +10,13 @@
 
 namespace smelt {
 
-/// Writes the config.json of the plan's model, with float32 as its type of weights, and its
-/// generation_config.json if the plan has one. Creates the directory if there is none. Throws Error if the
-/// plan has no config.json, because its model does not belong to a family of transformers.
+/// Writes config.json and, if the plan has one, generation_config.json of the plan's model. In config.json,
+/// the type of the weights is set to float32. Creates the directory if there is none. Throws Error if the
+/// plan has no config.json, because the transformers library has no model family for its architecture.
 void export_description(const Plan& plan, const std::filesystem::path& directory);
 
-/// Does the same, and writes the session's weights to model.safetensors, with the names and in the layout of
-/// the model's family. Each file is replaced atomically.
+/// Does the work of export_description, and writes the session's weights to model.safetensors, with the
+/// names and in the layout of the model's family. Each file is replaced atomically.
 void export_model(const Session& session, const std::filesystem::path& directory);
 
 /// Writes the weights of a checkpoint to `file`, as f32, with the names of the model's weight files. It is

@@ -15,8 +15,8 @@ std::optional<ScheduleKind> parse_schedule(std::string_view name);
 /// warmup_steps. So the first rate is not 0, and the last one is `peak`. The kind determines the rate after
 /// that:
 ///   constant      peak
-///   linear        a straight line from peak to minimum at `total_steps`, then minimum
-///   cosine        half a cosine from peak to minimum at `total_steps`, then minimum
+///   linear        a straight line from peak at `warmup_steps` to minimum at `total_steps`, then minimum
+///   cosine        half a cosine from peak at `warmup_steps` to minimum at `total_steps`, then minimum
 ///   inverse_sqrt  peak * sqrt(max(warmup_steps, 1) / (step + 1)), but at least minimum
 /// total_steps has no effect on constant and inverse_sqrt.
 struct LearningRate {

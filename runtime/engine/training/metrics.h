@@ -43,11 +43,11 @@ struct EvaluationRecord {
   double loss = 0;      // nats per target
   int64_t targets = 0;  // number of targets over which the loss is averaged
   double milliseconds = 0;
-  std::optional<double> accuracy = {};  // share of correct classes; nothing: no classifier
+  std::optional<double> accuracy = {};  // fraction of records with the correct class; nothing: no classifier
 };
 
 /// Interface of observers, which receive the events of a run when they happen. By default the functions do
-/// nothing, but `warned` calls `message`. They are called from the training thread.
+/// nothing, except that `warned` calls `message`. They are called from the training thread.
 class TrainerObserver {
  public:
   virtual ~TrainerObserver() = default;
@@ -83,8 +83,9 @@ class JsonLines : public TrainerObserver {
   std::ostream& out_;
 };
 
-/// Removes events of steps after `step` from a file of JsonLines, and lines that are no JSON objects, such as
-/// an incomplete last line. Returns the losses that remain. Returns an empty history if there is no file.
+/// Removes from a file of JsonLines the events of steps after `step`, and lines that are no JSON objects,
+/// such as an incomplete last line. Returns the losses of the events that remain. Returns an empty history
+/// if there is no file.
 LossHistory truncate_metrics(const std::filesystem::path& path, int64_t step);
 
 struct TerminalStyle {

@@ -40,8 +40,8 @@ enum class PipelineAction : uint8_t {
 };
 std::string_view name(PipelineAction action);
 
-/// An action of the stage that has the part `part`, for one micro-batch. forward and backward compute this
-/// part. A send has the part that made the data, and a receive has the part that needs them; the part at the
+/// An action for one micro-batch. forward and backward compute the part `part` of the model. In a send,
+/// `part` is the part that made the data; in a receive, it is the part that needs the data. The part at the
 /// other end is other_part(step).
 struct PipelineStep {
   PipelineAction action = PipelineAction::forward;
@@ -58,18 +58,18 @@ struct PipelineSchedule {
 };
 
 /// Creates the schedule. A send directly follows the work that makes its data. A receive directly precedes
-/// the work that needs its data; messages that the sender has sent earlier are received before it, so that
-/// both stages have the same order of messages. Adjacent parts on the same stage send no messages. Throws
-/// Error if a number of the shape is below 1 or above 65536, or if `order` is 1f1b and there are several
-/// parts per stage.
+/// the work that needs its data. Messages that the same sender has sent before that message are received
+/// first, because messages between two stages arrive in the order in which they were sent. Adjacent parts on
+/// the same stage send no messages. Throws Error if a number of the shape is below 1 or above 65536, or if
+/// `order` is 1f1b and there are several parts per stage.
 PipelineSchedule make_schedule(PipelineOrder order, const PipelineShape& shape);
 
 /// Returns, for each part, the largest number of micro-batches whose forward results are kept at the same
 /// time.
 std::vector<int64_t> most_kept(const PipelineSchedule& schedule);
-/// Returns, for each part, the number of places of a ring for these results: the least number n such that
-/// place i modulo n is free whenever the results of micro-batch i are stored in it. It is at least that of
-/// most_kept.
+/// Returns, for each part, the number of slots of a ring for these results: the least number n such that
+/// slot i modulo n is free whenever the results of micro-batch i are stored in it. It is at least as large
+/// as the part's number of most_kept.
 std::vector<int64_t> ring_sizes(const PipelineSchedule& schedule);
 
 }  // namespace smelt

@@ -12,7 +12,7 @@ namespace smelt {
 /// Times per micro-batch, in seconds or any other unit.
 struct PipelineTimes {
   std::vector<double> forward, backward;  // by part of the model
-  double message = 0;  // latency of a message, from the end of the work that makes its data
+  double message = 0;  // time from the end of the work that makes the data to the arrival of the message
 };
 /// Returns times of 1 for forward and backward of every part, and of 0 for messages.
 PipelineTimes equal_times(const PipelineShape& shape);

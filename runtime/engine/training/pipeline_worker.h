@@ -26,8 +26,8 @@ class PipelineWorker {
   };
 
   /// Requires: all ranks create their workers together, and `session` outlives the worker. Throws Error if
-  /// the session's plan is not that of a stage, if this rank belongs to another stage, or if the plan of
-  /// another stage does not make a tensor that this stage reads, or the reverse.
+  /// the session's plan is not that of a pipeline stage, if this rank belongs to another stage than the
+  /// plan, or if a stage reads a tensor that the stage before or after it does not make.
   PipelineWorker(Session& session, PipelineOrder order, Host host);
 
   const PipelineStage& stage() const { return stage_; }
@@ -37,8 +37,8 @@ class PipelineWorker {
   /// stages hold. The caller runs the entry apply afterwards. On a GPU the call returns while the work is in
   /// progress.
   void accumulate(int64_t micro_batches);
-  /// Runs the evaluate entries of a batch. Returns the outputs of the last part at the last stage, and
-  /// nothing at the other stages. All stages call it together.
+  /// Runs the evaluate entries on a batch. At the last stage, returns the outputs of the model's last part;
+  /// at the other stages, returns an empty list. All stages call it together.
   std::vector<HostTensor> evaluate(const Batch& batch);
 
  private:
@@ -51,6 +51,7 @@ class PipelineWorker {
 
   void prepare(int64_t micro_batches);
   void prepare_evaluation();
+  /// Carries out one step of the schedule: work of this stage or a message.
   void follow(const PipelineStep& step);
   void run(const PipelineStep& step, std::string_view what);
   void exchange(const PipelineStep& step);
@@ -60,6 +61,7 @@ class PipelineWorker {
                                     const MicroBatch& data);
   MicroBatch& micro_batch(int64_t number);
   SymbolValues sizes_of(const Batch& batch) const;
+  /// Returns the segments of the gradients of parameters that several stages hold (Segment::stages).
   std::vector<const Segment*> copies() const;
   StageExchange exchange_plan() const;
   void add_up_copies();

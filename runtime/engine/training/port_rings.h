@@ -1,6 +1,6 @@
-// Memory slots of a pipeline part's retained outputs (runtime/plan/retained_ports.h). Each port has a ring of
-// slots ("places" of StageMemory), one for each micro-batch that is kept at once. With n slots, micro-batch i
-// uses slot i modulo n.
+// Memory slots of a pipeline part's retained outputs (runtime/plan/retained_ports.h). Each port has a ring
+// of slots, one for each micro-batch whose data are kept at the same time. A slot is a place of StageMemory.
+// With n slots, micro-batch i uses slot i modulo n.
 #pragma once
 
 #include <map>
@@ -15,15 +15,15 @@ namespace smelt {
 
 class PortRings {
  public:
-  /// Adds places until each retained output of these entries has `size` of them. A place has the port's bytes
-  /// at the symbols' bounds. Ports of the same name share their places. From now on, micro-batch i uses place
-  /// i modulo `size`. `memory` owns the places. Throws Error (out_of_memory) with the number of micro-batches
-  /// and the GiB per micro-batch.
+  /// Adds slots until each retained output of these entries has `size` of them. A slot has the size of the
+  /// port's tensor at the symbols' bounds. Ports of the same name share their slots. From now on,
+  /// micro-batch i uses slot i modulo `size`. The slots are allocated in `memory`, which owns them. Throws
+  /// Error (out_of_memory) with the number of micro-batches and the GiB per micro-batch.
   void grow(const Plan& plan, const std::vector<const PlanEntry*>& entries, int64_t size,
             StageMemory& memory);
 
-  /// Returns the number in StageMemory of the place for this port and micro-batch, or StageMemory::kHost if
-  /// the port is not a retained output of the entries.
+  /// Returns the slot of this port and micro-batch, as the number of a place in StageMemory. Returns
+  /// StageMemory::kHost if the port is not a retained output of the entries.
   int place(std::string_view port, int64_t micro_batch) const;
 
  private:
@@ -34,7 +34,7 @@ class PortRings {
   std::map<std::string, std::vector<int>, std::less<>> places_;  // by port
 };
 
-/// Returns the least number n of places for which no place is used by two micro-batches at once: in the steps
+/// Returns the least number n of slots with which no slot is used by two micro-batches at once: in the steps
 /// of the part's stage, the first step of micro-batch i + n comes after the last step of micro-batch i, for
 /// every i.
 int64_t places_needed(const std::vector<PipelineStep>& steps, int64_t part);

@@ -8,9 +8,10 @@
 
 namespace smelt {
 
-/// Compares, by a checksum, the states that checkpoints hold. Ranks are compared with the ranks of the same
-/// pipeline stage. States and segments of which ranks hold only parts or addends are left out. All ranks call
-/// it together. If two ranks differ, all ranks throw Error, which names these two and `step`.
+/// Compares, by a checksum, the states that checkpoints have (is_saved). Each rank is compared with the
+/// ranks of the same pipeline stage. States and segments that differ between ranks by design are left out:
+/// those that are sharded, and those of which each rank holds one addend of a sum. All ranks call it
+/// together. If two ranks differ, all ranks throw Error, which names these two and `step`.
 void require_same_states(const Session& session, const TrainingRanks& ranks, int64_t step);
 
 }  // namespace smelt

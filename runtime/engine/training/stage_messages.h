@@ -25,11 +25,13 @@ class StageMessages {
   /// makes it with another type or shape.
   StageMessages(const Plan& plan, const PipelineStage& stage, Communicator& group);
 
-  /// Returns the tensors of a message, in order, that crosses the boundary between parts `part` - 1 and
-  /// `part`, as ports of this stage's entries. Requires: one of the two parts is on this stage.
+  /// Returns the tensors, in order, of the message of this kind that crosses the boundary between parts
+  /// `part` - 1 and `part`, as ports of this stage's entries. Requires: one of the two parts is on this
+  /// stage.
   const std::vector<Port>& across(StageMessage what, int64_t part) const;
-  /// Returns the bytes of the tensors, at the symbols' bounds, for each boundary and kind of message from
-  /// stage `from` to stage `to`. Returns an empty list if this stage is neither of the two.
+  /// Returns one list per boundary and kind of message that stage `from` sends to stage `to`: the bytes of
+  /// each tensor of the message, at the symbols' bounds. The result is empty if this stage is neither of the
+  /// two.
   std::vector<std::vector<int64_t>> bytes_between(const Plan& plan, int64_t from, int64_t to) const;
 
  private:
@@ -40,7 +42,7 @@ class StageMessages {
   std::vector<Port> read_from(const Plan& plan, const Boundary& boundary) const;
 
   PipelineStage stage_;
-  std::map<Boundary, std::vector<Port>> made_, read_;  // by this stage
+  std::map<Boundary, std::vector<Port>> made_, read_;  // tensors that this stage sends, and that it receives
 };
 
 /// Returns the pairs of stages (sender, receiver) that have messages, each pair once, in increasing order.

@@ -31,7 +31,8 @@ std::string state_layout(const Plan& plan);
 /// the mesh has an axis of stages.
 std::string join_layouts(const Mesh& mesh, const std::vector<std::string>& layouts);
 /// Returns the states of all stages, each name once. A flat state gets the segments of all stages, one after
-/// the other at their whole shapes. A segment that several stages have is taken from the first of them.
+/// the other, each with its shape over all ranks. A segment that several stages have is taken from the first
+/// of them.
 std::vector<State> united(const std::vector<std::vector<State>>& stages);
 /// Reads a layout. The segments get the names that they have in files. Throws Error, which names `file` if
 /// the text is broken or a state is inconsistent (invalid_file), or names the mesh if the mesh is invalid.

@@ -24,16 +24,17 @@ struct StoredPiece {
 /// rank, it also has the state's role and segments.
 struct StoredState {
   State state;
-  /// Pieces of each segment, in order of `at`. A state without segments is one tensor.
+  /// For each segment, its pieces in order of StoredPiece::at. A state without segments has one list.
   std::vector<std::vector<StoredPiece>> tensors;
 
   int64_t elements() const;  // over all ranks, with padding
-  /// Sets the segments of a flat state that was read from a checkpoint in one file: the reader of such a file
-  /// does not set them. Has no effect if the state has segments or `segments` is empty. Throws Error
-  /// (invalid_file) naming `file` if a segment is outside the state.
+  /// Divides a flat state into these segments. This is for checkpoints in one file, which do not store the
+  /// segments of states. Has no effect if the state has segments already, or if `segments` is empty. Throws
+  /// Error (invalid_file) naming `file` if a segment is outside the state.
   void take_segments(const std::vector<Segment>& segments, const std::string& file);
 };
 
+/// The states of an open checkpoint.
 class StoredStates {
  public:
   /// Opens the checkpoint at `path` and checks the checksums of all its files. Throws Error (invalid_file)
@@ -74,6 +75,7 @@ std::string checksum_of(std::span<const std::string> texts, std::vector<TensorVi
 /// Keys of a checkpoint's metadata, in the order in which checksum_of gets their texts.
 inline constexpr const char* kCheckpointTexts[] = {"step",       "trainer", "choices",
                                                    "parameters", "states",  "parts"};
+/// Values of the metadata key "format": a checkpoint in one file, an index, and a file of one rank.
 inline constexpr const char *kWholeFormat = "smelt-checkpoint-1", *kIndexFormat = "smelt-checkpoint-2",
                             *kPartFormat = "smelt-checkpoint-part-1";
 

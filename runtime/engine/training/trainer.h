@@ -49,9 +49,10 @@ struct TrainerOptions {
   /// Order in which the stages of a pipeline work on the micro-batches.
   PipelineOrder pipeline_order = PipelineOrder::one_f_one_b;
   int64_t data_ranks = 1;  // number of ranks that read different batches; set by the trainer
-  /// Description of the data with checksums, and the position (StreamPlace) at which the stream began when
-  /// the batch size last changed. Set by the trainer.
+  /// Description of the data with checksums. Set by the trainer.
   std::string data = {};
+  /// Position in the data (StreamPlace) at which the stream began when the batch size last changed. Set by
+  /// the trainer.
   int64_t data_step = 0, data_epoch = 0, data_record = 0;
   /// Steps between evaluations; 0: never. There is one more before the first step and at the end of a run.
   int64_t eval_every = 0;
@@ -119,14 +120,14 @@ class Trainer {
   /// checkpoint does not fit the plan. run() calls this function if the caller has not.
   int64_t restore();
   /// Runs the updates up to TrainerOptions::steps, with evaluations, samples and checkpoints. Throws Error
-  /// (numeric) naming the step if a loss or gradient norm is not finite, unless the plan skips that update
-  /// and makes the loss scale smaller, or if a check of the session finds such a value. The last checkpoint
-  /// is kept.
+  /// (numeric) naming the step if a loss is not finite, or if the gradient norm is not finite and the plan
+  /// does not skip the update to retry with a smaller loss scale. An Error of a run, such as from a callback
+  /// of the session, also ends the training. The last checkpoint is kept.
   TrainingResult run();
   /// Computes the mean loss over the held-back data. `step` is the step number in the record.
   EvaluationRecord evaluate(int64_t step);
 
-  /// Results of one update. A field is empty if the plan does not compute it.
+  /// Results of one update. An optional field is empty if the plan does not compute it.
   struct Update {
     double loss;
     std::optional<double> gradient_norm;

@@ -34,8 +34,8 @@ class TrainingRanks {
   // All ranks call each of the next five functions together.
 
   /// Replaces each number, such as a sum of losses, by its sum over all batches. Of ranks that read the same
-  /// batches, only one rank's numbers are added: in a pipeline that of the last stage, which computes the
-  /// loss, else the first rank's. All ranks get the same bits.
+  /// batches, only one rank's numbers are added: those of the first rank, or, in a pipeline, of a rank of
+  /// the last stage, because that stage computes the loss. All ranks get the same bits.
   void add_up(std::span<double> numbers) const;
   /// Returns the text of each rank, in rank order. Requires: `length` is equal at all ranks, no text has more
   /// than `length` characters, and no text contains a zero character.
@@ -50,7 +50,8 @@ class TrainingRanks {
 
   /// Reports to the other ranks that this rank works on `what` of step `step`. Has no effect if it is alone.
   void progress(std::string_view what, int64_t step) const;
-  /// Ends the run at all ranks with this text. Has no effect if this rank is alone.
+  /// Fails the run: calls of the other ranks that communicate throw Error with this text. Has no effect if
+  /// this rank is alone.
   void report_failure(std::string_view text) const;
 
  private:

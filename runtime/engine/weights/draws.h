@@ -18,8 +18,8 @@ class Draws {
 
   /// Writes elements first ... first + count - 1 of the sequence, uniform in [-scale, scale], to `out`.
   void uniform(int64_t first, int64_t count, float* out) const;
-  /// Writes the same elements, normally distributed with standard deviation `scale` (Box-Muller method). The
-  /// relative error before the rounding to f32 is about 2^-50.
+  /// Does the same for numbers that are normally distributed with standard deviation `scale` (Box-Muller
+  /// method). The relative error before the rounding to f32 is about 2^-50.
   void normal(int64_t first, int64_t count, float* out) const;
 
  private:

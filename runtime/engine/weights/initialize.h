@@ -13,7 +13,7 @@
 
 namespace smelt {
 
-/// Fills `values` with the elements of a sequence from element `first` on. `init` specifies the kind of
+/// Fills `values` with the elements `first`, `first` + 1, ... of a sequence. `init` specifies the kind of
 /// values. `name`, `seed` and init.seed select the sequence of random numbers.
 void initialize_values(const Initializer& init, std::string_view name, uint32_t seed, std::span<float> values,
                        int64_t first = 0);
@@ -24,29 +24,29 @@ struct RankPlace {
   std::vector<int64_t> coordinates = {};  // one per axis
 };
 
-/// Initializes `part`, which is the memory from byte `begin` on of a state of `state_bytes` bytes. In an f32,
-/// f16 or bf16 state, each segment gets the values of its own initializer and name, and gaps between segments
-/// get zeros. Other states, and states without segments, get the values of the state's own initializer. If a
+/// Initializes `part`, the bytes from `begin` on of a state of `state_bytes` bytes. In an f32, f16 or bf16
+/// state, each segment gets the values of its own initializer and name, and gaps between segments get zeros.
+/// A state of another type, or without segments, gets the values of the state's own initializer. If a
 /// segment is sharded, its elements get the values that they have in the whole segment at the rank `place`.
-/// Throws Error if the initializer is random and the type is not f32, f16 or bf16, or if the type has no
-/// constants other than 0.
+/// Throws Error if the type is not f32, f16 or bf16 and the initializer is random, or is a constant other
+/// than 0 that the type does not support (f64, i32 and i64 do).
 void initialize_state(const State& state, uint32_t seed, std::span<std::byte> part, int64_t begin,
                       int64_t state_bytes, const RankPlace& place = {});
 /// Initializes a whole state.
 void initialize_state(const State& state, uint32_t seed, std::span<std::byte> memory);
 
-/// Description of a segment (or of a state without segments) from which a GPU kernel makes the same values.
-/// The kernels (codegen/cuda/step_kernels.h) have the same struct. A group is the four elements of one call
-/// of Philox.
+/// Description of a segment (or of a state without segments) for a GPU kernel that makes the values of
+/// initialize_state. The kernels (codegen/cuda/step_kernels.h) have the same struct. A group is the four
+/// elements of one call of Philox.
 struct InitialRow {
   /// Number of groups in the rows before this one, and the segment's first element and size in the state.
   int64_t first_group, offset, elements;
   double scale;            // Initializer::a
   uint32_t seed, id;       // the Philox key of the numbers
-  int32_t kind, reserved;  // Initializer::Kind; 0
+  int32_t kind, reserved;  // the Initializer::Kind; always 0
 };
-/// Returns a row for each segment that does not begin as zeros, in order. Sets `groups` to the number of
-/// groups in all rows.
+/// Returns a row for each segment (or for a state without segments) that does not begin as zeros, in order.
+/// Sets `groups` to the number of groups in all rows.
 std::vector<InitialRow> initial_rows(const State& state, uint32_t seed, int64_t state_bytes, int64_t& groups);
 
 /// Returns the name of the kernel that makes a state's initial values from rows: "smelt_initialize_f32" or
