@@ -22,11 +22,12 @@ enum class AttentionPart : uint8_t { forward, key_gradients, query_gradients, el
 std::string_view name(AttentionPart part);  // "forward", "key_gradients"
 std::optional<AttentionPart> parse_attention_part(std::string_view text);
 
+/// Operands and sizes of one part of attention.
 struct AttentionSpec {
   /// A kernel parameter of shape [batch, positions, heads, width] with strides in elements. Elements along
   /// the width are contiguous.
   struct Matrix {
-    int param = -1;        // number of the kernel parameter
+    int param = -1;        // index of the kernel parameter
     bool of_keys = false;  // positions are keys, and heads are key heads; else queries and query heads
     Dim batch_stride, place_stride, head_stride;
     bool operator==(const Matrix&) const = default;
@@ -39,16 +40,18 @@ struct AttentionSpec {
   /// q, k and v. Then, for forward, y and optionally its rounding residual; for the other parts, dy and those
   /// of dq, dk and dv that the part writes.
   std::vector<Matrix> matrices;
-  /// Numbers of the parameters f32[batch, heads, queries], dense: lse, which forward writes, or lse and
-  /// delta, which parts that compute gradients read.
+  /// Indices of the kernel parameters f32[batch, heads, queries], dense. Forward has one, lse, which it
+  /// writes. Parts that compute gradients read two: lse, and delta, which is the sum of dy * y over the
+  /// width.
   std::vector<int64_t> rows;
-  /// Numbers of the f32 parameters, dense, for the gradients of score_mod tensors that the part computes:
-  /// first those with one element per query, then per key, then per query and key.
+  /// Indices of the f32 kernel parameters, dense, for the gradients of score_mod tensors that the part
+  /// computes: first of the tensors with one element per query, then per key, then per query and key.
   std::vector<int64_t> sums;
-  /// For element_gradient: the gradient has an axis of batch items or heads; if not, it is summed over them.
+  /// For element_gradient: whether the gradient has an axis of batch items, and an axis of heads. If not, it
+  /// is summed over them.
   bool keeps_batch = true, keeps_heads = true;
-  /// Numbers of score_mod tensors with a gradient that have one element per query, per key, or per query and
-  /// key.
+  /// Counts of the score_mod tensors with a gradient: those that have one element per query, per key, and per
+  /// query and key.
   int row_gradients = 0, column_gradients = 0, element_gradients = 0;
 
   /// Query heads per key head.
@@ -63,24 +66,31 @@ struct BlockTiles {
   bool operator==(const BlockTiles&) const = default;
 };
 
-/// A part of attention on a CPU, which is computed block by block. The kernel's code computes only the
-/// score_mod over a block. It gets pointers to the tiles of the block after the pointers of its parameters,
-/// in the order of ForwardTile or GradientTile.
+/// A part of attention on a CPU, which is computed block by block. The runtime computes the matrix products
+/// of a block. The kernel's code computes the rest, element by element: the score_mod, the softmax and their
+/// gradients. The code gets pointers to the tiles of the block after the pointers of its parameters, in the
+/// order of ForwardTile or GradientTile.
 struct BlockedAttention {
   AttentionSpec spec;
   BlockTiles tiles;
-  int workspace = -1;  // number of the f32 parameter with the memory of all lanes
-  /// If keys and values are rows of a table: the number of the parameter i32[batch, keys] with their row
+  int workspace = -1;  // index of the f32 parameter with the memory of all lanes
+  /// If keys and values are rows of a table: the index of the parameter i32[batch, keys] with their row
   /// numbers, and the strides of that parameter. The batch stride of their matrices is then 0, and positions
   /// are rows of the table. -1: keys and values are stored in order.
   int places = -1;
   Dim places_batch_stride = {}, places_stride = {};
 };
 
-/// Tiles of the score_mod over a block. score, product, weight and score_gradient have one element per score;
-/// maximum, sum, new_maximum, new_sum and factor have one element per query. `count` is the number of forward
-/// tiles. From `of_arguments` on there is one tile per gradient of a score_mod tensor, with one element per
-/// score.
+/// Tiles of a block, which the kernel's code reads and writes. score, product, weight and score_gradient
+/// have one element per score; maximum, sum, new_maximum, new_sum and factor have one element per query.
+///   Forward: the code reads score = scale * q . k, and the maximum and the sum of the softmax over the
+///   earlier blocks of keys. It writes weight = exp(score_mod(score) - new_maximum), times the second output
+///   of the score_mod if it has one, the new maximum and sum, and factor = exp(maximum - new_maximum), by
+///   which the y of the earlier blocks is multiplied.
+///   Gradients: the code reads score and product = dy . v. It writes weight, the result of the softmax, and
+///   the gradient of the score.
+/// `count` is the number of forward tiles. From `of_arguments` on there is one tile per gradient of a
+/// score_mod tensor, with one element per score.
 enum class ForwardTile : uint8_t { score, maximum, sum, weight, new_maximum, new_sum, factor, count };
 enum class GradientTile : uint8_t { score, product, weight, score_gradient, of_arguments };
 
@@ -96,8 +106,8 @@ Dim item_count(const AttentionSpec& spec, const BlockTiles& tiles);
 /// Offsets, in f32 elements, of the arrays of a lane from the lane's first element. 0 for arrays that the
 /// part does not have.
 struct LaneLayout {
-  Dim tiles;                          // tiles of scores, contiguous
-  Dim rows;                           // for forward: five lists of one number per query
+  Dim tiles;                          // tiles with one element per score, contiguous
+  Dim rows;                           // for forward: the five tiles with one element per query
   Dim queries, keys, values, others;  // q, k, v and dy of the block, converted to f32
   Dim first_sums, second_sums;        // y for forward; dk and dv for `gradients`
   Dim query_sums;                     // for `gradients`: dq of all query heads of the item's key head

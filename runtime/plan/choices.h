@@ -18,9 +18,10 @@ StepSpan together_with(const std::vector<Step>& steps, size_t step);
 /// Returns the alternatives of a choice that has these steps, in order.
 std::vector<StepSpan> alternatives_of(const std::vector<Step>& steps, const StepSpan& choice);
 
-/// Returns the last step at which a buffer that `step` reads must keep its contents. It is `step` itself if
-/// the step is in no choice, or if the choice writes the buffer. Otherwise it is the last step of the choice,
-/// because each alternative may run, and may run again, when alternatives are measured.
+/// Returns the last step until which a buffer that `step` reads must keep its contents. This is `step`
+/// itself if the step is in no choice, or if the choice writes the buffer. Otherwise it is the last step of
+/// the choice: when alternatives are measured, all of them run, each several times, and each must find the
+/// same contents.
 size_t needed_until(const std::vector<Step>& steps, size_t step, int buffer);
 
 /// Returns the last step at which the memory of a buffer that `step` uses must not be given to another

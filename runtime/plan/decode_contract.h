@@ -23,21 +23,23 @@ inline constexpr int64_t kPageTokens = 16;
 /// Limits per row: tokens that are forbidden before a position (held_back), and tokens that are forced at a
 /// position.
 inline constexpr int64_t kHeldBackTokens = 16, kForcedTokens = 2;
-/// Limits of a beam search: best continuations per sentence and position, number of last positions for which
-/// they are stored, beams per sentence, and end tokens per sentence.
+/// Limits of a beam search: best continuations per sentence and position ("candidates"), number of last
+/// positions whose candidates are stored, beams per sentence, and end tokens per sentence.
 inline constexpr int64_t kBeamCandidates = 32, kCandidateRuns = 16, kMostBeamsAhead = 16, kEndTokens = 16;
-/// The sums of log-probabilities of a sentence are stored minus the best one of them, unless the magnitude of
-/// the best one is at least this number. The differences of f32 sums of that size are meaningless.
+/// The beams of a sentence have sums of log-probabilities, which are stored relative to the best sum (minus
+/// it). If the magnitude of the best sum is at least this number, they are stored unchanged, because the
+/// differences of f32 sums of that size are meaningless.
 inline constexpr float kMostToCountFrom = 1e30F;
 
-/// Kinds of a token in a request's settings: rows of the state text_kinds.
+/// Properties of a token in a request's settings. Each is a row of the state text_kinds, which has one column
+/// per token of the vocabulary.
 enum TokenKind : uint8_t {
-  kIsEnd,
-  kIsForcedFirst,
-  kIsForcedLast,
-  kIsSuppressed,
-  kIsSuppressedFirst,
-  kTokenKinds
+  kIsEnd,              // ends the text
+  kIsForcedFirst,      // forced at kForcedFirstAt
+  kIsForcedLast,       // forced at kForcedLastAt
+  kIsSuppressed,       // forbidden at all positions
+  kIsSuppressedFirst,  // forbidden at kSuppressedFirstAt
+  kTokenKinds          // number of properties
 };
 
 /// Columns of the input `text_places`, which has one row per sequence. All are numbers of tokens.
@@ -52,7 +54,8 @@ enum TextPlace : uint8_t {
   kEndsGrowFrom,       // length after which end tokens become more likely
   kTextPlaces
 };
-/// Elements of the input `text_numbers`: 1 / encoder_repetition_penalty, repetition_penalty, diverse_lambda.
+/// Elements of the input `text_numbers`. They are options of generation: 1 / encoder_repetition_penalty,
+/// repetition_penalty, and diverse_lambda.
 enum TextNumber : uint8_t { kSourcePenalty, kTextPenalty, kRankPenalty, kTextNumbers };
 /// Elements of the input `text_integers`: the sizes of n-grams that may not repeat in the text or from the
 /// source (0: none), whether NaN and infinite scores are replaced (1 or 0), and, for beams, the number of

@@ -17,8 +17,9 @@
 
 namespace smelt {
 
-/// Role of a buffer. Memory reports list the bytes per role. Buffers with the roles saved (results of forward
-/// that backward reads), temporary and workspace are in the arena of an entry.
+/// Role of a buffer. Memory reports list the bytes per role. Buffers with the roles saved (results of
+/// forward that backward reads), temporary and workspace are in the arena: memory for the intermediate
+/// results of an entry, whose parts are reused.
 enum class Role : uint8_t {
   input,
   output,
@@ -118,7 +119,7 @@ struct Buffer {
   DType dtype = DType::f32;
   Dim elements;                         // number of elements at launch
   int state = -1;                       // index into Plan::states if the buffer is the memory of a state
-  int64_t offset_bytes = 0;             // in the arena, for roles in it (in_arena); unused for all others
+  int64_t offset_bytes = 0;             // offset in the arena if the role is in it (in_arena); else unused
   int64_t bytes = 0;                    // size at the symbols' bounds
   int first_step = -1, last_step = -1;  // lifetime in its entry, both ends included
   /// Parts from byte 0 on, if not all parts of the buffer have the same lifetime; else empty.
@@ -137,10 +138,10 @@ struct SizeRule {
 /// a set of sizes is run first, and then runs the fastest. A CPU runs the first. In either case `last_where`
 /// may decide instead.
 ///
-/// All alternatives write the same results, and any other buffer that an alternative writes is used by that
+/// All alternatives write the same results. Any other buffer that an alternative writes is used by that
 /// alternative alone. If an alternative reads a buffer that any alternative writes, it has written that
-/// buffer before. So each may run many times. A step of an alternative may write in place (Step::may_alias)
-/// only over buffers that its own alternative has written.
+/// buffer itself before, so that an alternative can run any number of times. A step of an alternative may
+/// write over a buffer that it reads (Step::may_alias) only if its own alternative has written that buffer.
 struct Choice {
   std::vector<std::string> alternatives;  // names for reports
   /// If set, the last alternative runs if and only if this condition holds, because its results may be
@@ -205,7 +206,8 @@ struct KernelParameter {
   DType dtype = DType::f32;
   bool read = true, written = false;
   /// A launch may consist of a kernel and of further kernels, which its last block runs one after the other.
-  /// 0 is the kernel, 1 the first of the further ones: the stage which uses the argument.
+  /// This is the number of the kernel that uses the argument: 0 is the kernel, 1 the first of the further
+  /// ones.
   int stage = 0;
   std::vector<KernelAccess> accesses = {};  // all accesses except those by computed indices
   Dim table_elements = 0;  // computed indices reach elements in [0, table_elements); 0: there are none
@@ -216,16 +218,16 @@ struct KernelParameter {
 /// Description of an argument that is read by the tensor memory accelerator of sm_90 (a CUtensorMap): one box
 /// of elements at a time, the first axis innermost. Elements outside the extents are read as zeros.
 struct TensorMap {
-  int parameter = -1;
+  int parameter = -1;             // index into KernelCode::parameters
   std::vector<Dim> extents;       // elements per axis
   std::vector<Dim> strides;       // elements, of all axes but the first, whose elements are contiguous
   std::vector<int64_t> box = {};  // elements per axis
   int swizzle_bytes = 0;          // CU_TENSOR_MAP_SWIZZLE in shared memory: 0 (none), 32, 64 or 128 bytes
 };
 
-/// A compiled kernel. `range` is the parallel extent. The runtime splits it into chunks of `grain` indices,
-/// or into exactly `splits` chunks if `splits` is not 0: the kernel then computes one partial result per
-/// chunk.
+/// A compiled kernel. `range` is the number of indices of its parallel loop. The runtime splits them into
+/// chunks of `grain` indices, or into exactly `splits` chunks if `splits` is not 0: the kernel then computes
+/// one partial result per chunk.
 struct KernelCode {
   std::string name;
   std::string text;       // Kernel IR, for reports
@@ -233,14 +235,14 @@ struct KernelCode {
   Dim range;
   int64_t grain = 1;
   int64_t splits = 0;
-  int random_ids = 0;                            // number of random ids that a KernelStep has
-  std::vector<KernelParameter> parameters = {};  // one per argument of a copy (`copies`)
+  int random_ids = 0;                            // number of KernelStep::random_ids
+  std::vector<KernelParameter> parameters = {};  // one per argument of one set of arguments (`copies`)
   std::vector<Dim> axes = {};                    // extents of the loops; KernelAccess has a stride for each
   // The next fields are for GPUs (docs/dev/cuda.md has the signature of kernels). A chunk is a thread block,
   // and each kernel has machine code of its own.
   int threads = 0;                   // per block
   int64_t shared_bytes = 0;          // largest dynamic shared memory per block
-  int copies = 1;                    // sets of arguments that a step has, one per row of the grid
+  int copies = 1;                    // number of sets of arguments of a step; a row of the grid uses one set
   int most_blocks = 0;               // limit of the grid, whose blocks then process several chunks; 0: none
   std::vector<TensorMap> maps = {};  // passed before the pointers
   int only_capability = 0;           // the only compute capability that the source supports; 0: any
@@ -249,7 +251,7 @@ struct KernelCode {
   bool waits = false;
   std::string source = {};             // CUDA C++
   std::vector<std::byte> binary = {};  // the cubin for Plan::target
-  /// Set for a part of attention on a CPU: the code is the score_mod over a block of scores.
+  /// Set for a part of attention on a CPU: the code computes one block of scores.
   std::optional<BlockedAttention> attention = {};
   /// Set for a template. All other kernels are launched with a step's arguments, random numbers, `dims`,
   /// random ids and `range`.
@@ -306,19 +308,21 @@ struct Plan {
 /// Arguments of a call of a CPU kernel. Kernels are compiled for this layout, so a change of it changes
 /// kPlanFormat.
 struct KernelArgs {
-  void* const* buffers;  // one per parameter, at the argument's offset
-  const int64_t* dims;   // KernelCode::dims at this launch
-  const uint32_t* random_ids;
+  void* const* buffers;             // one per parameter, at the argument's offset
+  const int64_t* dims;              // KernelCode::dims at this launch
+  const uint32_t* random_ids;       // KernelStep::random_ids
   uint32_t seed, step, micro_step;  // as in Philox
   uint32_t reserved;
   int64_t chunk;  // parallel indices per chunk: begin / chunk is the number of this chunk
-  // For attention, whose rows are queries and whose columns are keys: the columns to compute.
+  // For attention, whose rows are queries and whose columns are keys: the columns to compute. The indices of
+  // the call (KernelFunction) are rows.
   int64_t first_column = 0, end_column = 0;
-  /// For attention: the address where the kernel's second function, NAME.sees, stores 0 if the mask excludes
-  /// all scores of the block.
+  /// For attention: address of the result of the kernel's second function, NAME.sees. The function stores 0
+  /// there if the mask excludes all scores of the block.
   int32_t* sees = nullptr;
   const uint32_t* micro_steps = nullptr;  // one per random id (Philox::of_part)
 };
+/// A kernel of a CPU. A call computes the indices [begin, end) of the parallel loop.
 using KernelFunction = void (*)(const KernelArgs*, int64_t begin, int64_t end);
 
 }  // namespace smelt

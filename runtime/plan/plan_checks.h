@@ -15,18 +15,19 @@ namespace smelt {
 // ---- attention_check.cpp
 // Checks of a CPU kernel that is a part of attention, before it runs.
 
-/// Checks that the parameters, the tiles and, at each of these `values`, the sizes of the part fit together.
-/// Other checks examine the elements that it accesses, because its parameters list them
-/// (KernelParameter::accesses).
+/// Checks that the parameters, the tiles and, at each of these `values` of the symbols, the sizes of the
+/// part fit together. The elements that the part accesses are checked as for any other kernel, because its
+/// parameters list them (KernelParameter::accesses).
 void check_attention(const KernelCode& kernel, const std::vector<SymbolValues>& values);
 
 // ---- output_check.cpp
 // Check that steps do not destroy outputs.
 
 /// Checks at these values of the symbols that no step overwrites elements of an output that an earlier step
-/// has written, unless the step also reads the output's buffer and so changes it in place. Elements that a
-/// fill has written may be overwritten. An overlap of two accesses is found if a corner of one is an element
-/// of the other. Outputs that are states, and accesses by computed indices, are not examined.
+/// has written. A step may do so if it also reads the output's buffer, and so changes it in place. Elements
+/// that a fill has written may be overwritten, and alternatives of a choice may write the same elements. The
+/// check finds an overlap of two accesses only if a corner of one is an element of the other. Outputs that
+/// are states, and accesses by computed indices, are not examined.
 ///
 /// Requires: steps access only elements inside their buffers. Throws Error (invalid_file), which names the
 /// output, the steps and the buffer.
@@ -38,8 +39,8 @@ void check_outputs(const Plan& plan, const PlanEntry& entry, const SymbolValues&
 /// Returns whether buffers of the role are memory of states.
 bool is_state(Role role);
 /// Returns the largest value of `dim` within the symbols' bounds. Throws Error (invalid_file), which begins
-/// with `what`, if elements of this type have more than kMostBytes, or if `dim` is negative at one of
-/// `points`, which are values of the symbols (extreme_values).
+/// with `what`, if this number of elements of type `dtype` has more than kMostBytes bytes, or if `dim` is
+/// negative at one of `points`, which are values of the symbols (extreme_values).
 int64_t most_elements(const Symbols& symbols, std::span<const SymbolValues> points, const Dim& dim,
                       DType dtype, std::string_view what);
 
@@ -54,8 +55,9 @@ void check_states(const Plan& plan, std::span<const SymbolValues> points);
 void check_template(const KernelCode& kernel);
 
 /// Checks that the templates of the step (Step::kernels, or the kernel of a KernelStep) are templates for
-/// this kind of step, that the step has the values with which they are launched, and that a step which a GPU
-/// runs by templates alone has one. Calls check_results. Throws Error (invalid_file) with `place`.
+/// this kind of step, that the step has the values with which they are launched, and that the step has a
+/// template if GPUs run its kind by templates only (StepKind::by_template). Calls check_results. Throws
+/// Error (invalid_file) with `place`.
 void check_templates(const Plan& plan, const Step& step, const std::string& place);
 
 /// Checks that the template kernels with these indices carry out the whole step: together they write all of
@@ -79,9 +81,10 @@ void check_maps(const Plan& plan, const KernelStep& launch, const SymbolValues& 
 // Checks of collectives and copies that run concurrently with later steps (CollectiveStep::waited_at).
 
 /// Checks that waited_at of each concurrent step is a later step, or the end of the entry. Checks that no
-/// step between the two has an operand that begins in the memory which the concurrent step writes, or a
-/// result that begins in the memory which it reads. This memory is that of the largest sizes. Only the begins
-/// of operands are examined. Throws Error (invalid_file).
+/// step between the two has an operand that begins in the memory that the concurrent step writes, or a
+/// result that begins in the memory that the concurrent step reads. The memory of the concurrent step is
+/// taken at the largest sizes; of the other steps' operands, only the begins are examined. Throws Error
+/// (invalid_file).
 void check_waits(const PlanEntry& entry, const Symbols& symbols);
 
 // ---- index_flow.cpp

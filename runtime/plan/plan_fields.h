@@ -181,6 +181,7 @@ bool any_step_kind(const Visit& visit) {
   return any_step_kind(static_cast<AnyStep*>(nullptr), visit);
 }
 
+/// Function object with the call operators of all `Cases`.
 template <typename... Cases>
 struct Overloaded : Cases... {
   using Cases::operator()...;

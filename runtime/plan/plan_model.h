@@ -25,8 +25,9 @@ nlohmann::json read_plan_model(std::string_view text);
 
 struct Manifest {
   nlohmann::json json;
-  std::vector<std::span<const std::byte>> blobs;  // memory of the plan
+  std::vector<std::span<const std::byte>> blobs;  // views of the plan's constants and machine code
 };
+/// Returns the manifest of a plan. Requires: the plan outlives the result.
 Manifest write_manifest(const Plan& plan);
 
 /// Reads a manifest that write_manifest has written. Checks the types and ranges of JSON values; validate()

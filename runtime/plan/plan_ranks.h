@@ -19,8 +19,8 @@ bool uses_axis(const Plan& plan, const MeshAxis& axis);
 /// along the axis must run it equally often.
 bool exchanges_along(const Plan& plan, std::string_view entry, std::string_view axis);
 
-/// Checks that the ranks of this run have the plan's mesh. `ranks` is null if this process runs alone. Throws
-/// Error that names what the plan is for and what there is.
+/// Checks that the ranks of this run have the plan's mesh. `ranks` is null if this process runs alone.
+/// Throws Error that names the mesh of the plan and that of the run.
 void require_mesh(const Plan& plan, const RankGroups* ranks);
 
 /// Calls require_mesh if needs_ranks is true for the entry.

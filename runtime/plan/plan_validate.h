@@ -41,9 +41,9 @@ std::string_view kind_name(const Step& step);
 /// Returns a text such as "entry 'train_step', step 12 (gemm h.0.attn)".
 std::string describe_step(const PlanEntry& entry, size_t index);
 
-/// Returns values of the symbols at which sizes are extreme. In the first, all symbols have their minimum.
-/// Then follows one for each symbol, in which this symbol first, and the others after it, are made as large
-/// as the bounds allow.
+/// Returns sets of values of the symbols at which sizes are extreme. In the first set, all symbols have
+/// their minimum. Then there is one set per symbol: it raises that symbol as far as the bounds allow, and
+/// after it the other symbols in order, which may share a bound with it.
 std::vector<SymbolValues> extreme_values(const Symbols& symbols);
 
 /// Returns whether buffers of this role are in the arena of an entry.

@@ -1,13 +1,15 @@
-// Matrix products that overlap with a collective. The rows of the product's operand come from a gather or an
-// exchange between ranks, or the rows of its result go into an exchange. In this example, `#` is a buffer, a
-// part of a rank has P elements, and w is the row length of the matrix:
+// Matrix products that overlap with a collective. The rows of the product's operand A come from a gather or
+// an exchange between N ranks, or the rows of its result go into an exchange. In this example, #x, #g, #w and
+// #c are buffers. The collective has B rows, in each of which a rank has P elements; numbers in parentheses
+// are strides in elements (of the collective's rows; of the matrix's rows and columns). w is the row length
+// of A:
 //
 //   collective all_gather #g(N*P) = #x of P rows B          row b of #g: P elements of each of N ranks
 //   gemm #c = #g(w, 1) * #w {m = B*N*P/w}                   rows of the product: B times N times P/w
 //
-// The rows that come from one rank are a batch of B products of P/w rows. So a GPU can compute the products
-// of the parts that have arrived while others arrive. Likewise, if the result is exchanged, it can send the
-// parts that are computed.
+// The rows of A that come from one rank are P/w rows in each of the B rows: a batch of B products. So a GPU
+// can compute the products of ranks whose elements have arrived while those of other ranks arrive. Likewise,
+// if the result is exchanged, the GPU can send the parts that are computed while it computes others.
 #pragma once
 
 #include <functional>
@@ -18,15 +20,15 @@
 
 namespace smelt {
 
-/// Returns the step that waits for the collective at step `index` (an all_gather or all_to_all), or the next
-/// step if none does, if that step is a product whose operand A has the rows of the collective's result. Its
-/// parts may be computed while others arrive. The collective's operand is then read until that product ends.
-/// Returns nothing if the steps are not of this form.
+/// Returns the step after the collective (an all_gather or all_to_all) at step `index`, or the step that
+/// waits for it if there is one, if that step is a product whose operand A has the rows of the collective's
+/// result. Parts of the product may then be computed while other rows arrive. The collective's operand is
+/// then read until that product ends. Returns nothing if the steps are not of this form.
 std::optional<size_t> reader_in_parts(const std::vector<Step>& steps, size_t index);
 
-/// Returns the step before the all_to_all at step `index` if it is a product whose result rows are exchanged.
-/// Its parts may be sent while others are computed. The result of the all_to_all is then written from that
-/// product on. Returns nothing if the steps are not of this form.
+/// Returns the step before the all_to_all at step `index` if that step is a product whose result rows are
+/// exchanged. Parts of the product may then be sent while others are computed. The result of the all_to_all
+/// is then written from that product on. Returns nothing if the steps are not of this form.
 std::optional<size_t> maker_in_parts(const std::vector<Step>& steps, size_t index);
 
 /// Return the part of a product with the rows that come from, or go to, the rank with the number `place` in
@@ -53,8 +55,9 @@ struct PartedSizes {
 PartedSizes parted_sizes(const GemmStep& part, const CollectiveStep& collective,
                          const std::function<int64_t(const Dim&)>& value);
 
-/// Estimated seconds for the product and the copies of its parts between GPUs. `whole` is for all copies, and
-/// then the product as one launch; `parts` is for each part's copy concurrently with another part's product.
+/// Estimated seconds for the product and the copies of its parts between GPUs. `whole`: all copies are made
+/// first, and then the product is one launch. `parts`: each part is copied concurrently with the product of
+/// another part.
 struct PartedSeconds {
   double whole = 0, parts = 0;
 };

@@ -31,6 +31,7 @@
 
 namespace smelt {
 
+/// The variant of all kinds except the first argument, which SMELT_STEP_KINDS needs before its first comma.
 template <typename None, typename... Kinds>
 using VariantOf = std::variant<Kinds...>;
 #define SMELT_AFTER_COMMA(Kind) , Kind

@@ -15,7 +15,7 @@ struct PatternPiece {
   enum class Kind : uint8_t { literal, field, group } kind;
   std::string_view text;  // the literal text, the name of the field, or the pattern inside the braces
 };
-/// Splits a pattern into its pieces. The results of this function and the next two are parts of `pattern`.
+/// Splits a pattern into its pieces. The results of this function and the next two point into `pattern`.
 std::vector<PatternPiece> pattern_pieces(std::string_view pattern);
 
 /// Returns the word or symbol that a pattern begins with, after blanks; empty if it begins with a field.

@@ -9,7 +9,7 @@
 
 namespace smelt {
 
-/// An operand of a step: its role (steps/fields.h), and the field of the step that it is.
+/// An operand of a step: its role (steps/fields.h), and the field of the step that specifies it.
 struct StepPlace : role::Operand {
   std::string_view name;  // of the field: "a", "bias"
   const BufferRef* ref;

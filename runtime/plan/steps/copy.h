@@ -14,8 +14,8 @@ struct CopyStep {
   Shape extents;
   std::vector<Dim> from_strides, to_strides;
   DType dtype = DType::f32;
-  /// As CollectiveStep::waited_at. It is set for a dense copy from or to the part of a state that is in host
-  /// memory (State::resident).
+  /// The step may run concurrently with later steps, as specified at CollectiveStep::waited_at. This is set
+  /// for a dense copy from or to the part of a state that is in host memory (State::resident).
   int waited_at = -1;
 
   /// Returns the extents with the strides of `from` or `to`. A damaged plan may have fewer strides than

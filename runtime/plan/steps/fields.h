@@ -22,6 +22,7 @@
 
 namespace smelt {
 
+/// T is the type Of or const Of: visit_fields accepts both, for writing and for reading a value.
 template <typename T, typename Of>
 concept Is = std::same_as<std::remove_const_t<T>, Of>;
 

@@ -19,7 +19,7 @@ void visit_fields(V& v, T& x) {
 /// One launch of a kernel over its parallel range.
 struct KernelStep {
   int kernel = -1;                   // index into Plan::kernels
-  std::vector<BufferRef> arguments;  // in the order of the kernel's parameters, for each of its copies
+  std::vector<BufferRef> arguments;  // per copy (KernelCode::copies), in the order of the kernel's parameters
   std::vector<uint32_t> random_ids;  // in the order of the kernel's random instructions
   /// One per random id. Empty: the random numbers do not depend on parts of a batch.
   std::vector<RandomPart> random_parts = {};
