@@ -20,9 +20,9 @@
  * Threads. A smelt_plan, smelt_tokenizer or smelt_generation never changes, and any number of threads may use
  * it at the same time. Any other handle may be used by different threads, but only by one at a time.
  * Different sessions may run at the same time, even if they are of the same plan or share weights. A
- * smelt_generator or smelt_batch and its session count as one handle, because the former uses the latter.
- * smelt_last_error() is separate for each thread. The only threads that the library starts are those that
- * compute.
+ * smelt_generator or smelt_batch and its session count as one handle, because the generator or batch runs the
+ * session. smelt_last_error() is separate for each thread. The only threads that the library starts are those
+ * that compute.
  *
  * Lifetimes. A plan may be freed before its sessions, and a tokenizer before its decoders. Weights live as
  * long as any session that shares them. A generator or batch must be freed before its session. A handle must
@@ -300,8 +300,8 @@ typedef struct smelt_encode_options {
   int32_t target;     /* 1: the text is in the target language (Marian only) */
 } smelt_encode_options;
 
-/* A range of bytes of the text; 0,0 for a token that is not in it. It is an element of an array, and has no
- * struct_size. */
+/* A range of bytes of the text; 0,0 for a token that is not in the text, such as a special token that was
+ * added. This struct is an element of an array, and has no struct_size. */
 typedef struct smelt_text_range {
   uint32_t begin, end;
 } smelt_text_range;
@@ -330,10 +330,10 @@ smelt_status smelt_tokenizer_decode(const smelt_tokenizer* tokenizer, const int3
 smelt_status smelt_decoder_create(const smelt_tokenizer* tokenizer, int32_t skip_special_tokens,
                                   smelt_decoder** decoder);
 void smelt_decoder_free(smelt_decoder* decoder);
-/* Decodes one token. *text and *bytes are set to the text that the token adds, in whole characters. It is
- * empty if the token may be the beginning of a character, and if no token has this id (a model may have more
- * ids than its tokenizer). *text is null-terminated; *bytes does not count the null. It is valid until the
- * decoder's next call. */
+/* Decodes one token. *text and *bytes are set to the text that the token adds, in whole characters. This text
+ * is empty if the token may be the beginning of a character, or if no token has this id (a model may have
+ * more ids than its tokenizer). *text is null-terminated; *bytes does not count the null. The text is valid
+ * until the decoder's next call. */
 smelt_status smelt_decoder_push(smelt_decoder* decoder, int32_t id, const char** text, size_t* bytes);
 /* Sets *text and *bytes to the text that smelt_decoder_push has not returned yet, and resets the decoder. */
 smelt_status smelt_decoder_finish(smelt_decoder* decoder, const char** text, size_t* bytes);
@@ -396,7 +396,7 @@ typedef struct smelt_sequence {
   const float* log_probabilities; /* one per token, from the unmodified logits; null if not requested */
   /* Beam search: the sum of log-probabilities, divided as length_penalty (an option) specifies. Else NaN. */
   float score;
-  size_t prompt; /* index of the prompt that it continues */
+  size_t prompt; /* index of the prompt that the sequence continues */
 } smelt_sequence;
 
 /* Returns the number of sequences; 0 for null. */
@@ -418,9 +418,9 @@ typedef struct smelt_batch_options {
   size_t chunk;
 } smelt_batch_options;
 
-/* Creates a batch. `options` may be null. The plan's bound of the batch size, and on a CPU also 32, limit the
- * number of slots. Requires: the plan is a decoder without an encoder, and has key-value caches in pages or
- * of an entry "decode". Nothing else may run the session while the batch exists. */
+/* Creates a batch. `options` may be null. The number of slots is limited by the plan's bound of the batch
+ * size, and on a CPU also by 32. Requires: the plan is a decoder without an encoder, and its key-value caches
+ * are in pages, or it has an entry "decode". Nothing else may run the session while the batch exists. */
 smelt_status smelt_batch_create(smelt_session* session, const smelt_batch_options* options,
                                 smelt_batch** batch);
 /* Frees the batch, and drops requests that have not ended. */

@@ -44,8 +44,8 @@ class CollectiveRates {
 
   bool is_measured() const { return !rows_.empty(); }
   /// Returns the time for `ranks` ranks; 0 for one rank. If there is no row for that number of ranks, the
-  /// time is scaled as for a ring from the row of the kind with the nearest number: the latency by the number
-  /// of steps, and seconds_per_byte by ring_share.
+  /// row of the kind with the nearest number is scaled as for a ring: its latency by the number of steps,
+  /// and its seconds_per_byte by ring_share.
   CollectiveTime time(CollectiveKind kind, int64_t ranks) const;
 
  private:

@@ -26,8 +26,8 @@ class Communicator {
 
   /// Replaces each element of `data`, at all ranks, by the sum (or maximum) of that element over the ranks.
   virtual void all_reduce(std::span<std::byte> data, DType dtype, CollectiveSum sum) = 0;
-  /// Adds up (or takes the maximum of) part number rank() of all ranks' `from` in `to`. `from` consists of
-  /// size() parts, each as long as `to`.
+  /// Sets `to` to the elementwise sum (or maximum) of part number rank() of the `from` of all ranks. Each
+  /// `from` consists of size() parts, each as long as `to`.
   virtual void reduce_scatter(std::span<const std::byte> from, std::span<std::byte> to, DType dtype,
                               CollectiveSum sum) = 0;
   /// Concatenates the `from` of all ranks, which have equal length, in `to`, in the order of the ranks.

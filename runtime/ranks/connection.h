@@ -40,7 +40,7 @@ class Connection {
   Socket socket_;
   size_t limit_;
   std::string in_, out_, fault_;
-  size_t sent_ = 0, taken_ = 0;
+  size_t sent_ = 0, taken_ = 0;  // bytes of out_ that were sent, and of in_ that next() has returned
 };
 
 }  // namespace smelt

@@ -35,7 +35,7 @@ class HubHandshake {
 
  private:
   std::string secret_;
-  Digest own_ = random_bytes(), other_ = {};
+  Digest own_ = random_bytes(), other_ = {};  // random bytes of this end and of the other end
 };
 
 class RankHandshake {
@@ -43,14 +43,14 @@ class RankHandshake {
   RankHandshake(std::string secret, Introduction who);
   /// Returns the hello for a challenge. Throws Error if the challenge is malformed or of another version.
   std::string hello(std::string_view challenge);
-  /// Returns whether the hub's digest proves that it has the secret. Throws Error if the welcome is
-  /// malformed.
+  /// Returns whether the digest in the welcome proves that the hub has the secret. Throws Error if the
+  /// welcome is malformed.
   bool verify(std::string_view welcome) const;
 
  private:
   std::string secret_;
   Introduction who_;
-  Digest own_ = random_bytes(), other_ = {};
+  Digest own_ = random_bytes(), other_ = {};  // random bytes of this end and of the other end
 };
 
 }  // namespace smelt

@@ -31,6 +31,7 @@ class Hub {
   void serve();
   void wait();
   void accept();
+  /// Checks whether all ranks have joined in time, and sends heartbeats.
   void look_after();
   bool is_over();
 

@@ -11,7 +11,8 @@
 
 namespace smelt {
 
-/// A number, and the variable that specifies it with its text and launcher.
+/// A number, the name and the text of the variable that specifies it, and the launcher that sets this
+/// variable.
 struct LaunchNumber {
   int value = 0;
   std::string variable, text, launcher;

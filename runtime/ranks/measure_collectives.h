@@ -19,7 +19,7 @@ CollectiveClock clock_of(Communicator& group);
 
 struct MeasureCollectivesOptions {
   std::vector<int64_t> bytes;  // sizes, which are rounded up to a multiple of 8 times the number of ranks
-  int repetitions = 9;         // the median of them is used; one run more goes before them
+  int repetitions = 9;         // the median of their times is used; they follow one run that is not timed
 };
 /// Return the sizes to measure: from 4 KiB to 16 MiB for processes of a host, from 64 KiB to 256 MiB for
 /// GPUs.

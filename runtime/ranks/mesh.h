@@ -1,7 +1,7 @@
 // A mesh of ranks: names for the positions of several processes that run one plan.
 //
-// A mesh has named axes, {data = 2, model = 4}; a rank is a place in it, counted row-major, so that the last
-// axis varies fastest.
+// A mesh has named axes, such as {data = 2, model = 4}. A rank has one coordinate along each axis. Ranks are
+// numbered row-major: the coordinate along the last axis varies fastest.
 #pragma once
 
 #include <cstdint>
@@ -28,22 +28,23 @@ struct Mesh {
   std::vector<MeshAxis> axes;
 
   bool empty() const { return axes.empty(); }
-  int64_t ranks() const;  // of all axes; 1 of none
-  /// The axis of this name.
+  int64_t ranks() const;  // product of the sizes of all axes; 1 without axes
+  /// Returns the index of the axis of this name; nothing if there is none.
   std::optional<size_t> find(std::string_view name) const;
   /// Returns the coordinates of a rank, one number per axis.
   std::vector<int64_t> coordinates(int64_t rank) const;
-  /// Returns the ranks that differ from this one along `axis` alone, itself among them, in order.
+  /// Returns the ranks whose coordinates differ from those of `rank` at most along `axis`, in order. `rank`
+  /// is one of them.
   std::vector<int64_t> group(int64_t rank, size_t axis) const;
   bool operator==(const Mesh&) const = default;
 };
-/// The symbol that is a rank's place along the axis: "data.rank".
+/// Returns the name of the symbol whose value in a plan is a rank's coordinate along the axis: "data.rank".
 std::string coordinate(const MeshAxis& axis);
 std::string str(const Mesh& mesh);  // "data = 2, model = 4"
 /// Checks that names consist of letters, digits and _ and occur once, sizes are at least 1, and there are at
-/// most kMostRanksOfMesh ranks; throws Error naming the fault.
+/// most kMostRanksOfMesh ranks. Throws Error that names the fault.
 void check_mesh(const Mesh& mesh);
-/// Parses "data=2,model=4"; throws Error naming the fault.
+/// Parses "data=2,model=4". Throws Error that names the fault.
 Mesh parse_mesh(std::string_view text);
 
 }  // namespace smelt

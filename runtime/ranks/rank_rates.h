@@ -15,9 +15,9 @@ namespace smelt {
 struct RankRates {
   int64_t ranks = 1;  // number of ranks that worked during the measurement
   std::vector<CollectiveRates::Row> collectives;
-  /// Rates per rank; 0: not measured. They are the bytes per second that a copy reads and writes together,
-  /// and the floating-point operations per second of large matmuls of f32 (`wide_flops`) and bf16
-  /// (`narrow_flops`).
+  /// Rates per rank; 0: not measured. A copy of n bytes counts as 2n bytes, because it reads and writes
+  /// them. The floating-point operations per second are those of large matmuls of f32 (`wide_flops`) and of
+  /// bf16 (`narrow_flops`).
   double copy_bytes_per_second = 0, wide_flops = 0, narrow_flops = 0;
   bool operator==(const RankRates&) const = default;
 };

@@ -10,8 +10,8 @@
 
 namespace smelt {
 
-/// Kind of a round. The result is nothing for agree and barrier, rank 0's body for broadcast, and the list of
-/// all bodies (encode_texts) for gather. agree fails if bodies differ.
+/// Kind of a round. The result is empty for agree and barrier, rank 0's body for broadcast, and the list of
+/// all bodies (encode_texts) for gather. agree fails if the ranks' bodies differ.
 enum class RoundKind : uint8_t { agree, broadcast, gather, barrier };
 constexpr uint8_t kLastRoundKind = static_cast<uint8_t>(RoundKind::barrier);
 

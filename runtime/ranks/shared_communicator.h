@@ -53,13 +53,19 @@ class SharedCommunicator final : public Communicator {
   /// Exchanges `bytes` bytes in pieces of up to `step` bytes. For each piece, each rank writes its part,
   /// waits in a barrier, and reads the parts of the members.
   void exchange(const CallSignature& call, size_t bytes, size_t step, const Piece& write, const Piece& read);
+  /// Waits in a barrier. The first barrier of a collective also checks that all members have made the same
+  /// call.
   void barrier(const CallSignature& call, bool is_first);
+  /// Replaces a chunk by the sum (or maximum) of the chunks of all members.
   void sum_chunk(std::span<std::byte> chunk, const CallSignature& call, bool is_first);
+  /// Writes the sum of `bytes` bytes of all members' parts, from `offset` on, to `to`.
   void sum_parts(size_t offset, std::byte* to, size_t bytes, const CallSignature& call) const;
 
   void check_parts(CollectiveKind kind, size_t whole, size_t part);
   void check_elements(CollectiveKind kind, size_t bytes, DType dtype);
   size_t check_peer(int64_t peer, const char* what);
+  /// Throws if `peer` waits in a collective that this rank has not called, because a wait for `peer` would
+  /// not end.
   void check_vain(size_t peer, const char* what, const std::function<bool()>& is_ready);
   std::string describe(size_t member) const;
 
@@ -68,9 +74,13 @@ class SharedCommunicator final : public Communicator {
     std::vector<std::byte> bytes;
   };
   bool has_mail(size_t from) const;
+  /// Reads the next piece of a message from `from` out of the mailbox. Requires: has_mail(from).
   MailPiece take_piece(size_t from);
+  /// Moves all pieces that have arrived from the mailboxes of this rank to kept_.
   void keep_mail();
+  /// Wakes `peer` (MemberState::bell).
   void ring(size_t peer);
+  /// Waits until `is_ready` returns true, and stores incoming messages meanwhile.
   void wait_ready(size_t peer, const char* what, const std::function<bool()>& is_ready);
 
   std::byte* part(size_t member) const { return layout_.part(region_, member, barriers_ % kParities); }

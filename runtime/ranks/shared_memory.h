@@ -6,8 +6,8 @@
 //
 // In addition to the contract of Communicator, reduce_scatter and all_gather may be in place. Two ranks that
 // send to each other do not deadlock, because a rank stores incoming data while it waits in send or receive.
-// If the receiver has read all earlier messages, a message of up to 128 KiB (less in large groups) is sent
-// without waiting for it.
+// A message of up to 128 KiB (less in large groups) is sent without waiting for the receiver, if the
+// receiver has read all earlier messages.
 #pragma once
 
 #include <cstddef>

@@ -9,7 +9,7 @@
 
 namespace smelt {
 
-/// Tensors by name. It owns their memory, and reuses it for the next batch.
+/// Tensors by name. The batch owns their memory, and reuses it for the next tensors.
 class Batch {
  public:
   /// Removes all tensors, and keeps their memory for later calls of add().

@@ -80,7 +80,7 @@ struct StepTime {
   double seconds = 0;
 };
 
-/// The alternative of a choice (PlanEntry::choices) that runs with these symbol values use.
+/// The alternative that is used for a choice (PlanEntry::choices) at these values of the symbols.
 struct ChoiceTaken {
   const PlanEntry* entry = nullptr;
   int choice = 0, alternative = 0;
@@ -108,8 +108,8 @@ class Executor {
   /// Sets a state to its initial values (runtime/engine/weights/initialize.h) on the device. Returns false if
   /// it cannot, and the caller has to compute them on the host.
   virtual bool initialize_state(int /*index*/, uint32_t /*seed*/) { return false; }
-  /// Rounds the f32 state `from` to `to_type`, and writes the result to the state `to`, which is a copy of it
-  /// (State::copy_of).
+  /// Rounds the f32 state `from` to `to_type`, and writes the result to the state `to`, which is a rounded
+  /// copy of `from` (State::copy_of).
   virtual void round_state(int from, int to, DType to_type);
 
   /// Runs one entry. `inputs` and `outputs` have one host address per port of the entry, in order. Tensors

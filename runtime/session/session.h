@@ -94,9 +94,10 @@ class Session {
   std::vector<std::vector<int64_t>> run(std::string_view entry, std::span<const InputTensor> inputs,
                                         std::span<const OutputBuffer> outputs,
                                         const RunOptions& options = {});
-  /// Runs an entry of a pipeline stage with these values of the symbols. `place_of` returns the place of a
-  /// port in the stage's memory, or StageMemory::kHost. `inputs` are the input tensors of the kHost ports,
-  /// and the result has the output tensors of the kHost ports.
+  /// Runs an entry of a pipeline stage with these values of the symbols. `place_of` returns the number of
+  /// the place of `memory` that has a port's tensor, or StageMemory::kHost if the tensor is in host memory.
+  /// `inputs` are the input tensors of the kHost ports, and the result has the output tensors of the kHost
+  /// ports.
   using PlaceOf = std::function<int(const Port& port)>;
   std::vector<HostTensor> run(std::string_view entry, const SymbolValues& sizes,
                               std::span<const InputTensor> inputs, StageMemory& memory,
@@ -156,11 +157,12 @@ class Session {
   /// Does the work of `initialize` and `load_weights`, but does not initialize the weights that are read from
   /// the file. Returns the result of load_weights.
   std::vector<std::string> initialize(uint32_t seed, const Checkpoint& weights);
-  /// Reads every segment of all states for which holds_weights (session_weights.h) is true, under one of its
-  /// checkpoint names, from a tensor of any float dtype. Transposes it if Segment::transposed is set. Throws
-  /// one Error that names all tensors that are missing or have a wrong shape or dtype, before anything is
-  /// changed. A segment for which `stays` returns true may be missing, and then keeps its values. Returns the
-  /// names of the file's tensors that no segment uses.
+  /// Reads weights from a file: every segment of the states for which holds_weights (session_weights.h) is
+  /// true. A segment is read from the tensor that has one of its checkpoint names, of any float dtype. The
+  /// tensor is transposed if Segment::transposed is set. Before anything is changed, throws one Error that
+  /// names all tensors that are missing or have a wrong shape or dtype. A segment for which `stays` returns
+  /// true may be missing, and then keeps its values. Returns the names of the file's tensors that no segment
+  /// uses.
   std::vector<std::string> load_weights(const Checkpoint& weights,
                                         const std::function<bool(const Segment&)>& stays = {});
   /// Does the same for a .safetensors file, a directory with model.safetensors or its index, or a training

@@ -12,9 +12,9 @@ namespace smelt {
 /// still be in use.
 class DynamicLibrary {
  public:
-  /// Loads the first of the file names `names` that the dynamic loader finds, in its own path or in
-  /// toolkit_folders(). Throws Error (unavailable) if none is found; the message has `what`, a description of
-  /// the library, and the folders.
+  /// Loads the first of the file names `names` that is found in the search path of the dynamic loader or in
+  /// toolkit_folders(). Throws Error (unavailable) if none is found; the message has `what`, a description
+  /// of the library, and the folders.
   DynamicLibrary(std::string_view what, std::span<const char* const> names);
 
   /// Returns the address of a function. Throws Error naming the library and the function if it has none.

@@ -78,8 +78,8 @@ void make_directories(const std::filesystem::path& path);
 /// but does not protect against an adversary.
 class Checksum {
  public:
-  /// Adds bytes. The result depends on how they are split over calls, unless all but the last have a size
-  /// that is a multiple of 8.
+  /// Adds bytes. The result depends on how the bytes are divided over calls, unless every call but the last
+  /// adds a multiple of 8 bytes.
   void add(std::span<const std::byte> bytes);
   uint64_t value() const { return state_; }
   /// Returns the value as 16 hexadecimal digits.
