@@ -77,7 +77,7 @@ struct State {
   std::string name;  // "parameters", "adam.m", "step", "learning_rate"
   Role role = Role::state;
   DType dtype = DType::f32;
-  Shape shape;       // of a flat state: [elements], or [buckets, rows, row length] if it is sharded
+  Shape shape;       // of a flat state: [elements]; if it is sharded, [buckets, rows, row length] (below)
   Initializer init;  // of a state without segments
   /// If this state is a rounded copy of another one: the name of the other state. A host write to that state
   /// rounds it into this one again.
@@ -89,8 +89,9 @@ struct State {
   /// The state always has the values of the model's own weights, as the base weights of adapters do. So
   /// checkpoints leave it out.
   bool from_model = false;
-  /// Sharding over ranks. `cut` has for each dim the mesh axes that shard it, the outermost first (empty: the
-  /// dim is not sharded). `partial` has the axes along which ranks hold addends; the state is their sum.
+  /// Sharding over ranks. A bucket of a flat state is gathered or summed over the ranks as a whole.
+  /// `cut` has for each dim the mesh axes that shard it, the outermost first (empty: the dim is not sharded).
+  /// `partial` has the axes along which ranks hold addends; the state is their sum.
   std::vector<std::vector<std::string>> cut = {};
   std::vector<std::string> partial = {};
   /// The shape over all ranks if the state is sharded; offsets of segments are positions in it. Empty:
@@ -258,7 +259,8 @@ struct KernelCode {
   std::optional<TemplateLaunch> launch = {};
 };
 
-/// Valid values of integers that index a table: those in [least, below), and `ignored` if that is set.
+/// Valid values of an integer input, such as token ids: those in [least, below), and `ignored` if that is
+/// set.
 struct IdRange {
   int64_t below = 0;
   std::optional<int64_t> ignored = {};

@@ -40,6 +40,8 @@ class Hub {
   std::unique_ptr<HubDoor> door_;
   Waker waker_;
   std::atomic<bool> is_ending_ = false;
+  /// Times: the latest end of the thread, set when the destructor runs; the next heartbeat; the last
+  /// look_after.
   Clock::time_point end_by_, heartbeat_at_, looked_at_ = Clock::now();
   std::thread thread_;
 };

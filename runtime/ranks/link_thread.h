@@ -83,11 +83,12 @@ class LinkThread {
   std::string report_;
   const char* call_ = nullptr;  // the collective or message in which this rank is; null: none
   uint64_t call_bytes_ = 0, calls_ = 0;
-  bool has_started_ = false, has_farewell_ = false;
-  std::optional<Clock::time_point> end_by_;  // set by the destructor
+  bool has_started_ = false, has_farewell_ = false;  // the hub has sent `start`, or `farewell` (message.h)
+  std::optional<Clock::time_point> end_by_;          // set by the destructor
 
   Waker waker_;
   Connection connection_;  // this and the members below are used only by the thread
+  /// Times: the last message of the hub, the last check of the hub, and the next heartbeat.
   Clock::time_point heard_ = Clock::now(), looked_at_ = heard_, heartbeat_at_;
   std::string hub_report_ = "it has reported no step yet";
   std::thread thread_;

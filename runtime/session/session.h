@@ -175,6 +175,7 @@ class Session {
 
  private:
   struct Run;
+  /// Throws Error if the state has weights that this session shares with others.
   void require_own(int state) const;
   Run prepare(std::string_view entry, std::span<const InputTensor> inputs);
   void execute(Run& run);
@@ -182,9 +183,11 @@ class Session {
   int state_index(std::string_view name) const;
   std::span<std::byte> memory(int index);
   void fill(int index, const Executor::MakePart& make);
+  /// Updates the rounded copies of states that the host may have written to.
   void refresh_copies();
   int scales_index(std::string_view weights) const;
   int64_t rank() const;
+  /// Returns whether the rounded copy and its original are sharded differently.
   bool has_other_parts(const State& copy) const;
   void write_parts(int index, const Segment& part, std::span<const float> values);
   void write_quantized(int index, const Segment& part, std::span<const float> values);

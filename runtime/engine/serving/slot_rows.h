@@ -1,5 +1,5 @@
 // Rows of a continuous batch (cache_rows.h) for plans whose KV caches have one slot per row: the entries
-// @decode and @reorder (decode_contract.def). Row i of the batch uses slot i of the caches.
+// `decode` and `reorder` (decode_contract.def). Row i of the batch uses slot i of the caches.
 #pragma once
 
 #include "runtime/engine/generation/cache_bounds.h"

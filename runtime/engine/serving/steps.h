@@ -44,13 +44,13 @@ class Steps {
   /// Returns whether the sequence has a row in a step in progress, which then still writes to the row's
   /// caches.
   bool has(const Sequence& sequence) const;
-  /// Drops the steps in progress without taking their tokens. Requires: all rows have been freed.
+  /// Drops the steps in progress without taking their tokens, after a failure of the whole batch.
   void forget() { under_way_.clear(); }
 
  private:
   struct Row {
     Sequence sequence;
-    size_t slot, place;  // of the sampled token: its row and position in ChosenTokens
+    size_t slot, place;  // slot of the row's state and position in the text that get the sampled token
     Sampling sampling;
   };
   struct Step {
@@ -61,6 +61,7 @@ class Steps {
   std::vector<RowStep> next_reads();
   void add_prompts(std::vector<RowStep>& reads);
   RowStep next_token(RunningSequence& sequence, size_t row);
+  /// Takes a token that the plan has sampled.
   void take_chosen(const Row& row);
 
   CacheRows& rows_;

@@ -23,12 +23,13 @@ struct StepRecord {
   double gradient_norm = std::numeric_limits<double>::quiet_NaN();  // NaN: the plan does not report it
   double milliseconds = 0;
   double tokens_per_second = 0;
-  double gflops_per_second = 0;               // model FLOP of the update (plan_costs.h) per second
-  double peak_gflops_per_second = 0;          // measured rate of large GEMMs; 0: not known
-  int64_t tokens = 0;                         // in all steps up to now
-  int64_t peak_bytes = 0;                     // most memory of the process
-  std::optional<double> loss_scale = {};      // of this update; nothing: no loss scaling
-  std::optional<int64_t> skipped_steps = {};  // updates skipped up to now because of overflow
+  double gflops_per_second = 0;           // model FLOP of the update (plan_costs.h) per second
+  double peak_gflops_per_second = 0;      // measured rate of large GEMMs; 0: not known
+  int64_t tokens = 0;                     // in all steps up to now
+  int64_t peak_bytes = 0;                 // most memory of the process
+  std::optional<double> loss_scale = {};  // of this update; nothing: no loss scaling
+  std::optional<int64_t> skipped_steps =
+      {};  // updates skipped so far because of overflow; nothing: no scaling
   /// Returns the model FLOP utilization: gflops_per_second over the peak. Returns NaN if no peak is known, or
   /// if this step was faster than the peak, which happens if the machine was busy when the peak was measured.
   double mfu() const {

@@ -24,7 +24,7 @@ std::string_view name(PipelineOrder order);  // "gpipe", "1f1b", "interleaved"
 std::optional<PipelineOrder> parse_pipeline_order(std::string_view name);
 
 struct PipelineShape {
-  int64_t stages = 1, micro_batches = 1, parts_a_stage = 1;
+  int64_t stages = 1, micro_batches = 1, parts_a_stage = 1;  // the last: parts of the model per stage
 
   int64_t parts() const { return stages * parts_a_stage; }
   int64_t stage_of(int64_t part) const { return part % stages; }

@@ -37,6 +37,7 @@ class StageMessages {
  private:
   using Boundary = std::pair<int64_t, StageMessage>;  // the part after the boundary, and the kind
   void make_lists(const Plan& plan);
+  /// Receives the list of the tensors that the other stage reads, and keeps only these in made_.
   void agree(const Boundary& boundary, Communicator& group);
   std::vector<Port> made_for(const Plan& plan, const Boundary& boundary) const;
   std::vector<Port> read_from(const Plan& plan, const Boundary& boundary) const;

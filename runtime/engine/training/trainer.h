@@ -37,9 +37,9 @@ namespace smelt {
 struct TrainerOptions {
   std::filesystem::path run_directory;  // empty: nothing is written
   int64_t steps = 1000;
-  int64_t batch = 8;                       // windows, records or packed rows per micro-step and rank
-  int64_t length = 128;                    // tokens per window or packed row; unused for records
-  bool pack = false;                       // rows hold concatenated documents (data/packed_data.h)
+  int64_t batch = 8;     // per micro-step and rank: windows of a token stream, records or packed rows
+  int64_t length = 128;  // tokens per window or packed row; unused for records
+  bool pack = false;     // rows hold concatenated documents (data/packed_data.h)
   std::vector<int32_t> document_end = {};  // for packed tokens: the sequence of ids that ends a document
   double learning_rate = 1e-3;
   double min_learning_rate = 0;
@@ -144,6 +144,7 @@ class Trainer {
   /// Continues the stream where the previous run ended. If the batch size has changed, it continues with the
   /// first record that the previous run did not read in its epoch.
   void go_on_in_data(const TrainerOptions& before, int64_t step);
+  /// Reports options and data that differ from those of the run that is resumed.
   void tell_changes(const TrainerOptions& before, int64_t step) const;
   void begin();
   void train(int64_t step);
@@ -153,7 +154,9 @@ class Trainer {
   BatchShare share_of_evaluation() const;
   BatchOptions batch_options() const;
   void pack_data();
+  /// Reports how the documents were packed into rows.
   void tell_packing() const;
+  /// Returns the end of an error message: the path of the last checkpoint, or that there is none.
   std::string last_good() const;
   std::vector<HostTensor> micro_step(std::string_view entry, int64_t step, int64_t index);
   EvaluationSums evaluate_at_all_ranks();
@@ -162,8 +165,11 @@ class Trainer {
   void record_evaluation(int64_t step);
   void sample(int64_t step);
   void save(int64_t step);
+  /// Sets the measured choices (Executor::choices) of all ranks to those of the first rank, except in a
+  /// pipeline, where ranks have different plans.
   void share_choices();
   void draw_curve() const;
+  /// Calls `what` for each observer.
   void tell(const std::function<void(TrainerObserver&)>& what) const;
 
   Session& session_;
