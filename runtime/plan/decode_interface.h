@@ -18,8 +18,9 @@ namespace smelt {
 enum class CacheAddressing : uint8_t { none, slots, rings, pages };
 
 /// Samplers of a plan: entries that read one token per row and choose the next one. `tokens` (entry next or
-/// next_pages) and `beams` (next_beams) have settings for single tokens; `..._by_text` (next_guided,
-/// next_beams_guided) also have settings that depend on the text so far.
+/// next_pages) samples, and `beams` (next_beams) does a beam search. `..._by_text` (next_guided,
+/// next_beams_guided) do the same, and also support settings that depend on the text so far, such as n-grams
+/// that may not repeat.
 struct PlanSamplers {
   bool tokens = false, tokens_by_text = false, beams = false, beams_by_text = false;
 };
@@ -51,8 +52,8 @@ struct DecodeInterface {
   /// Tokens per row of the states text_tokens and text_source; 0: the plan does not have the state.
   size_t text_capacity = 0, source_text_capacity = 0;
   size_t pages = 0, row_pages = 0;  // pages of the caches, and the largest number of pages per row
-  /// Symbols for the numbers of rows, tokens per row and tokens per source of a run. Empty if the number is
-  /// not a symbol.
+  /// Names of the symbols for the numbers of rows, tokens per row and tokens per source of a run. Empty if
+  /// the number is not a symbol.
   std::string rows_symbol, run_symbol, source_symbol;
 
  private:

@@ -42,9 +42,9 @@ ElementSpan span_of(const KernelParameter& parameter, const std::vector<int64_t>
 void check_parameters(const KernelCode& kernel);
 
 /// Checks that `launch`, which is the work of `step`, has the number and types of arguments that its kernel
-/// expects, that the step lists all buffers which the kernel reads and writes, and that the kernel does not
-/// overwrite integers by which it indexes. Throws Error (invalid_file) that begins with `place`, a
-/// description of the step.
+/// expects, that Step::reads and Step::writes list all buffers which the kernel reads and writes, and that
+/// the kernel does not overwrite integers by which it indexes tables. Throws Error (invalid_file) that begins
+/// with `place`, a description of the step.
 void check_launch(const Plan& plan, const Step& step, const KernelStep& launch, const std::string& place);
 
 }  // namespace smelt

@@ -1,7 +1,8 @@
-// Names of retained outputs ("kept ports"). These are inputs and outputs of a pipeline stage whose tensors
-// stay in the stage's own memory (runtime/session/stage_memory.h) from the run that writes them to the runs
-// that read them. They are the tensors that cross a boundary between parts of the model ("values.",
-// "gradients."), and those that forward saves for backward ("saved.").
+// Names of retained outputs ("kept ports"). These are outputs of a pipeline stage's entries, and the inputs
+// of later runs that read them. Their tensors stay in the stage's own memory (runtime/session/stage_memory.h)
+// from the run or message that writes them to the runs that read them. They are the tensors that cross a
+// boundary between parts of the model ("values.", "gradients."), and those that forward saves for backward
+// ("saved.").
 #pragma once
 
 #include <algorithm>

@@ -23,8 +23,8 @@ std::vector<std::vector<size_t>> axes_of(const Segment& segment, const Mesh& mes
 /// has.
 std::vector<int64_t> part_numbers(const Segment& segment, const Mesh& mesh,
                                   std::span<const int64_t> coordinates);
-/// A run of elements that are contiguous in a rank's part and in the whole segment. `in_part` and `in_whole`
-/// are the offsets of the first one, in elements.
+/// A sequence of elements that are contiguous in a rank's part and in the whole segment. `in_part` and
+/// `in_whole` are the offsets of the first one, in elements.
 struct PartRun {
   int64_t in_part, in_whole, elements;
 };

@@ -57,9 +57,9 @@ std::vector<TensorRun> tensor_runs(const State& state, const Mesh& mesh, int64_t
 std::vector<TensorRun> whole_tensor_runs(const State& state, const Mesh& mesh, int64_t rank);
 /// Returns the offset at which each segment of the state would begin if one rank had all of them.
 std::vector<int64_t> whole_offsets(const State& state);
-/// Returns whether this rank is the first of the ranks that hold the same elements of the state as it does. A
-/// checkpoint is written by these first ranks. Ranks of different pipeline stages hold different elements of
-/// a flat state, so a tensor that several stages have is written by each of them.
+/// Returns whether this rank has the lowest number of the ranks that hold the same elements of the state.
+/// Only such ranks write these elements to a checkpoint. Ranks of different pipeline stages hold different
+/// elements of a flat state, so a tensor that several stages have is written by each of them.
 bool is_first_holder(const State& state, const Mesh& mesh, int64_t rank);
 
 }  // namespace smelt

@@ -19,6 +19,7 @@ struct StepValues {
   std::vector<std::pair<std::string, Dim>> integers;
   std::vector<std::pair<std::string, double>> reals;
 };
+/// Returns the values of a step's fields.
 StepValues values_of(const Step& step);
 
 /// Returns whether values_of returns the values of the transposed product.

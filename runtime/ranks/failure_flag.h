@@ -21,9 +21,10 @@ class FailureFlag {
   std::string text() const;
   /// Throws Error (unavailable) with the text if the flag is raised.
   void check() const;
-  /// Sets the listener, in place of an earlier one. It is called once with the text, by the thread that
-  /// raises the flag, or by this call if the flag is raised already. It can end waits that do not read the
-  /// flag, such as those of a GPU's communicator. It must not throw. An empty function removes the listener.
+  /// Sets the listener, in place of an earlier one. The listener is called once with the text, by the thread
+  /// that raises the flag, or by this call if the flag is raised already. It can end waits that do not read
+  /// the flag, such as those of a GPU's communicator. It must not throw. An empty function removes the
+  /// listener.
   void listen(Listener listener);
 
  private:

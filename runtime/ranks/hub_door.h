@@ -21,7 +21,8 @@ class HubDoor {
   /// `most_strangers` is the largest number of strangers at a time.
   HubDoor(std::string secret, size_t most_strangers, Admit admit);
 
-  /// Adds a stranger and sends it a challenge. If there are too many, the oldest connection is closed.
+  /// Adds a stranger and sends it a challenge. If there are then too many, closes the connection of the
+  /// oldest one.
   void accept(Socket socket);
   /// Returns the descriptors to poll for reading.
   std::vector<int> descriptors() const;

@@ -58,7 +58,9 @@ class HubMembers {
 
   std::string describe_rank(int rank) const;
   std::string last_report(const Member& member) const;
+  /// Sends all ranks the names of their hosts as soon as all have joined.
   void begin_if_complete();
+  /// Sends what is unsent to a rank, and reads and answers its messages.
   void hear(Member& member);
   void answer(Member& member, const Frame& frame);
   void note_progress(Member& member, std::string_view body);

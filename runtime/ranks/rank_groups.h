@@ -33,8 +33,8 @@ class RankGroups {
   virtual void report_failure(std::string_view text) = 0;
   /// Sets a function that is called once, if the run fails, with the text of the failure. The caller is
   /// another thread, or this function if the run has already failed. The listener can end waits elsewhere,
-  /// such as those of a GPU, and must not throw. It replaces an earlier one; an empty one removes it. By
-  /// default, the listener is ignored.
+  /// such as those of a GPU, and must not throw. It replaces an earlier listener; an empty function removes
+  /// the listener. By default, the listener is ignored.
   virtual void on_failure(std::function<void(const std::string& text)> /*listener*/) {}
 };
 

@@ -76,8 +76,9 @@ class RankLink {
   int rank_ = 0, size_ = 1;
   std::vector<std::string> hosts_;
   FailureFlag failure_;
-  std::unique_ptr<Hub> hub_;            // null at all ranks but rank 0
-  std::unique_ptr<LinkThread> thread_;  // null if there is one rank; ends before the hub, which waits for it
+  std::unique_ptr<Hub> hub_;  // null at all ranks but rank 0
+  /// Null if there is one rank. Declared after hub_, whose destructor waits until this connection has ended.
+  std::unique_ptr<LinkThread> thread_;
 };
 
 }  // namespace smelt

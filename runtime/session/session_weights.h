@@ -1,4 +1,4 @@
-// Weights of a session in the layout of checkpoint files.
+// Weights of a session in the layout of weight files (class Checkpoint).
 #pragma once
 
 #include <vector>
@@ -7,12 +7,13 @@
 
 namespace smelt {
 
-/// Returns whether checkpoints hold this state: it has weights, and they are not derived from another state,
-/// as rounded copies and scales are.
+/// Returns whether weight files have the tensors of this state: it has weights, which are not derived from
+/// another state, as rounded copies and scales are.
 bool holds_weights(const State& state);
 
-/// Returns every weight tensor as f32, under its first checkpoint name, with the shape and dimension order of
-/// the checkpoint. Throws Error if a tensor is sharded over ranks.
+/// Returns every weight tensor as f32, under the first of its names in weight files
+/// (Segment::checkpoint_names), with the shape and dimension order of these files. Throws Error if a tensor
+/// is sharded over ranks.
 std::vector<HostTensor> weights_of(const Session& session);
 
 }  // namespace smelt

@@ -18,8 +18,8 @@ namespace smelt {
 /// stages. All stages that an element of `links` or `holders` names have an equal element.
 struct StageExchange {
   size_t axis = 0;  // mesh axis of the stages
-  /// Key: (sending stage, receiving stage), one of which is this stage. Value: for each kind of message, the
-  /// sizes of its parts in bytes, for the largest values of the symbols.
+  /// Key: (sending stage, receiving stage). Value: for each kind of message between the two, the sizes of its
+  /// parts in bytes, for the largest values of the symbols. It is empty if this stage is neither of the two.
   std::map<std::pair<int64_t, int64_t>, std::vector<std::vector<int64_t>>> links;
   std::vector<std::vector<int64_t>> holders;  // groups of stages for add_up; each contains this stage
 };

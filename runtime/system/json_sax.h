@@ -1,5 +1,6 @@
-// Base class for strict readers of untrusted JSON with nlohmann's SAX interface. An event that a reader does
-// not override throws Error with the file and the reader's position in the document.
+// Base class for strict readers of untrusted JSON with nlohmann's SAX interface. A value, object or array
+// whose function a reader does not override throws Error with the file and the reader's position in the
+// document. Keys and the ends of objects and arrays are then ignored.
 #pragma once
 
 #include <nlohmann/json.hpp>

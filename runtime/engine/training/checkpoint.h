@@ -93,6 +93,7 @@ class CheckpointDirectory {
   std::vector<std::filesystem::path> list() const { return list_checkpoints(directory_); }
 
  private:
+  /// Removes all checkpoints but the `keep` newest ones; none if `keep` is 0.
   void prune();
   std::filesystem::path directory_;
   int64_t keep_;

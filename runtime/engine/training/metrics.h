@@ -113,7 +113,9 @@ class TerminalProgress : public TrainerObserver {
  private:
   using Clock = std::chrono::steady_clock;
   std::string bar(const StepRecord& record) const;
+  /// Erases the bar.
   void clear();
+  /// Writes a line above the bar.
   void above(const std::string& text);
 
   std::ostream& out_;

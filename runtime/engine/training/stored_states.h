@@ -59,8 +59,11 @@ class StoredStates {
   void copy(const StoredState& state, size_t tensor, int64_t at, std::span<std::byte> to) const;
 
  private:
+  /// Adds the states of a checkpoint in one file.
   void add_whole();
+  /// Adds the states of a checkpoint with one file per rank.
   void add_parts();
+  /// Adds the pieces of states that are in the file of a rank. `own` has the states of that rank's stage.
   void add_rank(const Checkpoint& file, const std::vector<State>& own, const Mesh& mesh, int64_t rank);
 
   Checkpoint index_;

@@ -19,10 +19,10 @@ inline bool is_sum(CollectiveKind kind) {
   return kind == CollectiveKind::all_reduce || kind == CollectiveKind::reduce_scatter;
 }
 
-/// A collective operation (runtime/ranks/communicator.h) of the `ranks` ranks along a mesh axis. A part has
-/// `elements` elements. `from` has one part per rank, contiguously, for reduce_scatter and all_to_all, and
-/// one part for the other kinds. `to` has one part per rank for all_gather and all_to_all, and one part for
-/// the other kinds. All ranks of a group run their collective steps in the same order.
+/// A collective operation (runtime/ranks/communicator.h) of the `ranks` ranks along a mesh axis. `elements`
+/// is the size of a part. `from` has one part per rank, contiguously, for reduce_scatter and all_to_all, and
+/// one part for the other kinds. `to` has one part per rank, contiguously, for all_gather and all_to_all, and
+/// one part for the other kinds. All ranks of a group run their collective steps in the same order.
 ///
 /// The step does `rows` such operations, for sharded dims that are not the outermost dim of a tensor. Row i
 /// is at from + i * from_stride and at to + i * to_stride.

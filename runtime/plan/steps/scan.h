@@ -7,9 +7,10 @@
 
 namespace smelt {
 
-/// Computes y[o, i, j] = x[o, 0, j] . x[o, 1, j] . ... . x[o, i, j] for tensors [outer, count, inner],
-/// without the last operand if `exclusive`. The operation `.` is `kind`: "add", "max" (if an operand is NaN,
-/// the result is NaN) or "mul". Element [o, i, j] is stored at o * outer_stride + i * stride + j.
+/// Computes y[o, i, j] = x[o, 0, j] . x[o, 1, j] . ... . x[o, i, j] for tensors [outer, count, inner]. The
+/// operation `.` is `kind`: "add", "max" (if an operand is NaN, the result is NaN) or "mul". If `exclusive`,
+/// the last operand is left out, and y[o, 0, j] is 0 (add), the lowest value (max; -infinity for f32) or 1.
+/// Element [o, i, j] is stored at o * outer_stride + i * stride + j.
 struct ScanStep {
   BufferRef x, y;
   Dim outer, count, inner;
