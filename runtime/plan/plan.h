@@ -135,9 +135,9 @@ struct SizeRule {
   bool operator==(const SizeRule&) const = default;
 };
 
-/// Work that has several alternative lists of steps, of which one runs. A GPU measures the alternatives when
-/// a set of sizes is run first, and then runs the fastest. A CPU runs the first. In either case `last_where`
-/// may decide instead.
+/// Work that has several alternative lists of steps, of which one runs. A GPU measures the alternatives in
+/// the first run with a set of sizes, and then runs the fastest. A CPU runs the first alternative. In either
+/// case `last_where` may decide instead.
 ///
 /// All alternatives write the same results. Any other buffer that an alternative writes is used by that
 /// alternative alone. If an alternative reads a buffer that any alternative writes, it has written that
@@ -247,8 +247,8 @@ struct KernelCode {
   int most_blocks = 0;               // limit of the grid, whose blocks then process several chunks; 0: none
   std::vector<TensorMap> maps = {};  // passed before the pointers
   int only_capability = 0;           // the only compute capability that the source supports; 0: any
-  /// Programmatic dependent launch: the kernel may be launched before the launches before it have ended, and
-  /// waits for them itself.
+  /// Programmatic dependent launch: the kernel may be launched before earlier launches have ended, and waits
+  /// for them itself.
   bool waits = false;
   std::string source = {};             // CUDA C++
   std::vector<std::byte> binary = {};  // the cubin for Plan::target
