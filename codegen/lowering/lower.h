@@ -15,11 +15,11 @@
 namespace smelt {
 
 // ---- lower.cpp
-// A fusion becomes a kernel, and a second kernel if it has sums over rows, which adds up partial sums. A
-// matmul becomes a gemm step. A scatter_add becomes a sort of its indices and a kernel that sums segments of
-// rows with the same index. A view that cannot be expressed by strides becomes a copy. Kernels that are equal
-// except for names are stored once. The kernels have no schedules yet: schedule_kernels chooses them
-// (codegen/scheduling/schedule_kernels.h).
+// A fusion becomes one kernel. If it has sums over rows, that kernel stores partial sums, and a second
+// kernel adds them up. A matmul becomes a gemm step. A scatter_add becomes a sort of its indices and a kernel
+// that sums segments of rows with the same index. A view that cannot be expressed by strides becomes a copy.
+// Kernels that are equal except for names are stored once. The kernels have no schedules yet:
+// schedule_kernels chooses them (codegen/scheduling/schedule_kernels.h).
 
 /// Lowers every graph of the module to an entry with the graph's name. Uses only the kinds of steps that
 /// `target` supports. Requires: values have layouts (assign_layout).

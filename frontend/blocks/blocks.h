@@ -197,8 +197,8 @@ struct LossOutputs {
 /// Returns the cross entropy of logits [...,V] and targets i32[...]. Targets that are criterion.ignore_index
 /// do not count.
 LossOutputs cross_entropy_loss(BlockBuilder& b, Value* logits, Value* targets);
-/// Returns the type of labels for a classification head: by head.problem i32[B] class numbers, or
-/// f32[B,classes], which is f32[B] for a single class.
+/// Returns the type of labels for a classification head. The field head.problem decides between class
+/// numbers, i32[B], and one number per class, f32[B,classes] (f32[B] for a single class).
 Type label_type(const TransformerSpec& spec, const Dim& batch);
 /// Returns the loss of logits [B,classes] and labels of label_type(): cross entropy, squared error, or binary
 /// cross entropy, by head.problem. Each element of f32 labels counts as one label.

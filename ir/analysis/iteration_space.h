@@ -24,11 +24,14 @@ struct IterationSpace {
   /// of `column` and `full` are complete only after the kernel, when the partial sums are added: nodes of the
   /// body may only round them for storing.
   enum class Reduction : uint8_t {
-    row,      // over all column axes: a scalar per row, which later blocks may read
-    first,    // as `row`, but reads only the first columns (ops first, pivot): needs no loop over the row
-    column,   // over all parallel axes, keeping columns: a partial sum per chunk of rows
-    full,     // over all parallel axes of a row scalar, or over all axes: a partial sum per chunk of rows
-    segment,  // over the reduced axes; no row reductions in the kernel; later column blocks may read it
+    row,     // over all column axes: a scalar per row, which later blocks may read
+    first,   // as `row`, but reads only the first columns (ops first, pivot): needs no loop over the row
+    column,  // over all parallel axes, keeping columns: a partial sum per chunk of rows
+    /// Over all axes of a value, which is one scalar per row or has columns: a partial sum per chunk of rows.
+    full,
+    /// Over the reduced axes, in a kernel without row reductions. Blocks of the fusion that come later and
+    /// work on columns may read the result.
+    segment,
   };
   using Axes = llvm::SmallVector<int, 4>;
 

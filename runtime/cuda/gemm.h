@@ -61,8 +61,8 @@ class PreparedGemm {
   PreparedGemm() = default;
   /// Makes the descriptors. `bias` is null if there is none. `place` describes the step for messages. Throws
   /// Error with `place` if the library does not support the strides, if a bias is combined with a reduced
-  /// batch axis, or if the sums have no terms (such as k = 0) and there is a bias, or beta is neither 0 nor
-  /// 1.
+  /// batch axis, or if the sums have no terms (such as k = 0) and the step needs more than zeros or the old
+  /// values of C, that is, if there is a bias or if beta is another number than 0 and 1.
   PreparedGemm(const Device& device, const GemmSizes& sizes, DevicePointer a, DevicePointer b,
                DevicePointer c, const std::string& place, DevicePointer bias = 0);
 

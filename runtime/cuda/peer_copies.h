@@ -13,8 +13,9 @@
 // A rank may also exchange part by part: it sends each part when it has been computed, sets the word of the
 // receiver after each copy, and enqueues work after the arrival of each single part. The words are the same,
 // and are set and reset equally often, so each rank may decide independently to exchange part by part. Waits
-// cannot form a cycle: the i-th part that a rank waits for is among the first i copies of the sender, and the
-// sender has waited for at most i - 1 parts before it makes these copies.
+// cannot form a cycle, because each one depends only on earlier ones: the i-th part that a rank waits for is
+// one of the first i copies that its sender makes, and the sender makes these before it waits for its own
+// i-th part.
 #pragma once
 
 #include <array>

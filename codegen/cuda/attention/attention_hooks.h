@@ -15,9 +15,9 @@
 //
 //   int body_tile(const BodyArguments&, int b, int h, int t0, int t1, int s0, int s1)
 //       Returns the mask state of the tile of queries [t0,t1) and keys [s0,s1): 0 all pairs are masked, 1
-//       some may be, 2 none is. 1 is always a correct result. All threads of a block get the same result.
-//       In the templates for sm_90a each lane calls the function for a different tile, with two more
-//       arguments, const QueryNumbers& and const KeyNumbers&. They are the results of
+//       some may be, 2 none is. 1 is always a correct result. All threads of a block call it for the same
+//       tile, except in the templates for sm_90a: there each lane calls it for a different tile, and passes
+//       two more arguments, const QueryNumbers& and const KeyNumbers&, which the two functions below return.
 //   template <bool kByLane> QueryNumbers body_queries(const BodyArguments&, int b, int h, int t0, int t1)
 //   template <bool kByLane> KeyNumbers body_keys(const BodyArguments&, int b, int h, int s0, int s1)
 //       Some masks compare integers that they load from memory for each query or key, such as the number of

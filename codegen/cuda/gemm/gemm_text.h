@@ -23,8 +23,8 @@
 // indices, `c` is the first of the eight columns, and rows and columns are m and n:
 //
 //   struct BodyArguments      the pointers and numbers that the epilogue reads
-//   struct BodyLoads          values that are loaded early for kLaneRows rows of eight columns; one Same<T>
-//                             per load instead if all rows read the same values
+//   struct BodyLoads          values that are loaded early for kLaneRows rows of eight columns; one
+//                             Same<T> (eight columns without rows) per load if all rows read the same values
 //   void body_load(const BodyArguments&, int first, int rows, Index c, int columns, BodyLoads&)
 //   void body_run(const BodyArguments&, int first, int rows, Index c, int columns, const BodyLoads&,
 //                 Take take, int group, int wg, int warp, int lane, unsigned scratch)
@@ -37,9 +37,10 @@
 //   void body_sum(const BodyArguments&, int tile, int tiles, int column, int columns, int wg, int thread,
 //                 unsigned scratch)
 //       Called after a warpgroup has processed all columns of its tile, and only if the epilogue has column
-//       sums. `tile` is the number of the tile's row of tiles, `tiles` is the number of such rows, and
-//       `column` is the tile's first column. body_sum calls the template's function add_warps, which adds up
-//       the sums of the warps and stores them in row `tile` of the buffer of partial sums.
+//       sums. The result is divided into `tiles` rows of tiles; `tile` is the index of the row that this
+//       tile is in, and `column` is the tile's first column. body_sum calls the template's function
+//       add_warps, which adds up the sums of the warps and stores them in row `tile` of the buffer of partial
+//       sums.
 #pragma once
 
 #include <string>

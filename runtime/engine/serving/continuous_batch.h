@@ -9,7 +9,8 @@
 // Otherwise a prompt is read in row 0. When the next prompt begins, the request in row 0 moves to a new row
 // after the last one. When a request ends, the request of the last row moves to its row; but if the request
 // in row 0 ends and another one waits, that one begins in row 0. So the rows in use are always the first
-// ones. A move copies the row's cache contents only if a row is a slot of the caches (cache_rows.h).
+// ones. If caches have a fixed place per row (slot_rows.h), a move copies the row's keys and values; if rows
+// are lists of pages (page_rows.h), it copies nothing but the list.
 //
 // If the plan samples tokens (@next_pages), and the host samples for no row, the next step is started before
 // the host has read the tokens of the last one. A row that has ended is then part of steps that were started

@@ -46,7 +46,7 @@ class PipelineWorker {
   struct MicroBatch {
     Batch batch;
     SymbolValues sizes;
-    int64_t backwards = 0;  // number of this stage's parts whose backward is done
+    int64_t backwards = 0;  // number of the model's parts at this stage whose backward is done
   };
 
   void prepare(int64_t micro_batches);
