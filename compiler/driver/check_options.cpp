@@ -30,10 +30,6 @@ void refuse_unread(const ApplyOptimizerOptions& options) {
 void refuse_idle(const CompileOptions& options, bool has_mode) {
   if (options.build.cache_pages > 0 && has_mode && options.mode == Mode::train)
     fail("--cache-pages={}: expected --mode=infer", options.build.cache_pages);
-  const BuildOptions& build = options.build;
-  if (build.step_tokens.value_or(0) > 0 && has_mode && options.mode == Mode::infer &&
-      (build.cache_pages == 0 || build.has_sampler == false))
-    fail("--step-tokens={}: expected caches in pages (--cache-pages) and the sampler", *build.step_tokens);
   if (options.stage > 0 && !options.mesh.find(kStageAxis))
     fail("--stage={}: --mesh has no axis stage; expected such as --mesh=stage={}", options.stage,
          options.stage + 1);

@@ -208,7 +208,11 @@ BuildOptions build_options(const CompileOptions& options) {
   build.cache_type = options.storage;
   if (options.mode == Mode::infer && !build.has_sampler)
     build.has_sampler = resolved_target(options).can.launches;
-  if (build.cache_pages > 0 && build.has_sampler.value_or(false) && !build.step_tokens)
+  const bool may_mix = build.cache_pages > 0 && build.has_sampler.value_or(false);
+  if (build.step_tokens.value_or(0) > 0 && !may_mix)
+    fail("--step-tokens={}: expected --mode=infer, caches in pages (--cache-pages) and --sampler",
+         *build.step_tokens);
+  if (may_mix && !build.step_tokens)
     build.step_tokens = resolved_target(options).can.launches ? kStepTokens : 0;
   return build;
 }

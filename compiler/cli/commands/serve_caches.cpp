@@ -28,7 +28,7 @@ int64_t rank_bytes(const Module& module, const State& state) {
 
 /// Returns the size of a page; nothing where the model has no caches in pages.
 std::optional<OnePage> one_page_of(const Model& model, CompileOptions options) {
-  options.build.cache_pages = 1, options.build.has_sampler = false;
+  options.build.cache_pages = 1, options.build.has_sampler = false, options.build.step_tokens = 0;
   if (!model.spec() || !keeps_caches(*model.spec(), build_options(options))) return std::nullopt;
   const std::unique_ptr<Module> module = build_transformer(*model.spec(), build_options(options));
   OnePage page;

@@ -76,6 +76,22 @@ TEST(CompileFlags, RefuseWhatWouldChangeNothing) {
   expect_refused(caches, "--cache-pages=5: expected --mode=infer");
 }
 
+/// Runs that mix rows need pages and the sampler: without them the number would be lost in silence.
+TEST(CompileFlags, StepTokensNeedPagesAndTheSampler) {
+  for (const int64_t pages : {0, 9})
+    for (const bool samples : {false, true}) {
+      CompileOptions options;
+      options.mode = Mode::infer;
+      options.build.cache_pages = pages, options.build.has_sampler = samples, options.build.step_tokens = 32;
+      if (pages > 0 && samples)
+        EXPECT_EQ(build_options(options).step_tokens, 32);
+      else
+        EXPECT_THROW(build_options(options), Error);
+      options.build.step_tokens.reset();
+      EXPECT_EQ(build_options(options).step_tokens.value_or(0), 0) << "on a CPU";
+    }
+}
+
 TEST(DefaultBounds, NameTheOptionsThatSetThem) {
   std::vector<Symbols::Bound> bounds = {{{"T"}, 64}, {{"B", "T"}, 512}};
   DefaultBounds defaults;
