@@ -56,7 +56,7 @@ constexpr ServedCase kServedCases[] = {
     {"gpt2_mixed", SMELT_SERVED("gpt2"), DType::f32, AttentionForm::automatic, 40, true, 0, 24},
     {"llama_mixed_ahead", SMELT_SERVED("llama"), DType::f32, AttentionForm::automatic, 40, true, 1, 24},
     {"bloom_mixed", SMELT_SERVED("bloom"), DType::f32, AttentionForm::automatic, 40, true, 1, 20},
-    {"gemma2_mixed", SMELT_SERVED("gemma2"), DType::f32, AttentionForm::automatic, 40, true, 1, 32},
+    {"gemma2_mixed", SMELT_SERVED("gemma2"), DType::f32, AttentionForm::automatic, 40, true, 1, 300},
     {"llama_bf16_mixed_ahead", SMELT_SERVED("llama"), DType::bf16, AttentionForm::automatic, 40, true, 2,
      24}};
 

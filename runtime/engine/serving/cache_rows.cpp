@@ -1,10 +1,13 @@
 #include "runtime/engine/serving/cache_rows.h"
 
+#include <algorithm>
+
 #include "runtime/base/error.h"
 #include "runtime/engine/serving/choosing_rows.h"
 #include "runtime/engine/serving/mixed_rows.h"
 #include "runtime/engine/serving/page_rows.h"
 #include "runtime/engine/serving/slot_rows.h"
+#include "runtime/plan/device_kind.h"
 
 namespace smelt {
 
@@ -21,6 +24,11 @@ std::unique_ptr<CacheRows> CacheRows::of(Session& session, bool shares_prefixes)
   if (decode.mixes_rows) return std::make_unique<MixedRows>(session, decode, shares_prefixes);
   if (decode.samplers.tokens) return std::make_unique<ChoosingRows>(session, decode, shares_prefixes);
   return std::make_unique<PageRows>(session, decode, shares_prefixes);
+}
+
+size_t CacheRows::exact_rows(const Session& session, size_t rows) {
+  const int64_t exact = device_kind(session.plan().target).most_exact_rows;
+  return exact > 0 ? std::min(rows, static_cast<size_t>(exact)) : rows;
 }
 
 CacheRows::CacheRows(const DecodeInterface& decode)

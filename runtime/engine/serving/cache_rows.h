@@ -41,6 +41,10 @@ class CacheRows {
   /// encoder-decoder.
   static std::unique_ptr<CacheRows> of(Session& session, bool shares_prefixes);
 
+  /// Returns the most rows, of at most `rows`, of a run in which each row has the bits that it has alone. A
+  /// device without such a number (DeviceKind::most_exact_rows), such as a GPU, returns `rows`.
+  static size_t exact_rows(const Session& session, size_t rows);
+
   virtual ~CacheRows() = default;
   CacheRows(const CacheRows&) = delete;
   CacheRows& operator=(const CacheRows&) = delete;

@@ -8,16 +8,9 @@
 #include "runtime/engine/generation/loop_choice.h"
 #include "runtime/engine/generation/loop_inputs.h"
 #include "runtime/engine/serving/choosing_rows.h"
-#include "runtime/plan/device_kind.h"
 
 namespace smelt {
 namespace {
-
-/// The slots whose rows have the bits that each has alone.
-size_t most_slots(const Session& session, size_t slots) {
-  const int64_t exact = device_kind(session.plan().target).most_exact_rows;
-  return exact > 0 ? std::min(slots, static_cast<size_t>(exact)) : slots;
-}
 
 size_t chosen_slots(size_t asked, size_t most) {
   if (asked > most)
@@ -32,7 +25,7 @@ size_t chosen_slots(size_t asked, size_t most) {
 
 ContinuousBatch::ContinuousBatch(Session& session, const ContinuousBatchOptions& options)
     : rows_(CacheRows::of(session, options.shares_prefixes)), options_(options) {
-  options_.slots = chosen_slots(options.slots, most_slots(session, rows_->slots()));
+  options_.slots = chosen_slots(options.slots, CacheRows::exact_rows(session, rows_->slots()));
   constexpr size_t kChunk = 64;
   if (options_.chunk == 0) options_.chunk = mixes() ? rows_->mixed_tokens() : kChunk;
   for (const State& state : session.plan().states)

@@ -1,7 +1,8 @@
 // Continuous batching: requests join and leave a batch while it runs. On a CPU the results of each request
-// have the same bits as if it ran alone. The reasons are that the division of a prompt into chunks depends
-// only on its length, that each chunk is a separate run, and that in a run of one token per row the sums of a
-// row do not depend on the other rows (runtime/cpu/small_m.h).
+// have the same bits as if it ran alone. If rows do not mix, the reasons are that the division of a prompt
+// into chunks depends only on its length, that each chunk is a separate run, and that in a run of one token
+// per row the sums of a row do not depend on the other rows (runtime/cpu/small_m.h). If rows mix, every token
+// is a row of its own, and the last reason is enough.
 //
 // If the plan has the entry @mixed_pages, rows mix: a step reads the next token of each row and, in the same
 // run, prompts of other rows, in the order in which their requests came. A request begins in a new last row.
@@ -12,9 +13,10 @@
 // ones. If caches have a fixed place per row (slot_rows.h), a move copies the row's keys and values; if rows
 // are lists of pages (page_rows.h), it copies nothing but the list.
 //
-// If the plan samples tokens (@next_pages), and the host samples for no row, the next step is started before
-// the host has read the tokens of the last one. A row that has ended is then part of steps that were started
-// before the host knew its last token. It keeps its slot and its pages until these steps have ended.
+// If the plan samples tokens (@next_pages or @mixed_pages), and the host samples for no row, the next step is
+// started before the host has read the tokens of the last one. A row that has ended is then part of steps
+// that were started before the host knew its last token. It keeps its slot and its pages until these steps
+// have ended.
 //
 // If caches are in pages, a request begins when as many pages are available as it may ever need, so that it
 // never waits for memory after that. Requests begin in the order of their arrival.

@@ -13,7 +13,8 @@ constexpr size_t kLeastTokens = 16;  // of a run that reads a part of a prompt, 
 }  // namespace
 
 MixedRows::MixedRows(Session& session, const DecodeInterface& decode, bool shares_prefixes)
-    : ChoosingRows(session, decode, shares_prefixes, entry::mixed_pages), run_tokens_(decode.run_tokens) {}
+    : ChoosingRows(session, decode, shares_prefixes, entry::mixed_pages),
+      run_tokens_(exact_rows(session, decode.run_tokens)) {}
 
 MixedRows::Size MixedRows::padded(Size own) const {
   if (!pads_runs()) return own;

@@ -3,7 +3,8 @@
 //
 // A device that captures runs (DeviceKind::captures_runs) pads a run to one of a few sizes: a run of one
 // token per row to padded_size(rows), any other one to padded_size(tokens) tokens and all slots as rows.
-// prepare() runs each of these sizes once, so that later runs find them captured. Padding stores nothing.
+// prepare() runs each of these sizes, so that later runs find them captured. Padding stores nothing.
+// On a CPU a run has at most as many tokens as have the bits that each has alone (CacheRows::exact_rows).
 #pragma once
 
 #include "runtime/engine/serving/choosing_rows.h"
