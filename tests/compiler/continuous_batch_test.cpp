@@ -68,7 +68,7 @@ std::unique_ptr<Session> session_of(const ServedCase& served, int64_t slots, boo
   options.build.caches = true;
   if (has_pages) options.build.cache_pages = served.pages;
   options.build.has_sampler = served.chooses;
-  if (has_pages) options.build.step_tokens = served.step_tokens;
+  if (has_pages && served.chooses) options.build.step_tokens = served.step_tokens;
   const Description description{Description::Kind::spec, "spec.json", spec_from_json(served.spec), nullptr,
                                 Json::object(),          {}};
   auto session = std::make_unique<Session>(std::make_shared<const Plan>(compile(description, options).plan),

@@ -174,7 +174,7 @@ TEST_P(StepsOf, ABatchThatGoesLeavesNothingUnderWay) {
 }
 
 TEST(MixedSteps, ReadPromptsOfSeveralRequestsInOneRun) {
-  LateModel model(4, 96, 24, 40);
+  LateModel model(4, 96, 24, 32);
   ContinuousBatch batch(*model.session, {.shares_prefixes = false, .ahead = 0});
   const std::vector<Request> requests = {request_of(Tokens(30, 1), 6), request_of(Tokens(30, 2), 6),
                                          request_of(Tokens(3, 3), 6)};
@@ -182,8 +182,8 @@ TEST(MixedSteps, ReadPromptsOfSeveralRequestsInOneRun) {
   for (const Request& request : requests) ids.push_back(batch.submit(request));
   while (batch.step()) continue;
   for (size_t i = 0; i < ids.size(); ++i) EXPECT_EQ(ids_of(batch.poll(ids[i])), alone(requests[i]));
-  // 30 + 10 tokens; one token, 20 and 3; then one token of each.
-  const std::vector<std::pair<int64_t, int64_t>> begin = {{2, 40}, {3, 24}, {3, 3}};
+  // 30 and 2 tokens; one token, 28 and 3; then one token of each.
+  const std::vector<std::pair<int64_t, int64_t>> begin = {{2, 32}, {3, 32}, {3, 3}};
   ASSERT_GE(model.executor->shapes.size(), begin.size());
   EXPECT_TRUE(std::ranges::equal(begin, std::span(model.executor->shapes).first(begin.size())));
   EXPECT_EQ(batch.counts().prompt_tokens, 63U);
@@ -197,6 +197,15 @@ TEST(MixedSteps, ReadNoMoreOfPromptsThanTheChunk) {
   while (batch.step()) continue;
   for (const auto& [rows, tokens] : model.executor->shapes) EXPECT_LE(tokens, 7 + 2);
   EXPECT_EQ(model.executor->shapes[0], std::pair(int64_t{1}, int64_t{7}));
+}
+
+/// A CPU keeps the bits of up to 32 rows apart.
+TEST(MixedSteps, ReadNoMoreOnACpuThanHasTheBitsOfEachAlone) {
+  LateModel model(4, 96, 24, 90, "cpu");
+  ContinuousBatch batch(*model.session, {.shares_prefixes = false, .ahead = 0});
+  for (int32_t i = 0; i < 4; ++i) batch.submit(request_of(Tokens(50, i), 9));
+  while (batch.step()) continue;
+  for (const auto& [rows, tokens] : model.executor->shapes) EXPECT_LE(tokens, 32);
 }
 
 /// A device that captures runs sees few sizes, all of which were prepared.
