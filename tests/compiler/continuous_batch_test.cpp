@@ -133,6 +133,13 @@ void expect_same_bits(const Told& found, const Told& expected) {
   }
 }
 
+void expect_same_ids(const Told& found, const Told& expected) {
+  for (size_t i = 0; i < found.size(); ++i) {
+    EXPECT_EQ(found[i].id, expected[i].id) << i;
+    EXPECT_NEAR(found[i].log_probability, expected[i].log_probability, 1e-5) << i;
+  }
+}
+
 /// All requests at random times; one in eight is cancelled.
 struct Crowd {
   std::vector<Request> requests;
@@ -202,7 +209,9 @@ TEST_P(ServedModels, GiveWhatGeneratorGives) {
 
 class ChoosingModels : public ::testing::TestWithParam<ServedCase> {};
 
-/// Ids are those that the host chooses by the same logits; log-probabilities are summed in another order.
+/// Ids are those that the host chooses by the same logits; log-probabilities are summed in another order. A
+/// plan with mixed runs reads a prompt in other runs than one without, so those two need not have the same
+/// bits.
 TEST_P(ChoosingModels, ChooseAsTheHostDoes) {
   const auto session = session_of(GetParam(), 16);
   ContinuousBatch batch(*session, {.most_waiting = 70, .ahead = GetParam().ahead});
@@ -215,12 +224,12 @@ TEST_P(ChoosingModels, ChooseAsTheHostDoes) {
   for (size_t i = 0; i < crowd.requests.size(); ++i) {
     SCOPED_TRACE(i);
     const Told expected = run_alone(asked, crowd.requests[i]);
-    expect_same_bits(run_alone(same, crowd.requests[i]), expected);
+    const Told alone = run_alone(same, crowd.requests[i]);
+    ASSERT_EQ(alone.size(), expected.size());
+    if (host.step_tokens == 0) expect_same_bits(alone, expected);
+    expect_same_ids(alone, expected);
     ASSERT_TRUE(crowd.cancelled[i] || crowd.told[i].size() == expected.size());
-    for (size_t t = 0; t < crowd.told[i].size(); ++t) {
-      EXPECT_EQ(crowd.told[i][t].id, expected[t].id) << t;
-      EXPECT_NEAR(crowd.told[i][t].log_probability, expected[t].log_probability, 1e-5) << t;
-    }
+    expect_same_ids(crowd.told[i], expected);
   }
 }
 
