@@ -13,8 +13,8 @@ class VectorAccesses {
 
   /// Returns the bytes of the narrowest element; 0 if the kernel has no vector accesses.
   int64_t narrowest() const;
-  /// Considers only vector accesses to elements that differ from row to row. Returns whether more of them
-  /// have elements of at least 4 bytes than narrower elements.
+  /// Returns whether vector accesses with elements of at least 4 bytes outnumber those with narrower
+  /// elements. Accesses to the same addresses in every row, such as those to a bias, are not counted.
   bool are_mostly_wide() const;
   /// Returns whether one Philox call makes the random bits of a vector.
   bool draw_random() const;

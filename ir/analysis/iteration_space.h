@@ -27,7 +27,8 @@ struct IterationSpace {
     row,     // over all column axes: a scalar per row, which later blocks may read
     first,   // as `row`, but reads only the first columns (ops first, pivot): needs no loop over the row
     column,  // over all parallel axes, keeping columns: a partial sum per chunk of rows
-    /// Over all axes of a value, which is one scalar per row or has columns: a partial sum per chunk of rows.
+    /// Over all axes of the reduced value: one partial sum per chunk of rows. The reduced value is one scalar
+    /// per row, or has columns.
     full,
     /// Over the reduced axes, in a kernel without row reductions. Blocks of the fusion that come later and
     /// work on columns may read the result.

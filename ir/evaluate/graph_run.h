@@ -245,7 +245,8 @@ class Run {
   Array<S> read_parameter(const Call<S>& call) const {
     const std::string& name = call.node.get(attr::name);
     const State* state = graph_.module().find_parameter_state(name, call.node.result()->dtype());
-    // A flat state takes precedence, because updates change it, but not a tensor of the parameter's name.
+    // A flat state takes precedence over a tensor of the parameter's name, because updates change the state
+    // alone.
     const Tensor* flat = state ? find(arguments_.states, state->name) : nullptr;
     if (flat)
       for (const Segment& segment : state->segments)

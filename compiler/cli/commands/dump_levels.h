@@ -19,8 +19,9 @@ struct DumpLevel {
 /// and the target is a GPU.
 void check_level(const DumpLevel& level, const Target& target);
 /// Returns the text of a level that the compilation has reached. If there is a filter, and the level comes
-/// after "fused" and is not "plan", first changes compilation.program: steps that do not match are removed,
-/// and kernels that neither run in the other steps nor match by name lose their names.
+/// after "fused" and is not "plan", first changes compilation.program: removes the steps that do not match,
+/// and clears the names of kernels that no remaining step runs and whose own name does not match, so that
+/// they are not printed.
 std::string emit_level(const DumpLevel& level, Compilation& compilation);
 /// Returns the text of the level "plan". The filter is not used.
 std::string plan_text(const DumpLevel& level, const Plan& plan);

@@ -29,11 +29,11 @@ bool sink_masks(Graph& graph, const SinkMasksOptions& options);
 //                                      (add (mul %high, %cos_high), (mul %low, %sin_high))
 //
 // Here %low and %high are slices of %x: a rotary embedding becomes one kernel that reads %x and writes each
-// half of the result in place. The rewrite applies only if it saves memory or work. All readers of the concat
-// must be elementwise, and either each part of the concat is computed elementwise from slices along the
-// concat's axis, or all parts are the same value. The other operands, such as %cos, are sliced to match each
-// part. If such an operand is a broadcast, or an elementwise operation without another reader, its operands
-// are sliced instead. Values stay the same.
+// half directly to its position in the result. The rewrite applies only if it saves memory or work. All
+// readers of the concat must be elementwise, and either each part of the concat is computed elementwise from
+// slices along the concat's axis, or all parts are the same value. The other operands, such as %cos, are
+// sliced to match each part. If such an operand is a broadcast, or an elementwise operation without another
+// reader, its operands are sliced instead. Values stay the same.
 
 struct SinkConcatsOptions {};
 bool sink_concats(Graph& graph, const SinkConcatsOptions& options);

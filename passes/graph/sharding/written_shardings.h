@@ -24,9 +24,10 @@ Sharding sharding_of_segment(const Node& pack, unsigned i);
 void require_fitting_shardings(const Graph& graph);
 
 // ---- symbol_cuts.cpp
-// Cut symbols. Of a sharded dim, a symbol is cut into the ranks' parts if the dim is that symbol alone, or if
-// the number of ranks does not divide the dim's constant factor: [B] cuts B, while 2 ranks cut [8*B] into
-// [4*B]. After partition a cut symbol means the size of one rank's part.
+// Cut symbols. A sharded dim is divided by the number of ranks, either in its constant factor or in a symbol.
+// The symbol is cut if the dim is the symbol alone, or if the number of ranks does not divide the factor: two
+// ranks divide [8*B] into [4*B], while [B] and [3*B] cut B. After the pass `partition`, a cut symbol means
+// the size of one rank's part.
 
 class SymbolCutter {
  public:

@@ -29,7 +29,7 @@ struct RowStep {
   std::span<const int32_t> tokens = {};
   size_t past = 0;  // tokens of the row that the caches hold
   Sampling sampling = Sampling::host;
-  const Request* request = nullptr;  // of the row; null: of no request, if the host samples
+  const Request* request = nullptr;  // the row's request; may be null if the host samples
 };
 
 /// Interface of rows. Depending on the plan, a row is a slot of the caches (slot_rows.h) or a list of their
@@ -41,8 +41,9 @@ class CacheRows {
   /// encoder-decoder.
   static std::unique_ptr<CacheRows> of(Session& session, bool shares_prefixes);
 
-  /// Returns the most rows, of at most `rows`, of a run in which each row has the bits that it has alone. A
-  /// device without such a number (DeviceKind::most_exact_rows), such as a GPU, returns `rows`.
+  /// Returns how many rows may run together so that the results of each row are bit-identical to those of a
+  /// run with that row alone: the smaller of `rows` and the device's limit (DeviceKind::most_exact_rows).
+  /// Returns `rows` on a device without a limit, such as a GPU.
   static size_t exact_rows(const Session& session, size_t rows);
 
   virtual ~CacheRows() = default;
@@ -82,8 +83,8 @@ class CacheRows {
   /// Requires: rows are in increasing order. If rows are slots, only row 0 may be missing, while it reads its
   /// prompt.
   virtual std::span<const float> run(std::span<const RowStep> steps) = 0;
-  /// Runs each size of a run that later runs may have, if the device captures runs, so that none of these is
-  /// the first. Requires: no row is in use.
+  /// Warm-up: if the device captures runs as graphs, executes run() once with every number of rows and tokens
+  /// that it may have later, so that all captures are made here. Requires: no row is in use.
   virtual void prepare() {}
   /// Returns the counts of pages; all are 0 if rows are slots.
   virtual PageCounts pages() const { return {}; }
