@@ -41,6 +41,9 @@ struct BuildOptions {
   /// @next_pages. At least the upper bound of B is used. 0: there is no such entry. nullopt: 0. Only with
   /// cache_pages and has_sampler.
   std::optional<int64_t> step_tokens = std::nullopt;
+  /// Whether the entries @tiled_pages and @next_pages replace @mixed_pages. They are faster where an
+  /// attention kernel computes the scores of a tile of queries at once.
+  bool tiles_prompts = false;
   /// Adapters for the linear maps that this config targets. All parameters are then frozen except those that
   /// the config trains.
   std::optional<LoraConfig> lora = std::nullopt;

@@ -83,13 +83,13 @@ class CachedGraph : ModelGraph {
     const int64_t slots = symbols.upper(batch_);
     declare_token_states(b_, slots, symbols.upper(length_));
     Value* given = tokens_or_none(b_, port::input_ids, sizes(1));
-    Value* own = input(port::slots);
-    set_id_range(*own->node(), {.below = slots});
-    b_.graph.set_source("next.token");
-    Value* chosen =
-        within(b_.graph, b_.graph.gather(b_.graph.state(state::next_token), own), spec_.vocab_size);
-    ids_ = b_.graph.select(b_.graph.lt(given, b_.graph.like(given, 0)), chosen, given);
-    const Read read = read_one_each();
+    Value* own = index_input(port::slots, sizes(1), slots, true);
+    GraphBuilder& g = b_.graph;
+    Value* kept = g.convert(g.lt(g.like(own, -1), own), DType::i32);
+    g.set_source("next.token");
+    Value* chosen = within(g, g.gather(g.state(state::next_token), within(g, own, slots)), spec_.vocab_size);
+    ids_ = g.select(g.lt(given, g.like(given, 0)), chosen, given);
+    const Read read = read_one_each(kept);
     TokenChoice choice = token_choice_inputs(b_, own, read.past);
     choice.any_slots = true;
     sample_tokens(b_, read.logits, choice);
@@ -97,25 +97,20 @@ class CachedGraph : ModelGraph {
 
   /// Adds the entry that reads any number of tokens of each of several rows, and samples the next token of
   /// each. A token is read as a row of one token, whose cache is that of its row: all keys and values of the
-  /// run are stored before they are read, so a token sees those before it in the same run.
-  void add_mixed_pages() {
+  /// run are stored before they are read, so a token sees those before it in the same run. `tiled`: queries
+  /// of prompts are in tiles.
+  void add_mixed_pages(bool tiled) {
     const Dim rows = batch_;
     batch_ = Dim::symbol("M");
     const Symbols& symbols = b_.graph.module().symbols;
     declare_token_states(b_, symbols.upper(rows), symbols.upper(length_));
-    const Extents extents = {
-        {Extent::rows, rows}, {Extent::run_tokens, batch_}, {Extent::row_pages, row_pages()}};
-    const auto number = [&](const DecodePort& port, IdRange range) {
-      Value* made = decode_input(b_, port, extents);
-      set_id_range(*made->node(), range);
-      return made;
-    };
-    Value* given = number(port::token_ids, {.below = spec_.vocab_size, .ignored = -1});
-    Value* row = number(port::token_rows, {.below = symbols.upper(rows), .ignored = -1});
-    Value* past = number(port::token_pasts, {.below = symbols.upper(length_)});
-    Value* table = number(port::pages, {.below = options_.cache_pages});
-    Value* last = number(port::last_tokens, {.below = symbols.upper(batch_)});
-    Value* slots = number(port::slots, {.below = symbols.upper(rows), .ignored = -1});
+    const Extents extents = mixed_sizes(rows);
+    Value* given = index_input(port::token_ids, extents, spec_.vocab_size, true);
+    Value* row = index_input(port::token_rows, extents, symbols.upper(rows), true);
+    Value* past = index_input(port::token_pasts, extents, symbols.upper(length_));
+    Value* table = index_input(port::pages, extents, options_.cache_pages);
+    Value* last = index_input(port::last_tokens, extents, symbols.upper(batch_));
+    Value* slots = index_input(port::slots, extents, symbols.upper(rows), true);
     GraphBuilder& g = b_.graph;
     Value* kept = g.convert(g.lt(g.like(row, -1), row), DType::i32);
     row = within(g, row, symbols.upper(rows));
@@ -123,7 +118,10 @@ class CachedGraph : ModelGraph {
     g.set_source("next.token");
     Value* chosen = within(g, g.gather(g.state(state::next_token), slot), spec_.vocab_size);
     ids_ = g.select(g.lt(with_ones(g, given), g.like(chosen, 0)), chosen, with_ones(g, given));
-    decode_behind(paged_cache(b_, options_.cache_pages, g.gather(table, row), past, 1, kept), batch_);
+    Cache cache = paged_cache(b_, options_.cache_pages, g.gather(table, row), past, 1, kept);
+    const QueryTiles queries = tiled ? query_tiles(extents, table, row, past) : QueryTiles();
+    if (tiled) cache.queries = &queries;
+    decode_behind(cache, batch_);
     last_ = g.gather(last_, last);
     batch_ = rows;
     Value* found = row_logits();
@@ -179,6 +177,50 @@ class CachedGraph : ModelGraph {
             {Extent::places, tokens},
             {Extent::row_pages, row_pages()}};
   }
+  /// Returns the sizes of a mixed run of `rows` rows.
+  Extents mixed_sizes(const Dim& rows) {
+    return {{Extent::rows, rows},
+            {Extent::run_tokens, batch_},
+            {Extent::tiles, Dim::symbol("Q")},
+            {Extent::row_pages, row_pages()}};
+  }
+  /// Adds an input of indices in [0, below), or also -1 if `may_lack`.
+  Value* index_input(const DecodePort& port, const Extents& extents, int64_t below, bool may_lack = false) {
+    Value* made = decode_input(b_, port, extents);
+    set_id_range(*made->node(),
+                 {.below = below, .ignored = may_lack ? std::optional<int64_t>(-1) : std::nullopt});
+    return made;
+  }
+
+  /// Adds the inputs that divide the queries of a mixed run. `table`: pages of the rows; `row` and `past`:
+  /// row of each token, and tokens of that row before it.
+  QueryTiles query_tiles(const Extents& extents, Value* table, Value* row, Value* past) {
+    GraphBuilder& g = b_.graph;
+    const Symbols& symbols = g.module().symbols;
+    const int64_t tokens = symbols.upper(batch_), rows = symbols.upper(table->shape()[0]),
+                  tiles = symbols.upper(Dim::symbol("Q"));
+    Value* single = index_input(port::single_tokens, extents, tokens, true);
+    Value* first = index_input(port::first_tokens, extents, tokens, true);
+    Value* results = index_input(port::token_results, extents, rows + tiles * kTileTokens);
+    Value* tile_table = g.gather(table, g.gather(row, within(g, first, tokens)));
+    return {part_of(single, 1, past, table), part_of(first, kTileTokens, past, tile_table), results};
+  }
+
+  /// Returns the part of the queries that are `count` consecutive tokens each, from `first` (i32[R]) on; -1:
+  /// the queries are padding, and see no keys.
+  QueryTiles::Part part_of(Value* first, int64_t count, Value* past, Value* table) {
+    GraphBuilder& g = b_.graph;
+    const Dim rows = first->shape()[0];
+    const int64_t tokens = g.module().symbols.upper(batch_);
+    const Type type{DType::i32, {rows, count}};
+    Value* begin = within(g, first, tokens);
+    Value* end = g.sub(g.broadcast(g.extent(batch_, DType::i32), {}, type.shape), g.constant(1, type));
+    Value* own = g.min(g.add(g.broadcast(begin, {0}, type.shape), g.iota(type, 1)), end);
+    Value* before = g.select(g.lt(first, g.like(first, 0)), g.like(first, static_cast<double>(-count)),
+                             g.gather(past, begin));
+    return {own, before, lines_of_pages(g, table)};
+  }
+
   /// Pages of the longest row.
   int64_t row_pages() { return (b_.graph.module().symbols.upper(length_) + kPageTokens - 1) / kPageTokens; }
   Value* input(const DecodePort& port) { return decode_input(b_, port, sizes(length_)); }
@@ -223,10 +265,11 @@ class CachedGraph : ModelGraph {
   struct Read {
     Value *past, *logits;
   };
-  Read read_one_each() {
+  /// `kept`: 1 for each row whose token is cached, i32[B]; null: all are.
+  Read read_one_each(Value* kept = nullptr) {
     Value* table = input_of_pages();
     Value* past = input_of_past();
-    decode_behind(paged_cache(b_, options_.cache_pages, table, past, 1, nullptr), batch_);
+    decode_behind(paged_cache(b_, options_.cache_pages, table, past, 1, kept), batch_);
     Value* found = row_logits();
     give(port::logits, found);
     return {past, found};
@@ -293,7 +336,10 @@ void add_pages(Module& module, const TransformerSpec& spec, const BuildOptions& 
   if (const int64_t tokens = options.step_tokens.value_or(0);
       tokens > 0 && options.has_sampler.value_or(false)) {
     bound_run_tokens(tokens, module.symbols);
-    CachedGraph(module, spec, options, adapters, entry::mixed_pages).add_mixed_pages();
+    const char* mixed = options.tiles_prompts ? entry::tiled_pages : entry::mixed_pages;
+    CachedGraph(module, spec, options, adapters, mixed).add_mixed_pages(options.tiles_prompts);
+    if (options.tiles_prompts)
+      CachedGraph(module, spec, options, adapters, entry::next_pages).add_next_pages();
     return CachedGraph(module, spec, options, adapters, entry::begin_pages).add_begin_pages();
   }
   CachedGraph(module, spec, options, adapters, entry::read_pages).add_read_pages(false);

@@ -74,7 +74,9 @@ void bound_beams(Symbols& symbols) {
 }
 
 void bound_run_tokens(int64_t step_tokens, Symbols& symbols) {
-  symbols.bound({"M"}, std::max(step_tokens, symbols.upper(Dim::symbol("B"))));
+  const int64_t tokens = std::max(step_tokens, symbols.upper(Dim::symbol("B")));
+  symbols.bound({"M"}, tokens);
+  symbols.bound({"Q"}, (tokens + kTileTokens - 1) / kTileTokens + kMostTiledPrompts);
 }
 
 }  // namespace smelt

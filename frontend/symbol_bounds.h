@@ -23,7 +23,8 @@ std::optional<RingBounds> ring_bounds(const TransformerSpec& spec, const BuildOp
 /// Bounds R by `rings.run`. For every bounded product with T, such as B*T, also bounds the product with R in
 /// place of T, B*R, by the same number.
 void bound_runs(const RingBounds& rings, Symbols& symbols);
-/// Bounds M by `step_tokens`, or by the bound of B if that is larger.
+/// Bounds M, the tokens of a mixed run, by `step_tokens`, or by the bound of B if that is larger; and Q, its
+/// tiles of prompt tokens, by the number that M tokens of kMostTiledPrompts prompts have at most.
 void bound_run_tokens(int64_t step_tokens, Symbols& symbols);
 /// Bounds N, K and N*K by the bound of B, because N sentences of K beams are N*K rows. K is also at most
 /// kMostBeamsAhead (runtime/plan/decode_contract.h), the limit of a beam search.

@@ -413,8 +413,9 @@ typedef struct smelt_batch_options {
   size_t struct_size;
   size_t slots;        /* maximum number of running requests; 0: as many as possible (see below) */
   size_t most_waiting; /* maximum number of requests that wait for a slot; 0: 64 */
-  /* Tokens of prompts that one step reads; 0: 64, or, if the plan has the entry "mixed_pages", as many as a
-   * run may have in addition to one token of each running request. */
+  /* Tokens of prompts that one step reads; 0: 64, or, if a run of the plan can mix rows (it has the entry
+   * "mixed_pages" or "tiled_pages"), as many as a run may have in addition to one token of each running
+   * request. */
   size_t chunk;
 } smelt_batch_options;
 

@@ -362,7 +362,12 @@ if [ $long -eq 1 ]; then
   wanted_slow graphs && stage graphs check "2,000 random graphs" graphs 2000
 fi
 
-for failure in ${failures[@]+"${failures[@]}"}; do echo "FAILED  $failure"; done
+# Each failure with the first lines of its log that tell of one, because what is printed above may be long.
+for failure in ${failures[@]+"${failures[@]}"}; do
+  echo "FAILED  $failure"
+  log="$logs/${failure//[^A-Za-z0-9_-]/_}.log"
+  [ ! -f "$log" ] || grep -m 5 -E 'error:|warning: .*\[|Error|exited with' "$log" | cut -c 1-240 | sed 's/^/    /' || true
+done
 processor_seconds
 printf '%-12s %7s %10s\n' stage seconds processor
 printf '%s\n' "${table[@]}" "$(printf '%-12s %7d %10d' all $SECONDS "$used")"

@@ -12,7 +12,7 @@ extern const std::string_view kAttentionDecodeBlock, kAttentionDecodeKeys, kAtte
     kAttentionDecodeScores, kAttentionDecodeSums;
 extern const std::string_view kAttentionMmaElementGradient, kAttentionMmaElements, kAttentionMmaForward,
     kAttentionMmaGradients, kAttentionMmaInstructions, kAttentionMmaKeyGradients, kAttentionMmaQueryGradients,
-    kAttentionMmaTiles;
+    kAttentionMmaTableRows, kAttentionMmaTiles;
 extern const std::string_view kAttentionWgmmaBackward, kAttentionWgmmaBackwardTiles, kAttentionWgmmaForward,
     kAttentionWgmmaForwardTiles, kAttentionWgmmaGradients, kAttentionWgmmaMath, kAttentionWgmmaOrder,
     kAttentionWgmmaQueryGradient, kAttentionWgmmaTiles, kAttentionWgmmaWeights;

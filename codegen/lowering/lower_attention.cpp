@@ -19,7 +19,7 @@ using Kind = Instruction::Kind;
 
 bool TemplateLowering::takes_wgmma() {
   const Target& target = builder_.target();
-  if (!target.can.wgmma || target.attention == AttentionTemplates::mma) return false;
+  if (!target.can.wgmma || target.attention == AttentionTemplates::mma || form_.places >= 0) return false;
   kernel_.attention = form_;
   return wgmma_tiles(kernel_).has_value();
 }

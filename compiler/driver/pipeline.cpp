@@ -214,6 +214,8 @@ BuildOptions build_options(const CompileOptions& options) {
          *build.step_tokens);
   if (may_mix && !build.step_tokens)
     build.step_tokens = resolved_target(options).can.launches ? kStepTokens : 0;
+  build.tiles_prompts = may_mix && resolved_target(options).can.attention_kernels &&
+                        (options.storage == DType::bf16 || options.storage == DType::f16);
   return build;
 }
 

@@ -87,6 +87,7 @@ struct Sight {
   Value *slopes = nullptr, *position_ids = nullptr;  // ALiBi; without ids the distance is that of places
   Value* past = nullptr;                             // i32[B]: keys before each row's first query
   Value* tokens = nullptr;                           // i32[B]: where keys are a ring, as Cache::tokens
+  const QueryTiles* queries = nullptr;               // as Cache::queries
 };
 
 /// The window of a block, where the keys may be more.
@@ -123,10 +124,38 @@ Value* weighted_means(BlockBuilder& b, const Heads& heads, double scale, const S
   return b.graph.convert(attention.finish()->result(), heads.query->dtype());
 }
 
+/// Returns f32[R,heads,T,capacity], the rows of the run's bias f32[M,heads,1,capacity] for i32[R,T] tokens.
+Value* bias_of_part(GraphBuilder& g, Value* bias, Value* tokens) {
+  const Shape& all = bias->shape();
+  return g.transpose(g.gather(g.reshape(bias, {all[0], all[1], all[3]}), tokens), {0, 2, 1, 3});
+}
+
+/// The attentions of both parts of the queries; keys and values are the lines of all pages.
+Value* means_of_parts(BlockBuilder& b, const QueryTiles& queries, const Heads& heads, double scale,
+                      const Sight& sight) {
+  GraphBuilder& g = b.graph;
+  const Shape &all = heads.query->shape(), row = {all[2], all[3]};
+  Value* query = g.reshape(heads.query, {all[0] * all[1], row[0], row[1]});
+  const auto means = [&](const QueryTiles::Part& part) {
+    Sight own = sight;
+    own.past = part.past;
+    if (sight.bias) own.bias = bias_of_part(g, sight.bias, part.tokens);
+    const Heads read = {g.gather(query, part.tokens), g.gather(heads.key, part.lines),
+                        g.gather(heads.value, part.lines)};
+    const Shape& tokens = part.tokens->shape();
+    return g.reshape(weighted_means(b, read, scale, own), {tokens[0] * tokens[1], row[0], row[1]});
+  };
+  Value* singles = means(queries.singles);
+  Value* both = g.concat({singles, means(queries.tiles)}, 0);
+  return g.reshape(g.gather(both, queries.results), all);
+}
+
 Value* attend(BlockBuilder& b, const Stack& stack, int64_t block, const std::string& part, const Heads& heads,
               const Sight& sight) {
   b.at(stack.in_block(part, block));
-  Value* context = weighted_means(b, heads, scale_of(b.spec, stack.spec, block), sight);
+  const double scale = scale_of(b.spec, stack.spec, block);
+  Value* context = sight.queries ? means_of_parts(b, *sight.queries, heads, scale, sight)
+                                 : weighted_means(b, heads, scale, sight);
   const Shape& shape = context->shape();
   context = b.graph.reshape(context, {shape[0], shape[1], stack.spec.heads * stack.spec.head_dim});
   Value* out = linear(b, stack.in_block(part + ".out", block), context, b.spec.hidden,
@@ -151,14 +180,15 @@ Value* self_attention(BlockBuilder& b, const Stack& stack, int64_t block, Value*
   if (cache) heads = with_cached(b, stack, block, heads);
   return attend(b, stack, block, "attention", heads,
                 {.causal = stack.causal,
-                 .window = window_of(b, block, heads.key->shape()[1]),
+                 .window = window_of(b, block, cache ? Dim(cache->capacity) : heads.key->shape()[1]),
                  .mask = stack.mask,
                  .bias = cache && cache == stack.ring ? stack.ring_bias : stack.bias,
                  .segments = stack.segments,
                  .slopes = stack.slopes,
                  .position_ids = cache ? nullptr : stack.position_ids,
                  .past = cache ? cache->past : nullptr,
-                 .tokens = cache ? cache->tokens : nullptr});
+                 .tokens = cache ? cache->tokens : nullptr,
+                 .queries = cache ? cache->queries : nullptr});
 }
 
 namespace {

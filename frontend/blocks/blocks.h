@@ -29,6 +29,18 @@ struct BlockBuilder {
   void at(const Place& place, std::string_view part = "");
 };
 
+/// Queries of a run, divided into those of rows with one token and tiles of consecutive tokens of one row.
+/// Each part has an attention of its own. For a paged cache.
+struct QueryTiles {
+  struct Part {
+    Value* tokens = nullptr;  // i32[R,T]: index in the run of each query of a part of R rows
+    Value* past = nullptr;    // i32[R]: tokens of the row before the first query; less than -T: sees nothing
+    Value* lines = nullptr;   // i32[R,capacity]: as Cache::lines
+  };
+  Part singles, tiles;       // T is 1, and kTileTokens
+  Value* results = nullptr;  // i32[B]: position of each token's query in the list of both parts' queries
+};
+
 /// Cache of the keys and values of earlier tokens, with the inputs of the run that reads and extends it. Each
 /// block has one state for keys and one for values, [slots,capacity,kv_heads,head_dim]: a slot stores
 /// `capacity` tokens of one row. The batch's rows have the first slots.
@@ -50,6 +62,7 @@ struct Cache {
   Value* lines = nullptr;
   /// i32[B,T]: page and offset in it for each token of this run; a token of page -1 is not cached.
   Value *new_pages = nullptr, *new_offsets = nullptr;
+  const QueryTiles* queries = nullptr;  // null: row i of the batch has its own queries and lines
 };
 
 /// Stack of blocks under construction: its sizes, and the inputs of its attention.
@@ -164,8 +177,12 @@ Value* tokens_of_places(GraphBuilder& g, const Cache& ring);
 /// The first `lengths` (i32[B]) of them are cached and the others are padding; null: all are cached.
 Cache paged_cache(BlockBuilder& b, int64_t pages, Value* table, Value* past, const Dim& tokens,
                   Value* lengths);
-/// Does the same as remember() for a paged cache and the state of this name.
+/// Does the same as remember() for a paged cache and the state of this name. If cache.queries is not null,
+/// returns the lines of all pages instead of those of each row.
 Value* remember_in_pages(BlockBuilder& b, const Cache& cache, const std::string& name, Value* x);
+/// Returns the line (page * kPageTokens + offset) of each position of rows whose page numbers are in `table`,
+/// i32[rows,pages]: i32[rows,pages * kPageTokens].
+Value* lines_of_pages(GraphBuilder& g, Value* table);
 /// Returns a state [slots,capacity,...] reshaped to [slots * capacity,...]: a line per slot and position.
 Value* lines_of(GraphBuilder& g, Value* state);
 

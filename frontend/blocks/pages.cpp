@@ -4,9 +4,7 @@
 #include "runtime/plan/decode_contract.h"
 
 namespace smelt {
-namespace {
 
-/// Each page of a table [B,pages] as its lines, [B,pages * kPageTokens].
 Value* lines_of_pages(GraphBuilder& g, Value* table) {
   const Dim rows = table->shape()[0], pages = table->shape()[1];
   const Type each{DType::i32, {rows, pages, kPageTokens}};
@@ -14,6 +12,8 @@ Value* lines_of_pages(GraphBuilder& g, Value* table) {
   Value* first = g.mul(page, g.like(page, kPageTokens));
   return g.reshape(g.add(first, g.iota(each, 2)), {rows, pages * kPageTokens});
 }
+
+namespace {
 
 /// The page of each row's list in which its place is, [B,T].
 Value* page_of_place(GraphBuilder& g, Value* table, Value* place) {
@@ -50,7 +50,8 @@ Value* remember_in_pages(BlockBuilder& b, const Cache& cache, const std::string&
   declare_cache(b, name, type);
   Value* all = b.graph.insert(b.graph.state(name), x, {cache.new_pages, cache.new_offsets}, {0, 1});
   b.graph.update(name, all);
-  return b.graph.gather(lines_of(b.graph, all), cache.lines);
+  Value* lines = lines_of(b.graph, all);
+  return cache.queries ? lines : b.graph.gather(lines, cache.lines);
 }
 
 }  // namespace smelt

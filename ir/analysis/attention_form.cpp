@@ -146,8 +146,18 @@ bool is_always_decode_attention(const Node& attention) {
          attention.graph().module().symbols.upper(queries) <= most_decode_queries(attention);
 }
 
+bool has_a_tile_at_most(const Node& attention) {
+  const Dim& queries = attention.operand(0)->shape()[1];
+  return attention.is(Op::attention) && attention.graph().module().symbols.upper(queries) <= kTileQueries;
+}
+
+bool has_queries(const Node& attention, TableQueries queries) {
+  if (queries == TableQueries::any || is_always_decode_attention(attention)) return true;
+  return queries == TableQueries::tile && has_a_tile_at_most(attention);
+}
+
 bool reads_in_table(const Node& attention, TableQueries queries) {
-  if (queries == TableQueries::few && !is_always_decode_attention(attention)) return false;
+  if (!has_queries(attention, queries)) return false;
   const Node &keys = *attention.operand(1)->node(), &values = *attention.operand(2)->node();
   return takes_rows(keys) && takes_rows(values) && keys.operand(1) == values.operand(1) &&
          keys.operand(0)->shape()[0] == values.operand(0)->shape()[0] && !is_overwritten(keys.operand(0)) &&

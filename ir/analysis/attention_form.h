@@ -34,9 +34,13 @@ int64_t most_decode_queries(const Node& attention);
 /// its keys is constant, because they are in a KV cache.
 bool may_be_decode_attention(const Node& attention);
 
+/// Largest number of queries in a tile of the tensor-core kernels for all GPUs.
+constexpr int64_t kTileQueries = 64;
 /// Numbers of queries for which a target's attention kernels can read keys and values directly from the table
-/// that a gather reads, such as a paged KV cache: at most most_decode_queries() (GPUs), or any number.
-enum class TableQueries : uint8_t { few, any };
+/// that a gather reads, such as a paged KV cache: at most most_decode_queries() (GPUs, f32), also up to
+/// kTileQueries (GPUs, 16 bits), or any number (CPUs). More queries than a tile has read the keys several
+/// times, so that one gather costs less.
+enum class TableQueries : uint8_t { few, tile, any };
 /// Returns whether all users of a gather are attentions that can read it as keys or values directly from its
 /// table, by the gather's indices. Keys and values must be gathered by the same indices, and the graph must
 /// not update the state that the table belongs to.

@@ -20,6 +20,9 @@ namespace smelt {
 
 /// Tokens per page of the caches.
 inline constexpr int64_t kPageTokens = 16;
+/// Queries per tile of a run of tiled_pages, and the most prompts of which such a run reads more than one
+/// token.
+inline constexpr int64_t kTileTokens = 64, kMostTiledPrompts = 8;
 /// Limits per row: tokens that are forbidden before a position (held_back), and tokens that are forced at a
 /// position.
 inline constexpr int64_t kHeldBackTokens = 16, kForcedTokens = 2;

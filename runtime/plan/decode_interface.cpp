@@ -102,8 +102,13 @@ bool has_all(const Plan& plan, std::initializer_list<const char*> entries) {
   return std::ranges::all_of(entries, [&](const char* name) { return plan.find_entry(name) != nullptr; });
 }
 
+bool tiles_prompts_of(const Plan& plan) {
+  return has_all(plan, {entry::tiled_pages, entry::next_pages, entry::begin_pages});
+}
+
 CacheAddressing addressing_of(const Plan& plan) {
-  if (has_all(plan, {entry::mixed_pages, entry::begin_pages})) return CacheAddressing::pages;
+  if (has_all(plan, {entry::mixed_pages, entry::begin_pages}) || tiles_prompts_of(plan))
+    return CacheAddressing::pages;
   if (has_all(plan, {entry::read_pages, entry::decode_pages}) &&
       (has_all(plan, {entry::step_pages}) || has_all(plan, {entry::next_pages, entry::begin_pages})))
     return CacheAddressing::pages;
@@ -151,9 +156,11 @@ void DecodeInterface::derive_rows(const Plan& plan) {
 }
 
 void DecodeInterface::derive_pages(const Plan& plan) {
-  mixes_rows = has_all(plan, {entry::mixed_pages, entry::begin_pages});
+  tiles_prompts = tiles_prompts_of(plan);
+  mixes_rows = tiles_prompts || has_all(plan, {entry::mixed_pages, entry::begin_pages});
   samplers.tokens = mixes_rows || has_all(plan, {entry::next_pages, entry::begin_pages});
-  const char* step = mixes_rows        ? entry::mixed_pages
+  const char* step = tiles_prompts     ? entry::tiled_pages
+                     : mixes_rows      ? entry::mixed_pages
                      : samplers.tokens ? entry::next_pages
                                        : entry::step_pages;
   const Port& table = *find_port(*plan.find_entry(step), port::pages);

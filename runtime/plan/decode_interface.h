@@ -35,8 +35,9 @@ struct DecodeInterface {
   CacheAddressing addressing = CacheAddressing::none;
   PlanSamplers samplers;
   bool reads_source = false;  // the plan has an encoder: its entry encode reads the source
-  bool mixes_rows = false;    // its entry mixed_pages reads any number of tokens of each of several rows
-  bool masks_source = false;  // the sources of a run may have different lengths
+  bool mixes_rows = false;  // its entry mixed_pages or tiled_pages reads any number of tokens of several rows
+  bool tiles_prompts = false;  // it is tiled_pages; next_pages reads one token of each of several rows
+  bool masks_source = false;   // the sources of a run may have different lengths
 
   bool in_rows() const {
     return addressing == CacheAddressing::slots || addressing == CacheAddressing::rings;

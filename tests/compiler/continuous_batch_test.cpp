@@ -10,7 +10,9 @@
 #include <span>
 
 #include "compiler/driver/compile.h"
+#include "frontend/build_transformer.h"
 #include "runtime/engine/generation/generator.h"
+#include "tests/compiler/cpu_against_evaluator.h"
 
 namespace smelt {
 namespace {
@@ -230,6 +232,88 @@ TEST_P(ChoosingModels, ChooseAsTheHostDoes) {
     expect_same_ids(alone, expected);
     ASSERT_TRUE(crowd.cancelled[i] || crowd.told[i].size() == expected.size());
     expect_same_ids(crowd.told[i], expected);
+  }
+}
+
+// ---- tiles of prompts, which a plan for a CPU has only where it is asked for them
+
+std::unique_ptr<Module> mixed_module(const char* spec, int64_t slots, int64_t step_tokens, bool tiles) {
+  BuildOptions options{.bounds = {{{"B"}, slots}, {{"T"}, kServedLength}}, .training = false, .caches = true};
+  options.has_sampler = true, options.cache_pages = 40, options.step_tokens = step_tokens;
+  options.tiles_prompts = tiles;
+  return build_transformer(spec_from_json(spec), options);
+}
+
+std::shared_ptr<const Plan> infer_plan(std::unique_ptr<Module> module) {
+  CompileOptions options;
+  options.mode = Mode::infer;
+  return std::make_shared<const Plan>(compile(std::move(module), options).plan);
+}
+
+constexpr const char* kTiledSpecs[] = {
+    SMELT_SERVED("gpt2"), SMELT_SERVED("llama"), SMELT_SERVED("bloom"), SMELT_SERVED("gemma2"),
+    R"({"family": "llama", "positions": {"kind": "relative_buckets"}, )" SMELT_SERVED_SIZES
+    R"("decoder": {"layers": 2, "heads": 4, "head_dim": 12, "ffn": 83}})"};
+
+TEST(TiledPrompts, GiveWhatGeneratorGives) {
+  for (const char* spec : kTiledSpecs) {
+    Session session(infer_plan(mixed_module(spec, 16, 24, true)),
+                    SessionOptions{.threads = 1, .poison = true});
+    session.initialize(5);
+    ASSERT_TRUE(DecodeInterface(session.plan()).tiles_prompts);
+    ContinuousBatch batch(session, {.most_waiting = 40, .ahead = 1});
+    const Crowd crowd(batch, 40);
+    const auto other = session_of({"alone", spec}, 1, false);
+    Generator generator(*other);
+    for (size_t i = 0; i < crowd.requests.size(); ++i) {
+      const auto expected = generator.generate({&crowd.requests[i].prompt, 1}, crowd.requests[i].options)[0];
+      ASSERT_TRUE(crowd.cancelled[i] || crowd.told[i].size() == expected.size());
+      for (size_t t = 0; t < crowd.told[i].size(); ++t)
+        EXPECT_EQ(crowd.told[i][t].id, expected[t]) << i << " " << t;
+    }
+  }
+}
+
+/// A run of a row with one token, of one with two tiles, of one with a part of a tile, and of padding.
+TEST(TiledPrompts, GiveTheLogitsOfSingleTokens) {
+  for (const char* spec : kTiledSpecs) {
+    const auto module = mixed_module(spec, 4, 130, true);
+    const SymbolValues symbols = {{"B", 4}, {"M", 96}, {"Q", 10}};
+    Tensors inputs = testing::random_inputs(*module->find_graph("tiled_pages"), 3, symbols);
+    const Tensors states = testing::random_states(*module, 7, symbols);
+    const struct {
+      int64_t count, past;
+    } rows[] = {{1, 30}, {61, 0}, {20, 17}};
+    auto& single = inputs.at("single_tokens").data = {-1, -1, -1, -1};
+    auto& first = inputs.at("first_tokens").data;
+    for (const char* name : {"token_rows", "first_tokens"}) std::ranges::fill(inputs.at(name).data, -1);
+    for (const char* name : {"token_pasts", "token_results"}) std::ranges::fill(inputs.at(name).data, 0);
+    size_t at = 0, tile = 0;
+    for (int64_t row = 0; row < 3; ++row) {
+      const auto [count, past] = rows[row];
+      if (count == 1) single[static_cast<size_t>(row)] = static_cast<double>(at);
+      for (int64_t i = 0; i < count; ++i, ++at) {
+        if (count > 1 && i % kTileTokens == 0) first[tile++] = static_cast<double>(at);
+        inputs.at("token_rows").data[at] = static_cast<double>(row);
+        inputs.at("token_pasts").data[at] = static_cast<double>(past + i);
+        inputs.at("token_results").data[at] = static_cast<double>(
+            count == 1 ? row : 4 + (static_cast<int64_t>(tile) - 1) * kTileTokens + i % kTileTokens);
+      }
+      inputs.at("last_tokens").data[static_cast<size_t>(row)] = static_cast<double>(at - 1);
+    }
+    inputs.at("last_tokens").data[3] = 0;
+    for (size_t i = 0; i < inputs.at("pages").data.size(); ++i)
+      inputs.at("pages").data[i] = static_cast<double>(i);  // each row has pages of its own
+    inputs.at("slots").data = {2, 0, 3, -1};
+    std::map<std::string, Tensor> logits;
+    for (const char* entry : {"mixed_pages", "tiled_pages"}) {
+      const auto plan = infer_plan(mixed_module(spec, 4, 130, entry == std::string_view("tiled_pages")));
+      Session session(plan, SessionOptions{.threads = 1, .poison = true});
+      session.initialize(5);
+      testing::write_states(session, states);
+      logits[entry] = testing::run_entry(session, entry, {}, inputs).at("logits");
+    }
+    EXPECT_LE(testing::relative_error(logits["tiled_pages"], logits["mixed_pages"]), 2e-6) << spec;
   }
 }
 

@@ -6,6 +6,7 @@
 #include "tests/support/cached_attention.h"
 #include "tests/support/cuda_on_host/cuda_on_host.h"
 #include "tests/support/random_attention.h"
+#include "tests/support/table_attention.h"
 
 namespace smelt {
 namespace {
@@ -185,45 +186,9 @@ TEST(DecodeAttentionOfACache, DoNotReadWhatNoRowSees) {
 
 // ---- keys in rows of a table
 
-/// An attention over keys and values at rows `at` of a state each; `places` is what makes `at`.
-std::unique_ptr<Module> in_table(std::string_view state, int64_t rows, std::string_view inputs,
-                                 std::string_view places, int64_t keys, std::string_view type) {
-  return parse_module(fmt::format(R"(symbols B <= 3
-state "k" : {4}[{0}]
-state "v" : {4}[{0}]
-graph @main(%q: {4}[B,1,4,16], {1}, %past: i32[B] {{below = {3}}}) {{
-  %k = state "k" : {4}[{0}]
-  %v = state "v" : {4}[{0}]
-  %kt = reshape %k : {4}[{5},2,16]
-  %vt = reshape %v : {4}[{5},2,16]
-{2}  %keys = gather %kt, %at {{axis = 0}} : {4}[B,{3},2,16]
-  %values = gather %vt, %at {{axis = 0}} : {4}[B,{3},2,16]
-  %y, %lse = attention %q, %keys, %values (%score, %p = %past) {{scale = 0.25}} {{
-    %last = broadcast %p {{axes = [0]}} : i32[B,4,1,{3}]
-    %key = iota {{axis = 3}} : i32[B,4,1,{3}]
-    %seen = ge %last, %key
-    %low = constant {{value = -inf}} : f32[B,4,1,{3}]
-    %m = select %seen, %score, %low
-    return %m
-  }} : {4}[B,1,4,16], f32[B,4,1]
-  return y = %y
-}})",
-                                  state, inputs, places, keys, type, rows));
-}
-
-/// rows[b, t] says in whose row of the cache the key of place t is, as beams have it.
-constexpr const char *kOfRows = R"(  %s = iota {axis = 1} : i32[B,200]
-  %n = constant {value = 200} : i32[B,200]
-  %first = mul %rows, %n
-  %at = add %first, %s
-)",
-                     *kOfPages = R"(  %each = broadcast %pages {axes = [0, 1]} : i32[B,13,16]
-  %n = constant {value = 16} : i32[B,13,16]
-  %first = mul %each, %n
-  %s = iota {axis = 2} : i32[B,13,16]
-  %sum = add %first, %s
-  %at = reshape %sum : i32[B,208]
-)";
+using testing::in_table;
+using testing::kOfPages;
+using testing::kOfRows;
 
 /// Compares y with the exact attention of the same elements: the kernel computes in f32 and rounds the result
 /// alone to the elements' type. Sums over up to 208 keys and 16 columns add less than 4e-6 of sum p |v|.

@@ -46,11 +46,17 @@ std::vector<Plan> plans_of(const TransformerSpec& spec) {
     int64_t pages;
     bool samples;
     int64_t step_tokens = 0;
-  } kinds[] = {{0, false}, {0, true}, {kPages, false}, {kPages, true}, {kPages, true, kStepTokens}};
-  for (const auto& [pages, samples, step_tokens] : kinds) {
+    bool tiles = false;
+  } kinds[] = {{0, false},
+               {0, true},
+               {kPages, false},
+               {kPages, true},
+               {kPages, true, kStepTokens},
+               {kPages, true, kStepTokens, true}};
+  for (const auto& [pages, samples, step_tokens, tiles] : kinds) {
     BuildOptions options{.bounds = {{{"B"}, kRows}, {{"T"}, kLength}}, .training = false};
     options.caches = std::nullopt, options.has_sampler = samples, options.cache_pages = pages;
-    options.step_tokens = step_tokens;
+    options.step_tokens = step_tokens, options.tiles_prompts = tiles;
     if (both) options.bounds.push_back({{"S"}, kSources});
     if (keeps_caches(spec, options) && (pages == 0 || !both))
       plans.push_back(plan_with_ports(*build_transformer(spec, options)));
@@ -87,7 +93,8 @@ TEST(DecodeInterface, HasTheSizesOfEveryGolden) {
     const DecodeInterface decode(plan);
     EXPECT_EQ(decode.rows, static_cast<size_t>(kRows));
     EXPECT_EQ(decode.capacity, static_cast<size_t>(kLength));
-    EXPECT_EQ(decode.mixes_rows, plan.find_entry(entry::mixed_pages) != nullptr);
+    EXPECT_EQ(decode.tiles_prompts, plan.find_entry(entry::tiled_pages) != nullptr);
+    EXPECT_EQ(decode.mixes_rows, decode.tiles_prompts || plan.find_entry(entry::mixed_pages));
     EXPECT_EQ(decode.in_pages(), decode.mixes_rows || plan.find_entry(entry::decode_pages));
     if (decode.mixes_rows) EXPECT_EQ(decode.run_tokens, static_cast<size_t>(kStepTokens));
     EXPECT_EQ(decode.pages, decode.in_pages() ? kPages : 0);

@@ -3,6 +3,7 @@
 #include "runtime/cuda/device.h"
 #include "tests/compiler/cpu_against_evaluator.h"
 #include "tests/support/cached_attention.h"
+#include "tests/support/table_attention.h"
 
 namespace smelt {
 namespace {
@@ -120,6 +121,36 @@ TEST_F(GpuDecodeAttention, AndManyAreRightInOnePlan) {
           << queries << " queries";
     }
   }
+}
+
+/// Tiles of queries follow the indices of a table too: no kernel copies keys.
+TEST_F(GpuDecodeAttention, TilesFollowPages) {
+  for (const char* type : {"bf16", "f16"})
+    for (const int64_t width : {16, 64, 80, 128, 12})
+      for (const int64_t queries : {64, 33}) {
+        const auto module =
+            testing::in_table(fmt::format("50,16,2,{}", width), 800, "%pages: i32[B,13] {below = 50}",
+                              testing::kOfPages, 208, type, queries, width);
+        const Graph& graph = *module->graphs[0];
+        const SymbolValues symbols = {{"B", 3}};
+        Tensors inputs = testing::random_inputs(graph, 5, symbols),
+                states = testing::random_states(graph, 5, symbols);
+        testing::round_to_type(inputs);
+        testing::round_to_type(states);
+        inputs.at("past").data = {0, 144, -70};  // the last row sees nothing
+        const Tensor expected =
+            evaluate(graph, inputs, states, {.symbols = symbols, .philox = {}}).outputs.at("y");
+        Session session = session_of(*module, *parse_dtype(type));
+        for (const Step& step : session.plan().entries[0].steps)
+          for (const int written : step.writes)
+            EXPECT_LT(session.plan().buffers[static_cast<size_t>(written)].bytes, 3 * 208 * 2 * width * 2);
+        testing::write_states(session, states);
+        for (int run = 0; run < 3; ++run)
+          EXPECT_LE(
+              testing::relative_error(testing::run_entry(session, "main", {}, inputs).at("y"), expected),
+              4e-3)
+              << type << " " << width << " " << queries;
+      }
 }
 
 }  // namespace

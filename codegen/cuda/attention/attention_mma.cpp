@@ -168,15 +168,16 @@ std::string attention_mma_text(const MmaAttention& attention) {
       gradient_list(gradients_of(attention), ", "));
   text += fmt::format(
       "constexpr int kHead = {}, kVector = {}, kWarps = {}, kRowTiles = {}, kColumns = {}, kChunk = {}, "
-      "kBlocks = {}, kParts = {}, kElement = {};\nconstexpr bool kHasRest = {}, kKeepsBatch = {}, "
-      "kKeepsHead = {}, kRowsAreKeys = {};\n",
+      "kBlocks = {}, kParts = {}, kElement = {};\nconstexpr bool kHasRest = {}, kHasPlaces = {}, "
+      "kKeepsBatch = {}, kKeepsHead = {}, kRowsAreKeys = {};\n",
       attention.head_size, attention.vector, tiles.warps, tiles.row_tiles, tiles.columns, tiles.chunk,
-      tiles.blocks, tiles.parts, attention.element, attention.has_rest, attention.keeps_batch,
-      attention.keeps_head, attention.part == AttentionPart::key_gradients);
+      tiles.blocks, tiles.parts, attention.element, attention.has_rest, attention.has_places,
+      attention.keeps_batch, attention.keeps_head, attention.part == AttentionPart::key_gradients);
   text.append(device::kAttentionMmaInstructions)
       .append(device::kAttentionMmaTiles)
       .append(device::kAttentionMmaElements);
-  if (attention.part != AttentionPart::forward) text += device::kAttentionMmaGradients;
+  text += attention.part == AttentionPart::forward ? device::kAttentionMmaTableRows
+                                                   : device::kAttentionMmaGradients;
   return text += body_of(attention.part);
 }
 

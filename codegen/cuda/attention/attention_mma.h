@@ -12,13 +12,15 @@
 // three strides, in elements: for one step along batch, position and head.
 //
 //   forward           attention(q, k, v, T* o, T* rest, float* lse, SIZES,
-//                               strides of q, k, v, o, rest, SCALE)
+//                               strides of q, k, v, o, rest, const int* places, strides of places, SCALE)
 //   key_gradients     attention(INPUTS, T* dk, T* dv, column gradients, SIZES,
 //                               strides of q, k, v, d_o, dk, dv, SCALE)
 //   query_gradients   attention(INPUTS, T* dq, row gradients, SIZES, strides of q, k, v, d_o, dq, SCALE)
 //   element_gradient  attention(INPUTS, float* gradient, SIZES, strides of q, k, v, d_o, SCALE)
 //
-// `rest` is the rounding residual of o; without a residual the pointer is not read. INPUTS are q, k, v, d_o,
+// `rest` is the rounding residual of o; without a residual the pointer is not read. If `has_places`, keys and
+// values are rows of tables, such as a paged KV cache: places[b,s] is the row of key s of batch b and of its
+// value, and the strides of k and v along positions are those along rows. INPUTS are q, k, v, d_o,
 // const float* lse, const float* delta, the last two [batch, heads, queries]. SIZES are batch, heads, group,
 // queries, keys: `group` query heads share a head of keys and values. SCALE is float scale, const
 // BodyArguments&. Each row, column or element gradient (attention_hooks.h) is a float* to a compact array.
@@ -42,7 +44,8 @@ struct MmaAttention {
   int vector = 8;  // elements per access: 1, 2, 4 or 8; divides the head size
   AttentionTiles tiles = {};
   AttentionHooks hooks = {};
-  bool has_rest = false;  // the forward kernel also stores the rounding residual of o
+  bool has_rest = false;    // the forward kernel also stores the rounding residual of o
+  bool has_places = false;  // the forward kernel reads keys and values from tables
   // For element_gradient: the number of the element gradient, and whether it has separate values per batch
   // and per head; false: they are summed.
   int element = 0;

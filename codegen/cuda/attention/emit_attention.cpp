@@ -47,6 +47,13 @@ class AttentionText {
   }
   std::string name_of(int param) const { return names_.params()[static_cast<size_t>(param)]; }
 
+  /// Returns the pointer and the strides of `places`.
+  std::string place_arguments() const {
+    if (form_.places < 0) return "nullptr, 0, 0";
+    return fmt::format("{}, {}, {}", name_of(form_.places), size(form_.places_batch_stride),
+                       size(form_.places_stride));
+  }
+
   /// Returns the arguments in the order of attention_mma.h: input matrices, rows, output matrices, sizes,
   /// strides, the scale.
   std::string arguments() const {
@@ -63,6 +70,7 @@ class AttentionText {
     }
     const bool is_forward = form_.part == AttentionPart::forward;
     if (is_forward && !form_.has_rest()) append(written, kNoMatrix), append(strides, kNoStrides);
+    if (is_forward) append(strides, place_arguments());
     for (const int row : form_.rows) append(is_forward ? written : text, name_of(row));
     for (const int sum : form_.sums) append(written, name_of(sum));
     const std::string heads = size(form_.heads);
@@ -95,10 +103,8 @@ class AttentionText {
       for (const Dim& stride : {matrix.batch_stride, matrix.place_stride, matrix.head_stride})
         strides += size(stride) + ", ";
     }
-    const bool shares = form_.few()->tickets > 0, has_places = form_.places >= 0;
-    strides += has_places ? fmt::format("{}, {}, {}, ", name_of(form_.places),
-                                        size(form_.places_batch_stride), size(form_.places_stride))
-                          : "nullptr, 0, 0, ";
+    const bool shares = form_.few()->tickets > 0;
+    strides += place_arguments() + ", ";
     return fmt::format("{}{}, {}, {}, {}, {}{:a}f, body", text, name_of(static_cast<int>(form_.rows[0])),
                        shares ? name_of(form_.workspace) + ", tickets" : "nullptr, nullptr",
                        size(form_.queries), size(form_.keys), strides, form_.scale);
@@ -150,6 +156,7 @@ std::string mma_text(const Kernel& kernel) {
                              .tiles = std::get<AttentionTiles>(form.tiles),
                              .hooks = print_hooks(kernel, HookUse::mma),
                              .has_rest = form.has_rest(),
+                             .has_places = form.places >= 0,
                              .element = form.element,
                              .keeps_batch = form.keeps_batch,
                              .keeps_head = form.keeps_heads});

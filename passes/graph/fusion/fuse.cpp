@@ -22,8 +22,9 @@ namespace {
 bool is_read_in_place(const Node& node, const FuseOptions& options) {
   if (!options.target || !node.is(Op::gather) || node.result()->dtype() != options.storage) return false;
   if (!options.target->can.attention_kernels) return is_read_in_table(node, TableQueries::any);
+  const bool is_narrow = options.storage == DType::bf16 || options.storage == DType::f16;
   return options.target->attention == AttentionTemplates::measured &&
-         is_read_in_table(node, TableQueries::few);
+         is_read_in_table(node, is_narrow ? TableQueries::tile : TableQueries::few);
 }
 
 struct Group {

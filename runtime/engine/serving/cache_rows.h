@@ -56,6 +56,8 @@ class CacheRows {
   /// Returns the most tokens of a run, of all its rows together, if a run can read several tokens of each row
   /// (the rows mix). Prompts are then read by run(), and read() is not called. 0: they do not mix.
   virtual size_t mixed_tokens() const { return 0; }
+  /// Returns the most rows of which such a run can read more than one token.
+  virtual size_t mixed_prompts() const { return slots_; }
 
   /// Throws Error if there is not enough memory for a row of `tokens` tokens even if it is the only one.
   virtual void check(size_t /*tokens*/) const {}

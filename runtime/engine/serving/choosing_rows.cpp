@@ -91,7 +91,7 @@ ChoosingRows::RunInputs ChoosingRows::inputs_for(std::span<const RowStep> steps)
   RunInputs inputs;
   std::vector<int32_t> slots(add_tokens(inputs, steps), -1);
   for (size_t row = 0; row < slots.size(); ++row) {
-    if (row < steps.size()) slots[row] = slot_of(steps[row]);
+    if (row < steps.size()) slots[row] = slot_of(steps[row], steps);
     const bool samples = row < steps.size() && steps[row].sampling == Sampling::plan;
     const Request& request = samples ? *steps[row].request : kGreedy;
     const int64_t prompt = std::ssize(request.prompt);
@@ -107,14 +107,15 @@ ChoosingRows::RunInputs ChoosingRows::inputs_for(std::span<const RowStep> steps)
 
 void ChoosingRows::start(std::span<const RowStep> steps) {
   const RunInputs inputs = inputs_for(steps);
-  session_.repeat(entry_, inputs.tensors, 1);
+  session_.repeat(entry_for(steps), inputs.tensors, 1);
 }
 
 /// The logits of padding come last.
 std::span<const float> ChoosingRows::run(std::span<const RowStep> steps) {
   const RunInputs inputs = inputs_for(steps);
   const auto rows = static_cast<size_t>(inputs.tensors.back().shape[0]);
-  return PageRows::run(entry_, inputs.tensors, rows).first(steps.size() * static_cast<size_t>(vocabulary_));
+  return PageRows::run(entry_for(steps), inputs.tensors, rows)
+      .first(steps.size() * static_cast<size_t>(vocabulary_));
 }
 
 ChosenTokens::Token ChoosingRows::take(size_t slot, size_t place) {

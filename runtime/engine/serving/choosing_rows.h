@@ -60,7 +60,11 @@ class ChoosingRows : public PageRows {
   /// the number of steps: more rows are padding.
   virtual size_t add_tokens(RunInputs& inputs, std::span<const RowStep> steps);
   /// Returns the slot that the run writes the sampled token of a step to.
-  virtual int32_t slot_of(const RowStep& step) const { return static_cast<int32_t>(slots_[step.row]); }
+  virtual int32_t slot_of(const RowStep& step, std::span<const RowStep> /*steps of the run*/) const {
+    return static_cast<int32_t>(slots_[step.row]);
+  }
+  /// Returns the entry that runs these steps.
+  virtual const char* entry_for(std::span<const RowStep> /*steps*/) const { return entry_; }
   /// Returns all inputs of a run.
   RunInputs inputs_for(std::span<const RowStep> steps);
 

@@ -1,5 +1,6 @@
-// Rows of pages of which a run reads any number of tokens, by the entry @mixed_pages (decode_contract.def):
-// one run continues the texts of some rows and reads parts of the prompts of others.
+// Rows of pages of which a run reads any number of tokens: one run continues the texts of some rows and reads
+// parts of the prompts of others, by the entry @mixed_pages (decode_contract.def). If the plan has
+// @tiled_pages instead, runs that only continue texts are runs of @next_pages.
 //
 // A device that captures runs (DeviceKind::captures_runs) pads a run to one of a few sizes: a run of one
 // token per row to padded_size(rows), any other one to padded_size(tokens) tokens and all slots as rows.
@@ -15,24 +16,35 @@ class MixedRows : public ChoosingRows {
  public:
   MixedRows(Session& session, const DecodeInterface& decode, bool shares_prefixes);
   size_t mixed_tokens() const override { return run_tokens_; }
+  size_t mixed_prompts() const override;
   void prepare() override;
 
  protected:
   size_t add_tokens(RunInputs& inputs, std::span<const RowStep> steps) override;
-  int32_t slot_of(const RowStep& step) const override {
-    return step.sampling == Sampling::plan ? ChoosingRows::slot_of(step) : -1;
-  }
+  int32_t slot_of(const RowStep& step, std::span<const RowStep> steps) const override;
+  const char* entry_for(std::span<const RowStep> steps) const override;
 
  private:
-  /// Numbers of rows and of tokens of a run.
+  /// Numbers of rows and of tokens of a run. `one_each`: all rows read one token, after which one is sampled.
   struct Size {
     size_t rows, tokens;
+    bool one_each;
   };
+  static Size own_size(std::span<const RowStep> steps);
   Size padded(Size own) const;
+  /// Returns the size of a run of these steps, padding included.
+  Size size_of(std::span<const RowStep> steps) const;
   std::vector<Size> sizes() const;
+  /// Returns whether the run continues texts alone, by @next_pages.
+  bool only_continues(std::span<const RowStep> steps) const {
+    return tiles_prompts_ && size_of(steps).one_each;
+  }
+  /// Adds the inputs of @tiled_pages that divide the queries of the run into single tokens and tiles.
+  static void add_tiles(RunInputs& inputs, std::span<const RowStep> steps, Size size);
 
   size_t run_tokens_;
-  Size padding_ = {};  // size of a run without steps
+  bool tiles_prompts_;
+  Size padding_ = {0, 0, true};  // size of a run without steps
 };
 
 }  // namespace smelt

@@ -43,6 +43,7 @@ void Steps::add_prompts(std::vector<RowStep>& reads) {
     if (running_[row]->reads_prompt() && !running_[row]->ended()) rows.push_back(row);
   std::ranges::sort(rows, {}, [&](size_t row) { return running_[row]->number(); });
   size_t left = std::min(chunk_, rows_.mixed_tokens() - reads.size());
+  if (rows.size() > rows_.mixed_prompts()) rows.resize(rows_.mixed_prompts());
   for (const size_t row : rows) {
     RunningSequence& sequence = *running_[row];
     const auto rest = sequence.prompt().subspan(sequence.held());

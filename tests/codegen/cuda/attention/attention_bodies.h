@@ -196,6 +196,7 @@ inline std::string kernel_text(const MmaAttention& attention, const BodyText& bo
                                                                            : 0;
   for (int i = 0; i < gradients; ++i) add("float*", arguments);
   for (int i = 0; i < 5 + 3 * kMatrices[part]; ++i) add("long long", arguments);
+  if (attention.part == AttentionPart::forward) arguments += ", nullptr, 0, 0";  // keys are in no table
   add("float", arguments);
   for (const std::string& type : body.types) add(type, values);
   return "#define SM static __device__ __forceinline__\n" + attention_mma_text(attention) +

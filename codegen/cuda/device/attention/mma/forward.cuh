@@ -4,7 +4,7 @@
 // which is rare. Where gradients are wanted there is no slack, and a factor that only keeps or drops comes last: so a key that
 // has all the weight is multiplied by exactly 1, and what rounds the weights is as small in the means as in the gradients
 // (tests/codegen/cuda/attention/attention_rounding_test.cpp).
-// Requires: elements.cuh.
+// Requires: elements.cuh and table_rows.cuh.
 
 
 constexpr int kColumnTiles = kColumns / 8;
@@ -103,8 +103,8 @@ SM void attention(const Half* q, const Half* k, const Half* v, Half* o, Half* re
                   long long batch, long long heads, long long group, long long queries, long long keys,
                   long long q_b, long long q_t, long long q_h, long long k_b, long long k_t, long long k_h,
                   long long v_b, long long v_t, long long v_h, long long o_b, long long o_t, long long o_h,
-                  long long rest_b, long long rest_t, long long rest_h, float scale,
-                  const BodyArguments& body) {
+                  long long rest_b, long long rest_t, long long rest_h, const int* places, long long places_b,
+                  long long places_s, float scale, const BodyArguments& body) {
   extern __shared__ __align__(128) unsigned char memory[];
   const int tiles = ((int)queries + kRows - 1) / kRows;
   const Place place = place_of(blockIdx.x, tiles, (int)(batch * heads), keys * 4 * kHead);
@@ -112,6 +112,7 @@ SM void attention(const Half* q, const Half* k, const Half* v, Half* o, Half* re
   const int row0 = (tiles - 1 - place.tile) * kRows, kv = head.h / (int)group;
   const Matrix qm{q + head.b * q_b + head.h * q_h, q_t}, km{k + head.b * k_b + kv * k_h, k_t},
       vm{v + head.b * v_b + kv * v_h, v_t};
+  const TableRows table{places + head.b * places_b, places_s};
   const unsigned qs = shared_address(memory), ks = qs + kRows * kPitch, vs = ks + kColumns * kPitch;
   const unsigned staging = qs + warp_row() * kPitch;
 
@@ -124,7 +125,7 @@ SM void attention(const Half* q, const Half* k, const Half* v, Half* o, Half* re
   };
   copy_rows<kRows>(qs, qm, row0, head.queries);
   advance();
-  if (column0 < head.keys) copy_rows<kColumns>(ks, km, column0, head.keys);
+  if (column0 < head.keys) copy_keys(ks, km, table, column0, head.keys);
   commit_copies();
 
   Softmax softmax;
@@ -137,7 +138,7 @@ SM void attention(const Half* q, const Half* k, const Half* v, Half* o, Half* re
   while (column0 < head.keys) {
     wait_for_copies();
     __syncthreads();
-    copy_rows<kColumns>(vs, vm, column0, head.keys);
+    copy_keys(vs, vm, table, column0, head.keys);
     commit_copies();
     Scores scores;
     multiply_rows<kColumnTiles>(scores, staging + by_rows(), ks + by_columns());
@@ -159,7 +160,7 @@ SM void attention(const Half* q, const Half* k, const Half* v, Half* o, Half* re
     wait_for_copies();
     __syncthreads();
     advance();
-    if (column0 < head.keys) copy_rows<kColumns>(ks, km, column0, head.keys);
+    if (column0 < head.keys) copy_keys(ks, km, table, column0, head.keys);
     commit_copies();
     add_weighted<kColumnTiles>(sums, scores, vs + by_rows());
   }
