@@ -1,9 +1,11 @@
-// The range of the numbers of a tile's queries or keys, at which the lanes of a warp look together.
+// The least and the largest of the integers that a mask loads for a tile's queries or keys.
 // Requires: SM, the type Index and sm_get. C++ replaces the word LOADS by the number of loads in flight.
 
 struct TileRange {
   int least, most;
 };
+// Returns the range of x[at + i * stride] for i in [0, count). All lanes of a warp call this together with
+// the same arguments. For count <= 0 it loads nothing, and least is above most.
 template <typename T>
 SM TileRange tile_range(const T* x, Index at, Index stride, int count) {
   int least = 0x7fffffff, most = -0x7fffffff - 1;

@@ -1,20 +1,27 @@
-// Matmuls of many small matrices on the tensor cores.
-// Tiles of 64 x 64 x 64 in two buffers: the next tile is loaded while one is multiplied. Where k ends with the first tile, the
-// launch asks for one buffer. Rows of a tile are 128 bytes. Their 16-byte pieces are permuted by the row, so that eight rows
-// of one column are in different banks. Matmuls are small, and a block mostly waits. So eight blocks share a multiprocessor
-// (six, with two buffers), which leaves 64 registers and hence no unrolled steps along k.
-// Requires: the macros SM, KERNEL (its name), MMA_TYPE, A_BY_K, B_BY_K, BATCH_PARAMETERS and MOVE_TO_PRODUCT; the types Piece,
-// Half and Result; put_pair, which put_pair.cuh defines for results of 16 bits.
+// Batched matmul C = alpha * A B of many small 16-bit matrices, with mma.sync. A block computes one tile of
+// 64 x 64 elements of C. It copies the operands in stages of 64 elements along k, each of which is a tile of
+// A and a tile of B, of 8192 bytes each. Two buffers: the next stage is copied while one is multiplied. If k
+// is at most 64, the launch gives shared memory for one buffer only. A row of a tile is 128 bytes. Its
+// 16-byte piece c is stored as piece c ^ (row & 7), so that the pieces c of eight adjacent rows are in
+// different banks. The matmuls are small and a block mostly waits, so eight of them share a multiprocessor
+// (six, with two buffers). This leaves 64 registers per thread, too few to unroll the steps along k.
+// Requires: the macros SM, KERNEL (the kernel's name), MMA_TYPE (element type of A and B in PTX, a string),
+// A_BY_K and B_BY_K (1: the matrix is contiguous along k; 0: along m or n), BATCH_PARAMETERS (kernel
+// parameters: batch extents and strides) and MOVE_TO_PRODUCT (a statement that moves a, b and c to the
+// matrices of number `product`); the types Piece (16 bytes), Half (16 bits) and Result (element of C);
+// put_pair, which put_pair.cuh defines for results of 16 bits.
 
 
 SM unsigned shared_address(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
 
-// Sixteen bytes, of which `bytes` come from memory and the others are zero.
+// Begins a copy of 16 bytes to the shared memory address `to`: `bytes` bytes from memory, then zeros.
 SM void copy_async(unsigned to, const Half* from, int bytes) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes));
 }
 
-// 64 rows of 64 elements from row, column on; what lies outside of rows x columns is zero.
+// Begins the copy of 64 x 64 elements, from (row, column) on, of a matrix rows x columns to the shared memory
+// address `tile`; elements outside of the matrix become zeros. `pitch`: elements from one row of the matrix
+// to the next. All 128 threads call it, and each copies four pieces.
 SM void load_tile(unsigned tile, const Half* matrix, int pitch, int row, int column, int rows, int columns) {
   const Half* from = matrix + (long long)row * pitch + column;
 #pragma unroll
@@ -26,8 +33,11 @@ SM void load_tile(unsigned tile, const Half* matrix, int pitch, int row, int col
   }
 }
 
+// Returns the address of the 16-byte piece number `piece` of row `row` of a tile.
 SM unsigned place_in(unsigned tile, int row, int piece) { return tile + 128 * row + ((piece ^ (row & 7)) << 4); }
 
+// Loads four 8 x 8 matrices of 16-bit elements as mma fragments. `address` is that of row lane & 7 of matrix
+// lane >> 3. load_transposed transposes each of them.
 SM void load_fragments(unsigned (&to)[4], unsigned address) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
                : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3]) : "r"(address));
@@ -37,6 +47,7 @@ SM void load_transposed(unsigned (&to)[4], unsigned address) {
                : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3]) : "r"(address));
 }
 
+// d[16 x 8] += A[16 x 16] B[16 x 8], in the fragments of mma.m16n8k16. All lanes of a warp call it.
 SM void multiply(float (&d)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
   asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." MMA_TYPE "." MMA_TYPE ".f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, "
                "{%8,%9}, {%0,%1,%2,%3};"
@@ -44,7 +55,8 @@ SM void multiply(float (&d)[4], const unsigned (&a)[4], unsigned b0, unsigned b1
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-// A block: one tile of one matmul's result. Four warps, 32 x 32 of it each.
+// Each of the four warps of a block computes 32 x 32 elements. Pitches are elements from one row (of
+// contiguous elements) to the next.
 extern "C" __global__ void __launch_bounds__(128, 8)
     KERNEL(const Half* a, const Half* b, Result* c, long long m_, long long n_, long long k_, long long a_pitch,
            long long b_pitch, long long c_pitch, BATCH_PARAMETERS, float alpha) {
@@ -57,6 +69,7 @@ extern "C" __global__ void __launch_bounds__(128, 8)
   MOVE_TO_PRODUCT
 
   const unsigned base = shared_address(memory);
+  // Begins the copies of stage `at` into buffer at & 1.
   const auto load_stage = [&](int at) {
     const unsigned stage = base + (at & 1) * 16384;
 #if A_BY_K
@@ -74,7 +87,7 @@ extern "C" __global__ void __launch_bounds__(128, 8)
 
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
   const int warp_row = (warp & 1) * 32, warp_column = (warp >> 1) * 32;
-  float sums[2][4][4] = {};
+  float sums[2][4][4] = {};  // accumulator fragments: 2 pieces of 16 rows, 4 of 8 columns
   const int stages = (k + 63) / 64;
   load_stage(0);
   for (int at = 0; at < stages; ++at) {
@@ -87,7 +100,7 @@ extern "C" __global__ void __launch_bounds__(128, 8)
     __syncthreads();
     const unsigned as = base + (at & 1) * 16384, bs = as + 8192;
 #pragma unroll 1
-    for (int step = 0; step < 4; ++step) {  // sixteen along k
+    for (int step = 0; step < 4; ++step) {  // 16 elements along k
       unsigned af[2][4], bf[2][4];
 #pragma unroll
       for (int t = 0; t < 2; ++t) {
@@ -108,10 +121,12 @@ extern "C" __global__ void __launch_bounds__(128, 8)
 #pragma unroll
         for (int u = 0; u < 4; ++u) multiply(sums[t][u], af[t], bf[u >> 1][2 * (u & 1)], bf[u >> 1][2 * (u & 1) + 1]);
     }
-    __syncthreads();
+    __syncthreads();  // the next copy overwrites the buffer
   }
 
-  // Through shared memory, so that whole rows go out. Pieces of sixteen bytes, permuted by the row.
+  // The result is stored through shared memory, so that a warp writes whole rows. It is a tile of 64 x 64
+  // elements in 16-byte pieces, piece c of row r as c ^ (r & 7) again. in_stage returns the index of element
+  // `at` of row r there.
   constexpr int kPieces = 64 * sizeof(Result) / 16, kInPiece = 16 / sizeof(Result);
   Result* staged = (Result*)memory;
   const auto in_stage = [&](int r, int at) { return r * 64 + ((at / kInPiece ^ (r & 7)) * kInPiece) + at % kInPiece; };

@@ -1,8 +1,14 @@
-// The function `gemm` that the entry of a matmul for sm_90a calls.
+// The function `gemm` of the matmul kernel for sm_90a: C = epilogue(A B), with TMA and wgmma
+// (codegen/cuda/gemm/gemm_text.h). A block is persistent: its cluster computes every N-th work item, where N
+// is the number of clusters. Its first warp is the producer, which copies tiles into a ring buffer of kStages
+// stages in shared memory. The two warp groups after the first are consumers. If kSharing is 2, both compute
+// one tile. Otherwise they alternate: each has every other tile, and multiplies while the other runs the
+// epilogue.
 // Requires: epilogue.cuh, and the products begin_tile and multiply_tile.
 
 
 // ---- the kernel
+// A is m x k and B is k x n, both of 16-bit elements. All threads of all blocks of a cluster call it.
 SM void gemm(const TensorMap& a_map, const TensorMap& b_map, long long m_, long long n_, long long k_,
              const BodyArguments& body) {
   extern __shared__ __align__(1024) unsigned char memory[];
@@ -11,6 +17,9 @@ SM void gemm(const TensorMap& a_map, const TensorMap& b_map, long long m_, long 
   const int items = row_tiles * column_tiles, rank = kCluster > 1 ? (int)(blockIdx.x % kCluster) : 0;
   const int first = (int)(blockIdx.x / kCluster), step = (int)(gridDim.x / kCluster);
 
+  // Shared memory, from a multiple of 1024 bytes on: stages; mbarriers `full` and `empty` of each stage, of 8
+  // bytes; column sums (`scratch`). The producer arrives at a full barrier; one lane per consumer warp of a
+  // stage, in all blocks of the cluster, arrives at an empty one.
   const unsigned tiles = (shared_address(memory) + 1023) & ~1023u, full = tiles + kStages * kStageBytes,
                  empty = full + 8 * kStages, scratch = empty + 8 * kStages;
   if (threadIdx.x == 0) {
@@ -18,6 +27,7 @@ SM void gemm(const TensorMap& a_map, const TensorMap& b_map, long long m_, long 
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     fence_stores();
   }
+  // Other blocks of the cluster use this block's barriers too.
   if (kCluster > 1) cluster_sync();
   else __syncthreads();
 
@@ -26,13 +36,14 @@ SM void gemm(const TensorMap& a_map, const TensorMap& b_map, long long m_, long 
     if (uniform(threadIdx.x / 32) == 0) {
       const bool leads = is_elected();
       int stage = 0;
-      unsigned phase = 1;
+      unsigned phase = 1;  // all stages are empty at first, so the first wait in each returns at once
       for (int item = first; item < items; item += step) {
         const Tile tile = tile_of(item, rank, row_tiles, column_tiles);
         for (int at = 0; at < steps; ++at) {
           const unsigned to = tiles + stage * kStageBytes, barrier = full + 8 * stage;
-          barrier_wait(empty + 8 * stage, phase);
+          barrier_wait(empty + 8 * stage, phase);  // in all blocks of the cluster
           if (leads) {
+            // This block copies its own boxes of A, and its share of the boxes of B for the whole cluster.
             barrier_expect(barrier, kStageBytes);
 #pragma unroll
             for (int i = 0; i < kABoxes; ++i) {
@@ -54,18 +65,24 @@ SM void gemm(const TensorMap& a_map, const TensorMap& b_map, long long m_, long 
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kConsumerRegisters));
     const int wg = uniform(threadIdx.x / 128) - 1, lane = threadIdx.x & 31, warp = uniform(threadIdx.x / 32) & 3;
-    const int part = kSharing > 1 ? wg * kRowTiles : 0, turn = kSharing > 1 ? 0 : wg;  // of a tile; of the tiles
+    // First 64-row piece of the warp group within a tile; the warp group has every `turns`-th item of the
+    // block, from number `turn` on.
+    const int part = kSharing > 1 ? wg * kRowTiles : 0, turn = kSharing > 1 ? 0 : wg;
     constexpr int turns = kSharing > 1 ? 1 : 2;
+    // Low words of wgmma descriptors (`describe`), in units of 16 bytes.
     const unsigned a_places = describe(tiles + part * kBoxBytes, kATransposed ? kBoxBytes : 0),
                    b_places = describe(tiles + kABoxes * kBoxBytes, kBTransposed ? kBoxBytes : 0);
     float sums[kRowTiles][kColumns / 2];
-    // A warpgroup multiplies when the other has taken all stages of its tile: a barrier of a stage only tells one walk
-    // through the ring from the next.
+    // A warp group begins to multiply when the other has waited for all stages of its tile, because the
+    // parity of a full barrier distinguishes only two consecutive passes through the ring buffer. Named
+    // barrier 3 + wg completes when wg waits and the other has arrived. Warp group 0 begins.
     if (turns > 1 && wg == 1) named_arrive<256>(3);
-    int place = turn * steps;  // of the next tile's first stage in the walk of all
+    int place = turn * steps;  // number of the next tile's first stage, over all passes of the ring buffer
     for (int item = first + turn * step; item < items; item += turns * step, place += turns * steps) {
       int stage = place % kStages, before = 0;
       unsigned phase = place / kStages & 1;
+      // Begins the products with the current stage, 16 elements along k per step. begins: they are the tile's
+      // first.
       const auto multiply = [&](bool begins) {
         barrier_wait(full + 8 * stage, phase);
         multiply_begin();
@@ -81,7 +98,8 @@ SM void gemm(const TensorMap& a_map, const TensorMap& b_map, long long m_, long 
           }
         multiply_commit();
       };
-      // The stage is free in all blocks of the cluster that fill it.
+      // Reports that the warp has read a stage, to all blocks of the cluster, because each of them writes to
+      // it.
       const auto release = [&](int released) {
         if (kCluster == 1 && lane == 0) barrier_arrive(empty + 8 * released);
         if (kCluster > 1 && lane < kCluster) arrive_in(lane, empty + 8 * released);
@@ -109,5 +127,7 @@ SM void gemm(const TensorMap& a_map, const TensorMap& b_map, long long m_, long 
     }
   }
   __syncwarp();
-  if (kCluster > 1) cluster_sync();  // others may still arrive here
+  // The other blocks may still arrive at this block's barriers, so its shared memory must exist until they
+  // end.
+  if (kCluster > 1) cluster_sync();
 }

@@ -1,12 +1,19 @@
-// Sizes of a matmul's tiles that follow from the constants of its schedule.
+// Sizes in the matmul kernel for sm_90a (function.cuh) that follow from the constants of its schedule:
+// kRowTiles pieces of 64 rows per warp group, kColumns columns of a tile, kSharing warp groups per tile, and
+// kCluster blocks per cluster.
 // Requires: kRowTiles, kColumns, kSharing, kCluster.
-// Order: wgmma/types, the constants, sizes, wgmma/barriers, wgmma/products, tiles, products named `tile`, the body's functions
-// (codegen/cuda/gemm/gemm_text.h), epilogue, function, and the entry.
+// Order of the text: ../wgmma/types, the constants, sizes, ../wgmma/barriers, ../wgmma/products, tiles,
+// begin_tile and multiply_tile (codegen/cuda/wgmma_text.h), the functions of the epilogue ("body",
+// codegen/cuda/gemm/gemm_text.h), epilogue, function, and the entry of the kernel.
 
-// Of a tile, of the rows that a lane has at a time, and of shared memory: boxes are 64 by 64 elements.
+// Rows of a tile, and rows of a lane in the accumulators.
 constexpr int kRows = 64 * kRowTiles * kSharing, kLaneRows = 2 * kRowTiles;
+// TMA boxes have 64 x 64 elements of 16 bits. A stage of the ring buffer has the boxes of A and then those of
+// B for one tile and 64 elements along k.
 constexpr int kBoxBytes = 64 * 128, kABoxes = kRows / 64, kBBoxes = kColumns / 64;
 constexpr int kStageBytes = (kABoxes + kBBoxes) * kBoxBytes;
+// Per thread, for setmaxnreg.
 constexpr int kProducerRegisters = 24, kConsumerRegisters = 240;
-// Rows of clusters whose tiles follow one another before the next ones: what they read stays in the cache.
+// Tiles are computed in groups of kGroup rows of cluster tiles, which are 2048 rows of A, all columns of a
+// group before the next group. So the operands of a group stay in the L2 cache.
 constexpr int kGroup = 2048 / (kRows * kCluster);

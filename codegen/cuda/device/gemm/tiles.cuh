@@ -1,57 +1,74 @@
-// Copies of boxes by TMA, the order of tiles, and what the body of a matmul calls: lanes' rows, columns and sums.
-// Requires: sizes.cuh and wgmma/*.cuh.
+// Parts of the matmul kernel for sm_90a: copies of boxes by TMA, synchronization in a cluster, the order of
+// tiles, and the functions that the epilogue ("body", codegen/cuda/gemm/gemm_text.h) calls for a lane's rows,
+// for eight columns and for column sums.
+// Requires: sizes.cuh and the files of ../wgmma.
 
 
 // ---- copies
-// A box of 64 by 64 elements, or a part of what a cluster shares for all of its blocks; places outside are zero.
+// Copies a TMA box of 64 x 64 elements to the shared memory address `to`, as 64 rows of 128 bytes with the
+// 128-byte swizzle. x is its first element along the contiguous axis, y is its first row. Elements outside of
+// the matrix become zeros. One lane calls it; the bytes are counted by the mbarrier at the address `barrier`.
 SM void copy_box(unsigned to, const TensorMap& map, int x, int y, unsigned barrier) {
   asm volatile(
       "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(to),
       "l"(&map), "r"(x), "r"(y), "r"(barrier) : "memory");
 }
+// Copies the box to the same address in all blocks of the cluster, and counts its bytes at the barrier of
+// each.
 SM void copy_box_to_all(unsigned to, const TensorMap& map, int x, int y, unsigned barrier) {
   if (kCluster == 1) return copy_box(to, map, x, y, barrier);
   asm volatile(
       "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%2, %3}], "
       "[%4], %5;" ::"r"(to), "l"(&map), "r"(x), "r"(y), "r"(barrier), "h"((unsigned short)((1 << kCluster) - 1)) : "memory");
 }
-// One lane of the warp, of which the compiler knows that it is one.
+// Returns true in one lane of the warp. From elect.sync, the compiler knows that only one lane runs what
+// follows.
 SM bool is_elected() {
   unsigned elected;
   asm volatile("{\n.reg .pred p;\nelect.sync _|p, 0xFFFFFFFF;\nselp.u32 %0, 1, 0, p;\n}" : "=r"(elected));
   return elected != 0;
 }
-// The barrier at this address in a block of the cluster.
+// Arrives at the mbarrier of block number `block` of the cluster that has the address `barrier` in its shared
+// memory.
 SM void arrive_in(unsigned block, unsigned barrier) {
   unsigned there;
   asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(barrier), "r"(block));
   asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(there) : "memory");
 }
+// Synchronizes all threads of all blocks of the cluster, and makes their writes visible to one another.
 SM void cluster_sync() {
   asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
 }
 
 // ---- tiles
+// A tile of the result, kRows x kColumns.
 struct Tile {
-  int row, column;  // first ones
+  int row, column;  // the first row and column
 };
-// Tiles of a group of rows follow one another, those of a column first. A cluster's tiles lie below one another.
+// Returns the tile of block `rank` of a cluster in work item `item`. An item is kCluster tiles, one below the
+// other in the result. There are row_tiles x column_tiles items. Those of a group of kGroup rows of items are
+// consecutive, column by column.
 SM Tile tile_of(int item, int rank, int row_tiles, int column_tiles) {
   const int group = item / (kGroup * column_tiles), within = item % (kGroup * column_tiles);
   const int rows = min(kGroup, row_tiles - group * kGroup);
   return {((group * kGroup + within % rows) * kCluster + rank) * kRows, within / rows * kColumns};
 }
-// Which of a lane's rows of its warpgroup's tile: two of each 64.
+// Returns the distance of row number i of a lane from its first row: a lane has two rows, 8 apart, per 64
+// rows.
 SM constexpr int row_of(int i) { return i / 2 * 64 + i % 2 * 8; }
 
-// What the body reads of eight columns in all rows of a lane alike.
+// Values of eight columns that are the same in all rows: [row] returns them for any row. The epilogue's loads
+// use it.
 template <class T>
 struct Same {
   alignas(16) T columns[8];
   __device__ __forceinline__ const T (&operator[](int) const)[8] { return columns; }
 };
 
-// The result, rounded, in eight neighbouring columns of 32: a quad holds two columns of each eight a lane.
+// Writes eight adjacent elements of one row of the product, rounded to 16 bits, to `result`: columns 8 *
+// (lane & 3) ... + 7 of group `group` of 32 columns. `sums` is a wgmma accumulator fragment, in which a lane
+// has two of each 8 columns. upper: 0 for the lane's first row, 1 for its second. All lanes of a warp call
+// it, because the lanes of a quad exchange elements.
 template <int n>
 SM void take_eight(float (&result)[8], const float (&sums)[n], int group, int upper) {
   unsigned w[4];
@@ -64,12 +81,17 @@ SM void take_eight(float (&result)[8], const float (&sums)[n], int group, int up
 #pragma unroll
   for (int i = 0; i < 4; ++i) result[2 * i] = low_of(w[i]), result[2 * i + 1] = high_of(w[i]);
 }
-// Sums of a tile's columns over the rows of a warpgroup, in a fixed order: a lane's own rows (which it has added up), those
-// of the lanes, and, when all columns are there, those of the warps. They are a row of the partial sums; the last tile
-// clears the rows that no tile has.
+// ---- column sums
+// The epilogue's sums over the rows of a warp group's tile have a fixed order: a lane adds its own rows,
+// add_lanes adds up lanes, and add_warps adds up warps.
+
+// Returns the address of the kColumns sums of a warp, for column sum number `sum` of the epilogue. `scratch`
+// is the address of [kSums][2 warp groups][4 warps][kColumns] numbers in shared memory.
 SM unsigned sums_of_warp(unsigned scratch, int sum, int wg, int warp) {
   return scratch + ((sum * 2 + wg) * 4 + warp) * kColumns * 4;
 }
+// Adds the lanes' sums of eight columns each over the lanes with the same lane & 3. Stores those of the 32
+// columns of group `group` to the warp's sums at the address `to`. All lanes of a warp call it.
 SM void add_lanes(const float (&sums)[8], int group, int lane, unsigned to) {
 #pragma unroll
   for (int j = 0; j < 8; j += 4) {
@@ -83,6 +105,9 @@ SM void add_lanes(const float (&sums)[8], int group, int lane, unsigned to) {
     if (lane < 4) store_four(to + (32 * group + 8 * lane + j) * 4, x[0], x[1], x[2], x[3]);
   }
 }
+// Adds the sums of four warps, which begin at the address `from`, and stores them to row `tile` of the
+// partial sums to[splits][columns], from column `column` on. The last of the `tiles` tiles clears the rows
+// that no tile has. All 128 threads of a warp group call it.
 SM void add_warps(float* to, int splits, int tile, int tiles, int column, int columns, int thread, unsigned from) {
   for (int i = thread; i < kColumns; i += 128) {
     float sum = 0.0f;

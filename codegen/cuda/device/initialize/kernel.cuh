@@ -1,11 +1,13 @@
-// The kernel that initializes the segments of a state.
-// Requires: draws.cuh, and store_f32.cuh or store_bf16.cuh. C++ replaces the words NAME (the kernel's name) and TYPE (an
-// element of the state).
+// The kernel that writes the initial values of a state's segments.
+// Requires: draws.cuh, and store_f32.cuh or store_bf16.cuh. C++ replaces the words NAME (the kernel's name)
+// and TYPE (an element of the state).
 
 
 struct __align__(4 * sizeof(TYPE)) Four { TYPE x[4]; };
 
-// Four elements per thread, those of one call of Philox. Rows are found by halving.
+// A thread writes one group of four elements, which are one call of draw_words. `rows` has `count` rows with
+// `groups` groups in all; binary search finds the row of a group. A vector store needs all four elements and
+// an aligned segment.
 extern "C" __global__ void __launch_bounds__(256)
     NAME(TYPE* state, const Row* rows, long long count, long long groups) {
   const long long at = (long long)blockIdx.x * 256 + threadIdx.x;

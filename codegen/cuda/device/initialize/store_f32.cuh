@@ -1,4 +1,4 @@
-// An initial weight as float32 stores it.
+// The counterpart of store_bf16.cuh for states in f32, whose elements need no rounding.
 // Requires: nothing.
 
 

@@ -1,9 +1,12 @@
-// Elements in memory, their rounding, and vectors of them.
-// sm_get reads an element as float, int, long long or bool, and sm_put rounds one into its place. sm_put_pair takes two
-// elements, where one instruction rounds both.
+// Types of elements in memory, their conversions and rounding, and loads and stores of vectors of them.
+// sm_get returns an element as the type that kernels compute with (float, int, long long or bool). sm_put
+// rounds a number of that type to the element's type and stores it. sm_put_pair stores two adjacent elements,
+// because one instruction can round two numbers to 16 bits. Code without __CUDA_ARCH__ is for tests, which
+// compile kernels for the host.
 // Requires: the macro SM (static __device__ __forceinline__). The first file of the prelude.
-// A line with ==== begins a piece and names the type or function that it defines. A kernel holds the pieces that it calls, in
-// this order (codegen/cuda/prelude.h). Every piece calls only pieces before it.
+// A line with ==== begins a piece and names the type or function that the piece defines. A piece calls only
+// pieces before it. The text of a kernel contains those pieces whose names are words of its code or of
+// another piece that it contains, comments included (codegen/cuda/prelude.h).
 
 // ==== float
 SM float sm_get(float x) { return x; }
@@ -38,7 +41,7 @@ SM void sm_put(flag& to, bool x) { to.bits = x; }
 struct bf16 { unsigned short bits; };
 SM float sm_get(bf16 x) { return __uint_as_float((unsigned)x.bits << 16); }
 SM void sm_put(bf16& to, float x) {
-#ifdef __CUDA_ARCH__  // rounding two at once is faster than one
+#ifdef __CUDA_ARCH__  // the instruction that rounds two numbers is faster than the one for one
   unsigned both;
   asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(0.0f), "f"(x));
   to.bits = (unsigned short)both;
@@ -76,7 +79,7 @@ SM void sm_put(f16& to, float x) {
 }
 // ==== sm_round
 
-// x as an element of type T holds it.
+// Returns x rounded to the element type T.
 template <typename T, typename C>
 SM C sm_round(C x) {
   T element;
@@ -85,18 +88,21 @@ SM C sm_round(C x) {
 }
 // ==== sm_round_random
 
-// x or one of its two bf16 neighbours: 16 random bits are added below the cut. NaN stays NaN.
+// Rounds x to bf16 stochastically: adds 16 random bits (the low half of `bits`) to x, then clears its low
+// half. NaN remains NaN.
 SM float sm_round_random(float x, int bits) {
   const unsigned sum = __float_as_uint(x) + ((unsigned)bits & 0xFFFFu);
   return x != x ? x : __uint_as_float(sum & 0xFFFF0000u);
 }
 // ==== Pack
 
+// Memory of one access: `count` elements, aligned to their size.
 template <typename T, int count>
 struct alignas(sizeof(T) * count) Pack { T at[count]; };
 // ==== sm_load_early
 
-// A vector as it lies in memory.
+// Copies V elements of memory without conversion, in accesses of up to 16 bytes, to which both addresses are
+// aligned.
 template <typename T, int V>
 SM void sm_load_early(T (&to)[V], const T* from) {
   constexpr int P = 16 / sizeof(T) < V ? 16 / sizeof(T) : V;
@@ -105,7 +111,9 @@ SM void sm_load_early(T (&to)[V], const T* from) {
 }
 // ==== sm_load
 
-// V elements, of which n exist (the others are 0): in accesses of up to 16 bytes where the place is aligned.
+// Loads and converts V elements, of which only the first n exist; the others become 0. `aligned`: the address
+// of a whole vector is a multiple of its accesses, which have up to 16 bytes. Otherwise, each element is
+// loaded alone.
 template <bool aligned, typename T, typename C, int V, typename N>
 SM void sm_load(C (&to)[V], const T* from, N n) {
   constexpr int P = 16 / sizeof(T) < V ? 16 / sizeof(T) : V;
@@ -122,6 +130,7 @@ SM void sm_load(C (&to)[V], const T* from, N n) {
 }
 // ==== sm_load_end
 
+// Loads and converts elements at ... at + count - 1 in one access; nothing if count is 0.
 template <int count, int at, typename T, typename C, int V>
 SM void sm_load_piece(C (&to)[V], const T* from) {
   if constexpr (count > 0) {
@@ -131,7 +140,8 @@ SM void sm_load_piece(C (&to)[V], const T* from) {
   }
 }
 
-// The same where a last vector, of n < V elements, has R: in accesses of four, two and one.
+// The same as sm_load, for rows whose last vector has R elements: n is V or more, or R. R elements are loaded
+// in accesses of four, two and one. R is less than 8.
 template <bool aligned, int R, typename T, typename C, int V, typename N>
 SM void sm_load_end(C (&to)[V], const T* from, N n) {
   if (!aligned || n >= V) return sm_load<aligned>(to, from, n);
@@ -141,6 +151,7 @@ SM void sm_load_end(C (&to)[V], const T* from, N n) {
 }
 // ==== sm_put_pair
 
+// Stores a to to[0] and b to to[1].
 template <typename T, typename C>
 SM void sm_put_pair(T* to, C a, C b) { sm_put(to[0], a), sm_put(to[1], b); }
 // ==== bf16
@@ -165,7 +176,7 @@ SM void sm_put_pair(f16* to, float a, float b) {
 }
 // ==== sm_store
 
-// The first n of V elements.
+// Converts and stores the first n of V elements. `aligned` is as in the loads.
 template <bool aligned, typename T, typename C, int V, typename N>
 SM void sm_store(T* to, const C (&from)[V], N n) {
   constexpr int P = 16 / sizeof(T) < V ? 16 / sizeof(T) : V;
@@ -186,6 +197,7 @@ SM void sm_store(T* to, const C (&from)[V], N n) {
 }
 // ==== sm_store_end
 
+// Converts and stores elements at ... at + count - 1 in one access; nothing if count is 0.
 template <int count, int at, typename T, typename C, int V>
 SM void sm_store_piece(T* to, const C (&from)[V]) {
   if constexpr (count == 1) sm_put(to[at], from[at]);
@@ -197,7 +209,7 @@ SM void sm_store_piece(T* to, const C (&from)[V]) {
   }
 }
 
-// The same where a last vector, of n < V elements, has R.
+// The same as sm_store, for rows whose last vector has R elements: n is V or more, or R.
 template <bool aligned, int R, typename T, typename C, int V, typename N>
 SM void sm_store_end(T* to, const C (&from)[V], N n) {
   if (!aligned || n >= V) return sm_store<aligned>(to, from, n);

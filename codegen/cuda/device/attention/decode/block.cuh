@@ -1,14 +1,16 @@
-// The work of a block, and the function `attention` of decode attention.
+// The function `attention` of decode attention. A block has up to kRows rows (layout.cuh). kSharers blocks
+// have the same rows; each processes some parts of the keys (keys.cuh).
 // Requires: keys.cuh and sums.cuh.
 
 
-// The block's rows over keys [first, end): a warp takes every kWarps-th step.
+// Adds keys [first, end) to the sums of the block's rows; the warps take steps of kStep keys in turn. q: the
+// lane's elements of the scaled queries. All loads of a step are issued before the first result is used.
 SM void sum_keys(Sums& sums, const float (&q)[kRows][kOwn], const Matrix& k, const Matrix& v,
                  const Places& places, const BodyArguments& body, const Rows& rows, int first, int end) {
   for (first += (threadIdx.x >> 5) * kStep; first < end; first += kWarps * kStep) {
     const int seen = seen_of(body, rows, first, min(first + kStep, end));
     if (seen == 0) continue;
-    const int own = first + group_of_lanes();  // the lane's first key
+    const int own = first + group_of_lanes();  // first key of the lane's group
     int at[kLoads];
     Piece keys[kLoads][kTurns], values[kLoads][kTurns];
 #pragma unroll
@@ -29,7 +31,8 @@ SM void sum_keys(Sums& sums, const float (&q)[kRows][kOwn], const Matrix& k, con
   }
 }
 
-// The rows' queries, scaled.
+// Loads the lane's elements of the rows' queries, in f32 and multiplied by `scale`. q: the batch row's
+// queries, with strides q_t per query and q_h per head. Rows that the block does not have become 0.
 SM void load_queries(float (&to)[kRows][kOwn], const Element* q, long long q_t, long long q_h, const Rows& rows,
                      float scale) {
 #pragma unroll
@@ -46,11 +49,12 @@ SM void load_queries(float (&to)[kRows][kOwn], const Element* q, long long q_t, 
   }
 }
 
-// A block's threads have the elements of its rows in turns.
+// Element row * kHead + column of the block's output belongs to thread element % kThreads: one per turn.
 constexpr int kTurnsOfThread = (kRows * kHead + kThreads - 1) / kThreads;
+// Returns the thread's element of this turn; it may be after the last one.
 SM int element_of(int turn) { return turn * kThreads + (int)threadIdx.x; }
 
-// Adds what the block's warps have left behind a part of the keys.
+// Adds a part of the keys to the thread's elements. warps: kWarps partial results in shared memory.
 SM void add_warps(Whole (&whole)[kTurnsOfThread], const float* warps, const Rows& rows) {
 #pragma unroll
   for (int turn = 0; turn < kTurnsOfThread; ++turn) {
@@ -60,6 +64,7 @@ SM void add_warps(Whole (&whole)[kTurnsOfThread], const float* warps, const Rows
   }
 }
 
+// Stores the thread's elements into the partial result `to` (kRows x kPitch floats, layout.cuh).
 SM void leave_part(float* to, const Whole (&whole)[kTurnsOfThread], const Rows& rows) {
 #pragma unroll
   for (int turn = 0; turn < kTurnsOfThread; ++turn) {
@@ -71,22 +76,26 @@ SM void leave_part(float* to, const Whole (&whole)[kTurnsOfThread], const Rows& 
   }
 }
 
-// Whether this is the last of `count` blocks; what the others have written is there for it.
+// Returns whether this is the last of `count` blocks to call this with the same ticket, a counter that is 0
+// before the first and after the last. All threads of the block call this.
 SM bool is_last_of(unsigned* ticket, unsigned count) {
   __shared__ bool is_last;
   __threadfence();
   __syncthreads();
+  // All threads' stores are visible to other blocks before the block is counted.
   if (threadIdx.x == 0) is_last = atomicInc(ticket, count - 1) == count - 1;
   __syncthreads();
-  if (is_last) __threadfence();
+  if (is_last) __threadfence();  // reads what the other blocks stored before they were counted
   return is_last;
 }
 
+// The outputs: o, with its strides in elements, and lse, compact [batch, head, query].
 struct Results {
   Element* o;
   float* lse;
-  long long b, t, h;  // strides of o
+  long long b, t, h;  // strides of o for batch row, query and head
 };
+// Stores an element of o, and the row's lse with column 0. A row that sees no key has o = 0 and lse = -inf.
 SM void store(const Results& to, const Rows& rows, int element, const Whole& whole) {
   const int row = element / kHead, column = element % kHead, t = query_of(rows, row), h = head_of(rows, row);
   const bool sees = whole.weights != 0.0f;
@@ -96,7 +105,8 @@ SM void store(const Results& to, const Rows& rows, int element, const Whole& who
         sees ? whole.base + logf(whole.weights) : -infinity();
 }
 
-// Parts of the rows' keys, in their order, of which `part_at` says where they lie.
+// Stores the elements first, first + step, ... of the output, from the partial results of `count` parts,
+// added in their order. part_at(i) returns the address of partial result i.
 template <typename PartAt>
 SM void store_sums(const Results& to, const Rows& rows, int count, int first, int step, const PartAt& part_at) {
   for (int element = first; element < rows.count * kHead; element += step) {
@@ -108,6 +118,9 @@ SM void store_sums(const Results& to, const Rows& rows, int count, int first, in
   }
 }
 
+// Computes o and lse; decode_attention.h lists the arguments. x_b, x_t, x_h are strides in elements. The grid
+// has kBlocksOfRows blocks per batch row, key head and tile of rows. If kHasTickets, they form no cluster,
+// and combine their parts in device memory with `partials` and `tickets`.
 SM void attention(const Element* q, const Element* k, const Element* v, Element* o, float* lse,
                   float* partials, unsigned* tickets, long long queries, long long keys, long long q_b,
                   long long q_t, long long q_h, long long k_b, long long k_t, long long k_h, long long v_b,
@@ -116,8 +129,9 @@ SM void attention(const Element* q, const Element* k, const Element* v, Element*
                   const BodyArguments& body) {
   __shared__ float warps[kWarps * kRows * kPitch];
   const int all = (int)queries * kGroup, tiles = (all + kRows - 1) / kRows;
+  // sharer: number of the block among those of the same rows; place: number of these rows in the grid.
   const int sharer = blockIdx.x % kBlocksOfRows, place = blockIdx.x / kBlocksOfRows, pair = place / tiles;
-  if (sharer >= kSharers) return;
+  if (sharer >= kSharers) return;  // only in tests on a host, where one block does all the work
   const int row0 = place % tiles * kRows;
   const Rows rows{pair / kKeyHeads, pair % kKeyHeads, row0, min(kRows, all - row0), (int)queries, (int)keys};
   float own[kRows][kOwn];
@@ -135,7 +149,7 @@ SM void attention(const Element* q, const Element* k, const Element* v, Element*
              {v + rows.b * v_b + rows.key_head * v_h, v_t}, {places + rows.b * places_b, places_s}, body, rows,
              first * kUnit, min(min(first + parts.each, parts.end) * kUnit, rows.keys));
     add_groups(sums);
-    if (part != sharer) __syncthreads();  // for those that read what warps have left behind the last part
+    if (part != sharer) __syncthreads();  // all threads have read `warps` of the part before
     leave_sums(warps + (threadIdx.x >> 5) * (kRows * kPitch), sums);
     __syncthreads();
     add_warps(whole, warps, rows);
@@ -155,8 +169,9 @@ SM void attention(const Element* q, const Element* k, const Element* v, Element*
   } else {
     __shared__ float left[kRows * kPitch];
     leave_part(left, whole, rows);
+    // The blocks of the cluster read each other's partial results in shared memory.
     sharing::row_sync();
     store_sums(to, rows, parts.count, sharer * kThreads + threadIdx.x, kSharers * kThreads, [&](int part) { return sharing::in_block(left, part); });
-    sharing::row_sync();  // for those that read what this block has left
+    sharing::row_sync();  // keeps `left` alive until the other blocks have read it
   }
 }

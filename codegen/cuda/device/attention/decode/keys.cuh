@@ -1,8 +1,10 @@
-// The keys that a block of decode attention has.
+// Mask states of keys in decode attention, and the division of the visible keys into parts.
 // Requires: layout.cuh.
 
 
-// What the rows see of keys [first, end): 0 nothing, 1 some, 2 everything.
+// Returns the mask state of keys [first, end) for the rows of the block: 0 no row sees any of the keys, 2
+// every row sees all of them, 1 anything else (1 is always correct). If kLooksUp (the mask loads integers),
+// all lanes of a warp call this with the same keys, because they load the integers together.
 SM int seen_of(const BodyArguments& body, const Rows& rows, int first, int end) {
   const int t0 = query_of(rows, 0), t1 = query_of(rows, rows.count - 1) + 1;
   int least = 2, most = 0;
@@ -14,8 +16,9 @@ SM int seen_of(const BodyArguments& body, const Rows& rows, int first, int end) 
   return least == most ? least : 1;
 }
 
-// The least x in [low, high) of which `holds` says yes, as of all behind it, or high: lanes try 32 at a time,
-// or all the same one where they look up the mask's numbers together.
+// Returns the least x in [low, high) for which holds(x) is true, or high if there is none. If holds(x) is
+// true, it must be true for all larger values. All lanes of a warp call this with the same range. They test
+// 32 values at a time, one per lane, or the same value if kLooksUp (see seen_of).
 template <typename Holds>
 SM int least_where(int low, int high, const Holds& holds) {
   while (kLooksUp && low < high) {
@@ -33,10 +36,12 @@ SM int least_where(int low, int high, const Holds& holds) {
   return low;
 }
 
-// The units of keys that rows see are in parts of `each`, which begin with the unit `first`.
+// The visible keys: units [first, end) of kUnit keys, in `count` parts of `each` units, or fewer in the last.
 struct Parts {
   int count, first, each, end;
 };
+// Returns the parts of the block's keys: at least 1, at most kParts. They depend only on what the rows see,
+// so a row has the same sums in any batch. All lanes of a warp call this.
 SM Parts parts_of(const BodyArguments& body, const Rows& rows) {
   const int units = (rows.keys + kUnit - 1) / kUnit;
   const int end = least_where(min(1, units), units, [&](int unit) { return seen_of(body, rows, unit * kUnit, rows.keys) == 0; });

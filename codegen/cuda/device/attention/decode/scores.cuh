@@ -1,9 +1,12 @@
-// Scores of a step, in three parts: a lane sums over its elements of each key; the lanes of a key exchange sums, so that each
-// lane has the whole scores of some keys and rows, for which it calls the body; then all lanes get all scores.
+// Scores of a step in decode attention. Each lane multiplies its elements of each key and query. The lanes of
+// a group exchange partial sums, until each has the complete scores of some keys and rows, and passes these
+// to the score_mod (`body`). Then every lane receives all modified scores of its group.
 // Requires: layout.cuh. Comes after keys.cuh.
 
 
-// Adds x over the lanes of a key, of which each keeps a share: those from lane_of_key() * kCount / kLanes on.
+// Sums x[0, kCount) over a group of lanes: lanes kDistance apart exchange halves of their sums, and each
+// keeps one half, or both the only sum; then with half the distance. At the end of add_lanes<kValues,
+// kLanes/2>, x[0, kScores) are the totals from index lane_of_key() * kValues / kLanes on.
 template <int kCount, int kDistance>
 SM void add_lanes(float (&x)[kValues]) {
   if constexpr (kDistance > 0 && kCount > 1) {
@@ -20,6 +23,8 @@ SM void add_lanes(float (&x)[kValues]) {
   }
 }
 
+// Returns the modified score of a row and a key. kUnmasked: the row is known to see the key. The score_mod
+// takes valid indices only, so others are replaced; the caller discards their scores.
 template <bool kUnmasked>
 SM float modified_score(const BodyArguments& body, const Rows& rows, int row, int key, float score) {
   float modified, factor;
@@ -29,7 +34,9 @@ SM float modified_score(const BodyArguments& body, const Rows& rows, int row, in
   return modified;
 }
 
-// The modified scores of keys from `first` on: that of a row and the i-th key of a lane is at i * kRows + row.
+// Computes the modified scores of a step: scores[i * kRows + row] is that of key first + i * kTogether +
+// group_of_lanes(), or -inf from key `end` on and for rows that the block does not have. q, k: the lane's
+// elements of queries and keys. seen: the mask state.
 SM void score_keys(float (&scores)[kValues], const float (&q)[kRows][kOwn], const Piece (&k)[kLoads][kTurns],
                    const BodyArguments& body, const Rows& rows, int first, int end, int seen) {
 #pragma unroll

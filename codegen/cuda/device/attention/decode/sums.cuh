@@ -1,7 +1,10 @@
-// Weights and their sums. Weights are below the largest score so far of a group of lanes, which all sums follow.
+// Softmax weights and weighted sums of values in decode attention (online softmax).
+// Sums are relative to a base, the largest score so far. Each group of lanes of a warp has its own.
 // Requires: scores.cuh.
 
 
+// Sums of a group over its keys so far, per row: the base; the sum of the weights exp(score - base); the sums
+// of weight * value, for the elements of the head that the lane holds.
 struct Sums {
   float base[kRows], weights[kRows], of[kRows][kOwn];
 };
@@ -15,6 +18,7 @@ SM void clear(Sums& sums) {
   }
 }
 
+// Changes the base of a row, and multiplies the sums of the row accordingly.
 SM void move_base(Sums& sums, int row, float base) {
   const float factor = below(sums.base[row], base);
   sums.base[row] = base, sums.weights[row] *= factor;
@@ -22,7 +26,7 @@ SM void move_base(Sums& sums, int row, float base) {
   for (int e = 0; e < kOwn; ++e) sums.of[row][e] *= factor;
 }
 
-// Scores become weights, which values are summed with.
+// Adds kLoads keys of the group. scores (layout: score_keys) are replaced by weights. v: the values.
 SM void add_values(Sums& sums, float (&scores)[kValues], const Piece (&v)[kLoads][kTurns]) {
 #pragma unroll
   for (int row = 0; row < kRows; ++row) {
@@ -46,7 +50,7 @@ SM void add_values(Sums& sums, float (&scores)[kValues], const Piece (&v)[kLoads
   }
 }
 
-// Over the groups of lanes of a warp.
+// Adds the sums of all groups of the warp; afterwards each group has the total.
 SM void add_groups(Sums& sums) {
 #pragma unroll
   for (int distance = kLanes; distance < 32; distance *= 2)
@@ -59,7 +63,7 @@ SM void add_groups(Sums& sums) {
     }
 }
 
-// A warp's sums as parts of rows in memory.
+// Stores the sums of the warp as a partial result (kRows x kPitch floats, layout.cuh). Requires: add_groups.
 SM void leave_sums(float* parts, const Sums& sums) {
   if (group_of_lanes() > 0) return;
 #pragma unroll
@@ -72,10 +76,11 @@ SM void leave_sums(float* parts, const Sums& sums) {
   }
 }
 
-// What some keys make of a row: of its sums that of one column.
+// The result of some keys for a row and a column of the head: base, sum of weights, sum of weight * value.
 struct Whole {
   float base, weights, sum;
 };
+// Returns a column of a row of a partial result; `part` is the address of the row.
 SM Whole whole_of(const float* part, int column) { return {part[kHead], part[kHead + 1], part[column]}; }
 SM void add(Whole& whole, const Whole& more) {
   const float base = fmaxf(whole.base, more.base), factor = below(whole.base, base), other = below(more.base, base);
@@ -83,7 +88,7 @@ SM void add(Whole& whole, const Whole& more) {
   whole.sum = fmaf(other, more.sum, factor * whole.sum);
   whole.base = base;
 }
-// What a block's warps have left, in their order.
+// Returns the total of the block's kWarps partial results, in their order. part: the row in the first.
 SM Whole whole_of_warps(const float* part, int column) {
   Whole whole{-infinity(), 0.0f, 0.0f};
 #pragma unroll

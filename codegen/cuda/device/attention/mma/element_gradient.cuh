@@ -1,9 +1,12 @@
-// The function `attention` of the kernel of an element gradient.
-// Rows are queries, columns keys. A block has one tile of the result in registers, and loops over the batches and heads that
-// are summed.
+// The function `attention` of the kernel of an element gradient: of a value that the score_mod reads for each
+// query and key, such as a bias. Rows are queries and columns are keys. A block holds a tile of the result in
+// registers, and loops over the batch rows and heads that are summed.
 // Requires: gradients.cuh.
 
 
+// attention_mma.h lists the arguments; x_b, x_t, x_h are strides in elements of batch row, position and head.
+// gradient is compact: [B or 1, H or 1, queries, keys], where kKeepsBatch and kKeepsHead exclude a sum.
+// Shared memory: kRows rows of Q and of dO, kColumns rows of K and of V, and the QueryValues.
 SM void attention(const Half* q, const Half* k, const Half* v, const Half* d_o, const float* lse,
                   const float* delta, float* gradient, long long batch, long long heads, long long group,
                   long long queries, long long keys, long long q_b, long long q_t, long long q_h,
@@ -12,6 +15,7 @@ SM void attention(const Half* q, const Half* k, const Half* v, const Half* d_o, 
   extern __shared__ __align__(128) unsigned char memory[];
   const int row_tiles = ((int)queries + kRows - 1) / kRows,
             column_tiles = ((int)keys + kColumns - 1) / kColumns;
+  // kept: index among the batch rows and heads that have separate gradients.
   const int tile = blockIdx.x % (row_tiles * column_tiles), kept = blockIdx.x / (row_tiles * column_tiles);
   const int row0 = tile / column_tiles * kRows, column0 = tile % column_tiles * kColumns;
   const int kept_heads = kKeepsHead ? (int)heads : 1, b0 = kept / kept_heads, h0 = kept % kept_heads;
@@ -32,7 +36,7 @@ SM void attention(const Half* q, const Half* k, const Half* v, const Half* d_o, 
       const int seen = body_tile(body, b, h, row0, min(row0 + kRows, head.queries), column0,
                                  min(column0 + kColumns, head.keys));
       if (seen == 0) continue;
-      __syncthreads();
+      __syncthreads();  // all warps have read the tiles of the previous head
       const int kv = h / (int)group;
       copy_rows<kRows>(qs, {q + b * q_b + h * q_h, q_t}, row0, head.queries);
       copy_rows<kRows>(gs, {d_o + b * d_o_b + h * d_o_h, d_o_t}, row0, head.queries);

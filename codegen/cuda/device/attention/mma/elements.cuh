@@ -1,46 +1,54 @@
-// Random numbers of a tile, and the body's functions called for its elements.
-// A lane's sums are cells of two neighbouring columns. A call of the body's random op gives eight neighbouring keys of a query,
-// of which a lane of a quad has two: one word, or half a word of two calls where columns are queries. So each lane makes one
-// of four calls, and they exchange the words.
+// Random draws for the elements of a tile, and calls of the score_mod (`body`) for each element.
+// A lane holds cells: two neighbouring columns of a row of Sums (tiles.cuh). A call of body_draw returns
+// 16-bit numbers for eight neighbouring keys of a query, two per word, of which each lane of a quad needs a
+// part. So each lane makes one of four calls, and the lanes exchange words.
 // Requires: tiles.cuh.
 
 
+// kDrawSlots: random ops of the score_mod, at least 1. kLaneRows: rows of accumulators per lane.
+// Words: for each random op, the numbers of four cells of the lane, two per word.
 constexpr int kDrawSlots = kDraws > 0 ? kDraws : 1, kLaneRows = 2 * kRowTiles;
 typedef unsigned Words[kDrawSlots][4];
 
+// Batch row b and query head h, and the numbers of heads, queries and keys.
 struct Head {
   int b, h, heads, queries, keys;
 };
+// Returns the index of a query in arrays [batch, head, query], such as lse.
 SM long long row_of(const Head& head, int query) {
   return (long long)(head.b * head.heads + head.h) * head.queries + query;
 }
 
-// Where a warp's sums begin for a lane.
+// The query and the key of the first element of the lane in its warp's accumulators.
 struct Corner {
   int query, key;
 };
 
-// Word j of the g-th group of draws is for the cell of this row and tile.
+// A cell is in row 8 * row and columns 8 * tile and the next, counted from the first element of the lane.
 struct Cell {
   int row, tile;
 };
+// Returns the cell for which the lane's word j is, in a group of draws: one call per lane, so four cells.
 template <int kColumnTiles>
 SM constexpr Cell cell_of(int group, int j) {
   constexpr int kOfRow = kRowsAreKeys ? 1 : kColumnTiles / 4;  // groups of a row
   if constexpr (!kRowsAreKeys) return {group / kOfRow, group % kOfRow * 4 + j};
   return kRowTiles == 2 ? Cell{j, group} : Cell{j % 2, 2 * group + j / 2};
 }
+// Return the query or the key of element e (0 or 1) of a cell.
 SM int query_of(const Corner& corner, const Cell& cell, int e) {
   return corner.query + (kRowsAreKeys ? 8 * cell.tile + e : 8 * cell.row);
 }
 SM int key_of(const Corner& corner, const Cell& cell, int e) {
   return corner.key + (kRowsAreKeys ? 8 * cell.row : 8 * cell.tile + e);
 }
+// Returns element e of a cell.
 template <int kColumnTiles>
 SM float& at(Sums<kColumnTiles>& sums, const Cell& cell, int e) {
   return sums[cell.row / 2][cell.tile][cell.row % 2 * 2 + e];
 }
 
+// With the lane at this distance, exchanges `second` of the lower lane for `first` of the upper lane.
 SM void exchange(unsigned& first, unsigned& second, int distance) {
   const bool is_second = lane() & distance;
   const unsigned got = __shfl_xor_sync(~0u, is_second ? first : second, distance);
@@ -49,7 +57,7 @@ SM void exchange(unsigned& first, unsigned& second, int distance) {
   else
     second = got;
 }
-// Of four words of each lane of a quad, lane i gets word i of each.
+// Transposes the 4 x 4 words of a quad: word j of lane i becomes word i of lane j.
 SM void exchange_in_quad(unsigned (&words)[4]) {
   exchange(words[0], words[1], 1);
   exchange(words[2], words[3], 1);
@@ -57,10 +65,12 @@ SM void exchange_in_quad(unsigned (&words)[4]) {
   exchange(words[1], words[3], 2);
 }
 
+// Draws a group of words per random op, in all lanes of the warp. If columns are queries (kRowsAreKeys), a
+// word has two keys of one query after the exchange, and after the transpose two queries of one key.
 template <int kColumnTiles>
 SM void draw(Words& words, const BodyArguments& body, const Head& head, const Corner& corner, int group) {
   const int which = lane() & 3;
-  int query, key;  // of the lane's call
+  int query, key;  // the lane calls body_draw for this query and the eight keys from `key` on
   if (kRowsAreKeys) {
     query = corner.query - lane_column() + lane_row() + 8 * (kRowTiles == 2 ? group : 2 * group + which / 2);
     key = corner.key - lane_row() + 8 * (kRowTiles == 2 ? which : which % 2);
@@ -77,13 +87,15 @@ SM void draw(Words& words, const BodyArguments& body, const Head& head, const Co
   }
 }
 
+// Takes the lower (which = 0) or upper half of this word of each random op.
 SM void take_draws(unsigned (&draws)[kDrawSlots], const Words& words, int word, int which) {
 #pragma unroll
   for (int op = 0; op < kDrawSlots; ++op)
     draws[op] = kDraws == 0 ? 0 : which ? words[op][word] >> 16 : words[op][word] & 0xffff;
 }
 
-// Calls function(cell, e, query, key, draws) for all of a lane's elements; with draws, or zeros.
+// Calls function(cell, e, query, key, draws) for all elements of the lane in kColumnTiles tiles of columns.
+// draws: kDrawSlots random numbers, or zeros unless kDrawn. All lanes of the warp call this.
 template <int kColumnTiles, bool kDrawn, typename Function>
 SM void for_elements(const BodyArguments& body, const Head& head, const Corner& corner,
                      const Function& function) {
@@ -101,7 +113,8 @@ SM void for_elements(const BodyArguments& body, const Head& head, const Corner& 
   }
 }
 
-// The body's modified score in base 2; -inf outside of the matrix.
+// Returns the modified score times log2(e), or -inf if the query or key does not exist. kUnmasked: both
+// exist, and the query sees the key. The score_mod takes valid indices only.
 template <bool kUnmasked>
 SM float modified_score(float score, const BodyArguments& body, const Head& head, int query, int key,
                         const unsigned* draws) {

@@ -1,8 +1,10 @@
-// The function `attention` of the forward kernel: O and the log-sum-exps.
-// While scores are computed V's tile arrives, and K's next one while weights are multiplied by V. Exponents are in base 2,
-// below a base of each row that follows its maximum only where that has grown by more than kSlack: then the sums are scaled,
-// which is rare. Where gradients are wanted there is no slack, and a factor that only keeps or drops comes last: so a key that
-// has all the weight is multiplied by exactly 1, and what rounds the weights is as small in the means as in the gradients
+// The function `attention` of the forward kernel, which computes O and lse, the log-sum-exp of each query.
+// V's tile is copied during the product of Q and K, and the next tile of K during that of the weights and V.
+// The softmax is online, in base 2: weights are 2^(score - base), with a base per row. A base is raised, and
+// the sums scaled, only if the row's maximum exceeds it by more than kSlack, which is rare. If gradients are
+// needed (kHasRest), kSlack is 0. If the factor of the weights is 0 or the constant kKeptFactor, as in
+// dropout, it is applied last. So a key that has all the weight is multiplied by exactly 1, and the rounding
+// errors of weights are as small in O as in the gradients
 // (tests/codegen/cuda/attention/attention_rounding_test.cpp).
 // Requires: elements.cuh and table_rows.cuh.
 
@@ -11,7 +13,7 @@ constexpr int kColumnTiles = kColumns / 8;
 constexpr float kSlack = kHasRest ? 0.0f : 8.0f;
 typedef Sums<kColumnTiles> Scores;
 
-// Scores become modified ones in base 2.
+// Replaces the products of Q and K by the modified scores times log2(e). kUnmasked: as for modified_score.
 template <bool kUnmasked>
 SM void modify(Scores& scores, const BodyArguments& body, const Head& head, const Corner& corner,
                float scale) {
@@ -22,7 +24,8 @@ SM void modify(Scores& scores, const BodyArguments& body, const Head& head, cons
       });
 }
 
-// Weights times the body's factors, but for kKeptFactor.
+// Multiplies the weights by the factors of the score_mod. If a factor is 0 or kKeptFactor, weights are only
+// set to 0 here, and the result is multiplied by kKeptFactor at the end.
 SM void apply_factors(Scores& weights, const BodyArguments& body, const Head& head, const Corner& corner) {
   for_elements<kColumnTiles, (kDraws > 0)>(
       body, head, corner, [&](const Cell& cell, int e, int query, int key, const unsigned* draws) {
@@ -37,11 +40,14 @@ SM void apply_factors(Scores& weights, const BodyArguments& body, const Head& he
       });
 }
 
+// State of the lane's rows: the base, and the sum of weights over the columns that the lane holds. Row
+// [t][half] is row 16 * t + 8 * half + lane_row() of the warp.
 struct Softmax {
-  float base[kRowTiles][2], sum[kRowTiles][2];  // a lane has its columns' part of a sum
+  float base[kRowTiles][2], sum[kRowTiles][2];
 };
 
-// Bases follow scores * scale; what was summed below the old ones is scaled.
+// Raises the bases to the maxima of scores * scale where these exceed them by more than kSlack, and scales
+// the sums of weights and of weights * V. All lanes of a warp call this.
 SM void move_bases(Softmax& softmax, Sums<kPart / 8>& sums, const Scores& scores, float scale) {
   float base[kRowTiles][2];
   bool grows = false;
@@ -68,7 +74,7 @@ SM void move_bases(Softmax& softmax, Sums<kPart / 8>& sums, const Scores& scores
   }
 }
 
-// Scores * scale become weights below the bases.
+// Replaces the scores by the weights 2^(score * scale - base), and adds them to the sums.
 SM void exponentiate(Scores& scores, Softmax& softmax, float scale) {
 #pragma unroll
   for (int r = 0; r < 2 * kRowTiles; ++r) {
@@ -84,7 +90,7 @@ SM void exponentiate(Scores& scores, Softmax& softmax, float scale) {
   }
 }
 
-// Sums become what rounding takes from their results, and scales 1.
+// Replaces the results, sums times scales, by their rounding residuals, and the scales by 1.
 SM void leave_rest(Sums<kPart / 8>& sums, float (&scales)[kRowTiles][2]) {
 #pragma unroll
   for (int r = 0; r < 2 * kRowTiles; ++r) {
@@ -99,6 +105,9 @@ SM void leave_rest(Sums<kPart / 8>& sums, float (&scales)[kRowTiles][2]) {
   }
 }
 
+// Computes a tile of kRows queries of one head per block. attention_mma.h lists the arguments; x_b, x_t, x_h
+// are strides in elements of batch row, position and head. Shared memory: kRows rows of Q, kColumns rows of
+// K, and of V. The rows of Q become the staging area of the results.
 SM void attention(const Half* q, const Half* k, const Half* v, Half* o, Half* rest, float* lse,
                   long long batch, long long heads, long long group, long long queries, long long keys,
                   long long q_b, long long q_t, long long q_h, long long k_b, long long k_t, long long k_h,
@@ -116,7 +125,8 @@ SM void attention(const Half* q, const Half* k, const Half* v, Half* o, Half* re
   const unsigned qs = shared_address(memory), ks = qs + kRows * kPitch, vs = ks + kColumns * kPitch;
   const unsigned staging = qs + warp_row() * kPitch;
 
-  int column0 = -kColumns, seen = 0;  // the next tile of which some row sees something
+  // Finds the next tile of keys that some row may see. column0: its first key; seen: its mask state.
+  int column0 = -kColumns, seen = 0;
   const auto advance = [&] {
     do column0 += kColumns;
     while (column0 < head.keys &&
@@ -137,7 +147,7 @@ SM void attention(const Half* q, const Half* k, const Half* v, Half* o, Half* re
   const int first_query = row0 + warp_row() + lane_row();
   while (column0 < head.keys) {
     wait_for_copies();
-    __syncthreads();
+    __syncthreads();  // K has arrived, and all warps have read the previous tile of V
     copy_keys(vs, vm, table, column0, head.keys);
     commit_copies();
     Scores scores;
@@ -146,6 +156,7 @@ SM void attention(const Half* q, const Half* k, const Half* v, Half* o, Half* re
     const Corner corner{first_query, column0 + lane_column()};
     const bool is_unmasked =
         seen == 2 && column0 + kColumns <= head.keys && (kPlainWhenUnmasked || row0 + kRows <= head.queries);
+    // Unmodified scores are scaled in the exponent, after their maximum is found, if the scale is positive.
     float factor = 1.0f;
     if (is_unmasked && kPlainWhenUnmasked && scale > 0.0f)
       factor = scale * kLog2e;
@@ -158,14 +169,14 @@ SM void attention(const Half* q, const Half* k, const Half* v, Half* o, Half* re
     if (kHasFactor) apply_factors(scores, body, head, corner);
 
     wait_for_copies();
-    __syncthreads();
+    __syncthreads();  // V has arrived, and all warps have read K
     advance();
     if (column0 < head.keys) copy_keys(ks, km, table, column0, head.keys);
     commit_copies();
     add_weighted<kColumnTiles>(sums, scores, vs + by_rows());
   }
   wait_for_copies();
-  __syncthreads();
+  __syncthreads();  // Q has arrived, even if there was no visible tile; results may overwrite it
 
   float scales[kRowTiles][2];
 #pragma unroll

@@ -1,20 +1,23 @@
-// Weights and their gradients from the two products, for the kernels of the backward pass.
-// There are two steps, because the products that the second step needs can be computed during the first.
+// Weights of a tile, and the gradients of its scores, for the kernels of the backward pass.
+// weigh and differentiate are two functions, because the tensor cores can multiply dO and V during weigh.
 // Requires: elements.cuh.
 
 
+// Gradients of values that the score_mod reads: row, column, then element gradients (attention_hooks.h).
 constexpr int kGradientCount = kRowGradients + kColumnGradients + kElementGradients;
 constexpr int kGradientSlots = kGradientCount > 0 ? kGradientCount : 1;
+// Accumulators of kChunk columns, which are processed at a time.
 constexpr int kChunkTiles = kChunk / 8;
 typedef Sums<kChunkTiles> Chunk;
 
-// Log-sum-exps in base 2; where no key is seen, one that makes all weights 0.
+// Returns lse * log2(e); or inf for a query that sees no key, which makes its weights 0.
 SM float base2(float lse) { return lse == -infinity() ? infinity() : lse * kLog2e; }
 
-// Log-sum-exps of a tile's queries in shared memory, and behind those of kQueries deltas.
+// The lse of kQueries queries in shared memory, followed by their deltas, the sums of dO * O over a row.
 constexpr int kQueries = kRowsAreKeys ? kColumns : kRows;
 struct QueryValues {
-  const float* lses;  // from the lane's first query on
+  const float* lses;  // address of the lse of the lane's first query
+  // Return the value of the query of element e of a cell; lse with base 2. kUnmasked: the query sees a key.
   template <bool kUnmasked>
   __device__ __forceinline__ float lse(const Cell& cell, int e) const {
     const float lse = lses[query_of({0, 0}, cell, e)];
@@ -25,7 +28,8 @@ struct QueryValues {
   }
 };
 
-// For the tile's queries from `query` on.
+// Starts to copy QueryValues of the queries from `query` on to shared memory; zeros for those that do not
+// exist. All threads of the block call this. Requires: kQueries <= kThreads.
 SM void copy_values(unsigned to, const float* lse, const float* delta, const Head& head, int query) {
   if (kQueries < kThreads && threadIdx.x >= kQueries) return;
   const bool is_there = query + (int)threadIdx.x < head.queries;
@@ -34,6 +38,8 @@ SM void copy_values(unsigned to, const float* lse, const float* delta, const Hea
   copy_number(to + 4 * (kQueries + threadIdx.x), delta + row, is_there);
 }
 
+// Sets weights to exp(modified score - lse), in all lanes of a warp. scores: products of Q and K. kUnmasked:
+// the queries of the tile see all its keys; weights of rows that do not exist may have any value.
 template <bool kUnmasked>
 SM void weigh(Chunk& weights, Chunk& scores, const QueryValues& values, const BodyArguments& body,
               const Head& head, const Corner& corner, float scale) {
@@ -47,8 +53,8 @@ SM void weigh(Chunk& weights, Chunk& scores, const QueryValues& values, const Bo
       });
 }
 
-// Weights become `mixed`, and products `dscore`; add(cell, e, gradients) takes what the body gives beside
-// them.
+// Replaces weights by weight * factor, which multiplies dO in dV, and the products of dO and V by the
+// gradients of the scores. add(cell, e, gradients) takes the gradients of values that the score_mod reads.
 template <typename Add>
 SM void differentiate(Chunk& weights, Chunk& products, Chunk& scores, const QueryValues& values,
                       const BodyArguments& body, const Head& head, const Corner& corner, float scale,

@@ -1,6 +1,7 @@
-// All PTX instructions of the attention kernels for sm_80 and later; tests on a host replace them.
-// Requires: the macros SM, MMA_TYPE, ROW_GRADIENTS, COLUMN_GRADIENTS, GRADIENT_PARAMETERS and GRADIENT_VALUES, the type Half,
-// the constants of attention_mma_text (codegen/cuda/attention/attention_mma.cpp), and the body's functions (attention_hooks.h).
+// All PTX instructions of the attention kernels for sm_80 and later. Tests on a host replace this file.
+// Requires: the macros SM, MMA_TYPE, ROW_GRADIENTS, COLUMN_GRADIENTS, GRADIENT_PARAMETERS and
+// GRADIENT_VALUES, the type Half, the constants of attention_mma_text
+// (codegen/cuda/attention/attention_mma.cpp), and the functions of the body (attention_hooks.h).
 // Order: instructions, tiles, elements, gradients unless it is the forward kernel, and the kernel's own file.
 
 
@@ -14,19 +15,21 @@ SM float log2_of(float x) {
   asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
 }
+// Returns two numbers rounded to Half, `low` in the lower 16 bits.
 SM unsigned pack(float low, float high) {
   unsigned bits;
   asm("cvt.rn." MMA_TYPE "x2.f32 %0, %1, %2;" : "=r"(bits) : "f"(high), "f"(low));
   return bits;
 }
-// The low one of two numbers that pack has rounded.
+// Returns the number in the lower 16 bits of a result of pack.
 SM float low_of(unsigned bits) {
   if (MMA_TYPE[0] == 'b') return __uint_as_float(bits << 16);
   float x;
   asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"((unsigned short)bits));
   return x;
 }
-// The same number, of which the compiler keeps nothing in registers that is cheap to compute again.
+// Returns x, which the compiler does not know: it computes addresses from x again, and needs no registers for
+// them between calls.
 SM int fresh(int x) {
   asm volatile("" : "+r"(x));
   return x;
@@ -34,7 +37,8 @@ SM int fresh(int x) {
 
 SM unsigned shared_address(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
 
-// kVector elements, or zeros: then nothing is read.
+// Start a copy of kVector elements, or of one float, from device to shared memory. If is_there is false,
+// zeros are written and nothing is read. cp.async cannot copy a single element of 2 bytes.
 SM void copy_piece(unsigned to, const Half* from, bool is_there) {
   if constexpr (kVector == 8) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from),
@@ -50,9 +54,12 @@ SM void copy_piece(unsigned to, const Half* from, bool is_there) {
 SM void copy_number(unsigned to, const float* from, bool is_there) {
   asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(from), "r"(is_there ? 4 : 0));
 }
+// Ends a group of the thread's copies; waits for all of its groups. Other threads' copies need a barrier too.
 SM void commit_copies() { asm volatile("cp.async.commit_group;"); }
 SM void wait_for_copies() { asm volatile("cp.async.wait_group 0;"); }
 
+// Load four 8 x 8 matrices of Half. Lane 8 i + r passes the address of row r (16 bytes) of matrix i. Of
+// matrix i, or of its transpose, each lane gets in to[i] row lane / 4, columns 2 (lane % 4) and the next.
 SM void load_fragment(unsigned (&to)[4], unsigned address) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
                : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
@@ -63,9 +70,11 @@ SM void load_transposed(unsigned (&to)[4], unsigned address) {
                : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
                : "r"(address));
 }
+// Transposes an 8 x 8 matrix of Half whose elements the lanes hold as above.
 SM void transpose(unsigned& word) {
   asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %0;" : "+r"(word));
 }
+// d += a b, for fragments of d[16, 8] (f32), a[16, 16] and b[16, 8]. b0: rows 0 to 7 of b; b1: the others.
 SM void multiply(float (&d)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
   asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." MMA_TYPE "." MMA_TYPE
                ".f32 {%0,%1,%2,%3}, "
@@ -77,7 +86,7 @@ SM void multiply(float (&d)[4], const unsigned (&a)[4], unsigned b0, unsigned b1
 SM void store_word(unsigned to, unsigned word) {
   asm volatile("st.shared.u32 [%0], %1;" ::"r"(to), "r"(word));
 }
-// kVector elements from shared memory.
+// Copies kVector elements from shared to device memory.
 SM void store_piece(Half* to, unsigned from) {
   unsigned w[4];
   if constexpr (kVector == 8) {

@@ -1,10 +1,13 @@
-// The function `attention` of the kernel of dK, dV and column gradients.
-// Rows are keys, columns the queries of all heads of the group, one head after the other. While a tile of Q and dO is
-// multiplied the next arrives. Where the results of large heads are more than registers hold, a block has a part of their
-// columns, and each part computes the same weights.
+// The function `attention` of the kernel of dK, dV and column gradients, those of values that the score_mod
+// reads per key. Rows are keys; columns are the queries of the heads that share the key head, one head after
+// the other. While a tile of Q and dO is multiplied, the next one is copied. Registers do not hold dK and dV
+// of large heads: so kParts blocks compute the same weights, and each computes a part of the columns.
 // Requires: gradients.cuh.
 
 
+// Computes a tile of kRows keys of one key head per kParts blocks. attention_mma.h lists the arguments; x_b,
+// x_t, x_h are strides in elements of batch row, position and head. Shared memory: kRows rows of K and of V,
+// and two stages, each of kColumns rows of Q and of dO and the QueryValues.
 SM void attention(const Half* q, const Half* k, const Half* v, const Half* d_o, const float* lse,
                   const float* delta, Half* dk, Half* dv GRADIENT_PARAMETERS, long long batch,
                   long long heads, long long group, long long queries, long long keys, long long q_b,
@@ -26,8 +29,9 @@ SM void attention(const Half* q, const Half* k, const Half* v, const Half* d_o, 
   float* const gradients[] = {GRADIENT_VALUES};
 #endif
   const int first_key = row0 + warp_row() + lane_row();
+  // Sums of column gradients over the queries of head.h. store_row_sums stores and clears them.
   float row_sums[kGradientSlots][kLaneRows] = {};
-  const auto store_row_sums = [&] {  // of a head that ends
+  const auto store_row_sums = [&] {
 #if COLUMN_GRADIENTS > 0
 #pragma unroll
     for (int g = 0; g < kColumnGradients; ++g)
@@ -42,6 +46,7 @@ SM void attention(const Half* q, const Half* k, const Half* v, const Half* d_o, 
 #endif
   };
 
+  // Starts to copy the next visible tile of queries: next_head, from query column0 on, mask state `seen`.
   int next_head = head.h, column0 = -kColumns, seen = 0, stage = 0;
   const auto advance = [&] {
     for (column0 += kColumns;; column0 += kColumns) {
@@ -67,12 +72,13 @@ SM void attention(const Half* q, const Half* k, const Half* v, const Half* d_o, 
   clear<kPart / 8>(dv_sums);
   const unsigned place_in_rows = warp_row() * kPitch + by_rows();
   while (next_head < last_head) {
+    // A head without visible tiles is stored too: its gradients are 0.
     for (; head.h < next_head; ++head.h) store_row_sums();
     const unsigned qs = stages + stage * kStageBytes, gs = qs + kTileBytes;
     const float* const column_values =
         (const float*)(memory + 2 * kRows * kPitch + stage * kStageBytes + 2 * kTileBytes);
     wait_for_copies();
-    __syncthreads();
+    __syncthreads();  // this stage has arrived, and all warps have read the other
     const int here = column0;
     const bool is_unmasked =
         seen == 2 && here + kColumns <= head.queries && (kPlainWhenUnmasked || row0 + kRows <= head.keys);
@@ -101,7 +107,7 @@ SM void attention(const Half* q, const Half* k, const Half* v, const Half* d_o, 
     }
   }
   wait_for_copies();
-  __syncthreads();
+  __syncthreads();  // K and V have arrived, even if there was no visible tile; results may overwrite them
   for (; head.h < last_head; ++head.h) store_row_sums();
 
   float scales[kRowTiles][2], ones[kRowTiles][2];

@@ -1,8 +1,11 @@
-// The function `attention` of the kernel of dQ and row gradients.
-// Rows are queries, columns keys. While a tile of K and V is multiplied the next arrives.
+// The function `attention` of the kernel of dQ and row gradients, those of values that the score_mod reads
+// per query. Rows are queries; columns are keys. The next tile of K and V is copied during the products.
 // Requires: gradients.cuh.
 
 
+// Computes a tile of kRows queries of one head per block. attention_mma.h lists the arguments; x_b, x_t, x_h
+// are strides in elements of batch row, position and head. Shared memory: kRows rows of Q and of dO, two
+// stages of kColumns rows of K and of V, and the QueryValues.
 SM void attention(const Half* q, const Half* k, const Half* v, const Half* d_o, const float* lse,
                   const float* delta, Half* dq GRADIENT_PARAMETERS, long long batch, long long heads,
                   long long group, long long queries, long long keys, long long q_b, long long q_t,
@@ -20,6 +23,7 @@ SM void attention(const Half* q, const Half* k, const Half* v, const Half* d_o, 
   constexpr unsigned kTileBytes = kColumns * kPitch, kStageBytes = 2 * kTileBytes,
                      values_at = 2 * kRows * kPitch + 2 * kStageBytes;
 
+  // Starts to copy the next tile of keys that some row may see. column0: its first key; seen: its mask state.
   int column0 = -kColumns, seen = 0, stage = 0;
   const auto advance = [&] {
     do column0 += kColumns;
@@ -44,7 +48,7 @@ SM void attention(const Half* q, const Half* k, const Half* v, const Half* d_o, 
   const unsigned place_in_rows = warp_row() * kPitch + by_rows();
   while (column0 < head.keys) {
     wait_for_copies();
-    __syncthreads();
+    __syncthreads();  // this stage has arrived, and all warps have read the other
     const int here = column0;
     const unsigned ks = stages + stage * kStageBytes, vs = ks + kTileBytes;
     const bool is_unmasked =
@@ -71,7 +75,7 @@ SM void attention(const Half* q, const Half* k, const Half* v, const Half* d_o, 
     }
   }
   wait_for_copies();
-  __syncthreads();
+  __syncthreads();  // Q has arrived, even if there was no visible tile; results may overwrite it
 
 #if ROW_GRADIENTS > 0
   float* const gradients[] = {GRADIENT_VALUES};

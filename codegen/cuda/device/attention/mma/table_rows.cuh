@@ -1,4 +1,5 @@
-// Copies of keys or values to shared memory. If they are rows of a table, such as a paged KV cache, each row is looked up.
+// Copies of keys or values to shared memory. If these are rows of a table, such as a paged KV cache, the row of
+// each key is looked up.
 // Requires: tiles.cuh.
 
 

@@ -1,24 +1,29 @@
-// Shared memory, fragments, products of tiles, and the position of a block in the batch.
-// A row in shared memory has an odd number of 16-byte pieces. So eight rows of one column are in different banks, and every
-// address is a lane's own address plus a constant.
+// Tiles in shared memory, fragments, products of tiles, and the order of blocks.
+// A row in shared memory has kPitch bytes, an odd number of 16-byte pieces. So the pieces of one column in
+// eight consecutive rows are in different banks, and every address is a lane's own offset plus a constant.
 // Requires: instructions.cuh.
 
 
+// Rows: kWarpRows of each warp, kRows of the block.
 constexpr int kThreads = 32 * kWarps, kWarpRows = 16 * kRowTiles, kRows = kWarpRows * kWarps;
+// kPadded: columns of a tile in shared memory, which are kHead rounded up. kPitch: bytes of a row.
 constexpr int kUnit = 16 * kParts, kPadded = (kHead + kUnit - 1) / kUnit * kUnit, kPitch = 2 * kPadded + 16;
-constexpr int kPart = kPadded / kParts;  // of the head's columns, those of a block's results
+constexpr int kPart = kPadded / kParts;  // columns of the head for which a block computes results
 constexpr float kLog2e = 1.4426950408889634f;
 
 SM float infinity() { return __uint_as_float(0x7f800000u); }
 
 // ---- shared memory
 
+// Rows of kHead elements in device memory, `stride` elements apart.
 struct Matrix {
   const Half* at;
   long long stride;
 };
 
-// Rows [first, first + kCount), of which those from `end` on and columns from kHead on are zero.
+// Starts to copy rows [first, first + kCount) of a matrix to the tile at this address in shared memory. Rows
+// from `end` on and columns from kHead on become zero. All threads of the block call this. kRowsAreKeys: that
+// kernel accumulates two results, and has no registers left for addresses (fresh).
 template <int kCount>
 SM void copy_rows(unsigned tile, const Matrix& matrix, int first, int end) {
   constexpr int kPieces = kPadded / 8, kStep = kThreads / kPieces, kSteps = (kCount + kStep - 1) / kStep;
@@ -37,20 +42,23 @@ SM void copy_rows(unsigned tile, const Matrix& matrix, int first, int end) {
   }
 }
 
-// ---- fragments: a lane's part of 16 x 16 elements
+// ---- fragments: the elements of a matrix that a lane holds
 
 SM int lane() { return threadIdx.x & 31; }
+// Returns the first of the warp's rows in a tile.
 SM int warp_row() { return (threadIdx.x >> 5) * kWarpRows; }
-// Of the first of a lane's rows and columns in a fragment of sums.
+// Return the row and column of a lane's first element in an accumulator fragment of 16 x 8. The lane holds
+// this column and the next, in this row and in the one 8 below.
 SM int lane_row() { return lane() >> 2; }
 SM int lane_column() { return 2 * (lane() & 3); }
 
-// What a lane loads of a first operand, and of a second one whose rows are summed over.
+// Return the lane's offset in bytes for load_fragment or load_transposed from 16 x 16 elements: by_rows for A
+// or B of a product A B, by_columns for B of A B^T.
 SM unsigned by_rows() { return (lane() & 15) * kPitch + (lane() >> 4) * 16; }
-// Of a second operand whose columns are summed over.
 SM unsigned by_columns() { return ((lane() & 7) + (lane() >> 4) * 8) * kPitch + (lane() >> 3 & 1) * 16; }
 
-// A warp's sums over some columns, eight a tile.
+// Accumulators of a warp for kWarpRows rows and 8 * kColumnTiles columns. Element [t][n][2 * half + e] is in
+// row 16 * t + 8 * half + lane_row() and column 8 * n + lane_column() + e.
 template <int kColumnTiles>
 using Sums = float[kRowTiles][kColumnTiles][4];
 
@@ -64,7 +72,8 @@ SM void clear(Sums<kColumnTiles>& sums) {
       for (int i = 0; i < 4; ++i) sums[t][n][i] = 0.0f;
 }
 
-// sums = A B^T along the head; A's place is by_rows, B's by_columns.
+// sums = A B^T over the columns of the head. a: address of the warp's first row of A, plus by_rows(). b:
+// address of B, which has 8 * kColumnTiles rows, plus by_columns().
 template <int kColumnTiles>
 SM void multiply_rows(Sums<kColumnTiles>& sums, unsigned a, unsigned b) {
   clear<kColumnTiles>(sums);
@@ -86,7 +95,8 @@ SM void multiply_rows(Sums<kColumnTiles>& sums, unsigned a, unsigned b) {
   }
 }
 
-// sums += weights B along the columns of the weights; B's place is by_rows.
+// sums += weights B. The weights are rounded to Half: two accumulator fragments have the layout of one
+// operand A. b: address of B, which has 8 * kColumnTiles rows and kPart columns, plus by_rows().
 template <int kColumnTiles>
 SM void add_weighted(Sums<kPart / 8>& sums, const Sums<kColumnTiles>& weights, unsigned b) {
 #pragma unroll
@@ -110,7 +120,7 @@ SM void add_weighted(Sums<kPart / 8>& sums, const Sums<kColumnTiles>& weights, u
   }
 }
 
-// A row's sum or maximum, from the four lanes that have its columns.
+// Return the sum or maximum over the quad, the four lanes that hold the columns of one row.
 SM float sum_of_quad(float x) {
   x += __shfl_xor_sync(~0u, x, 1);
   return x + __shfl_xor_sync(~0u, x, 2);
@@ -122,8 +132,8 @@ SM float max_of_quad(float x) {
 
 // ---- results
 
-// Rows [first, end) of a warp's sums, each times its scale, to the columns of a part; through rows of shared
-// memory that are the warp's own.
+// Stores a warp's sums, each row times its scale and rounded, in rows [first, end) of `to` and the columns of
+// this part. staging: kWarpRows rows of shared memory for this warp, through which stores become contiguous.
 SM void store_rows(Half* to, long long stride, const Sums<kPart / 8>& sums,
                    const float (&scales)[kRowTiles][2], unsigned staging, int first, int end, int part) {
   __syncwarp(~0u);
@@ -147,12 +157,13 @@ SM void store_rows(Half* to, long long stride, const Sums<kPart / 8>& sums,
 
 // ---- the grid
 
+// Number of a tile of rows, and of a head in the batch: b * heads + h.
 struct Place {
-  int tile, head;  // of all heads of the batch
+  int tile, head;
 };
 
-// Neighbouring blocks have the same tile of different heads, of as many as the second level of the cache
-// holds.
+// Returns the place of a block. Consecutive blocks have the same tile of different heads: of as many heads as
+// fit into 24 MiB of the L2 cache, if the columns of one take head_bytes. `tiles`: number of tiles per head.
 SM Place place_of(int block, int tiles, int heads, long long head_bytes) {
   const int together = (int)min(max((24LL << 20) / head_bytes, 1LL), (long long)heads);
   const int part = block / (together * tiles), rest = block % (together * tiles);

@@ -1,7 +1,17 @@
-// The function `attention` of the kernel of dK and dV, and of the sums that tiles add up to dQ.
+// The function `attention` of the backward kernel for sm_90a: dK, dV, and f32 sums for dQ.
+// A block takes items: an item is a tile of kKeys keys of one key head. It loops over the tiles of kQueries
+// queries that see some of these keys (backward_tiles.cuh). Warp group 0 is the producer: warp 0 loads tiles
+// by TMA, warps 1 and 2 add dQ's tiles to device memory, and warp 3 has no work. The other warp groups are
+// consumers: each accumulates dK and dV of 64 keys in registers. dS are the gradients of the scores.
+// Shared memory, from a multiple of 1024 bytes on: K and V (kKeys rows); kStages stages of Q; as many of dO
+// (kQueries rows); two tiles of dS (kKeys rows of kQueries columns); two tiles of dQ, f32 in the order of the
+// consumers' registers; per stage kQueries lse and kQueries deltas, f32; the mbarriers; four ints per stage;
+// four ints per item. 16-bit tiles consist of chunks of 64 columns, in rows of 128 bytes with the 128-byte
+// swizzle of TMA.
 // Requires: gradients.cuh and order.cuh.
 
 
+// attention_wgmma.h lists the arguments. `sums` and `counters` are for dQ and the order of its additions.
 SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMap& v_map, const TensorMap& do_map,
                   const float* lse, const float* delta, Half* dk_to, Half* dv_to, float* sums, unsigned* counters,
                   long long batch_, long long heads_, long long group_, long long queries_, long long keys_,
@@ -18,6 +28,8 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
   const unsigned q_tiles = v_tile + kKeyBytes, do_tiles = q_tiles + kStages * kQueryBytes;
   const unsigned ds_tiles = do_tiles + kStages * kQueryBytes, ds_bytes = kKeys * kQueries * 2;
   const unsigned sum_tiles = ds_tiles + 2 * ds_bytes, row_values = sum_tiles + 2 * kSumBytes;
+  // Barriers: `full` for the readers of a buffer, `empty` for its writer. infos, per stage: Told::info, b *
+  // heads + h, first query, tile of keys. item_at: b, key head, tile of keys, whether no query sees it.
   const unsigned barriers = row_values + kStages * kQueries * 8;
   const unsigned full_keys = barriers, empty_keys = barriers + 8, full_sum = barriers + 16, empty_sum = barriers + 32,
                  full = barriers + 48, empty = full + 8 * kStages, infos = empty + 8 * kStages,
@@ -25,16 +37,20 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
   if (threadIdx.x == 0) {
     barrier_init(full_keys, 1), barrier_init(empty_keys, 128 * kConsumers);
     for (int i = 0; i < 2; ++i) barrier_init(full_sum + 8 * i, 128 * kConsumers), barrier_init(empty_sum + 8 * i, 1);
+    // full: bytes of TMA, and 32 lanes that store lse and delta. empty: consumers, and the warp that adds dQ.
     for (int i = 0; i < kStages; ++i) barrier_init(full + 8 * i, 33), barrier_init(empty + 8 * i, 128 * kConsumers + 32);
+    // The initialized barriers become visible to TMA, which accesses them through the async proxy.
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     fence_stores();
   }
   __syncthreads();
 
   if (threadIdx.x < 128) {
+    // The producer gives registers to the consumers, which wait for them in setmaxnreg.inc.
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kProducerRegisters));
     const int lane = threadIdx.x & 31;
     if (threadIdx.x < 32) {
+      // count: tiles of queries so far. A wait for parity 1 returns at once at first: all buffers are empty.
       unsigned count = 0, key_phase = 1;
       const auto wait_for_room = [&] { barrier_wait(empty + 8 * (count & (kStages - 1)), ~(count / kStages) & 1); };
       for (int at = blockIdx.x; at < items;) {
@@ -50,6 +66,7 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
           copy_rows(k_tile, k_map, kKeys, item.tile * kKeys, item.h, item.b, full_keys);
           copy_rows(v_tile, v_map, kKeys, item.tile * kKeys, item.h, item.b, full_keys);
         }
+        // The tile after this one is found first, because the last tile of an item is marked.
         while (tile != kNothing) {
           const int after = next_tile(scan, body, item, group, query_tiles, queries, keys);
           const int number = tile & ((1 << kKindAt) - 1), h = item.h * group + number / query_tiles;
@@ -64,6 +81,8 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
             copy_rows(q_tiles + stage * kQueryBytes, q_map, kQueries, t, h, item.b, there);
             copy_rows(do_tiles + stage * kQueryBytes, do_map, kQueries, t, h, item.b, there);
           }
+          // x: base-2 lse, minus the logarithm of the factor, so that weights include the factor; inf makes
+          // all weights of a query 0. y: delta / factor.
           const long long row = ((long long)item.b * heads + h) * queries;
 #pragma unroll
           for (int i = 0; i < kQueries; i += 32) {
@@ -79,9 +98,11 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
           ++count;
           tile = after;
         }
-        // Not before: items are added in their order, and this one may be long.
+        // The next item is taken only now. Blocks add to dQ in the order of the items, and would wait for one
+        // that is taken and not begun.
         at = take_item(counters, items);
       }
+      // Two marks of the end, one for each warp that adds dQ. Afterwards, b = -1 ends the consumers.
       for (int i = 0; i < 2; ++i, ++count) {
         const unsigned stage = count & (kStages - 1);
         wait_for_room();
@@ -97,7 +118,8 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
         barrier_arrive(full_keys);
       }
     } else if (threadIdx.x < 96) {
-      // Two warps take turns with dQ's tiles: one waits for its turn in device memory while the other adds.
+      // Two warps add dQ's tiles alternately: one waits for its turn in device memory while the other adds.
+      // rank: additions to this tile that come before; done: those that are complete.
       const unsigned which = threadIdx.x / 32 - 1;
       Ranks ranks{-1, 0, {}};
       for (unsigned count = which;; count += 2) {
@@ -122,7 +144,11 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kConsumerRegisters));
     const int wg = uniform(threadIdx.x / 128) - 1, lane = threadIdx.x & 31, warp = uniform(threadIdx.x / 32) & 3;
+    // own_row: the warp's first row of the tile of keys.
     const int own_row = 64 * wg + 16 * warp;
+    // Descriptors. k_place, v_place, ds_rows: the consumer's 64 keys; q_places, do_places: stage 0. dQ = dS^T
+    // K is divided among consumers by columns if kByColumns (k_columns), else by queries (ds_places). ds_row:
+    // address of the lane's row of dS; sum_to: address of the thread's part of dQ.
     const unsigned k_place = describe(k_tile + wg * 64 * 128, 0), v_place = describe(v_tile + wg * 64 * 128, 0);
     const unsigned q_places = describe(q_tiles, kQueries * 128), do_places = describe(do_tiles, kQueries * 128);
     const unsigned ds_places = describe(ds_tiles + (kByColumns ? 0 : wg * kKeys * 128), 0);
@@ -131,8 +157,11 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
         describe(k_tile + (kByColumns ? (kChunks > 1 ? wg * kKeys * 128 : wg * kSumColumns * 2) : 0), kKeys * 128);
     const unsigned sum_to = sum_tiles + (wg * kSumColumns * 64 + (threadIdx.x & 127) * 4) * 4;
 
+    // Accumulators: s and ds have 64 keys x 64 queries. s: scores, later the factors of dS; ds: products of
+    // dO and V. p: the weights as operand A; kept: which weights dropout keeps (gradients.cuh).
     float s[kParts][32], ds[32], dk[kColumns / 2], dv[kColumns / 2], dq[kSumColumns / 2];
     unsigned p[16], kept[kParts];
+    // Starts to = A B^T over the columns of the head; a, b: descriptors.
     const auto multiply_rows = [&](float(&to)[32], unsigned a, unsigned b) {
       multiply_begin();
 #pragma unroll
@@ -143,12 +172,14 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
       }
       multiply_commit();
     };
+    // Starts dv += weights dO, for 64 queries.
     const auto multiply_weights = [&](unsigned do_place) {
       multiply_begin();
 #pragma unroll
       for (int i = 0; i < 4; ++i) multiply_values(dv, p + 4 * i, do_place + (i * 16 * 128 >> 4));
       multiply_commit();
     };
+    // Starts dk += dS Q, and dq = dS^T K as a second group. The barrier: dq needs the dS of all consumers.
     const auto multiply_gradients_of = [&](unsigned ds_tile, unsigned q_place) {
       named_sync<128 * kConsumers>(1);
       multiply_begin();
@@ -166,15 +197,16 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
       multiply_commit();
     };
 
-    // Tiles so far: their stage, the phase of its barrier, and which of two tiles of gradients is theirs.
+    // count: tiles of queries so far; determines the stage, parities, and the buffer of dS and dQ.
     unsigned count = 0, key_phase = 0;
     const auto stage_of = [&] { return count & (kStages - 1); };
+    // Waits until tile `count` is in its stage, and returns what the producer stored with it.
     const auto take_tile = [&] {
       barrier_wait(full + 8 * stage_of(), count / kStages & 1);
       const unsigned from = infos + 16 * stage_of();
       return Told{uniform(load_shared(from)), uniform(load_shared(from + 4)), uniform(load_shared(from + 8))};
     };
-    // Of the tile before `count`.
+    // For the tile before `count`: wait until its dQ buffer is empty; store dq for a bulk copy (fence).
     const auto wait_for_sums = [&] { barrier_wait(empty_sum + 8 * (~count & 1), (count + 1) / 2 & 1); };
     const auto hand_over = [&] {
       const unsigned which = ~count & 1;
@@ -207,28 +239,30 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
           for (int part = 0; part < kParts; ++part) {
             const Place place = {b, told.head - b * heads, told.t + 64 * part + 2 * (lane & 3), queries, key + (lane >> 2), keys,
                            row_values + stage_of() * kQueries * 8 + 256 * part + 8 * (lane & 3), scale};
+            // The tensor cores compute ds, and the scores of the next 64 queries, during weigh_tile.
             if (kEarlyProducts) multiply_rows(ds, v_place, do_place + part * kPartStep);
             if (part + 1 < kParts) multiply_rows(s[kParts - 1], k_place, q_place + kPartStep);
             if (part > 0) {
-              multiply_wait<kEarlyProducts ? 1 : 0>();  // the product of the part before reads p
+              multiply_wait<kEarlyProducts ? 1 : 0>();  // dv of the previous part has read p
               pin(p);
             }
             weigh_tile(s[part], p, kept[part], body, place, unmasked);
             if (!kEarlyProducts) multiply_rows(ds, v_place, do_place + part * kPartStep);
             multiply_weights(do_place + part * kPartStep);
+            // All but dv is complete. (pin: the compiler must not read the accumulators before the wait.)
             multiply_wait<1>();
             pin(ds);
             if (part + 1 < kParts) pin(s[kParts - 1]);
-            // It looks new, or the compiler would keep what it has made of it since the weights.
+            // The same bits, but unknown to the compiler, which would keep masks of weigh_tile in registers.
             if (kDraws > 0) kept[part] = __shfl_sync(0xFFFFFFFFu, kept[part], lane);
             differentiate(s[part], ds, kept[part], place, ds_row + (count & 1) * ds_bytes + part * kKeys * 128);
           }
-          fence_stores();
+          fence_stores();  // wgmma reads dS through the async proxy
           multiply_wait<0>();
           pin(p);
           const unsigned ds_tile = (count & 1) * ds_bytes, emptied = empty + 8 * stage_of();
           ++count;
-          // The end of what is in flight is in one branch with its begin, else the compiler waits at once.
+          // A wgmma and its wait are in one branch. Otherwise the compiler waits directly after the wgmma.
           if (told.info & kLast) {
             multiply_gradients_of(ds_tile, q_place);
             wait_for_sums();
@@ -239,6 +273,7 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
             break;
           }
           multiply_gradients_of(ds_tile, q_place);
+          // The next scores are started before the wait for dk and dq, so that the tensor cores stay busy.
           const Told next = take_tile();
           multiply_rows(s[0], k_place, q_places + (stage_of() * kQueryBytes >> 4));
           draw(kept, body, (long long)next.head * queries + next.t, key);

@@ -1,16 +1,25 @@
-// Work items of the backward kernel: a tile of keys and the tiles of queries that see it, and the sums of dQ.
-// The block sees both operands of dQ's sums; the order of the sums is that of the consumers' registers.
+// Work items of the backward kernel, and the scan that finds the query tiles of an item. An item is a tile of
+// kKeys keys of one key head, with all query heads that share it (`group` heads). Its query tiles have
+// numbers: tile i of the group's query head j is number j * tiles + i. A mask state is a result of body_tile:
+// 0 all pairs of a query and a key are masked, 1 some may be, 2 none is. A query tile is visible if some
+// state of it is not 0; the others are skipped.
 // Requires: tiles.cuh.
 
 
-// What is told of a tile: its place among the item's heads and queries, two bits for the keys of each consumer
-// (body_tile), and whether it is the item's last. Nothing is seen at all: kNothing alone.
+// A tile word describes a query tile: its number within the item in bits 0 to 23, the mask state for the 64
+// keys of consumer warp group w in two bits from kKindAt + 2 * w on, and kLast for the item's last tile.
+// kNothing: no tile.
 constexpr int kLast = 1 << 30, kNothing = -1, kKindAt = 24;
+// Description of a query tile that the producer stores in shared memory for the consumers.
 struct Told {
-  int info, head, t;  // of all heads
+  int info, head, t;  // tile word, batch * heads + query head, first query
 };
 
-// Of a tile of queries for each lane and one of keys for all.
+// Returns the mask states of query tile `query_tile` of query head h and the keys of all consumers in key
+// tile `key_tile`, at their bits in a tile word. of_queries is what body_queries returns for the query tile.
+// All lanes of a warp call it, and may have different query tiles. They may have different key tiles only if
+// kLooksUp is false, because otherwise the lanes together load what the mask reads of the keys. A consumer
+// whose keys extend beyond the last one counts as partly masked.
 SM int kinds_of(const BodyArguments& body, int b, int h, int query_tile, const QueryNumbers& of_queries, int queries,
                 int key_tile, int keys) {
   const int t0 = query_tile * kQueries, t1 = min(t0 + kQueries, queries);
@@ -26,31 +35,34 @@ SM int kinds_of(const BodyArguments& body, int b, int h, int query_tile, const Q
   return kinds;
 }
 
-// An item: some keys of one head of K and V; those that queries see first come last.
 struct Item {
-  int b, h, tile;
+  int b, h, tile;  // batch, key head, key tile
 };
+// Returns item number `item` of heads (batch, key head) with `tiles` key tiles each, from the last tile down.
 SM Item item_of(int item, int tiles, int heads) {
   const int head = item / tiles;
   return {head / heads, head % heads, tiles - 1 - item % tiles};
 }
-// Tiles of queries, one a lane: of one head of Q after the other, as they are numbered for an item.
+// The query tile of a lane.
 struct QueryTiles {
-  int h, tile;
-  bool there;
-  QueryNumbers numbers;
+  int h, tile;           // query head, tile within the head
+  bool there;            // the item has this tile
+  QueryNumbers numbers;  // integers that the mask reads for its queries (body_queries)
 };
+// Returns the query tile number base + lane of the item; `tiles` per head. All lanes of a warp call it.
 SM QueryTiles query_tiles_of(const BodyArguments& body, const Item& item, int base, int group, int tiles, int queries) {
   const int at = base + (threadIdx.x & 31), h = item.h * group + min(at / tiles, group - 1), tile = at % tiles;
   const bool there = at < group * tiles;
   return {h, tile, there,
           body_queries<true>(body, item.b, h, there ? tile * kQueries : 0, there ? min((tile + 1) * kQueries, queries) : 0)};
 }
-// Those that see the item's keys; 32 at a time.
+// State of the scan for an item's visible query tiles, in the order of their numbers. The lanes of the
+// producer warp examine 32 tiles at a time, one per lane. It begins as {0, 0, 0}.
 struct Scan {
-  int base, mine;
-  unsigned seen;
+  int base, mine;  // tiles < base have been examined; tile word of the lane's tile
+  unsigned seen;   // bits of the lanes whose tiles are visible and not yet returned
 };
+// Returns the tile word of the next visible query tile to all lanes of the warp, or kNothing if none is left.
 SM int next_tile(Scan& scan, const BodyArguments& body, const Item& item, int group, int tiles, int queries, int keys) {
   while (scan.seen == 0) {
     if (scan.base >= group * tiles) return kNothing;

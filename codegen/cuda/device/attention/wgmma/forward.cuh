@@ -1,10 +1,15 @@
-// The function `attention` of the forward kernel: O and the log-sum-exps.
+// The function `attention` of the forward kernel (flash attention for sm_90a), which computes O and the
+// log-sum-exps. codegen/cuda/attention/attention_wgmma.h specifies its arguments. A block is persistent. Its
+// first warp is the producer: it finds work items, scans for their visible key tiles and copies tiles by TMA.
+// The kConsumers warp groups after the first compute; each has 64 of the item's queries.
 // Requires: weights.cuh and forward_tiles.cuh.
 
 
-// Keys and values of heads that are taken together stay in the cache.
+// Bytes of keys and values, which the L2 cache is expected to keep, of the heads that are processed together.
 constexpr int kTogetherBytes = 20 << 20;
 
+// All threads of the block call it. o_b, o_t, o_h and rest_...: elements per step along batch, query and
+// head.
 SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMap& v_map, Half* output, Half* rest,
                   float* lse, unsigned* counters, long long batch_, long long heads_, long long group_, long long queries_,
                   long long keys_, long long o_b, long long o_t, long long o_h, long long rest_b, long long rest_t,
@@ -13,6 +18,10 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
   const int heads = (int)heads_, queries = (int)queries_, keys = (int)keys_;
   const int tiles = (queries + kQueries - 1) / kQueries, all_heads = (int)batch_ * heads, items = tiles * all_heads;
 
+  // Shared memory, from a multiple of 1024 bytes on: tiles of queries [kQueryStages], of keys [kStages] and
+  // of values [kStages]; mbarriers `full` and `empty` of each stage, of 8 bytes; a tile word per stage of
+  // keys; and per stage of queries the item (b, h, first query), 16 bytes. b = -1 ends the kernel. A tile is
+  // kChunks boxes, as copy_rows stores them.
   const unsigned q_tiles = (shared_address(memory) + 1023) & ~1023u;
   const unsigned k_tiles = q_tiles + kQueryStages * kQueryBytes, v_tiles = k_tiles + kStages * kKeyBytes;
   const unsigned barriers = v_tiles + kStages * kKeyBytes;
@@ -20,24 +29,30 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
                  full_v = empty_k + 8 * kStages, empty_v = full_v + 8 * kStages, infos = empty_v + 8 * kStages,
                  items_at = infos + 4 * kStages;
   if (threadIdx.x == 0) {
+    // The producer arrives once at a full barrier, and every consumer thread arrives at an empty one.
     for (int i = 0; i < kQueryStages; ++i) barrier_init(full_q + 8 * i, 1), barrier_init(empty_q + 8 * i, 128 * kConsumers);
     for (int i = 0; i < kStages; ++i) {
       barrier_init(full_k + 8 * i, 1), barrier_init(empty_k + 8 * i, 128 * kConsumers);
       barrier_init(full_v + 8 * i, 1), barrier_init(empty_v + 8 * i, 128 * kConsumers);
     }
+    // TMA accesses the barriers too: the initialization must be visible to it.
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     fence_stores();
   }
   __syncthreads();
 
   if (threadIdx.x < 128) {
+    // The producer's warp group gives registers to the consumers, if there are several of them.
     if (kConsumers > 1) asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kProducerRegisters));
     if (threadIdx.x >= 32) return;
     const bool leader = threadIdx.x == 0;
+    // Bytes of K and V per query head. `group` query heads share a key head, and elements have 16 bits.
     const int group = (int)group_, head_bytes = max(keys * kHead * 4 / group, 1);
     const int together = min(max(kTogetherBytes / head_bytes, 1), all_heads);
+    // Current stages. All stages are empty at first: with parity 1, the first wait in each returns at once.
     int ks = 0, vs = 0, qs = 0;
     unsigned k_phase = 1, v_phase = 1, q_phase = 1;
+    // Copies value tile `tile` of query head h into the next stage.
     const auto load_values = [&](int tile, int h, int b) {
       barrier_wait(empty_v + 8 * vs, v_phase);
       if (leader) {
@@ -50,13 +65,16 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
       const Item item = item_of(at, tiles, heads, all_heads, together);
       Scan scan{(keys + kKeys - 1) / kKeys, 0, 0};
       int tile = next_tile(scan, body, item.b, item.h, item.t0, queries, keys), before = kNothing;
+      // Consumers use a tile's values one tile later than its keys. So the keys of a tile are copied before
+      // the values of the tile `before` it, and the first keys of an item before its queries, whose stage the
+      // item before may still use.
       do {
         const int after = tile == kNothing ? kNothing : next_tile(scan, body, item.b, item.h, item.t0, queries, keys);
         const int number = tile & ((1 << kKindAt) - 1);
         barrier_wait(empty_k + 8 * ks, k_phase);
         if (leader) {
           store_shared(infos + 4 * ks, after == kNothing ? tile | kLast : tile);
-          if (tile == kNothing) {
+          if (tile == kNothing) {  // nothing to copy
             barrier_arrive(full_k + 8 * ks);
           } else {
             barrier_expect(full_k + 8 * ks, kKeyBytes);
@@ -92,9 +110,12 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
     const int wg = uniform(threadIdx.x / 128) - 1, lane = threadIdx.x & 31, warp = uniform(threadIdx.x / 32) & 3;
     const int own_row = 64 * wg + 16 * warp + (lane >> 2);
     const float scale_log2 = scale * kLog2e;
+    // Low words of wgmma descriptors (`describe`), in units of 16 bytes.
     const unsigned q_places = describe(q_tiles + wg * 64 * 128, 0), k_places = describe(k_tiles, 0),
                      v_places = describe(v_tiles, kKeys * 128);
-    // Consumers take turns: one multiplies while another takes exponentials.
+    // Consumers take turns: one multiplies while another computes exponentials. Named barrier 1 + w completes
+    // when warp group w waits for its turn and all other consumers have passed theirs on. Warp group 0
+    // begins.
     const auto wait_for_turn = [&] {
       if (kTakesTurns) named_sync<128 * kConsumers>(1 + wg);
     };
@@ -106,8 +127,10 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
 
     int ks = 0, vs = 0, qs = 0;
     unsigned k_phase = 0, v_phase = 0, q_phase = 0;
+    // Scores or weights [64 x kKeys], outputs [64 x kColumns], weights in 16 bits, and the dropout bits.
     float s[kKeys / 2], o[kColumns / 2];
     unsigned p[kKeys / 4], kept[kWords];
+    // Begins s = Q K^T with the current tiles; 16 elements along d per step.
     const auto multiply_keys = [&] {
       multiply_begin();
       const unsigned k_place = k_places + (ks * kKeyBytes >> 4), q_place = q_places + (qs * kQueryBytes >> 4);
@@ -119,6 +142,7 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
       }
       multiply_commit();
     };
+    // Begins o += P V with the current values; 16 keys per step.
     const auto multiply_values = [&] {
       multiply_begin();
       const unsigned v_place = v_places + (vs * kKeyBytes >> 4);
@@ -126,6 +150,7 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
       for (int i = 0; i < kKeys / 16; ++i) multiply_outputs(o, p + 4 * i, v_place + (i * 16 * 128 >> 4));
       multiply_commit();
     };
+    // These three functions return a stage to the producer.
     const auto release_queries = [&] {
       barrier_arrive(empty_q + 8 * qs);
       if (++qs == kQueryStages) qs = 0, q_phase ^= 1;
@@ -145,11 +170,13 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
       const int b = uniform(load_shared(item_at));
       if (b < 0) break;
       const int h = uniform(load_shared(item_at + 4)), t = uniform(load_shared(item_at + 8)) + own_row;
-      const long long row = ((long long)b * heads + h) * queries + t;
+      const long long row = ((long long)b * heads + h) * queries + t;  // the lane's rows: t and t + 8
       float top[2] = {-infinity(), -infinity()}, sum[2] = {0.0f, 0.0f}, shrink[2];
       barrier_wait(full_k + 8 * ks, k_phase);
       int info = uniform(load_shared(infos + 4 * ks));
       clear(o);
+      // Turns the products in s into weights. If the score_mod returns the scores of an unmasked tile as they
+      // are, only the scale is applied.
       const auto weigh_tile = [&] {
         const int key = (info & ((1 << kKindAt) - 1)) * kKeys + 2 * (lane & 3);
         float coefficient = scale_log2;
@@ -161,6 +188,7 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
         }
         weigh(s, coefficient, top, sum, shrink);
       };
+      // Draws the dropout bits of the tile, while a product is in flight.
       const auto draw_tile = [&] { draw(kept, body, row, (info & ((1 << kKindAt) - 1)) * kKeys); };
       if (info == kNothing) {
         release_keys();
@@ -173,6 +201,7 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
         release_keys();
         weigh_tile();
         pack_weights(p, s, kept);
+        // Q K^T of a tile and P V of the tile before it are in flight together.
         while (!(info & kLast)) {
           barrier_wait(full_k + 8 * ks, k_phase);
           info = uniform(load_shared(infos + 4 * ks));
@@ -186,10 +215,12 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
           pin(s);
           release_keys();
           weigh_tile();
+          // The exponentials are computed before the wait for P V, not after it.
           finish(sum[0] + sum[1]);
           multiply_wait<0>();
           pin(o), pin(p);
           release_values();
+          // The product above used weights relative to the former maximum.
 #pragma unroll
           for (int i = 0; i < kColumns / 2; ++i) o[i] *= shrink[i >> 1 & 1];
           pack_weights(p, s, kept);
@@ -201,6 +232,7 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
         pin(o), pin(p);
         release_values();
       }
+      // Adds up the sums of the quad's lanes. share[r]: factor of the outputs of row r.
       float share[2];
 #pragma unroll
       for (int r = 0; r < 2; ++r) {

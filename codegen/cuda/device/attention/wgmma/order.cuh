@@ -1,14 +1,22 @@
-// The order of the additions to dQ: the items of one head add to it one after the other.
+// Additions of key tiles to dQ, in a fixed order: so dQ has the same bits in every run. The f32 sums of a
+// query tile are in device memory, with a counter `done` of the key tiles that have been added. The rank of a
+// key tile for a query tile is the number of key tiles with higher numbers in which the query tile sees keys,
+// because these are added first. A key tile is added when `done` is its rank.
 // Requires: backward_tiles.cuh. Comes after gradients.cuh.
 
 
-// What a tile adds to dQ goes to device memory in the order of the items, those of later keys first: `done` counts.
+// Waits until `rank` key tiles have been added. One lane calls it. The fence orders the bulk copies after it,
+// which use the async proxy, after the load.
 SM void wait_in_order(const int* done, int rank) {
   int now;
   do asm volatile("ld.acquire.gpu.global.b32 %0, [%1];" : "=r"(now) : "l"(done) : "memory");
   while (now != rank);
   asm volatile("fence.proxy.async;" ::: "memory");
 }
+// Adds kSumBytes bytes of f32 sums at the shared memory address `from` to `sums`, and counts the addition.
+// Rank 0 copies, so `sums` may be uninitialized. One lane calls it, after wait_in_order. It arrives at the
+// mbarrier `emptied` when the copy engine has read `from`, and counts when its writes are complete, so that
+// the next block's addition sees them.
 SM void add_in_order(float* sums, int* done, int rank, unsigned from, unsigned emptied) {
   if (rank == 0)
     asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(sums), "r"(from), "n"(kSumBytes) : "memory");
@@ -21,7 +29,9 @@ SM void add_in_order(float* sums, int* done, int rank, unsigned from, unsigned e
   asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
   asm volatile("red.release.gpu.global.add.s32 [%0], 1;" ::"l"(done) : "memory");
 }
-// How many tiles of later keys add to a tile of queries; those keys' tiles are looked at by one lane each.
+// Returns the rank of the item's key tile for a query tile of query head h. All lanes of a warp call it; each
+// examines one of 32 key tiles at a time. Only for masks that load nothing (kLooksUp is false), as
+// QueryNumbers{} is empty then.
 SM int count_later(const BodyArguments& body, const Item& item, int h, int query_tile, int queries, int key_tiles, int keys) {
   int rank = 0;
   for (int tile = item.tile + 1; tile < key_tiles; tile += 32) {
@@ -31,11 +41,13 @@ SM int count_later(const BodyArguments& body, const Item& item, int h, int query
   }
   return rank;
 }
-// Where numbers are looked up for it, they are found for 32 tiles of queries at a time, one a lane.
+// Ranks of an item's key tile for 32 query tiles, one per lane. Used only if kLooksUp: the lanes then must
+// examine the same key tile, so each of them has a query tile of its own.
 struct Ranks {
-  int base, mine;
+  int base, mine;  // number of the first of these query tiles; rank for tile base + lane
   Item item;
 };
+// Returns the rank of the item's key tile for its query tile `number`. All lanes of a warp call it.
 SM int rank_of(Ranks& ranks, const BodyArguments& body, const Item& item, int number, int group, int tiles, int queries,
                int key_tiles, int keys) {
   if (!kLooksUp)

@@ -1,7 +1,12 @@
-// The function `attention` of the kernel that makes dQ from the sums of the backward kernel.
+// The function `attention` of the kernel that scales and rounds the f32 sums of the backward kernel to dQ.
 // Requires: tiles.cuh and the constants of the backward kernel.
 
 
+// A block computes one query tile of one query head, with kConsumers warp groups. kByColumns: a warp group
+// has kSumColumns columns of all 64 rows; otherwise, it has 64 rows of all columns. The sums of a tile are
+// stored in the order of the backward kernel's accumulators: for each warp group, vector i of all 128
+// threads, 16 bytes per thread, before vector i + 1. counters[2 + block] is the number of key tiles that were
+// added; the sums are undefined if it is 0.
 SM void attention(const float* sums, Half* dq_to, unsigned* counters, long long heads_, long long queries_,
                   long long dq_b, long long dq_t, long long dq_h, float scale) {
   const int heads = (int)heads_, queries = (int)queries_, tiles = (queries + kQueries - 1) / kQueries;
@@ -21,6 +26,6 @@ SM void attention(const float* sums, Half* dq_to, unsigned* counters, long long 
     const int t = tile * kQueries + (kByColumns ? 0 : 64 * wg) + 16 * warp + (lane >> 2) + 8 * r;
     store_row(dq_to + b * dq_b + h * dq_h + t * dq_t + column, t < queries, dq, r, scale, kHead - column);
   }
-  __syncthreads();
+  __syncthreads();  // all threads have read the counter
   if (threadIdx.x == 0) counters[2 + blockIdx.x] = 0;
 }

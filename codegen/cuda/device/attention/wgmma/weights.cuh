@@ -1,12 +1,18 @@
-// Weights of a tile of the forward kernel from its scores.
+// Softmax weights of a tile of the forward kernel, made from its scores in registers. A consumer warp group
+// has 64 queries x kKeys keys of scores in a wgmma accumulator fragment: s[4 * g + 2 * r + c] of a lane is
+// for row r of its two rows (8 apart) and for column 8 * g + 2 * (lane & 3) + c.
 // Requires: tiles.cuh.
 
 
-// Which elements are kept: a word for two rows of 64 columns. Bit 2 g + r is of the first, and bit 16 + 2 g + r of the
-// second of a lane's columns of group g in its row r, so that a shift takes both to the top of the halves of a packed pair.
+// Words per lane with the kept weights as 1 bits (dropout): one word for 64 columns. Bit 2 * g + r is for the
+// first, and bit 16 + 2 * g + r for the second of the lane's columns of column group g in its row r. So one
+// shift takes both bits to the tops of the halves of a packed pair.
 constexpr int kWords = (kKeys + 63) / 64;
 
-// A lane draws for two column groups of two rows, eight columns each, and hands the other lanes of its quad their pairs.
+// Returns the word of the 64 columns from `column` on (a multiple of 8). `row` is the index of the lane's
+// first row among all rows (b, h, t). All lanes of a warp call it. A lane draws for two column groups of its
+// two rows; bits 4 * i + c and 16 + 4 * i + c of its word are for lane i of the quad. Two exchanges then
+// transpose the nibbles.
 SM unsigned draw_word(const BodyArguments& body, long long row, int column) {
   const int lane = threadIdx.x & 3;
   unsigned word = 0;
@@ -22,13 +28,16 @@ SM unsigned draw_word(const BodyArguments& body, long long row, int column) {
   const unsigned far = __shfl_xor_sync(0xFFFFFFFFu, word, 2);
   return lane & 2 ? __byte_perm(word, far, 0x3715) : __byte_perm(word, far, 0x6240);
 }
+// Fills `kept` for kKeys columns from `column` on. Does nothing if the score_mod draws no random numbers.
 SM void draw(unsigned (&kept)[kWords], const BodyArguments& body, long long row, int column) {
   if (kDraws == 0) return;
 #pragma unroll
   for (int w = 0; w < kWords; ++w) kept[w] = draw_word(body, row, column + 64 * w);
 }
 
-// Products become scores as the body wants them.
+// Replaces the products q . k by modified scores; keys >= `keys` get -inf. The lane's first row is query t,
+// and its first column is key `key`. Indices are limited to existing rows, because the score_mod may read
+// memory with them.
 template <bool kUnmasked>
 SM void modify(float (&s)[kKeys / 2], const BodyArguments& body, int b, int h, int t, int queries, int key, int keys,
                float scale) {
@@ -42,8 +51,11 @@ SM void modify(float (&s)[kKeys / 2], const BodyArguments& body, int b, int h, i
     }
 }
 
-// Online softmax of two rows: scores times the coefficient are base-2 logarithms. The largest weight is 1, which no
-// rounding changes: the factor of those that are kept comes last.
+// Online softmax of the lane's two rows. Replaces each score x by its weight 2^(x * coefficient - top), where
+// top[r] is the largest x * coefficient of row r so far (in all lanes of the quad). sum[r] is the sum of the
+// lane's own weights so far. shrink[r] becomes the factor by which earlier sums and outputs must be
+// multiplied. The largest weight is 1, which is exact in 16 bits; therefore kKeptFactor is applied to the
+// outputs at the end. All lanes of a warp call it.
 SM void weigh(float (&s)[kKeys / 2], float coefficient, float (&top)[2], float (&sum)[2], float (&shrink)[2]) {
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
@@ -67,7 +79,8 @@ SM void weigh(float (&s)[kKeys / 2], float coefficient, float (&top)[2], float (
   }
 }
 
-// Kept weights in the registers of a first operand.
+// Rounds the weights to 16 bits, and sets dropped ones to 0. p[4 * i ... 4 * i + 3] is the fragment of the A
+// operand of wgmma for keys 16 * i ... 16 * i + 15.
 SM void pack_weights(unsigned (&p)[kKeys / 4], const float (&s)[kKeys / 2], const unsigned (&kept)[kWords]) {
 #pragma unroll
   for (int i = 0; i < kKeys / 4; ++i) {
