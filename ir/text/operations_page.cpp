@@ -18,6 +18,13 @@ constexpr std::string_view kHead =
     "A size is an\n"
     "integer or an expression of symbols, `T - 1`; `name.I` is one attribute for each dim I of the result.\n";
 
+/// Returns text for a cell of a table, in which a bar would end the cell.
+std::string cell(std::string_view text) {
+  std::string result;
+  for (const char c : text) result += c == '|' ? "\\|" : std::string(1, c);
+  return result;
+}
+
 std::string operands_text(const OpInfo& row) {
   const std::string body = row.has(Trait::region) ? ", then those of its body" : "";
   if (row.most < 0) return row.fewest == 0 ? "any number of operands" : "one operand or more";
@@ -50,7 +57,7 @@ std::string section(Op op) {
   text += "\n| attribute | type | default | meaning |\n| --- | --- | --- | --- |\n";
   for (const AttributeColumn& column : attributes_of(op))
     text += fmt::format("| `{}` | {} | {} | {} |\n", column.name, type_text(column), default_text(column),
-                        column.meaning);
+                        cell(column.meaning));
   return text;
 }
 
@@ -80,7 +87,7 @@ std::string_view elements_text(Domain domain) {
 
 std::string scalar_row(const ScalarOpInfo& row) {
   return fmt::format("| `{}` | {} | {} | {} | {} |\n", row.name, row.arity, elements_text(row.domain),
-                     row.differentiable ? "yes" : "no", row.meaning);
+                     row.differentiable ? "yes" : "no", cell(row.meaning));
 }
 
 std::string scalar_operations() {
@@ -98,7 +105,8 @@ std::string scalar_operations() {
 std::string reductions() {
   std::string text =
       "\n## Reductions\n\nEach is written `reduce NAME`.\n\n| name | meaning |\n| --- | --- |\n";
-#define SMELT_NAME(name, ...) text += fmt::format("| `{}` | {} |\n", #name, info(ReduceOp::name).description);
+#define SMELT_NAME(name, ...) \
+  text += fmt::format("| `{}` | {} |\n", #name, cell(info(ReduceOp::name).description));
   SMELT_REDUCE_OPS(SMELT_NAME)
 #undef SMELT_NAME
   return text;
