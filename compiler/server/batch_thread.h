@@ -27,6 +27,7 @@ class BatchThread {
   ~BatchThread();
 
   int64_t vocabulary() const { return batch_.vocabulary(); }
+  size_t capacity() const { return batch_.capacity(); }
   // The functions of ContinuousBatch with these names.
   size_t most_requests() const { return batch_.most_requests(); }
   void check(const Request& request) const { batch_.check(request); }

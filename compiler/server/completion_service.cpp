@@ -34,6 +34,7 @@ CompletionAnswer::CompletionAnswer(CompletionHead head, const CompletionRequest&
       log_probabilities_(request.log_probabilities.has_value()),
       echoes_(std::move(echoes)),
       all_(echoes_.size()),
+      begun_(echoes_.size()),
       usage_{prompt_tokens, 0},
       mailbox_(std::move(mailbox)) {}
 
@@ -70,10 +71,17 @@ std::string CompletionAnswer::whole() {
   Json choices = Json::array();
   for (size_t i = 0; i < all_.size(); ++i) {
     all_[i].text.insert(0, echoes_[i]);
-    choices.push_back(completion_choice(head_, i, all_[i], log_probabilities_));
+    choices.push_back(choice(i, all_[i], /*is_event=*/false));
   }
   done_ = true;
   return completion_body(head_, choices, &usage_);
+}
+
+Json CompletionAnswer::choice(size_t index, const Progress& progress, bool is_event) {
+  if (!head_.is_chat) return completion_choice(head_, index, progress, log_probabilities_);
+  const bool begins = !is_event || !begun_[index];
+  begun_[index] = true;
+  return chat_choice(head_, index, progress, log_probabilities_, is_event, begins);
 }
 
 std::string CompletionAnswer::events(std::chrono::milliseconds most) {
@@ -102,20 +110,25 @@ std::string CompletionAnswer::events_of(std::vector<Progress> fresh) {
     usage_.new_tokens += fresh[i].tokens.size();
     fresh[i].text.insert(0, std::exchange(echoes_[i], ""));
     all_[i].finish = fresh[i].finish;
-    const Json choice = completion_choice(head_, i, fresh[i], log_probabilities_);
-    text += event(completion_body(head_, Json::array({choice}), nullptr));
+    text +=
+        event(completion_body(head_, Json::array({choice(i, fresh[i], /*is_event=*/true)}), nullptr, true));
   }
   return text;
 }
 
 std::string CompletionAnswer::last_events() const {
-  const std::string usage = include_usage_ ? event(completion_body(head_, Json::array(), &usage_)) : "";
+  const std::string usage = include_usage_ ? event(completion_body(head_, Json::array(), &usage_, true)) : "";
   return usage + event("[DONE]");
 }
 
 CompletionService::CompletionService(BatchThread& batch, const cli::PromptText& texts,
-                                     const RequestMaker& maker, std::string name)
-    : batch_(batch), texts_(texts), maker_(maker), name_(std::move(name)), created_(std::time(nullptr)) {}
+                                     const RequestMaker& maker, std::string name, ChatSource chats)
+    : batch_(batch),
+      texts_(texts),
+      maker_(maker),
+      name_(std::move(name)),
+      chats_(std::move(chats)),
+      created_(std::time(nullptr)) {}
 
 void CompletionService::require_name(std::string_view name) const {
   if (name == name_) return;
@@ -135,8 +148,9 @@ void CompletionService::require_room(const CompletionRequest& request) const {
       "n", "invalid_value");
 }
 
-CompletionHead CompletionService::head() {
-  return {.id = fmt::format("cmpl-{:x}-{}", created_, ++answers_),
+CompletionHead CompletionService::head(bool is_chat) {
+  return {.is_chat = is_chat,
+          .id = fmt::format("{}-{:x}-{}", is_chat ? "chatcmpl" : "cmpl", created_, ++answers_),
           .model = name_,
           .created = std::time(nullptr),
           .text_of_token = [this](int32_t id) {
@@ -145,14 +159,44 @@ CompletionHead CompletionService::head() {
 }
 
 std::shared_ptr<CompletionAnswer> CompletionService::answer(std::string_view body) {
+  return answer(body, /*is_chat=*/false);
+}
+
+std::shared_ptr<CompletionAnswer> CompletionService::answer_chat(std::string_view body) {
+  if (!chats_.text)
+    throw ApiError(http::kBadRequest,
+                   chats_.why_not +
+                       "; send the text to /v1/completions, with \"add_special_tokens\": false where "
+                       "it has the special tokens",
+                   "messages", "unsupported_endpoint");
+  return answer(completion_of(read_chat_request(body)), /*is_chat=*/true);
+}
+
+/// Returns the body of the completion that a chat is. Without a length, it may fill the caches.
+std::string CompletionService::completion_of(const ChatRequest& chat) const {
+  const std::string prompt = chats_.text->render({.messages = chat.messages,
+                                                  .documents = chat.documents,
+                                                  .variables = chat.variables,
+                                                  .add_generation_prompt = chat.add_generation_prompt,
+                                                  .continue_final_message = chat.continue_final_message});
+  Json body = chat.completion;
+  body["prompt"] = prompt;
+  if (!chat.has_length()) {
+    const size_t used = texts_.encode(prompt, false).size(), most = batch_.capacity();
+    body["max_tokens"] = used <= most ? most + 1 - used : 1;
+  }
+  return json_text(body);
+}
+
+std::shared_ptr<CompletionAnswer> CompletionService::answer(std::string_view body, bool is_chat) {
   const CompletionRequest request = maker_.read(body);
   if (request.model) require_name(*request.model);
   require_room(request);
   RequestMaker::Made made = maker_.make(request, [&](const Request& one) { batch_.check(one); });
   auto mailbox =
       batch_.hand_over(std::move(made.requests), {.body = std::string(body), .seed = request.options.seed});
-  return std::make_shared<CompletionAnswer>(head(), request, made.prompt_tokens, std::move(made.echoes),
-                                            std::move(mailbox));
+  return std::make_shared<CompletionAnswer>(head(is_chat), request, made.prompt_tokens,
+                                            std::move(made.echoes), std::move(mailbox));
 }
 
 Json CompletionService::about() const {

@@ -1,5 +1,5 @@
-// Implementation of POST /v1/completions and GET /v1/models without HTTP: request bodies in, reply bodies
-// out.
+// Implementation of POST /v1/completions, POST /v1/chat/completions and GET /v1/models without HTTP: request
+// bodies in, reply bodies out.
 #pragma once
 
 #include <atomic>
@@ -11,10 +11,12 @@
 #include <string_view>
 #include <vector>
 
+#include "compiler/cli/shared/chat_text.h"
 #include "compiler/cli/shared/prompt_text.h"
 #include "compiler/server/batch_thread.h"
 #include "compiler/server/request_maker.h"
 #include "runtime/engine/serving/api_error.h"
+#include "runtime/engine/serving/chat_request.h"
 #include "runtime/engine/serving/completion_reply.h"
 
 namespace smelt::server {
@@ -60,6 +62,7 @@ class CompletionAnswer {
   bool ended() const;
   void receive(std::vector<Progress> fresh);
   std::string events_of(std::vector<Progress> fresh);
+  Json choice(size_t index, const Progress& progress, bool is_event);
   std::string last_events() const;
   std::string error_events(const ApiError& error);
 
@@ -67,8 +70,15 @@ class CompletionAnswer {
   bool streams_, include_usage_, log_probabilities_, done_ = false;
   std::vector<std::string> echoes_;
   std::vector<Progress> all_;  // by choice: all progress; if the answer streams, `finish` alone
+  std::vector<bool> begun_;    // by choice of a chat: an event has had its role
   CompletionUsage usage_;
   std::shared_ptr<Mailbox> mailbox_;
+};
+
+/// The chat template of the model; without one, the reason why there is none.
+struct ChatSource {
+  std::optional<cli::ChatText> text = {};
+  std::string why_not = "the model has no chat template";
 };
 
 /// Thread-safe.
@@ -76,13 +86,16 @@ class CompletionService {
  public:
   /// `name`: the model's name for clients. The references must outlive the service.
   CompletionService(BatchThread& batch, const cli::PromptText& texts, const RequestMaker& maker,
-                    std::string name);
+                    std::string name, ChatSource chats = {});
 
   const std::string& name() const { return name_; }
   /// Parses the body of a POST /v1/completions and submits its requests to the batch, which accepts or
   /// refuses them later (CompletionAnswer::accepted). Throws ApiError or Error if the body is invalid, if its
   /// requests can never run, or if the batch has ended.
   std::shared_ptr<CompletionAnswer> answer(std::string_view body);
+  /// Does the same for the body of a POST /v1/chat/completions, whose messages become a prompt by the model's
+  /// chat template. Throws ApiError, also if the model has no template.
+  std::shared_ptr<CompletionAnswer> answer_chat(std::string_view body);
   /// Returns the reply's body for GET /v1/models: JSON that lists the one model.
   std::string models() const;
   /// Returns the reply's body for GET /v1/models/NAME. Throws ApiError if `name` is not the model's name.
@@ -92,12 +105,15 @@ class CompletionService {
   void require_name(std::string_view name) const;
   Json about() const;
   void require_room(const CompletionRequest& request) const;
-  CompletionHead head();
+  CompletionHead head(bool is_chat);
+  std::string completion_of(const ChatRequest& chat) const;
+  std::shared_ptr<CompletionAnswer> answer(std::string_view body, bool is_chat);
 
   BatchThread& batch_;
   const cli::PromptText& texts_;
   const RequestMaker& maker_;
   const std::string name_;
+  const ChatSource chats_;
   const int64_t created_;
   std::atomic<uint64_t> answers_ = 0;
 };

@@ -43,14 +43,6 @@ void check_body(const HttpHead& head) {
   if (!head.has_length) throw ApiError(http::kNoLength, "there is no Content-Length: expected a body");
 }
 
-[[noreturn]] void refuse_chat() {
-  throw ApiError(http::kBadRequest,
-                 "chat templates are not rendered here: render the messages by the model's template and send "
-                 "the text to /v1/completions, with \"add_special_tokens\": false where the template has "
-                 "written them",
-                 "messages", "unsupported_endpoint");
-}
-
 ApiError as_api_error(const std::exception& thrown) {
   if (const auto* error = dynamic_cast<const Error*>(&thrown)) return api_error(*error);
   if (dynamic_cast<const std::bad_alloc*>(&thrown))
@@ -92,8 +84,7 @@ HttpReply HttpRoutes::get(const std::string& path) const {
 }
 
 std::shared_ptr<CompletionAnswer> HttpRoutes::post(const std::string& path, std::string_view body) const {
-  if (path == kChat) refuse_chat();
-  return completions_.answer(body);
+  return path == kChat ? completions_.answer_chat(body) : completions_.answer(body);
 }
 
 HttpReply error_reply(const std::exception& thrown) {

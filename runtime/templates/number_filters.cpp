@@ -134,7 +134,7 @@ Value file_size(Interpreter& interpreter, const Value& subject, Arguments& argum
   return make_text(budget, format_real(base * bytes / unit, 'f', 1) + " " + prefix + "B");
 }
 
-constexpr Filter kFilters[] = {{"abs", absolute},
+constexpr Filter kNumberFilters[] = {{"abs", absolute},
                                {"filesizeformat", file_size},
                                {"float", to_float},
                                {"int", to_integer},
@@ -142,6 +142,6 @@ constexpr Filter kFilters[] = {{"abs", absolute},
 
 }  // namespace
 
-std::span<const Filter> number_filters() { return kFilters; }
+std::span<const Filter> number_filters() { return kNumberFilters; }
 
 }  // namespace smelt::templates

@@ -8,12 +8,6 @@
 namespace smelt::templates {
 namespace {
 
-int deepest(const std::vector<Value>& items) {
-  int depth = 0;
-  for (const Value& item : items) depth = std::max(depth, item.depth());
-  return depth + 1;
-}
-
 Value next_of(Interpreter&, const Value& self, Arguments& arguments) {
   Parameters p("next", arguments, {});
   Cycler& cycler = *self.object_of<Cycler>();

@@ -179,7 +179,7 @@ Value attribute(Interpreter& interpreter, const Value& subject, Arguments& argum
   return interpreter.attribute(subject, name);
 }
 
-constexpr Filter kFilters[] = {{"attr", attribute},
+constexpr Filter kSelectionFilters[] = {{"attr", attribute},
                                {"batch", batch},
                                {"d", default_value},
                                {"default", default_value},
@@ -194,6 +194,6 @@ constexpr Filter kFilters[] = {{"attr", attribute},
 
 }  // namespace
 
-std::span<const Filter> selection_filters() { return kFilters; }
+std::span<const Filter> selection_filters() { return kSelectionFilters; }
 
 }  // namespace smelt::templates

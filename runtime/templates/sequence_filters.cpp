@@ -194,7 +194,7 @@ Value group_by(Interpreter& interpreter, const Value& subject, Arguments& argume
   return make_list(budget, std::move(groups));
 }
 
-constexpr Filter kFilters[] = {{"count", length},
+constexpr Filter kSequenceFilters[] = {{"count", length},
                                {"dictsort", dict_sort},
                                {"first", first},
                                {"groupby", group_by},
@@ -210,7 +210,7 @@ constexpr Filter kFilters[] = {{"count", length},
 
 }  // namespace
 
-std::span<const Filter> sequence_filters() { return kFilters; }
+std::span<const Filter> sequence_filters() { return kSequenceFilters; }
 
 Value without_case(Interpreter& interpreter, const Value& value) {
   if (!value.text()) return value;

@@ -193,7 +193,7 @@ Value url_encode(Interpreter& interpreter, const Value& subject, Arguments& argu
   return make_text(budget, out.take());
 }
 
-constexpr Filter kFilters[] = {{"capitalize", capitalize_filter},
+constexpr Filter kTextFilters[] = {{"capitalize", capitalize_filter},
                                {"center", center},
                                {"e", escape},
                                {"escape", escape},
@@ -214,7 +214,7 @@ constexpr Filter kFilters[] = {{"capitalize", capitalize_filter},
 
 }  // namespace
 
-std::span<const Filter> text_filters() { return kFilters; }
+std::span<const Filter> text_filters() { return kTextFilters; }
 
 Value soft_text(Budget& budget, const Value& value) {
   return value.text() ? value : make_text(budget, str(budget, value));

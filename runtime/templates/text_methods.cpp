@@ -231,7 +231,7 @@ Value find(Interpreter& interpreter, const Value& self, Arguments& arguments) {
   return Value(int64_t{-1});
 }
 
-Value count(Interpreter& interpreter, const Value& self, Arguments& arguments) {
+Value count_text(Interpreter& interpreter, const Value& self, Arguments& arguments) {
   Parameters p("count", arguments, {"sub", "start", "end"}, 1, kNoKeywords);
   const Method m(interpreter, self);
   const Window w = window(m.text, p[1], p[2]);
@@ -277,7 +277,7 @@ std::string part(const Method& m, const Value& value) {
   return m.text.safe ? escape_html(m.budget, value).text()->bytes : value.text()->bytes;
 }
 
-Value replace(Interpreter& interpreter, const Value& self, Arguments& arguments) {
+Value replace_text(Interpreter& interpreter, const Value& self, Arguments& arguments) {
   Parameters p("replace", arguments, {"old", "new", "count"}, 2, kNoKeywords);
   const Method m(interpreter, self);
   const std::string& from = p.text(0).bytes;
@@ -285,7 +285,7 @@ Value replace(Interpreter& interpreter, const Value& self, Arguments& arguments)
   return m.result(replaced(m.budget, m.text.bytes, from, part(m, *p[1]), p.integer(2, -1)));
 }
 
-Value join(Interpreter& interpreter, const Value& self, Arguments& arguments) {
+Value join_text(Interpreter& interpreter, const Value& self, Arguments& arguments) {
   Parameters p("join", arguments, {"iterable"}, 1, kNoKeywords);
   const Method m(interpreter, self);
   TextBuilder out(m.budget);
@@ -406,7 +406,7 @@ Value isupper(Interpreter& interpreter, const Value& self, Arguments& arguments)
 
 // ---- Others
 
-Value format(Interpreter& interpreter, const Value& self, Arguments& arguments) {
+Value format_text(Interpreter& interpreter, const Value& self, Arguments& arguments) {
   const Method m(interpreter, self);
   return format_braces(interpreter, m.text, arguments);
 }
@@ -422,7 +422,7 @@ Value format_map(Interpreter& interpreter, const Value& self, Arguments& argumen
   return format(interpreter, self, named);
 }
 
-Value omitted(Interpreter&, const Value&, Arguments&) {
+Value omitted_method(Interpreter&, const Value&, Arguments&) {
   unsupported("the methods encode, translate and maketrans of str are not supported");
 }
 
@@ -430,12 +430,12 @@ constexpr std::pair<std::string_view, Function::Body> kMethods[] = {
     {"capitalize", converted<capitalize>},
     {"casefold", converted<casefold>},
     {"center", justify<kLeft | kRight>},
-    {"count", count},
-    {"encode", omitted},
+    {"count", count_text},
+    {"encode", omitted_method},
     {"endswith", begins<true>},
     {"expandtabs", expandtabs},
     {"find", find<false, false>},
-    {"format", format},
+    {"format", format_text},
     {"format_map", format_map},
     {"index", find<false, true>},
     {"isalnum", all_have<kAlpha | kDecimal | kDigit | kNumeric>},
@@ -450,15 +450,15 @@ constexpr std::pair<std::string_view, Function::Body> kMethods[] = {
     {"isspace", all_have<kSpace>},
     {"istitle", istitle},
     {"isupper", isupper},
-    {"join", join},
+    {"join", join_text},
     {"ljust", justify<kRight>},
     {"lower", converted<lower>},
     {"lstrip", strip<kLeft>},
-    {"maketrans", omitted},
+    {"maketrans", omitted_method},
     {"partition", partition<false>},
     {"removeprefix", remove<false>},
     {"removesuffix", remove<true>},
-    {"replace", replace},
+    {"replace", replace_text},
     {"rfind", find<true, false>},
     {"rindex", find<true, true>},
     {"rjust", justify<kLeft>},
@@ -471,7 +471,7 @@ constexpr std::pair<std::string_view, Function::Body> kMethods[] = {
     {"strip", strip<kLeft | kRight>},
     {"swapcase", converted<swapcase>},
     {"title", converted<title>},
-    {"translate", omitted},
+    {"translate", omitted_method},
     {"upper", converted<upper>},
     {"zfill", zfill}};
 

@@ -10,13 +10,13 @@
 #include "runtime/tokenizers/unicode/utf8.h"
 
 namespace smelt::templates {
-namespace {
-
 int deepest(const std::vector<Value>& items) {
   int depth = 0;
   for (const Value& item : items) depth = std::max(depth, item.depth());
   return depth + 1;
 }
+
+namespace {
 
 int checked_depth(Budget& budget, int depth) {
   if (depth > budget.limits().depth) {

@@ -157,6 +157,8 @@ Value make_object(Budget& budget, Args&&... args) {
 }
 
 // ---- Operations that Python defines for all values (value.cpp, represent.cpp).
+/// Returns the depth of a container of these elements: that of the deepest, plus 1.
+int deepest(const std::vector<Value>& items);
 /// Throws TemplateError if the value is undefined.
 void require_defined(const Value& value);
 bool equal(Budget& budget, const Value& a, const Value& b);

@@ -123,11 +123,25 @@ Served open_served(const ServeCommand& options, const Json& all, InferenceRanks*
 
 std::string description_of(const Model& model) { return model.about.is_null() ? "" : model.about.dump(); }
 
+/// A template that is not valid refuses chats, and nothing else.
+server::ChatSource chats_of(const Model& model, const PromptText& texts) {
+  if (!texts.known()) return {std::nullopt, "the model has no tokenizer, so it cannot answer chats"};
+  try {
+    if (auto text = ChatText::load(model.path)) return {std::move(text), ""};
+  } catch (const Error& error) {
+    fmt::print(stderr, "note: chats are refused: {}\n", error.what());
+    return {std::nullopt, error.what()};
+  }
+  return {std::nullopt, fmt::format("'{}' has no chat template (chat_template.jinja, or chat_template in "
+                                    "tokenizer_config.json)",
+                                    model.path.string())};
+}
+
 void answer_clients(const ServeCommand& options, const Served& served, bool has_ranks) {
   server::BatchThread batch(*served.session, served.batch);
   const PromptText texts(served.model, batch.vocabulary(), !options.no_special_tokens);
   const server::RequestMaker maker(texts, description_of(served.model));
-  server::CompletionService completions(batch, texts, maker, name_of(options));
+  server::CompletionService completions(batch, texts, maker, name_of(options), chats_of(served.model, texts));
   const size_t connections = batch.counts().slots + options.queue + kMoreConnections;
   server::HttpServer http(batch, completions, connections, options.allowed_hosts);
   const server::EndSignal signal;  // before anyone knows that there is a server to be ended

@@ -37,7 +37,42 @@ Json log_probabilities_of(const CompletionHead& head, const std::vector<NewToken
   return {{"tokens", texts}, {"token_logprobs", own}, {"top_logprobs", best}, {"text_offset", offsets}};
 }
 
+/// One element of a chat's log-probabilities. Bytes are those of the token's text.
+Json chat_token(const std::string& text, double log_probability) {
+  return {{"token", text},
+          {"logprob", log_probability},
+          {"bytes", std::vector<int>(reinterpret_cast<const unsigned char*>(text.data()),
+                                     reinterpret_cast<const unsigned char*>(text.data()) + text.size())}};
+}
+
+Json chat_log_probabilities(const CompletionHead& head, const std::vector<NewToken>& tokens) {
+  Json content = Json::array();
+  for (const NewToken& token : tokens) {
+    Json one = chat_token(head.text_of_token(token.id), token.log_probability), best = Json::array();
+    for (const auto& [id, log_probability] : token.best)
+      best.push_back(chat_token(head.text_of_token(id), log_probability));
+    one["top_logprobs"] = std::move(best);
+    content.push_back(std::move(one));
+  }
+  return {{"content", std::move(content)}};
+}
+
+const char* object_name(bool is_chat, bool is_event) {
+  if (!is_chat) return "text_completion";
+  return is_event ? "chat.completion.chunk" : "chat.completion";
+}
+
 }  // namespace
+
+Json chat_choice(const CompletionHead& head, size_t index, const Progress& progress, bool log_probabilities,
+                 bool is_event, bool begins) {
+  Json message = {{"content", progress.text}};
+  if (begins) message["role"] = "assistant";
+  return {{"index", index},
+          {is_event ? "delta" : "message", std::move(message)},
+          {"logprobs", log_probabilities ? chat_log_probabilities(head, progress.tokens) : Json(nullptr)},
+          {"finish_reason", finish_reason(progress.finish)}};
+}
 
 Json completion_choice(const CompletionHead& head, size_t index, const Progress& progress,
                        bool log_probabilities) {
@@ -50,9 +85,10 @@ Json completion_choice(const CompletionHead& head, size_t index, const Progress&
           {"finish_reason", finish_reason(progress.finish)}};
 }
 
-std::string completion_body(const CompletionHead& head, const Json& choices, const CompletionUsage* usage) {
+std::string completion_body(const CompletionHead& head, const Json& choices, const CompletionUsage* usage,
+                            bool is_event) {
   Json body = {{"id", head.id},
-               {"object", "text_completion"},
+               {"object", object_name(head.is_chat, is_event)},
                {"created", head.created},
                {"model", head.model},
                {"choices", choices}};

@@ -1,4 +1,5 @@
-// JSON of replies to POST /v1/completions: one object, or a stream of events that have a few new tokens each.
+// JSON of replies to POST /v1/completions and /v1/chat/completions: one object, or a stream of events that
+// have a few new tokens each.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +14,7 @@ namespace smelt {
 
 /// Fields common to all parts of one reply.
 struct CompletionHead {
+  bool is_chat = false;
   std::string id, model;
   int64_t created = 0;                                // seconds since 1970
   std::function<std::string(int32_t)> text_of_token;  // text of a single token, for log-probabilities
@@ -27,8 +29,13 @@ struct CompletionUsage {
 /// choice in the reply.
 Json completion_choice(const CompletionHead& head, size_t index, const Progress& progress,
                        bool log_probabilities);
+/// Returns the same of a chat, with the text as a message of the assistant. `is_event`: the message has the
+/// field delta, the new part of it; `begins`: and its role.
+Json chat_choice(const CompletionHead& head, size_t index, const Progress& progress, bool log_probabilities,
+                 bool is_event, bool begins);
 /// Returns a whole reply, or one event of a stream, as text. `usage` may be null.
-std::string completion_body(const CompletionHead& head, const Json& choices, const CompletionUsage* usage);
+std::string completion_body(const CompletionHead& head, const Json& choices, const CompletionUsage* usage,
+                            bool is_event = false);
 
 /// Appends later progress of the same sequence to `all`.
 void append(Progress& all, Progress fresh);

@@ -1,0 +1,29 @@
+// The body of a request POST /v1/chat/completions. A chat is a completion of the text that the model's chat
+// template makes of the messages; so all other fields are those of a completion, under their names for chats.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "runtime/system/json_text.h"
+
+namespace smelt {
+
+struct ChatRequest {
+  nlohmann::ordered_json messages;   // a list of objects with "role"
+  nlohmann::ordered_json documents;  // null: none
+  nlohmann::ordered_json variables;  // chat_template_kwargs, an object
+  bool add_generation_prompt = true, continue_final_message = false;
+  Json completion;  // body of POST /v1/completions, without prompt and, if the chat has none, max_tokens
+  bool has_length() const { return completion.contains("max_tokens"); }
+};
+
+/// Largest number of messages in a chat.
+constexpr size_t kMostMessages = 4096;
+
+/// Parses the body of a request. Throws ApiError naming the field if a field of a chat is wrong or not
+/// supported; the fields of a completion are checked when that is read (completion_request.h).
+ChatRequest read_chat_request(std::string_view body);
+
+}  // namespace smelt
