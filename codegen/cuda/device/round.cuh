@@ -1,7 +1,7 @@
-// The kernel that rounds float32 numbers to a type of 16 bits.
+// The kernel that rounds f32 elements to bf16 or f16. The runtime runs it for states with a 16-bit copy.
 // Requires: nothing. C++ replaces the word TYPE by bf16 or f16.
 
-// An element a thread, to the nearest, ties to even.
+// Rounds one of `count` elements per thread to the nearest 16-bit number; ties go to the even one.
 extern "C" __global__ void __launch_bounds__(256)
     smelt_round_TYPE(const float* from, unsigned short* to, long long count) {
   const long long i = (long long)blockIdx.x * 256 + threadIdx.x;

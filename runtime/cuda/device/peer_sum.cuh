@@ -1,12 +1,16 @@
-// The kernel that sums small vectors of several GPUs (runtime/cuda/peer_sums.h).
-// A message is 16 bytes: two words of data, each followed by the number of the call. Both pairs are written at once, so the
-// receiver needs no other signal and no fence. Slots alternate: a rank sends call n + 2 after it has received call n + 1 of
-// every rank, which each of these sent after it had received call n.
-// Requires: kTicketsAt, kStopAt, kPeersAt, kSlotsAt and kBytes, the layout of PeerSumBlock (runtime/cuda/peer_sum_kernel.h).
+// The kernel that adds up small vectors of several GPUs, or computes their maximum
+// (runtime/cuda/peer_sums.h). A rank is a GPU. A message is 16 bytes: two words of data, each followed by the
+// number of the call of the kernel. One instruction writes all of it, so the receiver needs no other signal
+// and no fence. A rank has two slots per sender, for even and odd calls. A slot is overwritten only after its
+// data were read: a rank sends call n + 2 after it has received call n + 1 of every rank, and each of them
+// sent that after it had received call n. type: 0 for f32, 1 for bf16, 2 for f16.
+// Requires: kTicketsAt, kStopAt, kPeersAt, kSlotsAt and kBytes, the layout of PeerSumBlock
+// (runtime/cuda/peer_sum_kernel.h).
 
 
 typedef long long i64;
 
+// Returns element i of a vector as f32.
 __device__ float read(const char* from, i64 i, i64 type) {
   if (type == 0) return ((const float*)from)[i];
   const unsigned short bits = ((const unsigned short*)from)[i];
@@ -23,12 +27,13 @@ __device__ unsigned short narrow(float x, i64 type) {
   return bits;
 }
 
+// Rounds x and stores it as element i of the vector `to`.
 __device__ void write(char* to, i64 i, float x, i64 type) {
   if (type == 0) ((float*)to)[i] = x;
   else ((unsigned short*)to)[i] = narrow(x, type);
 }
 
-// Two f32 or four numbers of 16 bits; 0 beyond the end.
+// Returns the data of a message: two f32 or four 16-bit elements from `begin` on; 0 beyond the end.
 __device__ uint2 packed(const char* from, i64 begin, i64 elements, i64 type) {
   unsigned words[2] = {0, 0};
   const int lanes = type == 0 ? 2 : 4;
@@ -39,11 +44,14 @@ __device__ uint2 packed(const char* from, i64 begin, i64 elements, i64 type) {
   return make_uint2(words[0], words[1]);
 }
 
+// Writes message number `vector` of this call to a slot in the memory of another rank.
 __device__ void send(char* slot, i64 vector, uint2 x, unsigned call) {
   asm volatile("st.volatile.global.v4.u32 [%0], {%1, %2, %3, %2};" ::"l"(slot + vector * 16), "r"(x.x), "r"(call), "r"(x.y)
                : "memory");
 }
 
+// Waits for message number `vector` of this call in a slot of this rank, and returns its data. The wait ends
+// without valid data when *stop is not 0, because another rank has failed.
 __device__ uint2 receive(const char* slot, i64 vector, unsigned call, const volatile unsigned* stop) {
   uint4 x;
   for (unsigned tries = 1;; ++tries) {
@@ -55,6 +63,7 @@ __device__ uint2 receive(const char* slot, i64 vector, unsigned call, const vola
   return make_uint2(x.x, x.z);
 }
 
+// Returns the larger number; NaN if one is NaN.
 __device__ float larger(float a, float b) {
   float y;
   asm("max.NaN.f32 %0, %1, %2;" : "=f"(y) : "f"(a), "f"(b));
@@ -63,10 +72,13 @@ __device__ float larger(float a, float b) {
 
 extern "C" __global__ void __launch_bounds__(256)
 smelt_peer_sum(const char* from, char* to, char* block, i64 elements, i64 type, i64 sum, i64 rank, i64 ranks) {
+  // runtime/cuda/peer_sum_kernel.h describes the arguments, and the layout of `block`.
   volatile unsigned* calls = (volatile unsigned*)block;
   const volatile unsigned* stop = (const volatile unsigned*)(block + kStopAt);
   char* const* peers = (char* const*)(block + kPeersAt);
   const unsigned call = *calls + 1;
+  // slot: bytes per slot; turn: offset of the slots of this call; lanes: elements per message. A thread sends
+  // the messages first, first + step, ..., and then receives those with the same numbers.
   const i64 slot = 2 * (kBytes / ranks / 8 * 8), turn = kSlotsAt + (call & 1) * ranks * slot;
   const i64 lanes = type == 0 ? 2 : 4, step = (i64)gridDim.x * blockDim.x;
   const i64 first = (i64)blockIdx.x * blockDim.x + threadIdx.x;
@@ -75,7 +87,7 @@ smelt_peer_sum(const char* from, char* to, char* block, i64 elements, i64 type, 
     for (i64 i = 1; i < ranks; ++i) send(peers[(rank + i) % ranks] + turn + rank * slot, v, own, call);
   }
   for (i64 v = first; v * lanes < elements; v += step) {
-    float total[4] = {0, 0, 0, 0};
+    float total[4] = {0, 0, 0, 0};  // terms in the order of ranks, so all ranks get the same bits
     const uint2 own = packed(from, v * lanes, elements, type);
     for (i64 other = 0; other < ranks; ++other) {
       const uint2 x = other == rank ? own : receive(block + turn + other * slot, v, call, stop);
@@ -86,7 +98,8 @@ smelt_peer_sum(const char* from, char* to, char* block, i64 elements, i64 type, 
     }
     for (int j = 0; j < lanes && v * lanes + j < elements; ++j) write(to, v * lanes + j, total[j], type);
   }
-  __syncthreads();  // every thread of the block has read the number of the call
+  // The last block of the grid completes the call, after every thread has read its number.
+  __syncthreads();
   if (threadIdx.x != 0) return;
   unsigned* tickets = (unsigned*)(block + kTicketsAt);
   __threadfence();

@@ -1,9 +1,12 @@
-// Synchronization of threads: with one another, with vectors that are copied to shared memory, and with other launches.
+// Synchronization: of the threads of a thread group, with asynchronous copies to shared memory, and with
+// other launches (programmatic dependent launch, docs/dev/cuda.md). Code without __CUDA_ARCH__ is for tests,
+// which compile kernels for the host.
 // Requires: SM. The third file of the prelude, in pieces as memory.cuh describes.
 
 // ==== sm_barrier
 
-// A barrier for the threads of one team.
+// Waits until `threads` threads have called this with the same `team`. team: the number of a named barrier,
+// 1 to 15, because 0 is the barrier of __syncthreads. threads: a multiple of 32.
 SM void sm_barrier(int team, int threads) {
 #ifdef __CUDA_ARCH__
   asm volatile("bar.sync %0, %1;" : : "r"(team), "r"(threads) : "memory");
@@ -13,7 +16,9 @@ SM void sm_barrier(int team, int threads) {
 }
 // ==== sm_prefetch
 
-// Copies a vector to shared memory, asynchronously; what was begun up to sm_commit_prefetches arrives together.
+// Starts to copy `bytes` bytes (4, 8 or a multiple of 16) from global to shared memory. Both addresses are
+// multiples of min(bytes, 16). The copy belongs to the group that sm_commit_prefetches ends. On a host it
+// completes at once.
 template <int bytes>
 SM void sm_prefetch(unsigned char* to, const void* from) {
   constexpr int P = bytes < 16 ? bytes : 16;
@@ -28,6 +33,8 @@ SM void sm_prefetch(unsigned char* to, const void* from) {
   }
 }
 // ==== sm_commit_prefetches
+
+// Makes one group of all copies that the calling thread has started since its previous group.
 SM void sm_commit_prefetches() {
 #ifdef __CUDA_ARCH__
   asm volatile("cp.async.commit_group;" : : : "memory");
@@ -35,7 +42,8 @@ SM void sm_commit_prefetches() {
 }
 // ==== sm_await_prefetches
 
-// All has arrived but the `later` last.
+// Waits until all groups of copies of the calling thread are complete, except for the `later` newest ones.
+// Other threads see the copies only after a barrier.
 template <int later>
 SM void sm_await_prefetches() {
 #ifdef __CUDA_ARCH__
@@ -44,7 +52,8 @@ SM void sm_await_prefetches() {
 }
 // ==== sm_allow_next_launch
 
-// The launch behind this one may begin as soon as all blocks have been here.
+// Lets the next launch begin as soon as all blocks of this launch have executed this or ended. On GPUs before
+// sm_90 the next launch never begins early.
 SM void sm_allow_next_launch() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;");
@@ -52,7 +61,7 @@ SM void sm_allow_next_launch() {
 }
 // ==== sm_wait_for_launches
 
-// Until those in front of this one have ended and what they wrote can be seen.
+// Waits until all previous launches have ended and their writes are visible.
 SM void sm_wait_for_launches() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" : : : "memory");

@@ -1,10 +1,13 @@
-// The blocks that share a row, where the row has a cluster of kBlocks blocks (sm_90 and later).
+// Functions for the kBlocks thread blocks of a cluster, which process one row together (sm_90 and later).
 // Requires: kBlocks. The first file of a kernel of rows (codegen/cuda/row_text.h).
 
+// Returns the rank of this block in the cluster.
 __device__ __forceinline__ int block_of_row() { return (int)(blockIdx.x % kBlocks); }
+// Waits for all threads of the cluster. Release and acquire make their writes visible to one another.
 __device__ __forceinline__ void row_sync() {
   asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
+// Returns the address in the shared memory of block `block` of the variable that is at `mine` in this block.
 template <typename T>
 __device__ __forceinline__ T* in_block(T* mine, int block) {
   T* there;

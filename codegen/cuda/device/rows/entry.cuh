@@ -1,8 +1,9 @@
-// Entry: an element of a row and its index as one number, in which larger elements come before smaller ones.
+// Entry: an element of a row and its index as one integer. Entries are larger for larger elements and, among
+// equal elements, for lower indices. No element has the entry 0, which kernels use for "none".
 // Requires: nothing. Comes after one_block.cuh or cluster.cuh.
 
-typedef unsigned long long Entry;
-// In the order of the floats: NaN above all, both zeros equal.
+typedef unsigned long long Entry;  // key_of the element in the high 32 bits, ~index in the low ones
+// Returns an integer that orders elements like floats do: NaN is above all, and both zeros are equal.
 __device__ __forceinline__ unsigned key_of(float x) {
   const unsigned bits = __float_as_uint(x);
   const unsigned key = bits >> 31 ? ~bits : bits | 0x80000000u;

@@ -1,18 +1,21 @@
-// The draw from few best words, which need no bins: the first block lists them.
+// The draw if top-k keeps few words. These need no bins: the first block of the row lists and sorts them, and
+// all other steps are sums over that list.
 // Requires: search.cuh.
 
-// The words of a warp are a group: the k-th largest of the groups' maxima has at least k words that score as
-// much, and not many more. It is so where k is at most half of the groups.
+// The words that a warp reads are a group. At least k words of the row have the key of the k-th largest
+// maximum of a group, or a larger one. If k is at most kMostBest, few other words have, so the list is short.
 constexpr int kWarps = kThreads / 32, kGroups = kWarps * kBlocks, kMostBest = kGroups / 2;
-__shared__ Entry warp_largest[kWarps];
-__shared__ unsigned group_key[kGroups], least_key;
-__shared__ Mass block_mass[kBlocks];  // in the first block
+__shared__ Entry warp_largest[kWarps];              // the largest entry of each warp of this block
+__shared__ unsigned group_key[kGroups], least_key;  // the key of the maximum of each group; the k-th largest
+__shared__ Mass block_mass[kBlocks];  // in the first block: the mass of each block's words at temperature 1
 
+// Returns the largest entry of a group: of warp group % kWarps of block group / kWarps.
 __device__ __forceinline__ Entry largest_of(int group) {
   return in_block(warp_largest, group / kWarps)[group % kWarps];
 }
 
-// The largest of the row, of those of all warps.
+// Returns the largest entry of the row, and sets group_key. of_warp: the largest entry of the calling warp.
+// All threads of all blocks of the row call it.
 __device__ __forceinline__ Entry largest_of_row(Entry of_warp) {
   const int lane = threadIdx.x % 32;
   if (lane == 0) warp_largest[threadIdx.x / 32] = of_warp;
@@ -26,12 +29,13 @@ __device__ __forceinline__ Entry largest_of_row(Entry of_warp) {
   return of_lanes<false>(found, 32).a;
 }
 
-// The key of the k-th largest group. A few threads count for each how many come before it.
+// Returns the k-th largest of group_key to all threads of the block; 0 if fewer than k groups have words. For
+// each group, kParts adjacent lanes count the groups with larger keys, or with equal keys and lower numbers.
 __device__ __forceinline__ unsigned least_key_of(int k) {
   constexpr int kParts = kThreads / kGroups;
   const int group = threadIdx.x / kParts;
   const unsigned mine = group_key[group];
-  if (threadIdx.x == 0) least_key = 0;  // of rows that have words in fewer groups
+  if (threadIdx.x == 0) least_key = 0;  // overwritten by the group that has k - 1 groups before it
   __syncthreads();
   int before = 0;
 #pragma unroll 16
@@ -44,15 +48,16 @@ __device__ __forceinline__ unsigned least_key_of(int k) {
   return least_key;
 }
 
-// Puts a word into the first block's list, as far as there is room; whether there may be more.
+// Puts a word into the list of the first block if there is room, and returns whether there was.
 __device__ __forceinline__ bool put_best(Entry word) {
   const unsigned at = atomicAdd(in_block(&listed, 0), 1u);
   if (at < kListed) in_block(list, 0)[at] = word;
   return at < kListed;
 }
 
-// Lists the words with a weight whose keys are not below `least`, and adds up what all words weigh at temperature 1.
-// How many are listed; there may be too many.
+// Puts the words that have a weight and a key of at least `least` into the list of the first block. Returns
+// their number; if it exceeds kListed, the list is incomplete. Also adds up the weights of all words of this
+// block at temperature 1, in block_mass. All threads of all blocks of the row call it.
 __device__ __forceinline__ unsigned list_best(const Words& words, unsigned least) {
   Words plain = words;
   plain.rate = 1.0f;
@@ -74,7 +79,7 @@ __device__ __forceinline__ unsigned list_best(const Words& words, unsigned least
   return *in_block(&listed, 0);
 }
 
-// Of all blocks, in the first one.
+// Returns the mass of the row at temperature 1. A thread of the first block calls it after list_best.
 __device__ __forceinline__ Mass whole_mass() {
   Mass mass = 0;
 #pragma unroll
@@ -82,7 +87,8 @@ __device__ __forceinline__ Mass whole_mass() {
   return mass;
 }
 
-// Sorts so few that a word's place is soon counted.
+// Sorts a list of at most kFewListed words, from the largest entry down: the position of a word is the number
+// of larger ones. For so short a list this is faster than sort_list. All threads of the block call it.
 constexpr unsigned kFewListed = kThreads / 4;
 __device__ __forceinline__ void rank_list(unsigned count) {
   __syncthreads();
@@ -96,7 +102,10 @@ __device__ __forceinline__ void rank_list(unsigned count) {
   __syncthreads();
 }
 
-// The word that is drawn of the best ones, by the first block, whose list has them.
+// Returns the entry of the drawn word. The list has `count` words, in any order: the best s.top_k ones and a
+// few more. All threads of the first block call it. mass: of the words that top-k and then top-p keep;
+// likely: of the words that min-p keeps. Both are the first words of the list, so the smaller mass is that of
+// the draw.
 __device__ __forceinline__ Entry drawn_of_best(const Words& words, const Settings& s, unsigned count) {
   Listed here;
   here.count = count;

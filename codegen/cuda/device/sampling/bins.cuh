@@ -1,32 +1,38 @@
-// Sums over the words of a row by their distance from the largest score: a bin per thread.
+// A histogram of the words of a row: the number and the mass of words in kBins bins of scores. Bin 0 has the
+// largest scores. Words of weight 0 are in no bin.
 // Requires: row.cuh.
 
-constexpr int kBins = kThreads;
-// Of words with a weight, by their distance from the largest: of this block, 64 bits in two halves, and of the row.
+constexpr int kBins = kThreads;  // thread i scans bin i
+// Sums over this block's words: the low and the high half of the mass of each bin, and the number of words.
 __shared__ unsigned low_of[kBins], high_of[kBins], words_of[kBins];
+// Sums over all blocks of the row, after join_bins.
 __shared__ Mass row_mass[kBins];
 __shared__ unsigned row_words[kBins];
 
+// The map from scores to bins: `scale` bins per unit of distance from the largest score of the row.
 struct Bins {
   float largest, scale;
   __device__ __forceinline__ int of(float score) const {
     return score == largest ? 0 : (int)fminf((largest - score) * scale, kBins - 1.0f);
   }
 };
-// They end with the least score, or where weights do.
+// Returns bins that end at the least score of the row, or at the distance 28 / rate, where weights are 0, if
+// that is nearer to the largest score.
 __device__ __forceinline__ Bins bins_of(float largest, float least, float rate) {
   const float all = largest - least, weighty = __fdividef(28.0f, rate);
   return {largest, __fdividef(kBins - 1.0f, all < weighty ? all : weighty)};
 }
 
-// Shared memory adds 32 bits at a time: who makes the low half overflow carries.
+// Adds a word to a bin of this block. Native atomics of shared memory add 32 bits, so the thread whose
+// addition makes the low half overflow adds 1 to the high half.
 __device__ __forceinline__ void add_to_bin(int bin, Mass weight) {
   const unsigned low = (unsigned)weight, before = atomicAdd(&low_of[bin], low);
   const unsigned high = (unsigned)(weight >> 32) + (before + low < low ? 1u : 0u);
   if (high > 0) atomicAdd(&high_of[bin], high);
   atomicAdd(&words_of[bin], 1u);
 }
-// The mass of this block's words, and that at temperature 1.
+// Fills the bins of this block. Returns for the words of this thread their mass at the row's temperature (a)
+// and at temperature 1 (b). All threads of the block call it; row_sync must follow before join_bins.
 __device__ __forceinline__ Two fill_bins(const Words& words, const Bins& bins) {
   low_of[threadIdx.x] = high_of[threadIdx.x] = words_of[threadIdx.x] = 0;
   __syncthreads();
@@ -44,7 +50,9 @@ __device__ __forceinline__ Two fill_bins(const Words& words, const Bins& bins) {
   return mass;
 }
 
-// Each block adds up its part of the bins, eight lanes a bin, and tells all others.
+// Adds up the bins of all blocks of the row, in row_words and row_mass of every block. Each block adds up
+// kBins / kBlocks bins with kBlocks lanes per bin: each lane reads the bin from one block, and writes the sum
+// to that block. All threads of all blocks call it.
 __device__ __forceinline__ void join_bins() {
   const int bin = block_of_row() * (kBins / kBlocks) + threadIdx.x / kBlocks, other = threadIdx.x % kBlocks;
   const Mass mass = (Mass)in_block(high_of, other)[bin] << 32 | in_block(low_of, other)[bin];
@@ -54,7 +62,7 @@ __device__ __forceinline__ void join_bins() {
   row_sync();
 }
 
-// The sums of the threads before and of this one.
+// Returns the sums of `mine` over threads 0 to this one (inclusive scan). All threads of a block call it.
 __device__ __forceinline__ Two upto_thread(Two mine) {
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
 #pragma unroll

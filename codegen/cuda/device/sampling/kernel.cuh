@@ -1,7 +1,8 @@
-// The kernel that samples a token per row (runtime/plan/steps/sample.h): its last file.
+// The kernel that draws a token for each row of scores (runtime/plan/steps/sample.h, which describes its
+// arguments). This is the last file of its text.
 // Requires: best.cuh. C++ replaces the words KERNEL (its name) and CLUSTER (its attribute, or nothing).
 
-// How many have a weight.
+// Returns the number of words of the row that have a weight. upto: as for find_bin. All threads call it.
 __device__ __forceinline__ unsigned words_of_row(const Two& upto) {
   if (threadIdx.x == kThreads - 1) bin_upto = upto;
   __syncthreads();
@@ -10,7 +11,10 @@ __device__ __forceinline__ unsigned words_of_row(const Two& upto) {
   return all;
 }
 
-// The word that is drawn, of those whose bins are filled and whose mass is known.
+// Returns the entry of the drawn word, by searches in the bins. largest: the largest entry; mass: the mass of
+// the row; ever: the value of `listed`. All threads of all blocks of the row call it, after fill_bins and
+// row_sync. likely: the mass of the words that min-p keeps. Every limit keeps the best words, so the smaller
+// of two kept masses is that of the words which both keep.
 __device__ __forceinline__ Entry drawn(const Words& words, const Bins& bins, const Settings& s, Entry largest, Mass mass,
                                        unsigned ever, int& turn) {
   join_bins();
@@ -35,8 +39,9 @@ __device__ __forceinline__ Entry drawn(const Words& words, const Bins& bins, con
 
 extern "C" __global__ CLUSTER void __launch_bounds__(1024) KERNEL(const float* scores, const float* numbers_, const int* integers_, int* tokens, float* log_probabilities,
        long long count_, long long row_stride, long long numbers_stride, long long integers_stride) {
-  // Weights are integers, so that no sum depends on the order of anything. Of few best words the first block makes a
-  // sorted list, in which a sum is reached at one of them; of more, it is reached in one bin of scores first.
+  // Sums of integer weights do not depend on the order of additions, so the tokens are those of a CPU. If
+  // top-k keeps few words, the first block sorts these (best.cuh). Otherwise the words are counted in bins,
+  // and each limit is found in one bin (search.cuh).
   const long long row = blockIdx.x / kBlocks;
   const float* const numbers = numbers_ + row * numbers_stride;
   const int* const integers = integers_ + row * integers_stride;
@@ -49,6 +54,7 @@ extern "C" __global__ CLUSTER void __launch_bounds__(1024) KERNEL(const float* s
   int turn = 0;
   const Two ends = read_words(words);
   const Entry largest = largest_of_row(of_lanes<false>(ends, 32).a);
+  // No token can be drawn: a score is NaN, or all are -inf.
   const bool is_none = largest == ~0ull || (unsigned)(largest >> 32) <= kLowestKey;
   Entry word = largest;
   Mass whole = 0;
@@ -74,7 +80,7 @@ extern "C" __global__ CLUSTER void __launch_bounds__(1024) KERNEL(const float* s
       word = drawn(words, bins, s, largest, mass.a, ever, turn);
     }
   }
-  row_sync();  // others may still read what is here
+  row_sync();  // other blocks may still read the shared memory of this one, which must not end before
   if (block_of_row() > 0 || threadIdx.x > 0) return;
   const double distance = (double)score_of(word) - (double)words.largest;
   tokens[row] = is_none ? -1 : index_of(word);

@@ -1,28 +1,35 @@
-// A sorted list of the words of some bins, in shared memory.
+// A list of words in shared memory: those of some adjacent bins (bins.cuh), sorted from the best one down.
 // Requires: bins.cuh.
 
 constexpr int kListed = 2 * kThreads;
 __shared__ Entry list[kListed];
-__shared__ unsigned listed;  // of the row, ever: in its first block
+// The number of words that all blocks of the row have put into lists since the kernel began. Only the
+// variable of the first block of the row is used.
+__shared__ unsigned listed;
 
-// Which bins' words are listed, and what lies before them.
+// Describes the list of a block.
 struct Listed {
-  int first = 0, end = 0;  // bins
-  unsigned count = 0, ever = 0;
-  Two before = {0, 0}, upto = {0, 0};  // of the list; of this thread's two words and those before
+  int first = 0, end = 0;        // the words of bins first, ..., end - 1 are listed
+  unsigned count = 0, ever = 0;  // number of words in the list; value of `listed` before the next list
+  // before: number (a) and mass (b) of the words in bins before `first`. upto: in b, the mass of all words up
+  // to number 2 * threadIdx.x + 1 of the list; a is unused.
+  Two before = {0, 0}, upto = {0, 0};
 };
 
+// Returns the score whose key (key_of in ../rows/entry.cuh) the entry has.
 __device__ __forceinline__ float score_of(Entry entry) {
   const unsigned key = (unsigned)(entry >> 32);
   return __uint_as_float(key >> 31 ? key & 0x7FFFFFFFu : ~key);
 }
+// Returns the weight of word i of the list, which has `count` words; 0 if there is no word i.
 __device__ __forceinline__ Mass listed_weight(const Words& words, int i, unsigned count) {
   return i < (int)count ? words.weight(score_of(list[i])) : 0;
 }
 
-// Every block gets the whole list, in any order.
+// Puts the words of bins here.first, ..., here.end - 1 into the lists of all blocks of the row, in any order.
+// All threads of these blocks call it. Requires: here.count is the number of these words, at most kListed.
 __device__ __forceinline__ void gather_words(const Words& words, const Bins& bins, Listed& here) {
-  if (here.ever > 0) row_sync();  // others may still look at what is overwritten
+  if (here.ever > 0) row_sync();  // other threads may still read the previous list, which is overwritten
 #pragma unroll 1
   for (int i = threadIdx.x; i < words.count; i += kThreads) {
     const float score = words.score(i);
@@ -37,6 +44,8 @@ __device__ __forceinline__ void gather_words(const Words& words, const Bins& bin
   row_sync();
 }
 
+// Sorts the list of this block, which has `count` words, from the largest entry to the least one: a bitonic
+// sort, with one pair of words per thread. Entries 0 fill the list up to a power of two. All threads call it.
 __device__ __forceinline__ void sort_list(unsigned count) {
   unsigned all = 2;
   while (all < count) all *= 2;

@@ -1,18 +1,21 @@
-// The scores of a row, and sums over all blocks that share the row.
+// The scores of a row, and reductions over all thread blocks that share the row. weights.cuh defines words,
+// weights and masses.
 // Requires: kBlocks, kHeld and the array held (scores in shared memory); rows/*.cuh and weights.cuh.
 
-constexpr int kThreads = 1024;
+constexpr int kThreads = 1024;  // per block
+// Settings of a row (DrawSettings in runtime/sampling/token_weights.h).
 struct Settings {
   float temperature, top_p, min_p;
   int top_k;
   unsigned seed, position, index;
 };
-// What a block works on: its words of the row, the first of which are held in shared memory.
+// The part of the row that a block processes: `count` words, from word number `first` of the row on.
 struct Words {
-  const float* x;
+  const float* x;  // the block's scores in global memory; `held` has a copy of the first kHeld
   int first, count;
-  float largest, rate;  // of the row, once that is known
+  float largest, rate;  // the largest score of the row, when it is known, and 1 / temperature
 
+  // Indices i are from 0 to count - 1.
   __device__ __forceinline__ float score(int i) const { return i < kHeld ? held[i] : x[i]; }
   __device__ __forceinline__ Entry entry(int i) const { return entry_of(key_of(score(i)), first + i); }
   __device__ __forceinline__ Mass weight(float score) const {
@@ -20,7 +23,7 @@ struct Words {
   }
 };
 
-// Two numbers of which the blocks of a row find the sums, or the largest.
+// Two integers that are reduced together: to the two sums (kSum) or the two maxima (not kSum).
 struct Two {
   Mass a, b;
 };
@@ -29,6 +32,8 @@ __device__ __forceinline__ Two combined(Two x, Two y) {
   if (kSum) return {x.a + y.a, x.b + y.b};
   return {x.a > y.a ? x.a : y.a, x.b > y.b ? x.b : y.b};
 }
+// Reduces x over each group of `lanes` adjacent lanes (a power of two). All lanes of a warp call it, and each
+// lane gets the result of its group.
 template <bool kSum>
 __device__ __forceinline__ Two of_lanes(Two x, int lanes) {
 #pragma unroll
@@ -37,9 +42,11 @@ __device__ __forceinline__ Two of_lanes(Two x, int lanes) {
   return x;
 }
 
-__shared__ Two warp_found[32], block_found[2];
+__shared__ Two warp_found[32], block_found[2];  // per warp; per block, for `turn` 0 and 1
 
-// Of all threads of the row, the same in each. The two places take turns: nobody is two calls ahead.
+// Reduces `mine` over all threads of all blocks of the row, and returns the result to each of them; all call
+// it. `turn` alternates between 0 and 1, so a block may write the result of its next call while others still
+// read this one. Its row_sync keeps every block less than two calls ahead of the others.
 template <bool kSum>
 __device__ __forceinline__ Two of_row(Two mine, int& turn) {
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -55,8 +62,10 @@ __device__ __forceinline__ Two of_row(Two mine, int& turn) {
   return of_lanes<kSum>(*in_block(&block_found[turn], lane % kBlocks), kBlocks);
 }
 
-// Reads the words. The largest with its index, all ones where a score is NaN; and the least score above -inf, as
-// the complement of its key.
+// Reads the block's scores, and copies the first kHeld of them to `held`. Returns for the words of this
+// thread: a, the largest entry, all ones if a score is NaN; b, the complement of the key of the least score
+// above -inf, or 0. Both are then reduced as maxima. A thread later reads only the part of `held` that it
+// wrote here, so no barrier is needed.
 __device__ __forceinline__ Two read_words(const Words& words) {
   Two found = {0, 0};
 #pragma unroll 16
@@ -71,7 +80,8 @@ __device__ __forceinline__ Two read_words(const Words& words) {
   return found;
 }
 
-// How many words are not before `least`, and their mass.
+// Returns for the words of this thread the number (a) and the mass (b) of those that have an entry of at
+// least `least`, and a weight that is not 0 and at least `least_weight`.
 __device__ __forceinline__ Two words_from(const Words& words, Entry least, Mass least_weight) {
   Two found = {0, 0};
 #pragma unroll 1

@@ -1,16 +1,19 @@
-// The word at which a sum over the sorted words of a row is reached.
+// Search for the word at which a sum reaches a target. The sum is the mass or the number of the words of a
+// row, from the best word down. Top-k, top-p and the draw are such searches.
 // Requires: list.cuh.
 
-// The first word at which a sum over the row is reached, and the mass upto there.
+// The word at which the target is reached, and the mass of all words up to and including it.
 struct Reached {
   Entry word;
   Mass mass;
 };
-__shared__ Reached reached;
+__shared__ Reached reached;  // of the search in the list; one thread writes it
+// The bin in which the target is reached; number (a) and mass (b) of the words before, and up to, its end.
 __shared__ Two bin_before, bin_upto;
 __shared__ int bin_reached;
 
-// The bin in which the sum of words, or of mass, is `target`; `upto`: this thread's bin and those before.
+// Returns the bin in which the mass (by_mass) or the number of words reaches `target`. upto: the number (a)
+// and the mass (b) of the words in bins 0 to threadIdx.x. All threads of the block call it.
 __device__ __forceinline__ int find_bin(const Two& upto, bool by_mass, Mass target) {
   const Two before = {upto.a - row_words[threadIdx.x], upto.b - row_mass[threadIdx.x]};
   const Mass low = by_mass ? before.b : before.a, high = by_mass ? upto.b : upto.a;
@@ -19,7 +22,9 @@ __device__ __forceinline__ int find_bin(const Two& upto, bool by_mass, Mass targ
   return bin_reached;
 }
 
-// Lists the words of a bin, with all before it where there is room.
+// Lists and sorts the words of the bin, unless the list has them already. The words of all bins before it are
+// listed too if they fit. All threads of all blocks of the row call it. Requires: find_bin returned `bin`,
+// and the bin has at most kListed words.
 __device__ __forceinline__ void list_bin(const Words& words, const Bins& bins, int bin, Listed& here) {
   if (bin >= here.first && bin < here.end) return;
   const bool all = bin_upto.a <= kListed;
@@ -33,9 +38,10 @@ __device__ __forceinline__ void list_bin(const Words& words, const Bins& bins, i
   here.upto.b += here.before.b;
 }
 
-// Where there are too many words for a list: halves the values at which the sum may be reached.
+// Does the same as `reach` by bisection, for bins with more words than a list: it finds the largest entry
+// such that the words from this entry up reach the target. largest: the largest entry of the row.
 __device__ __forceinline__ Reached search(const Words& words, Entry largest, bool by_mass, Mass target, int& turn) {
-  const int shift = by_mass ? 0 : 32;  // words that score alike are together among the best
+  const int shift = by_mass ? 0 : 32;  // a count compares only scores: top-k keeps all words that equal the last
   Entry low = 0, high = (largest >> shift) + 1;
   Mass mass = 0;
   while (high - low > 1) {
@@ -50,7 +56,10 @@ __device__ __forceinline__ Reached search(const Words& words, Entry largest, boo
   return {low << shift, mass};
 }
 
-// The listed word at which the mass is reached, by the thread that has it.
+// Each thread has words 2 * threadIdx.x and 2 * threadIdx.x + 1 of the list, whose weights are `first` and
+// `second`. All threads call the next three functions, and the thread that has the result writes `reached`.
+
+// Finds the listed word at which the mass reaches `target`.
 __device__ __forceinline__ void reach_mass(const Listed& here, Mass second, Mass first, Mass target) {
   const int i = 2 * threadIdx.x;
   const Mass middle = here.upto.b - second, before = middle - first;
@@ -58,7 +67,8 @@ __device__ __forceinline__ void reach_mass(const Listed& here, Mass second, Mass
   if (middle < target && target <= here.upto.b) reached = {list[i + 1], here.upto.b};
 }
 
-// The mass of the first listed words, those that are `kept`.
+// Finds the mass up to the last word of the list for which kept(entry) is true. The kept words are the first
+// ones of the list. The word of the result is 0.
 template <class Kept>
 __device__ __forceinline__ void reach_last(const Listed& here, Mass second, Kept kept) {
   const int i = 2 * threadIdx.x;
@@ -66,13 +76,13 @@ __device__ __forceinline__ void reach_last(const Listed& here, Mass second, Kept
   if (is_kept(i) && !is_kept(i + 2)) reached = {0, is_kept(i + 1) ? here.upto.b : here.upto.b - second};
 }
 
-// The mass of the best `count` words, and of those that score as the last of them.
+// Finds the mass of the best `count` words of the row, and of the words with the same score as the last one.
 __device__ __forceinline__ void reach_count(const Listed& here, Mass second, Mass count) {
   const Entry least = list[(int)(count - 1 - here.before.a)] >> 32 << 32;
   reach_last(here, second, [&](Entry word) { return word >= least; });
 }
 
-// What a thread of the block has reached.
+// Returns `reached` to all threads of the block, after one of them has written it.
 __device__ __forceinline__ Reached found_by_all() {
   __syncthreads();
   const Reached found = reached;
@@ -80,6 +90,9 @@ __device__ __forceinline__ Reached found_by_all() {
   return found;
 }
 
+// Returns the word at which the mass (by_mass) or the number of words reaches `target`, and the mass up to
+// it. For a number, only the mass is valid, and it includes all words with the same score. upto: as for
+// find_bin; here: the list; turn: as for of_row. All threads of all blocks of the row call it.
 __device__ __forceinline__ Reached reach(const Words& words, const Bins& bins, const Two& upto, Entry largest,
                                          bool by_mass, Mass target, Listed& here, int& turn) {
   const int bin = find_bin(upto, by_mass, target);

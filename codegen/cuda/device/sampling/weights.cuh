@@ -1,10 +1,14 @@
-// Weights of tokens as integers and the draw of a mass, with the bits of runtime/sampling/token_weights.cpp.
-// Requires: nothing. Order: rows/*.cuh, kLowestKey, kHeld and held, then weights, row, bins, list, search, best, kernel.
+// Integer weights of tokens, random draws, and thresholds of top-p and min-p: the functions of
+// runtime/sampling/token_weights.h with the same bits. A word is a token of the vocabulary, and a weight is
+// its unnormalized probability.
+// Requires: nothing. Order: one_block.cuh or cluster.cuh of ../rows, entry.cuh, kLowestKey, kHeld and held,
+// then weights, row, bins, list, search, best, kernel.
 
-typedef unsigned long long Mass;
-constexpr Mass kWholeWeight = 1ull << 40;
+typedef unsigned long long Mass;            // a sum of weights: a row has at most 2^23 words
+constexpr Mass kWholeWeight = 1ull << 40;  // the weight of the largest score
 
-// exp(d) in units of 2^-40, in operations that IEEE 754 defines: the same number as on a CPU.
+// Returns e^d in units of 2^-40, rounded down, for d <= 0; 0 for NaN. d is reduced to k log(2) + r, and e^r
+// is a polynomial. Each operation is rounded as IEEE 754 defines, so a CPU gets the same integer.
 __device__ __forceinline__ Mass weight_of(float d) {
   if (!(d > -28.0f)) return 0;
   const float k = __fadd_rn(__fmaf_rn(d, 1.44269504f, 12582912.0f), -12582912.0f);
@@ -18,7 +22,8 @@ __device__ __forceinline__ Mass weight_of(float d) {
   return (Mass)__fmul_rn(p, __uint_as_float((unsigned)((int)k + 127 + 40) << 23));
 }
 
-// The part of a mass that the 53 random bits of (seed, position, index) draw: Philox4x32-7.
+// Returns floor(mass * bits / 2^53), a random number in [0, mass). `bits` are 53 bits of Philox4x32-7 for
+// token number `position` of sequence `index`.
 __device__ __forceinline__ Mass drawn_part(Mass mass, unsigned seed, unsigned position, unsigned index) {
   unsigned c0 = position, c1 = 0, c2 = index, c3 = 0, k0 = seed, k1 = 0x53414D50u;
 #pragma unroll
@@ -32,11 +37,12 @@ __device__ __forceinline__ Mass drawn_part(Mass mass, unsigned seed, unsigned po
   return __umul64hi(mass, bits) << 11 | mass * bits >> 53;
 }
 
-// What top-p asks for, and the least that min-p keeps.
+// Returns the mass that the words kept by top-p must reach: top_p * mass, rounded up, from 1 to `mass`.
 __device__ __forceinline__ Mass nucleus_mass(Mass mass, float top_p) {
   const Mass wanted = (Mass)ceil(__dmul_rn((double)mass, (double)(top_p > 0.0f ? top_p : 0.0f)));
   return wanted < 1 ? 1 : wanted < mass ? wanted : mass;
 }
+// Returns the smallest weight that min-p keeps.
 __device__ __forceinline__ Mass least_weight(float min_p) {
   return (Mass)ceil(__dmul_rn((double)(min_p < 1.0f ? min_p : 1.0f), 1099511627776.0));
 }

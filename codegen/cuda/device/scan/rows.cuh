@@ -1,21 +1,25 @@
-// The kernel that scans lines along rows: a block per line.
-// Requires: the type T, kIdentity, kExclusive and T combine(T, T). C++ replaces the word KERNEL by the kernel's name.
+// The kernel that scans (prefix-sums) each row of an array [outer, count], with one thread block per row.
+// Requires: the type T, kIdentity (the identity of combine), kExclusive (element i is not part of result i)
+// and T combine(T, T). C++ replaces the word KERNEL by the kernel's name.
 
 extern "C" __global__ void __launch_bounds__(1024)
     KERNEL(const T* x_, T* y_, long long count, long long x_outer, long long x_stride, long long y_outer,
                        long long y_stride) {
-  // A line a block, 4,096 elements at a time: a thread takes four neighbours, warps and then the block join what
-  // their threads found. The order of sums depends on the places alone.
+  // A block takes 4,096 elements at a time: each thread combines four adjacent ones, and the results are
+  // scanned over the lanes and then over the warps. The order of combinations depends only on the positions
+  // of elements, so the result is the same in every run. Strides are in elements: x_outer and y_outer between
+  // rows, x_stride and y_stride between elements of a row.
   __shared__ T sums[32];
   const T* const x = x_ + (long long)blockIdx.x * x_outer;
   T* const y = y_ + (long long)blockIdx.x * y_outer;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  T carry = kIdentity;
+  T carry = kIdentity;  // all elements before `first`
   for (long long first = 0; first < count; first += 4096) {
     const long long at = first + threadIdx.x * 4;
     T v[4];
 #pragma unroll
     for (int e = 0; e < 4; ++e) v[e] = at + e < count ? x[(at + e) * x_stride] : kIdentity;
+    // upto: the elements of the lanes up to this one; before: all elements before those of this thread.
     T upto = combine(combine(v[0], v[1]), combine(v[2], v[3]));
 #pragma unroll
     for (int d = 1; d < 32; d *= 2) {

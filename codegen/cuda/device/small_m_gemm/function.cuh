@@ -1,15 +1,25 @@
-// The function small_m of a small-M GEMM (codegen/cuda/small_m/small_m_text.h describes its callbacks).
-// The tensor cores take weights as their operand of 16 rows, and the rows of A as their operand of 8 columns. Both operands may
-// be summed in any order of k, as long as it is the same order. So a lane's elements are those of 16 contiguous bytes, and a
-// lane needs only the weights that it has loaded itself. It keeps them in a ring buffer in shared memory, which has space for
-// more loads in flight than registers. The warps of a block take pieces of 64 bytes of a row of weights along k in turn; the
-// part of a piece beyond k is zero. A block takes one tile after the other, and loads continue from one tile to the next.
+// The function small_m of a small-M GEMM (codegen/cuda/small_m/small_m_text.h has its arguments and
+// callbacks). The product C = A B has few rows. B is stored as rows of weights, one per column of C,
+// contiguous along k. The tensor cores take weights as their operand of 16 rows, and the rows of A as their
+// operand of 8 columns. Terms may be added in any order of k that is the same for both operands. So the
+// elements of a lane are those of 16 contiguous bytes of weights, and a lane needs only weights that it has
+// loaded itself. It keeps them in a ring buffer in shared memory, which has space for more loads in flight
+// than registers. The eight warps of a block take successive pieces of 64 bytes of each row of weights; the
+// part of a piece beyond k is zero. A block computes one tile after the other, and its loads continue from
+// one tile to the next.
+// Macros: ROWS of A (8 or 16) and WEIGHTS rows of weights per tile, in PIECES groups of 8; PARTS equal parts
+// of the columns of C, of which a tile has COLUMNS columns each; ITEMS results per thread; PITCH floats
+// between rows of partial sums; DEPTH rounds of weights and AHEAD - 1 rounds of A in flight; BYTES: weights
+// are bytes.
 // Requires: instructions.cuh, and widen_bytes.cuh if weights are bytes.
 
 
-// Elements of 16 bytes of weights, and along k of a round of all warps.
+// Number of weights in 16 bytes; length of a round along k: four lanes of each warp read a row of weights,
+// and each reads 16 bytes of it per round.
 constexpr int kPiece = 16 / sizeof(Weight), kRound = 32 * kPiece;
 
+// Load the kPiece elements of A at `from`, two per word; zeros unless is_there. load_row reads global memory.
+// load_staged reads shared memory, where a prologue has stored A.
 template <bool staged>
 SM void load_words(unsigned (&to)[kPiece / 2], const Half* from, bool is_there) {
 #pragma unroll
@@ -19,6 +29,7 @@ SM void load_words(unsigned (&to)[kPiece / 2], const Half* from, bool is_there) 
 SM void load_row(unsigned (&to)[kPiece / 2], const Half* from, bool is_there) { load_words<false>(to, from, is_there); }
 SM void load_staged(unsigned (&to)[kPiece / 2], const Half* from, bool is_there) { load_words<true>(to, from, is_there); }
 
+// Converts 16 bytes of weights to kPiece elements of the type of A, two per word.
 SM void take_piece(unsigned (&to)[kPiece / 2], const uint4& piece) {
 #if BYTES
   const unsigned words[4] = {piece.x, piece.y, piece.z, piece.w};
@@ -33,15 +44,20 @@ SM void take_piece(unsigned (&to)[kPiece / 2], const uint4& piece) {
 #endif
 }
 
-// A tile: WEIGHTS columns of the product, WEIGHTS / PARTS of each part, by up to ROWS rows of A.
+// Computes the tiles blockIdx.x, blockIdx.x + gridDim.x, ... of the product. A tile has up to ROWS rows, and
+// COLUMNS columns of each part. All 256 threads of the block call this. Requires: k is a multiple of kPiece.
 template <class Before, class LoadRows, class Begin, class Put>
 SM void small_m(uint4* ring, const Weight* b, int m, int n, int k, long long b_pitch, Before before,
                  LoadRows load_rows, Begin begin, Put put) {
+  // ring: [DEPTH][PIECES][256 threads], 16 bytes each. partial: sums, [8 warps][ROWS][PITCH].
   float* const partial = (float*)(ring + DEPTH * PIECES * 256);
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, group = lane >> 2, quarter = lane & 3;
+  // own: the first of the lane's elements along k in round 0.
   const int own = kRound / 8 * warp + kPiece * quarter, rounds = (k + kRound - 1) / kRound;
 
   int next_first = blockIdx.x * COLUMNS, next_round = 0;
+  // Starts the lane's loads of one round, the next one after those that are in flight. Addresses are clamped
+  // to valid weights; those beyond k are replaced by zeros.
   const auto load_piece = [&](int slot) {
     const int at = own + kRound * next_round;
     if (next_first < n)
@@ -53,14 +69,17 @@ SM void small_m(uint4* ring, const Weight* b, int m, int n, int k, long long b_p
     end_piece();
     if (++next_round == rounds) next_round = 0, next_first += gridDim.x * COLUMNS;
   };
+  // The first weights are loaded while preceding launches run, because no launch writes weights.
   sm_allow_next_launch();
   for (int i = 0; i < DEPTH; ++i) load_piece(i);
   sm_wait_for_launches();
   before();
 
-  unsigned as[AHEAD][ROWS / 8][kPiece / 2];
-  int slot = 0;
+  unsigned as[AHEAD][ROWS / 8][kPiece / 2];  // the lane's elements of A in the current and the next rounds
+  int slot = 0;  // of the ring: the current round
   for (int first = blockIdx.x * COLUMNS; first < n; first += gridDim.x * COLUMNS) {
+    // Accumulator fragments: 16 rows of weights by 8 rows of A. Element e is for row `group` + 8 * (e / 2) of
+    // the weights, and row 2 * quarter + e % 2 of A.
     float sums[(PIECES + 1) / 2][ROWS / 8][4] = {};
 #pragma unroll
     for (int i = 0; i < AHEAD - 1; ++i) load_rows(as[i], i);
@@ -70,7 +89,7 @@ SM void small_m(uint4* ring, const Weight* b, int m, int n, int k, long long b_p
       for (int i = 0; i < AHEAD; ++i) {
         if (round + i >= rounds) break;
         load_rows(as[(i + AHEAD - 1) % AHEAD], round + i + AHEAD - 1);
-        wait_for_pieces<DEPTH - 1>();
+        wait_for_pieces<DEPTH - 1>();  // the oldest of DEPTH rounds has arrived
         unsigned w[PIECES + PIECES % 2][kPiece / 2] = {};
 #pragma unroll
         for (int p = 0; p < PIECES; ++p) take_piece(w[p], ring[(slot * PIECES + p) * 256 + threadIdx.x]);
@@ -87,7 +106,7 @@ SM void small_m(uint4* ring, const Weight* b, int m, int n, int k, long long b_p
       }
     }
 
-    // The warps' sums are added in their order.
+    // The eight warps store their sums, and each thread adds those of its results in the order of the warps.
 #pragma unroll
     for (int t = 0; t < (PIECES + 1) / 2; ++t)
 #pragma unroll
@@ -110,6 +129,6 @@ SM void small_m(uint4* ring, const Weight* b, int m, int n, int k, long long b_p
       }
       put(row, column, whole, item);
     }
-    __syncthreads();
+    __syncthreads();  // before the next tile overwrites `partial`
   }
 }

@@ -1,12 +1,14 @@
-// The kernel of a small-M GEMM without an epilogue.
+// The kernel of a small-M GEMM without a prologue or epilogue: C[m,n] = alpha * A[m,k] B[k,n] + bias[n].
 // Requires: function.cuh, the type Result, and the macros KERNEL (its name), BIAS_PARAMETER and BIAS.
 
 
 extern "C" __global__ void __launch_bounds__(256, 2)
     KERNEL(const Half* a, const Half* b, Result* c, BIAS_PARAMETER long long m_, long long n_, long long k_,
            long long a_pitch_, long long b_pitch, long long c_pitch, float alpha) {
+  // Pitches are in elements: between rows of A, between columns of B and between rows of C.
   extern __shared__ __align__(16) uint4 ring[];
   const int m = (int)m_, n = (int)n_, k = (int)k_, a_pitch = (int)a_pitch_;
+  // group: the lane's row of each 8 rows of A; own: the first of its elements along k in round 0.
   const int group = threadIdx.x % 32 / 4, own = (int)threadIdx.x / 32 * (kRound / 8) + threadIdx.x % 4 * kPiece;
   const auto load_rows = [&](unsigned (&to)[ROWS / 8][kPiece / 2], int round) {
     const int at = own + kRound * round;

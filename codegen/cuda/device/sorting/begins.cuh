@@ -1,7 +1,9 @@
-// The kernel that finds the begin of each row in sorted indices.
+// The last kernel of a sort of indices (runtime/plan/steps/sort_index.h): it finds where the indices of each
+// row begin.
 // Requires: nothing.
 
-// Where each row's part of the permutation begins: the first place whose index is not smaller, by halving.
+// Sets begins[row], for one row in [0, rows] per thread, to the first position of `permutation` whose index
+// is at least `row`, by binary search. Indices outside of [0, rows) come after all others.
 extern "C" __global__ void __launch_bounds__(256)
     smelt_sort_begins(const int* indices, const int* permutation, int* begins, long long count_,
                       long long rows_) {

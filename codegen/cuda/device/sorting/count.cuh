@@ -1,10 +1,10 @@
-// The first kernel of a radix sort: it counts the values of the first digit.
+// The first kernel of a radix sort of indices: it counts the values of the least significant digit.
 // Requires: digits.cuh. C++ replaces the word KERNEL by the kernel's name.
 
 extern "C" __global__ void __launch_bounds__(256)
     KERNEL(const int* indices, int* workspace, long long count_, long long rows_) {
-  // How often each value of the first digit is in the block's chunk. Those of the other digits are counted when
-  // their indices get there.
+  // Counts how often each value of digit 0 occurs in the chunk of the block, which has kChunk indices. The
+  // counts of the other digits are set to 0; place.cuh adds to them when it moves indices to a chunk.
   __shared__ int counts[kBins];
   const int count = (int)count_, rows = (int)rows_, first = (int)blockIdx.x * kChunk;
   const int end = count - first < kChunk ? count : first + kChunk;

@@ -1,12 +1,16 @@
-// Digits and histograms of a radix sort. Indices outside of the rows count as `rows`, and come after all others.
-// Requires: kDigits, kBits, kChunk and kDigit.
+// Digits and histograms of a radix sort of row indices. Indices outside of [0, rows) are treated as `rows`,
+// so they come after all others.
+// Requires: kDigits, kBits per digit, kChunk indices per block, and kDigit, by which the kernel sorts.
 
-constexpr int kBins = 1 << kBits;  // values of a digit
+constexpr int kBins = 1 << kBits;  // number of values of a digit
+// Returns a digit of an index; digit 0 is the least significant one.
 __device__ __forceinline__ int digit_of(int index, int rows, int digit) {
   const int key = index >= 0 && index < rows ? index : rows;
   return key >> digit * kBits & (kBins - 1);
 }
-// For every digit, how often each value of it is in each block's chunk: behind a permutation, if there are two.
+// Returns the address of the counts of a digit in the workspace: [blocks][kBins], how often each value of the
+// digit occurs in the chunk of each block. If there are several digits, a permutation of `count` elements
+// precedes all counts.
 __device__ __forceinline__ int* histogram_of(int* workspace, int count, int digit) {
   const int blocks = (count + kChunk - 1) / kChunk;
   return workspace + (kDigits > 1 ? count : 0) + digit * blocks * kBins;

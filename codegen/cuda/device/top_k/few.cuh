@@ -1,12 +1,15 @@
-// The kernel of top_k for at most 32 elements, which reads most elements of a row only once.
-// Requires: kK, rows/*.cuh, put.cuh. C++ replaces the words KERNEL (its name) and CLUSTER (its attribute, or nothing).
+// The kernel of top_k (the kK largest elements of each row, sorted) for kK <= 32. It reads each row once.
+// Requires: kK, ../rows/*.cuh and put.cuh. C++ replaces the words KERNEL (its name) and CLUSTER (its
+// attribute, or nothing).
 
 constexpr int kThreads = 1024, kEach = 16, kGroups = kThreads / 16, kListed = kThreads;
-__shared__ unsigned largest_of[kGroups], bound;
-__shared__ Entry list[kListed], found[kK];
-__shared__ int listed;
+__shared__ unsigned largest_of[kGroups], bound;  // the largest key of each group of 16 threads; see bound_of
+__shared__ Entry list[kListed], found[kK];       // candidates in any order; the largest so far, sorted
+__shared__ int listed;                           // number of candidates, also of those without room in the list
 
-// A thread's elements of a piece of a row: their keys, and where the piece begins and the row's part ends.
+// A thread's kEach elements of a piece: kThreads * kEach successive elements of a row. keys: key_of each, 0
+// for elements that do not exist; first: the index of the first element of the piece; count: the end of the
+// part of the row that the block processes (an index).
 struct Piece {
   unsigned keys[kEach];
   int first, count;
@@ -26,7 +29,8 @@ __device__ __forceinline__ Piece piece_of(const float* x, int first, int count) 
   return piece;
 }
 
-// The k-th largest of the maxima of groups: at least k elements have keys that are not below it, and not many more.
+// Returns the kK-th largest of the groups' maximum keys to all threads of the block; 0 if fewer groups have
+// elements. At least kK elements of the piece have this key or a larger one; few others do.
 __device__ __forceinline__ unsigned bound_of(const Piece& piece) {
   const int thread = (int)threadIdx.x;
   unsigned largest = 0;
@@ -51,7 +55,8 @@ __device__ __forceinline__ unsigned bound_of(const Piece& piece) {
   return bound;
 }
 
-// Puts what is not below `least` behind what is listed, as far as there is room; how many are there then.
+// Appends the entries of the piece that are at least `least` to the first `before` entries of the list, while
+// there is room. Returns the number of entries with those that had no room. All threads of the block call it.
 __device__ __forceinline__ int list_from(const Piece& piece, Entry least, int before) {
   if (threadIdx.x == 0) listed = before;
   __syncthreads();
@@ -68,8 +73,8 @@ __device__ __forceinline__ int list_from(const Piece& piece, Entry least, int be
   return all;
 }
 
-// Where many are equal, or a group has many of the largest: halves the entries at which the list may end, until at
-// least k of this piece are left.
+// Does the same with a larger bound, which bisection finds: at least kK entries of the piece reach it, and
+// all fit. It is needed if many elements are equal, or if a group has many of the largest.
 __device__ __forceinline__ int list_fewer(const Piece& piece, Entry least, int before) {
   Entry low = least, high = ~0ull;
   int all = kListed + 1;
@@ -82,7 +87,8 @@ __device__ __forceinline__ int list_fewer(const Piece& piece, Entry least, int b
   return all;
 }
 
-// The k largest of the list, sorted: an entry's place is how many are larger.
+// Sets `found` to the kK largest of the `count` entries of the list, largest first, filled up with 0. The
+// position of an entry is the number of larger ones. All threads of the block call it.
 __device__ __forceinline__ void sort_list(int count) {
   const int thread = (int)threadIdx.x;
   if (thread < kK) found[thread] = 0;
@@ -97,9 +103,9 @@ __device__ __forceinline__ void sort_list(int count) {
   __syncthreads();
 }
 
-// Of a part of a row, into `found`.
+// Sets `found` to the kK largest entries of x[first], ..., x[end - 1]. All threads of the block call it.
 __device__ __forceinline__ void find_largest(const float* x, int first, int end) {
-  int kept = 0;
+  int kept = 0;  // number of entries in `found`
   for (int begin = first; begin < end; begin += kThreads * kEach) {
     const Piece piece = piece_of(x, begin, end);
     Entry least = (Entry)bound_of(piece) << 32;
@@ -114,14 +120,14 @@ __device__ __forceinline__ void find_largest(const float* x, int first, int end)
 }
 
 extern "C" __global__ CLUSTER void __launch_bounds__(1024) KERNEL(const float* x_, float* values, int* indices, long long count_, long long row_stride) {
-  // Each block finds the largest of its part of the row, the first one those of all parts.
+  // Each block finds the largest elements of its part of the row, and the first block then those of the row.
   const long long row = blockIdx.x / kBlocks;
   const float* const x = x_ + row * row_stride;
   const int count = (int)count_, part = (count + kBlocks - 1) / kBlocks, thread = (int)threadIdx.x;
   const int first = block_of_row() * part;
   find_largest(x, first, first + part < count ? first + part : count);
   if (kBlocks > 1) {
-    row_sync();  // the first block has done with its list
+    row_sync();  // the first block no longer reads its list, which all blocks overwrite
     if (thread < kK) in_block(list, 0)[block_of_row() * kK + thread] = found[thread];
     row_sync();
     if (block_of_row() > 0) return;

@@ -1,20 +1,22 @@
-// The kernel of top_k for any k up to 1024: finds the k-th largest key by its digits, and sorts what is not below it.
-// Requires: kK, kSorted (the power of two from kK on), rows/*.cuh, put.cuh. C++ replaces the words KERNEL (its name) and
-// CLUSTER (its attribute, or nothing).
+// The kernel of top_k (the kK largest elements of each row, sorted) for kK <= 1024. It finds the kK-th
+// largest key digit by digit, and sorts the elements that have this key or a larger one.
+// Requires: kK, kSorted (the least power of two >= kK), ../rows/*.cuh and put.cuh. C++ replaces the words
+// KERNEL (its name) and CLUSTER (its attribute, or nothing).
 
 extern "C" __global__ CLUSTER void __launch_bounds__(1024) KERNEL(const float* x_, float* values, int* indices, long long count_, long long row_stride) {
-  // One row per block. The k-th largest key is found digit by digit, the highest first, by counting the values of a
-  // digit among the keys that begin as it does. Larger keys are then taken in any order, equal ones in that of
-  // their indices, and all of them sorted: what comes out depends on the order of nothing.
-  __shared__ int counts[2048];
-  __shared__ int sums[32];
-  __shared__ Entry best[kSorted];
+  // One row per block. The digits of the kK-th largest key have 11, 11 and 10 bits, the highest first. Each
+  // is found from the counts of its values, among the keys that begin with the digits found before. Elements
+  // with larger keys are then taken in any order, those with this key in the order of their indices, and all
+  // are sorted. So the result does not depend on the order of threads.
+  __shared__ int counts[2048];     // per value of a digit
+  __shared__ int sums[32];         // per warp, for scans
+  __shared__ Entry best[kSorted];  // the elements taken
   __shared__ unsigned next_key;
   __shared__ int next_need, taken;
   const float* const x = x_ + (long long)blockIdx.x * row_stride;
   const int count = (int)count_, thread = (int)threadIdx.x, lane = thread % 32, warp = thread / 32;
-  int need = count < kK ? count : kK;  // of the keys that begin with `key`
-  unsigned key = 0;
+  int need = count < kK ? count : kK;  // number of results among the elements whose keys begin with `key`
+  unsigned key = 0;  // the digits found so far
   for (int pass = 0; pass < 3 && need > 0; ++pass) {
     const int shift = pass == 0 ? 21 : pass == 1 ? 10 : 0, bits = pass == 2 ? 10 : 11;
     counts[thread] = 0, counts[thread + 1024] = 0;
@@ -25,7 +27,7 @@ extern "C" __global__ CLUSTER void __launch_bounds__(1024) KERNEL(const float* x
       if (pass == 0 || other >> (shift + bits) == key) atomicAdd(&counts[other >> shift & ((1u << bits) - 1)], 1);
     }
     __syncthreads();
-    // The largest values first: two of them a thread.
+    // A scan from the largest value down, with two values per thread, finds the value that the key has.
     const int high = counts[2047 - 2 * thread], low = counts[2046 - 2 * thread];
     int upto = high + low;
 #pragma unroll
@@ -48,7 +50,7 @@ extern "C" __global__ CLUSTER void __launch_bounds__(1024) KERNEL(const float* x
   if (thread == 0) taken = 0;
   if (thread < kSorted) best[thread] = 0;
   __syncthreads();
-  int equal = 0;  // so far
+  int equal = 0;  // number of elements with this key so far
   for (int first = 0; first < count; first += 1024) {
     const int i = first + thread;
     const unsigned other = i < count ? key_of(x[i]) : 0u;
@@ -66,6 +68,7 @@ extern "C" __global__ CLUSTER void __launch_bounds__(1024) KERNEL(const float* x
     if (same && before < need) best[atomicAdd(&taken, 1)] = entry_of(other, i);
     __syncthreads();
   }
+  // Bitonic sort, largest first
   for (int size = 2; size <= kSorted; size *= 2)
     for (int stride = size / 2; stride > 0; stride /= 2) {
       __syncthreads();

@@ -1,22 +1,28 @@
-// Operands and sums of wgmma, and lanes that exchange values. The products themselves are made for each shape
-// (wgmma_functions in codegen/cuda/wgmma_text.h).
+// Operands and accumulators of wgmma, 16-bit rounding, and exchanges between lanes. The functions that issue
+// wgmma for a shape are generated (wgmma_functions in codegen/cuda/wgmma_text.h).
 // Requires: the macros SM and HALF_TYPE (a string); types.cuh and barriers.cuh.
 
 
 // ---- wgmma
-// A tile of 128-byte rows in shared memory, permuted as TMA does: 16-byte units. Chunks: bytes to the next 64
-// elements of an operand whose neighbours along k do not lie together.
+// Returns the low word of the descriptor of an operand in shared memory. The operand has rows of 128 bytes
+// (64 elements) with the 128-byte swizzle. chunk_bytes: the distance of the next 64 elements of an operand
+// that is not contiguous along k; otherwise 0. Adding n >> 4 to the result moves the address by n bytes.
 SM unsigned describe(unsigned address, unsigned chunk_bytes) { return (address & 0x3FFFF) >> 4 | (chunk_bytes >> 4) << 16; }
+// Returns the descriptor with this low word: the 128-byte swizzle, and 1024 bytes between groups of 8 rows.
 SM Descriptor descriptor(unsigned place) { return (Descriptor)(1u << 30 | 1024 >> 4) << 32 | place; }
-// The same in all lanes of the warp, and so that the compiler knows it.
+// Returns x of lane 0. So the compiler knows that the value is the same in all lanes of the warp.
 SM int uniform(int x) { return __shfl_sync(0xFFFFFFFFu, x, 0); }
+// All 128 threads of a warp group call these and the products between them. multiply_begin makes earlier
+// accesses to registers visible to the products. multiply_commit makes one group of the products since the
+// previous one. multiply_wait waits until at most the `groups` newest groups are in flight.
 SM void multiply_begin() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 SM void multiply_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
 template <int groups>
 SM void multiply_wait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(groups) : "memory");
 }
-// Keeps what reads the sums behind the wait before it.
+// Makes the compiler read the registers x only after the preceding multiply_wait: it does not know that
+// products in flight read and write them.
 template <int n>
 SM void pin(float (&x)[n]) {
 #pragma unroll
@@ -27,7 +33,8 @@ SM void pin(unsigned (&x)[n]) {
 #pragma unroll
   for (int i = 0; i < n; ++i) asm volatile("" : "+r"(x[i])::"memory");
 }
-// The wait that follows comes after what x is made of: the compiler would wait first.
+// Makes the compiler compute x before the wait that follows, instead of after it. The branch reads x; it
+// skips nanosleep, unless x is a NaN with all bits set.
 SM void finish(float x) {
   asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %0, -1;\n@p bra DONE;\nnanosleep.u32 0;\nDONE:\n}" ::"r"(__float_as_int(x)) : "memory");
 }
@@ -37,20 +44,21 @@ SM void clear(float (&x)[n]) {
   for (int i = 0; i < n; ++i) x[i] = 0.0f;
 }
 
+// Returns two numbers rounded to 16 bits, with `low` in the low half of the word.
 SM unsigned pack(float low, float high) {
   unsigned both;
   asm("cvt.rn." HALF_TYPE "x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
   return both;
 }
 
-// The low one of two numbers that pack has rounded.
+// Returns the number in the low half of a result of pack.
 SM float low_of(unsigned both) {
   if (HALF_TYPE[0] == 'b') return __uint_as_float(both << 16);
   float x;
   asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"((unsigned short)both));
   return x;
 }
-// The high one.
+// Returns the number in the high half.
 SM float high_of(unsigned both) {
   if (HALF_TYPE[0] == 'b') return __uint_as_float(both & 0xFFFF0000u);
   float x;
@@ -59,7 +67,8 @@ SM float high_of(unsigned both) {
 }
 
 // ---- lanes
-// Lanes of a quad: word i of lane j becomes word j of lane i.
+// Transposes 4 x 4 words in a quad (four adjacent lanes): word i of lane j becomes word j of lane i. All
+// lanes of a warp call it.
 SM void transpose_quad(unsigned (&w)[4]) {
   const int lane = threadIdx.x & 3;
 #pragma unroll
@@ -73,7 +82,11 @@ SM void transpose_quad(unsigned (&w)[4]) {
       else w[i | bit] = other;
     }
 }
-// One row's columns of an accumulator times a factor, 16 bytes a store: a quad holds two columns of each 8 a lane.
+// Stores one row of an accumulator fragment, times `factor` and rounded, to row[0], ..., row[columns - 1]. x:
+// the lane's n accumulators; x[4 * g + 2 * upper + e] is for column 8 * g + 2 * (lane & 3) + e, with e = 0 or
+// 1. upper: 0 for the lane's first row, 1 for its second one, which is 8 rows below. there: whether the row
+// exists. All lanes of a warp call it, because the lanes of a quad exchange words, so that each stores 16
+// adjacent bytes. Requires: `row` is a multiple of 16 bytes, and `columns` of 8.
 template <int n>
 SM void store_row(Half* row, bool there, const float (&x)[n], int upper, float factor, int columns) {
   const int lane = threadIdx.x & 3;

@@ -1,10 +1,10 @@
-// Types of all kernels that multiply by wgmma (sm_90a).
+// Types of all kernels that multiply by wgmma (sm_90a): matmuls with an epilogue, and attention.
 // Requires: nothing.
 
 
-typedef unsigned short Half;
-typedef unsigned long long Descriptor;
-struct alignas(64) TensorMap { unsigned char bytes[128]; };
-struct alignas(16) Piece { unsigned bits[4]; };
+typedef unsigned short Half;  // the bits of a 16-bit number
+typedef unsigned long long Descriptor;  // of a wgmma operand in shared memory
+struct alignas(64) TensorMap { unsigned char bytes[128]; };  // CUtensorMap, which TMA reads
+struct alignas(16) Piece { unsigned bits[4]; };  // eight Halfs, loaded or stored at once
 struct alignas(16) Four { float x, y, z, w; };
 
