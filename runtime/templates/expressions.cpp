@@ -70,6 +70,9 @@ Value text_element(Budget& budget, const Text& text, int64_t index) {
 }  // namespace
 
 Value Interpreter::attribute(const Value& value, std::string_view name) {
+  // Undefined values have the attributes of all Python objects, which the sandbox hides.
+  static constexpr std::string_view kHidden[] = {"__class__", "__doc__", "__init__", "__module__"};
+  if (value.undefined() && std::ranges::find(kHidden, name) != std::end(kHidden)) return nothing(value, name);
   require_defined(value);
   Value out;
   if (!name.starts_with('_')) {

@@ -108,6 +108,7 @@ class Percent {
       named_ = true;
       const Value* found = argument_.dict()->find(*key_);
       if (!found) refuse("KeyError: '{}'", *key_);
+      used_ = 1;
       return *found;
     }
     const Tuple* tuple = argument_.tuple();
@@ -443,13 +444,18 @@ class Braces {
            std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
   }
 
-  Value argument(std::string_view name) {
-    if (name.empty() || digits(name)) {
-      const int mode = name.empty() ? 1 : 2;
-      if (numbering_ && numbering_ != mode)
-        refuse("cannot switch between automatic and manual field numbering");
+  /// The argument that a field's name begins with. `whole`: the name has no attributes or elements, and only
+  /// such names count for the rule that numbers are either automatic or given.
+  Value argument(std::string_view name, bool whole) {
+    const bool automatic = whole && name.empty();
+    if (automatic || (whole && digits(name))) {
+      const auto mode = automatic ? Numbering::automatic : Numbering::given;
+      const bool begun = numbering_ == Numbering::given || next_ > 0;
+      if (begun && numbering_ != mode) refuse("cannot switch between automatic and manual field numbering");
       numbering_ = mode;
-      const size_t i = name.empty() ? next_++ : std::stoul(std::string(name));
+    }
+    if (automatic || digits(name)) {
+      const size_t i = automatic ? next_++ : std::stoul(std::string(name));
       if (i >= arguments_.positional.size()) refuse("replacement index {} out of range", i);
       return arguments_.positional[i];
     }
@@ -462,7 +468,7 @@ class Braces {
   /// The value of a field's name, with its attributes and elements.
   Value find(std::string_view name) {
     size_t at = std::min(name.find_first_of(".["), name.size());
-    Value value = argument(name.substr(0, at));
+    Value value = argument(name.substr(0, at), at == name.size());
     while (at < name.size()) {
       const bool element = name[at] == '[';
       if (!element && name[at] != '.') refuse("only '.' or '[' may follow ']' in format field specifier");
@@ -485,7 +491,7 @@ class Braces {
   Interpreter& interpreter_;
   const Arguments& arguments_;
   size_t next_ = 0;
-  int numbering_ = 0;  // 1: automatic, 2: by the template
+  enum class Numbering { none, automatic, given } numbering_ = Numbering::none;
 };
 
 /// Removes zeros after the point, and the point before nothing, of the mantissa.
@@ -545,7 +551,7 @@ Value format_percent(Budget& budget, const Text& format, const Value& argument) 
 
 Value format_braces(Interpreter& interpreter, const Text& format, const Arguments& arguments) {
   if (format.safe) unsupported("the method format of safe text is not supported: format the text first");
-  return make_text(interpreter.budget(), Braces(interpreter, arguments).run(format.bytes, 2));
+  return make_text(interpreter.budget(), Braces(interpreter, arguments).run(format.bytes, 3));
 }
 
 }  // namespace smelt::templates

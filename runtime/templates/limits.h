@@ -16,7 +16,7 @@ struct RenderLimits {
   /// element. The limit bounds the memory too: all values of a rendering have at most 64 bytes per step.
   uint64_t steps = 20'000'000;
   size_t bytes = 16u << 20;  // of the output, and of every text
-  int depth = 400;           // nested expressions, statements, calls of macros, and values inside values
+  int depth = 1200;          // nested expressions, statements, calls of macros, and values inside values
 };
 
 class Budget {

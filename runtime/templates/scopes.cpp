@@ -313,6 +313,8 @@ void resolve(const Symbols& symbols, Body& body, bool soft) {
 
 void resolve_names(Tree& tree) {
   Symbols symbols(nullptr);
+  tree.uses_self = uses(tree.body, "self");
+  if (tree.uses_self) tree.self = symbols.parameter("self");
   note(symbols, tree.body);
   resolve(symbols, tree.body, false);
   tree.frame = symbols.frame();

@@ -134,7 +134,7 @@ Value sort(Interpreter& interpreter, const Value& subject, Arguments& arguments)
     }
     keyed.push_back({make_list(budget, std::move(key)), item});
   }
-  sort_keyed(budget, keyed, p.truth(0));
+  sort_keyed(budget, keyed, p.integer(0) != 0);
   return make_list(budget, items_of(std::move(keyed)));
 }
 
@@ -151,7 +151,7 @@ Value dict_sort(Interpreter& interpreter, const Value& subject, Arguments& argum
     keyed.push_back(
         {p.truth(0) ? chosen : without_case(interpreter, chosen), make_tuple(budget, {key, value})});
   }
-  sort_keyed(budget, keyed, p.truth(2));
+  sort_keyed(budget, keyed, p.integer(2) != 0);
   return make_list(budget, items_of(std::move(keyed)));
 }
 

@@ -3,6 +3,21 @@
 #include "runtime/templates/interpreter.h"
 
 namespace smelt::templates {
+namespace {
+
+/// The variable `self`, which has no attributes without blocks.
+struct Blocks : Object {
+  std::string_view type() const override { return "TemplateReference"; }
+  void represent(TextBuilder& out) const override { out.append("<TemplateReference None>"); }
+};
+
+/// Appends the result of a call block or filter block, which Jinja does not convert into text.
+void append_block(TextBuilder& out, const Value& value) {
+  if (!value.text()) refuse("the result of a call block or filter block is a text, not '{}'", value.type());
+  out.append(value.text()->bytes);
+}
+
+}  // namespace
 
 Interpreter::Interpreter(const Tree& tree, Budget& budget, Value variables, const Clock& clock)
     : tree_(tree), budget_(budget), variables_(std::move(variables)), clock_(clock) {}
@@ -16,6 +31,7 @@ Rendered Interpreter::run() {
   root_ = &out;
   try {
     const ScopePtr scope = enter(tree_.frame, nullptr);
+    if (tree_.uses_self) slot(tree_.self, scope) = make_object<Blocks>(budget_);
     execute(tree_.body, scope, out);
   } catch (const TemplateError& error) {
     throw TemplateError(error.fault(), error.what(), error.line() ? error.line() : line_);
@@ -91,7 +107,7 @@ Interpreter::Signal Interpreter::execute(const Statement& s, const ScopePtr& sco
       return Signal::none;
     case StatementKind::call: {
       const Value caller = make_macro(s, scope);
-      append_str(out, evaluate_call(*s.expressions[0], scope, &caller));
+      append_block(out, evaluate_call(*s.expressions[0], scope, &caller));
       return Signal::none;
     }
     case StatementKind::filter:
@@ -208,7 +224,7 @@ Interpreter::Signal Interpreter::execute_filter(const Statement& s, const ScopeP
   const ScopePtr inner = enter(s.frame, scope);
   TextBuilder text(budget_);
   if (const Signal signal = execute(s.body, inner, text); signal != Signal::none) return signal;
-  append_str(out, filtered(*s.expressions[0], text.text(), inner));
+  append_block(out, filtered(*s.expressions[0], text.text(), inner));
   return Signal::none;
 }
 

@@ -140,6 +140,8 @@ struct Statement {
 struct Tree {
   Body body;
   Frame frame;
+  bool uses_self = false;
+  Ref self;  // the variable `self`: the blocks of the template, of which chat templates have none
 };
 
 /// Parses a template and resolves its names. Throws TemplateError with the line.

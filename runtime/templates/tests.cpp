@@ -70,11 +70,11 @@ bool upper_case(Interpreter& interpreter, const Value& v) {
 }
 
 bool is_filter(Interpreter&, const Value& v) {
-  if (v.list() || v.dict()) refuse("unhashable type: '{}'", v.type());
+  hash(v);  // refuses values that cannot be looked up
   return v.text() && (find_filter(v.text()->bytes) || omitted_filter(v.text()->bytes));
 }
 bool is_test(Interpreter&, const Value& v) {
-  if (v.list() || v.dict()) refuse("unhashable type: '{}'", v.type());
+  hash(v);  // refuses values that cannot be looked up
   return v.text() && find_test(v.text()->bytes);
 }
 

@@ -132,14 +132,15 @@ Value indent(Interpreter& interpreter, const Value& subject, Arguments& argument
 Value truncate(Interpreter& interpreter, const Value& subject, Arguments& arguments) {
   Parameters p("truncate", arguments, {"length", "killwords", "end", "leeway"});
   Budget& budget = interpreter.budget();
-  require_defined(subject);
-  if (!subject.text()) unsupported("the filter truncate is supported for str, not for '{}'", subject.type());
   const int64_t length = p.integer(0, 255), leeway = p.given(3) ? p.integer(3) : 5;
   const std::string end = p[2] ? p.text(2).bytes : "...";
   const auto end_length = static_cast<int64_t>(count_code_points(end));
   if (length < end_length) refuse("truncate() expected length >= {}, got {}", end_length, length);
   if (leeway < 0) refuse("truncate() expected leeway >= 0, got {}", leeway);
-  if (static_cast<int64_t>(subject.text()->length) - leeway <= length) return subject;
+  const int64_t size = length_or_none(budget, subject);
+  if (size < 0) refuse("object of type '{}' has no len()", subject.type());
+  if (size - leeway <= length) return subject;
+  if (!subject.text()) unsupported("the filter truncate is supported for str, not for '{}'", subject.type());
   const Value stop(length - end_length);
   std::string cut = slice(budget, subject, nullptr, &stop, nullptr).text()->bytes;
   const size_t space = p.truth(1) ? std::string::npos : cut.rfind(' ');

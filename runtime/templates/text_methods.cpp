@@ -152,7 +152,7 @@ Value split(Interpreter& interpreter, const Value& self, Arguments& arguments) {
 Value splitlines(Interpreter& interpreter, const Value& self, Arguments& arguments) {
   Parameters p("splitlines", arguments, {"keepends"});
   const Method m(interpreter, self);
-  const bool keep = p.truth(0);
+  const bool keep = p.integer(0) != 0;
   const std::string_view bytes = m.text.bytes;
   std::vector<std::string_view> out;
   size_t begin = 0;

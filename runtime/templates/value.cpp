@@ -342,7 +342,7 @@ std::vector<Value> elements(Budget& budget, const Value& value) {
     budget.spend(2 * text->length);
     for (size_t at = 0; at < text->bytes.size();) {
       const uint32_t bytes = code_point_at(text->bytes, at).bytes;
-      out.push_back(make_text(budget, text->bytes.substr(at, bytes), text->safe));
+      out.push_back(make_text(budget, text->bytes.substr(at, bytes)));
       at += bytes;
     }
   } else if (const Dict* dict = value.dict()) {
