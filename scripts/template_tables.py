@@ -11,7 +11,7 @@ import sys
 
 LAST = 0x110000
 PROPERTIES = [str.isalpha, str.isdecimal, str.isdigit, str.isnumeric, str.isspace, str.isupper, str.islower,
-              str.istitle, str.isprintable, str.isidentifier, lambda c: ("a" + c).isidentifier(),
+              lambda c: c.istitle() and not c.isupper(), str.isprintable, str.isidentifier, lambda c: ("a" + c).isidentifier(),
               lambda c: skipped_by_sigma(c), lambda c: cased(c)]
 
 

@@ -60,7 +60,15 @@ int64_t Range::count() const {
   return n > INT64_MAX ? INT64_MAX : static_cast<int64_t>(n);
 }
 
-bool Range::attribute(Interpreter&, std::string_view name, Value& out) {
+bool Range::attribute(Interpreter& interpreter, std::string_view name, Value& out) {
+  if (name == "count" || name == "index") {
+    std::vector<Value> items;
+    iterate(interpreter.budget(), items);
+    const Value list = make_list(interpreter.budget(), std::move(items));
+    out = make_object<Function>(interpreter.budget(), name == "count" ? "count" : "index",
+                                find_sequence_method(name), list);
+    return true;
+  }
   if (name != "start" && name != "stop" && name != "step") return false;
   out = Value(name == "start" ? start : name == "stop" ? stop : step);
   return true;

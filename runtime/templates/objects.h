@@ -17,7 +17,7 @@ struct Range : Object {
   Range(int64_t from, int64_t to, int64_t by) : start(from), stop(to), step(by) {}
   std::string_view type() const override { return "range"; }
   int64_t count() const;
-  bool attribute(Interpreter&, std::string_view name, Value& out) override;
+  bool attribute(Interpreter& interpreter, std::string_view name, Value& out) override;
   bool iterable() const override { return true; }
   void iterate(Budget& budget, std::vector<Value>& out) override;
   bool sized() const override { return true; }
@@ -76,7 +76,8 @@ struct Function : Object {
   std::string_view name;
   Body body;
   Value subject;  // of a method
-  Function(std::string_view title, Body code, Value self = {})
+  Function(std::string_view title, Body code) : name(title), body(code) {}
+  Function(std::string_view title, Body code, Value self)
       : name(title), body(code), subject(std::move(self)) {}
   std::string_view type() const override { return "builtin_function_or_method"; }
   bool callable() const override { return true; }

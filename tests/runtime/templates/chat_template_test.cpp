@@ -70,6 +70,12 @@ TEST(ChatTemplate, ComputesAsPython) {
             "dlröw SS 5 ö 002.2");
 }
 
+TEST(ChatTemplate, KnowsTheCaseOfText) {
+  EXPECT_EQ(render("{{ 'AB 1'.isupper() }}{{ 'Ab' is upper }}{{ 'aé' is lower }}{{ 'ǅ'.isupper() }}{{ 'ΑΣ "
+                   "Σ'.lower() }}"),
+            "TrueFalseTrueFalseας σ");
+}
+
 TEST(ChatTemplate, ScopesAreThoseOfJinja) {
   EXPECT_EQ(render("{% set x = 1 %}{% for i in [1, 2] %}{% set x = x + i %}{{ x }}{% endfor %}{{ x }}"),
             "231");
