@@ -13,13 +13,16 @@ constexpr const char* kTemplate =
 
 class ChatServer : public Server {
  protected:
-  void start_chat(const std::string& text = kTemplate) {
+  void make_model(const std::string& text = kTemplate) const {
     const fs::path model = path("chatty");
     fs::create_directories(model);
     spill(model / "spec.json", kSlowModel);
     spill(model / "chat_template.jinja", text);
     spill(model / "tokenizer_config.json", R"({"bos_token": {"content": "<s>"}, "eos_token": "</s>"})");
-    start(model.string(), {"--from-scratch", "--max", "T=256"});
+  }
+  void start_chat(const std::string& text = kTemplate) {
+    make_model(text);
+    start(path("chatty").string(), {"--from-scratch", "--max", "T=256"});
   }
   static constexpr const char* kPath = "/v1/chat/completions";
   Json chat(const Json& body) const {
@@ -50,6 +53,19 @@ TEST_F(ChatServer, ContinuesWhatTheTemplateWrites) {
                                 {"continue_final_message", true},
                                 {"chat_template_kwargs", {{"tone", "dry"}}}}));
   EXPECT_EQ(other["usage"]["prompt_tokens"], std::string("<s><system>Be brief.\n<user>Hi").size());
+}
+
+TEST_F(ChatServer, GenerateAnswersAMessage) {
+  make_model();
+  const std::string rest = " --from-scratch --max T=256 --max-new-tokens 9 --json";
+  const Outcome found = smelt("generate " + path("chatty").string() + " --chat --prompt ' Hi '" + rest);
+  const Outcome text =
+      smelt("generate " + path("chatty").string() + " --prompt '<s><user>Hi\n<assistant>'" + rest);
+  EXPECT_EQ(found.out, text.out) << found.err;
+  EXPECT_TRUE(has(found.out, "new_ids"));
+  fs::remove(path("chatty") / "chat_template.jinja");
+  EXPECT_TRUE(has(smelt("generate " + path("chatty").string() + " --chat --prompt Hi" + rest).err,
+                  "no chat template"));
 }
 
 TEST_F(ChatServer, StreamsTheSameText) {

@@ -12,6 +12,7 @@
 
 #include "compiler/cli/command.h"
 #include "compiler/cli/commands/continue_prompts.h"
+#include "compiler/cli/shared/chat_text.h"
 #include "compiler/cli/shared/config_file.h"
 #include "compiler/cli/shared/generation_flags.h"
 #include "compiler/cli/shared/inference_ranks.h"
@@ -221,7 +222,7 @@ void generate(const GenerateCommand& options, const std::vector<GivenPrompt>& gi
     require_mesh(*model.plan, nullptr);
   auto session = open_session(model, options.weights, session_options);
   Generator generator(*session);
-  const PromptText texts(model, generator.vocabulary(), !options.no_special_tokens);
+  const PromptText texts(model, generator.vocabulary(), !options.no_special_tokens && !options.chat);
   Work work{options, generation, texts, generator, given, ranks};
   for (const GivenPrompt& prompt : given)
     work.prompts.push_back(tokens_of(prompt, texts, generator, generation));
@@ -239,23 +240,28 @@ void check_output(const GenerateCommand& options) {
     fail("--output {}: this is the file of the prompts; name another", options.output);
 }
 
-/// Templates are programs in a language of their own, which nothing here runs.
-void refuse_chat(const GenerateCommand& options) {
-  if (options.chat)
+/// Replaces each text by the chat whose one message it is, as the model's template renders it.
+void render_chats(std::vector<GivenPrompt>& prompts, const Model& model) {
+  const std::optional<ChatText> chats = ChatText::load(model.path);
+  if (!chats)
     fail(
-        "--chat: chat templates are not read; render the chat with transformers' "
-        "apply_chat_template(..., tokenize=False, add_generation_prompt=True) and give the text with "
-        "--prompt "
-        "and --no-special-tokens (docs/guides/generation.md has the command)");
+        "--chat: '{}' has no chat template: expected chat_template.jinja, or chat_template in "
+        "tokenizer_config.json",
+        model.path.string());
+  for (GivenPrompt& prompt : prompts) {
+    if (prompt.ids) fail("--chat: expected texts, given token ids; leave out --chat, or give --prompt");
+    prompt.text = chats->render({.messages = {{{"role", "user"}, {"content", prompt.text}}}});
+  }
 }
 
 /// `all`: every option with its value, in which ranks must not differ.
 void run_generate(const GenerateCommand& options, const Json& all, InferenceRanks* ranks) {
-  const std::vector<GivenPrompt> given = given_prompts(options, ranks);
+  std::vector<GivenPrompt> given = given_prompts(options, ranks);
   ResultLines lines(options.output, is_first(ranks));
   DefaultBounds bounds;
   Model model = open_model(options.model, options.weights);
   if (model.weights && !is_first(ranks)) model.weights->note.clear();
+  if (options.chat) render_chats(given, model);
   CompileOptions compiled = compile_options(options, model, given.size(), bounds);
   if (ranks) ranks->add_to(compiled);
   CompileFlags flags = options.flags;
@@ -281,9 +287,9 @@ void add_generate(CLI::App& app) {
                       "text (models with a tokenizer, or of bytes); - reads standard input");
   command->add_flag(
       "--no-special-tokens", options->no_special_tokens,
-      "add none around a prompt: a chat's template has written its own (docs/guides/tokenizers.md)");
+      "add none around a prompt, such as a chat that a template has rendered (docs/guides/tokenizers.md)");
   command->add_flag("--chat", options->chat,
-                    "an error that says how to give a chat: its template is rendered by transformers");
+                    "each prompt is a message of the user: answer it, by the model's chat template");
   command->add_option("--ids", options->ids,
                       "token ids, such as \"15496 11 995\"; of an encoder-decoder model, its source");
   command->add_option("--prompts", options->prompt_file,
@@ -296,7 +302,6 @@ void add_generate(CLI::App& app) {
   options->flags.add_to(*command, {OptionGroup::caches, OptionGroup::sampling, OptionGroup::ranks});
   options->weights.add_to(*command);
   command->callback([options, command] {
-    refuse_chat(*options);
     check_output(*options);
     infer_over_ranks(options->flags.values.mesh, "generate", [&](InferenceRanks* ranks) {
       run_generate(*options, resolved_config(*command), ranks);
