@@ -1,0 +1,83 @@
+// A deterministic automaton that is built on demand: the states of a pushdown automaton relative to one stack frame.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "runtime/structured/automaton.h"
+
+namespace smelt {
+
+/// A state of the pushdown automaton with the rounds of its loop.
+struct Reader {
+  uint32_t state, count;
+  auto operator<=>(const Reader&) const = default;
+};
+
+/// The states are sets of configurations whose stacks are known down to a base. They do not depend on the frames below
+/// the base, so equal parts of a text have equal states, however deep they are nested. Not thread-safe.
+class RelativeStates {
+ public:
+  static constexpr uint32_t kDead = 0;
+
+  /// `longest_text` is the longest text in bytes for which the states are used. Counts of rounds that differ without an
+  /// effect on such texts are one state.
+  RelativeStates(std::shared_ptr<const Automaton> automaton, uint32_t longest_text);
+
+  /// Returns the state of these configurations on the base.
+  uint32_t state_of(std::vector<Reader> readers);
+  /// Returns the state after a byte.
+  uint32_t next(uint32_t state, uint8_t byte) {
+    const uint32_t known = next_[size_t{state} * classes_ + automaton_->byte_class[byte]];
+    return known != kUnknown ? known : compute_next(state, byte);
+  }
+  /// Returns whether the base's rule can end here.
+  bool ends(uint32_t state) const { return sets_[state].ends; }
+  /// Returns the ASCII bytes that lead from a state to itself. It is empty for states that can end the base's rule.
+  const std::array<uint64_t, 2>& repeating_bytes(uint32_t state);
+
+  uint32_t states() const { return static_cast<uint32_t>(sets_.size()); }
+  /// Returns the frames above the base, at most, of all states since the last clear().
+  uint32_t deepest_frame() const { return deepest_; }
+  size_t memory() const { return memory_; }
+  void clear();
+
+ private:
+  static constexpr uint32_t kUnknown = UINT32_MAX;
+  struct Item {
+    uint32_t state, count, stack;
+    auto operator<=>(const Item&) const = default;
+  };
+  struct Set {
+    std::vector<Item> items;
+    bool ends = false;
+    bool has_repeating = false;
+    std::array<uint64_t, 2> repeating{};
+  };
+  struct Frame {
+    uint32_t state, count, below, depth;
+    auto operator<=>(const Frame&) const = default;
+  };
+  struct Stacks;
+
+  uint32_t compute_next(uint32_t state, uint8_t byte);
+  uint32_t intern(Set set);
+  uint32_t clamped(uint32_t state, uint32_t count) const;
+
+  std::shared_ptr<const Automaton> automaton_;
+  uint32_t longest_text_, classes_;
+  std::vector<uint32_t> loop_of_;  // per state; kUnbounded outside loops
+  std::vector<Set> sets_;
+  std::vector<uint32_t> next_;  // per state and class of bytes
+  std::map<std::pair<std::vector<Item>, bool>, uint32_t> numbers_;
+  std::vector<Frame> frames_;  // number 0 is the base
+  std::map<Frame, uint32_t> frame_numbers_;
+  uint32_t deepest_ = 0;
+  size_t memory_ = 0;
+};
+
+}  // namespace smelt

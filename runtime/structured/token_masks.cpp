@@ -1,0 +1,175 @@
+#include "runtime/structured/token_masks.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/base/error.h"
+
+namespace smelt {
+namespace {
+
+struct Group {
+  Stack stack;
+  std::vector<Reader> readers;
+};
+
+std::vector<Group> groups_of(const Matcher& matcher) {
+  std::vector<Group> groups;
+  for (const Configuration& c : matcher.configurations()) {
+    auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& g) { return g.stack == c.stack; });
+    if (group == groups.end()) group = groups.insert(groups.end(), Group{c.stack, {}});
+    group->readers.push_back({c.state, c.count});
+  }
+  return groups;
+}
+
+ByteSet follow_of(const Automaton& automaton, const Group& group) {
+  ByteSet follow;
+  for (const Reader& reader : group.readers) follow |= automaton.rules[automaton.states[reader.state].rule].follow;
+  return follow;
+}
+
+void allow(std::span<uint64_t> allowed, uint32_t token) { allowed[token / 64] |= uint64_t{1} << token % 64; }
+
+}  // namespace
+
+TokenMasks::TokenMasks(std::shared_ptr<const Automaton> automaton, std::shared_ptr<const TokenTrie> trie,
+                       std::vector<uint32_t> end_tokens, size_t cache_bytes)
+    : automaton_(std::move(automaton)),
+      trie_(std::move(trie)),
+      end_tokens_(std::move(end_tokens)),
+      cache_bytes_(cache_bytes),
+      states_(automaton_, trie_->longest),
+      path_(trie_->longest + 1) {
+  for (const uint32_t token : end_tokens_)
+    if (token >= trie_->vocabulary)
+      fail("structured output: the end token {} is not in the vocabulary of {} tokens", token, trie_->vocabulary);
+}
+
+void TokenMasks::mask(const Matcher& matcher, std::span<uint64_t> allowed) {
+  if (allowed.size() != words())
+    fail("structured output: the mask has {} words, expected {} for {} tokens", allowed.size(), words(),
+         trie_->vocabulary);
+  std::fill(allowed.begin(), allowed.end(), 0);
+  bound_cache();
+  allow_groups(matcher, allowed);
+  if (is_near_bound(matcher)) mask_near_bound(matcher, allowed);
+  if (matcher.can_end())
+    for (const uint32_t token : end_tokens_) allow(allowed, token);
+}
+
+void TokenMasks::bound_cache() {
+  if (cached_bytes_ + states_.memory() <= cache_bytes_) return;
+  entries_.clear();
+  states_.clear();
+  cached_bytes_ = 0;
+}
+
+void TokenMasks::allow_groups(const Matcher& matcher, std::span<uint64_t> allowed) {
+  for (Group& group : groups_of(matcher)) {
+    const ByteSet follow = follow_of(*automaton_, group);
+    const Entry& entry = entry_of(states_.state_of(std::move(group.readers)), follow);
+    for (size_t i = 0; i < allowed.size(); ++i) allowed[i] |= entry.allowed[i];
+    if (group.stack.top && !entry.exits.empty()) allow_after(matcher.after_return(group.stack), entry.exits, allowed);
+  }
+}
+
+const TokenMasks::Entry& TokenMasks::entry_of(uint32_t state, const ByteSet& follow) {
+  const auto [at, is_new] = entries_.try_emplace(state);
+  Entry& entry = at->second;
+  if (is_new) try {
+      entry.allowed.resize(words());
+      Walk whole{entry.allowed, entry.exits, follow};
+      walk(0, state, whole);
+      cached_bytes_ += entry.allowed.size() * 8 + entry.exits.size() * 4 + 100;
+    } catch (...) {
+      entries_.erase(state);
+      throw;
+    }
+  return entry;
+}
+
+/// Continues at the nodes of the trie where a rule has ended, with the configurations after its return. Each level of
+/// the recursion is deeper in the trie.
+void TokenMasks::allow_after(const Matcher& matcher, const std::vector<uint32_t>& exits, std::span<uint64_t> allowed) {
+  for (Group& group : groups_of(matcher)) {
+    const ByteSet follow = follow_of(*automaton_, group);
+    const uint32_t state = states_.state_of(std::move(group.readers));
+    std::vector<uint32_t> deeper;
+    Walk rest{allowed, deeper, follow};
+    for (const uint32_t node : exits) walk(node, state, rest);
+    if (group.stack.top && !deeper.empty()) allow_after(matcher.after_return(group.stack), deeper, allowed);
+  }
+}
+
+/// Allows the tokens below a node that the automaton accepts from `state` on, and collects the exits.
+void TokenMasks::walk(uint32_t node, uint32_t state, Walk& walk) {
+  const TokenTrie& trie = *trie_;
+  path_[trie.depth[node]] = state;
+  for (uint32_t i = node + 1, end = trie.end[node]; i < end;) {
+    const uint32_t after = states_.next(path_[trie.depth[i] - 1u], trie.byte[i]);
+    if (after == RelativeStates::kDead) {
+      i = trie.end[i];
+      continue;
+    }
+    allow_tokens(i, i + 1, walk.allowed);
+    if (trie.end[i] > i + 1) {
+      if (states_.ends(after) && exit_matters(i, walk.follow)) walk.exits.push_back(i);
+      const auto& repeating = states_.repeating_bytes(after);
+      const auto& below = trie.bytes_below[i];
+      if (trie.only_ascii_below[i] && (below[0] & ~repeating[0]) == 0 && (below[1] & ~repeating[1]) == 0) {
+        allow_tokens(i + 1, trie.end[i], walk.allowed);
+        i = trie.end[i];
+        continue;
+      }
+    }
+    path_[trie.depth[i]] = after;
+    ++i;
+  }
+}
+
+void TokenMasks::allow_tokens(uint32_t first_node, uint32_t end_node, std::span<uint64_t> allowed) const {
+  for (uint32_t t = trie_->first_token[first_node], end = trie_->first_token[end_node]; t < end; ++t)
+    allow(allowed, trie_->tokens[t]);
+}
+
+bool TokenMasks::exit_matters(uint32_t node, const ByteSet& follow) const {
+  for (uint32_t child = node + 1; child < trie_->end[node]; child = trie_->end[child])
+    if (follow[trie_->byte[child]]) return true;
+  return false;
+}
+
+/// Relative states do not count the frames below their base, so near the bound some would have to be dropped.
+bool TokenMasks::is_near_bound(const Matcher& matcher) const {
+  uint64_t deepest = 0;
+  for (const Configuration& c : matcher.configurations())
+    if (c.stack.top) deepest = std::max<uint64_t>(deepest, c.stack.top->depth);
+  return deepest + states_.deepest_frame() + automaton_->largest_need > kDeepestStack;
+}
+
+void TokenMasks::mask_near_bound(const Matcher& matcher, std::span<uint64_t> allowed) const {
+  const TokenTrie& trie = *trie_;
+  std::fill(allowed.begin(), allowed.end(), 0);
+  std::vector<Matcher> path(trie.longest + 1, matcher);
+  for (uint32_t i = 1; i < trie.nodes();) {
+    Matcher next = path[trie.depth[i] - 1u];
+    const char byte = static_cast<char>(trie.byte[i]);
+    if (!next.advance({&byte, 1})) {
+      i = trie.end[i];
+      continue;
+    }
+    allow_tokens(i, i + 1, allowed);
+    path[trie.depth[i]] = std::move(next);
+    ++i;
+  }
+}
+
+void mask_by_tokens(const Matcher& matcher, const std::vector<std::string>& vocabulary, std::span<uint64_t> allowed) {
+  std::fill(allowed.begin(), allowed.end(), 0);
+  for (uint32_t id = 0; id < vocabulary.size(); ++id) {
+    Matcher next = matcher;
+    if (!vocabulary[id].empty() && next.advance(vocabulary[id])) allow(allowed, id);
+  }
+}
+
+}  // namespace smelt

@@ -1,0 +1,86 @@
+#include "runtime/structured/token_trie.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "runtime/base/error.h"
+
+namespace smelt {
+namespace {
+
+constexpr size_t kLongestToken = 4096;
+constexpr size_t kMostNodes = 1u << 28;
+
+std::vector<uint32_t> sorted_ids(const std::vector<std::string>& vocabulary) {
+  std::vector<uint32_t> ids(vocabulary.size());
+  std::iota(ids.begin(), ids.end(), 0);
+  std::erase_if(ids, [&](uint32_t id) { return vocabulary[id].empty(); });
+  std::stable_sort(ids.begin(), ids.end(), [&](uint32_t a, uint32_t b) { return vocabulary[a] < vocabulary[b]; });
+  return ids;
+}
+
+size_t common_prefix(const std::string& a, const std::string& b) {
+  return static_cast<size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
+}
+
+class TrieBuilder {
+ public:
+  explicit TrieBuilder(TokenTrie& trie) : trie_(trie) { add_node(0, 0); }
+
+  void add(const std::string& text, uint32_t id) {
+    const size_t shared = common_prefix(last_, text);
+    for (size_t i = last_.size(); i > shared; --i) close();
+    for (size_t i = shared; i < text.size(); ++i) add_node(static_cast<uint8_t>(text[i]), i + 1);
+    trie_.tokens.push_back(id);
+    last_ = text;
+  }
+
+  void finish() {
+    while (!open_.empty()) close();
+    trie_.first_token.push_back(static_cast<uint32_t>(trie_.tokens.size()));
+  }
+
+ private:
+  void add_node(uint8_t byte, size_t depth) {
+    if (trie_.byte.size() == kMostNodes) fail("structured output: the vocabulary is too large");
+    open_.push_back(trie_.nodes());
+    trie_.byte.push_back(byte);
+    trie_.depth.push_back(static_cast<uint16_t>(depth));
+    trie_.end.push_back(0);
+    trie_.first_token.push_back(static_cast<uint32_t>(trie_.tokens.size()));
+    trie_.bytes_below.push_back({});
+    trie_.only_ascii_below.push_back(true);
+  }
+
+  void close() {
+    const uint32_t node = open_.back();
+    open_.pop_back();
+    trie_.end[node] = trie_.nodes();
+    if (open_.empty()) return;
+    const uint32_t parent = open_.back();
+    const uint8_t byte = trie_.byte[node];
+    auto& bytes = trie_.bytes_below[parent];
+    for (size_t i = 0; i < 2; ++i) bytes[i] |= trie_.bytes_below[node][i];
+    if (byte < 128) bytes[byte / 64] |= uint64_t{1} << byte % 64;
+    if (byte >= 128 || !trie_.only_ascii_below[node]) trie_.only_ascii_below[parent] = false;
+  }
+
+  TokenTrie& trie_;
+  std::vector<uint32_t> open_;  // the nodes of the last text
+  std::string last_;
+};
+
+}  // namespace
+
+TokenTrie::TokenTrie(const std::vector<std::string>& texts) : vocabulary(static_cast<uint32_t>(texts.size())) {
+  TrieBuilder builder(*this);
+  for (const uint32_t id : sorted_ids(texts)) {
+    if (texts[id].size() > kLongestToken)
+      fail("structured output: token {} has {} bytes, expected at most {}", id, texts[id].size(), kLongestToken);
+    longest = std::max(longest, static_cast<uint32_t>(texts[id].size()));
+    builder.add(texts[id], id);
+  }
+  builder.finish();
+}
+
+}  // namespace smelt
