@@ -114,4 +114,15 @@ void Grammar::define(RuleId rule, NodeId body) {
   rules_[rule].defined = true;
 }
 
+Grammar choice_grammar(const std::vector<std::string>& choices) {
+  if (choices.empty()) fail("structured output: the list of choices is empty; expected at least one text");
+  Grammar grammar;
+  std::vector<NodeId> parts;
+  for (const std::string& choice : choices) parts.push_back(grammar.bytes(choice));
+  const RuleId root = grammar.add_rule("root");
+  grammar.define(root, grammar.choice(std::move(parts)));
+  grammar.set_root(root);
+  return grammar;
+}
+
 }  // namespace smelt

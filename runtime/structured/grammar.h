@@ -98,4 +98,7 @@ class Grammar {
   size_t size_ = 0;
 };
 
+/// Returns the grammar of a list of texts. Throws Error (invalid_argument) if the list is empty.
+Grammar choice_grammar(const std::vector<std::string>& choices);
+
 }  // namespace smelt

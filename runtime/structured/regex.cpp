@@ -291,4 +291,12 @@ NodeId match_anywhere(NodeId expression, Grammar& grammar) {
   });
 }
 
+Grammar regex_grammar(std::string_view expression) {
+  Grammar grammar;
+  const RuleId root = grammar.add_rule("root");
+  grammar.define(root, whole_match(parse_regex(expression, grammar), grammar));
+  grammar.set_root(root);
+  return grammar;
+}
+
 }  // namespace smelt

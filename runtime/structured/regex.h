@@ -21,4 +21,8 @@ NodeId whole_match(NodeId expression, Grammar& grammar);
 /// Returns the node of the texts that have a match of the expression somewhere. Throws Error like whole_match.
 NodeId match_anywhere(NodeId expression, Grammar& grammar);
 
+/// Returns the grammar of the texts that an expression matches as a whole. Throws Error like parse_regex and
+/// whole_match.
+Grammar regex_grammar(std::string_view expression);
+
 }  // namespace smelt

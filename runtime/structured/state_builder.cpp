@@ -104,8 +104,10 @@ class StateBuilder {
   }
 
   void build_code_points(const CodePointSet& set, uint32_t from, uint32_t to) {
-    for (const ByteRanges& ranges : utf8_ranges(set))
-      state(from).bytes.push_back({ranges[0].first, ranges[0].last, tail(ranges, 1, to)});
+    for (const ByteRanges& ranges : utf8_ranges(set)) {
+      const uint32_t next = tail(ranges, 1, to);
+      state(from).bytes.push_back({ranges[0].first, ranges[0].last, next});
+    }
   }
 
   /// Returns the state before the ranges from number `at`; equal tails with one end are one state.

@@ -63,7 +63,7 @@ constexpr std::string_view kPathCharacter = "(?:[A-Za-z0-9._~!$&'()*+,;=:@-]|%[0
 /// The part of a URI after its scheme.
 std::string hierarchy(std::string_view first_segment) {
   const std::string user = "(?:(?:[A-Za-z0-9._~!$&'()*+,;=:-]|%[0-9A-Fa-f]{2})*@)?";
-  const std::string host = "(?:[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*";
+  const std::string host = "(?:(?:[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*|\\[" + ipv6() + "\\])";
   const std::string segments = fmt::format("(?:/{}*)*", kPathCharacter);
   return fmt::format("(?://{0}{1}(?::[0-9]*)?{2}|/(?:{3}+{2})?|{4}+{2})?(?:\\?(?:{3}|[/?])*)?(?:#(?:{3}|[/?])*)?", user,
                      host, segments, kPathCharacter, first_segment);
