@@ -59,7 +59,7 @@ RelativeStates::RelativeStates(std::shared_ptr<const Automaton> automaton, uint3
 }
 
 void RelativeStates::clear() {
-  sets_.clear(), next_.clear(), numbers_.clear(), frame_numbers_.clear();
+  sets_.clear(), ends_.clear(), next_.clear(), numbers_.clear(), frame_numbers_.clear();
   frames_.assign(1, Frame{});
   deepest_ = 0;
   memory_ = 0;
@@ -86,6 +86,7 @@ uint32_t RelativeStates::intern(Set set) {
   const auto [at, is_new] = numbers_.try_emplace({set.items, set.ends}, states());
   if (!is_new) return at->second;
   memory_ += 200 + 2 * set.items.size() * sizeof(Item) + classes_ * sizeof(uint32_t);
+  ends_.push_back(set.ends ? 1 : 0);
   sets_.push_back(std::move(set));
   next_.resize(next_.size() + classes_, kUnknown);
   return at->second;

@@ -36,7 +36,7 @@ class RelativeStates {
     return known != kUnknown ? known : compute_next(state, byte);
   }
   /// Returns whether the base's rule can end here.
-  bool ends(uint32_t state) const { return sets_[state].ends; }
+  bool ends(uint32_t state) const { return ends_[state] != 0; }
   /// Returns the ASCII bytes that lead from a state to itself. It is empty for states that can end the base's rule.
   const std::array<uint64_t, 2>& repeating_bytes(uint32_t state);
 
@@ -72,6 +72,7 @@ class RelativeStates {
   uint32_t longest_text_, classes_;
   std::vector<uint32_t> loop_of_;  // per state; kUnbounded outside loops
   std::vector<Set> sets_;
+  std::vector<uint8_t> ends_;   // per state
   std::vector<uint32_t> next_;  // per state and class of bytes
   std::map<std::pair<std::vector<Item>, bool>, uint32_t> numbers_;
   std::vector<Frame> frames_;  // number 0 is the base

@@ -29,6 +29,10 @@ ByteSet follow_of(const Automaton& automaton, const Group& group) {
   return follow;
 }
 
+bool is_subset(const std::array<uint64_t, 2>& a, const std::array<uint64_t, 2>& b) {
+  return (a[0] & ~b[0]) == 0 && (a[1] & ~b[1]) == 0;
+}
+
 void allow(std::span<uint64_t> allowed, uint32_t token) { allowed[token / 64] |= uint64_t{1} << token % 64; }
 
 }  // namespace
@@ -104,38 +108,34 @@ void TokenMasks::allow_after(const Matcher& matcher, const std::vector<uint32_t>
 
 /// Allows the tokens below a node that the automaton accepts from `state` on, and collects the exits.
 void TokenMasks::walk(uint32_t node, uint32_t state, Walk& walk) {
-  const TokenTrie& trie = *trie_;
-  path_[trie.depth[node]] = state;
-  for (uint32_t i = node + 1, end = trie.end[node]; i < end;) {
-    const uint32_t after = states_.next(path_[trie.depth[i] - 1u], trie.byte[i]);
+  const std::vector<TrieNode>& nodes = trie_->nodes;
+  path_[nodes[node].depth] = state;
+  for (uint32_t i = node + 1, end = nodes[node].end; i < end;) {
+    const TrieNode& at = nodes[i];
+    const uint32_t after = states_.next(path_[at.depth - 1u], at.byte);
     if (after == RelativeStates::kDead) {
-      i = trie.end[i];
+      i = at.end;
       continue;
     }
-    allow_tokens(i, i + 1, walk.allowed);
-    if (trie.end[i] > i + 1) {
+    path_[at.depth] = after;
+    uint32_t next = i + 1;  // first node whose tokens are not allowed here
+    if (at.end > next) {
       if (states_.ends(after) && exit_matters(i, walk.follow)) walk.exits.push_back(i);
-      const auto& repeating = states_.repeating_bytes(after);
-      const auto& below = trie.bytes_below[i];
-      if (trie.only_ascii_below[i] && (below[0] & ~repeating[0]) == 0 && (below[1] & ~repeating[1]) == 0) {
-        allow_tokens(i + 1, trie.end[i], walk.allowed);
-        i = trie.end[i];
-        continue;
-      }
+      if (at.only_ascii_below && is_subset(trie_->bytes_below[i], states_.repeating_bytes(after))) next = at.end;
     }
-    path_[trie.depth[i]] = after;
-    ++i;
+    allow_tokens(i, next, walk.allowed);
+    i = next;
   }
 }
 
 void TokenMasks::allow_tokens(uint32_t first_node, uint32_t end_node, std::span<uint64_t> allowed) const {
-  for (uint32_t t = trie_->first_token[first_node], end = trie_->first_token[end_node]; t < end; ++t)
+  for (uint32_t t = trie_->nodes[first_node].first_token, end = trie_->nodes[end_node].first_token; t < end; ++t)
     allow(allowed, trie_->tokens[t]);
 }
 
 bool TokenMasks::exit_matters(uint32_t node, const ByteSet& follow) const {
-  for (uint32_t child = node + 1; child < trie_->end[node]; child = trie_->end[child])
-    if (follow[trie_->byte[child]]) return true;
+  for (uint32_t child = node + 1; child < trie_->nodes[node].end; child = trie_->nodes[child].end)
+    if (follow[trie_->nodes[child].byte]) return true;
   return false;
 }
 
@@ -148,18 +148,18 @@ bool TokenMasks::is_near_bound(const Matcher& matcher) const {
 }
 
 void TokenMasks::mask_near_bound(const Matcher& matcher, std::span<uint64_t> allowed) const {
-  const TokenTrie& trie = *trie_;
+  const std::vector<TrieNode>& nodes = trie_->nodes;
   std::fill(allowed.begin(), allowed.end(), 0);
-  std::vector<Matcher> path(trie.longest + 1, matcher);
-  for (uint32_t i = 1; i < trie.nodes();) {
-    Matcher next = path[trie.depth[i] - 1u];
-    const char byte = static_cast<char>(trie.byte[i]);
+  std::vector<Matcher> path(trie_->longest + 1, matcher);
+  for (uint32_t i = 1; i < trie_->count();) {
+    Matcher next = path[nodes[i].depth - 1u];
+    const char byte = static_cast<char>(nodes[i].byte);
     if (!next.advance({&byte, 1})) {
-      i = trie.end[i];
+      i = nodes[i].end;
       continue;
     }
     allow_tokens(i, i + 1, allowed);
-    path[trie.depth[i]] = std::move(next);
+    path[nodes[i].depth] = std::move(next);
     ++i;
   }
 }

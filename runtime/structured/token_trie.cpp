@@ -37,32 +37,35 @@ class TrieBuilder {
 
   void finish() {
     while (!open_.empty()) close();
-    trie_.first_token.push_back(static_cast<uint32_t>(trie_.tokens.size()));
+    trie_.nodes.push_back({.end = 0, .first_token = tokens(), .depth = 0, .byte = 0, .only_ascii_below = true});
   }
 
  private:
+  uint32_t tokens() const { return static_cast<uint32_t>(trie_.tokens.size()); }
+  uint32_t nodes() const { return static_cast<uint32_t>(trie_.nodes.size()); }
+
   void add_node(uint8_t byte, size_t depth) {
-    if (trie_.byte.size() == kMostNodes) fail("structured output: the vocabulary is too large");
-    open_.push_back(trie_.nodes());
-    trie_.byte.push_back(byte);
-    trie_.depth.push_back(static_cast<uint16_t>(depth));
-    trie_.end.push_back(0);
-    trie_.first_token.push_back(static_cast<uint32_t>(trie_.tokens.size()));
+    if (nodes() == kMostNodes) fail("structured output: the vocabulary is too large");
+    open_.push_back(nodes());
+    trie_.nodes.push_back({.end = 0,
+                           .first_token = tokens(),
+                           .depth = static_cast<uint16_t>(depth),
+                           .byte = byte,
+                           .only_ascii_below = true});
     trie_.bytes_below.push_back({});
-    trie_.only_ascii_below.push_back(true);
   }
 
   void close() {
     const uint32_t node = open_.back();
     open_.pop_back();
-    trie_.end[node] = trie_.nodes();
+    trie_.nodes[node].end = nodes();
     if (open_.empty()) return;
     const uint32_t parent = open_.back();
-    const uint8_t byte = trie_.byte[node];
+    const uint8_t byte = trie_.nodes[node].byte;
     auto& bytes = trie_.bytes_below[parent];
     for (size_t i = 0; i < 2; ++i) bytes[i] |= trie_.bytes_below[node][i];
     if (byte < 128) bytes[byte / 64] |= uint64_t{1} << byte % 64;
-    if (byte >= 128 || !trie_.only_ascii_below[node]) trie_.only_ascii_below[parent] = false;
+    if (byte >= 128 || !trie_.nodes[node].only_ascii_below) trie_.nodes[parent].only_ascii_below = false;
   }
 
   TokenTrie& trie_;

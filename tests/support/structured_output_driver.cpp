@@ -68,7 +68,7 @@ class Driver {
     }
     vocabulary_.emplace_back();
     trie_ = std::make_shared<TokenTrie>(vocabulary_);
-    return {{"tokens", vocabulary_.size()}, {"nodes", trie_->nodes()}};
+    return {{"tokens", vocabulary_.size()}, {"nodes", trie_->count()}};
   }
 
   uint32_t end_token() const { return static_cast<uint32_t>(vocabulary_.size() - 1); }
