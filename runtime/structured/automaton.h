@@ -40,7 +40,7 @@ struct ByteEdge {
 
 /// A counted repetition. The count of rounds is a part of a configuration. A rule's loops are not nested.
 struct Loop {
-  uint32_t least, most;  // rounds; most may be kUnbounded
+  uint32_t least, most;       // rounds; most may be kUnbounded
   uint32_t head, body, exit;  // states
 };
 
@@ -55,23 +55,25 @@ struct AutomatonRule {
 /// An automaton without useless edges: every state that can be reached can reach the end of the text.
 struct Automaton {
   std::vector<State> states;
-  std::vector<ByteEdge> byte_edges;    // grouped by state
-  std::vector<uint32_t> empty_edges;   // grouped by state
+  std::vector<ByteEdge> byte_edges;   // grouped by state
+  std::vector<uint32_t> empty_edges;  // grouped by state
   std::vector<Loop> loops;
   std::vector<AutomatonRule> rules;
-  uint32_t root = 0;                   // rule
-  uint32_t largest_need = 0;           // frames, of all states that can be reached
+  uint32_t root = 0;                      // rule
+  uint32_t largest_need = 0;              // frames, of all states that can be reached
   std::array<uint8_t, 256> byte_class{};  // bytes of one class have the same edges
   uint32_t byte_classes = 0;
 
-  std::span<const ByteEdge> bytes_of(const State& s) const { return {&byte_edges[s.first_byte_edge], s.byte_edges}; }
+  std::span<const ByteEdge> bytes_of(const State& s) const {
+    return {&byte_edges[s.first_byte_edge], s.byte_edges};
+  }
   std::span<const uint32_t> empties_of(const State& s) const {
     return {&empty_edges[s.first_empty_edge], s.empty_edges};
   }
 };
 
-/// Compiles a grammar. Throws Error (invalid_argument) if a rule that is used is undefined or left-recursive, if no
-/// text matches, or if the automaton would be too large.
+/// Compiles a grammar. Throws Error (invalid_argument) if a rule that is used is undefined or left-recursive,
+/// if no text matches, or if the automaton would be too large.
 std::shared_ptr<const Automaton> compile(const Grammar& grammar);
 
 }  // namespace smelt

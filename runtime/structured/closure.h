@@ -17,8 +17,8 @@ constexpr size_t kMostConfigurations = 20'000;
 
 /// Computes closures. `Stacks` has the type Stack (with ==), and these functions:
 ///   push(state, count, stack): a stack with one more frame;  hash(stack): a number;
-///   frame(stack): a pointer to the top frame (state, count, below), or null where the rule's end is not followed here;
-///   fits(state, stack): whether the rule's end needs no more frames than there may be.
+///   frame(stack): a pointer to the top frame (state, count, below), or null where the rule's end is not
+///   followed here; fits(state, stack): whether the rule's end needs no more frames than there may be.
 template <typename Stacks>
 class Closure {
  public:
@@ -55,8 +55,11 @@ class Closure {
     Item item{state, count, std::move(stack)};
     if (!seen_.insert({item, hash ^ hash >> 29}).second) return;
     if (seen_.size() > kMostConfigurations)
-      fail("structured output: the text matches the grammar in more than {} ways at once; expected a less ambiguous "
-           "grammar", kMostConfigurations);
+      fail(
+          "structured output: the text matches the grammar in more than {} ways at once; expected a less "
+          "ambiguous "
+          "grammar",
+          kMostConfigurations);
     pending_.push_back(std::move(item));
   }
 

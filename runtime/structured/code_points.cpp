@@ -39,8 +39,9 @@ CodePointSet CodePointSet::of(std::string_view characters) {
 }
 
 bool CodePointSet::contains(char32_t c) const {
-  const auto after = std::upper_bound(ranges_.begin(), ranges_.end(), c,
-                                      [](char32_t value, const CodePointRange& range) { return value < range.first; });
+  const auto after =
+      std::upper_bound(ranges_.begin(), ranges_.end(), c,
+                       [](char32_t value, const CodePointRange& range) { return value < range.first; });
   return after != ranges_.begin() && c <= std::prev(after)->last;
 }
 

@@ -15,7 +15,8 @@ struct CodePointRange {
   auto operator<=>(const CodePointRange&) const = default;
 };
 
-/// A set of Unicode scalar values. Surrogates (U+D800 to U+DFFF) are never elements, because UTF-8 cannot encode them.
+/// A set of Unicode scalar values. Surrogates (U+D800 to U+DFFF) are never elements, because UTF-8 cannot
+/// encode them.
 class CodePointSet {
  public:
   CodePointSet() = default;

@@ -37,7 +37,9 @@ std::shared_ptr<const Automaton> compile(const Grammar& grammar) {
   RawAutomaton raw = build_states(grammar);
   const StateFacts before = facts_of(raw);
   if (before.need[raw.rules[0].start] == kNoEnd)
-    fail("structured output: no text satisfies the grammar or schema; expected one that at least one text satisfies");
+    fail(
+        "structured output: no text satisfies the grammar or schema; expected one that at least one text "
+        "satisfies");
   remove_dead_edges(raw, before);
   const StateFacts facts = facts_of(raw);
 

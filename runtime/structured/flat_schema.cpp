@@ -72,7 +72,9 @@ SchemaJson property_schema(const ObjectLimits& object, const std::string& name) 
 /// The patterns of one side restrict the additional names of the other side.
 NamedSchemas both_patterns(const ObjectLimits& a, const ObjectLimits& b) {
   if (!a.patterns.empty() && !b.patterns.empty() && (a.additional != true || b.additional != true))
-    fail("JSON Schema: allOf of two schemas with 'patternProperties' and 'additionalProperties' is not supported");
+    fail(
+        "JSON Schema: allOf of two schemas with 'patternProperties' and 'additionalProperties' is not "
+        "supported");
   NamedSchemas result;
   for (const auto& [pattern, schema] : a.patterns) result.emplace_back(pattern, both(schema, b.additional));
   for (const auto& [pattern, schema] : b.patterns) result.emplace_back(pattern, both(schema, a.additional));
@@ -97,7 +99,9 @@ ObjectLimits both_objects(const ObjectLimits& a, const ObjectLimits& b) {
   return result;
 }
 
-Language language_of(NodeId node, Grammar& grammar) { return Language::of(whole_match(node, grammar), grammar); }
+Language language_of(NodeId node, Grammar& grammar) {
+  return Language::of(whole_match(node, grammar), grammar);
+}
 
 Language language_of_values(const std::vector<SchemaJson>& values) {
   Grammar grammar;

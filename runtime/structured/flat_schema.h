@@ -48,8 +48,8 @@ struct ObjectLimits {
   std::vector<SchemaJson> names;  // schemas that all names satisfy
   uint32_t least = 0, most = kUnbounded;
   bool is_free() const {
-    return properties.empty() && patterns.empty() && additional == true && required.empty() && names.empty() &&
-           least == 0 && most == kUnbounded;
+    return properties.empty() && patterns.empty() && additional == true && required.empty() &&
+           names.empty() && least == 0 && most == kUnbounded;
   }
 };
 
@@ -62,8 +62,8 @@ struct FlatSchema {
   ObjectLimits object;
 };
 
-/// Returns the schema of values that satisfy both; nothing if the types or fixed values exclude each other. Throws Error
-/// (invalid_argument) if the combination of patterns of names cannot be expressed.
+/// Returns the schema of values that satisfy both; nothing if the types or fixed values exclude each other.
+/// Throws Error (invalid_argument) if the combination of patterns of names cannot be expressed.
 std::optional<FlatSchema> both(const FlatSchema& a, const FlatSchema& b);
 SchemaJson both(const SchemaJson& a, const SchemaJson& b);
 
@@ -75,9 +75,10 @@ bool same_value(const SchemaJson& a, const SchemaJson& b);
 /// Returns the language of a search pattern of JSON Schema.
 Language pattern_language(const std::string& pattern);
 /// Returns the language of strings within limits; with `values`, of those that are one of the values.
-Language string_language(const StringLimits& limits, const std::optional<std::vector<SchemaJson>>& values = {});
-/// Returns whether a fixed value satisfies the schema's other constraints. Throws Error (invalid_argument) if the value
-/// is a list or an object and the schema has constraints for it.
+Language string_language(const StringLimits& limits,
+                         const std::optional<std::vector<SchemaJson>>& values = {});
+/// Returns whether a fixed value satisfies the schema's other constraints. Throws Error (invalid_argument) if
+/// the value is a list or an object and the schema has constraints for it.
 bool satisfies(const SchemaJson& value, const FlatSchema& schema);
 
 }  // namespace smelt

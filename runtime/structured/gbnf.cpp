@@ -36,7 +36,8 @@ class GbnfParser {
       const char c = cursor_.peek();
       if (c == '#') skip_comment();
       const char next = cursor_.peek();
-      if (cursor_.at_end() || !(next == ' ' || next == '\t' || (lines && (next == '\n' || next == '\r')))) return;
+      if (cursor_.at_end() || !(next == ' ' || next == '\t' || (lines && (next == '\n' || next == '\r'))))
+        return;
     }
   }
   void skip_comment() {
@@ -108,11 +109,16 @@ class GbnfParser {
   NodeId quantified(uint32_t depth) {
     NodeId node = atom(depth);
     for (skip(false);; skip(false)) {
-      if (cursor_.take("*")) node = grammar_.repeat(node, 0, kUnbounded);
-      else if (cursor_.take("+")) node = grammar_.repeat(node, 1, kUnbounded);
-      else if (cursor_.take("?")) node = grammar_.repeat(node, 0, 1);
-      else if (cursor_.take("{")) node = counted(node);
-      else return node;
+      if (cursor_.take("*"))
+        node = grammar_.repeat(node, 0, kUnbounded);
+      else if (cursor_.take("+"))
+        node = grammar_.repeat(node, 1, kUnbounded);
+      else if (cursor_.take("?"))
+        node = grammar_.repeat(node, 0, 1);
+      else if (cursor_.take("{"))
+        node = counted(node);
+      else
+        return node;
     }
   }
 
@@ -158,20 +164,28 @@ class GbnfParser {
     if (!cursor_.take("\\")) return cursor_.take_code_point();
     const char32_t c = cursor_.take_code_point();
     switch (c) {
-      case 'n': return '\n';
-      case 'r': return '\r';
-      case 't': return '\t';
-      case 'x': return scalar(cursor_.take_hex(2));
-      case 'u': return scalar(cursor_.take_hex(4));
-      case 'U': return scalar(cursor_.take_hex(8));
-      default: break;
+      case 'n':
+        return '\n';
+      case 'r':
+        return '\r';
+      case 't':
+        return '\t';
+      case 'x':
+        return scalar(cursor_.take_hex(2));
+      case 'u':
+        return scalar(cursor_.take_hex(4));
+      case 'U':
+        return scalar(cursor_.take_hex(8));
+      default:
+        break;
     }
     if (c >= 128 || std::string_view("\\\"'[]-^/").find(static_cast<char>(c)) == std::string_view::npos)
       cursor_.fail("an unknown escape");
     return c;
   }
   char32_t scalar(char32_t c) const {
-    if (CodePointSet(std::vector<CodePointRange>{{c, c}}).empty()) cursor_.fail("an escape that is not a character");
+    if (CodePointSet(std::vector<CodePointRange>{{c, c}}).empty())
+      cursor_.fail("an escape that is not a character");
     return c;
   }
 

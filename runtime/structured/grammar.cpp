@@ -33,7 +33,8 @@ NodeId Grammar::add(Node node) {
   charge(1 + node.bytes.size() + node.parts.size() + node.set.ranges().size());
   for (const NodeId part : node.parts) node.depth = std::max(node.depth, nodes_[part].depth + 1);
   if (node.depth > kDeepestNode)
-    fail("structured output: the grammar is nested deeper than {} levels; expected a flatter one", kDeepestNode);
+    fail("structured output: the grammar is nested deeper than {} levels; expected a flatter one",
+         kDeepestNode);
   nodes_.push_back(std::move(node));
   return static_cast<NodeId>(nodes_.size() - 1);
 }

@@ -57,8 +57,9 @@ struct Rule {
   bool defined = false;
 };
 
-/// A context-free grammar. The builders simplify: a sequence with `never` is `never`, and a choice drops it. Every
-/// builder throws Error (invalid_argument) if the grammar grows beyond its bounds (nodes, bytes or depth).
+/// A context-free grammar. The builders simplify: a sequence with `never` is `never`, and a choice drops it.
+/// Every builder throws Error (invalid_argument) if the grammar grows beyond its bounds (nodes, bytes or
+/// depth).
 class Grammar {
  public:
   Grammar();

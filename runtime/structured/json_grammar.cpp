@@ -25,7 +25,8 @@ constexpr ShortEscape kShortEscapes[] = {{'"', '"'},  {'\\', '\\'}, {'\b', 'b'},
 CodePointSet low_digits(const CodePointSet& set, char32_t high) {
   std::string digits;
   for (char32_t low = 0; low < 16; ++low)
-    if (set.contains(high * 16 + low)) digits += fmt::format("{:x}{:X}", static_cast<int>(low), static_cast<int>(low));
+    if (set.contains(high * 16 + low))
+      digits += fmt::format("{:x}{:X}", static_cast<int>(low), static_cast<int>(low));
   return CodePointSet::of(digits);
 }
 
@@ -49,8 +50,8 @@ NodeId JsonGrammar::space() {
 
 NodeId JsonGrammar::value() {
   return named("value", [&] {
-    return grammar_.choice({object(), array(), string(), number(), grammar_.bytes("true"), grammar_.bytes("false"),
-                            grammar_.bytes("null")});
+    return grammar_.choice({object(), array(), string(), number(), grammar_.bytes("true"),
+                            grammar_.bytes("false"), grammar_.bytes("null")});
   });
 }
 
@@ -58,11 +59,13 @@ NodeId JsonGrammar::value() {
 NodeId JsonGrammar::bracketed(const char* open, NodeId element, const char* close) {
   const NodeId more = grammar_.repeat(grammar_.sequence({comma(), element}), 0, kUnbounded);
   return grammar_.sequence({grammar_.bytes(open), space(),
-                            grammar_.optional(grammar_.sequence({element, more, space()})), grammar_.bytes(close)});
+                            grammar_.optional(grammar_.sequence({element, more, space()})),
+                            grammar_.bytes(close)});
 }
 
 NodeId JsonGrammar::object() {
-  return named("object", [&] { return bracketed("{", grammar_.sequence({string(), colon(), value()}), "}"); });
+  return named("object",
+               [&] { return bracketed("{", grammar_.sequence({string(), colon(), value()}), "}"); });
 }
 
 NodeId JsonGrammar::array() {
@@ -83,7 +86,8 @@ NodeId JsonGrammar::number() {
   });
 }
 
-/// Escapes of \u are of scalar values: a surrogate comes with its other half, and the pair counts as one character.
+/// Escapes of \u are of scalar values: a surrogate comes with its other half, and the pair counts as one
+/// character.
 NodeId JsonGrammar::character() {
   const NodeId escapes = parse_regex(
       "\\\\([\"\\\\/bfnrt]|u([0-9a-cA-CefEF][0-9a-fA-F]{3}|[dD][0-7][0-9a-fA-F]{2}"
@@ -97,8 +101,8 @@ NodeId JsonGrammar::string_of_length(uint32_t least, uint32_t most) {
       {grammar_.bytes("\""), grammar_.repeat(character(), least, most), grammar_.bytes("\"")});
 }
 
-/// Returns the node of one character of the set: raw, \" and the like, or \u00XX. Parts that many sets share are nodes
-/// of their own.
+/// Returns the node of one character of the set: raw, \" and the like, or \u00XX. Parts that many sets share
+/// are nodes of their own.
 NodeId JsonGrammar::spelled(const CodePointSet& set) {
   const auto known = spelled_.find(set);
   if (known != spelled_.end()) return known->second;
@@ -112,7 +116,8 @@ NodeId JsonGrammar::spelled(const CodePointSet& set) {
     }
   std::vector<NodeId> numbers;
   for (const char32_t high : {0, 1})
-    numbers.push_back(grammar_.sequence({grammar_.bytes(high ? "u001" : "u000"), grammar_.code_points(low_digits(rest, high))}));
+    numbers.push_back(grammar_.sequence(
+        {grammar_.bytes(high ? "u001" : "u000"), grammar_.code_points(low_digits(rest, high))}));
   numbers.push_back(grammar_.code_points(CodePointSet::of(letters)));
   const NodeId escaped = grammar_.sequence({grammar_.bytes("\\"), grammar_.choice(std::move(numbers))});
   return spelled_[set] =

@@ -39,7 +39,8 @@ class JsonGrammar {
   NodeId string();
   NodeId number();
   NodeId integer();
-  /// A string of `least` to `most` code points, in any spelling: raw, or with any escapes that form scalar values.
+  /// A string of `least` to `most` code points, in any spelling: raw, or with any escapes that form scalar
+  /// values.
   NodeId string_of_length(uint32_t least, uint32_t most);
   /// A string whose text is in a language. Only characters that must be escaped are escaped.
   NodeId string_in(const Language& language);

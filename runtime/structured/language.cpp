@@ -17,8 +17,11 @@ constexpr size_t kMostSteps = 40'000'000;
 
 void check_size(size_t states, size_t classes) {
   if (states > kMostStates || states * classes > kMostTransitions)
-    fail("structured output: an expression or a set of names needs more than {} states; expected shorter expressions "
-         "and bounds", kMostStates);
+    fail(
+        "structured output: an expression or a set of names needs more than {} states; expected shorter "
+        "expressions "
+        "and bounds",
+        kMostStates);
 }
 
 /// A nondeterministic automaton over code points.
@@ -76,8 +79,10 @@ class Network {
         return build_repeat(node, from);
       case NodeKind::text_start:
       case NodeKind::text_end:
-        fail("regular expression: an anchor inside the expression is not supported; expected ^ at its start and $ at "
-             "its end");
+        fail(
+            "regular expression: an anchor inside the expression is not supported; expected ^ at its start "
+            "and $ at "
+            "its end");
       default:
         return add();
     }
@@ -199,7 +204,8 @@ class LanguageBuilder {
     std::vector<std::vector<uint32_t>> targets(result_.classes());
     for (const uint32_t s : sets_[at])
       for (const Range& range : classes_[s])
-        for (uint32_t c = range.first; c < range.second; ++c) targets[c].push_back(network_.states[s].to), count(1);
+        for (uint32_t c = range.first; c < range.second; ++c)
+          targets[c].push_back(network_.states[s].to), count(1);
     std::map<std::vector<uint32_t>, uint32_t> known;
     for (std::vector<uint32_t>& target : targets) {
       const auto [entry, is_new] = known.try_emplace(target, 0);
@@ -210,7 +216,8 @@ class LanguageBuilder {
 
   void count(size_t steps) {
     steps_ += steps;
-    if (steps_ > kMostSteps) fail("structured output: an expression takes too many steps; expected a simpler one");
+    if (steps_ > kMostSteps)
+      fail("structured output: an expression takes too many steps; expected a simpler one");
   }
 
   const Network& network_;
@@ -223,7 +230,9 @@ class LanguageBuilder {
   size_t steps_ = 0;
 };
 
-Language Language::of(NodeId node, const Grammar& grammar) { return LanguageBuilder(Network(node, grammar)).build(); }
+Language Language::of(NodeId node, const Grammar& grammar) {
+  return LanguageBuilder(Network(node, grammar)).build();
+}
 
 Language Language::of_lengths(uint32_t least, uint32_t most) {
   Language result;
@@ -249,7 +258,8 @@ Language Language::of_multiples(uint32_t divisor) {
   result.next_[1] = 1;
   for (uint32_t s = 0; s < dead; ++s)
     for (uint32_t digit = 0; digit < 10; ++digit)
-      result.next_[size_t{s} * result.classes() + 3 + digit] = 2 + ((s < 2 ? 0 : s - 2) * 10 + digit) % divisor;
+      result.next_[size_t{s} * result.classes() + 3 + digit] =
+          2 + ((s < 2 ? 0 : s - 2) * 10 + digit) % divisor;
   return result;
 }
 

@@ -28,13 +28,16 @@ class Language {
   Language complement() const;
   friend Language operator&(const Language& a, const Language& b);
 
-  /// Returns a node that matches exactly the language, where `label` gives the node of one code point of a set.
+  /// Returns a node that matches exactly the language, where `label` gives the node of one code point of a
+  /// set.
   NodeId node(Grammar& grammar, const std::function<NodeId(const CodePointSet&)>& label) const;
 
  private:
   friend class LanguageBuilder;
   uint32_t classes() const { return static_cast<uint32_t>(starts_.size()); }
-  uint32_t next(uint32_t state, uint32_t class_index) const { return next_[size_t{state} * classes() + class_index]; }
+  uint32_t next(uint32_t state, uint32_t class_index) const {
+    return next_[size_t{state} * classes() + class_index];
+  }
   uint32_t class_of(char32_t c) const;
   CodePointSet set_of(uint32_t class_index) const;
   void minimize();

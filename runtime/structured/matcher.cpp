@@ -11,10 +11,13 @@ struct SharedStacks {
   static uint32_t depth(const Stack& stack) { return stack.top ? stack.top->depth : 0; }
   static uint64_t hash(const Stack& stack) { return stack.top ? stack.top->hash : 0; }
   static const StackFrame* frame(const Stack& stack) { return stack.top.get(); }
-  static bool fits(const State& state, const Stack& stack) { return depth(stack) + state.need <= kDeepestStack; }
+  static bool fits(const State& state, const Stack& stack) {
+    return depth(stack) + state.need <= kDeepestStack;
+  }
   static Stack push(uint32_t state, uint32_t count, const Stack& below) {
     const uint64_t mixed = (hash(below) + state) * 0x9E3779B97F4A7C15u + count + 1;
-    return {std::make_shared<StackFrame>(StackFrame{state, count, below.top, depth(below) + 1, mixed ^ mixed >> 31})};
+    return {std::make_shared<StackFrame>(
+        StackFrame{state, count, below.top, depth(below) + 1, mixed ^ mixed >> 31})};
   }
 };
 
@@ -32,12 +35,14 @@ bool Stack::operator==(const Stack& other) const {
 namespace {
 
 void take(Closure<SharedStacks>& closure, std::vector<Configuration>& configurations) {
-  for (auto& item : closure.readers) configurations.push_back({item.state, item.count, std::move(item.stack)});
+  for (auto& item : closure.readers)
+    configurations.push_back({item.state, item.count, std::move(item.stack)});
 }
 
 }  // namespace
 
-Matcher::Matcher(std::shared_ptr<const Automaton> automaton, uint32_t state, uint32_t count, const Stack& stack)
+Matcher::Matcher(std::shared_ptr<const Automaton> automaton, uint32_t state, uint32_t count,
+                 const Stack& stack)
     : automaton_(std::move(automaton)) {
   SharedStacks stacks;
   Closure<SharedStacks> closure(*automaton_, stacks);

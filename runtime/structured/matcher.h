@@ -34,17 +34,17 @@ struct Configuration {
   Stack stack;
 };
 
-/// A text's position in an automaton. Copies are cheap: they share their stacks. A matcher is not thread-safe, but
-/// copies are independent. All functions throw Error (invalid_argument) if the grammar is so ambiguous that the number
-/// of configurations exceeds its bound; the matcher is then unchanged.
+/// A text's position in an automaton. Copies are cheap: they share their stacks. A matcher is not
+/// thread-safe, but copies are independent. All functions throw Error (invalid_argument) if the grammar is so
+/// ambiguous that the number of configurations exceeds its bound; the matcher is then unchanged.
 class Matcher {
  public:
   explicit Matcher(std::shared_ptr<const Automaton> automaton);
 
   /// Returns whether the text so far, followed by the byte, is a prefix of a text of the grammar.
   bool accepts(uint8_t byte) const;
-  /// Appends the bytes to the text, and returns true; returns false, and does nothing, if the result is not a prefix of
-  /// a text of the grammar.
+  /// Appends the bytes to the text, and returns true; returns false, and does nothing, if the result is not a
+  /// prefix of a text of the grammar.
   bool advance(std::string_view bytes);
   /// Returns whether the text so far is a text of the grammar.
   bool can_end() const { return can_end_; }
@@ -55,7 +55,8 @@ class Matcher {
 
   const std::shared_ptr<const Automaton>& automaton() const { return automaton_; }
   const std::vector<Configuration>& configurations() const { return configurations_; }
-  /// Returns the matcher whose configurations follow the end of the rules on top of `stack`. Requires: a frame.
+  /// Returns the matcher whose configurations follow the end of the rules on top of `stack`. Requires: a
+  /// frame.
   Matcher after_return(const Stack& stack) const;
 
  private:

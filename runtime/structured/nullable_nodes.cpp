@@ -50,8 +50,10 @@ std::vector<bool> nullable_nodes(const Grammar& grammar) {
   for (bool changed = true; changed;) {
     changed = false;
     steps += nodes.size();
-    if (steps > kMostSteps) fail("structured output: the rules of the grammar depend on each other in too long chains");
-    for (NodeId id = 0; id < nodes.size(); ++id) nodes[id] = is_nullable(grammar, grammar.node(id), nodes, rules);
+    if (steps > kMostSteps)
+      fail("structured output: the rules of the grammar depend on each other in too long chains");
+    for (NodeId id = 0; id < nodes.size(); ++id)
+      nodes[id] = is_nullable(grammar, grammar.node(id), nodes, rules);
     for (RuleId rule = 0; rule < rules.size(); ++rule)
       if (!rules[rule] && nodes[grammar.rules()[rule].body]) changed = rules[rule] = true;
   }

@@ -13,7 +13,8 @@ namespace {
 constexpr int kMostDigits = 60;
 constexpr const char* kFraction = "(?:\\.[0-9]+)?";
 
-/// The digits of a number's magnitude. The integer has no leading zero but "0", and the fraction no trailing zero.
+/// The digits of a number's magnitude. The integer has no leading zero but "0", and the fraction no trailing
+/// zero.
 struct Decimal {
   bool is_negative = false;
   std::string integer = "0", fraction;
@@ -29,7 +30,8 @@ std::optional<Decimal> decimal_of(const std::string& number) {
   if (mark < magnitude.size()) {
     const char* begin = magnitude.data() + mark + 1;
     if (*begin == '+') ++begin;
-    if (std::from_chars(begin, magnitude.data() + magnitude.size(), exponent).ec != std::errc()) return std::nullopt;
+    if (std::from_chars(begin, magnitude.data() + magnitude.size(), exponent).ec != std::errc())
+      return std::nullopt;
   }
   const size_t point = std::min(digits.find('.'), digits.size());
   if (point < digits.size()) digits.erase(point, 1);
@@ -48,7 +50,8 @@ std::optional<Decimal> decimal_of(const std::string& number) {
 
 Decimal checked_decimal(const std::string& number) {
   const auto decimal = decimal_of(number);
-  if (!decimal) fail("JSON Schema: the bound {} has too many digits, expected at most {}", number, kMostDigits);
+  if (!decimal)
+    fail("JSON Schema: the bound {} has too many digits, expected at most {}", number, kMostDigits);
   return *decimal;
 }
 
@@ -84,7 +87,8 @@ class Magnitudes {
   const char* any_fraction() const { return integers_ ? "" : kFraction; }
   void add(std::string alternative) { all_.push_back(std::move(alternative)); }
   std::string same_length(size_t i, const std::string& digit) const {
-    return fmt::format("{}{}[0-9]{{{}}}{}", integer_.substr(0, i), digit, integer_.size() - i - 1, any_fraction());
+    return fmt::format("{}{}[0-9]{{{}}}{}", integer_.substr(0, i), digit, integer_.size() - i - 1,
+                       any_fraction());
   }
 
   void add_fraction_at_least() {
@@ -135,7 +139,8 @@ Language language_of(const std::string& expression) {
 }
 
 Language within(const NumberLimits& limits, Language numbers, bool integers) {
-  for (const NumberBound& bound : limits.bounds) numbers = numbers & language_of(bound_expression(bound, integers));
+  for (const NumberBound& bound : limits.bounds)
+    numbers = numbers & language_of(bound_expression(bound, integers));
   for (const uint32_t divisor : limits.divisors) numbers = numbers & Language::of_multiples(divisor);
   return numbers;
 }

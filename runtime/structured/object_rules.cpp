@@ -17,7 +17,8 @@ ObjectRules::ObjectRules(SchemaCompiler& compiler, const ObjectLimits& limits)
   for (const SchemaJson& schema : limits.names) names_ = names_ & compiler.flattener_.strings_of(schema);
   for (const auto& [pattern, schema] : limits.patterns) patterns_.push_back(pattern_language(pattern));
   if (patterns_.size() > kMostPatterns)
-    fail("JSON Schema: 'patternProperties' has {} patterns, expected at most {}", patterns_.size(), kMostPatterns);
+    fail("JSON Schema: 'patternProperties' has {} patterns, expected at most {}", patterns_.size(),
+         kMostPatterns);
 }
 
 bool ObjectRules::is_required(const std::string& name) const {
@@ -48,7 +49,8 @@ void ObjectRules::add_properties() {
 }
 
 void ObjectRules::add_names(const Language& names, const SchemaJson& schema) {
-  if (schema != false && !names.empty()) others_.emplace_back(json_.string_in(names), compiler_.node_of(schema));
+  if (schema != false && !names.empty())
+    others_.emplace_back(json_.string_in(names), compiler_.node_of(schema));
 }
 
 /// Divides the names that are no properties by the patterns that they match.
@@ -74,16 +76,21 @@ void ObjectRules::add_other_names() {
 
 /// Names that are no properties can be repeated, so they count as one member for the least number.
 void ObjectRules::check_counts() {
-  const auto required = std::count_if(properties_.begin(), properties_.end(), [](const Property& p) { return p.is_required; });
+  const auto required =
+      std::count_if(properties_.begin(), properties_.end(), [](const Property& p) { return p.is_required; });
   if (!others_.empty() && limits_.least > 1 && limits_.least > static_cast<uint64_t>(required))
-    fail("JSON Schema: 'minProperties' of {} is not supported together with names that 'properties' does not have",
-         limits_.least);
+    fail(
+        "JSON Schema: 'minProperties' of {} is not supported together with names that 'properties' does not "
+        "have",
+        limits_.least);
   const uint32_t least = limits_.least > static_cast<uint64_t>(required) ? limits_.least : 1;
   const uint32_t bound = others_.empty() ? static_cast<uint32_t>(properties_.size()) : kUnbounded;
   counts_ = 1 + (limits_.most < bound ? std::max(limits_.most, least) : least);
   if ((properties_.size() + 1) * counts_ > kMostGraphStates)
-    fail("JSON Schema: 'minProperties' and 'maxProperties' with {} properties are not supported; expected fewer",
-         properties_.size());
+    fail(
+        "JSON Schema: 'minProperties' and 'maxProperties' with {} properties are not supported; expected "
+        "fewer",
+        properties_.size());
 }
 
 NodeId ObjectRules::member(NodeId name, NodeId value, bool is_first) {
@@ -100,7 +107,8 @@ void ObjectRules::add_edges(uint32_t property, uint32_t count) {
     return;
   }
   const Property& own = properties_[property];
-  if (can_add) graph_.edges.push_back({from, state(property + 1, more), member(own.name, own.value, count == 0)});
+  if (can_add)
+    graph_.edges.push_back({from, state(property + 1, more), member(own.name, own.value, count == 0)});
   if (!own.is_required) graph_.edges.push_back({from, state(property + 1, count), grammar_.empty()});
 }
 

@@ -5,8 +5,8 @@
 
 namespace smelt {
 
-/// Builds the node of an object. Its members are the transitions of a graph, whose states are the number of the next
-/// property and the count of members so far.
+/// Builds the node of an object. Its members are the transitions of a graph, whose states are the number of
+/// the next property and the count of members so far.
 class ObjectRules {
  public:
   ObjectRules(SchemaCompiler& compiler, const ObjectLimits& limits);
@@ -38,7 +38,7 @@ class ObjectRules {
   std::vector<Language> patterns_;
   std::vector<Property> properties_;
   std::vector<std::pair<NodeId, NodeId>> others_;  // names and values of members after the properties
-  uint32_t counts_ = 2;                            // different counts of members: the last one stands for all larger
+  uint32_t counts_ = 2;  // different counts of members: the last one stands for all larger
   Graph graph_;
 };
 

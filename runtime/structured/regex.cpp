@@ -15,8 +15,16 @@ CodePointSet set_of(std::vector<CodePointRange> ranges) { return CodePointSet(st
 CodePointSet digits() { return set_of({{'0', '9'}}); }
 CodePointSet word() { return set_of({{'0', '9'}, {'A', 'Z'}, {'a', 'z'}, {'_', '_'}}); }
 CodePointSet space() {
-  return set_of({{'\t', '\r'}, {' ', ' '}, {0xA0, 0xA0}, {0x1680, 0x1680}, {0x2000, 0x200A}, {0x2028, 0x2029},
-                 {0x202F, 0x202F}, {0x205F, 0x205F}, {0x3000, 0x3000}, {0xFEFF, 0xFEFF}});
+  return set_of({{'\t', '\r'},
+                 {' ', ' '},
+                 {0xA0, 0xA0},
+                 {0x1680, 0x1680},
+                 {0x2000, 0x200A},
+                 {0x2028, 0x2029},
+                 {0x202F, 0x202F},
+                 {0x205F, 0x205F},
+                 {0x3000, 0x3000},
+                 {0xFEFF, 0xFEFF}});
 }
 CodePointSet line_ends() { return set_of({{'\n', '\n'}, {'\r', '\r'}, {0x2028, 0x2029}}); }
 
@@ -24,30 +32,44 @@ CodePointSet line_ends() { return set_of({{'\n', '\n'}, {'\r', '\r'}, {0x2028, 0
 std::optional<CodePointSet> class_of(char letter) {
   const CodePointSet all = CodePointSet::all();
   switch (letter) {
-    case 'd': return digits();
-    case 'D': return all - digits();
-    case 'w': return word();
-    case 'W': return all - word();
-    case 's': return space();
-    case 'S': return all - space();
-    default: return std::nullopt;
+    case 'd':
+      return digits();
+    case 'D':
+      return all - digits();
+    case 'w':
+      return word();
+    case 'W':
+      return all - word();
+    case 's':
+      return space();
+    case 'S':
+      return all - space();
+    default:
+      return std::nullopt;
   }
 }
 
 std::optional<char32_t> control_of(char letter) {
   switch (letter) {
-    case 'n': return U'\n';
-    case 'r': return U'\r';
-    case 't': return U'\t';
-    case 'f': return U'\f';
-    case 'v': return U'\v';
-    default: return std::nullopt;
+    case 'n':
+      return U'\n';
+    case 'r':
+      return U'\r';
+    case 't':
+      return U'\t';
+    case 'f':
+      return U'\f';
+    case 'v':
+      return U'\v';
+    default:
+      return std::nullopt;
   }
 }
 
 class RegexParser {
  public:
-  RegexParser(std::string_view text, Grammar& grammar) : cursor_(text, "regular expression"), grammar_(grammar) {}
+  RegexParser(std::string_view text, Grammar& grammar)
+      : cursor_(text, "regular expression"), grammar_(grammar) {}
 
   NodeId parse() {
     const NodeId node = alternatives(0);
@@ -65,7 +87,8 @@ class RegexParser {
 
   NodeId sequence(uint32_t depth) {
     std::vector<NodeId> parts;
-    while (!cursor_.at_end() && cursor_.peek() != '|' && cursor_.peek() != ')') parts.push_back(quantified(depth));
+    while (!cursor_.at_end() && cursor_.peek() != '|' && cursor_.peek() != ')')
+      parts.push_back(quantified(depth));
     return grammar_.sequence(std::move(parts));
   }
 
@@ -90,7 +113,8 @@ class RegexParser {
     const uint32_t least = cursor_.take_number(kMostRepetitions);
     uint32_t most = least;
     if (cursor_.take(",")) most = cursor_.peek() == '}' ? kUnbounded : cursor_.take_number(kMostRepetitions);
-    if (!cursor_.take("}")) cursor_.fail("expected '}}' after the number of repetitions, or \\{{ for the character");
+    if (!cursor_.take("}"))
+      cursor_.fail("expected '}}' after the number of repetitions, or \\{{ for the character");
     if (most < least) cursor_.fail("the numbers {{{},{}}} are out of order", least, most);
     return Bounds{least, most};
   }
@@ -103,7 +127,8 @@ class RegexParser {
     if (cursor_.take("$")) return grammar_.text_end();
     if (cursor_.peek() == '\\') return grammar_.code_points(escape(false));
     if (std::string_view("*+?{").find(cursor_.peek()) != std::string_view::npos)
-      cursor_.fail("'{}' has nothing to repeat; expected \\{} for the character", cursor_.peek(), cursor_.peek());
+      cursor_.fail("'{}' has nothing to repeat; expected \\{} for the character", cursor_.peek(),
+                   cursor_.peek());
     const char32_t c = cursor_.take_code_point();
     return grammar_.code_points(set_of({{c, c}}));
   }
@@ -171,7 +196,8 @@ class RegexParser {
 
   CodePointSet bracket_class() {
     const bool is_negated = cursor_.take("^");
-    if (cursor_.peek() == ']') cursor_.fail("an empty class, or an unescaped ']' at its start, is not supported");
+    if (cursor_.peek() == ']')
+      cursor_.fail("an empty class, or an unescaped ']' at its start, is not supported");
     CodePointSet set;
     while (!cursor_.take("]")) set = set | class_item();
     return is_negated ? CodePointSet::all() - set : set;
@@ -182,7 +208,8 @@ class RegexParser {
     if (cursor_.peek() != '-' || cursor_.peek(1) == ']') return first;
     cursor_.take("-");
     const CodePointSet last = class_atom();
-    if (!is_one(first) || !is_one(last)) cursor_.fail("a range of a class must have one character at each end");
+    if (!is_one(first) || !is_one(last))
+      cursor_.fail("a range of a class must have one character at each end");
     const CodePointRange range{first.ranges()[0].first, last.ranges()[0].first};
     if (range.first > range.last) cursor_.fail("a range of a class is out of order");
     return set_of({range});
@@ -228,7 +255,8 @@ class AnchorRemoval {
 
  private:
   std::vector<Alternative> of(NodeId id, const Node& node) {
-    if (node.kind == (at_start_ ? NodeKind::text_start : NodeKind::text_end)) return {{true, grammar_.empty()}};
+    if (node.kind == (at_start_ ? NodeKind::text_start : NodeKind::text_end))
+      return {{true, grammar_.empty()}};
     if (node.kind == NodeKind::choice) return of_choice(node);
     if (node.kind == NodeKind::sequence) return of_sequence(node);
     return {{false, id}};
@@ -238,7 +266,8 @@ class AnchorRemoval {
     std::vector<Alternative> all;
     std::vector<NodeId> plain;
     for (const NodeId part : node.parts)
-      for (const Alternative& a : alternatives(part)) a.is_anchored ? all.push_back(a) : plain.push_back(a.node);
+      for (const Alternative& a : alternatives(part))
+        a.is_anchored ? all.push_back(a) : plain.push_back(a.node);
     if (!plain.empty()) all.push_back({false, grammar_.choice(std::move(plain))});
     return all;
   }
@@ -253,7 +282,8 @@ class AnchorRemoval {
     for (const Alternative& first : firsts) {
       std::vector<NodeId> parts = rest;
       if (first.node == grammar_.empty() && first.is_anchored) {
-        for (const Alternative& second : alternatives(grammar_.sequence(parts))) all.push_back({true, second.node});
+        for (const Alternative& second : alternatives(grammar_.sequence(parts)))
+          all.push_back({true, second.node});
         continue;
       }
       parts.insert(at_start_ ? parts.begin() : parts.end(), first.node);
@@ -278,7 +308,9 @@ NodeId without_anchors(NodeId expression, Grammar& grammar, F joined) {
 
 }  // namespace
 
-NodeId parse_regex(std::string_view expression, Grammar& grammar) { return RegexParser(expression, grammar).parse(); }
+NodeId parse_regex(std::string_view expression, Grammar& grammar) {
+  return RegexParser(expression, grammar).parse();
+}
 
 NodeId whole_match(NodeId expression, Grammar& grammar) {
   return without_anchors(expression, grammar, [](bool, NodeId node, bool) { return node; });

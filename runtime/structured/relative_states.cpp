@@ -38,7 +38,8 @@ struct RelativeStates::Stacks {
   Stack push(uint32_t state, uint32_t count, Stack below) const {
     const Frame frame{state, owner.clamped(state, count), below, owner.frames_[below].depth + 1};
     owner.deepest_ = std::max(owner.deepest_, frame.depth);
-    const auto [at, is_new] = owner.frame_numbers_.try_emplace(frame, static_cast<uint32_t>(owner.frames_.size()));
+    const auto [at, is_new] =
+        owner.frame_numbers_.try_emplace(frame, static_cast<uint32_t>(owner.frames_.size()));
     if (is_new) owner.frames_.push_back(frame), owner.memory_ += 100;
     return at->second;
   }
@@ -76,7 +77,8 @@ uint32_t RelativeStates::clamped(uint32_t state, uint32_t count) const {
 
 uint32_t RelativeStates::state_of(std::vector<Reader> readers) {
   Set set;
-  for (const Reader& reader : readers) set.items.push_back({reader.state, clamped(reader.state, reader.count), 0});
+  for (const Reader& reader : readers)
+    set.items.push_back({reader.state, clamped(reader.state, reader.count), 0});
   return intern(std::move(set));
 }
 
@@ -106,15 +108,61 @@ uint32_t RelativeStates::compute_next(uint32_t state, uint8_t byte) {
   return next_[size_t{state} * classes_ + automaton_->byte_class[byte]] = to;
 }
 
-const std::array<uint64_t, 2>& RelativeStates::repeating_bytes(uint32_t state) {
+const Repeating& RelativeStates::repeating(uint32_t state) {
   if (!sets_[state].has_repeating) {
-    std::array<uint64_t, 2> repeating{};
-    for (uint8_t b = 0; b < 128 && !sets_[state].ends; ++b)
-      if (next(state, b) == state && state != kDead) repeating[b / 64] |= uint64_t{1} << b % 64;
+    Repeating repeating;
+    const bool is_candidate = state != kDead && !ends(state);
+    for (uint8_t b = 0; b < 128 && is_candidate; ++b)
+      if (next(state, b) == state) repeating.ascii[b / 64] |= uint64_t{1} << b % 64;
+    repeating.all_others = is_candidate && others_repeat(state);
     sets_[state].repeating = repeating;
     sets_[state].has_repeating = true;
   }
   return sets_[state].repeating;
+}
+
+bool RelativeStates::others_repeat(uint32_t state) {
+  struct Lead {
+    uint8_t first, last;                      // first bytes of characters
+    int rest;                                 // bytes after the first one
+    uint8_t first_of_second, last_of_second;  // range of the second byte
+  };
+  constexpr Lead kLeads[] = {{0xC2, 0xDF, 1, 0x80, 0xBF}, {0xE0, 0xE0, 2, 0xA0, 0xBF},
+                             {0xE1, 0xEC, 2, 0x80, 0xBF}, {0xED, 0xED, 2, 0x80, 0x9F},
+                             {0xEE, 0xEF, 2, 0x80, 0xBF}, {0xF0, 0xF0, 3, 0x90, 0xBF},
+                             {0xF1, 0xF3, 3, 0x80, 0xBF}, {0xF4, 0xF4, 3, 0x80, 0x8F}};
+  for (const Lead& lead : kLeads) {
+    uint32_t known = kDead;
+    for (uint32_t b = lead.first; b <= lead.last; ++b) {
+      const uint32_t after = next(state, static_cast<uint8_t>(b));
+      if (after == kDead || ends(after)) return false;
+      if (after != known && !leads_back(after, lead.rest, lead.first_of_second, lead.last_of_second, state))
+        return false;
+      known = after;
+    }
+  }
+  return true;
+}
+
+/// Returns whether all texts of `rest` continuation bytes, of which the first is in a range, lead to a state.
+bool RelativeStates::leads_back(uint32_t from, int rest, uint8_t first, uint8_t last, uint32_t to) {
+  uint32_t known = kDead;
+  for (uint32_t b = first; b <= last; ++b) {
+    const uint32_t after = next(from, static_cast<uint8_t>(b));
+    if (rest == 1 ? after != to : after == kDead || ends(after)) return false;
+    if (rest > 1 && after != known && !leads_back(after, rest - 1, 0x80, 0xBF, to)) return false;
+    known = after;
+  }
+  return true;
+}
+
+std::vector<Reader> RelativeStates::readers(uint32_t state) const {
+  std::vector<Reader> readers;
+  for (const Item& item : sets_[state].items) {
+    if (item.stack != 0) return {};
+    readers.push_back({item.state, item.count});
+  }
+  return readers;
 }
 
 }  // namespace smelt

@@ -1,4 +1,5 @@
-// A deterministic automaton that is built on demand: the states of a pushdown automaton relative to one stack frame.
+// A deterministic automaton that is built on demand: the states of a pushdown automaton relative to one stack
+// frame.
 #pragma once
 
 #include <array>
@@ -18,14 +19,22 @@ struct Reader {
   auto operator<=>(const Reader&) const = default;
 };
 
-/// The states are sets of configurations whose stacks are known down to a base. They do not depend on the frames below
-/// the base, so equal parts of a text have equal states, however deep they are nested. Not thread-safe.
+/// Texts that lead from a state to itself: those of `ascii` bytes and, if `all_others`, of all other
+/// characters in UTF-8.
+struct Repeating {
+  std::array<uint64_t, 2> ascii{};
+  bool all_others = false;
+};
+
+/// The states are sets of configurations whose stacks are known down to a base. They do not depend on the
+/// frames below the base, so equal parts of a text have equal states, however deep they are nested. Not
+/// thread-safe.
 class RelativeStates {
  public:
   static constexpr uint32_t kDead = 0;
 
-  /// `longest_text` is the longest text in bytes for which the states are used. Counts of rounds that differ without an
-  /// effect on such texts are one state.
+  /// `longest_text` is the longest text in bytes for which the states are used. Counts of rounds that differ
+  /// without an effect on such texts are one state.
   RelativeStates(std::shared_ptr<const Automaton> automaton, uint32_t longest_text);
 
   /// Returns the state of these configurations on the base.
@@ -37,8 +46,11 @@ class RelativeStates {
   }
   /// Returns whether the base's rule can end here.
   bool ends(uint32_t state) const { return ends_[state] != 0; }
-  /// Returns the ASCII bytes that lead from a state to itself. It is empty for states that can end the base's rule.
-  const std::array<uint64_t, 2>& repeating_bytes(uint32_t state);
+  /// Returns the texts that lead from a state to itself. There are none for states that can end the base's
+  /// rule.
+  const Repeating& repeating(uint32_t state);
+  /// Returns the configurations of a state; none if one of them has a frame above the base.
+  std::vector<Reader> readers(uint32_t state) const;
 
   uint32_t states() const { return static_cast<uint32_t>(sets_.size()); }
   /// Returns the frames above the base, at most, of all states since the last clear().
@@ -56,7 +68,7 @@ class RelativeStates {
     std::vector<Item> items;
     bool ends = false;
     bool has_repeating = false;
-    std::array<uint64_t, 2> repeating{};
+    Repeating repeating;
   };
   struct Frame {
     uint32_t state, count, below, depth;
@@ -64,6 +76,8 @@ class RelativeStates {
   };
   struct Stacks;
 
+  bool others_repeat(uint32_t state);
+  bool leads_back(uint32_t from, int rest, uint8_t first, uint8_t last, uint32_t to);
   uint32_t compute_next(uint32_t state, uint8_t byte);
   uint32_t intern(Set set);
   uint32_t clamped(uint32_t state, uint32_t count) const;

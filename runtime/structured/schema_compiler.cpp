@@ -19,7 +19,8 @@ RuleId SchemaCompiler::compile(const SchemaJson& document) {
   const RuleId root = pending_.empty() ? grammar_.add_rule("root") : pending_[0].first;
   if (pending_.empty()) grammar_.define(root, node_of(document));
   for (size_t i = 0; i < pending_.size(); ++i) {
-    if (i > kMostRules || text > kMostText) fail("JSON Schema: the schema is too large; more than {} rules", kMostRules);
+    if (i > kMostRules || text > kMostText)
+      fail("JSON Schema: the schema is too large; more than {} rules", kMostRules);
     const auto [rule, schema] = pending_[i];
     text += grammar_.rules()[rule].name.size();
     grammar_.define(rule, body_of(schema));
@@ -31,7 +32,8 @@ RuleId SchemaCompiler::compile(const SchemaJson& document) {
 NodeId SchemaCompiler::node_of(const SchemaJson& schema) {
   if (schema == false) return grammar_.never();
   if (schema == true) return json_.value();
-  const auto [known, is_new] = rules_.try_emplace(schema.dump(-1, ' ', false, SchemaJson::error_handler_t::replace), 0);
+  const auto [known, is_new] =
+      rules_.try_emplace(schema.dump(-1, ' ', false, SchemaJson::error_handler_t::replace), 0);
   if (is_new) {
     known->second = grammar_.add_rule(known->first.substr(0, 80));
     pending_.emplace_back(known->second, schema);
@@ -52,10 +54,12 @@ NodeId SchemaCompiler::alternative(const FlatSchema& flat) {
       if (satisfies(fixed, flat)) parts.push_back(value(fixed));
     return grammar_.choice(std::move(parts));
   }
-  const bool is_free = flat.string.is_free() && flat.number.empty() && flat.array.is_free() && flat.object.is_free();
+  const bool is_free =
+      flat.string.is_free() && flat.number.empty() && flat.array.is_free() && flat.object.is_free();
   if (flat.types == kAllTypes && is_free) return json_.value();
   if (flat.types & kNullType) parts.push_back(grammar_.bytes("null"));
-  if (flat.types & kBooleanType) parts.push_back(grammar_.choice({grammar_.bytes("true"), grammar_.bytes("false")}));
+  if (flat.types & kBooleanType)
+    parts.push_back(grammar_.choice({grammar_.bytes("true"), grammar_.bytes("false")}));
   if (flat.types & (kIntegerType | kNumberType)) parts.push_back(number(flat));
   if (flat.types & kStringType) parts.push_back(string(flat.string));
   if (flat.types & kArrayType) parts.push_back(array(flat.array));
@@ -93,14 +97,16 @@ NodeId SchemaCompiler::number(const FlatSchema& flat) {
 NodeId SchemaCompiler::string(const StringLimits& limits) {
   if (limits.is_free()) return json_.string();
   if (limits.least > limits.most) return grammar_.never();
-  if (limits.patterns.empty() && limits.formats.empty()) return json_.string_of_length(limits.least, limits.most);
+  if (limits.patterns.empty() && limits.formats.empty())
+    return json_.string_of_length(limits.least, limits.most);
   return json_.string_in(string_language(limits));
 }
 
 /// The elements of the prefix are a chain of states, and the others a repetition after it.
 NodeId SchemaCompiler::array(const ArrayLimits& limits) {
   if (limits.is_free()) return json_.array();
-  const uint32_t most = limits.rest == false ? std::min(limits.most, static_cast<uint32_t>(limits.prefix.size())) : limits.most;
+  const uint32_t most =
+      limits.rest == false ? std::min(limits.most, static_cast<uint32_t>(limits.prefix.size())) : limits.most;
   const auto chain = static_cast<uint32_t>(std::min<size_t>(most, limits.prefix.size()));
   Graph graph;
   graph.states = chain + 1;

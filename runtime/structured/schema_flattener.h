@@ -14,8 +14,9 @@ class SchemaFlattener {
  public:
   SchemaFlattener(const SchemaJson& document, const SchemaOptions& options);
 
-  /// Returns the alternatives of a schema; a value is valid if it satisfies one of them. Throws Error for keywords that
-  /// cannot be enforced, references that cannot be resolved, and schemas with too many alternatives.
+  /// Returns the alternatives of a schema; a value is valid if it satisfies one of them. Throws Error for
+  /// keywords that cannot be enforced, references that cannot be resolved, and schemas with too many
+  /// alternatives.
   std::vector<FlatSchema> flatten(const SchemaJson& schema) { return flatten(schema, 0); }
 
   /// Returns the language of the strings that satisfy a schema.
@@ -24,7 +25,8 @@ class SchemaFlattener {
  private:
   std::vector<FlatSchema> flatten(const SchemaJson& schema, uint32_t depth);
   std::vector<FlatSchema> flatten_object(const SchemaJson& schema, uint32_t depth);
-  std::vector<FlatSchema> one_of(const SchemaJson& alternatives, const std::vector<FlatSchema>& base, uint32_t depth);
+  std::vector<FlatSchema> one_of(const SchemaJson& alternatives, const std::vector<FlatSchema>& base,
+                                 uint32_t depth);
   std::vector<FlatSchema> any_of(const SchemaJson& alternatives, uint32_t depth);
   std::vector<FlatSchema> product(const std::vector<FlatSchema>& a, const std::vector<FlatSchema>& b);
   bool is_certainly_empty(const FlatSchema& flat, uint32_t depth);

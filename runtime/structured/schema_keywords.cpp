@@ -40,8 +40,10 @@ const std::string& text_in(std::string_view keyword, const SchemaJson& value) {
 
 uint32_t type_bits(const SchemaJson& value) {
   const std::pair<std::string_view, uint32_t> types[] = {
-      {"null", kNullType},     {"boolean", kBooleanType}, {"integer", kIntegerType}, {"number", kIntegerType | kNumberType},
-      {"string", kStringType}, {"array", kArrayType},     {"object", kObjectType}};
+      {"null", kNullType},       {"boolean", kBooleanType},
+      {"integer", kIntegerType}, {"number", kIntegerType | kNumberType},
+      {"string", kStringType},   {"array", kArrayType},
+      {"object", kObjectType}};
   for (const auto& [name, bits] : types)
     if (value == name) return bits;
   fail_value("type", value, "null, boolean, integer, number, string, array or object");
@@ -81,7 +83,8 @@ void read_bound(std::string_view keyword, const SchemaJson& value, FlatSchema& f
 void read_multiple(std::string_view keyword, const SchemaJson& value, FlatSchema& flat) {
   const double divisor = value.is_number() ? value.get<double>() : 0;
   if (divisor < 1 || divisor > kLargestDivisor || divisor != std::trunc(divisor))
-    fail_value(keyword, value, fmt::format("an integer from 1 to {}; others are not supported", kLargestDivisor));
+    fail_value(keyword, value,
+               fmt::format("an integer from 1 to {}; others are not supported", kLargestDivisor));
   flat.number.divisors.push_back(static_cast<uint32_t>(divisor));
 }
 
@@ -134,7 +137,8 @@ const Keyword kKeywords[] = {
     {"const", [](auto k, const SchemaJson& v, FlatSchema& f) { read_enum(k, SchemaJson::array({v}), f); }},
     {"minLength", [](auto k, const SchemaJson& v, FlatSchema& f) { f.string.least = count_in(k, v); }},
     {"maxLength", [](auto k, const SchemaJson& v, FlatSchema& f) { f.string.most = count_in(k, v); }},
-    {"pattern", [](auto k, const SchemaJson& v, FlatSchema& f) { f.string.patterns.push_back(text_in(k, v)); }},
+    {"pattern",
+     [](auto k, const SchemaJson& v, FlatSchema& f) { f.string.patterns.push_back(text_in(k, v)); }},
     {"format", [](auto k, const SchemaJson& v, FlatSchema& f) { f.string.formats.push_back(text_in(k, v)); }},
     {"minimum", read_bound},
     {"maximum", read_bound},
@@ -147,10 +151,14 @@ const Keyword kKeywords[] = {
     {"maxItems", [](auto k, const SchemaJson& v, FlatSchema& f) { f.array.most = count_in(k, v); }},
     {"uniqueItems", read_unique},
     {"$schema", read_dialect},
-    {"properties", [](auto k, const SchemaJson& v, FlatSchema& f) { f.object.properties = named_schemas(k, v); }},
-    {"patternProperties", [](auto k, const SchemaJson& v, FlatSchema& f) { f.object.patterns = named_schemas(k, v); }},
-    {"additionalProperties", [](auto k, const SchemaJson& v, FlatSchema& f) { f.object.additional = schema_in(k, v); }},
-    {"propertyNames", [](auto k, const SchemaJson& v, FlatSchema& f) { f.object.names.push_back(schema_in(k, v)); }},
+    {"properties",
+     [](auto k, const SchemaJson& v, FlatSchema& f) { f.object.properties = named_schemas(k, v); }},
+    {"patternProperties",
+     [](auto k, const SchemaJson& v, FlatSchema& f) { f.object.patterns = named_schemas(k, v); }},
+    {"additionalProperties",
+     [](auto k, const SchemaJson& v, FlatSchema& f) { f.object.additional = schema_in(k, v); }},
+    {"propertyNames",
+     [](auto k, const SchemaJson& v, FlatSchema& f) { f.object.names.push_back(schema_in(k, v)); }},
     {"required", read_required},
     {"minProperties", [](auto k, const SchemaJson& v, FlatSchema& f) { f.object.least = count_in(k, v); }},
     {"maxProperties", [](auto k, const SchemaJson& v, FlatSchema& f) { f.object.most = count_in(k, v); }},

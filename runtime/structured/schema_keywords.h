@@ -7,8 +7,8 @@
 
 namespace smelt {
 
-/// Reads all keywords except $ref, allOf, anyOf and oneOf. Throws Error (invalid_argument) for a keyword that cannot be
-/// enforced or has a wrong value.
+/// Reads all keywords except $ref, allOf, anyOf and oneOf. Throws Error (invalid_argument) for a keyword that
+/// cannot be enforced or has a wrong value.
 FlatSchema read_keywords(const SchemaJson& schema);
 
 }  // namespace smelt

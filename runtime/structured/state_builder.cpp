@@ -41,7 +41,8 @@ class StateBuilder {
 
   uint32_t add_state(StateKind kind = StateKind::plain) {
     if (result_.states.size() >= kMostStates)
-      fail("structured output: the automaton has more than {} states; expected a smaller grammar", kMostStates);
+      fail("structured output: the automaton has more than {} states; expected a smaller grammar",
+           kMostStates);
     RawState& added = result_.states.emplace_back();
     added.kind = kind;
     added.rule = rule_;
@@ -89,8 +90,10 @@ class StateBuilder {
         return build_graph(grammar_.graph_of(node), from, to);
       case NodeKind::text_start:
       case NodeKind::text_end:
-        fail("regular expression: an anchor inside the expression is not supported; expected ^ at its start and $ at "
-             "its end");
+        fail(
+            "regular expression: an anchor inside the expression is not supported; expected ^ at its start "
+            "and $ at "
+            "its end");
     }
   }
 
@@ -114,7 +117,8 @@ class StateBuilder {
   uint32_t tail(const ByteRanges& ranges, size_t at, uint32_t to) {
     if (at == ranges.size()) return to;
     std::string key;
-    for (size_t i = at; i < ranges.size(); ++i) key.append({static_cast<char>(ranges[i].first), static_cast<char>(ranges[i].last)});
+    for (size_t i = at; i < ranges.size(); ++i)
+      key.append({static_cast<char>(ranges[i].first), static_cast<char>(ranges[i].last)});
     const auto known = tails_.find({to, key});
     if (known != tails_.end()) return known->second;
     const uint32_t next = tail(ranges, at + 1, to);
@@ -191,8 +195,11 @@ class StateBuilder {
   void build_copies(const Node& node, uint32_t from, uint32_t to) {
     const uint32_t copies = node.most == kUnbounded ? node.least : node.most;
     if (sizes_[node.parts[0]] * copies > kMostCopies)
-      fail("structured output: {} repetitions of something that may be empty are too many; expected a part that is "
-           "never empty", copies);
+      fail(
+          "structured output: {} repetitions of something that may be empty are too many; expected a part "
+          "that is "
+          "never empty",
+          copies);
     const uint32_t least = nullable_[node.parts[0]] ? 0 : node.least;
     for (uint32_t i = 0; i < copies; ++i) {
       if (i >= least) connect(from, to);
@@ -208,7 +215,8 @@ class StateBuilder {
 
   void build_loop(const Node& node, uint32_t from, uint32_t to) {
     const auto index = static_cast<uint32_t>(result_.loops.size());
-    const uint32_t head = add_state(StateKind::loop_head), end = add_state(StateKind::loop_end), body = add_state();
+    const uint32_t head = add_state(StateKind::loop_head), end = add_state(StateKind::loop_end),
+                   body = add_state();
     result_.loops.push_back({node.least, node.most, head, body, to});
     state(head).index = state(end).index = index;
     connect(from, head);
@@ -221,8 +229,8 @@ class StateBuilder {
   std::vector<bool> nullable_;
   std::vector<uint64_t> sizes_;  // per node, with all copies
   RawAutomaton result_;
-  uint32_t rule_ = 0;     // the rule that is built
-  bool in_loop_ = false;  // inside a counted repetition
+  uint32_t rule_ = 0;            // the rule that is built
+  bool in_loop_ = false;         // inside a counted repetition
   std::vector<NodeId> pending_;  // per rule: its body
   std::map<RuleId, uint32_t> rules_;
   std::map<NodeId, uint32_t> repeats_;

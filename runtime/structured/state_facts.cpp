@@ -26,7 +26,8 @@ void each_successor(const RawAutomaton& raw, uint32_t s, F f) {
   if (state.kind == StateKind::loop_end) f(raw.loops[state.index].head), f(raw.loops[state.index].exit);
 }
 
-/// Calls `update(s)` until it returns false for all states. A state is updated again after a successor has changed.
+/// Calls `update(s)` until it returns false for all states. A state is updated again after a successor has
+/// changed.
 template <typename Update>
 void iterate(const RawAutomaton& raw, Update update) {
   std::vector<std::vector<uint32_t>> dependents(raw.states.size());
@@ -87,7 +88,8 @@ bool nullable_of(const RawAutomaton& raw, uint32_t s, const std::vector<bool>& n
     case StateKind::loop_end:
       return nullable[raw.loops[state.index].exit];
     default:
-      return std::any_of(state.empties.begin(), state.empties.end(), [&](uint32_t to) { return nullable[to]; });
+      return std::any_of(state.empties.begin(), state.empties.end(),
+                         [&](uint32_t to) { return nullable[to]; });
   }
 }
 
@@ -120,7 +122,8 @@ bool assign(Values& values, uint32_t at, const Value& value) {
 }
 
 /// Returns the rules that a rule can call before its first byte.
-std::vector<uint32_t> first_calls(const RawAutomaton& raw, const StateFacts& facts, uint32_t rule, size_t& steps) {
+std::vector<uint32_t> first_calls(const RawAutomaton& raw, const StateFacts& facts, uint32_t rule,
+                                  size_t& steps) {
   std::vector<uint32_t> calls, pending{raw.rules[rule].start};
   std::map<uint32_t, bool> visited{{pending[0], true}};
   while (!pending.empty()) {
@@ -132,7 +135,8 @@ std::vector<uint32_t> first_calls(const RawAutomaton& raw, const StateFacts& fac
       if (visited.emplace(to, true).second) pending.push_back(to);
     };
     for (const uint32_t to : state.empties) visit(to);
-    if (state.kind == StateKind::loop_head) visit(raw.loops[state.index].body), visit(raw.loops[state.index].exit);
+    if (state.kind == StateKind::loop_head)
+      visit(raw.loops[state.index].body), visit(raw.loops[state.index].exit);
     if (state.kind != StateKind::call) continue;
     calls.push_back(state.index);
     if (facts.nullable[raw.rules[state.index].start]) visit(state.to);
@@ -145,7 +149,8 @@ class FirstCalls {
  public:
   FirstCalls(const RawAutomaton& raw, const StateFacts& facts) : raw_(raw) {
     size_t steps = 0;
-    for (uint32_t rule = 0; rule < raw.rules.size(); ++rule) calls_.push_back(first_calls(raw, facts, rule, steps));
+    for (uint32_t rule = 0; rule < raw.rules.size(); ++rule)
+      calls_.push_back(first_calls(raw, facts, rule, steps));
   }
 
   void refuse_cycles() const {
@@ -167,8 +172,11 @@ class FirstCalls {
       }
       const uint32_t callee = calls_[rule][at++];
       if (mark[callee] == 1)
-        fail("grammar: the rule '{}' is left-recursive: it can begin with itself; expected a right-recursive rule or a "
-             "repetition", raw_.rules[callee].name);
+        fail(
+            "grammar: the rule '{}' is left-recursive: it can begin with itself; expected a right-recursive "
+            "rule or a "
+            "repetition",
+            raw_.rules[callee].name);
       if (mark[callee] == 0) mark[callee] = 1, path.emplace_back(callee, 0);
     }
   }

@@ -12,9 +12,9 @@ namespace smelt {
 constexpr uint32_t kNoEnd = UINT32_MAX;
 
 struct StateFacts {
-  std::vector<uint32_t> need;    // frames that the shortest end of the rule needs; kNoEnd if there is no end
-  std::vector<bool> nullable;    // the rule's end is reachable without a byte
-  std::vector<ByteSet> first;    // bytes that can come next before the end of the rule
+  std::vector<uint32_t> need;  // frames that the shortest end of the rule needs; kNoEnd if there is no end
+  std::vector<bool> nullable;  // the rule's end is reachable without a byte
+  std::vector<ByteSet> first;  // bytes that can come next before the end of the rule
 };
 
 /// Computes the facts. Throws Error if that takes too many steps.

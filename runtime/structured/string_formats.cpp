@@ -14,7 +14,8 @@ std::string date() {
   const std::string leap_year =
       "(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)";
   return "(?:[0-9]{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)"
-         "|02-(?:0[1-9]|1[0-9]|2[0-8]))|" + leap_year + "-02-29)";
+         "|02-(?:0[1-9]|1[0-9]|2[0-8]))|" +
+         leap_year + "-02-29)";
 }
 
 std::string time() {
@@ -47,7 +48,9 @@ std::string ipv6() {
   return "(?:" + all + ")";
 }
 
-std::string label(int longest) { return fmt::format("[A-Za-z0-9](?:[A-Za-z0-9-]{{0,{}}}[A-Za-z0-9])?", longest - 2); }
+std::string label(int longest) {
+  return fmt::format("[A-Za-z0-9](?:[A-Za-z0-9-]{{0,{}}}[A-Za-z0-9])?", longest - 2);
+}
 
 std::string hostname() {
   return fmt::format("(?:{0}(?:\\.{0}){{0,2}}|{1}(?:\\.{1}){{0,7}})", label(63), label(30));
@@ -65,8 +68,9 @@ std::string hierarchy(std::string_view first_segment) {
   const std::string user = "(?:(?:[A-Za-z0-9._~!$&'()*+,;=:-]|%[0-9A-Fa-f]{2})*@)?";
   const std::string host = "(?:(?:[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*|\\[" + ipv6() + "\\])";
   const std::string segments = fmt::format("(?:/{}*)*", kPathCharacter);
-  return fmt::format("(?://{0}{1}(?::[0-9]*)?{2}|/(?:{3}+{2})?|{4}+{2})?(?:\\?(?:{3}|[/?])*)?(?:#(?:{3}|[/?])*)?", user,
-                     host, segments, kPathCharacter, first_segment);
+  return fmt::format(
+      "(?://{0}{1}(?::[0-9]*)?{2}|/(?:{3}+{2})?|{4}+{2})?(?:\\?(?:{3}|[/?])*)?(?:#(?:{3}|[/?])*)?", user,
+      host, segments, kPathCharacter, first_segment);
 }
 
 std::string uri() { return "[A-Za-z][A-Za-z0-9+.-]*:" + hierarchy(kPathCharacter); }

@@ -8,6 +8,11 @@
 namespace smelt {
 namespace {
 
+// Repeating texts are computed for states that are visited often, and used where they save many nodes.
+constexpr uint16_t kRareVisits = 40;
+constexpr uint32_t kFewNodes = 4;
+constexpr uint8_t kShortTexts[] = {2, 4, 8, 16};  // longest texts in bytes of the short states
+
 struct Group {
   Stack stack;
   std::vector<Reader> readers;
@@ -16,7 +21,8 @@ struct Group {
 std::vector<Group> groups_of(const Matcher& matcher) {
   std::vector<Group> groups;
   for (const Configuration& c : matcher.configurations()) {
-    auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& g) { return g.stack == c.stack; });
+    auto group =
+        std::find_if(groups.begin(), groups.end(), [&](const Group& g) { return g.stack == c.stack; });
     if (group == groups.end()) group = groups.insert(groups.end(), Group{c.stack, {}});
     group->readers.push_back({c.state, c.count});
   }
@@ -25,7 +31,8 @@ std::vector<Group> groups_of(const Matcher& matcher) {
 
 ByteSet follow_of(const Automaton& automaton, const Group& group) {
   ByteSet follow;
-  for (const Reader& reader : group.readers) follow |= automaton.rules[automaton.states[reader.state].rule].follow;
+  for (const Reader& reader : group.readers)
+    follow |= automaton.rules[automaton.states[reader.state].rule].follow;
   return follow;
 }
 
@@ -45,9 +52,13 @@ TokenMasks::TokenMasks(std::shared_ptr<const Automaton> automaton, std::shared_p
       cache_bytes_(cache_bytes),
       states_(automaton_, trie_->longest),
       path_(trie_->longest + 1) {
+  if (!automaton_->loops.empty())
+    for (const uint8_t longest : kShortTexts)
+      short_states_.push_back({RelativeStates(automaton_, longest), {}});
   for (const uint32_t token : end_tokens_)
     if (token >= trie_->vocabulary)
-      fail("structured output: the end token {} is not in the vocabulary of {} tokens", token, trie_->vocabulary);
+      fail("structured output: the end token {} is not in the vocabulary of {} tokens", token,
+           trie_->vocabulary);
 }
 
 void TokenMasks::mask(const Matcher& matcher, std::span<uint64_t> allowed) {
@@ -63,8 +74,13 @@ void TokenMasks::mask(const Matcher& matcher, std::span<uint64_t> allowed) {
 }
 
 void TokenMasks::bound_cache() {
-  if (cached_bytes_ + states_.memory() <= cache_bytes_) return;
+  size_t bytes = cached_bytes_ + states_.memory();
+  for (const ShortStates& near : short_states_)
+    bytes += near.states.memory() + near.repeating.size() * sizeof(near.repeating[0]);
+  if (bytes <= cache_bytes_) return;
+  for (ShortStates& near : short_states_) near.states.clear(), near.repeating.clear();
   entries_.clear();
+  visits_.clear();
   states_.clear();
   cached_bytes_ = 0;
 }
@@ -74,7 +90,8 @@ void TokenMasks::allow_groups(const Matcher& matcher, std::span<uint64_t> allowe
     const ByteSet follow = follow_of(*automaton_, group);
     const Entry& entry = entry_of(states_.state_of(std::move(group.readers)), follow);
     for (size_t i = 0; i < allowed.size(); ++i) allowed[i] |= entry.allowed[i];
-    if (group.stack.top && !entry.exits.empty()) allow_after(matcher.after_return(group.stack), entry.exits, allowed);
+    if (group.stack.top && !entry.exits.empty())
+      allow_after(matcher.after_return(group.stack), entry.exits, allowed);
   }
 }
 
@@ -93,9 +110,10 @@ const TokenMasks::Entry& TokenMasks::entry_of(uint32_t state, const ByteSet& fol
   return entry;
 }
 
-/// Continues at the nodes of the trie where a rule has ended, with the configurations after its return. Each level of
-/// the recursion is deeper in the trie.
-void TokenMasks::allow_after(const Matcher& matcher, const std::vector<uint32_t>& exits, std::span<uint64_t> allowed) {
+/// Continues at the nodes of the trie where a rule has ended, with the configurations after its return. Each
+/// level of the recursion is deeper in the trie.
+void TokenMasks::allow_after(const Matcher& matcher, const std::vector<uint32_t>& exits,
+                             std::span<uint64_t> allowed) {
   for (Group& group : groups_of(matcher)) {
     const ByteSet follow = follow_of(*automaton_, group);
     const uint32_t state = states_.state_of(std::move(group.readers));
@@ -121,15 +139,40 @@ void TokenMasks::walk(uint32_t node, uint32_t state, Walk& walk) {
     uint32_t next = i + 1;  // first node whose tokens are not allowed here
     if (at.end > next) {
       if (states_.ends(after) && exit_matters(i, walk.follow)) walk.exits.push_back(i);
-      if (at.only_ascii_below && is_subset(trie_->bytes_below[i], states_.repeating_bytes(after))) next = at.end;
+      if (at.below != BytesBelow::other && allows_all_below(i, after)) next = at.end;
     }
     allow_tokens(i, next, walk.allowed);
     i = next;
   }
 }
 
+bool TokenMasks::repeats(uint32_t node, const Repeating& repeating) const {
+  const bool is_known = trie_->nodes[node].below == BytesBelow::ascii || repeating.all_others;
+  return is_known && is_subset(trie_->bytes_below[node], repeating.ascii);
+}
+
+const Repeating& TokenMasks::ShortStates::of(RelativeStates& whole, uint32_t state) {
+  if (state >= repeating.size()) repeating.resize(whole.states());
+  if (!repeating[state]) repeating[state] = states.repeating(states.state_of(whole.readers(state)));
+  return *repeating[state];
+}
+
+/// Returns true only if all texts from a node to the nodes below are accepted and do not end the base's rule.
+bool TokenMasks::allows_all_below(uint32_t node, uint32_t state) {
+  if (trie_->nodes[node].end - node < kFewNodes) return false;
+  if (state >= visits_.size()) visits_.resize(states_.states());
+  if (visits_[state] < kRareVisits) return ++visits_[state], false;
+  if (repeats(node, states_.repeating(state))) return true;
+  for (size_t i = 0; i < short_states_.size(); ++i) {
+    if (trie_->nodes[node].height > kShortTexts[i]) continue;
+    return repeats(node, short_states_[i].of(states_, state));
+  }
+  return false;
+}
+
 void TokenMasks::allow_tokens(uint32_t first_node, uint32_t end_node, std::span<uint64_t> allowed) const {
-  for (uint32_t t = trie_->nodes[first_node].first_token, end = trie_->nodes[end_node].first_token; t < end; ++t)
+  for (uint32_t t = trie_->nodes[first_node].first_token, end = trie_->nodes[end_node].first_token; t < end;
+       ++t)
     allow(allowed, trie_->tokens[t]);
 }
 
@@ -164,7 +207,8 @@ void TokenMasks::mask_near_bound(const Matcher& matcher, std::span<uint64_t> all
   }
 }
 
-void mask_by_tokens(const Matcher& matcher, const std::vector<std::string>& vocabulary, std::span<uint64_t> allowed) {
+void mask_by_tokens(const Matcher& matcher, const std::vector<std::string>& vocabulary,
+                    std::span<uint64_t> allowed) {
   std::fill(allowed.begin(), allowed.end(), 0);
   for (uint32_t id = 0; id < vocabulary.size(); ++id) {
     Matcher next = matcher;

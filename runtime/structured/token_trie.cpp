@@ -15,13 +15,34 @@ std::vector<uint32_t> sorted_ids(const std::vector<std::string>& vocabulary) {
   std::vector<uint32_t> ids(vocabulary.size());
   std::iota(ids.begin(), ids.end(), 0);
   std::erase_if(ids, [&](uint32_t id) { return vocabulary[id].empty(); });
-  std::stable_sort(ids.begin(), ids.end(), [&](uint32_t a, uint32_t b) { return vocabulary[a] < vocabulary[b]; });
+  std::stable_sort(ids.begin(), ids.end(),
+                   [&](uint32_t a, uint32_t b) { return vocabulary[a] < vocabulary[b]; });
   return ids;
 }
 
 size_t common_prefix(const std::string& a, const std::string& b) {
   return static_cast<size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
 }
+
+/// A position in UTF-8: the continuation bytes that follow, and the range of the next one.
+struct Utf8State {
+  static constexpr uint8_t kInvalid = 255;
+  uint8_t rest = 0, first = 0x80, last = 0xBF;
+
+  Utf8State after(uint8_t byte) const {
+    if (rest == kInvalid) return *this;
+    if (rest > 0)
+      return byte >= first && byte <= last ? Utf8State{static_cast<uint8_t>(rest - 1)} : Utf8State{kInvalid};
+    if (byte < 0x80) return {};
+    if (byte < 0xC2 || byte > 0xF4) return {kInvalid};
+    if (byte < 0xE0) return {1};
+    if (byte < 0xF0)
+      return {2, static_cast<uint8_t>(byte == 0xE0 ? 0xA0 : 0x80),
+              static_cast<uint8_t>(byte == 0xED ? 0x9F : 0xBF)};
+    return {3, static_cast<uint8_t>(byte == 0xF0 ? 0x90 : 0x80),
+            static_cast<uint8_t>(byte == 0xF4 ? 0x8F : 0xBF)};
+  }
+};
 
 class TrieBuilder {
  public:
@@ -37,7 +58,8 @@ class TrieBuilder {
 
   void finish() {
     while (!open_.empty()) close();
-    trie_.nodes.push_back({.end = 0, .first_token = tokens(), .depth = 0, .byte = 0, .only_ascii_below = true});
+    trie_.nodes.push_back(
+        {.end = 0, .first_token = tokens(), .depth = 0, .byte = 0, .below = BytesBelow::other, .height = 0});
   }
 
  private:
@@ -46,40 +68,55 @@ class TrieBuilder {
 
   void add_node(uint8_t byte, size_t depth) {
     if (nodes() == kMostNodes) fail("structured output: the vocabulary is too large");
-    open_.push_back(nodes());
+    const Utf8State state = open_.empty() ? Utf8State{} : open_.back().state.after(byte);
+    open_.push_back({nodes(), state, true});
     trie_.nodes.push_back({.end = 0,
                            .first_token = tokens(),
                            .depth = static_cast<uint16_t>(depth),
                            .byte = byte,
-                           .only_ascii_below = true});
+                           .below = BytesBelow::ascii,
+                           .height = 0});
     trie_.bytes_below.push_back({});
   }
 
   void close() {
-    const uint32_t node = open_.back();
+    const Open closed = open_.back();
     open_.pop_back();
-    trie_.nodes[node].end = nodes();
+    TrieNode& node = trie_.nodes[closed.node];
+    node.end = nodes();
+    if (node.below != BytesBelow::ascii)
+      node.below = closed.is_utf8_below && closed.state.rest == 0 ? BytesBelow::utf8 : BytesBelow::other;
     if (open_.empty()) return;
-    const uint32_t parent = open_.back();
-    const uint8_t byte = trie_.nodes[node].byte;
-    auto& bytes = trie_.bytes_below[parent];
-    for (size_t i = 0; i < 2; ++i) bytes[i] |= trie_.bytes_below[node][i];
-    if (byte < 128) bytes[byte / 64] |= uint64_t{1} << byte % 64;
-    if (byte >= 128 || !trie_.nodes[node].only_ascii_below) trie_.nodes[parent].only_ascii_below = false;
+    Open& parent = open_.back();
+    TrieNode& above = trie_.nodes[parent.node];
+    auto& bytes = trie_.bytes_below[parent.node];
+    for (size_t i = 0; i < 2; ++i) bytes[i] |= trie_.bytes_below[closed.node][i];
+    if (node.byte < 128) bytes[node.byte / 64] |= uint64_t{1} << node.byte % 64;
+    if (node.byte >= 128 || node.below != BytesBelow::ascii) above.below = BytesBelow::other;
+    parent.is_utf8_below =
+        parent.is_utf8_below && closed.is_utf8_below && closed.state.rest != Utf8State::kInvalid;
+    above.height = static_cast<uint8_t>(std::max<int>(above.height, std::min(node.height + 1, 255)));
   }
 
+  struct Open {
+    uint32_t node;
+    Utf8State state;
+    bool is_utf8_below;
+  };
   TokenTrie& trie_;
-  std::vector<uint32_t> open_;  // the nodes of the last text
+  std::vector<Open> open_;  // the nodes of the last text
   std::string last_;
 };
 
 }  // namespace
 
-TokenTrie::TokenTrie(const std::vector<std::string>& texts) : vocabulary(static_cast<uint32_t>(texts.size())) {
+TokenTrie::TokenTrie(const std::vector<std::string>& texts)
+    : vocabulary(static_cast<uint32_t>(texts.size())) {
   TrieBuilder builder(*this);
   for (const uint32_t id : sorted_ids(texts)) {
     if (texts[id].size() > kLongestToken)
-      fail("structured output: token {} has {} bytes, expected at most {}", id, texts[id].size(), kLongestToken);
+      fail("structured output: token {} has {} bytes, expected at most {}", id, texts[id].size(),
+           kLongestToken);
     longest = std::max(longest, static_cast<uint32_t>(texts[id].size()));
     builder.add(texts[id], id);
   }

@@ -7,8 +7,8 @@
 namespace smelt {
 namespace {
 
-/// Returns the last code point of the range's beginning that differs from `range.first` only in ways that ranges of
-/// bytes can express.
+/// Returns the last code point of the range's beginning that differs from `range.first` only in ways that
+/// ranges of bytes can express.
 char32_t last_of_beginning(CodePointRange range) {
   for (const char32_t longest : {0x7F, 0x7FF, 0xFFFF})
     if (range.first <= longest && range.last > longest) range.last = longest;

@@ -1,4 +1,5 @@
-// Any bytes as a JSON Schema, an expression or a grammar: an Error, or an automaton whose prefixes have an end.
+// Any bytes as a JSON Schema, an expression or a grammar: an Error, or an automaton whose prefixes have an
+// end.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>

@@ -1,8 +1,9 @@
-// A server of grammars on standard input and output, for tests/python/check_structured_output.py: one JSON request per
-// line, one JSON reply per line.
+// A server of grammars on standard input and output, for tests/python/check_structured_output.py: one JSON
+// request per line, one JSON reply per line.
 //   {"compile": KIND, "text": ..., "whitespace": N}  KIND: schema, regex, gbnf, choices, object, value
 //   {"match": TEXT}                                  whether TEXT is whole, and whether it is a prefix
-//   {"vocabulary": [BASE64, ...]} or PATH            tokens, by id; PATH: lines of base64 and an id; the end token follows
+//   {"vocabulary": [BASE64, ...]} or PATH            tokens, by id; PATH: lines of base64 and an id; the end
+//   token follows
 //   {"walk": SEED, "steps": N}                       a text of random allowed tokens
 //   {"time": TEXT}                                   microseconds of each mask of TEXT in longest tokens
 #include <chrono>
@@ -48,7 +49,8 @@ class Driver {
   Json compile_request(const nlohmann::ordered_json& request) {
     const auto start = std::chrono::steady_clock::now();
     automaton_ = compile(grammar_of(request));
-    masks_ = trie_ ? std::make_unique<TokenMasks>(automaton_, trie_, std::vector<uint32_t>{end_token()}) : nullptr;
+    masks_ =
+        trie_ ? std::make_unique<TokenMasks>(automaton_, trie_, std::vector<uint32_t>{end_token()}) : nullptr;
     return {{"states", automaton_->states.size()}, {"microseconds", since(start)}};
   }
 
@@ -73,7 +75,8 @@ class Driver {
 
   uint32_t end_token() const { return static_cast<uint32_t>(vocabulary_.size() - 1); }
   static int64_t since(std::chrono::steady_clock::time_point start) {
-    return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start).count();
+    return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start)
+        .count();
   }
 
   std::vector<uint32_t> allowed(const Matcher& matcher) {
@@ -96,7 +99,8 @@ class Driver {
       uint32_t id = ids[random() % ids.size()];
       if (step > steps)
         for (const uint32_t other : ids)
-          if (other == end_token() || vocabulary_[other] == "\"" || vocabulary_[other] == "]" || vocabulary_[other] == "}")
+          if (other == end_token() || vocabulary_[other] == "\"" || vocabulary_[other] == "]" ||
+              vocabulary_[other] == "}")
             id = other;
       if (id == end_token()) return {{"text", text}, {"steps", step}};
       if (!matcher.advance(vocabulary_[id])) return {{"text", text}, {"dead", true}};

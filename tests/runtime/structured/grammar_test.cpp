@@ -24,9 +24,11 @@ TEST(CodePointSet, HasNoSurrogatesAndJoinsRanges) {
 }
 
 TEST(Utf8Ranges, MatchExactlyTheSet) {
-  const CodePointSet set(std::vector<CodePointRange>{{0x7E, 0x81}, {0x7F0, 0x1234}, {0xFFF0, 0x10FFF}, {0x10FFFE, 0x10FFFF}});
+  const CodePointSet set(
+      std::vector<CodePointRange>{{0x7E, 0x81}, {0x7F0, 0x1234}, {0xFFF0, 0x10FFF}, {0x10FFFE, 0x10FFFF}});
   const auto sequences = utf8_ranges(set);
-  for (char32_t c = 0; c <= kLastCodePoint; c = c == 0xD7FF ? 0xE000 : c + 1 + (c > 0x2000 && c < 0xFF00) * 37) {
+  for (char32_t c = 0; c <= kLastCodePoint;
+       c = c == 0xD7FF ? 0xE000 : c + 1 + (c > 0x2000 && c < 0xFF00) * 37) {
     std::string text;
     append_utf8(text, c);
     int found = 0;
@@ -51,7 +53,9 @@ TEST(Regex, MatchesWholeTexts) {
   EXPECT_FALSE(matches(a, "dd-\n"));
   EXPECT_FALSE(matches(a, "dd\xC3"));
   EXPECT_TRUE(matches(regex("(^a|b$)"), "b"));
-  EXPECT_TRUE(matches(regex("[\\]\\-]\\u00e9\\x41(?P<n>z)"), "]\xC3\xA9" "Az"));
+  EXPECT_TRUE(matches(regex("[\\]\\-]\\u00e9\\x41(?P<n>z)"),
+                      "]\xC3\xA9"
+                      "Az"));
 }
 
 TEST(Regex, CountsLongRepetitions) {
@@ -70,17 +74,25 @@ TEST(Regex, CountsLongRepetitions) {
 
 TEST(Regex, RefusesByName) {
   const std::pair<const char*, const char*> refused[] = {
-      {"a(?=b)", "look-around (?="}, {"(?<!b)a", "look-around (?<!"}, {"(a)\\1", "back references"}, {"\\bx", "word boundaries"},
-      {"\\p{L}", "properties"},      {"(?i)a", "flags"},              {"a++", "possessive"},         {"(?>a)", "atomic"},
-      {"a^b", "anchor inside"},      {"[b-a]", "out of order"},       {"a{3,2}", "out of order"},    {"(a", "expected ')'"},
-      {"a)", "without a '('"},       {"*a", "nothing to repeat"},     {"[a", "expected ']'"},        {"a{x}", "expected a number"},
-      {"a**", "quantifier after"},   {"\xFF", "not UTF-8"},           {"\\ud800", "surrogate"}};
+      {"a(?=b)", "look-around (?="}, {"(?<!b)a", "look-around (?<!"},
+      {"(a)\\1", "back references"}, {"\\bx", "word boundaries"},
+      {"\\p{L}", "properties"},      {"(?i)a", "flags"},
+      {"a++", "possessive"},         {"(?>a)", "atomic"},
+      {"a^b", "anchor inside"},      {"[b-a]", "out of order"},
+      {"a{3,2}", "out of order"},    {"(a", "expected ')'"},
+      {"a)", "without a '('"},       {"*a", "nothing to repeat"},
+      {"[a", "expected ']'"},        {"a{x}", "expected a number"},
+      {"a**", "quantifier after"},   {"\xFF", "not UTF-8"},
+      {"\\ud800", "surrogate"}};
   for (const auto& [expression, message] : refused)
     EXPECT_THAT(error_of([&] { regex(expression); }), HasSubstr(message)) << expression;
   EXPECT_THAT(error_of([] { regex(std::string(500, '(')); }), HasSubstr("deeper"));
   EXPECT_THAT(error_of([] { regex("((a?){1000}){1000}"); }), HasSubstr("may be empty"));
-  EXPECT_THAT(error_of([] { regex("(^|^)(^|^)(^|^)(^|^)(^|^)(^|^)(^|^)(^|^)(^|^)(^|^)(^|^)(^|^)(^|^)(^|^)(^|^)(^|^)(^|^)(^|^)a"); }),
-              HasSubstr("too many anchors"));
+  EXPECT_THAT(
+      error_of([] {
+        regex("(^|^)(^|^)(^|^)(^|^)(^|^)(^|^)(^|^)(^|^)(^|^)(^|^)(^|^)(^|^)(^|^)(^|^)(^|^)(^|^)(^|^)(^|^)a");
+      }),
+      HasSubstr("too many anchors"));
 }
 
 TEST(Gbnf, ReadsRules) {
@@ -97,7 +109,8 @@ TEST(Gbnf, RefusesFaults) {
   EXPECT_THAT(error_of([] { gbnf("a ::= \"b\""); }), HasSubstr("'root' is missing"));
   EXPECT_THAT(error_of([] { gbnf("root ::= b"); }), HasSubstr("'b' is used, but not defined"));
   EXPECT_THAT(error_of([] { gbnf("root ::= \"a\"\nroot ::= \"b\""); }), HasSubstr("defined twice"));
-  EXPECT_THAT(error_of([] { gbnf("root ::= a* root \"x\" | \"y\"\na ::= \"\" | \"a\""); }), HasSubstr("left-recursive"));
+  EXPECT_THAT(error_of([] { gbnf("root ::= a* root \"x\" | \"y\"\na ::= \"\" | \"a\""); }),
+              HasSubstr("left-recursive"));
   EXPECT_THAT(error_of([] { gbnf("root ::= \"a\" root"); }), HasSubstr("no text satisfies"));
   EXPECT_THAT(error_of([] { gbnf("root ::= \"a"); }), HasSubstr("at the end of a string"));
 }

@@ -9,11 +9,14 @@
 namespace smelt {
 namespace {
 
-/// Returns tokens of characters that JSON texts consist of: all bytes, random texts, and a special token at the end.
+/// Returns tokens of characters that JSON texts consist of: all bytes, random texts, and a special token at
+/// the end.
 std::vector<std::string> random_vocabulary(std::mt19937& random, size_t count) {
   std::vector<std::string> tokens;
   for (int b = 0; b < 256; ++b) tokens.emplace_back(1, static_cast<char>(b));
-  const std::string_view pieces[] = {"\"", "{", "}", "[", "]", ":", ",", "a", "b", "1", "0", ".", "-", "\\", "n", "e", " ", "\xC3\xA9", "\xE6", "true", "null", "\n", "(", ")", "+"};
+  const std::string_view pieces[] = {"\"",   "{",    "}",    "[",  "]",  ":", ",", "a", "b",
+                                     "1",    "0",    ".",    "-",  "\\", "n", "e", " ", "\xC3\xA9",
+                                     "\xE6", "true", "null", "\n", "(",  ")", "+"};
   while (tokens.size() < count) {
     std::string token;
     for (uint32_t n = 1 + random() % 5; n > 0; --n) token += pieces[random() % std::size(pieces)];
@@ -55,19 +58,29 @@ void compare(const AutomatonPointer& automaton, uint32_t seed, size_t cache_byte
 TEST(TokenMasks, EqualTheReferenceForJson) {
   compare(compile(json_value_grammar({}, true)), 1);
   compare(compile(json_value_grammar({.most_whitespace = 4})), 2);
-  compare(schema_automaton(R"({"type":"array","items":{"type":["string","integer"],"maxLength":7,"minimum":-3,"maximum":1001},"minItems":2,"maxItems":9})"), 3);
-  compare(schema_automaton(R"({"type":"object","properties":{"a":{"$ref":"#"},"ab":{"pattern":"^[ab1]{2,6}$"},"b":{"enum":["a",1,null]}},"required":["ab"],
-                               "additionalProperties":{"anyOf":[{"type":"string","minLength":3},{"type":"number"},{"type":"array"}]}})"), 4);
+  compare(
+      schema_automaton(
+          R"({"type":"array","items":{"type":["string","integer"],"maxLength":7,"minimum":-3,"maximum":1001},"minItems":2,"maxItems":9})"),
+      3);
+  compare(
+      schema_automaton(
+          R"({"type":"object","properties":{"a":{"$ref":"#"},"ab":{"pattern":"^[ab1]{2,6}$"},"b":{"enum":["a",1,null]}},"required":["ab"],
+                               "additionalProperties":{"anyOf":[{"type":"string","minLength":3},{"type":"number"},{"type":"array"}]}})"),
+      4);
 }
 
 TEST(TokenMasks, EqualTheReferenceForExpressionsAndGrammars) {
   compare(compile(regex_grammar("([ab1]{2,5}[^a]?){1,30}\\n|\"(a|ab|b){3,200}")), 5);
   compare(compile(regex_grammar("(a|aa|b1){40,60}[\\w.-]*")), 6);
-  compare(compile(parse_gbnf("root ::= sum | list \"!\"\nsum ::= item (\"+\" item)*\nitem ::= [0-9]+ | \"(\" sum \")\" | word{2,3}\nword ::= [ab]+ \".\"?\n"
-                             "list ::= \"[\" (list | sum)? \"]\" list?\n")), 7);
+  compare(compile(parse_gbnf("root ::= sum | list \"!\"\nsum ::= item (\"+\" item)*\nitem ::= [0-9]+ | \"(\" "
+                             "sum \")\" | word{2,3}\nword ::= [ab]+ \".\"?\n"
+                             "list ::= \"[\" (list | sum)? \"]\" list?\n")),
+          7);
 }
 
-TEST(TokenMasks, SmallCachesAreEmptied) { compare(compile(json_value_grammar({.most_whitespace = 2}, true)), 8, 2000); }
+TEST(TokenMasks, SmallCachesAreEmptied) {
+  compare(compile(json_value_grammar({.most_whitespace = 2}, true)), 8, 2000);
+}
 
 TEST(TokenMasks, EqualTheReferenceNearTheDeepestStack) {
   const AutomatonPointer automaton = compile(json_value_grammar({}, true));
@@ -82,14 +95,16 @@ TEST(TokenMasks, EqualTheReferenceNearTheDeepestStack) {
     masks.mask(matcher, mask);
     mask_by_tokens(matcher, vocabulary, expected);
     ASSERT_EQ(mask, expected);
-    for (int i = 0; i < 50 && matcher.configurations()[0].stack.top->depth < 900; ++i) ASSERT_TRUE(matcher.advance("["));
+    for (int i = 0; i < 50 && matcher.configurations()[0].stack.top->depth < 900; ++i)
+      ASSERT_TRUE(matcher.advance("["));
   }
 }
 
 TEST(TokenMasks, ChecksItsArguments) {
   const AutomatonPointer automaton = compile(choice_grammar({"a"}));
   const auto trie = std::make_shared<TokenTrie>(std::vector<std::string>{"a", "", "a", "b"});
-  EXPECT_THAT(error_of([&] { TokenMasks(automaton, trie, {4}); }), testing::HasSubstr("not in the vocabulary"));
+  EXPECT_THAT(error_of([&] { TokenMasks(automaton, trie, {4}); }),
+              testing::HasSubstr("not in the vocabulary"));
   TokenMasks masks(automaton, trie, {1});
   std::vector<uint64_t> mask(2);
   EXPECT_THAT(error_of([&] { masks.mask(Matcher(automaton), mask); }), testing::HasSubstr("expected 1"));
