@@ -65,10 +65,10 @@ struct Automaton {
   uint32_t byte_classes = 0;
 
   std::span<const ByteEdge> bytes_of(const State& s) const {
-    return {&byte_edges[s.first_byte_edge], s.byte_edges};
+    return {byte_edges.data() + s.first_byte_edge, s.byte_edges};
   }
   std::span<const uint32_t> empties_of(const State& s) const {
-    return {&empty_edges[s.first_empty_edge], s.empty_edges};
+    return {empty_edges.data() + s.first_empty_edge, s.empty_edges};
   }
 };
 

@@ -204,7 +204,7 @@ class RegexParser {
   }
 
   CodePointSet class_item() {
-    const CodePointSet first = class_atom();
+    CodePointSet first = class_atom();
     if (cursor_.peek() != '-' || cursor_.peek(1) == ']') return first;
     cursor_.take("-");
     const CodePointSet last = class_atom();
