@@ -11,21 +11,23 @@
 namespace smelt {
 namespace {
 
-constexpr size_t kMostStates = 20'000;
+constexpr size_t kMostLanguageStates = 20'000;
 constexpr size_t kMostTransitions = 2'000'000;
-constexpr size_t kMostSteps = 40'000'000;
+constexpr size_t kMostLanguageSteps = 40'000'000;
 
 void check_size(size_t states, size_t classes) {
-  if (states > kMostStates || states * classes > kMostTransitions)
+  if (states > kMostLanguageStates || states * classes > kMostTransitions)
     fail(
         "structured output: an expression or a set of names needs more than {} states; expected shorter "
         "expressions "
         "and bounds",
-        kMostStates);
+        kMostLanguageStates);
 }
 
+}  // namespace
+
 /// A nondeterministic automaton over code points.
-class Network {
+class CodePointNetwork {
  public:
   struct State {
     std::vector<uint32_t> empties;
@@ -33,7 +35,7 @@ class Network {
     uint32_t to = 0;
   };
 
-  Network(NodeId node, const Grammar& grammar) : grammar_(grammar) {
+  CodePointNetwork(NodeId node, const Grammar& grammar) : grammar_(grammar) {
     start = add();
     end = build(node, start);
   }
@@ -55,7 +57,7 @@ class Network {
 
  private:
   uint32_t add() {
-    if (states.size() >= 10 * kMostStates) check_size(states.size(), 1);
+    if (states.size() >= 10 * kMostLanguageStates) check_size(states.size(), 1);
     states.emplace_back();
     return static_cast<uint32_t>(states.size() - 1);
   }
@@ -144,12 +146,11 @@ class Network {
   std::vector<std::unique_ptr<CodePointSet>> characters_;
 };
 
-}  // namespace
-
 /// The subset construction.
 class LanguageBuilder {
  public:
-  explicit LanguageBuilder(const Network& network) : network_(network), mark_(network.states.size()) {
+  explicit LanguageBuilder(const CodePointNetwork& network)
+      : network_(network), mark_(network.states.size()) {
     result_.starts_ = network.class_starts();
     result_.next_.clear(), result_.accepts_.clear();
     classes_.resize(network.states.size());
@@ -216,11 +217,11 @@ class LanguageBuilder {
 
   void count(size_t steps) {
     steps_ += steps;
-    if (steps_ > kMostSteps)
+    if (steps_ > kMostLanguageSteps)
       fail("structured output: an expression takes too many steps; expected a simpler one");
   }
 
-  const Network& network_;
+  const CodePointNetwork& network_;
   Language result_;
   std::vector<std::vector<Range>> classes_;
   std::vector<uint32_t> mark_;
@@ -231,7 +232,7 @@ class LanguageBuilder {
 };
 
 Language Language::of(NodeId node, const Grammar& grammar) {
-  return LanguageBuilder(Network(node, grammar)).build();
+  return LanguageBuilder(CodePointNetwork(node, grammar)).build();
 }
 
 Language Language::of_lengths(uint32_t least, uint32_t most) {
@@ -330,7 +331,7 @@ void Language::minimize() {
     blocks = numbers.size();
     block = std::move(divided);
     if (is_stable) break;
-    if (steps > kMostSteps) return;  // a larger automaton of the same language
+    if (steps > kMostLanguageSteps) return;  // a larger automaton of the same language
   }
   std::vector<uint32_t> merged(blocks * classes());
   std::vector<bool> accepts(blocks);

@@ -6,7 +6,7 @@
 namespace smelt {
 namespace {
 
-constexpr size_t kMostSteps = 200'000'000;
+constexpr size_t kMostNullableSteps = 200'000'000;
 
 bool graph_is_nullable(const Graph& graph, const std::vector<bool>& nullable) {
   std::vector<bool> reached(graph.states);
@@ -50,7 +50,7 @@ std::vector<bool> nullable_nodes(const Grammar& grammar) {
   for (bool changed = true; changed;) {
     changed = false;
     steps += nodes.size();
-    if (steps > kMostSteps)
+    if (steps > kMostNullableSteps)
       fail("structured output: the rules of the grammar depend on each other in too long chains");
     for (NodeId id = 0; id < nodes.size(); ++id)
       nodes[id] = is_nullable(grammar, grammar.node(id), nodes, rules);

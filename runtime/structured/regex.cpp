@@ -7,26 +7,26 @@
 namespace smelt {
 namespace {
 
-constexpr uint32_t kDeepestGroup = 100;
-constexpr uint32_t kMostRepetitions = 100'000;
+constexpr uint32_t kDeepestExpression = 100;
+constexpr uint32_t kMostRegexRepetitions = 100'000;
 constexpr std::string_view kSyntax = "^$\\.*+?()[]{}|/-";
 
-CodePointSet set_of(std::vector<CodePointRange> ranges) { return CodePointSet(std::move(ranges)); }
-CodePointSet digits() { return set_of({{'0', '9'}}); }
-CodePointSet word() { return set_of({{'0', '9'}, {'A', 'Z'}, {'a', 'z'}, {'_', '_'}}); }
+CodePointSet class_of(std::vector<CodePointRange> ranges) { return CodePointSet(std::move(ranges)); }
+CodePointSet digits() { return class_of({{'0', '9'}}); }
+CodePointSet word() { return class_of({{'0', '9'}, {'A', 'Z'}, {'a', 'z'}, {'_', '_'}}); }
 CodePointSet space() {
-  return set_of({{'\t', '\r'},
-                 {' ', ' '},
-                 {0xA0, 0xA0},
-                 {0x1680, 0x1680},
-                 {0x2000, 0x200A},
-                 {0x2028, 0x2029},
-                 {0x202F, 0x202F},
-                 {0x205F, 0x205F},
-                 {0x3000, 0x3000},
-                 {0xFEFF, 0xFEFF}});
+  return class_of({{'\t', '\r'},
+                   {' ', ' '},
+                   {0xA0, 0xA0},
+                   {0x1680, 0x1680},
+                   {0x2000, 0x200A},
+                   {0x2028, 0x2029},
+                   {0x202F, 0x202F},
+                   {0x205F, 0x205F},
+                   {0x3000, 0x3000},
+                   {0xFEFF, 0xFEFF}});
 }
-CodePointSet line_ends() { return set_of({{'\n', '\n'}, {'\r', '\r'}, {0x2028, 0x2029}}); }
+CodePointSet line_ends() { return class_of({{'\n', '\n'}, {'\r', '\r'}, {0x2028, 0x2029}}); }
 
 /// Returns the class of an escape, such as \d; nothing for other letters.
 std::optional<CodePointSet> class_of(char letter) {
@@ -79,7 +79,8 @@ class RegexParser {
 
  private:
   NodeId alternatives(uint32_t depth) {
-    if (depth > kDeepestGroup) cursor_.fail("groups are nested deeper than {} levels", kDeepestGroup);
+    if (depth > kDeepestExpression)
+      cursor_.fail("groups are nested deeper than {} levels", kDeepestExpression);
     std::vector<NodeId> parts{sequence(depth)};
     while (cursor_.take("|")) parts.push_back(sequence(depth));
     return grammar_.choice(std::move(parts));
@@ -110,9 +111,10 @@ class RegexParser {
     if (cursor_.take("+")) return Bounds{1, kUnbounded};
     if (cursor_.take("?")) return Bounds{0, 1};
     if (!cursor_.take("{")) return std::nullopt;
-    const uint32_t least = cursor_.take_number(kMostRepetitions);
+    const uint32_t least = cursor_.take_number(kMostRegexRepetitions);
     uint32_t most = least;
-    if (cursor_.take(",")) most = cursor_.peek() == '}' ? kUnbounded : cursor_.take_number(kMostRepetitions);
+    if (cursor_.take(","))
+      most = cursor_.peek() == '}' ? kUnbounded : cursor_.take_number(kMostRegexRepetitions);
     if (!cursor_.take("}"))
       cursor_.fail("expected '}}' after the number of repetitions, or \\{{ for the character");
     if (most < least) cursor_.fail("the numbers {{{},{}}} are out of order", least, most);
@@ -130,7 +132,7 @@ class RegexParser {
       cursor_.fail("'{}' has nothing to repeat; expected \\{} for the character", cursor_.peek(),
                    cursor_.peek());
     const char32_t c = cursor_.take_code_point();
-    return grammar_.code_points(set_of({{c, c}}));
+    return grammar_.code_points(class_of({{c, c}}));
   }
 
   NodeId group(uint32_t depth) {
@@ -161,7 +163,7 @@ class RegexParser {
     const char32_t c = cursor_.take_code_point();
     const char letter = c < 128 ? static_cast<char>(c) : '\0';
     if (const auto named = class_of(letter)) return *named;
-    if (const auto control = control_of(letter)) return set_of({{*control, *control}});
+    if (const auto control = control_of(letter)) return class_of({{*control, *control}});
     if (letter == 'x') return one(cursor_.take_hex(2));
     if (letter == 'u') return one(unicode_escape());
     if (letter == 'b' && in_class) return one('\b');
@@ -174,7 +176,7 @@ class RegexParser {
   /// Both dialects accept a \ before punctuation.
   static bool is_plain(char32_t c) { return c >= ' ' && c < 128 && !word().contains(c); }
   CodePointSet one(char32_t c) const {
-    if (CodePointSet set = set_of({{c, c}}); !set.empty()) return set;
+    if (CodePointSet set = class_of({{c, c}}); !set.empty()) return set;
     cursor_.fail("a surrogate is not a character");
   }
 
@@ -212,7 +214,7 @@ class RegexParser {
       cursor_.fail("a range of a class must have one character at each end");
     const CodePointRange range{first.ranges()[0].first, last.ranges()[0].first};
     if (range.first > range.last) cursor_.fail("a range of a class is out of order");
-    return set_of({range});
+    return class_of({range});
   }
   static bool is_one(const CodePointSet& set) {
     return set.ranges().size() == 1 && set.ranges()[0].first == set.ranges()[0].last;
@@ -223,7 +225,7 @@ class RegexParser {
     if (cursor_.starts_with("[:")) cursor_.fail("named classes [: are not supported");
     if (cursor_.peek() == '\\') return escape(true);
     const char32_t c = cursor_.take_code_point();
-    return set_of({{c, c}});
+    return class_of({{c, c}});
   }
 
   TextCursor cursor_;

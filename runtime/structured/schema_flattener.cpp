@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint32_t kDeepestReference = 64;
 constexpr size_t kMostAlternatives = 500;
-constexpr size_t kMostSteps = 100'000;
+constexpr size_t kMostSchemaSteps = 100'000;
 constexpr uint32_t kDeepestProof = 4;  // levels of a value that the proof of emptiness examines
 
 /// Returns whether the document is of a draft before 2019-09.
@@ -81,7 +81,8 @@ std::vector<FlatSchema> SchemaFlattener::flatten(const SchemaJson& schema, uint3
   if (depth > kDeepestReference)
     fail("JSON Schema: references and combinations are nested deeper than {} levels, or refer to themselves",
          kDeepestReference);
-  if (++steps_ > kMostSteps) fail("JSON Schema: the schema is too large; more than {} parts", kMostSteps);
+  if (++steps_ > kMostSchemaSteps)
+    fail("JSON Schema: the schema is too large; more than {} parts", kMostSchemaSteps);
   if (schema == true) return {FlatSchema{}};
   if (schema == false) return {};
   if (!schema.is_object())
@@ -130,7 +131,8 @@ std::vector<FlatSchema> SchemaFlattener::product(const std::vector<FlatSchema>& 
   std::vector<FlatSchema> result;
   for (const FlatSchema& x : a)
     for (const FlatSchema& y : b) {
-      if (++steps_ > kMostSteps) fail("JSON Schema: the schema is too large; more than {} parts", kMostSteps);
+      if (++steps_ > kMostSchemaSteps)
+        fail("JSON Schema: the schema is too large; more than {} parts", kMostSchemaSteps);
       if (auto joined = both(x, y)) result.push_back(std::move(*joined));
     }
   if (result.size() > kMostAlternatives)

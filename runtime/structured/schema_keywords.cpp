@@ -71,7 +71,7 @@ std::vector<SchemaJson> schemas_in(std::string_view keyword, const SchemaJson& v
 }
 
 /// The reader of one keyword: it puts the keyword's value into the flat schema.
-using Reader = void (*)(std::string_view keyword, const SchemaJson& value, FlatSchema& flat);
+using KeywordReader = void (*)(std::string_view keyword, const SchemaJson& value, FlatSchema& flat);
 
 void read_bound(std::string_view keyword, const SchemaJson& value, FlatSchema& flat) {
   expect(value.is_number(), keyword, value, "a number (drafts from 6 on)");
@@ -128,7 +128,7 @@ void ignore(std::string_view, const SchemaJson&, FlatSchema&) {}
 
 struct Keyword {
   std::string_view name;
-  Reader read;
+  KeywordReader read;
 };
 
 const Keyword kKeywords[] = {
@@ -172,7 +172,7 @@ constexpr std::string_view kOthers[] = {
     "$defs", "definitions", "deprecated", "readOnly", "writeOnly", "contentMediaType", "contentEncoding",
     "contentSchema"};
 
-Reader reader_of(std::string_view name) {
+KeywordReader reader_of(std::string_view name) {
   for (const Keyword& keyword : kKeywords)
     if (keyword.name == name) return keyword.read;
   const bool is_known = std::find(std::begin(kOthers), std::end(kOthers), name) != std::end(kOthers);

@@ -8,7 +8,7 @@
 namespace smelt {
 namespace {
 
-constexpr size_t kMostStates = 1'000'000;
+constexpr size_t kMostAutomatonStates = 1'000'000;
 constexpr uint64_t kMostCopies = 20'000;  // nodes in the copies of one repetition
 constexpr uint32_t kShortRepeat = 3;      // repetitions of at most this count are copied, not counted
 
@@ -40,9 +40,9 @@ class StateBuilder {
   }
 
   uint32_t add_state(StateKind kind = StateKind::plain) {
-    if (result_.states.size() >= kMostStates)
+    if (result_.states.size() >= kMostAutomatonStates)
       fail("structured output: the automaton has more than {} states; expected a smaller grammar",
-           kMostStates);
+           kMostAutomatonStates);
     RawState& added = result_.states.emplace_back();
     added.kind = kind;
     added.rule = rule_;

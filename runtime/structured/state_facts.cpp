@@ -8,11 +8,12 @@
 namespace smelt {
 namespace {
 
-constexpr size_t kMostSteps = 50'000'000;
+constexpr size_t kMostFactSteps = 50'000'000;
 
 void count_steps(size_t& steps, size_t more) {
   steps += more;
-  if (steps > kMostSteps) fail("structured output: the grammar is too large; expected one with fewer rules");
+  if (steps > kMostFactSteps)
+    fail("structured output: the grammar is too large; expected one with fewer rules");
 }
 
 /// Calls f for every state that the facts of state `s` depend on.
