@@ -278,7 +278,11 @@ Spec parse_spec(std::string_view text) {
   } else if (aligns(0)) {
     spec.align = text[at++];
   }
-  const auto take = [&](char c) { return at < text.size() && text[at] == c && (++at, true); };
+  const auto take = [&](char c) {
+    const bool is_next = at < text.size() && text[at] == c;
+    if (is_next) ++at;
+    return is_next;
+  };
   for (const char sign : {'+', '-', ' '}) {
     if (take(sign)) {
       spec.sign = sign;

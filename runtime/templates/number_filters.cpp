@@ -31,7 +31,7 @@ Value absolute(Interpreter&, const Value& subject, Arguments& arguments) {
 Value to_integer(Interpreter&, const Value& subject, Arguments& arguments) {
   Parameters p("int", arguments, {"default", "base"});
   require_defined(subject);
-  const Value missing = p[0] ? *p[0] : Value(int64_t{0});
+  Value missing = p[0] ? *p[0] : Value(int64_t{0});
   int64_t whole = 0;
   double real = 0;
   if (subject.whole(whole)) return Value(whole);
@@ -135,10 +135,10 @@ Value file_size(Interpreter& interpreter, const Value& subject, Arguments& argum
 }
 
 constexpr Filter kNumberFilters[] = {{"abs", absolute},
-                               {"filesizeformat", file_size},
-                               {"float", to_float},
-                               {"int", to_integer},
-                               {"round", round}};
+                                     {"filesizeformat", file_size},
+                                     {"float", to_float},
+                                     {"int", to_integer},
+                                     {"round", round}};
 
 }  // namespace
 

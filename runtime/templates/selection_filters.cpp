@@ -180,17 +180,17 @@ Value attribute(Interpreter& interpreter, const Value& subject, Arguments& argum
 }
 
 constexpr Filter kSelectionFilters[] = {{"attr", attribute},
-                               {"batch", batch},
-                               {"d", default_value},
-                               {"default", default_value},
-                               {"items", items},
-                               {"map", map},
-                               {"reject", selected<false, false>},
-                               {"rejectattr", selected<true, false>},
-                               {"select", selected<false, true>},
-                               {"selectattr", selected<true, true>},
-                               {"slice", slices},
-                               {"unique", unique}};
+                                        {"batch", batch},
+                                        {"d", default_value},
+                                        {"default", default_value},
+                                        {"items", items},
+                                        {"map", map},
+                                        {"reject", selected<false, false>},
+                                        {"rejectattr", selected<true, false>},
+                                        {"select", selected<false, true>},
+                                        {"selectattr", selected<true, true>},
+                                        {"slice", slices},
+                                        {"unique", unique}};
 
 }  // namespace
 

@@ -195,18 +195,18 @@ Value group_by(Interpreter& interpreter, const Value& subject, Arguments& argume
 }
 
 constexpr Filter kSequenceFilters[] = {{"count", length},
-                               {"dictsort", dict_sort},
-                               {"first", first},
-                               {"groupby", group_by},
-                               {"join", join},
-                               {"last", last},
-                               {"length", length},
-                               {"list", to_list},
-                               {"max", extreme<true>},
-                               {"min", extreme<false>},
-                               {"reverse", reverse},
-                               {"sort", sort},
-                               {"sum", sum}};
+                                       {"dictsort", dict_sort},
+                                       {"first", first},
+                                       {"groupby", group_by},
+                                       {"join", join},
+                                       {"last", last},
+                                       {"length", length},
+                                       {"list", to_list},
+                                       {"max", extreme<true>},
+                                       {"min", extreme<false>},
+                                       {"reverse", reverse},
+                                       {"sort", sort},
+                                       {"sum", sum}};
 
 }  // namespace
 

@@ -195,23 +195,23 @@ Value url_encode(Interpreter& interpreter, const Value& subject, Arguments& argu
 }
 
 constexpr Filter kTextFilters[] = {{"capitalize", capitalize_filter},
-                               {"center", center},
-                               {"e", escape},
-                               {"escape", escape},
-                               {"forceescape", force_escape},
-                               {"format", format},
-                               {"indent", indent},
-                               {"lower", lower_filter},
-                               {"replace", replace},
-                               {"safe", safe},
-                               {"string", string},
-                               {"title", title_filter},
-                               {"tojson", to_json},
-                               {"trim", trim},
-                               {"truncate", truncate},
-                               {"upper", upper_filter},
-                               {"urlencode", url_encode},
-                               {"wordcount", word_count}};
+                                   {"center", center},
+                                   {"e", escape},
+                                   {"escape", escape},
+                                   {"forceescape", force_escape},
+                                   {"format", format},
+                                   {"indent", indent},
+                                   {"lower", lower_filter},
+                                   {"replace", replace},
+                                   {"safe", safe},
+                                   {"string", string},
+                                   {"title", title_filter},
+                                   {"tojson", to_json},
+                                   {"trim", trim},
+                                   {"truncate", truncate},
+                                   {"upper", upper_filter},
+                                   {"urlencode", url_encode},
+                                   {"wordcount", word_count}};
 
 }  // namespace
 

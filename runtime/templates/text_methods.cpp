@@ -419,7 +419,7 @@ Value format_map(Interpreter& interpreter, const Value& self, Arguments& argumen
   for (const auto& [key, value] : p[0]->dict()->items) {
     if (key.text()) named.named.emplace_back(key.text()->bytes, value);
   }
-  return format(interpreter, self, named);
+  return format_text(interpreter, self, named);
 }
 
 Value omitted_method(Interpreter&, const Value&, Arguments&) {
