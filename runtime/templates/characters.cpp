@@ -59,7 +59,7 @@ constexpr char32_t kSigma = 0x3A3;
 
 void append_lower(std::u32string& out, std::u32string_view text, size_t at) {
   if (text[at] == kSigma) {
-    out += cased_before(text, at) && !cased_after(text, at) ? U'\x3C2' : U'\x3C3';
+    out += cased_before(text, at) && !cased_after(text, at) ? U'\u03C2' : U'\u03C3';
   } else {
     append_mapped(out, text[at], kToLower);
   }

@@ -33,7 +33,7 @@ bool changes(const Value& value, std::string_view name) {
   return value.dict() && std::ranges::find(kDict, name) != std::end(kDict);
 }
 
-/// Whether every value of the type has the attribute in Python, and Smelt hides it or lacks it.
+/// Returns whether a group of the filter groupby has the attribute, and stores it in `out`.
 bool group_attribute(const Value& value, std::string_view name, Value& out) {
   const Tuple* tuple = value.tuple();
   if (!tuple || !tuple->group || (name != "grouper" && name != "list")) return false;

@@ -279,9 +279,9 @@ Spec parse_spec(std::string_view text) {
     spec.align = text[at++];
   }
   const auto take = [&](char c) {
-    const bool is_next = at < text.size() && text[at] == c;
-    if (is_next) ++at;
-    return is_next;
+    const bool here = at < text.size() && text[at] == c;
+    at += here;
+    return here;
   };
   for (const char sign : {'+', '-', ' '}) {
     if (take(sign)) {

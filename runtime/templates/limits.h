@@ -72,8 +72,8 @@ class TextBuilder {
     text_ += text;
   }
   void append(std::string_view text, uint64_t times) {
-    if (!text.empty() && times > budget_.limits().bytes / text.size())
-      budget_.spend_text(budget_.limits().bytes + 1);
+    if (text.empty()) return;
+    if (times > budget_.limits().bytes / text.size()) budget_.spend_text(budget_.limits().bytes + 1);
     budget_.spend(text.size() * times / 64);
     while (times-- > 0) text_ += text;
   }

@@ -109,11 +109,10 @@ void View::represent(TextBuilder& out) const {
 
 // ---- Iterator
 
-Iterator::Iterator(std::string_view type_name, std::vector<Value> elements, std::exception_ptr fault)
-    : name(type_name),
-      items(std::move(elements)),
-      error(std::move(fault)),  // NOLINT(bugprone-throw-keyword-missing): it is thrown by next()
-      levels(deepest(items)) {}
+Iterator::Iterator(std::string_view type_name, std::vector<Value> elements, std::exception_ptr last)
+    : name(type_name), items(std::move(elements)), levels(deepest(items)) {
+  error.swap(last);
+}
 
 bool Iterator::next(Value& out) {
   if (at == items.size()) {

@@ -49,7 +49,7 @@ struct Iterator : Object {
   size_t at = 0;
   std::exception_ptr error;
   int levels = 1;
-  Iterator(std::string_view type_name, std::vector<Value> elements, std::exception_ptr fault = nullptr);
+  Iterator(std::string_view type_name, std::vector<Value> elements, std::exception_ptr last = nullptr);
   std::string_view type() const override { return name; }
   bool iterable() const override { return true; }
   void iterate(Budget& budget, std::vector<Value>& out) override;

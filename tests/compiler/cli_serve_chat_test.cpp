@@ -48,6 +48,9 @@ TEST_F(ChatServer, ContinuesWhatTheTemplateWrites) {
   EXPECT_EQ(choice["message"], (Json{{"role", "assistant"}, {"content", text["choices"][0]["text"]}}));
   EXPECT_EQ(choice["finish_reason"], "length");
   EXPECT_EQ(found["usage"], text["usage"]);
+  Json nulls = kMessages;
+  nulls[1]["documents"] = nullptr, nulls[1]["tool_calls"] = nullptr;  // as OpenAI's client sends them
+  EXPECT_EQ(chat(with({{"messages", nulls}}))["usage"], found["usage"]);
   const Json other = chat(with({{"messages", kMessages},
                                 {"add_generation_prompt", false},
                                 {"continue_final_message", true},

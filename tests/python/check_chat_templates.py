@@ -96,7 +96,8 @@ class Report:
         text, error = their
         if text is not None and " at 0x" in text:  # an address, which no two processes share
             return "address"
-        if "error" in our and our["kind"] in ("unsupported", "limit"):
+        deep = "RecursionError" in error and "error" in our
+        if "error" in our and our["kind"] in ("unsupported", "limit") and not deep:
             self.unsupported += 1
             return our["kind"]
         if text is None and "error" in our and our["kind"] != "crash":

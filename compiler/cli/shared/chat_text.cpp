@@ -106,6 +106,18 @@ std::string up_to(std::string prompt, const std::string& last) {
   return prompt;
 }
 
+/// Returns the messages without members that are null, which templates take for missing ones.
+Ordered without_nulls(Ordered messages) {
+  for (Ordered& message : messages) {
+    if (!message.is_object()) continue;
+    Ordered given = Ordered::object();
+    for (const auto& [name, value] : message.items())
+      if (!value.is_null()) given[name] = value;
+    message = std::move(given);
+  }
+  return messages;
+}
+
 }  // namespace
 
 std::optional<ChatText> ChatText::load(const fs::path& directory) {
@@ -133,7 +145,7 @@ std::string ChatText::render(const Chat& chat) const {
   if (chat.add_generation_prompt && chat.continue_final_message)
     fail("continue_final_message and add_generation_prompt exclude each other: give one of them");
   Ordered variables = special_tokens_;
-  variables["messages"] = chat.messages;
+  variables["messages"] = without_nulls(chat.messages);
   variables["tools"] = chat.tools, variables["documents"] = chat.documents;
   variables["add_generation_prompt"] = chat.add_generation_prompt;
   for (const auto& [name, value] : chat.variables.items()) variables[name] = value;
