@@ -6,7 +6,8 @@ namespace smelt::test {
 namespace {
 
 constexpr const char* kTemplate =
-    "{{ bos_token }}{% for m in messages %}<{{ m.role }}>{{ m.content | trim }}\n{% endfor %}"
+    "{{ bos_token }}{% for m in messages %}<{{ m.role }}>{{ m.content | trim }}\n"
+    "{% if m.tool_calls is defined %}calls{% endif %}{% endfor %}"
     "{% if documents %}{{ documents | tojson }}{% endif %}{% if tone %}({{ tone }}){% endif %}"
     "{% if messages[0].role == 'robot' %}{{ raise_exception('no robots') }}{% endif %}"
     "{% if add_generation_prompt %}<assistant>{% endif %}";
