@@ -7,7 +7,7 @@ namespace {
 
 constexpr const char* kTemplate =
     "{{ bos_token }}{% for m in messages %}<{{ m.role }}>{{ m.content | trim }}\n"
-    "{% if m.tool_calls is defined %}calls{% endif %}{% endfor %}"
+    "{% if m.tool_calls is defined %}calls{% endif %}{{ m.reasoning_content }}{% endfor %}"
     "{% if documents %}{{ documents | tojson }}{% endif %}{% if tone %}({{ tone }}){% endif %}"
     "{% if messages[0].role == 'robot' %}{{ raise_exception('no robots') }}{% endif %}"
     "{% if add_generation_prompt %}<assistant>{% endif %}";
@@ -52,6 +52,9 @@ TEST_F(ChatServer, ContinuesWhatTheTemplateWrites) {
   Json nulls = kMessages;
   nulls[1]["documents"] = nullptr, nulls[1]["tool_calls"] = nullptr;  // as OpenAI's client sends them
   EXPECT_EQ(chat(with({{"messages", nulls}}))["usage"], found["usage"]);
+  nulls[1]["reasoning"] = "why";
+  EXPECT_EQ(chat(with({{"messages", nulls}}))["usage"]["prompt_tokens"],
+            found["usage"]["prompt_tokens"].get<int>() + 3);
   const Json other = chat(with({{"messages", kMessages},
                                 {"add_generation_prompt", false},
                                 {"continue_final_message", true},
@@ -129,6 +132,8 @@ TEST_F(ChatServer, RefusesByName) {
   EXPECT_EQ(fault_with({{"max_completion_tokens", 3}}), "400 max_completion_tokens");
   EXPECT_EQ(fault_with({{"continue_final_message", true}}), "400 continue_final_message");
   EXPECT_EQ(fault_with({{"chat_template_kwargs", 3}}), "400 chat_template_kwargs");
+  EXPECT_EQ(fault_with({{"chat_template_kwargs", {{"messages", 3}}}}), "400 ");
+  EXPECT_EQ(fault_with({{"parallel_tool_calls", 3}}), "400 parallel_tool_calls");
   EXPECT_EQ(fault_with({{"functions", tool}}), "400 functions");
   const auto raised = post({{"messages", {{{"role", "robot"}, {"content", "x"}}}}}, kPath);
   EXPECT_EQ(raised->status, 400);

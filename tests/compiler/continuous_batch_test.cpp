@@ -237,11 +237,14 @@ TEST_P(ChoosingModels, ChooseAsTheHostDoes) {
 
 // ---- tiles of prompts, which a plan for a CPU has only where it is asked for them
 
-std::unique_ptr<Module> mixed_module(const char* spec, int64_t slots, int64_t step_tokens, bool tiles) {
-  BuildOptions options{.bounds = {{{"B"}, slots}, {{"T"}, kServedLength}}, .training = false, .caches = true};
+std::unique_ptr<Module> mixed_module(const char* spec, int64_t slots, int64_t step_tokens, bool tiles,
+                                     int64_t length = kServedLength) {
+  Json described = Json::parse(spec);
+  described["max_positions"] = length;
+  BuildOptions options{.bounds = {{{"B"}, slots}, {{"T"}, length}}, .training = false, .caches = true};
   options.has_sampler = true, options.cache_pages = 40, options.step_tokens = step_tokens;
   options.tiles_prompts = tiles;
-  return build_transformer(spec_from_json(spec), options);
+  return build_transformer(spec_from_json(described.dump()), options);
 }
 
 std::shared_ptr<const Plan> infer_plan(std::unique_ptr<Module> module) {
@@ -274,16 +277,18 @@ TEST(TiledPrompts, GiveWhatGeneratorGives) {
   }
 }
 
-/// A run of a row with one token, of one with two tiles, of one with a part of a tile, and of padding.
+constexpr int64_t kLongest = 150;
+
+/// A run of a row with one token, of one with three tiles, of one with a part of a tile, and of padding.
 TEST(TiledPrompts, GiveTheLogitsOfSingleTokens) {
   for (const char* spec : kTiledSpecs) {
-    const auto module = mixed_module(spec, 4, 130, true);
-    const SymbolValues symbols = {{"B", 4}, {"M", 96}, {"Q", 10}};
+    const auto module = mixed_module(spec, 4, 200, true, kLongest);
+    const SymbolValues symbols = {{"B", 4}, {"M", 180}, {"Q", 11}};
     Tensors inputs = testing::random_inputs(*module->find_graph("tiled_pages"), 3, symbols);
     const Tensors states = testing::random_states(*module, 7, symbols);
     const struct {
       int64_t count, past;
-    } rows[] = {{1, 30}, {61, 0}, {20, 17}};
+    } rows[] = {{1, 130}, {140, 5}, {20, 17}};
     auto& single = inputs.at("single_tokens").data = {-1, -1, -1, -1};
     auto& first = inputs.at("first_tokens").data;
     for (const char* name : {"token_rows", "first_tokens"}) std::ranges::fill(inputs.at(name).data, -1);
@@ -307,7 +312,8 @@ TEST(TiledPrompts, GiveTheLogitsOfSingleTokens) {
     inputs.at("slots").data = {2, 0, 3, -1};
     std::map<std::string, Tensor> logits;
     for (const char* entry : {"mixed_pages", "tiled_pages"}) {
-      const auto plan = infer_plan(mixed_module(spec, 4, 130, entry == std::string_view("tiled_pages")));
+      const auto plan =
+          infer_plan(mixed_module(spec, 4, 200, entry == std::string_view("tiled_pages"), kLongest));
       Session session(plan, SessionOptions{.threads = 1, .poison = true});
       session.initialize(5);
       testing::write_states(session, states);

@@ -106,16 +106,38 @@ std::string up_to(std::string prompt, const std::string& last) {
   return prompt;
 }
 
-/// Returns the messages without members that are null, which templates take for missing ones.
-Ordered without_nulls(Ordered messages) {
-  for (Ordered& message : messages) {
-    if (!message.is_object()) continue;
-    Ordered given = Ordered::object();
-    for (const auto& [name, value] : message.items())
-      if (!value.is_null()) given[name] = value;
-    message = std::move(given);
+Ordered without_nulls(const Ordered& message) {
+  Ordered given = Ordered::object();
+  for (const auto& [name, value] : message.items())
+    if (!value.is_null()) given[name] = value;
+  return given;
+}
+
+/// Gives a message's reasoning, which clients name in three ways, the two names that templates read.
+Ordered with_reasoning(const Ordered& message) {
+  for (const char* name : {"reasoning_content", "thinking", "reasoning"}) {
+    if (!message.contains(name)) continue;
+    Ordered named = {{"thinking", message[name]}};
+    named.update(message);
+    named["reasoning_content"] = message[name];
+    return named;
   }
+  return message;
+}
+
+/// Returns the messages as transformers prepares them: null members are missing ones.
+Ordered prepared(Ordered messages) {
+  for (Ordered& message : messages)
+    if (message.is_object()) message = with_reasoning(without_nulls(message));
   return messages;
+}
+
+/// Variables that are not the caller's to choose.
+void refuse_own_names(const Ordered& variables) {
+  for (const char* name :
+       {"messages", "tools", "documents", "add_generation_prompt", "continue_final_message"})
+    if (variables.contains(name))
+      fail("chat_template_kwargs: '{}' is a field of the request: give it there", name);
 }
 
 }  // namespace
@@ -144,8 +166,9 @@ const templates::ChatTemplate& ChatText::template_for(const Chat& chat) const {
 std::string ChatText::render(const Chat& chat) const {
   if (chat.add_generation_prompt && chat.continue_final_message)
     fail("continue_final_message and add_generation_prompt exclude each other: give one of them");
+  refuse_own_names(chat.variables);
   Ordered variables = special_tokens_;
-  variables["messages"] = without_nulls(chat.messages);
+  variables["messages"] = prepared(chat.messages);
   variables["tools"] = chat.tools, variables["documents"] = chat.documents;
   variables["add_generation_prompt"] = chat.add_generation_prompt;
   for (const auto& [name, value] : chat.variables.items()) variables[name] = value;

@@ -83,7 +83,7 @@ class ChatReader {
   /// Answers would have to be divided into texts and calls.
   void refuse_tools() {
     const Ordered tools = take("tools"), choice = take("tool_choice");
-    take("parallel_tool_calls");
+    flag("parallel_tool_calls", true);
     const bool are_unused = tools.is_null() || tools.empty() || choice == "none";
     if (!are_unused)
       refuse_field("tools", Json(tools),
