@@ -175,7 +175,9 @@ tidy_units() {
   while IFS= read -r source; do
     number=$((number + 1)) folder=$(basename "$source" _cxx.cxx)
     folder=${folder#unity_}
-    { [ $long -eq 1 ] || [ $((number % part)) -eq 0 ] || { [ "$part" -gt 2 ] && grep -qx "$folder" "$logs/tidy-folders"; }; } && echo "$source"
+    if [ $long -eq 1 ] || [ $((number % part)) -eq 0 ] || { [ "$part" -gt 2 ] && grep -qx "$folder" "$logs/tidy-folders"; }; then
+      echo "$source"
+    fi
   done
 }
 # A folder at a time: reading headers is most of the work. Folders that nothing has changed for are known to be clean.
