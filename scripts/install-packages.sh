@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that Smelt is built from, where they are missing. What is there is left alone.
 #
-# Usage: scripts/install-packages.sh [build|tests|docs|book|all]
-#   build: compiler and runtime   tests: what tests/run.sh adds   docs: the site   book: the text of examples/quickstart.sh
-#   all: build, tests and docs
+# Usage: scripts/install-packages.sh [build|run|tests|docs|book|all]
+#   build: compiler and runtime   run: the libraries that a built program `smelt` needs   tests: what tests/run.sh adds
+#   docs: the site   book: the text of examples/quickstart.sh   all: build, tests and docs
 set -euo pipefail
 
 build=(g++ cmake ninja-build pkg-config llvm-19-dev liblld-19-dev libfmt-dev nlohmann-json3-dev libcli11-dev
        libboost-dev libopenblas-openmp-dev libpcre2-dev libutf8proc-dev libbenchmark-dev zlib1g-dev libzstd-dev git)
 tests=(libgtest-dev clang-19 clang-format-19 clang-tidy-19 clang-tools-19 libclang-rt-19-dev
        libclang-common-19-dev python3 chromium)
+run=(libllvm19 libfmt9 libopenblas0-openmp libpcre2-8-0 libutf8proc2 zlib1g libzstd1 libgomp1)
 docs=(python3-sphinx python3-numpy python3-myst-parser furo doxygen python3-breathe)
 optional=(graphviz ccache python3-venv python3-dev libpolly-19-dev)  # the last two: for the Python package
 
@@ -17,9 +18,10 @@ case "${1:-build}" in
   build) wanted=("${build[@]}") ;;
   tests) wanted=("${tests[@]}") ;;
   all) wanted=("${build[@]}" "${tests[@]}" "${docs[@]}") ;;
+  run) wanted=("${run[@]}") optional=() ;;
   docs) wanted=("${docs[@]}") optional=() ;;
   book) wanted=(bible-kjv) optional=() ;;
-  *) echo "usage: $0 [build|tests|docs|book|all]" >&2; exit 2 ;;
+  *) echo "usage: $0 [build|run|tests|docs|book|all]" >&2; exit 2 ;;
 esac
 
 installed() { dpkg-query -W -f='${Status}' "$1" 2>/dev/null | grep -q 'install ok installed'; }

@@ -31,7 +31,8 @@ std::shared_ptr<Mailbox> BatchThread::hand_over(std::vector<Request> requests, A
   const auto mailbox = std::make_shared<Mailbox>(requests.size());
   const std::lock_guard lock(mutex_);
   if (closed_) std::rethrow_exception(refusal());
-  pending_.push_back({std::move(requests), mailbox, std::move(asked)});
+  pending_.push_back({std::move(requests), mailbox, std::move(asked), {}});
+  is_idle_ = false;
   changed_.notify_all();
   return mailbox;
 }
@@ -50,6 +51,17 @@ std::shared_ptr<Mailbox> BatchThread::submit(std::vector<Request> requests, Aske
 ContinuousBatchCounts BatchThread::counts() const {
   const std::lock_guard lock(mutex_);
   return counts_;
+}
+
+RequestTimes BatchThread::times() const {
+  const std::lock_guard lock(mutex_);
+  return published_times_;
+}
+
+bool BatchThread::wait_idle(std::chrono::steady_clock::duration most) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, most, [&] { return is_idle_ || closed_; });
+  return is_idle_;
 }
 
 std::string BatchThread::fault() const {
@@ -93,8 +105,7 @@ void BatchThread::work() {
     tell(cancelled, false);
     admit_taken();
     for (const ContinuousBatch::Id id : cancelled) batch_.cancel(id);
-    batch_.step();
-    publish();  // who has an answer finds it counted
+    if (batch_.step()) times_.add_step(live_.size() - batch_.counts().waiting);
     deliver();
   }
   tell({}, true);
@@ -146,7 +157,7 @@ void BatchThread::admit_taken() {
 void BatchThread::submit_all(Submission& submission) {
   size_t choice = 0;
   for (const ContinuousBatch::Id id : submit_together(batch_, std::move(submission.requests)))
-    live_.emplace(id, Live{submission.mailbox, choice++});
+    live_.emplace(id, Live{submission.mailbox, choice++, submission.clock});
 }
 
 std::vector<ContinuousBatch::Id> BatchThread::abandoned() const {
@@ -156,19 +167,27 @@ std::vector<ContinuousBatch::Id> BatchThread::abandoned() const {
   return ids;
 }
 
+/// Publishes the counts first, so that they include the answers that clients have.
 void BatchThread::deliver() {
+  std::vector<std::pair<Live, Progress>> news;
+  const auto now = RequestClock::Clock::now();
   for (auto it = live_.begin(); it != live_.end();) {
     Progress progress = batch_.poll(it->first);
     const bool ended = progress.finish != Finish::none;
-    if (progress.is_news()) it->second.mailbox->deliver(it->second.choice, std::move(progress));
+    times_.add(progress, it->second.clock, now);
+    if (progress.is_news()) news.emplace_back(it->second, std::move(progress));
     it = ended ? live_.erase(it) : std::next(it);
   }
+  publish();
+  for (auto& [live, progress] : news) live.mailbox->deliver(live.choice, std::move(progress));
 }
 
 void BatchThread::end_all() {
   const std::lock_guard lock(mutex_);
   const std::string why = fault_.empty() ? kClosing : fault_;
-  for (const auto& [id, live] : live_) live.mailbox->deliver(live.choice, {{}, "", Finish::failed, why});
+  Progress failed;
+  failed.finish = Finish::failed, failed.error = why;
+  for (const auto& [id, live] : live_) live.mailbox->deliver(live.choice, failed);
   live_.clear();
   for (std::deque<Submission>* list : {&taken_, &pending_}) {
     for (const Submission& each : *list) each.mailbox->refuse(refusal());
@@ -185,6 +204,9 @@ std::exception_ptr BatchThread::refusal() const {
 void BatchThread::publish() {
   const std::lock_guard lock(mutex_);
   counts_ = batch_.counts();
+  published_times_ = times_;
+  is_idle_ = pending_.empty() && live_.empty();
+  if (is_idle_) changed_.notify_all();
 }
 
 }  // namespace smelt::server

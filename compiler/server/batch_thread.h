@@ -3,6 +3,7 @@
 // first rank, and the others follow its decisions (turns.h).
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "compiler/server/mailbox.h"
+#include "compiler/server/request_times.h"
 #include "compiler/server/turns.h"
 #include "runtime/engine/serving/continuous_batch.h"
 
@@ -40,6 +42,10 @@ class BatchThread {
   /// Calls hand_over and waits until the requests are accepted. Throws the error if one is refused.
   std::shared_ptr<Mailbox> submit(std::vector<Request> requests, AskedCompletion asked = {});
   ContinuousBatchCounts counts() const;
+  RequestTimes times() const;
+  /// Waits until no request runs or waits, but at most for `most`, and not after the thread has ended.
+  /// Returns whether that is so.
+  bool wait_idle(std::chrono::steady_clock::duration most);
   /// Returns the error that has ended the thread; empty if there was none.
   std::string fault() const;
   /// Makes the thread end. Running and waiting requests fail, and new ones are refused.
@@ -53,11 +59,13 @@ class BatchThread {
     std::vector<Request> requests;
     std::shared_ptr<Mailbox> mailbox;
     AskedCompletion asked;
+    RequestClock clock;  // of each of the requests
   };
   /// Destination of the progress of a running request.
   struct Live {
     std::shared_ptr<Mailbox> mailbox;
     size_t choice;  // number of the choice in the mailbox
+    RequestClock clock;
   };
 
   void run();
@@ -80,6 +88,7 @@ class BatchThread {
   // Members that only the thread uses.
   std::map<ContinuousBatch::Id, Live> live_;
   std::deque<Submission> taken_;  // removed from pending_, but not yet accepted or refused
+  RequestTimes times_;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
@@ -88,6 +97,8 @@ class BatchThread {
   std::string fault_;
   std::function<void()> listener_;
   ContinuousBatchCounts counts_;
+  RequestTimes published_times_;
+  bool is_idle_ = true;  // no request runs, waits or is pending
   std::thread thread_;
 };
 

@@ -44,6 +44,12 @@ bool CompletionAnswer::ended() const {
   return std::ranges::all_of(all_, [](const Progress& each) { return each.finish != Finish::none; });
 }
 
+std::vector<Finish> CompletionAnswer::finishes() const {
+  std::vector<Finish> finishes;
+  for (const Progress& each : all_) finishes.push_back(each.finish);
+  return finishes;
+}
+
 void CompletionAnswer::receive(std::vector<Progress> fresh) {
   for (size_t i = 0; i < fresh.size(); ++i) {
     refuse_failed(fresh[i]);

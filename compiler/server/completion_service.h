@@ -55,6 +55,10 @@ class CompletionAnswer {
   std::string events(std::chrono::milliseconds most);
   /// Returns whether whole() or events() has returned the end of the reply.
   bool done() const { return done_; }
+  /// Returns the numbers of tokens of the prompts and of the choices so far.
+  const CompletionUsage& usage() const { return usage_; }
+  /// Returns how each choice has ended; Finish::none if it has not.
+  std::vector<Finish> finishes() const;
   /// Cancels the choices that have not ended, and removes the listener.
   void abandon() { mailbox_->abandon(); }
 

@@ -33,7 +33,9 @@ using Awaitable = asio::awaitable<T>;
 
 bool is(beast::string_view text, const char* other) { return beast::iequals(text, other); }
 
-std::optional<std::string> field(const Message& message, fields::field name) {
+/// `name` is one of Beast's names, or a text.
+template <typename Name>
+std::optional<std::string> field(const Message& message, Name name) {
   const auto it = message.find(name);
   if (it == message.end()) return std::nullopt;
   return std::string(it->value());
@@ -101,7 +103,8 @@ Awaitable<void> HttpConnection::run() {
     while (co_await serve_one()) continue;
   } catch (const boost::system::system_error&) {  // the client has gone
   }
-  abandon();
+  end_answer();
+  log_request();
   close();
 }
 
@@ -125,6 +128,19 @@ void HttpConnection::abandon() {
   answer_.reset();
 }
 
+/// Cancels what still runs of a completion, and frees what the request has taken.
+void HttpConnection::end_answer() {
+  if (answer_ && record_) record_->usage = answer_->usage(), record_->finishes = answer_->finishes();
+  claim_.reset();
+  abandon();
+  release_body();
+}
+
+void HttpConnection::log_request() {
+  if (record_ && service_.log) service_.log(*record_);
+  record_.reset();
+}
+
 /// One request; false where no other follows.
 Awaitable<bool> HttpConnection::serve_one() {
   std::optional<HttpReply> refusal;
@@ -137,11 +153,12 @@ Awaitable<bool> HttpConnection::serve_one() {
   } catch (const std::exception& error) {
     refusal = error_reply(error);
   }
-  abandon();
-  release_body();
+  end_answer();
   buffer_.shrink_to_fit();
-  if (refusal && replied_) co_return false;
-  if (refusal) co_await write_reply(*refusal);
+  const bool is_cut = refusal && replied_;
+  if (refusal && !is_cut) co_await write_reply(*refusal);
+  log_request();
+  if (is_cut) co_return false;
   if (!keep_) co_await skip_rest();
   co_return keep_;
 }
@@ -180,6 +197,8 @@ HttpHead HttpConnection::head() const {
                 .path = "",
                 .host = field(message, fields::field::host),
                 .origin = field(message, fields::field::origin),
+                .authorization = field(message, fields::field::authorization),
+                .request_id = field(message, "X-Request-Id"),
                 .content_type = lower_field(message, fields::field::content_type),
                 .content_encoding = lower_field(message, fields::field::content_encoding)};
   const size_t codings = message.count(fields::field::transfer_encoding),
@@ -200,16 +219,18 @@ HttpHead HttpConnection::head() const {
 /// Answers what `parser_` has read.
 Awaitable<void> HttpConnection::respond() {
   const HttpHead asked = head();
+  record_ = RequestRecord{.id = request_id(asked.request_id), .method = asked.method, .path = asked.path};
   is_head_request_ = asked.method == "HEAD", is_http_1_1_ = asked.is_http_1_1;
   check_framing(asked);
   const bool keeps = parser_->keep_alive();
   keep_ = keeps && parser_->is_done();
-  service_.routes.check(asked);
+  record_->client = service_.routes.check(asked);
   if (asked.method != "POST") {
     const HttpReply reply = service_.routes.get(asked.path);
     co_await write_reply(reply);
     co_return;
   }
+  claim_ = service_.open_requests.open(record_->client);
   claim_body();
   if (!asked.expect.empty() && !parser_->is_done()) co_await write("HTTP/1.1 100 Continue\r\n\r\n");
   std::string body = co_await read_body();
@@ -282,6 +303,7 @@ Awaitable<void> HttpConnection::answer_whole() {
     reply.body = answer_->whole();
   };
   co_await on_worker(std::move(write_text));
+  claim_.reset();  // before the client knows that its request has ended
   co_await write_reply(reply);
 }
 
@@ -296,7 +318,10 @@ Awaitable<void> HttpConnection::stream() {
     const std::string events = answer_->events(std::chrono::milliseconds(0));
     if (!events.empty()) text += has_chunks ? chunk(events) : events;
     if (answer_->done() && has_chunks) text += chunk("");
+    if (answer_->done()) claim_.reset();
     if (!text.empty()) co_await write(text);
+    if (!events.empty() && !record_->first_event)
+      record_->first_event = std::chrono::duration<double>(Clock::now() - record_->begin).count();
     text.clear();
     if (answer_->done()) co_return;
     co_await news();
@@ -312,6 +337,10 @@ std::string HttpConnection::status_and_fields(const HttpReply& reply, const std:
   std::string text = fmt::format("HTTP/1.1 {} {}\r\nContent-Type: {}\r\n{}Connection: {}\r\n", reply.status,
                                  std::string_view(reason.data(), reason.size()), reply.type, framing,
                                  keep_ ? "keep-alive" : "close");
+  if (record_) {
+    record_->status = reply.status;
+    text += fmt::format("X-Request-Id: {}\r\n", record_->id);
+  }
   for (const auto& [name, value] : reply.fields) text += fmt::format("{}: {}\r\n", name, value);
   return text + "\r\n";
 }

@@ -17,6 +17,7 @@
 #include "compiler/server/asio.h"
 #include "compiler/server/http_limits.h"
 #include "compiler/server/http_routes.h"
+#include "compiler/server/request_log.h"
 #include "runtime/system/memory_room.h"
 
 namespace smelt::server {
@@ -25,6 +26,9 @@ namespace smelt::server {
 /// call HttpRoutes::post and claim memory from `room`.
 struct HttpService {
   HttpRoutes& routes;
+  OpenRequests& open_requests;
+  const std::function<void(const RequestRecord&)>&
+      log;                            // called after each request; empty: nothing is logged
   boost::asio::thread_pool& workers;  // for long jobs: parsing bodies, writing large replies
   MemoryRoom& room;                   // memory that a request needs is claimed here first
   size_t body_bytes = 0;  // bytes that the bodies of all connections reserve, see kMostBodiesBytes
@@ -84,6 +88,8 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   void look_at_client(bool has_failed);
   void require_client() const;
 
+  void end_answer();
+  void log_request();
   void claim_body();
   void release_body();
   void within(Clock::duration time);
@@ -97,6 +103,9 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   boost::beast::flat_buffer buffer_{kMostBufferBytes};
   std::optional<HeadParser> parser_;
   std::shared_ptr<CompletionAnswer> answer_;
+  std::optional<RequestRecord>
+      record_;                 // of the request that is being answered; nothing before its head is read
+  OpenRequests::Claim claim_;  // of its client
   std::optional<Clock::time_point> waits_since_;
   uint64_t limit_ = 0;  // number of the current time limit; timers of earlier limits are ignored
   size_t claimed_ = 0;

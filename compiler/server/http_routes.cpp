@@ -11,6 +11,7 @@
 namespace smelt::server {
 namespace {
 
+constexpr const char *kOpenAi = "/v1/", *kHealth = "/health", *kPagePath = "/";
 constexpr const char *kCompletions = "/v1/completions", *kChat = "/v1/chat/completions",
                      *kModels = "/v1/models";
 constexpr const char *kHtml = "text/html; charset=utf-8", *kMetricsType = "text/plain; version=0.0.4";
@@ -43,6 +44,22 @@ void check_body(const HttpHead& head) {
   if (!head.has_length) throw ApiError(http::kNoLength, "there is no Content-Length: expected a body");
 }
 
+/// Pages and /health need no model; while the server drains, only new completions are refused.
+void require_state(ServerState state, const HttpHead& head) {
+  if (head.path == kPagePath || head.path == kHealth) return;
+  if (state == ServerState::starting)
+    throw ApiError(http::kUnavailable, "the server is starting: the model is not ready yet", "", "starting");
+  if (state == ServerState::draining && head.method == "POST")
+    throw ApiError(http::kUnavailable, "the server completes its requests, and then ends", "",
+                   "shutting_down");
+}
+
+HttpReply state_reply(int status, const char* state) {
+  HttpReply reply{.status = status, .body = fmt::format(R"({{"status":"{}"}})", state)};
+  if (status == http::kUnavailable) reply.fields.emplace_back("Retry-After", "1");
+  return reply;
+}
+
 ApiError as_api_error(const std::exception& thrown) {
   if (const auto* error = dynamic_cast<const Error*>(&thrown)) return api_error(*error);
   if (dynamic_cast<const std::bad_alloc*>(&thrown))
@@ -65,32 +82,52 @@ void check_framing(const HttpHead& head) {
     throw ApiError(http::kExpectation, "Expect: expected 100-continue");
 }
 
-void HttpRoutes::check(const HttpHead& head) const {
+void HttpRoutes::serve(BatchThread& batch, CompletionService& completions) {
+  batch_ = &batch, completions_ = &completions;
+  state_ =
+      ServerState::ready;  // last: other threads read the pointers only if the server is no longer starting
+}
+
+std::string HttpRoutes::check(const HttpHead& head) const {
   hosts_.check(head.host, head.origin);
   const char* methods = methods_of(head.path);
   if (!methods) throw ApiError(http::kNotFound, fmt::format("there is no {} {}", head.method, head.path));
   if (!is_of(head.method, methods)) throw MethodError(head, methods);
+  std::string client = head.path.starts_with(kOpenAi) ? keys_.name_of(head.authorization) : "";
   if (head.method == "POST") check_body(head);
+  require_state(state_, head);
+  return client;
+}
+
+HttpReply HttpRoutes::health() const {
+  const ServerState state = state_;
+  if (state == ServerState::starting) return state_reply(http::kUnavailable, "starting");
+  if (const std::string fault = batch_->fault(); !fault.empty()) throw ApiError(http::kServerError, fault);
+  if (state == ServerState::draining) return state_reply(http::kUnavailable, "draining");
+  return state_reply(http::kOk, "ok");
 }
 
 HttpReply HttpRoutes::get(const std::string& path) const {
-  if (path == "/") return {.type = kHtml, .body = std::string(kPage)};
-  if (path == "/metrics") return {.type = kMetricsType, .body = metrics_text(batch_.counts(), replies_)};
-  if (path == kModels) return {.body = completions_.models()};
-  if (path != "/health")
-    return {.body = completions_.model(path.substr(std::string_view(kModels).size() + 1))};
-  if (const std::string fault = batch_.fault(); !fault.empty()) throw ApiError(http::kServerError, fault);
-  return {.body = R"({"status":"ok"})"};
+  if (path == kPagePath) return {.type = kHtml, .body = std::string(kPage)};
+  if (path == kHealth) return health();
+  if (path == "/metrics")
+    return {.type = kMetricsType, .body = metrics_text(batch_->counts(), batch_->times(), replies_)};
+  if (path == kModels) return {.body = completions_->models()};
+  return {.body = completions_->model(path.substr(std::string_view(kModels).size() + 1))};
 }
 
 std::shared_ptr<CompletionAnswer> HttpRoutes::post(const std::string& path, std::string_view body) const {
-  return path == kChat ? completions_.answer_chat(body) : completions_.answer(body);
+  return path == kChat ? completions_->answer_chat(body) : completions_->answer(body);
 }
 
 HttpReply error_reply(const std::exception& thrown) {
   const ApiError error = as_api_error(thrown);
   HttpReply reply{.status = error.http_status(), .body = error_body(error)};
-  if (error.code() == "overloaded") reply.fields.emplace_back("Retry-After", "1");
+  static constexpr const char* kPassing[] = {"overloaded", "starting", "shutting_down",
+                                             "rate_limit_exceeded"};
+  if (std::ranges::find(kPassing, error.code()) != std::end(kPassing))
+    reply.fields.emplace_back("Retry-After", "1");
+  if (error.http_status() == http::kUnauthorized) reply.fields.emplace_back("WWW-Authenticate", "Bearer");
   if (const auto* method = dynamic_cast<const MethodError*>(&thrown))
     reply.fields.emplace_back("Allow", method->allow);
   return reply;

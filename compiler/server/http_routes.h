@@ -1,10 +1,15 @@
 // The paths of the server, and the checks of a request before its body is read.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
+#include <string_view>
 
 #include "compiler/server/allowed_hosts.h"
+#include "compiler/server/api_keys.h"
 #include "compiler/server/batch_thread.h"
 #include "compiler/server/completion_service.h"
 #include "compiler/server/http_message.h"
@@ -17,14 +22,27 @@ namespace smelt::server {
 /// if it has more than kMostFields fields. The caller must then close the connection.
 void check_framing(const HttpHead& head);
 
+/// What the server does now. `starting`: the model is being compiled or loaded. `ready`: it answers requests.
+/// `draining`: it completes the requests that it has, and accepts no others.
+enum class ServerState : uint8_t { starting, ready, draining };
+
 class HttpRoutes {
  public:
-  HttpRoutes(BatchThread& batch, CompletionService& completions, AllowedHosts& hosts)
-      : batch_(batch), completions_(completions), hosts_(hosts) {}
+  /// `keys`: keys of which a client must send one for the paths below /v1. The references must outlive the
+  /// object.
+  HttpRoutes(AllowedHosts& hosts, const ApiKeys& keys) : hosts_(hosts), keys_(keys) {}
 
-  /// Checks the host, the path, the method and the body's header fields, before the body is read. Throws
-  /// ApiError if the request is not acceptable.
-  void check(const HttpHead& head) const;
+  /// Makes the server ready: it answers requests with this model from now on. The references must outlive the
+  /// object. Called once, by any thread.
+  void serve(BatchThread& batch, CompletionService& completions);
+  /// Makes the server refuse new completions. May be called by any thread.
+  void drain() { state_ = ServerState::draining; }
+  ServerState state() const { return state_; }
+
+  /// Checks the host, the path, the method, the key and the body's header fields, before the body is read.
+  /// Returns the name of the client's key; empty if the path needs none. Throws ApiError if the request is
+  /// not acceptable, or if the server is starting or draining.
+  std::string check(const HttpHead& head) const;
   /// Returns the reply to GET or HEAD of `path`. Throws ApiError for an unknown model, and for /health if the
   /// batch has ended by a fault. Requires: check() has accepted the request.
   HttpReply get(const std::string& path) const;
@@ -35,9 +53,13 @@ class HttpRoutes {
   void count(int status) { ++replies_[status]; }
 
  private:
-  BatchThread& batch_;
-  CompletionService& completions_;
+  HttpReply health() const;
+
+  BatchThread* batch_ = nullptr;              // null while the server is starting
+  CompletionService* completions_ = nullptr;  // the same
+  std::atomic<ServerState> state_ = ServerState::starting;
   AllowedHosts& hosts_;
+  const ApiKeys& keys_;
   std::map<int, uint64_t> replies_;  // number of replies by status
 };
 

@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <new>
 #include <tuple>
@@ -52,13 +53,22 @@ size_t workers_within(const MemoryRoom& room) {
 
 }  // namespace
 
-/// Everything but bind() runs on the thread that listens.
+/// Everything but bind(), serve(), drain() and stop() runs on the thread that listens.
 class HttpServer::Listener {
  public:
-  Listener(BatchThread& batch, CompletionService& completions, size_t connections,
-           const std::vector<std::string>& allowed_hosts)
-      : hosts_(allowed_hosts), routes_(batch, completions, hosts_), most_(std::max<size_t>(connections, 1)) {}
+  explicit Listener(HttpOptions options)
+      : options_(std::move(options)),
+        hosts_(options_.allowed_hosts),
+        routes_(hosts_, options_.keys),
+        open_requests_(options_.most_per_key),
+        most_(std::max<size_t>(options_.connections, 1)) {}
   ~Listener() { end_workers(); }
+
+  void serve(BatchThread& batch, CompletionService& completions, size_t connections) {
+    most_ += connections;
+    routes_.serve(batch, completions);
+  }
+  void drain() { routes_.drain(); }
 
   int bind(const std::string& host, int port) {
     error_code fault;
@@ -207,13 +217,15 @@ class HttpServer::Listener {
     workers_.join();
   }
 
+  const HttpOptions options_;
   AllowedHosts hosts_;
   HttpRoutes routes_;
-  const size_t most_;
+  OpenRequests open_requests_;
+  std::atomic<size_t> most_;
   error_code fault_;
   uint64_t taken_ = 0;
   MemoryRoom room_{kSpareBytes};  // before the workers
-  HttpService service_{routes_, workers_, room_};
+  HttpService service_{routes_, open_requests_, options_.log, workers_, room_};
   asio::io_context context_{1};
   asio::thread_pool workers_{workers_within(room_)};
   Connections connections_;
@@ -221,11 +233,15 @@ class HttpServer::Listener {
   asio::steady_timer pause_{context_}, end_{context_};
 };
 
-HttpServer::HttpServer(BatchThread& batch, CompletionService& completions, size_t connections,
-                       const std::vector<std::string>& allowed_hosts)
-    : listener_(std::make_unique<Listener>(batch, completions, connections, allowed_hosts)) {}
+HttpServer::HttpServer(HttpOptions options) : listener_(std::make_unique<Listener>(std::move(options))) {}
 
 HttpServer::~HttpServer() = default;
+
+void HttpServer::serve(BatchThread& batch, CompletionService& completions, size_t connections) {
+  listener_->serve(batch, completions, connections);
+}
+
+void HttpServer::drain() { listener_->drain(); }
 
 int HttpServer::bind(const std::string& host, int port) { return listener_->bind(host, port); }
 

@@ -3,23 +3,41 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "compiler/server/api_keys.h"
 #include "compiler/server/batch_thread.h"
 #include "compiler/server/completion_service.h"
+#include "compiler/server/request_log.h"
 
 namespace smelt::server {
 
+struct HttpOptions {
+  size_t connections = 64;  // the largest number of open connections
+  /// Hosts that the Host field of a request may have in addition to those of the bound address
+  /// (AllowedHosts).
+  std::vector<std::string> allowed_hosts = {};
+  ApiKeys keys = {};
+  size_t most_per_key = 0;  // completions that a key may have at a time; 0: any number
+  /// Called by the thread of listen() after each request; empty: requests are not logged.
+  std::function<void(const RequestRecord&)> log = {};
+};
+
 class HttpServer {
  public:
-  /// `connections`: the largest number of open connections. `allowed_hosts`: hosts that the Host field of a
-  /// request may have in addition to those of the bound address (AllowedHosts). Throws Error if one is not a
-  /// host, or if memory for the worker threads is lacking.
-  HttpServer(BatchThread& batch, CompletionService& completions, size_t connections,
-             const std::vector<std::string>& allowed_hosts = {});
+  /// Creates a server that is starting (ServerState): it answers GET /health, and refuses what needs the
+  /// model. Throws Error if an allowed host is not a host, or if memory for the worker threads is lacking.
+  explicit HttpServer(HttpOptions options);
   ~HttpServer();
+
+  /// Answers requests with this model from now on, and accepts `connections` more connections. The references
+  /// must outlive the call of listen(). Called once, by any thread.
+  void serve(BatchThread& batch, CompletionService& completions, size_t connections = 0);
+  /// Refuses new completions, while those that run go on. May be called by any thread after serve().
+  void drain();
 
   /// Binds to the address and returns the bound port; if `port` is 0, the system chooses a free one. Throws
   /// Error if it cannot listen there.

@@ -33,7 +33,8 @@ std::string pages_text(const PageCounts& pages) {
 
 }  // namespace
 
-std::string metrics_text(const ContinuousBatchCounts& counts, const std::map<int, uint64_t>& responses) {
+std::string metrics_text(const ContinuousBatchCounts& counts, const RequestTimes& times,
+                         const std::map<int, uint64_t>& responses) {
   std::string text =
       metric("slots", "gauge", "Requests that may run together.", counts.slots) +
       metric("requests_running", "gauge", "Requests that have a slot.", counts.running) +
@@ -46,7 +47,7 @@ std::string metrics_text(const ContinuousBatchCounts& counts, const std::map<int
       ends(counts) +
       metric("cache_bytes", "gauge", "Planned memory of the caches.",
              static_cast<uint64_t>(counts.cache_bytes)) +
-      pages_text(counts.pages);
+      pages_text(counts.pages) + times.text();
   text += head("http_responses_total", "counter", "HTTP responses, by status.");
   for (const auto& [status, count] : responses)
     text += fmt::format("smelt_http_responses_total{{status=\"{}\"}} {}\n", status, count);

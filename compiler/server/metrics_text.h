@@ -5,11 +5,13 @@
 #include <map>
 #include <string>
 
+#include "compiler/server/request_times.h"
 #include "runtime/engine/serving/continuous_batch.h"
 
 namespace smelt::server {
 
 /// Returns all metrics. `responses`: the number of HTTP responses by status.
-std::string metrics_text(const ContinuousBatchCounts& counts, const std::map<int, uint64_t>& responses);
+std::string metrics_text(const ContinuousBatchCounts& counts, const RequestTimes& times,
+                         const std::map<int, uint64_t>& responses);
 
 }  // namespace smelt::server

@@ -14,11 +14,13 @@ inline constexpr std::string_view kPage = R"html(<!doctype html>
   textarea, pre { width: 100%; box-sizing: border-box; font: 14px/1.5 monospace }
   pre { white-space: pre-wrap; border: 1px solid #999; padding: .5rem; min-height: 6rem }
   input { width: 5rem }
+  #key { width: 24rem }
   #model { overflow-wrap: anywhere }
 </style>
 <h1 id="model">smelt serve</h1>
 <p>This page sends what stands below to <code>POST /v1/completions</code>. See also
 <a href="/v1/models">models</a>, <a href="/metrics">metrics</a> and <a href="/health">health</a>.</p>
+<p id="access" hidden><label>API key <input id="key" type="password" size="40"></label></p>
 <textarea id="prompt" rows="6">Once upon a time</textarea>
 <p>
   <label>new tokens <input id="max_tokens" type="number" value="64" min="1"></label>
@@ -32,10 +34,17 @@ inline constexpr std::string_view kPage = R"html(<!doctype html>
 <script>
   const at = id => document.getElementById(id);
   let control = null, begin = 0, first = 0, tokens = 0;
-  fetch('/v1/models').then(reply => reply.json()).then(list => {
+  const headers = () => at('key').value ? { Authorization: 'Bearer ' + at('key').value } : {};
+  async function name() {
+    const reply = await fetch('/v1/models', { headers: headers() });
+    at('access').hidden = at('access').hidden && reply.status !== 401;
+    if (!reply.ok) return;
+    const list = await reply.json();
     at('model').textContent = list.data[0].id;
     document.title = list.data[0].id + ' - smelt serve';
-  });
+  }
+  name();
+  at('key').onchange = name;
   function body() {
     const result = { prompt: at('prompt').value, stream: true, stream_options: { include_usage: true } };
     for (const name of ['max_tokens', 'temperature', 'top_p', 'seed'])
@@ -76,7 +85,7 @@ inline constexpr std::string_view kPage = R"html(<!doctype html>
     at('run').disabled = true, at('stop').disabled = false, at('text').textContent = at('prompt').value;
     begin = performance.now(), first = 0, tokens = 0, at('counts').textContent = 'reading the prompt';
     try {
-      const response = await fetch('/v1/completions', { method: 'POST', body: body(), signal: control.signal });
+      const response = await fetch('/v1/completions', { method: 'POST', headers: headers(), body: body(), signal: control.signal });
       if (response.ok) await read(response);
       else at('text').textContent = (await response.json()).error.message, at('counts').textContent = '';
     } catch (error) {

@@ -1,6 +1,7 @@
 // smelt serve: a model over HTTP, as OpenAI's clients speak it (docs/guides/serving.md).
+#include <chrono>
 #include <cstdio>
-#include <thread>
+#include <optional>
 
 #include "compiler/cli/command.h"
 #include "compiler/cli/commands/serve_caches.h"
@@ -13,6 +14,7 @@
 #include "compiler/server/batch_follower.h"
 #include "compiler/server/end_signal.h"
 #include "compiler/server/http_server.h"
+#include "compiler/server/listening_thread.h"
 #include "runtime/base/error.h"
 #include "runtime/plan/decode_contract.h"
 #include "runtime/plan/plan_ranks.h"
@@ -29,7 +31,10 @@ struct ServeCommand {
   int port = 8080;
   int64_t slots = 0;
   size_t queue = 64, chunk = 0;
-  bool no_special_tokens = false, no_shared_prefixes = false, lazy = false;
+  bool no_special_tokens = false, no_shared_prefixes = false, lazy = false, log_requests = false;
+  std::string api_keys;
+  size_t most_per_key = 0;
+  int64_t drain_seconds = 0;
   std::vector<std::string> allowed_hosts;
   CacheFlags caches;
   CompileFlags flags;
@@ -71,21 +76,27 @@ void announce(const ServeCommand& options, int port, const ContinuousBatchCounts
   std::fflush(stdout);
 }
 
-/// Serves until a signal, or, where there are other ranks, a fault: open answers are then ended as failed.
-void listen(server::HttpServer& http, server::BatchThread& batch, const server::EndSignal& signal,
-            bool has_ranks) {
-  const std::jthread ender([&] {
-    signal.wait();
-    batch.close();
-    http.stop();
-  });
-  struct Wake {  // before the thread is waited for, whatever has ended the server
+/// Waits for a signal, for the end of the listening, or, where there are other ranks, for a fault.
+void wait_for_end(server::ListeningThread& listening, server::BatchThread& batch,
+                  const server::EndSignal& signal, bool has_ranks) {
+  struct NoWake {  // before the signal is gone
+    server::ListeningThread& listening;
     server::BatchThread& batch;
-    const server::EndSignal& signal;
-    ~Wake() { batch.on_fault({}), signal.wake(); }
-  } const wake{batch, signal};
+    ~NoWake() { listening.on_fault({}), batch.on_fault({}); }
+  } const no_wake{listening, batch};
+  listening.on_fault([&] { signal.wake(); });
   if (has_ranks) batch.on_fault([&] { signal.wake(); });
-  http.listen();
+  signal.wait();
+}
+
+/// Lets requests end that run or wait, for --drain-seconds.
+void drain(const ServeCommand& options, server::HttpServer& http, server::BatchThread& batch) {
+  if (options.drain_seconds == 0) return;
+  fmt::print(stderr, "draining: open requests have {} s to end; a second signal ends the server at once\n",
+             options.drain_seconds);
+  http.drain();
+  if (!batch.wait_idle(std::chrono::seconds(options.drain_seconds)))
+    fmt::print(stderr, "note: requests that did not end in {} s are cut off\n", options.drain_seconds);
 }
 
 /// The state of a rank of a server.
@@ -121,6 +132,27 @@ Served open_served(const ServeCommand& options, const Json& all, InferenceRanks*
   return served;
 }
 
+server::HttpOptions http_options(const ServeCommand& options) {
+  server::HttpOptions result{.connections = kMoreConnections,
+                             .allowed_hosts = options.allowed_hosts,
+                             .most_per_key = options.most_per_key};
+  if (!options.api_keys.empty()) result.keys = server::ApiKeys::load(options.api_keys);
+  if (options.log_requests)
+    result.log = [](const server::RequestRecord& record) {
+      fmt::print(stderr, "{}\n", server::log_line(record));
+    };
+  return result;
+}
+
+/// The port, which is open from the start: while the model is compiled and loaded, /health says so.
+struct OpenPort {
+  explicit OpenPort(const ServeCommand& options)
+      : http(http_options(options)), number(http.bind(options.host, options.port)), listening(http) {}
+  server::HttpServer http;
+  int number;
+  server::ListeningThread listening;
+};
+
 std::string description_of(const Model& model) { return model.about.is_null() ? "" : model.about.dump(); }
 
 /// A template that is not valid refuses chats, and nothing else.
@@ -137,16 +169,19 @@ server::ChatSource chats_of(const Model& model, const PromptText& texts) {
                                     model.path.string())};
 }
 
-void answer_clients(const ServeCommand& options, const Served& served, bool has_ranks) {
+/// Answers until a signal or a fault. Requests that are open then are ended as failed.
+void answer_clients(const ServeCommand& options, const Served& served, OpenPort& port, bool has_ranks) {
   server::BatchThread batch(*served.session, served.batch);
   const PromptText texts(served.model, batch.vocabulary(), !options.no_special_tokens);
   const server::RequestMaker maker(texts, description_of(served.model));
   server::CompletionService completions(batch, texts, maker, name_of(options), chats_of(served.model, texts));
-  const size_t connections = batch.counts().slots + options.queue + kMoreConnections;
-  server::HttpServer http(batch, completions, connections, options.allowed_hosts);
   const server::EndSignal signal;  // before anyone knows that there is a server to be ended
-  announce(options, http.bind(options.host, options.port), batch.counts());
-  listen(http, batch, signal, has_ranks);
+  port.http.serve(batch, completions, batch.most_requests());
+  announce(options, port.number, batch.counts());
+  wait_for_end(port.listening, batch, signal, has_ranks);
+  drain(options, port.http, batch);
+  batch.close();
+  port.listening.finish();
   if (has_ranks && !batch.fault().empty()) fail("{}", batch.fault());
 }
 
@@ -165,9 +200,11 @@ void run_serve(const ServeCommand& options, const Json& all, InferenceRanks* ran
   const bool is_first = !ranks || ranks->is_first();
   save_addresses();
   if (!is_first) leave_signals_to_first();  // before the first one is told that all are there
+  std::optional<OpenPort> port;
+  if (is_first) port.emplace(options);
   const Served served = open_served(options, all, ranks);
   if (is_first)
-    answer_clients(options, served, ranks != nullptr);
+    answer_clients(options, served, *port, ranks != nullptr);
   else
     follow_first(options, served);
 }
@@ -184,12 +221,34 @@ void add_limits(CLI::App& command, ServeCommand& options) {
                   "tokens of prompts that are read between two of the others' tokens (default: 64; with "
                   "--step-tokens as many as a run may have)")
       ->check(CLI::PositiveNumber);
+  command
+      .add_option(
+          "--drain-seconds", options.drain_seconds,
+          "after a signal: seconds for open requests to end, while new ones are refused; 0: they are cut off")
+      ->check(CLI::Range(0, 86400))
+      ->capture_default_str();
   options.caches.add_to(command);
   command.add_flag(
       "--lazy", options.lazy,
       "on a GPU: open the port before the sizes of runs are prepared; the first request of each size waits");
   command.add_flag("--no-shared-prefixes", options.no_shared_prefixes,
                    "of caches in pages: read every prompt from its beginning");
+}
+
+void add_access(CLI::App& command, ServeCommand& options) {
+  CLI::Option* keys =
+      command
+          .add_option(
+              "--api-keys", options.api_keys,
+              "file of keys, one per line, KEY or NAME KEY: clients must send one for the paths below /v1")
+          ->check(CLI::ExistingFile);
+  command
+      .add_option("--most-per-key", options.most_per_key,
+                  "completions that a key may have at a time; others are refused (default: any number)")
+      ->check(CLI::PositiveNumber)
+      ->needs(keys);
+  command.add_flag("--log-requests", options.log_requests,
+                   "write a line of JSON per request to standard error");
 }
 
 }  // namespace
@@ -216,6 +275,7 @@ void add_serve(CLI::App& app) {
                       "what clients know the model by (default: the name of its file)");
   command->add_flag("--no-special-tokens", options->no_special_tokens, "add none around any prompt");
   add_limits(*command, *options);
+  add_access(*command, *options);
   options->flags.add_to(*command, {OptionGroup::sampling, OptionGroup::serving, OptionGroup::ranks});
   options->weights.add_to(*command);
   command->callback([options, command] {

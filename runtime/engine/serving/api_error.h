@@ -10,9 +10,10 @@ namespace smelt {
 
 /// HTTP status codes.
 namespace http {
-inline constexpr int kBadRequest = 400, kForbidden = 403, kNotFound = 404, kNotAllowed = 405, kTimeout = 408,
-                     kNoLength = 411, kTooLarge = 413, kUnsupported = 415, kExpectation = 417,
-                     kHeadTooLarge = 431, kServerError = 500, kNotImplemented = 501, kUnavailable = 503;
+inline constexpr int kOk = 200, kBadRequest = 400, kUnauthorized = 401, kForbidden = 403, kNotFound = 404,
+                     kNotAllowed = 405, kTimeout = 408, kNoLength = 411, kTooLarge = 413, kUnsupported = 415,
+                     kExpectation = 417, kTooMany = 429, kHeadTooLarge = 431, kServerError = 500,
+                     kNotImplemented = 501, kUnavailable = 503;
 }  // namespace http
 
 /// An Error with the additional fields of error replies of OpenAI's API.

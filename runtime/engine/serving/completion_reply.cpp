@@ -103,6 +103,7 @@ void append(Progress& all, Progress fresh) {
   all.tokens.insert(all.tokens.end(), std::make_move_iterator(fresh.tokens.begin()),
                     std::make_move_iterator(fresh.tokens.end()));
   all.text += fresh.text;
+  all.has_begun |= fresh.has_begun;
   if (fresh.finish == Finish::none) return;
   all.finish = fresh.finish, all.error = std::move(fresh.error);
   all.is_requests_fault = fresh.is_requests_fault;

@@ -118,6 +118,7 @@ void ContinuousBatch::admit() {
 void ContinuousBatch::begin(size_t row) {
   running_[row] = waiting_.front();
   waiting_.pop_front();
+  running_[row]->begin();
   running_[row]->hold(rows_->begin(row, running_[row]->prompt(), running_[row]->most_held()));
 }
 

@@ -44,6 +44,7 @@ struct NewToken {
 struct Progress {
   std::vector<NewToken> tokens;  // including the end token and the tokens of a stop text
   std::string text;
+  bool has_begun = false;  // the request got its place in the batch
   Finish finish = Finish::none;
   std::string error;               // message if `finish` is `failed`
   bool is_requests_fault = false;  // whether the request's options caused the error

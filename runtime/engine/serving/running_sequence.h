@@ -46,6 +46,8 @@ class RunningSequence {
     return !ended() && !reads_prompt() && held_ < (plan_chooses_ ? most_held() : tokens_.size());
   }
 
+  /// Records for the next progress() that the sequence got its place in the batch.
+  void begin() { news_.has_begun = true; }
   /// Samples the next token from its logits, as the options specify. An error, such as a NaN, ends the
   /// sequence as `failed`.
   void take(std::span<const float> logits);

@@ -146,12 +146,13 @@ TEST_F(ServedBatch, OfAnAddressForOthersAnswersAsAnyAddress) {
 
 TEST_F(ServedBatch, WhatIsNoHostIsRefused) {
   for (const char* host : {"http://a", "a b", "a:b", "[::", ""})
-    EXPECT_HAS(message_of([&] { HttpServer(batch_, completions_, 1, {host}); }), "--allow-host") << host;
+    EXPECT_HAS(message_of([&] { HttpServer({.connections = 1, .allowed_hosts = {host}}); }), "--allow-host")
+        << host;
 }
 
 TEST_F(ServedBatch, ATakenPortIsAnError) {
   serve();
-  HttpServer second(batch_, completions_, 1);
+  HttpServer second({.connections = 1});
   EXPECT_HAS(message_of([&] { second.bind("127.0.0.1", port_); }), "Address already in use");
   EXPECT_HAS(message_of([&] { second.bind("0.0.0.0", port_); }), "Address already in use");
 }

@@ -24,7 +24,12 @@ class ServedBatch : public ::testing::Test {
   /// Starts the server at a free port of `host`, with the parameters of HttpServer.
   void serve(size_t connections = 64, const std::vector<std::string>& allowed_hosts = {},
              const std::string& host = "127.0.0.1") {
-    http_.emplace(batch_, completions_, connections, allowed_hosts);
+    start({.connections = connections, .allowed_hosts = allowed_hosts}, host);
+    http_->serve(batch_, completions_);
+  }
+  /// Starts a server that has no model yet.
+  void start(HttpOptions options, const std::string& host = "127.0.0.1") {
+    http_.emplace(std::move(options));
     port_ = http_->bind(host, 0);
     thread_ = std::thread([this] { http_->listen(); });
   }

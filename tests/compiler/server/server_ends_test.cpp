@@ -32,12 +32,7 @@ TEST(CompletionAnswerOfServer, AnyFaultIsTheLastEvent) {
 }
 
 TEST(HttpServerOfServer, ThatNoLongerListensIsAnErrorAndCanBeStopped) {
-  RememberingModel model;
-  BatchThread batch(*model.session, {});
-  const cli::PromptText texts{cli::Model{}, batch.vocabulary(), false};
-  const RequestMaker maker(texts, "");
-  CompletionService completions(batch, texts, maker, "m");
-  HttpServer http(batch, completions, 1);
+  HttpServer http({.connections = 1});
   EXPECT_HAS(message_of([&] { http.listen(); }), "no longer listens");  // it was never bound
   http.stop();
 }

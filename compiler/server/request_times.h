@@ -1,0 +1,37 @@
+// Waiting times of the requests of a batch, as histograms for GET /metrics.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "compiler/server/histogram.h"
+#include "runtime/engine/serving/request.h"
+
+namespace smelt::server {
+
+/// Times of one request (one choice of an answer).
+struct RequestClock {
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point asked = Clock::now();            // when the request was handed to the batch
+  std::optional<Clock::time_point> last_token = {};  // when its newest token was reported; nothing: none was
+};
+
+/// Histograms of all requests since the server was started. Not thread-safe.
+class RequestTimes {
+ public:
+  RequestTimes();
+  /// Adds what the progress of a request says at time `now`, and updates the request's clock.
+  void add(const Progress& progress, RequestClock& clock, RequestClock::Clock::time_point now);
+  /// Adds the number of requests that were running in a step.
+  void add_step(size_t running);
+  /// Returns the metrics in the text format of Prometheus.
+  std::string text() const;
+
+ private:
+  void add_tokens(size_t tokens, RequestClock& clock, RequestClock::Clock::time_point now);
+
+  Histogram queue_, first_token_, between_tokens_, whole_, running_;
+};
+
+}  // namespace smelt::server
