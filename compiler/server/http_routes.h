@@ -22,7 +22,7 @@ namespace smelt::server {
 /// if it has more than kMostFields fields. The caller must then close the connection.
 void check_framing(const HttpHead& head);
 
-/// What the server does now. `starting`: the model is being compiled or loaded. `ready`: it answers requests.
+/// State of the server. `starting`: the model is being compiled or loaded. `ready`: it answers requests.
 /// `draining`: it completes the requests that it has, and accepts no others.
 enum class ServerState : uint8_t { starting, ready, draining };
 
