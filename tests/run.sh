@@ -79,13 +79,13 @@ check() {
   fi
 }
 
-# changed: files that differ from where this branch left main, or, on main, from the commit three hours before the last.
+# changed: files that differ by more than comments from where this branch left main, or, on main, from the commit three hours
+# before the last.
 changed() {
   local base
   base=$(git merge-base HEAD origin/main 2>/dev/null || git merge-base HEAD main 2>/dev/null || git rev-parse HEAD)
   [ "$base" = "$(git rev-parse HEAD)" ] && base=$(git rev-list -1 --before=$(($(git show -s --format=%ct) - 10800)) HEAD)
-  git diff --name-only "${base:-$(git hash-object -t tree /dev/null)}"
-  git ls-files -o --exclude-standard
+  python3 tests/changed_code.py "${base:-$(git hash-object -t tree /dev/null)}"
 }
 changed >"$logs/changed"
 # is_touched PATTERN: whether a changed file matches. Of a change of more than 400 files a half is examined, by turns.
@@ -340,6 +340,7 @@ wanted format && stage format check "format" format_check
 floors() {
   check "floors" bash tests/floors_test.sh
   check "words" bash tests/words.sh
+  check "changes of code" python3 tests/changed_code_test.py
 }
 wanted floors && stage floors floors
 wanted tests && stage tests tests
