@@ -9,9 +9,9 @@ namespace smelt {
 
 /// Makes the plan. For a CPU, all kernels are linked into Plan::binary; the code is for the processor of this
 /// machine. For a GPU, each kernel has separate source text and a separate cubin. Kernels whose code does not
-/// fit a GPU's registers get schedules that need fewer registers. They are also stored in `program`, so that
-/// listings of the program show the kernels of the plan. Throws Error if this build lacks a code generator
-/// for the target.
+/// fit a GPU's registers get schedules that need fewer registers. The new schedules are also stored in
+/// `program`, so that listings of the program show the kernels of the plan. Throws Error if this build lacks
+/// a code generator for the target.
 Plan make_plan(Program& program, const Target& target = {});
 
 /// Make a plan for one kind of target. make_cpu_plan exists only in builds with SMELT_CPU.

@@ -11,6 +11,7 @@
 
 namespace smelt {
 
+/// Options of build_transformer: sizes, and the entries and inputs to build.
 struct BuildOptions {
   /// Mesh of the ranks that run the model together: those along the axis "model" share its parameters and
   /// caches (frontend/tensor_parallel.h).
@@ -18,7 +19,8 @@ struct BuildOptions {
   /// Upper bounds of symbolic sizes and of products of them. Defaults: 8 for B (batch); for T (length) and S
   /// (length of an encoder-decoder's source), the model's max_positions, or 512 if it has none.
   std::vector<Symbols::Bound> bounds = {};
-  /// Replaces all dropout probabilities of the spec. That of activations is replaced only if it is above 0.
+  /// Replaces all dropout probabilities of the spec; but spec.dropout.activation is replaced only if it is
+  /// above 0.
   std::optional<double> dropout = std::nullopt;
   bool training = true;        // build @loss and @evaluate; false: only @logits and the cached entries
   bool hidden_states = false;  // @logits also returns last_hidden_state, pooler_output, hidden.0 ... hidden.N
@@ -37,9 +39,9 @@ struct BuildOptions {
   /// Number of pages of a paged cache, each of kPageTokens tokens; 0: the cache has one row of T tokens for
   /// each of the B rows. Only with caches, and for models without an encoder.
   int64_t cache_pages = 0;
-  /// Most tokens of a run of the entry @mixed_pages, which then replaces @read_pages, @decode_pages and
-  /// @next_pages. At least the upper bound of B is used. 0: there is no such entry. nullopt: 0. Only with
-  /// cache_pages and has_sampler.
+  /// Largest number of tokens in one run of the entry @mixed_pages, which then replaces @read_pages,
+  /// @decode_pages and @next_pages. If the upper bound of B is larger, it is used instead. 0: there is no
+  /// such entry. nullopt: 0. Only with cache_pages and has_sampler.
   std::optional<int64_t> step_tokens = std::nullopt;
   /// Whether the entries @tiled_pages and @next_pages replace @mixed_pages. They are faster where an
   /// attention kernel computes the scores of a tile of queries at once.
@@ -49,16 +51,16 @@ struct BuildOptions {
   std::optional<LoraConfig> lora = std::nullopt;
 };
 
-/// Builds the graphs
-///   @loss      with dropout: loss_sum, token_count (f32[])
-///   @evaluate  the same without dropout
+/// Builds the graphs, here with their outputs:
+///   @loss      loss_sum, token_count (f32[]), computed with dropout
+///   @evaluate  the same outputs, without dropout
 ///   @logits    logits; for a model without a head last_hidden_state and, with a pooler, pooler_output;
 ///              with BuildOptions::hidden_states all of these, hidden.0 (embeddings), hidden.i (after
 ///              block i), hidden.N (last, after the final norm if norm.final_is_hidden), and
 ///              encoder_hidden.i of an encoder before a decoder
-/// and the entries for generation (runtime/plan/decode_contract.def). Their caches have as many rows as the
-/// upper bound of B, and per row as many tokens as that of T, or, for an encoder's output, of S. Inputs, i32
-/// unless another type is given:
+/// and the entries for generation (runtime/plan/decode_contract.def). The number of rows of their caches is
+/// the upper bound of B. The number of tokens per row is the upper bound of T, or the upper bound of S for an
+/// encoder's output. The graphs have these inputs, i32 unless another type is given:
 ///   input_ids          [B,T], or [B,S] before a decoder
 ///   pixel_values       f32[B,channels,size,size] instead of ids
 ///   attention_mask     as input_ids, 0 for padding; optional: all 1

@@ -1,5 +1,5 @@
-// Graphs of the entries for generation: they cache keys and values, one row per sequence or in pages, and
-// sample tokens if BuildOptions::has_sampler (docs/guides/generation.md).
+// Graphs of the entries for generation, which read and extend a KV cache: one row per sequence, or pages. If
+// BuildOptions::has_sampler, some of them also sample tokens (docs/guides/generation.md).
 #pragma once
 
 #include "frontend/blocks/blocks.h"

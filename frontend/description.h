@@ -19,7 +19,7 @@ class Description {
   Kind kind;
   std::filesystem::path path;        // of the model's directory, or of the spec or graph file
   TransformerSpec spec;              // for Kind::directory and Kind::spec
-  Json config;                       // the model's config.json; null: none can express the model
+  Json config;                       // the model's config.json; null: no config.json can express the model
   Json generation = Json::object();  // generation_config.json; empty: there is none
   std::string text;                  // for Kind::graph
 
@@ -38,8 +38,8 @@ class Description {
 };
 
 /// Reads a description. `path` is a directory with a config.json, a spec.json or a model.ir; or a .json file
-/// that has a spec or the fields of a config.json (the name config.json stands for its directory); or an .ir
-/// or .smelt file with a graph in text form. Throws one Error that names all faults.
+/// that has a spec or the fields of a config.json (a path to a file config.json is read as the path of its
+/// directory); or an .ir or .smelt file with a graph in text form. Throws one Error that names all faults.
 Description read_description(const std::filesystem::path& path);
 
 }  // namespace smelt

@@ -4,7 +4,7 @@
 //
 //   y = x W^T + b + scale (dropout(x) A^T) B^T      A [r,in], B [out,r]; scale alpha / r, or alpha / sqrt(r)
 //
-// where W is no longer trained, and b only if LoraConfig::bias includes it.
+// where W is no longer trained, and b is trained only if LoraConfig::bias selects it.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,15 @@
 
 namespace smelt {
 
+/// Fields of an adapter_config.json.
 struct LoraConfig {
-  enum class Bias : uint8_t { none, all, lora_only };  // trained biases; lora_only: those of targets
+  enum class Bias : uint8_t { none, all, lora_only };  // biases that are trained; lora_only: those of targets
 
   int64_t r = 8;  // rank: rows of A
   double alpha = 8;
   bool rslora = false;    // scale alpha / sqrt(r) in place of alpha / r
   double dropout = 0;     // of the input of A
-  bool gaussian = false;  // A is initially normal with deviation 1 / r; false: uniform as PyTorch's Linear
+  bool gaussian = false;  // initial A: normal with deviation 1 / r; false: uniform, as in PyTorch's Linear
   Bias bias = Bias::none;
   /// Names of the targeted modules: a module's whole name, or its end after a dot ("q_proj"). If these and
   /// the pattern below are empty and all_linear is false, with_defaults() (blocks/adapters.h) sets the usual
@@ -53,8 +54,8 @@ struct LoraConfig {
 };
 
 /// Converts the object of an adapter_config.json. Throws one Error that names every field that is unknown,
-/// missing or of a wrong type, or that would change the computation in an unsupported way. `file` is its name
-/// in messages.
+/// missing or of a wrong type, or that would change the computation in an unsupported way. `file` is the name
+/// of the file in messages.
 LoraConfig lora_from_json(const Json& json, const std::string& file);
 /// Returns the config as the object of an adapter_config.json, as PEFT writes it.
 nlohmann::ordered_json lora_json(const LoraConfig& config);

@@ -1,5 +1,6 @@
-// Checks before a graph is built: combinations of spec fields and options that build_transformer does not
-// support, and those that the entries for generation, which have KV caches, do not support.
+// Checks before a graph is built. They find the combinations of spec fields and options that
+// build_transformer does not support, and those for which it cannot build the entries with KV caches (for
+// generation).
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
-// Builder of one graph of a model: its inputs, its stacks, and the entries @loss, @evaluate and @logits,
-// which read whole sequences.
+// ModelGraph: builder of one graph of a model. It builds the entries @loss, @evaluate and @logits, which read
+// whole sequences. A derived class builds the entries with caches (cached_graphs.cpp).
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace smelt {
 
-/// Requires: exactly one of the add functions is called, once.
+/// One graph under construction. Requires: exactly one of the functions add_...() is called, once.
 class ModelGraph {
  public:
   /// Adds an empty graph `name` to the module. `adapters`: null if the model has none. `dropout`: the
@@ -28,8 +28,8 @@ class ModelGraph {
   Value* input(std::string name, Shape shape);  // i32
   /// Adds an i32 input that a caller may omit; all its elements are then `fill`.
   Value* optional_input(std::string name, Shape shape, double fill);
-  /// Adds the inputs of the first stack (the encoder, or the decoder if there is no encoder), and the nodes
-  /// of the encoder if there is one. Sets ids_, mask_ and last_.
+  /// Adds the inputs of the first stack: the encoder, or the decoder if there is no encoder. If there is an
+  /// encoder, also adds its nodes. Sets ids_, mask_ and last_.
   void read_sources();
   /// Adds the nodes of the decoder `stack` for the tokens `ids` i32[B,T]; sets last_.
   void decode(Stack& stack, Value* ids);

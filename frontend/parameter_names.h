@@ -1,8 +1,9 @@
-// Names of a model's parameters and modules in its family. build_transformer identifies a module by its role,
-// which is the same for all families.
+// Names of a model's parameters and modules, which depend on its family. build_transformer identifies a
+// module by its role, which is the same for all families.
 //
 // Roles ({}: number of the block; STACK: encoder or decoder). A role that begins with a dot follows
-// "STACK.{}", and braces list alternatives: decoder.{}.ffn.up.
+// "STACK.{}", and other braces list alternatives. For example, .ffn.{up,down} has the roles
+// decoder.{}.ffn.up, decoder.{}.ffn.down and the same of the encoder.
 //   embedding.tokens  embedding.token_types  embedding.dropout
 //   STACK.tokens (if not shared by both stacks)  STACK.positions  STACK.distances  STACK.embedding_norm
 //   STACK.patches  STACK.class_token  STACK.norm  STACK.project_in  STACK.project_out

@@ -1,6 +1,6 @@
-// Conversion of the values in a TransformerSpec to and from JSON. `write` returns the JSON value. `read` sets
-// `value` and returns an empty text, or returns an error message and leaves `value` unchanged; numbers must
-// be from `low` to `high`.
+// Conversion of the values in a TransformerSpec to and from JSON. write() returns the JSON value. If the
+// JSON value is valid, read() sets `value` and returns an empty text; otherwise it returns an error message
+// and leaves `value` unchanged. Numbers must be from `low` to `high`; other types ignore these arguments.
 #pragma once
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 
 namespace smelt::spec_value {
 
-/// `names` are the texts for the enumerators of E, in their order.
+/// The names in JSON of the enumerators of E, in the order of the enumerators.
 template <typename E>
 struct Choices;
 #define SMELT_CHOICES(type, ...)                               \

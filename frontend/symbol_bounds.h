@@ -1,6 +1,7 @@
 // Upper bounds of the symbols (symbolic sizes) of a model's graphs: B (batch), T (length), S (length of a
 // source), R (tokens per row that one run of @decode processes), M (tokens of all rows that one run of
-// @mixed_pages processes), N (sentences) and K (beams).
+// @mixed_pages processes), Q (tiles of prompt tokens in such a run), N (sentences) and K (beams per
+// sentence).
 #pragma once
 
 #include "frontend/build_transformer.h"
@@ -20,11 +21,12 @@ struct RingBounds {
 /// ring would have at least as many positions as the upper bound of T, or if caches are in pages.
 std::optional<RingBounds> ring_bounds(const TransformerSpec& spec, const BuildOptions& options,
                                       const Symbols& symbols);
-/// Bounds R by `rings.run`. For every bounded product with T, such as B*T, also bounds the product with R in
-/// place of T, B*R, by the same number.
+/// Bounds R by `rings.run`. For every product with T that has a bound, such as B*T, also gives the product
+/// with R instead of T (B*R) the same bound.
 void bound_runs(const RingBounds& rings, Symbols& symbols);
-/// Bounds M, the tokens of a mixed run, by `step_tokens`, or by the bound of B if that is larger; and Q, its
-/// tiles of prompt tokens, by the number that M tokens of kMostTiledPrompts prompts have at most.
+/// Bounds M, the tokens of a run of @mixed_pages, by `step_tokens`, or by the bound of B if that is larger.
+/// Bounds Q by the largest number of tiles (kTileTokens tokens of one prompt) in which M tokens of
+/// kMostTiledPrompts prompts can be divided.
 void bound_run_tokens(int64_t step_tokens, Symbols& symbols);
 /// Bounds N, K and N*K by the bound of B, because N sentences of K beams are N*K rows. K is also at most
 /// kMostBeamsAhead (runtime/plan/decode_contract.h), the limit of a beam search.

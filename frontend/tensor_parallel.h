@@ -1,6 +1,6 @@
 // Tensor parallelism (as in Megatron-LM): sharding of a model's parameters along the axis "model" of a mesh.
-// Matrices that read the residual stream are sharded by outputs, matrices that write to it by inputs, and the
-// embedding and the head along the vocabulary.
+// A weight matrix [out,in] that reads the residual stream is sharded along its outputs, and one whose result
+// is added to it along its inputs. The embedding and the head are sharded along the vocabulary.
 #pragma once
 
 #include <optional>

@@ -20,13 +20,13 @@ enum class Activation : uint8_t { relu, gelu_tanh, gelu_erf, silu, quick_gelu, t
 /// learned and sinusoidal: a table of positions is added to the embeddings. rope: queries and keys are
 /// rotated. relative_buckets (T5) and alibi: a term is added to the scores.
 enum class PositionKind : uint8_t { none, learned, sinusoidal, rope, relative_buckets, alibi };
-/// Names are those of transformers.
+/// Methods to extend rope to longer sequences, with their names in the library transformers.
 enum class RopeScaling : uint8_t { none, linear, dynamic, llama3, yarn };
 /// Keys that the queries of a block see: all, or those in attention.window. The names are those of
-/// transformers.
+/// the library transformers.
 enum class LayerAttention : uint8_t { full_attention, sliding_attention };
-/// Logits of the next token (lm), of a masked token (mlm), of classes of a text or of an image, or none: the
-/// output is the last hidden states.
+/// Output of the model: logits of the next token (lm), of a masked token (mlm), or of the classes of a text
+/// or of an image; none: the last hidden states, without logits.
 enum class HeadKind : uint8_t { none, lm, mlm, sequence_classes, image_classes };
 /// Task of a classification head: choose one of several classes, predict numbers, or choose any number of
 /// several classes (multi-label).
@@ -38,8 +38,8 @@ enum class Smoothing : uint8_t { all, others };
 /// 256, else none.
 enum class TokenizerKind : uint8_t { automatic, none, bytes };
 
-/// Sizes of a stack of blocks. If kv_heads, head_dim or ffn is 0, complete() sets the value after "0:" in the
-/// field's comment.
+/// Sizes of a stack of blocks. If kv_heads, head_dim or ffn is 0, complete() sets the field to the value that
+/// its comment gives after "0:".
 struct StackSpec {
   int64_t layers = 0;    // number of blocks; 0: the model has no such stack
   int64_t heads = 0;     // number of attention heads
@@ -49,6 +49,7 @@ struct StackSpec {
   bool operator==(const StackSpec&) const = default;
 };
 
+/// Specification of one model. Its groups of fields are the structs below.
 struct TransformerSpec {
   /// Determines the defaults of all other fields and the names of parameters (frontend/families/families.h).
   std::string family = "transformer";
@@ -97,15 +98,18 @@ struct TransformerSpec {
 
   struct Positions {
     PositionKind kind = PositionKind::learned;
-    int64_t offset = 0;    // number of rows of the table before the row of position 0
-    bool counted = false;  // position: 1 + number of non-padding tokens before the token; padding has 0
-    bool counted_by_mask = false;  // as `counted`, from 0, of unmasked tokens; masked ones have -1
-    bool interleaved = false;      // sinusoidal: sines and cosines alternate; false: sines first
-    double rope_theta = 10000;     // rope: base of the frequencies
-    double rotary_fraction = 1;    // rope: fraction of head_dim that is rotated: the first elements
+    int64_t offset = 0;  // number of rows of the table before the row of position 0
+    /// A token's position is 1 + the number of non-padding tokens before it; padding has position 0.
+    bool counted = false;
+    /// A token's position is the number of unmasked tokens before it; masked tokens have position -1.
+    bool counted_by_mask = false;
+    bool interleaved = false;    // sinusoidal: sines and cosines alternate; false: sines first
+    double rope_theta = 10000;   // rope: base of the frequencies
+    double rotary_fraction = 1;  // rope: fraction of head_dim that is rotated: the first elements
     RopeScaling scaling = RopeScaling::none;  // rope: extension to sequences longer than those of pretraining
     double scaling_factor = 0;  // ratio of the lengths; yarn: 0 means max_positions / original_max_positions
-    // Limits of the periods (full turns) of a frequency within the longest sequence of pretraining:
+    // The following four fields compare with the number of periods (full turns) that a frequency has in the
+    // longest sequence of pretraining.
     double low_freq_factor = 1;          // llama3: frequencies with fewer periods are scaled
     double high_freq_factor = 4;         // llama3: frequencies with more periods are not scaled
     double beta_fast = 32;               // yarn: frequencies with more periods are not scaled
@@ -187,7 +191,7 @@ struct SpecProblem {
   std::string text;   // such as "7 does not divide hidden = 48"
 };
 
-/// Sets the fields that have a default value, such as 0 or `automatic`, to the values that it stands for.
+/// Replaces the default values that stand for other values, such as 0 or `automatic`, by those values.
 void complete(TransformerSpec& spec);
 /// Returns all contradictions and missing values in a completed spec; empty if it is valid.
 std::vector<SpecProblem> problems_of(const TransformerSpec& spec);

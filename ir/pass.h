@@ -1,6 +1,6 @@
-// Passes: the row of a pass in a table (Pass), a pass with its options (PassCall), and the registry that
-// joins the tables of several folders. A pass is a function. Its signature defines its unit, which is what
-// one call transforms, and the type of its options, which may be missing:
+// Passes: the row of a pass in a table (Pass), a pass with its options (PassCall), and the registry of all
+// rows. A pass is a function. Its signature defines its unit (the object that one call transforms) and the
+// type of its options; a function without options has only the first parameter:
 //
 //   bool NAME(Graph&, const OPTIONS&)       graph     runs on every graph of a module
 //   bool NAME(Module&, const OPTIONS&)      module
@@ -119,7 +119,7 @@ PassCall call_of(std::string_view name, PassOptions<function> options) {
 
 // ---- passes by name
 
-/// All passes of several tables.
+/// All passes of several tables, such as one table per folder of passes.
 class PassRegistry {
  public:
   PassRegistry(std::initializer_list<llvm::ArrayRef<Pass>> tables);

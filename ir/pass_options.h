@@ -77,8 +77,9 @@ std::string option_text(const NamedOption<Enum, count>& option) {
   return std::string(option.names[static_cast<size_t>(option.value)]);
 }
 
-/// Text of one option, for reading and for messages. Its functions throw Error with the pass, the key, the
-/// text and the expected values; check_range throws only if `number` is outside the bounds.
+/// Text of one option, with the pass and the key for error messages. expected() and expected_one_of() throw
+/// Error with the pass, the key, the text and the expected values; check_range() does so if `number` is
+/// outside the bounds.
 struct OptionSource {
   std::string_view pass, key, text;
   [[noreturn]] void expected(std::string_view what) const;

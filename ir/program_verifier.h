@@ -1,7 +1,7 @@
-// Verifier of programs and kernels, for use between passes. Every number that refers to a buffer, a state, a
-// kernel, a choice between variants of steps, a parameter or an instruction must refer to an existing one,
-// and instructions must be defined before they are used. Checks that need sizes, memory and machine code run
-// on the finished plan (runtime/plan/plan_validate.h).
+// Verifier of programs and kernels, for use between passes. It checks that every index of a buffer, a state,
+// a kernel, a choice between variants of steps, a parameter or an instruction is in range, and that
+// instructions are defined before they are used. Checks that need sizes, memory and machine code run on the
+// finished plan (runtime/plan/plan_validate.h).
 #pragma once
 
 #include <string>

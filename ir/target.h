@@ -21,8 +21,8 @@ class Node;
 enum class AttentionTemplates : uint8_t { mma, wgmma, measured };
 
 /// Policy for fusing an epilogue into a matmul's kernel if a template supports it. `off`: never. `measured`:
-/// if the runtime measures that this is fastest. `only`: always, with tiles that suit most shapes. `wide`:
-/// always, with the widest tiles.
+/// if the runtime measures that the fused kernel is faster than separate ones. `only`: always, with tiles
+/// that suit most shapes. `wide`: always, with the widest tiles.
 enum class GemmEpilogues : uint8_t { off, measured, only, wide };
 
 /// Capabilities of a target that decide which code is made for it.
@@ -30,10 +30,10 @@ struct Capabilities {
   bool own_memory = false;  // the device has its own memory, apart from the host's
   bool launches = false;    // kernels are launched by the host on a queue, and have many threads
   bool tf32 = false;        // matmuls of f32 can read operands with 10 bits of mantissa
-  bool wgmma = false;       // has the instructions wgmma of sm_90a, by which four warps multiply tiles
-  bool i8_weights = false;  // matmuls read i8 weights; without it, a convert node makes floats of them first
+  bool wgmma = false;       // has the instructions wgmma of sm_90a, with which four warps multiply tiles
+  bool i8_weights = false;  // matmuls read i8 weights; if not, a convert node first converts them to floats
   bool bias_epilogue = false;   // the matmul library can add a bias to each row of the result
-  bool odd_matmuls = false;     // matmuls are as fast if extents are no multiples of 8
+  bool odd_matmuls = false;     // matmuls are not slower if extents are no multiples of 8
   bool strided_copies = false;  // a copy step may copy a tensor with any strides
   /// An attention is one kernel that contains its score_mod (the body that modifies each score). Without this
   /// capability, one step computes it by blocks of queries and keys
@@ -46,6 +46,7 @@ struct Capabilities {
 /// Back ends of codegen/.
 enum class BackEnd : uint8_t { cpu, cuda };
 
+/// A device architecture, with the settings of code generation for it.
 struct Target {
   std::string name = "cpu";  // "cpu", "sm_90"
   BackEnd back_end = BackEnd::cpu;

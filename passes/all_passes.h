@@ -1,5 +1,6 @@
-// One function per row of passes.def, which returns the pass with its options as a PassCall (ir/pass.h):
-// pass::fuse({.target = target}).
+// Functions that make a call of a pass for the pass manager. There is one function per row of passes.def,
+// with the name of the pass. It returns a PassCall (ir/pass.h), which is the pass together with its options.
+// Example: pass::fuse({.target = target}).
 #pragma once
 
 #include "ir/pass.h"

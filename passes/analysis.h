@@ -1,5 +1,6 @@
 // Facts about graphs that several passes need: kinds of nodes, values that are never negative, row spaces
-// (the rows that a reduction reduces), and the number of dependent sweeps over a row.
+// (the sets of elements, called rows, that a reduction reduces), and the number of dependent sweeps over a
+// row. A sweep is one loop over all elements of a row.
 #pragma once
 
 #include <optional>
@@ -17,7 +18,8 @@ inline bool in_backward(const Node& node) { return node.phase == Phase::backward
 /// Returns whether the node, such as a matmul or a reshape, is never in one kernel with its neighbours.
 /// Returns false for nodes without operands.
 bool is_barrier(const Node& node);
-/// Returns the nodes of an op in program order. The list is a copy, so the graph may change while it is read.
+/// Returns the nodes of an op in program order. The caller may change the graph while it iterates over the
+/// list.
 std::vector<Node*> nodes_of(const Graph& graph, Op op);
 /// Returns whether the node has one operand and moves no data: reshape, slice, transpose, broadcast, windows,
 /// stop_gradient.
@@ -58,9 +60,10 @@ bool reduces_over(const Node& node, const RowSpace& space);
 /// Returns the distinct row spaces of the graph's reductions, in order of first appearance.
 std::vector<RowSpace> row_spaces(const Graph& graph);
 
-/// Number of dependent sweeps over a row that a kernel needs before it has a value. Reductions that only
-/// sample a row (ReduceOpInfo::samples) need no sweep. Sweeps before the last barrier (is_barrier) and sweeps
-/// of an earlier phase belong to an earlier kernel, and do not count.
+/// Analysis of the sweeps over a row of one row space. The level of a value is the number of dependent sweeps
+/// that a kernel needs before it has the value. Reductions that only sample a row (ReduceOpInfo::samples)
+/// need no sweep. Sweeps before the last barrier (is_barrier) and sweeps of an earlier phase belong to an
+/// earlier kernel, and do not count.
 class SweepLevels {
  public:
   SweepLevels(const Graph& graph, RowSpace space);
@@ -68,10 +71,10 @@ class SweepLevels {
   /// barriers may share a kernel.
   struct Key {
     Phase phase = Phase::forward;
-    int barriers = 0, level = 0;
+    int barriers = 0, level = 0;  // level: number of sweeps
     auto operator<=>(const Key&) const = default;
   };
-  /// Returns the key of a value. The value may have been made after this object.
+  /// Returns the key of a value. The value may be newer than this object.
   Key of(const Value* value);
   /// Returns whether `value` needs a sweep in the kernel of a node with the key `place`.
   bool depends(const Value* value, const Key& place);

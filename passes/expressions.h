@@ -1,5 +1,6 @@
-// Functions that build small expressions, for decompositions and derivatives, and marks (phase, `anchored`)
-// for new nodes.
+// Functions that build small expressions, for decompositions and derivatives, and functions that set the
+// marks of new nodes. The marks are Node::phase and Node::anchored. The latter keeps a recomputed node from
+// being merged with the original.
 #pragma once
 
 #include <numeric>
@@ -68,8 +69,8 @@ struct SmoothingWeights {
 };
 SmoothingWeights smoothing_of(const Node& cross_entropy);
 
-/// Copies the marks, phase and `anchored`, of `from` to the node `to` that replaces it. A phase of `to` other
-/// than forward stays.
+/// Copies the marks, phase and `anchored`, of `from` to the node `to` that replaces it. If the phase of `to`
+/// is not `forward`, it does not change.
 void inherit_marks(const Node& from, Node& to);
 
 /// Copies the marks of `from` to the nodes that are built directly before `place` during the object's life.

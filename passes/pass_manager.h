@@ -22,6 +22,7 @@ struct PassProgress {
   int dumped = 0;       // files written to PassManagerOptions::dump_dir
 };
 
+/// Options of a pass manager.
 struct PassManagerOptions {
   /// True: verify the IR after every pass, and check that a pass that reports no change made none.
   bool verify_each = false;
@@ -47,6 +48,7 @@ struct PassRecord {
   bool changed = false;
 };
 
+/// A list of passes, and the functions that run it.
 class PassManager {
  public:
   /// `registry` resolves the names of passes in options and pipelines; it must outlive the manager. Throws

@@ -9,8 +9,8 @@
 
 namespace smelt {
 
-/// Returns the text. Requires: the kernel has a schedule for a GPU. `sources`: names of the graph nodes that
-/// the kernel computes, for the comment at the top of the text.
+/// Returns the kernel's CUDA C++ text. Requires: the kernel has a schedule for a GPU. `sources`: names of the
+/// graph nodes that the kernel computes, for the comment at the top of the text.
 std::string emit_cuda(const Kernel& kernel, const std::vector<std::string>& sources = {});
 
 }  // namespace smelt

@@ -12,26 +12,31 @@
 
 namespace smelt {
 
-enum class CudaKind : uint8_t { flag, integer, wide, real };  // wide: an integer of 64 bits
+/// The C++ type that a value is computed in: bool, int, long long or float, in this order.
+enum class CudaKind : uint8_t { flag, integer, wide, real };
 
+/// A value in the CUDA text, and the kind of its C++ type.
 struct CudaValue {
   std::string text;  // a name, a literal or an expression in parentheses
   CudaKind kind = CudaKind::real;
 };
 
+/// Returns the kind that values of a type in memory are computed in.
 CudaKind cuda_kind(DType type);
+/// Returns the kind's C++ type, such as "float".
 std::string_view cuda_type(CudaKind kind);
 /// Returns an expression for the value converted to another kind: (float)v3, (v3 != 0), ...
 std::string coerce(const CudaValue& value, CudaKind kind);
 /// Returns a literal of the kind of `type`.
 CudaValue cuda_number(double number, DType type);
-/// Returns `pattern`, the CUDA text of a row of a table such as scalar_ops.def, with {0}, {1}, ... replaced
-/// by the operands. Each other name in braces is replaced by the text that `words` pairs with it.
+/// Returns `pattern` with {0}, {1}, ... replaced by the operands. Each other name in braces is replaced by
+/// the text that `words` pairs with it. A pattern, such as "{0} / {1}", is the CUDA text of an operation in a
+/// table such as scalar_ops.def.
 std::string fill_pattern(std::string_view pattern, std::span<const std::string> operands,
                          std::initializer_list<std::pair<std::string_view, std::string>> words = {});
 /// Returns op(operands), not in parentheses. The operands are first converted to a common kind. `fast`: uses
-/// a shorter form with an error of some ulp, which is allowed if the result is rounded to fewer digits in
-/// memory.
+/// an approximation with an error of some ulp, if the operation has one. The caller allows this for results
+/// that are rounded to fewer digits when they are stored.
 CudaValue cuda_apply(ScalarOp op, std::span<const CudaValue> operands, bool fast);
 
 }  // namespace smelt

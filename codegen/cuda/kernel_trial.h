@@ -11,12 +11,14 @@
 
 namespace smelt::cuda {
 
+/// One kernel, at fixed sizes, with the buffers of its trial runs.
 class KernelTrial {
  public:
   /// Returns false for kernels that read indices or segment bounds from memory, because the generated data of
   /// a trial cannot replace these.
   static bool is_possible(const Kernel& kernel);
-  /// Returns the bytes of one copy of all memory that the kernel accesses if the symbols have these values.
+  /// Returns the bytes of all buffers that the kernel accesses if the symbols have these values. A trial
+  /// allocates one or more copies of these buffers.
   static int64_t bytes(const Kernel& kernel, const SymbolValues& values);
 
   /// Allocates buffers and fills them with generated numbers.
@@ -26,7 +28,7 @@ class KernelTrial {
   /// cannot be launched.
   double seconds(Function function, const Schedule& schedule);
   /// Runs `function` and returns the elements of each output, in the order of the parameters. The inputs are
-  /// the same in each call. The slices of partial sums are added up.
+  /// the same in each call. For an output of partial sums, returns the sums of its slices.
   std::vector<std::vector<float>> results(Function function, const Schedule& schedule);
 
  private:
@@ -39,10 +41,10 @@ class KernelTrial {
   SymbolValues values_;
   std::vector<int64_t> offsets_, sizes_;  // of each parameter within a copy, in bytes
   int64_t copy_bytes_ = 0;
-  /// Copies of all buffers; runs use them in turn, so that the L2 cache does not hold the next run's inputs.
-  /// Kernels with little memory have too few copies for that.
+  /// Number of copies of all buffers. Runs use the copies in turn, so that the L2 cache does not hold the
+  /// next run's inputs. The number is limited, so all copies of small buffers still fit in the cache.
   int copies_ = 1;
-  DeviceBlock memory_, random_;  // all copies; the key of the random numbers
+  DeviceBlock memory_, random_;  // all copies of the buffers; the key of the random numbers
   StreamOwner stream_;
 };
 

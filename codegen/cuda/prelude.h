@@ -11,7 +11,7 @@
 namespace smelt {
 
 /// Names of the pieces that a kernel needs. A piece has the name of the type or function that it defines.
-/// Names of no piece are ignored.
+/// Names that no piece has are ignored.
 using PreludeNeeds = std::set<std::string, std::less<>>;
 
 /// Returns the text of the pieces, and of the pieces that they need themselves, in an order that compiles.

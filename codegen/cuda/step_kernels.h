@@ -11,16 +11,17 @@
 namespace smelt {
 
 // ---- steps
-// Template kernels for the kinds of steps that a GPU runs only by template kernels; docs/dev/cuda.md has
-// their signatures.
+// Template kernels for kinds of steps for which the compiler generates no other kernels, such as top_k;
+// docs/dev/cuda.md has their signatures.
 
+/// The template kernels of one step.
 struct StepKernels {
   std::vector<KernelCode> kernels;
-  bool in_sequence = false;  // a step runs all, in order; false: its sizes determine which one runs
+  bool in_sequence = false;  // a step runs all kernels, in order; false: its sizes determine which one runs
 };
 
-/// Returns the kernels of a step. There is one function per kind of step with StepKind::by_template, in the
-/// source file of its kernels.
+/// Returns the kernels of a step. The macro declares one function per kind of step. The functions for kinds
+/// that have StepKind::by_template are defined in the source files of their kernels.
 #define SMELT_DECLARE_KERNELS(Kind) \
   StepKernels step_kernels(const Kind& step, const Symbols& symbols, int compute_capability);
 SMELT_STEP_KINDS(SMELT_DECLARE_KERNELS)
@@ -40,8 +41,8 @@ KernelCode copy_kernel(const CopyStep& step);
 // ---- initialize_kernels.cpp
 // The kernels that compute initial values of states on the GPU; their text is the same in every plan.
 
-/// Returns the kernels smelt_initialize_f32 and smelt_initialize_bf16, each only if there is a state of this
-/// type whose initial values are random, and which is not a copy of another state. The kernels read rows that
+/// Returns the kernels smelt_initialize_f32 and smelt_initialize_bf16. Each is returned only if a state of
+/// its type has random initial values and is not a copy of another state. The kernels read rows that
 /// initial_rows makes (runtime/engine/weights/initialize.h), and compute the same bits as initialize_state.
 std::vector<KernelCode> initialize_kernels(const std::vector<State>& states);
 

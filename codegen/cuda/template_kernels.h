@@ -7,18 +7,20 @@
 
 namespace smelt {
 
+/// A kernel and the steps that run it.
 struct TemplateKernel {
+  /// Indices of an entry of the program and of a step of this entry.
   struct StepPlace {
     size_t entry, step;
   };
   KernelCode code;
-  /// The steps that run the kernel, alone or one after the other with other kernels. Empty for kernels that
-  /// initialize or round states.
+  /// The steps that run the kernel. A step may run several kernels, one after the other. Empty for kernels
+  /// that initialize or round states.
   std::vector<StepPlace> steps;
 };
 
-/// Returns the kernels that the program's steps and states need on a GPU of this compute capability. 0:
-/// returns kernels that run on any GPU.
+/// Returns the kernels that the program's steps and states need on a GPU of this compute capability. If it is
+/// 0, returns kernels that run on any GPU.
 std::vector<TemplateKernel> template_kernels(const Program& program, int compute_capability = 0);
 
 /// Appends templates to the kernels of the program's plan, and sets the kernels of each step (Step::kernels).

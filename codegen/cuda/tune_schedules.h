@@ -12,6 +12,7 @@
 
 namespace smelt {
 
+/// A kernel whose schedule was chosen by measurement.
 struct TunedKernel {
   std::string name;
   int tried = 0;           // number of measured schedules; 0: the choice is from the cache directory
@@ -21,8 +22,8 @@ struct TunedKernel {
 };
 
 /// Changes the kernels' schedules, and returns the kernels that were tuned. `device`: the number of a GPU of
-/// this machine; -1: the default device (kDefaultDevice). Throws Error if it does not have the target's
-/// compute capability.
+/// this machine; -1: the default device (kDefaultDevice). Throws Error if this GPU does not have the
+/// target's compute capability.
 std::vector<TunedKernel> tune_schedules(Program& program, const Target& target, int device = -1);
 
 }  // namespace smelt

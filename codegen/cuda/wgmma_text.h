@@ -12,9 +12,9 @@ namespace smelt {
 /// Returns "bf16" or "f16", as in PTX.
 std::string_view half_text(DType dtype);
 
-/// The shape of the functions begin_NAME, which computes d[64, columns] = A B, and multiply_NAME, which
-/// computes d += A B, for 16 elements along k. A transposed operand is not contiguous along k. Operands are
-/// in shared memory, unless A is in registers.
+/// The shape of a pair of functions: begin_NAME computes d = A B, and multiply_NAME computes d += A B. NAME
+/// is `name`, A is [64,16], B is [16,columns], and d is [64,columns] in f32. A transposed operand is not
+/// contiguous along k. Operands are in shared memory, unless A is in registers.
 struct WgmmaShape {
   std::string_view name;
   int columns = 64;

@@ -18,12 +18,12 @@ int64_t bound_or_large(const Dim& dim, const Symbols& symbols);
 /// Returns whether the dim is known to be at least 1 at all sizes that the symbols' bounds allow.
 bool is_at_least_one(const Dim& dim, const Symbols& symbols);
 
-/// Returns whether all indices that the kernel's code computes are known to be below 2^30. The code counts
-/// the iterations of all axes together, the items of its range, and the elements of a slice of partial sums,
-/// and indexes the accessed elements. A computed index is bounded by the elements of its table
-/// (KernelParam::table_elements).
+/// Returns whether all indices that the kernel's code computes are known to be below 2^30. These are the
+/// indices of the accessed elements, of the iterations of all axes together, of the items of the kernel's
+/// range (Kernel::range), and of the elements of a slice of partial sums. The index of a gather is bounded by
+/// the number of elements of its table (KernelParam::table_elements).
 bool has_32_bit_indices(const Kernel& kernel, const Symbols& symbols);
-/// Returns the same for the accessed elements alone.
+/// Returns whether the indices of the accessed elements alone are known to be below 2^30.
 bool has_32_bit_accesses(const Kernel& kernel, const Symbols& symbols);
 
 // ---- launch_dims.cpp

@@ -38,8 +38,8 @@ bool sum_columns_in_tiles(Kernel& kernel, llvm::ArrayRef<ColumnSum> sums);
 // Sums of select(p, x, 0), which is x where p is true, else 0. Such a sum is the sum of those x for which p
 // is true; the zeros need not be added.
 
-/// Rewrites each such `reduce add` whose select is in the same block as a `reduce add` of x with the
-/// predicate p.
+/// Replaces each `reduce add` of such a select by a `reduce add` of x with the predicate p, if the select and
+/// the reduction are in the same block.
 void sum_where_chosen(Kernel& kernel);
 
 // ---- early_loads.cpp
@@ -58,8 +58,9 @@ void issue_loads_early(Kernel& kernel);
 
 /// Sets the rounds of exchange (Instruction::exchange_round) of reductions over reduced axes, and of
 /// accumulations along columns that are kept in registers. Each round has as many sums as fit in shared
-/// memory. If not even one reduction fits with all columns of a vector, its rounds have fewer columns. If an
-/// accumulation does not fit with one row per thread group ("team"), it gets the form `sequential`.
+/// memory. If not even one reduction fits with all columns of a vector, its rounds have fewer columns. An
+/// accumulation needs one row of sums per thread group ("team"). If these rows do not fit, it gets the form
+/// `sequential`: the teams then add to a single row, one after the other.
 void exchange_in_rounds(Kernel& kernel);
 
 /// Returns the number of groups of threads that exchange the partial results of a reduced block through
@@ -129,8 +130,8 @@ int reduction_of_kept(const Kernel& kernel, int exponential);
 // printers make none.
 
 /// Runs the GPU passes of kernel_passes.def on a kernel that has a schedule, on its horizontally fused
-/// kernels and on its tail. First removes what follows from an earlier schedule: forms, exchange rounds,
-/// barriers and orders of loads. Keeps other changes: the predicates of conditional_sums, the operands of
+/// kernels and on its tail. First removes the results of an earlier call: forms, exchange rounds, barriers
+/// and orders of loads. Keeps other changes: the predicates of conditional_sums, the operands of
 /// unrounded_stores, the comparisons of ordered_comparisons, and all changes of keep_columns.
 void legalize_for_gpu(Kernel& kernel);
 
@@ -151,11 +152,12 @@ void order_comparisons(Kernel& kernel);
 
 // ---- prefetch_rows.cpp
 // Prefetches rows in a grid-stride loop. Without prefetching, a block would wait for every row, because
-// reductions separate its loads and its stores. So it issues the loads of the next rows before it works on
-// the current row.
+// reductions separate its loads and its stores. So the block issues the loads of the next rows before it
+// processes the current row.
 
-/// Gives the form `prefetched` to loads in a grid-stride loop with a prefetch distance, in order, while
-/// shared memory has space for their rows.
+/// Gives loads, in the kernel's order, the form `prefetched`. Skips a load if shared memory has no space left
+/// for its rows. Changes only kernels that have a grid-stride loop over rows and a prefetch distance
+/// (Schedule::prefetch_distance).
 void prefetch_rows(Kernel& kernel);
 
 /// Returns whether a load can be issued before its block. It must be a load of whole, aligned vectors,
@@ -171,8 +173,8 @@ int64_t vector_bytes(const Kernel& kernel, int id);
 // other threads of the row have not read yet.
 
 /// Sets KernelBlock::after_barrier of a column block of a row kernel if two conditions hold. The block stores
-/// columns, and in the same or an earlier block there is a load that reads one element for all columns, of
-/// the same type as the store. Different parameters of one type may be the same memory, so only types are
+/// columns. The same or an earlier block has a load from memory of the stored type, and this load reads one
+/// element for all columns. Different parameters of one type may be the same memory, so only types are
 /// compared. No barrier is needed if a reduction is between the load and the block, because a reduction
 /// contains a barrier.
 void insert_row_barriers(Kernel& kernel);
@@ -182,8 +184,8 @@ void insert_row_barriers(Kernel& kernel);
 // rounds the operand to this type first is not needed.
 
 /// If the operand of a store is a conversion to the type in memory (to nearest), the store gets the
-/// conversion's operand instead. This requires that the store can read that operand
-/// (KernelBlock::instructions).
+/// conversion's operand instead. This requires that the conversion's operand is visible in the
+/// block of the store (KernelBlock::instructions).
 void store_unrounded(Kernel& kernel);
 
 // ---- exact_differences.cpp
@@ -192,12 +194,15 @@ void store_unrounded(Kernel& kernel);
 /// Returns whether an instruction subtracts a loaded or reduced value of the row from a product, or the
 /// product from the value. An example is q k * scale - m, where m is the maximum of the row. The maximum is a
 /// rounded product. A fused multiply-add would subtract it from the unrounded product, so the result for the
-/// largest element could be up to half a unit in the last place instead of 0 (512 at 1e10).
+/// largest element could be up to half a unit in the last place of the product (512 if the product is 1e10)
+/// instead of 0.
 bool subtracts_statistic(const Kernel& kernel, const KernelShape& shape, int id);
 
 // ---- kinds of registered passes
-// Kinds of the passes in kernel_passes.def, which explains `alone` and `gpu`.
+// Kinds of the passes in kernel_passes.def.
 
+/// `alone`: runs where a pass pipeline names it. `gpu`: depends on a GPU kernel's schedule; legalize_for_gpu
+/// runs all passes of this kind.
 enum class KernelPassKind : uint8_t { alone, gpu };
 
 }  // namespace smelt

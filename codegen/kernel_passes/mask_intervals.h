@@ -1,5 +1,5 @@
-// The mask of an attention kernel, and code that finds, by interval arithmetic, whether the mask excludes a
-// whole rectangle of queries and keys.
+// The mask of an attention kernel, and the generation of code that determines, by interval arithmetic,
+// whether the mask excludes all pairs of a rectangle: an interval of queries times an interval of keys.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,8 @@
 
 namespace smelt {
 
-/// The operands of a modified score that is select(mask, seen score, -inf), by instruction number.
+/// The operands of a kernel's modified score if it has the form select(mask, seen_score, -inf), by
+/// instruction number.
 struct ScoreMask {
   int instruction = -1;  // the mask; -1: there is none
   int seen_score = -1;   // the modified score of a pair of query and key for which the mask holds
@@ -17,7 +18,7 @@ struct ScoreMask {
 /// Returns the mask. Requires: `kernel` has an `attention`.
 ScoreMask score_mask(const Kernel& kernel);
 
-/// The least and the largest value that a number has in the rectangle.
+/// The least and the largest value that an instruction has in the rectangle.
 template <typename V>
 struct Interval {
   V least, most;
@@ -29,9 +30,10 @@ struct Interval {
 ///   number(n), sum(a, b), difference(a, b)      integers
 ///   places(dim)                                 the interval of the index along dim 0 to 3: batch, head,
 ///                                               query, key
-///   load(id, dim)                               the interval of a load that changes along dim 2 or 3 alone,
-///                                               or along neither (-1)
-///   test(a, op, b), all(x, y), any(x, y)        truths: a comparison, "and", "or"
+///   load(id, dim)                               the interval of the values that load `id` reads. dim: the
+///                                               only one of the dims 2 and 3 along which these change;
+///                                               -1: they change along neither
+///   test(a, op, b), all(x, y), any(x, y)        booleans: a comparison, "and", "or"
 ///   state(always, never)                        the state 2 if `always` holds, 0 if `never` holds, else 1
 ///   opposite(state)                             the state of the negated mask
 ///   least(a, b), most(a, b)                     minimum and maximum, of integers or states
@@ -44,6 +46,7 @@ class MaskIntervals {
 
   MaskIntervals(const Kernel& kernel, Code& code) : kernel_(kernel), code_(code) {}
 
+  /// Returns the state of the mask that instruction `id` computes.
   V state(int id) {
     const Instruction& x = instruction(id);
     if (x.kind == Instruction::Kind::constant) return code_.number(x.number != 0 ? 2 : 0);
@@ -57,6 +60,7 @@ class MaskIntervals {
  private:
   const Instruction& instruction(int id) const { return kernel_.instructions[static_cast<size_t>(id)]; }
 
+  /// Returns the state of a comparison; 1 if an operand has no known interval.
   V comparison(const Instruction& x) {
     if (x.operands.size() != 2) return code_.number(1);
     const auto a = interval(x.operands[0]), b = interval(x.operands[1]);
@@ -83,11 +87,13 @@ class MaskIntervals {
     }
   }
 
+  /// Returns whether both intervals consist of the same single number.
   V is_one(const Interval<V>& a, const Interval<V>& b) {
     return code_.all(
         code_.all(code_.test(a.least, ScalarOp::eq, a.most), code_.test(b.least, ScalarOp::eq, b.most)),
         code_.test(a.least, ScalarOp::eq, b.least));
   }
+  /// Returns whether the intervals have no number in common.
   V is_apart(const Interval<V>& a, const Interval<V>& b) {
     return code_.any(code_.test(a.most, ScalarOp::lt, b.least), code_.test(a.least, ScalarOp::gt, b.most));
   }

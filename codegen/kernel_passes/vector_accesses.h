@@ -1,5 +1,5 @@
-// Queries about those loads, stores and random draws of a kernel that can be made for vectors of adjacent
-// columns. The choice of a schedule depends on them.
+// Queries about the vector accesses of a kernel: the loads, stores and random draws that can be made for
+// vectors of adjacent columns. The choice of a schedule depends on their results.
 #pragma once
 
 #include "codegen/kernel_passes/kernel_shape.h"
@@ -7,16 +7,18 @@
 
 namespace smelt {
 
+/// The vector accesses of one kernel.
 class VectorAccesses {
  public:
   VectorAccesses(const Kernel& kernel, const KernelShape& shape) : k_(kernel), shape_(shape) {}
 
-  /// Returns the bytes of the narrowest element; 0 if the kernel has no vector accesses.
+  /// Returns the bytes of the narrowest element that a vector access reads or writes; 0 if there is none.
   int64_t narrowest() const;
   /// Returns whether vector accesses with elements of at least 4 bytes outnumber those with narrower
   /// elements. Accesses to the same addresses in every row, such as those to a bias, are not counted.
   bool are_mostly_wide() const;
-  /// Returns whether one Philox call makes the random bits of a vector.
+  /// Returns whether the kernel has a random draw for which one Philox call makes the bits of several
+  /// adjacent columns (KernelShape::is_vector_random).
   bool draw_random() const;
   /// Returns whether a block has a load after a store. Such a block must process one element after the other,
   /// to keep the order of its accesses.

@@ -9,6 +9,7 @@
 
 namespace smelt {
 
+/// Whether the vectors of one load or store are aligned.
 struct VectorAlignment {
   enum class When : uint8_t { never, always, sometimes };
   /// A condition on the sizes at a launch: `size` is a multiple of `elements`.
@@ -20,7 +21,7 @@ struct VectorAlignment {
   std::vector<Condition> conditions = {};  // for `sometimes`: all must hold
 };
 
-/// Returns the alignment of the vectors of a load or store along the columns. A vector has
+/// Returns the alignment of the vectors of the load or store `id`, a vector access. A vector has
 /// Schedule::vector_width elements, or fewer if these are more than 16 bytes.
 VectorAlignment vector_alignment(const Kernel& kernel, const KernelShape& shape, int id);
 

@@ -17,10 +17,11 @@ namespace smelt {
 /// such that every access covers whole pieces.
 class ConflictIndex {
  public:
+  /// `steps`: the footprint of each step, which is the list of its memory accesses, in program order.
   explicit ConflictIndex(llvm::ArrayRef<Footprint> steps);
 
-  /// Return the last step before `step`, and the first step after `step`, that conflicts with a step whose
-  /// accesses are `touched`; nothing if there is none.
+  /// Return the number of the last step before `step`, and of the first step after `step`, that conflicts
+  /// with the accesses `touched`; nothing if there is no such step.
   std::optional<size_t> last_before(size_t step, const Footprint& touched) const;
   std::optional<size_t> first_after(size_t step, const Footprint& touched) const;
   /// Records that the accesses `touched`, which were made by step `from`, are now made by step `to`.
@@ -38,8 +39,8 @@ class ConflictIndex {
   llvm::MutableArrayRef<Piece> pieces(const Touch& touch);
   llvm::ArrayRef<Piece> pieces(const Touch& touch) const;
   void add(const Footprint& touched, size_t step);
-  /// Calls `visit` once for every piece that `touched` covers, with the steps that conflict with the access
-  /// to that piece.
+  /// Calls `visit` for every access of `touched` and every piece that this access covers. The argument of
+  /// `visit` is the set of steps that conflict with the access at that piece.
   void visit_conflicts(const Footprint& touched,
                        llvm::function_ref<void(const std::set<size_t>&)> visit) const;
 

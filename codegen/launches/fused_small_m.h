@@ -18,17 +18,20 @@ struct SmallMNeighbours {
   bool keeps_a = false, keeps_result = false;
 };
 
+/// The kernel that results from the fusion, and its arguments.
 struct FusedSmallM {
   Kernel kernel;
   std::vector<BufferRef> arguments;  // of the kernel, then of its prologue
 };
 
-/// Returns whether the template supports the matmul. It must have at most kMostSmallM rows and alpha = 1. Its
-/// weights must have constant sizes, and no step of the entry may write them. The pitches of the rows of A
-/// and of the columns of B, and the offsets of A and B in their buffers, must be multiples of 16 bytes.
+/// Returns whether the template supports the matmul. The matmul must have at most kMostSmallM rows and
+/// alpha = 1. Its weights must have constant sizes, and no step of the entry may write the weights. The
+/// pitches of the rows of A and of the columns of B, and the offsets of A and B in their buffers, must be
+/// multiples of 16 bytes.
 bool takes_small_m(const Program& program, const PlanEntry& entry, const GemmStep& gemm);
 
-/// Returns the fused kernel, or nothing if one of the neighbours cannot be fused. Requires: takes_small_m.
+/// Returns the fused kernel, or nothing if one of the neighbours cannot be fused. Requires: takes_small_m is
+/// true for the matmul.
 std::optional<FusedSmallM> fused_small_m(const Program& program, const GemmStep& gemm,
                                          const SmallMNeighbours& around, const Target& target);
 

@@ -28,12 +28,12 @@ int add_kernel(Program& program, Kernel kernel, std::string_view suffix);
 void drop_unused_kernels(Program& program);
 
 // ---- widened_weights.cpp
-// Weights that are stored as bytes, and the step before a matmul that converts them to floats
+// Detection of steps that convert weights, which are stored as bytes, to floats before a matmul
 // (passes/graph/precision/quantize_weights.h).
 
-/// `floats` is an address in a buffer of floats. If all that the step does is to convert signed bytes to
-/// these floats, element by element in order, returns the address of the byte that becomes the float at
-/// `floats`. Otherwise returns nothing.
+/// Returns the address of the byte that the step converts to the float at the address `floats`. Returns
+/// nothing if the step has any other effect than to convert signed bytes to the floats of that buffer,
+/// element by element in order.
 std::optional<BufferRef> widened_bytes(const Program& program, const Step& step, const BufferRef& floats);
 
 }  // namespace smelt

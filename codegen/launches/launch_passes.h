@@ -11,11 +11,11 @@
 namespace smelt {
 
 // ---- attach_tails.cpp
-// Last-block epilogues: a step that is small enough for one block becomes the tail of another step's kernel,
-// and the block that ends last runs it (Kernel::tail). Examples are the addition of the partial results of a
-// sum over all elements, and scalars that are computed from such sums. Other computations of scalars become
-// tails, too, because this saves their launch. A step is moved only past steps that it does not conflict with
-// (conflict_index.h), and only within its phase (Step::phase).
+// Last-block epilogues: a step that is small enough for one block becomes the tail of another step's kernel.
+// The block of that kernel which ends last runs the tail (Kernel::tail). Examples are the addition of the
+// partial results of a sum over all elements, and scalars that are computed from such sums. Other
+// computations of scalars become tails, too, because this saves their launch. A step is moved only past steps
+// that it does not conflict with (conflict_index.h), and only within its phase (Step::phase).
 
 /// Runs on programs for a GPU, between order_steps and plan_memory.
 bool attach_tails(Program& program);
@@ -23,7 +23,7 @@ bool attach_tails(Program& program);
 // ---- fit_tails.cpp
 // Last-block epilogues: kernels that the last block of another kernel runs (Kernel::tail).
 
-/// Returns whether one block with any number of threads can run the whole kernel quickly. The kernel must
+/// Returns whether one block, with any number of threads, can run the whole kernel quickly. The kernel must
 /// have few results, each of few terms, and its sizes must be constant.
 bool can_be_tail(const Kernel& kernel);
 /// Sets the schedules of the kernels in a kernel's tail, for the number of threads of the kernel itself.
@@ -33,9 +33,9 @@ void fit_tails(Kernel& kernel);
 // Programmatic dependent launch (sm_90): marks kernels whose code waits for the preceding launches
 // (Kernel::waits), so that a GPU may start them before those launches have ended. Kernels are marked in the
 // entries that run for a few tokens at a time, because there a launch takes as long as the work of its
-// kernel. Of the kernels with templates (attention, matmuls), the pass marks only those of decode attention.
-// A marked kernel waits until the preceding launches have ended before it accesses memory that they write. So
-// when a kernel has ended, all launches before it have ended, too.
+// kernel. Of the kernels with templates (attention, matmuls), the pass marks only the kernels of decode
+// attention. A marked kernel waits until the preceding launches have ended before it accesses memory that
+// they write. So when a kernel has ended, all launches before it have ended, too.
 
 /// Returns whether a step of the entry writes a cache that keeps values of each token, such as a KV cache
 /// (Role::cache). Such an entry runs for a few tokens at a time.
@@ -48,11 +48,11 @@ bool mark_dependent_launches(Program& program);
 // Removes, from a program, variants whose kernels do not fit the registers.
 
 /// A choice (PlanEntry::choices) is a list of variants of the same work, of which the executor uses the
-/// fastest. `heavy` has a flag for each kernel of the program: whether it does not fit the registers. Erases
-/// the variants that run a heavy kernel, if another variant of their choice runs none. A variant that is
-/// chosen by sizes (Choice::last_where) and not by measurement is never erased. Then erases kernels that no
-/// step runs any more. Memory may have been planned: buffers keep their locations, and their lifetimes refer
-/// to the same steps under their new numbers.
+/// fastest. `heavy[i]` is true if the code of kernel i needs more registers than a thread has, so that it
+/// spills. Erases the variants that run a heavy kernel, if another variant of the same choice runs no heavy
+/// kernel. A variant that is chosen by sizes (Choice::last_where) and not by measurement is never erased.
+/// Then erases kernels that no step runs any more. The pass may run after memory has been planned: buffers
+/// keep their locations, and their lifetimes refer to the same steps under their new numbers.
 bool drop_alternatives(Program& program, const std::vector<bool>& heavy);
 
 // ---- small_m_epilogues.cpp
@@ -91,8 +91,8 @@ bool offer_gemm_epilogues(Program& program, const Target& target);
 // Merges independent steps that run the same small kernel into one launch with several sets of arguments
 // (Kernel::copies), at the position of the last of these steps. Examples are sums of partial sums, and
 // additions of vectors to accumulated values, which run once per layer and whose results are first read by
-// the update. A step is moved down only past steps that it does not conflict with, and only if the moves
-// extend the lifetimes of buffers of little memory.
+// the update. A step is moved down only past steps that it does not conflict with. It then reads its inputs
+// later, so their memory is in use for longer. Steps whose inputs take much memory are therefore not merged.
 
 /// Runs on programs for a GPU, between order_steps and plan_memory.
 bool merge_launches(Program& program);

@@ -19,6 +19,7 @@ struct ProductShape {
   int parts = 1;
 };
 
+/// The kernel under conversion, with its arguments. The members `kernel` and `arguments` have the result.
 class ResultReader {
  public:
   ResultReader(const Program& program, const KernelStep& reader, const ProductShape& product);
@@ -35,7 +36,8 @@ class ResultReader {
   bool hand_result();
   /// Adds an instruction that stores the matmul's result.
   void store_result();
-  /// Removes the kernel's parameters for the matmul's result that no instruction accesses any more.
+  /// Removes the parameters for the matmul's result, and their arguments, that no instruction accesses any
+  /// more.
   void drop_result();
   /// Adds an input parameter and its argument. Returns the number of the parameter.
   int add_operand(std::string name, DType dtype, const BufferRef& base);
@@ -55,7 +57,8 @@ class ResultReader {
   Access result_;
 };
 
-/// Returns whether the divisor divides all terms of a size, and so its value for any symbols.
+/// Returns whether the divisor divides the coefficient of every term of a size. It then divides the size for
+/// all values of the symbols.
 bool is_multiple(const Dim& dim, int64_t divisor);
 /// Returns the largest known alignment of an argument's address, at most 16 bytes. It depends on the offset
 /// alone, because buffers begin at multiples of 256 bytes.

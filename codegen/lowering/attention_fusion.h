@@ -1,6 +1,6 @@
-// The body (score_mod) of an attention node as a fusion over [b,h,t,s], which is lowered like any other
-// fusion. The block arguments of the body, such as the score, and the body's results are not stored in
-// memory. Instead of buffers they have the negative numbers below.
+// The body (score_mod) of an attention node as a fusion over [b,h,t,s] (batch, head, query, key), which is
+// lowered like any other fusion. The block arguments of the body, such as the score, and the body's results
+// are not stored in memory. Instead of buffers they have the negative numbers below.
 #pragma once
 
 #include "codegen/lowering/fusion_blocks.h"
@@ -8,9 +8,10 @@
 
 namespace smelt {
 
-/// Return the number that the block argument with this slot has instead of a buffer, and that of an output.
 constexpr int kFirstHanded = -2;
+/// Returns the number that stands for the block argument with this slot in place of a buffer's number.
 constexpr int handed_buffer(int slot) { return kFirstHanded - slot; }
+/// Returns the number that stands for an output of the body in place of a buffer's number.
 constexpr int returned_buffer(int output) { return kFirstHanded - 100 - output; }
 
 /// A fusion node with a copy of an attention node's body. The destructor erases it. Functions are called in
@@ -21,8 +22,9 @@ class AttentionFusion {
   ~AttentionFusion();
   AttentionFusion(const AttentionFusion&) = delete;
 
-  /// Adds an input for the block argument with this slot, and returns the input's value in the copy. Uses of
-  /// `value`, a value of the node's body, become uses of this input in the copy; null: of no value.
+  /// Adds an input for the block argument with this slot, and returns the input's value in the copy. The
+  /// input replaces `value`, a value of the node's body, wherever the copy would use it. If `value` is null,
+  /// the input replaces no value.
   Value* hand(const Type& type, int slot, std::vector<Dim> strides, const Value* value = nullptr);
   void copy_body();
   /// Returns the value of the copy for a value of the node's body; null if it was not copied.
@@ -51,13 +53,13 @@ class AttentionFusion {
   Node* fusion_ = nullptr;
 };
 
-/// The gradients of the values that a body reads. In the body of an attention gradient, they are the outputs
-/// after the first two. Row gradients are summed over keys, column gradients over queries, and element
-/// gradients over neither.
+/// The gradients of the values that the body of an attention reads, for a node that computes the gradient of
+/// the attention. They are the outputs of that node's body from number 2 on. Row gradients are summed over
+/// keys, column gradients over queries, and element gradients over neither.
 struct BodyGradients {
   struct One {
     const Value* per_score;            // the gradient before it is summed, [b,h,t,s], in the node's body
-    const Value* result;               // of the node
+    const Value* result;               // result of the node that is the gradient
     const std::vector<int64_t>* axes;  // axes of [b,h,t,s] that are summed; null: none
     /// Returns whether the gradient is summed over an axis.
     bool sums(int64_t axis) const;

@@ -7,11 +7,12 @@
 
 namespace smelt {
 
+/// One such kernel under construction.
 class AttentionLowering {
  public:
   AttentionLowering(ProgramBuilder& builder, const Node& node, AttentionPart part);
 
-  /// Returns the description that becomes Kernel::attention.
+  /// Returns the description of the attention that becomes Kernel::attention.
   AttentionKernel& form() { return form_; }
 
   // ---- parameters, added in the order in which the template has them

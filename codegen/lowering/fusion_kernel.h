@@ -39,7 +39,9 @@ class FusionKernel {
   const Graph& body() const { return body_; }
   const IterationSpace& space() const { return space_; }
 
-  // Axes of the values of the body.
+  // ---- axes of the values of the body
+
+  /// Returns whether the value changes along a column axis or a reduced axis of the kernel.
   bool is_column(const Value& value) const;
   const IterationSpace::Axes& axes_of(const Value& value) const;
   /// Returns the axis of the kernel that iterates over a dim of a value of the body.
@@ -55,13 +57,13 @@ class FusionKernel {
   /// Returns the operand of the fusion node that an input of the body stands for.
   const Value& outside(const Node& input) const;
   /// Returns the access to the current element of a parameter. Dim i of the parameter has the stride
-  /// strides[i]. Its index is the current index along the axis axes[i] of the iteration space, or 0 if
-  /// axes[i] is -1.
+  /// strides[i]. The element's index along dim i is the current index along the axis axes[i] of the iteration
+  /// space, or 0 if axes[i] is -1.
   Access access(int param, llvm::ArrayRef<Dim> strides, const IterationSpace::Axes& axes) const;
   Access access(const FusionStore& store) const;
 
-  /// Appends an instruction to a block and returns the instruction's number. Its origin is the node of the
-  /// FromNode (see below) that was created last and still exists.
+  /// Appends an instruction to a block and returns the instruction's number. The instruction's origin is set
+  /// by the FromNode (see below) that was created last and still exists.
   int append(int block, Instruction instruction);
 
   Kernel kernel;

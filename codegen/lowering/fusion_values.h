@@ -18,9 +18,10 @@ class FusionValues {
 
   /// Begins a level: the following instructions are appended to these two blocks of the kernel.
   void begin_level(int row_block, int column_block);
-  /// Return the number of the instruction that computes the value, which is appended if there is none yet.
-  /// column_value computes the value in the level's column block; a value without columns is computed as by
-  /// row_value. row_value computes a row scalar, which all later blocks may read.
+  /// Return the number of the instruction that computes the value. If there is none yet, append it to the
+  /// current level. row_value computes a row scalar in the row block, which all later blocks may read.
+  /// column_value computes the value in the column block; for a value that does not change along the columns,
+  /// it does the same as row_value.
   int column_value(const Value& value);
   int row_value(const Value& value);
   /// Destination of an element that an insert of the body stores.
@@ -64,7 +65,7 @@ class FusionValues {
   int random(const Node& node, Place place);
 
   FusionKernel& fusion_;
-  int row_ = 0, column_ = 0;  // the level's blocks
+  int row_ = 0, column_ = 0;  // numbers of the current level's blocks in Kernel::blocks
   llvm::DenseMap<const Value*, int> row_values_, column_values_;
   llvm::DenseMap<std::pair<const Value*, int>, int> fixed_values_;  // key: value and column
   llvm::DenseMap<const Value*, FusionStore> stored_;

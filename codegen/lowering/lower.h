@@ -39,12 +39,13 @@ std::vector<GemmStep> cut_gemm(const GemmStep& step);
 // rows; these are added up in the order of the chunks, for all columns in parallel. Sums with the same shape
 // of columns are computed by one kernel.
 
+/// A buffer of partial sums, and the layout and type in which their sum is stored.
 struct PartialSum {
-  int buffer = -1;  // of the partial sums, a dense array of shape [splits, columns...]
+  int buffer = -1;  // number of the buffer, a dense array of shape [splits, columns...]
   Shape columns;
-  DType dtype = DType::f32;   // of the partial sums
-  Layout result;              // of the sum
-  DType stored = DType::f32;  // of the sum, which is rounded once, after the last addition
+  DType dtype = DType::f32;   // type of the partial sums
+  Layout result;              // layout of the sum
+  DType stored = DType::f32;  // type of the sum, which is rounded once, after the last addition
 };
 
 /// Appends the steps that add up the partial sums. `splits`: the number of partial sums.
@@ -53,9 +54,9 @@ void finish_partial_sums(ProgramBuilder& builder, llvm::ArrayRef<PartialSum> sum
 // ---- fusion_aliases.cpp
 // Outputs of a fusion that may share the memory of an input.
 
-/// Returns pairs (written buffer, read buffer) that may share memory (Step::may_alias): the kernel reads no
-/// element of the read buffer after it has written the element of the written buffer that would have the same
-/// address. Requires: the kernel is complete.
+/// Returns pairs (written buffer, read buffer) that may share memory (Step::may_alias). If the two buffers of
+/// a pair had the same address, the kernel would read no element that it has already overwritten. Requires:
+/// the kernel is complete.
 std::vector<std::pair<int, int>> aliases_of(const FusionKernel& fusion);
 /// Checks each input and output that already have the same buffer and offset. Throws Error (internal) if the
 /// kernel loads an element of such an input after it has stored the element to the output. Requires: the

@@ -18,20 +18,20 @@ struct MatmulRun {
 /// stride times the inner extent in A, B and C.
 std::vector<MatmulRun> joined(std::vector<MatmulRun> runs);
 
-/// The runs of a matmul, divided into one run each for m, n and k, which together are one product of
-/// matrices, and the remaining runs.
+/// The runs of a matmul, divided into two groups: one run each for m, n and k, which together are one product
+/// of matrices, and the remaining runs, which repeat this product.
 struct MatrixDims {
   MatmulRun m, n, k;
-  /// Remaining runs. Those of m and n (`repeated`) repeat the product for other rows or columns of C. Those
-  /// of k (`summed`) repeat it with results that are added up.
+  /// The remaining runs. The runs of m and n, in `repeated`, repeat the product for other rows or columns of
+  /// C. The runs of k, in `summed`, repeat it for the same elements of C, and the results are added up.
   std::vector<MatmulRun> repeated, summed;
 };
 
-/// Returns every selection of one run of each of m, n and k. If a list is empty, its run has extent 1. The
-/// selections are in ascending order of the number of results to add up (the product of the extents of
-/// `summed`), then of the number of repetitions (the product for `repeated`), both at the symbols' bounds.
-/// Selections that are equal in both numbers are in the order of their runs of m, then of n, then of k, the
-/// last run of each list first.
+/// Returns all selections of one run each from the lists m, n and k. For an empty list, the selected run has
+/// extent 1. The selections are sorted in ascending order by two numbers at the symbols' bounds: first by the
+/// number of results that are added up, the product of the extents of `summed`; then by the number of
+/// repetitions, the product of the extents of `repeated`. If both numbers are equal, the selections are
+/// sorted by the selected run of m, then of n, then of k, where a later run of a list comes first.
 std::vector<MatrixDims> matrix_dims(const std::vector<MatmulRun>& m, const std::vector<MatmulRun>& n,
                                     const std::vector<MatmulRun>& k, const Symbols& symbols);
 

@@ -33,7 +33,8 @@ class ProgramBuilder {
   /// Appends an empty entry with the graph's name. The functions below append to the last entry.
   void begin_entry(const Graph& graph);
   PlanEntry& entry() { return program_.entries.back(); }
-  /// Sets the node that the following steps are lowered from. The steps get its source names and its phase.
+  /// Sets the node that the following steps are lowered from. The steps get the node's source names and
+  /// phase.
   void set_origin(const Node& node);
 
   /// Returns the number of the new buffer.
@@ -56,10 +57,10 @@ class ProgramBuilder {
   void begin_alternative(std::string name);
   /// Makes the last variant of the open choice run if, and only if, the sizes satisfy the rule.
   void take_last_where(SizeRule rule);
-  /// Ends the choice. In two cases only the first variant is kept, as steps without a choice: if it is the
-  /// only variant, or if a variant reads a buffer that it has not written before and that any variant of the
-  /// choice writes. In the second case a variant would change its own inputs, or those of another one, and so
-  /// could not be measured by several runs.
+  /// Ends the choice. In two cases, keeps only the first variant, as steps without a choice. The first case
+  /// is that there is only one variant. The second case is that some variant writes an input of a variant,
+  /// which is a buffer that the variant reads before it has written it. Runs of the variants would then
+  /// change these inputs, so the variants could not be measured by several runs.
   void end_choice();
 
   /// Returns the bounds of the integers in `value`, a value of the current entry. Returns nothing for floats
@@ -98,7 +99,7 @@ void lower_sample(ProgramBuilder& builder, const Node& sample);
 void lower_collective(ProgramBuilder& builder, const Node& collective);
 /// Copies `value` to a new, dense temporary buffer with the name `source`. Returns the layout of the copy.
 Layout dense_copy(ProgramBuilder& builder, const Value& value, const std::string& source);
-/// Returns whether the dims axis, ..., axis + count - 1 can be traversed like one dim, with the stride of the
+/// Returns whether the `count` dims from `axis` on can be traversed like one dim that has the stride of the
 /// last of these dims.
 bool lies_evenly(const Shape& shape, const std::vector<Dim>& strides, int64_t axis, int64_t count);
 /// Does the same as ProgramBuilder::copy, but always with a kernel instead of a copy step.

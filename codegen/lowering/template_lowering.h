@@ -25,16 +25,18 @@ class TemplateLowering : public AttentionLowering {
   /// Requires: the lowering is complete except for the buffers that gradients share.
   bool takes_wgmma();
   /// Selects the decode-attention template (decode_attention.h) for at most `queries` queries, or for any
-  /// number if that is 0. `alone`: each block reads all keys of its rows; else several blocks may share them.
+  /// number of queries if `queries` is 0. `alone`: each block reads all keys of its rows; else several blocks
+  /// may share them.
   void take_few(int64_t queries, bool alone);
   /// Returns the number of thread blocks that the decode-attention template has if each block reads all keys
   /// of its rows.
   Dim few_blocks() const;
-  /// Returns the ranges of the number of rows per tile that the templates for all architectures (mma) have
-  /// for this kernel (attention_mma.h).
+  /// Returns the ranges of rows per tile that this kernel can be restricted to if it uses the mma template,
+  /// which is the template for all architectures (mma_tile_rows in attention_mma.h).
   std::vector<AttentionTileRows> tile_rows() const;
-  /// Restricts the mma templates to tiles in the range `rows`, which is one of tile_rows().
+  /// Restricts the mma template to tiles whose number of rows is in the range `rows`.
   void take_rows(AttentionTileRows rows) { form_.least_rows = rows.least, form_.most_rows = rows.most; }
+  /// Allows the wgmma template for a kernel of the forward pass.
   void allow_wgmma() { form_.has_wgmma = true; }
   /// Allows wgmma for a kernel of the gradient. The arguments are the numbers of the buffers that the kernels
   /// of the gradient share: f32 sums of dq, and i32 counters.

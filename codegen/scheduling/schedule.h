@@ -30,8 +30,8 @@ void schedule(Kernel& kernel, const Symbols& symbols, const Target& target = {})
 void take_schedule(Kernel& kernel, const Schedule& schedule);
 
 /// Changes the schedule of a GPU kernel so that its code needs fewer registers: fewer loads in flight,
-/// smaller thread blocks, narrower vectors, or more threads per row; for attention, the next tiles. Returns
-/// false if nothing is left to change.
+/// smaller thread blocks, narrower vectors, or more threads per row. An attention kernel gets its next tiles
+/// in the order of preference (take_lighter_tiles). Returns false if no lighter schedule is left.
 bool lighten_schedule(Kernel& kernel);
 
 /// Makes the kernels of each attention gradient use templates that fit together. The templates for sm_90a

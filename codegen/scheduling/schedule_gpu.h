@@ -15,13 +15,15 @@ namespace smelt {
 // Properties of the device come from DeviceModel. The constants here and in these two files were chosen by
 // measurement on an H200. They depend more on the instructions of a thread than on the GPU.
 
-/// Threads per block: of kernels whose thread groups process rows, of grid-stride loops over rows, of flat
-/// ranges (Schedule::flat), and of tiles (at most). kLargestTeam: the most threads that share a row.
+/// Threads per block. kRowThreads: of kernels in which each thread group processes one row. kWalkThreads: of
+/// kernels with a grid-stride loop over rows. kFlatThreads: of kernels with a flat range (Schedule::flat).
+/// kTileThreads: the most for kernels with tiles. kLargestTeam: the most threads that share a row.
 constexpr int kRowThreads = 128, kWalkThreads = 512, kFlatThreads = 256, kTileThreads = 512;
 constexpr int64_t kLargestTeam = 512;
 /// Number of registers of a thread that may hold elements of a row.
 constexpr int64_t kPayload = 64;
 
+/// Return the least power of two that is not below n, and the largest one that is not above it; 1 if n < 1.
 inline int64_t pow2_ceil(int64_t n) {
   return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(1, n))));
 }
@@ -51,7 +53,7 @@ struct GpuKernel {
   int64_t accumulators(Accumulation how) const;
   /// Returns the number of vectors per row.
   int64_t vectors() const { return quotient_up(columns, schedule.vector_width); }
-  /// Returns the number of elements per vector.
+  /// Returns the number of elements per vector to choose for the schedule.
   int64_t vector_width() const;
   /// Returns the number of vectors that a thread loads before it processes the first of them, if a row does
   /// not stay in registers.

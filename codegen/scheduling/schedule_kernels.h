@@ -42,6 +42,7 @@ void schedule_for_gpu(Kernel& kernel, const Symbols& symbols, const DeviceModel&
 
 /// Returns whether the kernel has partial parameters (KernelParam::partial).
 bool has_partials(const Kernel& kernel);
+/// Returns the number of the kernel's axes of this kind.
 int count_axes(const Kernel& kernel, AxisKind kind);
 /// Returns whether chunks may divide the column axis itself (Schedule::flat). This requires that the column
 /// axis is the only axis, and that no step of the computation needs a whole row.

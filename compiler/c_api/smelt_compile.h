@@ -3,7 +3,7 @@
  *
  * The compiler is a separate library, libsmelt_compiler.so, which contains LLVM. An application that ships
  * compiled plans does not need it. The rules of runtime/smelt.h about results, threads and lifetimes apply:
- * any thread may compile, and several may at the same time.
+ * any thread may compile, and several threads may compile concurrently.
  */
 #ifndef SMELT_COMPILER_SMELT_COMPILE_H
 #define SMELT_COMPILER_SMELT_COMPILE_H
@@ -20,7 +20,8 @@ typedef struct smelt_compiled smelt_compiled;
 /* Compiles the model at `path`: a model's directory, a spec (.json) or a graph in text form (.ir). Each
  * option is "NAME=VALUE", or "NAME" if it takes no value, such as "mode=infer", "target=native",
  * "max=B=32,T=1024" or "no-plan-cache"; docs/reference/compile_options.md lists them. If the cache directory
- * has the plan already, nothing is compiled, unless no-plan-cache is given. */
+ * already has the plan, the plan is read from there and nothing is compiled, unless no-plan-cache is given.
+ */
 smelt_status smelt_compile(const char* path, const char* const* options, size_t option_count,
                            smelt_compiled** compiled);
 void smelt_compiled_free(smelt_compiled* compiled);
@@ -28,9 +29,10 @@ void smelt_compiled_free(smelt_compiled* compiled);
  * is null. If `compiled` is null, returns null and sets *bytes to 0. */
 const void* smelt_compiled_data(const smelt_compiled* compiled, size_t* bytes);
 
-/* Return the message of the last call of this library that failed in the calling thread, and set the receiver
- * of log messages, like smelt_last_error and smelt_set_log of runtime/smelt.h. */
+/* Returns the message of the last call of this library that failed in the calling thread, as smelt_last_error
+ * of runtime/smelt.h does for that library. */
 const char* smelt_compile_last_error(void);
+/* Sets the function that receives this library's log messages, as smelt_set_log of runtime/smelt.h does. */
 smelt_status smelt_compile_set_log(smelt_log callback, void* user);
 
 #ifdef __cplusplus

@@ -59,9 +59,9 @@ struct CompileOptions {
   std::optional<int64_t> memory_budget = {};
   bool memory_curve = false;
   /// f32 masters and the optimizer's moments that are stored in the host's memory
-  /// (passes/program/offload/offload_states.h). With a memory_budget on a GPU, the compiler chooses their
-  /// number of bytes, unless the user has set it: if moving states is predicted to cost less time than
-  /// recomputation, or if the budget cannot be met without it.
+  /// (passes/program/offload/offload_states.h). With a memory_budget on a GPU, the compiler chooses the
+  /// number of their bytes, unless the user has set it. The number is above 0 if moving states is predicted
+  /// to cost less time than recomputation, or if the budget cannot be met otherwise.
   OffloadStatesOptions offload = {};
   BuildOptions build;
   TrainingOptions training;
@@ -74,8 +74,8 @@ struct CompileOptions {
   /// a pipeline if the mesh has an axis `stage`.
   int64_t stage = 0, parts_a_stage = 1;
   BucketCollectivesOptions buckets = {};  // size of the buckets in which gradients are summed over ranks
-  /// The states that ranks along `data` share (ZeRO's stages): 0: none, 1: the optimizer's and masters, 2:
-  /// also gradients, 3: also parameters. Has no effect with one rank.
+  /// The states that are sharded over the ranks along `data` (ZeRO's stages). 0: none; 1: the optimizer's
+  /// moments and the masters; 2: also gradients; 3: also parameters. Has no effect with one rank.
   int zero = 0;
   int64_t zero_bucket = 0;  // most elements per exchange with ZeRO; 0: 64 Mi, or 16 Mi if `zero` is 3
   /// Shards the rows of the residual stream along the axis `model`, too (the pass shard_sequences).
@@ -85,8 +85,8 @@ struct CompileOptions {
   /// evaluate.K for each of its parts K. For inference these are logits and, with build.caches, the entries
   /// of generation (runtime/plan/decode_contract.def).
   std::vector<std::string> entries;
-  /// Graph passes that replace the default ones between those that make the entries and the pass `fuse`;
-  /// empty: the default ones.
+  /// Graph passes that replace the default ones that run after the passes which make the entries and before
+  /// the pass `fuse`; empty: the default ones.
   std::string pipeline;
   PassManagerOptions passes;
   bool explain_fusion = false, explain_sharding = false;
@@ -96,8 +96,8 @@ struct CompileOptions {
   bool timing = false;  // the caller reports the time of compilation, so the plan cache is not used either
 };
 
-/// Kernel launches and moved bytes of an entry, before fusion (every primitive is a kernel) and after.
-/// Matmuls and collectives are counted separately. Bytes are at the symbols' bounds.
+/// Kernel launches and moved bytes of an entry, before fusion (every primitive is a kernel) and after fusion.
+/// They do not include matmuls and collectives, which have other members. Bytes are at the symbols' bounds.
 struct EntrySummary {
   std::string entry;
   int64_t launches_before = 0, launches_after = 0, gemms = 0;
@@ -110,10 +110,10 @@ struct EntrySummary {
 /// The cost of a recomputation policy: memory as planned, time as predicted.
 struct MemoryPoint {
   RecomputePolicy policy;
-  int64_t state_bytes = 0, arena_bytes = 0;  // of all states; of the entry with the largest arena
+  int64_t state_bytes = 0, arena_bytes = 0;  // of all states; of the arena of the entry with the largest one
   int64_t kept_bytes = 0;                    // activations that forward stores for backward
   double seconds = 0;                        // of the training step
-  double recomputed_flops = 0;               // of matmuls that the training step computes again
+  double recomputed_flops = 0;               // of matrix products that the training step computes again
 
   int64_t bytes() const { return state_bytes + arena_bytes; }
 };
@@ -127,9 +127,9 @@ struct StateSize {
   int64_t host_bytes = 0;              // part of `bytes` that is in the host's memory
 };
 
-/// All results of a compilation, for callers that inspect it. Members of stages that were not reached are
-/// empty. If the plan came from the cache, there are only `plan`, `seconds` and, if the caller had built it,
-/// `graph`.
+/// All results of a compilation, for callers that inspect it. Results of stages that the compilation did not
+/// reach are empty. If the plan came from the cache, there are only `plan`, `seconds` and, if the caller had
+/// built it, `graph`.
 struct Compilation {
   std::unique_ptr<Module> graph;  // after building: before any pass
   std::unique_ptr<Module> fused;  // after assign_layout
@@ -148,7 +148,7 @@ struct Compilation {
   std::string pass_timing;                              // table of the time of each pass
 };
 
-/// The last result that compile() computes.
+/// The last result that compile() computes: a member of Compilation.
 enum class Stage : uint8_t { graph, fused, program, plan };
 
 /// Returns the target that the options name. "native" is the GPU that this process would use, or the CPU if

@@ -10,37 +10,40 @@ namespace smelt {
 // because every policy is compiled up to the memory plan. Time is predicted (step_cost.h).
 
 /// Returns the Pareto-optimal policies, the fastest first. The policy of `options` is among them even if it
-/// is not Pareto-optimal, unless it is the default one. A policy has a price: the seconds of recomputation
-/// that it spends to save a GiB. It divides the model into segments, which begin and end at values of the
-/// residual stream (passes/graph/autodiff/recompute_policy.h).
+/// is not Pareto-optimal, unless it is the default one. A policy has a price, which is the most seconds of
+/// recomputation that it spends to save a GiB. A policy divides the model into segments, which begin and end
+/// at values of the residual stream (passes/graph/autodiff/recompute_policy.h).
 ///
 /// The candidates are the default policy, and policies that combine one of several prices with a length of
 /// segments: one attention or feed-forward block, or 1 to 4 layers. If the options have a memory budget, more
-/// policies are tried between the last one that exceeds it and the first one that fits. They use the price of
-/// the latter in some segments, and the price of the former in the others.
+/// policies are tried, between the last policy of the curve that exceeds the budget and the first one that
+/// fits. These use the price of the policy that fits in some segments, and the price of the policy that
+/// exceeds the budget in the others.
 ///
 /// `prepared`: the graphs before the pass rematerialize. Throws Error if no graph has a backward phase, or if
 /// `options` replace the pass pipeline.
 std::vector<MemoryPoint> memory_curve(const Module& prepared, const Target& target,
                                       const CompileOptions& options);
 
-/// Returns the first policy of the curve within `budget` bytes. Throws Error with the least possible memory
-/// and its policy if none fits. Requires: the curve is not empty.
+/// Returns the first policy of the curve, which is the fastest one, whose memory is at most `budget` bytes.
+/// Throws Error with the least possible memory and its policy if none fits. Requires: the curve is not empty.
 RecomputePolicy fastest_within(const std::vector<MemoryPoint>& curve, int64_t budget);
 
 // ---- offload_choice.cpp
 // Chooses the number of bytes of the optimizer's states that move to the host's memory under a memory budget.
 // States move if the budget cannot be met otherwise, or if their copies take less time than recomputation.
 
+/// The recomputation policy and the moved states that were chosen together.
 struct OffloadChoice {
   RecomputePolicy recompute;
   OffloadStatesOptions offload;  // `bytes` is the excess over the budget; 0: nothing moves
 };
 
-/// Returns the fastest point of the curve whose excess over the budget can move to the host. The time of a
-/// point includes that of the copies that an update makes of these states. Compiles the chosen plan up to its
-/// memory to make sure that it fits, and moves more bytes if it does not. Returns an empty result if no point
-/// fits. `prepared`: as for memory_curve. Requires: the target is a GPU.
+/// Returns the fastest point of the curve whose excess over the budget can move to the host: its bytes minus
+/// `budget` are at most the bytes of the states that can move. The time of a point includes the time of the
+/// copies that an update makes of these states. Compiles the chosen plan up to its memory to make sure that
+/// it fits, and moves more bytes if it does not. Returns an empty result if no point fits. `prepared`: as for
+/// memory_curve. Requires: the target is a GPU.
 std::optional<OffloadChoice> offload_within(const Module& prepared, const Target& target,
                                             const CompileOptions& options,
                                             const std::vector<MemoryPoint>& curve, int64_t budget);

@@ -3,7 +3,8 @@
 //   parse(text, value) stores the value; throws Error with the expected form, to which the caller adds the
 //                      option's name
 //   text(value)        the value as text; empty if the option is not set
-// A form whose option has several members of CompileOptions has set(options, text) and get(options) instead.
+// A form for an option that sets several members of CompileOptions has set(options, text) and get(options)
+// instead of parse and text.
 #pragma once
 
 #include <fmt/format.h>
@@ -19,6 +20,9 @@
 
 namespace smelt {
 
+/// The kind of a value, from which an interface decides how users write it. flag: true or not set; toggle:
+/// true, false or not set; one_of: one of several words; whole: an integer; list: names; bounds: upper bounds
+/// of symbols.
 enum class ValueKind : uint8_t { flag, toggle, one_of, whole, real, bytes, list, bounds, text };
 /// Returns whether values of this kind are lists, separated by commas.
 constexpr bool is_list(ValueKind kind) { return kind == ValueKind::list || kind == ValueKind::bounds; }
@@ -38,12 +42,16 @@ std::string bounds_text(const std::vector<Symbols::Bound>& bounds);
 /// Returns a text for parse_mesh, such as "data=2,model=2"; empty for an empty mesh.
 std::string mesh_text(const Mesh& mesh);
 
+/// Parse a value. Throw Error with the expected form if the text has another form, or if a number is not in
+/// [least, most].
 bool parse_flag(std::string_view text);
 int64_t parse_whole(std::string_view text, int64_t least, int64_t most);
 double parse_real(std::string_view text, double least, double most);
-/// Returns the index of `text` in `words`, which has the form "a|b|c"; word_at is the inverse.
+/// Returns the index of `text` among the words of `words`, which has the form "a|b|c"; word_at is the
+/// inverse. Throws Error with the words if `text` is none of them.
 size_t parse_word(std::string_view text, std::string_view words);
 std::string word_at(std::string_view words, size_t place);
+/// Splits a text at commas; join_list is the inverse.
 std::vector<std::string> split_list(std::string_view text);
 std::string join_list(const std::vector<std::string>& parts);
 
@@ -63,7 +71,7 @@ struct Toggle {
   std::string text(std::optional<bool> value) const { return value ? *value ? "true" : "false" : ""; }
 };
 
-/// Words for the values of an enumeration, or for false and true, in the order of the values.
+/// One word per value of an enumeration, or one each for false and true, in the order of the values.
 struct Words {
   static constexpr ValueKind kKind = ValueKind::one_of;
   std::string_view words;
@@ -78,7 +86,8 @@ struct Words {
   }
 };
 
-/// A whole number from `least` to `most`. The text of the value `unset` is empty.
+/// A whole number from `least` to `most`. `unset`: the value of an option that is not set, whose text is
+/// empty.
 struct Whole {
   static constexpr ValueKind kKind = ValueKind::whole;
   int64_t least, most = kAnyWhole;
@@ -96,6 +105,7 @@ struct Whole {
   std::string text(std::optional<int64_t> value) const { return value ? text(*value) : ""; }
 };
 
+/// A real number from `least` to `most`.
 struct Real {
   static constexpr ValueKind kKind = ValueKind::real;
   double least = -std::numeric_limits<double>::infinity(), most = std::numeric_limits<double>::infinity();
@@ -116,6 +126,7 @@ struct Mebibytes {
   std::string text(int64_t value) const { return std::to_string(value >> 20); }
 };
 
+/// A number of bytes, which may be written with a unit. The text of 0 is empty.
 struct Bytes {
   static constexpr ValueKind kKind = ValueKind::bytes;
   std::string values() const { return "bytes, such as 800MiB"; }

@@ -34,6 +34,7 @@ enum class OptionGroup : uint8_t {
 /// Several groups may have the same title.
 std::string_view title(OptionGroup group);
 
+/// A row of the table: one option of compilation.
 struct CompileOption {
   std::string_view name;  // "weight-type"
   OptionGroup group;
@@ -51,16 +52,17 @@ const CompileOption* find_option(std::string_view name);
 
 /// Returns the options of a user who sets none.
 CompileOptions default_options();
-/// Checks that the options do not contradict each other, and sets derived ones. `has_mode`: false for
-/// commands without the option --mode; a check whose message asks for that option is then left out. Throws
-/// Error with the names of the options as on the command line.
+/// Checks that the options do not contradict each other, and sets the options that follow from others.
+/// `has_mode`: false for commands without the option --mode; a check whose message asks for that option is
+/// then left out. Throws Error with the names of the options as on the command line.
 CompileOptions checked_options(CompileOptions options, bool has_mode = true);
 
 /// Spelling of option names: "--weight-type", "weight-type=" or "weight_type=".
 enum class OptionSpelling : uint8_t { command_line, c, python };
 /// Returns the option name, which has dashes between words, in a spelling.
 std::string spelled(std::string_view name, OptionSpelling spelling);
-/// Returns the message with its options, which are spelled such as "--mode=infer", in another spelling.
+/// Returns the message with all option names in another spelling. In `message` they have the spelling of the
+/// command line, such as "--mode=infer".
 std::string respelled(std::string_view message, OptionSpelling spelling);
 
 /// Sets the option of this name; "no-NAME" sets a toggle to false. Throws Error with the option's name and
@@ -73,7 +75,7 @@ std::string_view new_name(std::string_view name);
 /// renamed.
 std::string renamed_option(std::string_view name, OptionSpelling spelling);
 
-/// Returns call(). If that throws an Error, throws the Error with the options in its message respelled.
+/// Returns call(). If that throws an Error, throws the same Error with a respelled message.
 template <typename Call>
 auto with_spelling(OptionSpelling spelling, Call call) {
   try {

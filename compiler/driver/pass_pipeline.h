@@ -18,7 +18,7 @@ const PassRegistry& all_passes();
 /// A phase of a compilation, which runs passes or does work of another kind.
 struct PipelinePhase {
   enum class Kind : uint8_t {
-    passes,
+    passes,  // runs `calls`
     memory,  // searches for the recomputation policy and the offloaded states that fit in a budget
     tune,    // measures schedules
     emit,    // generates machine code
@@ -29,13 +29,14 @@ struct PipelinePhase {
 };
 using PassPipeline = std::vector<PipelinePhase>;
 
-/// Facts of a built module that decide which passes run.
+/// Properties of a built module that determine which passes run.
 struct ModuleFacts {
   bool trains = false;  // it has a loss graph, and the mode is `train`
   Mesh mesh = {};
   bool is_partitioned = false;     // its graphs are those of one rank of the mesh
   bool shares_parameters = false;  // some parameter is sharded over ranks
 };
+/// Returns the facts of the module if it is compiled with these options.
 ModuleFacts facts_of(const Module& module, const CompileOptions& options);
 
 /// Destinations of reports from passes; null: no report.

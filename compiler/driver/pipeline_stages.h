@@ -11,11 +11,12 @@ namespace smelt {
 // ---- pipeline_stages.cpp
 // Checks of the options for a plan that is one stage of a pipeline.
 
-/// Returns one sentence per option that prevents training with pipeline stages; empty if none does. If there
-/// is one, the search for plans (compiler/search/plan_search.h) leaves meshes with stages out.
+/// Returns one sentence per option that prevents training with pipeline stages; empty if none does. If the
+/// result is not empty, the search for plans (compiler/search/plan_search.h) skips meshes with stages.
 std::vector<std::string> why_no_stages(const CompileOptions& options);
 
-/// Throws one Error with all sentences of why_no_stages, and if options.stage is not a stage of the mesh.
+/// Throws an Error if why_no_stages returns any sentences, or if options.stage is not a stage of the mesh.
+/// The Error has all of these sentences.
 void check_stages(const CompileOptions& options);
 
 // ---- sharing.cpp

@@ -1,6 +1,6 @@
 // Cache of compiled plans on disk. The name of an entry (its key) is a hash of everything that the plan
-// depends on, so that the second start of a run loads its plan instead of compiling it. Damaged entries are
-// ignored, and so is a directory that cannot be read or written: plans are then compiled again.
+// depends on, so that the second start of a run loads its plan instead of compiling it. If an entry is
+// damaged, or if the directory cannot be read or written, plans are compiled as if there were no cache.
 #pragma once
 
 #include <filesystem>
@@ -13,12 +13,13 @@ namespace smelt {
 
 class PlanCache {
  public:
+  /// Default of the largest total size of all entries.
   static constexpr int64_t kMostBytes = int64_t{2} << 30;
 
   /// Returns the cache in the cache directory (runtime/system/cache_directory.h).
   static PlanCache standard();
-  /// The cache stores nothing if `directory` is empty. If it exceeds `most_bytes`, write() removes the least
-  /// recently used entries.
+  /// The cache stores nothing if the path `directory` is empty. If the cache exceeds `most_bytes`, write()
+  /// removes the least recently used entries.
   explicit PlanCache(std::filesystem::path directory, int64_t most_bytes = kMostBytes)
       : directory_(std::move(directory)), most_bytes_(most_bytes) {}
 
@@ -35,8 +36,8 @@ class PlanCache {
 
 /// Returns 64 hexadecimal digits for the description, the options that change a plan
 /// (compiler/compile_options.def), the target (for a CPU: this machine's processor), the format of plans and
-/// this build of the compiler. Returns an empty key if the cache must not be used: if the options say so,
-/// print passes or tune kernels, or if this build has no id (build_id.h).
+/// this build of the compiler. Returns an empty key if the cache must not be used. This is the case if the
+/// options disable the cache, print passes or tune kernels, or if this build has no id (build_id.h).
 std::string plan_key(const Description& description, const CompileOptions& options);
 
 /// Compiles like compile(), but loads the plan from the cache if it has one with the same key. `built`: the

@@ -7,6 +7,7 @@
 
 namespace smelt {
 
+/// The work of one step.
 struct StepCost {
   int64_t bytes = 0;  // read and written
   double flops = 0;   // floating-point operations; a multiply-add of a matmul counts as two
@@ -18,16 +19,16 @@ struct StepCost {
 StepCost step_cost(const Program& program, const Step& step);
 
 /// Returns the predicted time of one step. The model ignores elementwise operations of kernels, because
-/// memory traffic hides them. For a collective, the result is only the time of its bytes in this rank's
-/// memory; see compiler/search/plan_time.h for the rest.
+/// memory traffic hides them. For a collective, the result is only the time in which this rank's memory
+/// reads and writes its bytes; compiler/search/plan_time.h adds the time of the transfer between ranks.
 double step_seconds(const Program& program, const Step& step, const Rates& rates);
 /// Returns whether the step contains matrix products (matmuls or attention).
 bool has_products(const Program& program, const Step& step);
-/// Returns the sum of step_seconds over the entry's steps. Of work that has several variants, only the first
-/// one counts. The sum assumes that steps do not overlap.
+/// Returns the sum of step_seconds over the entry's steps. If work has several variants, only the steps of
+/// the first one count. The sum assumes that steps do not overlap.
 double predicted_seconds(const Program& program, const PlanEntry& entry, const Rates& rates);
-/// Returns the seconds in which matmuls with an inner dimension of 1,024 compute one GiB of results. This is
-/// the price, in seconds per saved GiB, from which on a recomputation policy computes such results again
+/// Returns the seconds in which matmuls with an inner dimension of 1,024 compute one GiB of results. A
+/// recomputation policy with at least this price, in seconds per saved GiB, computes such results again
 /// instead of storing them.
 double matmul_price(const Rates& rates, DType storage, bool tf32);
 /// Returns the floating-point operations of products that the entry computes again (Step::recomputed).

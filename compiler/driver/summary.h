@@ -5,8 +5,9 @@
 
 namespace smelt {
 
-/// Returns a row for every graph with the members *_before. Every primitive counts as a launch that reads its
-/// operands and writes its results. Matmuls are not counted, and views, leaves and effects are free.
+/// Returns a row for every graph, in which the members *_before are set. Every primitive counts as a launch
+/// that reads its operands and writes its results, except matmuls, views, leaves (such as inputs) and
+/// effects, which do not count.
 std::vector<EntrySummary> summarise_unfused(const Module& module);
 /// Sets the other members of `rows`, from the steps of the entry with the same name.
 void summarise_program(const Program& program, std::vector<EntrySummary>& rows);

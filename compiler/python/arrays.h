@@ -1,5 +1,5 @@
-// Arrays of other Python libraries, which are accessed through DLPack or Python's buffer protocol, and read
-// and written in place.
+// Arrays of other Python libraries as inputs and outputs of a session. They are accessed through DLPack or
+// Python's buffer protocol, and read and written in place.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -46,8 +46,8 @@ struct OutputArray {
 /// read-only.
 OutputArray output_array(const std::string& name, nb::handle array, ArrayDevices devices);
 
-/// Throws Error if the memory of an output overlaps that of an input or of another output, because data would
-/// be overwritten.
+/// Throws Error if the memory of an output overlaps the memory of an input or of another output, because the
+/// run would then overwrite data that it has not read yet, or results.
 void require_apart(const std::vector<InputTensor>& inputs, const std::vector<OutputArray>& outputs);
 
 }  // namespace smelt::python

@@ -24,11 +24,13 @@ nanobind::dict compile_option_rows();
 // ---- generate.cpp
 // Session.generate.
 
+/// Adds this method to the class.
 void bind_generate(nanobind::class_<BoundSession>& session);
 
 // ---- plan_report.cpp
 // Methods of plans that return the page of `smelt report` and the text of `smelt diff`.
 
+/// Adds these methods to the class.
 void bind_plan_report(nanobind::class_<CompiledPlan>& plan);
 
 // ---- reports.cpp
@@ -46,10 +48,10 @@ void bind_tensor(nanobind::module_& module);
 
 /// Returns a tuple for every weight: its name in checkpoints, and a DLPack capsule of its memory, in the
 /// checkpoint's layout and the stored type. Each capsule keeps the session alive. When the function returns,
-/// the GPU has all earlier changes that the host made. After changing weights through the arrays, the caller
-/// calls the function again before it calls functions that read the weights on the host. Throws Error if a
-/// part of the weights has been moved to the host's memory, or if several ranks or sessions share the
-/// weights.
+/// all changes that the host made before are in the GPU's memory. After changing weights through the arrays,
+/// the caller calls the function again before it calls functions that read the weights on the host. Throws
+/// Error if a part of the weights has been moved to the host's memory, or if several ranks or sessions share
+/// the weights.
 nanobind::list weight_views(nanobind::handle session);
 
 }  // namespace smelt::python

@@ -11,11 +11,13 @@
 
 namespace smelt::python {
 
-/// Makes nanobind convert smelt::Error to a Python exception of the class smelt.Error, which has its status.
+/// Makes nanobind convert each smelt::Error to a Python exception of the class smelt.Error, which has the
+/// same status.
 void translate_errors();
 
-/// Returns body(), called without the GIL, so that other Python threads run concurrently. Exceptions of the
-/// C++ library are converted to Error; Errors and Python exceptions are passed on.
+/// Calls `body` without the GIL, so that other Python threads run concurrently, and returns its result. If it
+/// throws an exception of the C++ standard library, throws an Error instead. Errors and Python exceptions are
+/// passed on.
 template <typename Body>
 auto released(Body body) {
   const nanobind::gil_scoped_release release;

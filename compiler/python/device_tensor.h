@@ -13,6 +13,7 @@
 
 namespace smelt::python {
 
+/// One output of a run.
 class DeviceTensor {
  public:
   /// Runs an entry and returns all of its outputs, which stay on the GPU. The run begins after earlier work
@@ -28,7 +29,7 @@ class DeviceTensor {
   void* data() const { return reinterpret_cast<void*>(block_.get()); }
   /// Returns the number of the GPU.
   int device() const { return device_->info().ordinal; }
-  /// Makes later work on the stream wait for the values.
+  /// Makes later work on the stream wait until the run has written the values.
   void make_wait(cuda::Stream stream) const;
   HostTensor copy_to_host() const;
 

@@ -25,7 +25,7 @@ struct BoundSession {
   std::mutex busy = {};  // held by the thread that uses the session
 };
 
-/// Returns body(session), called without the GIL and while no other thread uses the session.
+/// Calls body(session) without the GIL, while no other thread uses the session, and returns its result.
 template <typename Body>
 auto alone(BoundSession& bound, Body body) {
   return released([&] {

@@ -1,4 +1,5 @@
-// Locations of an entry's buffers in the arena, and the steps from which and to which they are live.
+// Locations of an entry's buffers in the arena (the memory of temporary values), and the ranges of steps in
+// which the buffers are live.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +10,10 @@
 namespace smelt {
 
 /// The live ranges of a buffer. A buffer whose parts have different lifetimes has one range per part. A range
-/// consists of bytes of the arena, [begin, end), and of the steps from `first` to `last`, inclusive.
+/// has an interval of bytes of the arena, [begin, end), and an interval of steps, `first` to `last`,
+/// inclusive.
 struct BufferLife {
-  int buffer = -1;  // number
+  int buffer = -1;  // number of the buffer
   std::vector<LiveRange> ranges;
 };
 
@@ -19,7 +21,8 @@ struct BufferLife {
 /// numbers. Requires: memory has been planned.
 std::vector<BufferLife> buffer_lives(const std::vector<Buffer>& buffers, const PlanEntry& entry);
 
-/// Returns the bytes of the arena in use at every step; memory that two buffers share counts once.
+/// Returns, for each of the entry's `steps` steps, the bytes of the arena that are in use at that step.
+/// Memory that two buffers share counts once.
 std::vector<int64_t> used_bytes(const std::vector<BufferLife>& lives, size_t steps);
 
 /// Returns the numbers of the buffers that the entry's steps or ports use, in ascending order.

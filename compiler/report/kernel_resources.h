@@ -10,6 +10,7 @@
 
 namespace smelt {
 
+/// The resources of a kernel, and the occupancy that follows from them.
 struct KernelResources {
   CubinResources code;              // registers, stack and static shared memory, from the machine code
   int threads = 0;                  // of a block

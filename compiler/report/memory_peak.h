@@ -1,4 +1,5 @@
-// The contents of an entry's arena at the step at which the most bytes of it are in use.
+// The contents of an entry's arena (the memory of temporary values) at the step at which the most bytes of
+// the arena are in use.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +14,12 @@ namespace smelt {
 /// Buffers of one role whose source names differ only in the number of the layer.
 struct PeakGroup {
   Role role = Role::temporary;
-  std::string source;  // with "*" instead of the layer's number
+  std::string source;  // source name, with "*" instead of the layer's number
   int buffers = 0;
   int64_t bytes = 0;
 };
 
+/// The peak of an entry's memory.
 struct MemoryPeak {
   int step = -1;                  // the first step with the most bytes; -1 if the arena is never used
   int64_t bytes = 0;              // in use at that step; memory that two buffers share counts once

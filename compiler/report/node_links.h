@@ -11,7 +11,8 @@
 
 namespace smelt {
 
-/// Returns whether a node runs, which is true for all nodes but leaves, views and effects.
+/// Returns whether a node has work at run time. This is true for all nodes except leaves (such as inputs),
+/// views and effects.
 bool runs(const Node& node);
 
 /// A node and the numbers of its steps.
@@ -19,12 +20,12 @@ struct NodeSteps {
   const Node* node;
   std::vector<int> steps;
 };
-/// Returns all nodes of the graph that run, in program order, with their steps. A step of a node has the
-/// phase and all sources of the node, and writes one of the node's results. If there is no such step, because
-/// one kernel both computes and uses the result, the node gets one step: of the steps with its phase and all
-/// its sources, the one with the fewest other sources. Before the steps of a node, its list has the steps
-/// with the same sources that compute only operands of them, such as partial sums. Several nodes may have the
-/// same step.
+/// Returns all nodes of the graph that run, in program order, with their steps. A step matches a node if it
+/// has the node's phase and all of the node's sources. The steps of a node are the matching steps that write
+/// one of its results. If there is no such step, because one kernel both computes and uses the result, the
+/// node gets one step: the matching step with the fewest sources. A step that has no node, such as one that
+/// computes partial sums, is listed before a step that reads its result, if both have the same phase and
+/// sources. Several nodes may have the same step.
 std::vector<NodeSteps> link_steps(const Graph& graph, const PlanEntry& entry);
 
 /// Returns one index into `nodes` for each kernel that the report has for the graph named `graph`, in the

@@ -8,11 +8,13 @@
 
 namespace smelt {
 
-/// Steps of one plan that replace steps of the other, by number. One of the two lists may be empty.
+/// Numbers of steps of the plan `before`, and of the steps of the plan `after` that replace them. One of the
+/// two lists may be empty.
 struct StepChange {
   std::vector<int> before, after;
 };
 
+/// The difference between the two plans' entries of one name.
 struct EntryDiff {
   std::string entry;
   std::vector<StepChange> changes;              // in the order of their first steps
@@ -20,9 +22,10 @@ struct EntryDiff {
   int moved = 0;  // the least number of equal steps that have to move to give both plans the same order
 };
 
+/// The difference between two plans.
 struct PlanDiff {
   std::vector<EntryDiff> entries;                    // entries that both plans have
-  std::vector<std::string> only_before, only_after;  // names of the other entries
+  std::vector<std::string> only_before, only_after;  // names of the entries that only one plan has
 
   /// Returns whether the plans have the same entries, and these have equal steps in the same order.
   bool is_empty() const;

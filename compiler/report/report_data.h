@@ -15,9 +15,10 @@ namespace smelt {
 // ---- report_data.cpp
 // All data of a report, as one JSON object. The page's scripts read nothing else.
 
+/// The contents of a report in addition to the plan.
 struct ReportOptions {
-  std::string command;                    // the command line
-  StepTimes times;                        // measured times; other times are estimated
+  std::string command;  // the command line
+  StepTimes times;      // measured times of steps; the times of all other steps are estimated
   const ReportedPlan* against = nullptr;  // plan to compare with; null: none
 };
 
@@ -64,8 +65,8 @@ Json entry_data(const ReportedPlan& plan, const PlanEntry& entry, const StepTime
 /// the symbols' bounds] per result. Texts are stored in the pool.
 Json graph_data(const Graph& graph, const std::vector<NodeSteps>& links, TextPool& texts);
 
-/// Returns the nodes of a body as text, in reading_order (ir/analysis/reading_order.h), one per line,
-/// numbered from %0. Inputs are named %a0, %a1, ...
+/// Returns the nodes of a fused node's body as text, in reading_order (ir/analysis/reading_order.h), one per
+/// line, numbered from %0. Inputs are named %a0, %a1, ...
 std::string body_text(const Graph& body);
 
 // ---- kernel_data.cpp

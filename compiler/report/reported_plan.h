@@ -15,9 +15,9 @@ namespace smelt {
 struct ReportedPlan {
   std::string model;   // path of the model or the plan, as the user wrote it
   std::string target;  // name of the target
-  Target rates_of;     // the target whose rates are used to estimate times
+  Target rates_of;     // the target whose bandwidths and rates of arithmetic are used to estimate times
   Program program;
-  std::vector<std::string> codes;  // per kernel: CUDA C++ or LLVM IR; empty text: unknown
+  std::vector<std::string> codes;  // code of each kernel: CUDA C++ or LLVM IR; empty text: unknown
   /// Per kernel of a plan for a GPU; an element is empty if the kernel's machine code is not known. The list
   /// is empty for other targets, and for a compilation before add_resources.
   std::vector<std::optional<KernelResources>> resources;
@@ -34,7 +34,7 @@ ReportedPlan reported(const Plan& plan, std::string model);
 /// Removes all entries but `entries` from the program. Throws Error if one of `entries` does not exist.
 void keep_entries(ReportedPlan& plan, const std::vector<std::string>& entries);
 /// Sets `resources` for a GPU; does nothing for other targets. `plan`: the plan of the same compilation. A
-/// kernel that is not the same in the plan as in the program gets no resources.
+/// kernel that differs between the plan and the program gets no resources.
 void add_resources(ReportedPlan& reported, const Plan& plan);
 /// Generates the texts of `codes` that are empty, if this build can list code for the target. Takes about a
 /// tenth of a second for 35 kernels.

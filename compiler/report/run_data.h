@@ -19,9 +19,9 @@ bool is_run_directory(const std::filesystem::path& path);
 ///    "median": {"milliseconds", "tokens_per_second", "gflops_per_second", "mfu"?},
 ///    "time": {"steps", "evaluations"} in seconds, "anomalies": number of steps without a finite loss,
 ///    "options": [[name, value]]}.
-/// "hours" is the time spent in steps so far. If a run has more than 2,000 steps, each record stands for
-/// several consecutive steps. It has the means of their losses, rates, norms and times, and the counts of the
-/// last one. Throws Error if the directory has no metrics of a step.
+/// "hours" is the time spent in steps so far. If a run has more than 2,000 steps, each object of "steps"
+/// stands for several consecutive steps. It has the means of the losses, rates, norms and times of these
+/// steps, and the counts of the last one. Throws Error if the directory has no metrics of a step.
 Json run_data(const std::filesystem::path& directory, const std::string& command);
 
 }  // namespace smelt

@@ -7,12 +7,12 @@
 
 namespace smelt {
 
-/// Returns the beginning of a name up to its first part that is a number, such as "h.3" for
+/// Returns the beginning of a dotted name, up to and including the first part that is a number: "h.3" for
 /// "h.3.attention.c_proj". If no part is a number, returns the first two parts.
 std::string layer_of(std::string_view source);
-/// Returns the layer of a step with these sources. If they have two layers, returns the one that occurs last,
-/// because the computation continues there; if they have more, "(several)"; if there are no sources,
-/// "(none)".
+/// Returns the layer of a step with these sources. If the sources have two layers, returns the layer that
+/// occurs last, because the computation continues there. Returns "(several)" for more layers, and "(none)" if
+/// there are no sources.
 std::string layer_of(const std::vector<std::string>& sources);
 /// Splits a text at " + ": "a + b" becomes "a" and "b".
 std::vector<std::string> source_parts(std::string_view source);

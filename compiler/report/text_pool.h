@@ -1,5 +1,5 @@
-// TextPool: numbers for the texts of a report. Equal texts, which are frequent because layers are alike, have
-// one number and are stored once.
+// TextPool: the distinct texts of a report, such as the names of tensors, each with a number by which the
+// report refers to it. Texts repeat often, because layers are alike; a repeated text is stored once.
 #pragma once
 
 #include <map>
@@ -12,7 +12,7 @@ namespace smelt {
 
 class TextPool {
  public:
-  /// Adds the text unless the pool has it. Returns its number.
+  /// Adds the text unless the pool has it. Returns its number, counted from 0.
   size_t add(std::string_view text) {
     const auto [it, is_new] = numbers_.try_emplace(std::string(text), texts_.size());
     if (is_new) texts_.push_back(text);

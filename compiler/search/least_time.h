@@ -1,5 +1,5 @@
-// LeastTime: lower bounds for the predicted time of plans, which are computed from one compiled plan. They
-// save the search from compiling plans that cannot be the fastest.
+// LeastTime: lower bounds for the predicted times of plans. All bounds are computed from one compiled plan,
+// so the search need not compile the plans that cannot be the fastest.
 #pragma once
 
 #include <cstdint>
@@ -10,24 +10,28 @@
 
 namespace smelt {
 
-/// Lower bounds for all candidates with the same number of ranks along the axis `model`. The compiled plan
-/// has one micro-batch, no ZeRO, whole sequences and no pipeline stages. Other candidates do the same work
-/// per record, with these differences. Pipeline stages divide the work, and are idle for a part of the time.
-/// Sharded sequences divide all work except matmuls and attention. ZeRO divides the update of the states, so
-/// the bounds do not contain the update. Collectives add time, which the bounds do not contain either.
+/// Lower bounds for all candidates with the same number of ranks along the axis `model`, from one compiled
+/// plan with that number. The compiled plan has one micro-batch, no ZeRO, whole sequences and no pipeline
+/// stages. Other candidates do the same work per record (sequence), with these differences. Pipeline stages
+/// divide the work, and are idle for a part of the time. Sharded sequences divide all work except matmuls and
+/// attention. ZeRO divides the update of parameters and optimizer states, so the bounds do not contain the
+/// time of that update. Collectives add time, and the bounds do not contain that time either.
 class LeastTime {
  public:
-  /// `program`: of the compiled plan. `records`: the bound of its symbol B.
+  /// `program`: that of the compiled plan. `records`: the bound of its symbol B, in records per micro-batch.
   LeastTime(Program program, int64_t records, const Rates& rates);
 
-  /// Returns a lower bound for the seconds of an update of the candidate.
+  /// Returns a lower bound for the seconds that the candidate needs for a training update, that is, for all
+  /// of its micro-batches.
   double of(const PlanCandidate& candidate);
 
  private:
-  /// Seconds of a training step: of steps with matrix products, and of all other steps except collectives.
+  /// Seconds of the compiled training step: of the kernels with matrix products, and of all others except
+  /// collectives.
   struct Work {
     double products = 0, others = 0;
   };
+  /// Returns the work of a micro-batch of `records` records.
   const Work& work_of(int64_t records);
 
   Program program_;
@@ -35,7 +39,7 @@ class LeastTime {
   int64_t records_;
   Rates rates_;
   double update_ = 0;                   // upper bound for the seconds of the update of the states
-  std::map<int64_t, Work> of_records_;  // results of work_of so far
+  std::map<int64_t, Work> of_records_;  // by records: results of work_of so far
 };
 
 }  // namespace smelt

@@ -8,8 +8,9 @@
 // are compiled. The search first compiles one candidate for each mesh without stages. From these it computes
 // lower bounds for the time of all other candidates (least_time.h), which it compiles in the order of their
 // bounds until a bound exceeds the time of the best candidate that fits. More micro-batches, and more
-// recomputation, save memory and cost time. So a candidate with more of either is compiled only if the
-// candidate with less does not fit. The time of the latter is then a lower bound for the former.
+// recomputation, save memory and cost time. So a candidate with more micro-batches or recomputation is
+// compiled only if the same candidate with less does not fit in memory. The time of the candidate with less
+// is then a lower bound for the time of the candidate with more.
 #pragma once
 
 #include <optional>
@@ -32,29 +33,33 @@ struct PlanSearchOptions {
   int threads = 0;                // threads that compile; 0: one per processor, at most 8
 };
 
+/// One candidate that the search compiled, or tried to compile.
 struct SearchedPlan {
   PlanCandidate candidate;
-  std::string problem;  // the reason why it cannot be compiled or used; empty: `cost` and `fits` are known
+  /// The reason why the candidate cannot be compiled or used; empty: `cost` and `fits` are known.
+  std::string problem;
   PlanCost cost = {};
-  bool fits = true;
+  bool fits = true;  // the memory is within PlanSearchOptions::budget
 };
 
+/// The result of a search.
 struct PlanSearch {
   /// First the plans that fit, in the order of their times, then those that do not fit, in the order of their
   /// memory, then those with a problem.
   std::vector<SearchedPlan> plans;
   int64_t left_out = 0;    // number of candidates that were not compiled, because they cannot be faster
-  int64_t records = 0;     // of an update
+  int64_t records = 0;     // records (sequences) per update, of all ranks together
   int64_t base_batch = 1;  // the bound of B in the options
-  double seconds = 0;      // time of the search
+  double seconds = 0;      // duration of the search
 
   /// Returns the fastest plan that fits. If none fits, throws Error with the least memory of a plan.
   const SearchedPlan& best(std::optional<int64_t> budget) const;
 };
 
-/// Searches. `base`: options for training, without a mesh, whose bound of B is a rank's batch if all ranks
-/// are along `data`. If base.entries is empty, the memory includes that of evaluation and of the model's
-/// other entries. Throws Error if the model has no symbol B, or if `base` replaces the pass pipeline.
+/// Searches. `base`: options for training, without a mesh. Their bound of B is the number of records per
+/// micro-batch that each rank would have if all ranks were along the axis `data`. If base.entries is empty,
+/// the memory includes that of evaluation and of the model's other entries. Throws Error if the model has no
+/// symbol B, or if `base` replaces the pass pipeline.
 PlanSearch search_plans(const Description& description, const CompileOptions& base, const MachineRates& rates,
                         const PlanSearchOptions& options);
 

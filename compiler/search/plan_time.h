@@ -15,29 +15,33 @@ struct CollectiveUse {
   CollectiveKind kind = CollectiveKind::all_reduce;
   std::string axis;
   int64_t ranks = 1;      // along the axis
-  int64_t count = 0;      // number of collectives
-  double bytes = 0;       // of the values as a whole: the parts of all ranks together
+  int64_t count = 0;      // number of these collectives; the following members are sums over all of them
+  double bytes = 0;       // of the whole tensors, that is, of the shards of all ranks together
   double link_bytes = 0;  // bytes over each link, if the ranks are a ring
-  double seconds = 0;     // without concurrent work
+  double seconds = 0;     // if no other work runs at the same time
 };
 
+/// Predicted times of one run of an entry, in seconds.
 struct EntryTime {
   double seconds = 0;      // of the entry
-  double compute = 0;      // of its steps without collectives
-  double collectives = 0;  // of its collectives without concurrent work
-  double exposed = 0;      // added by collectives: steps wait for them, or are slower while they run
+  double compute = 0;      // sum of its steps other than collectives
+  double collectives = 0;  // sum of its collectives, as if no other work ran at the same time
+  double exposed = 0;      // added by collectives, because steps wait for them or are slower while they run
 
+  /// Returns the time of collectives that overlaps with other steps.
   double hidden() const { return collectives > exposed ? collectives - exposed : 0; }
   EntryTime& operator+=(const EntryTime& other);
 };
+/// Returns the times of `times` runs.
 EntryTime operator*(double times, EntryTime time);
 
 /// Predicts the time of an entry, with sizes at the symbols' bounds. Steps run in sequence. Collectives run
-/// concurrently with them on two streams, one for collectives that are copies and one for all others. A
-/// collective begins after the previous step and after the previous collective of its stream. The step with
-/// the number CollectiveStep::waited_at waits for the end of the collective. A matmul that reads the result
-/// of such a copy, or that computes the values to copy, runs in parts that overlap with the copy if that is
-/// faster (runtime/plan/row_parts.h).
+/// concurrently with the steps on two streams. One stream has the gathers and exchanges that the GPU's copy
+/// engines run (MachineRates::copied_from), and the other stream has all other collectives. A collective
+/// begins after the previous step and after the previous collective of its stream. The step with the number
+/// CollectiveStep::waited_at waits for the end of the collective. A matmul next to a collective of the first
+/// stream, which reads its result or computes its operand, is divided into one matmul per rank's rows if that
+/// is faster; each of them overlaps with the transfer of other rows (runtime/plan/row_parts.h).
 EntryTime predicted_time(const Program& program, const PlanEntry& entry, const MachineRates& rates);
 
 /// Returns the collectives of an entry by kind and axis.

@@ -1,6 +1,6 @@
-// Cost of pipeline parallelism (docs/guides/distributed.md): the predicted time of an update, from a
-// simulation of the schedule with the predicted times of each part of the model, and the memory for
-// micro-batches.
+// Cost of pipeline parallelism (docs/guides/distributed.md): the predicted time of an update, and the memory
+// for micro-batches in flight. The time is that of a simulated schedule, in which each part of the model
+// takes its predicted time.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,22 @@
 
 namespace smelt {
 
+/// Predicted time of an update with pipeline stages.
 struct StageTime {
-  /// `seconds` is the time of an update. The other members are those of the stage that computes longest.
+  /// time.seconds is the time of an update of all stages. The other members of `time` are those of the stage
+  /// that computes longest.
   EntryTime time;
-  double bubble = 0;  // average share of `seconds` in which stages are idle in the schedule, 0 to 1
+  double bubble = 0;  // average share of time.seconds in which stages are idle in the schedule, 0 to 1
 };
 
 /// Predicts the time of an update. `programs`: one per stage of the candidate, in order.
 StageTime stage_time(std::span<const Program> programs, const PlanCandidate& candidate,
                      const MachineRates& rates);
 
-/// Returns the bytes that a stage stores for micro-batches in addition to its arena. For each of its parts,
-/// these are the values that forward stores for backward, times the largest number of micro-batches in
-/// flight, and one set of the gradients that cross the boundaries of the part.
+/// Returns the bytes that a stage stores for micro-batches in addition to its arena. For each of its model
+/// parts, these are the activations that forward stores for backward, times the largest number of
+/// micro-batches in flight, plus the gradients of activations that one micro-batch sends and receives at the
+/// part's boundaries.
 int64_t kept_bytes(const Program& stage, const PlanCandidate& candidate);
 
 }  // namespace smelt

@@ -1,6 +1,6 @@
-// AllowedHosts: the host names under which a server accepts requests. A browser sends the host name that its
-// page uses. So a page of another host is refused, even if its DNS record points at this machine (DNS
-// rebinding).
+// AllowedHosts: the host names under which a server accepts requests. A browser sends the host name of the
+// URL that it requests (Host), and that of the page that makes the request (Origin). So requests from a page
+// of another host are refused, even if that host's DNS record points at this machine (DNS rebinding).
 #pragma once
 
 #include <optional>
@@ -22,19 +22,20 @@ std::optional<Authority> parse_authority(std::string_view text);
 
 class AllowedHosts {
  public:
+  /// The address and port that the server listens at.
   struct Listener {
-    std::string host, address;  // as the user gave it, and as a numeric address
+    std::string host, address;  // the host as the user gave it, and the same as a numeric address
     bool is_loopback = true;    // only this machine can connect
     int port = 0;
   };
-  /// `named`: hosts to allow in addition to the server's own; a host without a port is allowed with every
-  /// port. Throws Error if one of them is neither a host nor a host with a port.
+  /// `named`: hosts to allow in addition to the names and addresses of the server itself; a host without a
+  /// port is allowed with every port. Throws Error if one of them is neither a host nor a host with a port.
   explicit AllowedHosts(const std::vector<std::string>& named);
-  /// Sets the address that the server listens at, which determines its own hosts.
+  /// Sets the address that the server listens at; from then on, its names and addresses are allowed hosts.
   void listen(const Listener& listener);
 
-  /// Checks the fields Host and Origin of a request, which are empty if the request does not have them. A
-  /// missing field is allowed. Throws ApiError (403) if a host is not allowed.
+  /// Checks the header fields Host and Origin of a request; std::nullopt: the request does not have the
+  /// field. A missing field is allowed. Throws ApiError (403) if a host is not allowed.
   void check(const std::optional<std::string>& host, const std::optional<std::string>& origin) const;
 
  private:
@@ -42,7 +43,7 @@ class AllowedHosts {
   bool is_origin(const Authority& origin, const std::optional<Authority>& host) const;
   std::string expected() const;
 
-  std::vector<Authority> named_, own_;  // own_: hosts of listener_, with its port
+  std::vector<Authority> named_, own_;  // own_: names and addresses of listener_, with its port
   Listener listener_;
 };
 

@@ -1,5 +1,6 @@
-// BatchFollower: the continuous batch of a rank other than the first. It has no clients. It receives the
-// decisions of the first rank (turns.h), submits the same requests, and runs the same steps.
+// BatchFollower: the continuous batch of a rank other than the first, if several ranks serve one model. This
+// rank has no HTTP clients. It receives the new and cancelled requests from the first rank (turns.h), submits
+// the same requests to its batch, and runs the same steps.
 #pragma once
 
 #include <functional>
@@ -10,7 +11,8 @@
 
 namespace smelt::server {
 
-/// Makes the requests of a completion's body, the same ones as at the first rank.
+/// Function that makes the batch's requests from the body of an HTTP request. It makes the same ones as on
+/// the first rank.
 using MakeRequests = std::function<std::vector<Request>(const AskedCompletion&)>;
 
 class BatchFollower {
@@ -20,12 +22,14 @@ class BatchFollower {
       : session_(session), batch_(session, options) {}
 
   int64_t vocabulary() const { return batch_.vocabulary(); }
-  /// Runs until the first rank sends its last turn (Turn::ends). Throws Error if the first rank is lost, or
-  /// if this rank's batch differs from the first rank's.
+  /// Runs the steps of the batch until the first rank sends its last broadcast (Turn::ends). Throws Error if
+  /// the first rank is lost, or if this rank's batch differs from the first rank's.
   void run(const MakeRequests& make);
 
  private:
+  /// Submits the requests of one body, and adds their ids to live_.
   void take(const AskedCompletion& asked, const MakeRequests& make);
+  /// Removes the requests that have ended from live_.
   void forget_ended();
 
   Session& session_;

@@ -1,6 +1,6 @@
-// BatchThread: a thread with a continuous batch. No other thread runs the session. Other threads submit
-// requests and wait for answers at mailboxes. If the session's plan is for several ranks, this process is the
-// first rank, and the others follow its decisions (turns.h).
+// BatchThread: a thread that owns a continuous batch and runs its steps. No other thread runs the session.
+// Other threads submit requests to this one, and wait for answers at mailboxes. If the session's plan is for
+// several ranks, this process is the first rank, and broadcasts its requests to the other ranks (turns.h).
 #pragma once
 
 #include <chrono>
@@ -30,11 +30,11 @@ class BatchThread {
 
   int64_t vocabulary() const { return batch_.vocabulary(); }
   size_t capacity() const { return batch_.capacity(); }
-  // The functions of ContinuousBatch with these names.
+  // most_requests() and check() do the same as the functions of ContinuousBatch with these names.
   size_t most_requests() const { return batch_.most_requests(); }
   void check(const Request& request) const { batch_.check(request); }
 
-  /// Submits the requests of one answer, one request per choice (completion), without waiting. Later the
+  /// Submits the requests of one HTTP answer, one per choice (completion), without waiting. Later the
   /// mailbox signals either that all requests are accepted, or an error if one of them is refused; in the
   /// second case none of them runs. `asked`: the body from which other ranks make the same requests. Throws
   /// ApiError if the thread has ended, with the code "shutting_down" if close() has ended it.
@@ -48,13 +48,15 @@ class BatchThread {
   bool wait_idle(std::chrono::steady_clock::duration most);
   /// Returns the error that has ended the thread; empty if there was none.
   std::string fault() const;
-  /// Makes the thread end. Running and waiting requests fail, and new ones are refused.
+  /// Makes the thread end, without waiting for it. Accepted requests fail; all others, and later ones, are
+  /// refused.
   void close();
   /// Sets a function that is called once if an error ends the thread: by that thread, or at once if it has
   /// ended already. The function must not throw. An empty function removes the previous one.
   void on_fault(std::function<void()> listener);
 
  private:
+  /// The arguments of one call of hand_over, with the mailbox that it returned.
   struct Submission {
     std::vector<Request> requests;
     std::shared_ptr<Mailbox> mailbox;
@@ -70,27 +72,32 @@ class BatchThread {
 
   void run();
   void work();
+  /// Waits for work, and moves pending_ to taken_. Returns false if the thread must end.
   bool take_pending();
+  /// Broadcasts the submissions of taken_ and the cancelled requests to the other ranks.
   void tell(const std::vector<ContinuousBatch::Id>& cancelled, bool ends);
   std::string changed_choices();
+  /// Submits the requests of taken_ to the batch, and reports to their mailboxes whether it accepts them.
   void admit_taken();
   void submit_all(Submission& submission);
   std::vector<ContinuousBatch::Id> abandoned() const;
+  /// Passes the progress of running requests to their mailboxes.
   void deliver();
   void end_all();
   std::exception_ptr refusal() const;
+  /// Sets counts_ to the batch's counts.
   void publish();
 
   Session& session_;
   ContinuousBatch batch_;
   std::optional<Turns> turns_;  // broadcasts to the other ranks; empty: there are none
-  std::string told_choices_;    // the Executor::choices that were broadcast last
+  std::string told_choices_;    // kernel variants (Executor::choices) that were broadcast last
   // Members that only the thread uses.
   std::map<ContinuousBatch::Id, Live> live_;
   std::deque<Submission> taken_;  // removed from pending_, but not yet accepted or refused
   RequestTimes times_;
 
-  mutable std::mutex mutex_;
+  mutable std::mutex mutex_;  // guards the following members, which all threads use
   std::condition_variable changed_;
   std::deque<Submission> pending_;
   bool closed_ = false;

@@ -1,5 +1,5 @@
-// Implementation of POST /v1/completions, POST /v1/chat/completions and GET /v1/models without HTTP: request
-// bodies in, reply bodies out.
+// Implementation of POST /v1/completions, POST /v1/chat/completions and GET /v1/models, independent of HTTP:
+// its input is the body of a request, and its output the body of the reply.
 #pragma once
 
 #include <atomic>
@@ -21,12 +21,13 @@
 
 namespace smelt::server {
 
-/// Answer to one body of POST /v1/completions. It has one or more choices (completions), which run in the
-/// batch or wait for a slot. The destructor cancels the choices that have not ended.
+/// Answer to one body of POST /v1/completions or POST /v1/chat/completions. It has one or more choices
+/// (completions), which run in the batch or wait for a slot. The destructor cancels the choices that have not
+/// ended.
 class CompletionAnswer {
  public:
-  /// `echoes`: by choice, the text to put before the choice's own text: the prompt if the request sets
-  /// `echo`, else empty.
+  /// `echoes`: for each choice, the text that comes before its generated text in the reply: the prompt if the
+  /// request sets `echo`, else empty.
   CompletionAnswer(CompletionHead head, const CompletionRequest& request, size_t prompt_tokens,
                    std::vector<std::string> echoes, std::shared_ptr<Mailbox> mailbox);
   ~CompletionAnswer();
@@ -35,8 +36,8 @@ class CompletionAnswer {
 
   /// Returns whether the client asked for a stream of events. If so, the caller uses events(), else whole().
   bool streams() const { return streams_; }
-  /// Sets a listener that is called when accepted(), collect() or events() may have something new to return,
-  /// until abandon(); see Mailbox::on_change.
+  /// Sets a listener. Until abandon(), it is called whenever accepted(), collect() or events() may have
+  /// something new to return; see Mailbox::on_change.
   void on_change(std::function<void()> listener) { mailbox_->on_change(std::move(listener)); }
   /// Returns without blocking whether the batch has accepted the choices. Throws the error if it refused
   /// them.
@@ -49,9 +50,9 @@ class CompletionAnswer {
   /// Waits until all choices have ended, and returns the reply's body as JSON. Throws ApiError if a choice
   /// has failed.
   std::string whole();
-  /// Returns the text of the new server-sent events; waits for one for at most `most`, and returns an empty
-  /// text if there is none by then. Errors are returned as events. If done() is true afterwards, the text
-  /// contains the last event.
+  /// Returns the text of the server-sent events since the last call. If there are none, waits for at most
+  /// `most`, and returns an empty text if there are still none. Errors are returned as events. If done() is
+  /// true afterwards, the text contains the last event.
   std::string events(std::chrono::milliseconds most);
   /// Returns whether whole() or events() has returned the end of the reply.
   bool done() const { return done_; }
@@ -73,19 +74,19 @@ class CompletionAnswer {
   CompletionHead head_;
   bool streams_, include_usage_, log_probabilities_, done_ = false;
   std::vector<std::string> echoes_;
-  std::vector<Progress> all_;  // by choice: all progress; if the answer streams, `finish` alone
-  std::vector<bool> begun_;    // by choice of a chat: an event has had its role
+  std::vector<Progress> all_;  // by choice: all progress; if the answer streams, only `finish` is set
+  std::vector<bool> begun_;    // by choice of a chat: the first event, which has the role, was made
   CompletionUsage usage_;
   std::shared_ptr<Mailbox> mailbox_;
 };
 
-/// The chat template of the model; without one, the reason why there is none.
+/// The chat template of the model.
 struct ChatSource {
-  std::optional<cli::ChatText> text = {};
-  std::string why_not = "the model has no chat template";
+  std::optional<cli::ChatText> text = {};                  // the template; empty: there is none
+  std::string why_not = "the model has no chat template";  // error message if there is none
 };
 
-/// Thread-safe.
+/// The service of one model. Thread-safe.
 class CompletionService {
  public:
   /// `name`: the model's name for clients. The references must outlive the service.
@@ -108,6 +109,7 @@ class CompletionService {
  private:
   void require_name(std::string_view name) const;
   Json about() const;
+  /// Throws ApiError if the request has more choices than the batch accepts.
   void require_room(const CompletionRequest& request) const;
   CompletionHead head(bool is_chat);
   std::string completion_of(const ChatRequest& chat) const;

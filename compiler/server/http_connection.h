@@ -1,5 +1,5 @@
-// One connection of the HTTP server. It serves its requests one after the other, within the limits of
-// http_limits.h.
+// HttpConnection: one connection of the HTTP server to a client. It serves the client's requests one after
+// the other, within the limits of http_limits.h.
 #pragma once
 
 #include <atomic>
@@ -47,15 +47,16 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   HttpConnection(Socket socket, HttpService& service);
   ~HttpConnection();
 
-  /// Serves requests until the client leaves, a reply must be the last one, or the server stops. Then closes
-  /// the socket.
+  /// Serves requests until the client disconnects, a reply does not permit another request, or the server
+  /// stops. Then closes the socket.
   Awaitable<void> run();
   /// Sends `reply` without reading a request, and closes the socket.
   Awaitable<void> refuse(HttpReply reply);
 
-  /// Returns since when the connection has waited for its client to send data. The result is empty while the
-  /// server computes or sends an answer.
+  /// Returns the time since which the connection has waited for its client to send data. The result is empty
+  /// while the server computes or sends an answer.
   std::optional<Clock::time_point> waits_since() const { return waits_since_; }
+  /// Closes the socket.
   void close();
   /// Cancels the completion that the connection waits for, if there is one. The batch's thread does not call
   /// the connection's listener afterwards.
@@ -78,12 +79,16 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   Awaitable<void> stream();
   Awaitable<void> write_reply(const HttpReply& reply);
   Awaitable<void> write(std::string_view text);
+  /// Reads and discards what the client still sends, because a close with unread input could lose the reply.
   Awaitable<void> skip_rest();
 
+  /// Runs `work` on a worker thread, and waits for its end.
   Awaitable<void> on_worker(std::function<void()> work);
+  /// Waits for wake().
   Awaitable<void> news();
   static void wake_later(std::shared_ptr<HttpConnection> connection) noexcept;
   void wake();
+  /// Sets is_gone_ and calls wake() as soon as the client has disconnected.
   void watch_client();
   void look_at_client(bool has_failed);
   void require_client() const;
@@ -92,6 +97,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   void log_request();
   void claim_body();
   void release_body();
+  /// Sets the time limit of the socket's operations; when it expires, they are cancelled.
   void within(Clock::duration time);
   void without_limit();
   HttpHead head() const;
@@ -99,7 +105,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
 
   Socket socket_;
   HttpService& service_;
-  boost::asio::steady_timer deadline_, event_;
+  boost::asio::steady_timer deadline_, event_;  // the time limit; the timer that news() waits for
   boost::beast::flat_buffer buffer_{kMostBufferBytes};
   std::optional<HeadParser> parser_;
   std::shared_ptr<CompletionAnswer> answer_;
@@ -108,7 +114,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   OpenRequests::Claim claim_;  // of its client
   std::optional<Clock::time_point> waits_since_;
   uint64_t limit_ = 0;  // number of the current time limit; timers of earlier limits are ignored
-  size_t claimed_ = 0;
+  size_t claimed_ = 0;  // bytes of HttpService::body_bytes that the current body reserves
   bool timed_out_ = false, woken_ = false, watches_ = false, is_gone_ = false;
   bool is_head_request_ = false, is_http_1_1_ = true;
   bool keep_ = false;     // the connection stays open for another request

@@ -1,5 +1,5 @@
-// Limits on the bytes, the memory and the time that the server spends on a client. A request or connection
-// that exceeds one is refused or closed.
+// Limits on the bytes, the memory and the time that the server spends on a client. A request that exceeds a
+// limit is refused, or its connection is closed.
 #pragma once
 
 #include <chrono>
@@ -25,7 +25,7 @@ inline constexpr seconds kMostHeadTime{10};   // from a request's first byte to 
 inline constexpr seconds kMostBodyTime{30};   // for reading a whole body
 inline constexpr seconds kMostPause{5};       // wait for the next bytes of a body
 inline constexpr seconds kMostPieceTime{30};  // for sending one piece (kPieceBytes)
-inline constexpr seconds kMostSkipTime{5};    // for kMostSkippedBytes
+inline constexpr seconds kMostSkipTime{5};    // for reading at most kMostSkippedBytes
 inline constexpr seconds kMostEndTime{2};     // for open answers after the server was stopped
 
 }  // namespace smelt::server

@@ -1,4 +1,4 @@
-// The paths of the server, and the checks of a request before its body is read.
+// The URL paths that the server answers, and the checks of a request before its body is read.
 #pragma once
 
 #include <atomic>
@@ -26,6 +26,7 @@ void check_framing(const HttpHead& head);
 /// `draining`: it completes the requests that it has, and accepts no others.
 enum class ServerState : uint8_t { starting, ready, draining };
 
+/// The function of each path. It has no sockets: a connection calls it with requests that it has read.
 class HttpRoutes {
  public:
   /// `keys`: keys of which a client must send one for the paths below /v1. The references must outlive the
@@ -63,9 +64,9 @@ class HttpRoutes {
   std::map<int, uint64_t> replies_;  // number of replies by status
 };
 
-/// Returns the reply for an exception that was thrown while a request was served. Its status is that of the
-/// ApiError, or of api_error() for another Error; 503 for std::bad_alloc, else 500. The body is JSON that
-/// states the error.
+/// Returns the reply for an exception that was thrown while a request was served. Its HTTP status is that of
+/// the ApiError; that of api_error(thrown) for another Error; 503 for std::bad_alloc; else 500. The body is
+/// JSON that states the error.
 HttpReply error_reply(const std::exception& thrown);
 
 }  // namespace smelt::server

@@ -1,5 +1,5 @@
-// The HTTP server of `smelt serve` on Boost.Asio. It accepts connections, limits their number and closes
-// them.
+// HttpServer: the HTTP server of `smelt serve`, with Boost.Asio. It accepts connections, limits their number
+// and closes them.
 #pragma once
 
 #include <atomic>
@@ -42,11 +42,12 @@ class HttpServer {
   /// Binds to the address and returns the bound port; if `port` is 0, the system chooses a free one. Throws
   /// Error if it cannot listen there.
   int bind(const std::string& host, int port);
-  /// Serves connections until stop() is called. Open answers then have kMostEndTime (http_limits.h) to end.
+  /// Serves connections until stop() is called. Answers that are incomplete then have kMostEndTime
+  /// (http_limits.h) to end.
   /// Throws Error if the server ends for any other reason, or if bind() has not succeeded.
   void listen();
-  /// Makes listen() return. It may be called from any thread, at any time: before listen(), the call of
-  /// listen() returns at once; after it, nothing happens.
+  /// Makes listen() return. It may be called from any thread, at any time. If it is called before listen(),
+  /// the later call of listen() returns at once. After listen() has returned, it has no effect.
   void stop();
 
  private:

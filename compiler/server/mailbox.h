@@ -1,4 +1,4 @@
-// Messages from the batch's thread (batch_thread.h) to the caller that waits for the choices of one answer.
+// Messages from the thread that runs the batch (batch_thread.h) to the thread that waits for one HTTP answer.
 #pragma once
 
 #include <chrono>
@@ -12,13 +12,14 @@
 
 namespace smelt::server {
 
-/// Progress of the choices (completions) of one answer, stored until the caller takes it. Thread-safe.
+/// Progress of the choices (completions) of one answer, such as new tokens, stored until the caller of wait()
+/// takes it. Thread-safe.
 class Mailbox {
  public:
   explicit Mailbox(size_t choices) : fresh_(choices) {}
 
-  // Functions for the batch's thread: the choices are accepted, or are refused with an error, or choice
-  // number `choice` has progressed.
+  // Functions for the batch's thread, which reports that the batch has accepted the choices, that it has
+  // refused them with an error, or the progress of choice number `choice`.
   void accept();
   void refuse(std::exception_ptr error);
   void deliver(size_t choice, Progress progress);
@@ -29,11 +30,11 @@ class Mailbox {
   void wait_accepted();
   /// Returns without blocking whether the choices are accepted; throws the error if they are refused.
   bool accepted();
-  /// Sets a listener and calls it once. Until abandon(), the batch's thread calls the listener for the first
-  /// change after each wait() or accepted(). The listener must neither throw nor call the mailbox, which is
-  /// locked.
+  /// Sets a listener and calls it once. After each wait() or accepted(), until abandon(), the batch's thread
+  /// calls the listener for the first change. The listener must not throw. It must not call the mailbox
+  /// either, because the mailbox is locked during the call.
   void on_change(std::function<void()> listener);
-  /// Returns the progress of each choice since the last call. Waits for at most `most` if there is none.
+  /// Returns the progress of each choice since the last call. If no choice has any, waits for at most `most`.
   std::vector<Progress> wait(std::chrono::milliseconds most);
   /// Removes the listener, and makes the batch's thread cancel the choices that still run, because no caller
   /// waits for the answer.

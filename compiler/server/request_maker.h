@@ -1,5 +1,5 @@
-// Conversion of the body of POST /v1/completions to the requests of a batch. Equal bodies and seeds give
-// equal requests on every rank.
+// RequestMaker: converts the body of POST /v1/completions to requests of the continuous batch. The same body
+// and seed give the same requests on every rank.
 #pragma once
 
 #include <functional>
@@ -26,18 +26,20 @@ class RequestMaker {
   struct Made {
     std::vector<Request> requests;
     std::vector<std::string> echoes;  // by request: the prompt's text if the body sets `echo`, else empty
-    size_t prompt_tokens = 0;         // of all prompts, each counted once
+    size_t prompt_tokens = 0;         // tokens of all prompts; a prompt with several choices is counted once
   };
-  /// Makes one request per choice: `n` of each prompt, prompt by prompt. `check` is called with each request
-  /// before the next one is made, because prompts may be long; it may throw to refuse the body.
+  /// Makes one request per choice: first the `n` choices of the first prompt, then those of the second, and
+  /// so on. Calls `check` with each request before it makes the next one, so that a body with long prompts is
+  /// refused early; `check` throws to refuse the body.
   Made make(const CompletionRequest& request, const std::function<void(const Request&)>& check) const;
-  /// Returns the requests that make() returned for this body on another rank.
+  /// Returns the requests that make() returned for this body on rank 0.
   std::vector<Request> again(const AskedCompletion& asked) const;
 
  private:
   using Tokens = std::vector<int32_t>;
   Tokens tokens_of(const CompletionRequest& request, const CompletionRequest::Prompt& prompt) const;
   std::string echo_of(const CompletionRequest::Prompt& prompt) const;
+  /// Returns the function that converts new tokens after the prompt to text.
   TextOfTokens text_behind(const Tokens& prompt) const;
   Request request_for(const CompletionRequest& request, const Tokens& prompt, size_t index) const;
 

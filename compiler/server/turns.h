@@ -1,6 +1,6 @@
 // Step broadcast from rank 0, which runs the HTTP server, to the other ranks that serve the same model.
-// Before each step of the batch, rank 0 sends the new and the cancelled requests. All ranks then run the same
-// step, so they have the same batch, and caches that match.
+// Before each step of the batch, rank 0 sends the new and the cancelled requests to the other ranks. All
+// ranks then run the same step, so their batches have the same requests, and their KV caches the same tokens.
 #pragma once
 
 #include <cstdint>
@@ -16,24 +16,26 @@ namespace smelt::server {
 /// One body of POST /v1/completions, from which every rank makes the same requests.
 struct AskedCompletion {
   std::string body;
-  uint32_t seed = 0;  // of the random numbers; drawn by rank 0 if the body has none
+  uint32_t seed = 0;  // of sampling; a random number of rank 0 if the body has no seed
 };
 
-/// One broadcast ("turn").
+/// The content of one broadcast, which precedes one step of the batch.
 struct Turn {
-  std::vector<AskedCompletion> asked;          // in order; all requests of a body are submitted, or none
+  std::vector<AskedCompletion> asked;          // new bodies, in order; see submit_together
   std::vector<ContinuousBatch::Id> cancelled;  // requests to cancel after those of `asked` are submitted
-  std::string choices;  // Executor::choices of rank 0 (variants chosen by measurement); empty: unchanged
-  bool ends = false;    // this is the last turn
+  /// Kernel variants that rank 0 chose by measurement (Executor::choices); empty: unchanged.
+  std::string choices;
+  bool ends = false;  // this is the last broadcast
 };
-/// Returns the turn as bytes for parse_turn; no bytes if it is empty.
+/// Returns the turn as bytes for parse_turn; no bytes if all its members have their initial values.
 std::string to_bytes(const Turn& turn);
-/// Returns the turn that to_bytes converted. Throws Error if the bytes are not a turn.
+/// Returns the turn that to_bytes converted to these bytes. Throws Error if the bytes are not a turn.
 Turn parse_turn(std::string_view bytes);
 
-/// The broadcast between ranks. In every turn, rank 0 calls tell() and each other rank calls hear(), from the
-/// thread that runs the session. `counts` are those of the rank's own batch. Each rank compares its counts
-/// with rank 0's, in order to detect a step that failed on one rank only.
+/// The sender (rank 0) or receiver (other ranks) of the broadcasts. Before every step, rank 0 calls tell()
+/// and each other rank calls hear(), from the thread that runs the session. `counts` are the counts of the
+/// rank's own batch. Each other rank compares its counts with those of rank 0, in order to detect a step that
+/// failed on one rank only.
 class Turns {
  public:
   /// `ranks` must outlive the object.

@@ -1,6 +1,6 @@
 // Parts of a transformer's graphs: functions that add nodes to the graph of a BlockBuilder, which
-// build_transformer (frontend/build_transformer.h) composes. B is the batch, T the length of its rows, V the
-// vocabulary.
+// build_transformer (frontend/build_transformer.h) composes. B is the number of rows (sequences) of the
+// batch, T the number of tokens per row, V the size of the vocabulary. A run is one execution of a graph.
 #pragma once
 
 #include <optional>
@@ -29,40 +29,45 @@ struct BlockBuilder {
   void at(const Place& place, std::string_view part = "");
 };
 
-/// Queries of a run, divided into those of rows with one token and tiles of consecutive tokens of one row.
-/// Each part has an attention of its own. For a paged cache.
+/// Queries of a run with a paged cache, in two parts: the queries of sequences that have one token in the
+/// run, and tiles, each of consecutive tokens of one sequence. Each part is computed by one attention node.
 struct QueryTiles {
+  /// R groups of T queries; all queries of a group are of one sequence.
   struct Part {
-    Value* tokens = nullptr;  // i32[R,T]: index in the run of each query of a part of R rows
-    Value* past = nullptr;    // i32[R]: tokens of the row before the first query; less than -T: sees nothing
-    Value* lines = nullptr;   // i32[R,capacity]: as Cache::lines
+    Value* tokens = nullptr;  // i32[R,T]: index in the run of each query's token
+    /// i32[R]: tokens of the sequence before the first query; -T: the group is padding, which sees no keys.
+    Value* past = nullptr;
+    Value* lines = nullptr;  // i32[R,capacity]: for the sequence of each group, as Cache::lines
   };
-  Part singles, tiles;       // T is 1, and kTileTokens
-  Value* results = nullptr;  // i32[B]: position of each token's query in the list of both parts' queries
+  Part singles, tiles;  // T is 1 in singles, and kTileTokens in tiles
+  /// i32[B]: index of each token's result among the results of all queries, first of singles, then of tiles.
+  Value* results = nullptr;
 };
 
 /// Cache of the keys and values of earlier tokens, with the inputs of the run that reads and extends it. Each
 /// block has one state for keys and one for values, [slots,capacity,kv_heads,head_dim]: a slot stores
-/// `capacity` tokens of one row. The batch's rows have the first slots.
+/// `capacity` tokens of one row. The first B slots belong to the rows of the batch.
 struct Cache {
   int64_t slots = 0, capacity = 0;
   Value* rows = nullptr;  // i32[B]: 0 ... B-1
   /// i32[B]: number of tokens of each row before those of this run; null: 0 for all rows.
   Value* past = nullptr;
-  /// i32[B,capacity]: slot that holds each position of a row, for beams that share their beginning; null: all
-  /// positions are in the row's own slot.
+  /// i32[B,capacity]: slot that stores the token at each position of a row, for beams that share their
+  /// beginning; null: all tokens of a row are in its own slot.
   Value* row_of_place = nullptr;
   Dim readers = 1;  // number of consecutive rows of the batch that read one row of the cache
   /// Fields of a sliding-window (ring) cache (ring.cpp), whose capacity is less than a row's tokens.
   Value* tokens = nullptr;      // i32[B]: tokens of each row, with those of this run; null: not a ring
-  Value* new_places = nullptr;  // i32[B,T]: positions in the ring for this run's tokens
+  Value* new_places = nullptr;  // i32[B,T]: positions in the ring where this run's tokens are stored
   /// Fields of a paged cache (pages.cpp), whose states are [pages,kPageTokens,kv_heads,head_dim].
   int64_t pages = 0;  // 0: not paged
-  /// i32[B,capacity]: page * kPageTokens + offset of each position of a row.
+  /// i32[B,capacity]: line of the cache, page * kPageTokens + offset in the page, of each position of a row.
   Value* lines = nullptr;
   /// i32[B,T]: page and offset in it for each token of this run; a token of page -1 is not cached.
   Value *new_pages = nullptr, *new_offsets = nullptr;
-  const QueryTiles* queries = nullptr;  // null: row i of the batch has its own queries and lines
+  /// Division of the queries; null: one attention node, in which row i of the batch has T queries and
+  /// lines[i].
+  const QueryTiles* queries = nullptr;
 };
 
 /// Stack of blocks under construction: its sizes, and the inputs of its attention.
@@ -95,8 +100,8 @@ struct Stack {
 };
 
 // ---- layers.cpp
-/// Target of a projection's result. If it is added to the residual stream (`residual`) and
-/// spec.init.scale_residual is set, the weights start with a smaller deviation.
+/// Use of a projection's result: as an inner value of a block, or as an addend to the residual stream. In the
+/// second case, if spec.init.scale_residual, the initial weights have a smaller deviation.
 enum class Into : uint8_t { inner, residual };
 /// Adds the f32 parameter "weight" of a module, with normal initial values of standard deviation `deviation`.
 Value* weight(BlockBuilder& b, const Place& place, Shape shape, double deviation);
@@ -106,8 +111,8 @@ Value* norm(BlockBuilder& b, const Place& place, Value* x);
 /// the module's adapter if it has one: [...,out].
 Value* linear(BlockBuilder& b, const Place& place, Value* x, int64_t out, bool bias, Into into = Into::inner);
 /// Applies `count` linear maps to x [B,T,in], and returns [B,T,count,out]. Their weights are one parameter
-/// [count,out,in], which checkpoints store as a matrix. With tensor parallelism, each rank computes the same
-/// range of the `out` outputs of every map.
+/// [count,out,in], which checkpoints store as a matrix [count*out,in]. With tensor parallelism, each rank
+/// computes the same range of the `out` outputs of every map.
 Value* stacked_linear(BlockBuilder& b, const Place& place, Value* x, int64_t count, int64_t out, bool bias);
 /// Returns x plus the trained parameter "bias" of the module: one number per feature (or class), initially 0.
 Value* add_bias(BlockBuilder& b, const Place& place, Value* x);
@@ -135,7 +140,7 @@ Value* embed_patches(BlockBuilder& b, const Stack& stack, Value* pixels);
 /// are the tokens; null for patches.
 Value* add_positions(BlockBuilder& b, const Stack& stack, Value* x, Value* ids);
 /// Sets the members of `stack` that spec.positions requires: position_ids, cosines and sines, slopes, or the
-/// biases by distance. `ids` are the tokens.
+/// relative position biases. `ids` are the tokens.
 void prepare_positions(BlockBuilder& b, Stack& stack, Value* ids);
 /// Applies rotary positions to x [B,T,heads,head_dim]. Elements i and i + width / 2 of each head are rotated
 /// as a pair, by the angle of the token's position. `width` is rotary_width() (rotary.h); later elements are
@@ -148,15 +153,15 @@ void declare_state(BlockBuilder& b, std::string_view name, Role role, DType dtyp
 /// Declares the state of a cache [slots,capacity,...]. With tensor parallelism, a cache
 /// [slots,capacity,heads,width] is divided between ranks by heads.
 void declare_cache(BlockBuilder& b, const std::string& name, const Type& type);
-/// Appends x [B,T,...] to the batch's rows in the cache state of the module `place`, and returns the whole
-/// content of these rows, [B,capacity,...]. Floats are converted to BlockBuilder::cache_type. The state is
-/// declared if it does not exist.
+/// Appends x [B,T,...], the run's keys or values, to the batch's rows in the cache state of the module
+/// `place`. Returns the whole content of these rows, [B,capacity,...]. Floats are converted to
+/// BlockBuilder::cache_type. The state is declared if it does not exist.
 Value* remember(BlockBuilder& b, const Cache& cache, const Place& place, Value* x);
 /// Returns the content of the batch's rows in the cache state of the module `place`, [B,capacity,...].
 Value* recall(BlockBuilder& b, const Cache& cache, const Place& place);
-/// Copies row from[b] of a cache state to row to[b] for all b, at the positions places[t] alone. The
-/// arguments are i32[B], i32[B] and i32[T]. Positions beyond the state's capacity, as of a ring cache, are
-/// skipped.
+/// Copies slot from[b] of a cache state to slot to[b] for all b, but only the positions places[t]. The
+/// arguments are from i32[B], to i32[B] and places i32[T]. Positions beyond the state's capacity, as of a
+/// ring cache, are skipped.
 void move_rows(BlockBuilder& b, const std::string& name, Value* from, Value* to, Value* places);
 /// Returns the name of the cache state of a module, which begins with kCachePrefix.
 std::string cache_name(const Place& place);
@@ -188,8 +193,8 @@ Value* lines_of(GraphBuilder& g, Value* state);
 
 // ---- attention_block.cpp, ffn_block.cpp, stack.cpp, head.cpp
 // self_attention, cross_attention and feed_forward are the parts of block number `block`. Each returns its
-// addend to the residual stream, [B,T,hidden], for its input x [B,T,hidden], which the caller has normalized
-// if norms come first.
+// addend to the residual stream, [B,T,hidden], for its input x [B,T,hidden]. In a pre-norm model, x is the
+// result of the norm.
 Value* self_attention(BlockBuilder& b, const Stack& stack, int64_t block, Value* x);
 Value* cross_attention(BlockBuilder& b, const Stack& stack, int64_t block, Value* x);
 /// Stores in stack.memory_cache the keys and values that the block's cross attention computes from
@@ -202,11 +207,12 @@ Value* run_stack(BlockBuilder& b, const Stack& stack, Value* x, std::vector<Valu
 /// Returns the pooler's output, tanh of a linear map of the first token of x [B,T,hidden]: [B,hidden].
 /// Returns null if the model has no pooler.
 Value* pooled(BlockBuilder& b, Value* x);
-/// Returns the logits of the head, from the last hidden state x: [B,T,V], or [B,classes]. Returns null if the
-/// model has no head.
+/// Returns the logits of the head for the last hidden state x: [B,T,V] for tokens, or [B,classes]. Returns
+/// null if the model has no head.
 Value* logits(BlockBuilder& b, Value* x);
 
-/// Results of a loss, f32[]: the sum of the losses of all labels that count, and their number.
+/// Results of a loss, f32[]: the sum of the losses of all labels that are not ignored, and the number of
+/// these labels.
 struct LossOutputs {
   Value* loss_sum;
   Value* token_count;

@@ -1,6 +1,7 @@
-// Changes of scores that depend on the row's text, such as repetition penalties, banned n-grams and phrases,
-// for the entries @next_guided and @next_beams_guided. They are the same changes, in the same order, that the
-// host makes in runtime/engine/generation/logits_processors.h.
+// Changes of the scores of tokens before sampling that depend on the row's text (its earlier tokens), such as
+// repetition penalties and banned n-grams and phrases, for the entries @next_guided and @next_beams_guided.
+// They are the same changes, in the same order, that the host makes in
+// runtime/engine/generation/logits_processors.h.
 #pragma once
 
 #include "frontend/blocks/token_choice.h"
@@ -8,8 +9,8 @@
 namespace smelt {
 
 /// Inputs of a graph that specify the changes; runtime/plan/decode_contract.def defines their shapes and
-/// meanings. `places` (text_places there) has values for each row of the batch. The other inputs are common
-/// to all rows, because all rows are sequences of one request.
+/// meanings. `places`, the input text_places, has values for each row of the batch. The other inputs
+/// are common to all rows, because all rows are sequences of one request.
 struct TextChoice {
   Value *places = nullptr, *numbers = nullptr, *integers = nullptr;
   Value* growth = nullptr;
@@ -17,7 +18,8 @@ struct TextChoice {
   Value *banned_before = nullptr, *banned_last = nullptr;
 };
 
-/// Adds the inputs to the graph. `rows`: i32[B], for its size. Requires: declare_text_states was called.
+/// Adds the inputs to the graph. `rows`: a value i32[B]; only its size is used. Requires: declare_text_states
+/// was called.
 TextChoice text_choice_inputs(BlockBuilder& b, Value* rows);
 /// Declares the states that hold the texts of `slots` rows of `capacity` tokens, and sources (an encoder's
 /// input) of `source_capacity` tokens.

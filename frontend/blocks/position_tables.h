@@ -1,4 +1,4 @@
-// Tables for positions that are computed, not learned, in double precision.
+// Tables of position encodings that are computed, not learned. They are computed in double precision.
 #pragma once
 
 #include <vector>
@@ -14,8 +14,8 @@ std::vector<double> sinusoids(int64_t rows, int64_t width, bool interleaved);
 
 /// Returns the bucket number of every distance (key minus query) from -(length - 1) to length - 1 (T5, arXiv
 /// 1910.10683). Near 0, each distance has its own bucket; farther away, the widths of buckets grow
-/// exponentially. A causal stack uses all buckets for the past. Any other stack uses half of them for each
-/// direction.
+/// exponentially. A causal stack uses all buckets for keys before the query. Any other stack uses one half of
+/// them for keys before the query, and the other half for keys after it.
 std::vector<double> distance_buckets(const TransformerSpec::Positions& positions, int64_t length,
                                      bool causal);
 

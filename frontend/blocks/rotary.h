@@ -8,6 +8,7 @@
 
 namespace smelt {
 
+/// Cosines and sines of the angles of all positions and pairs.
 struct RotaryTable {
   std::vector<double> cosines, sines;  // [rows, width / 2], times rotary_magnitude()
 };

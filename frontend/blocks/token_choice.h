@@ -1,6 +1,7 @@
-// Sampling of the next token of every row from its logits within a graph, without the host. The entries next
-// and next_pages use it, and next_beams for beam search. runtime/plan/decode_contract.def defines their
-// inputs and states, and decode_contract.h the limits. B is the batch, V the vocabulary.
+// Sampling of the next token of every row from its logits by nodes of a graph instead of the host. The
+// entries next and next_pages sample with it, and the entry next_beams does a beam search.
+// runtime/plan/decode_contract.def defines their inputs and states, and decode_contract.h the limits. B is
+// the batch, V the vocabulary.
 #pragma once
 
 #include <functional>
@@ -14,7 +15,7 @@ namespace smelt {
 struct TokenChoice {
   Value* rows = nullptr;   // i32[B]: the slot of each row in the states
   bool any_slots = false;  // false: the slots are 0 ... B-1
-  Value* past = nullptr;   // i32[B]: number of tokens of each row before the one that this run reads
+  Value* past = nullptr;   // i32[B]: number of tokens of each row before the token that this run reads
   /// Inputs of these names in decode_contract.def; null if the entry does not have them. Tokens `held_back`
   /// may not be sampled before the positions `held_back_until`. Tokens `forced` are the only ones at the
   /// positions `forced_at`.
@@ -37,8 +38,8 @@ void declare_states(BlockBuilder& b, const Extents& sizes,
 /// Declares the states of sampled tokens (those named "next." in decode_contract.def, except next.past) for
 /// `slots` rows of `capacity` tokens.
 void declare_token_states(BlockBuilder& b, int64_t slots, int64_t capacity);
-/// Adds inputs for the biases and penalties of one slot, and stores them in the states, for the row that
-/// begins in that slot next.
+/// Adds inputs for the biases and penalties of one slot, and stores their values in the states. They apply to
+/// the row that begins in that slot next.
 void begin_choice(BlockBuilder& b);
 /// Declares the additional states of a beam search (those named "beams.").
 void declare_beam_states(BlockBuilder& b, int64_t slots, int64_t capacity);
@@ -55,9 +56,9 @@ Value* with_ones(GraphBuilder& g, Value* x, int64_t count = 1);
 void put_rows(GraphBuilder& g, std::string_view state, Value* rows);
 /// Returns the rows of a state in the slots of the batch (choice.rows).
 Value* of_rows(GraphBuilder& g, std::string_view state, const TokenChoice& choice);
-/// Maximum of each row of logits f32[B,V], and log(sum of exp(logit - maximum)) of each row, both f32[B]. A
-/// log-probability is (logit - top) - log. This order of subtraction has the smaller rounding error, because
-/// logit - top is a small number for likely tokens.
+/// `top`: maximum of each row of logits f32[B,V]. `log`: log(sum of exp(logit - top)) of each row. Both
+/// f32[B]. A log-probability is (logit - top) - log. This order of subtraction has the smaller rounding
+/// error, because logit - top is a small number for likely tokens.
 struct LogSum {
   Value *top, *log;
 };
@@ -69,30 +70,34 @@ Value* penalised(GraphBuilder& g, Value* scores, Value* penalties);
 Value* in_parts(GraphBuilder& g, Value* x);
 /// Returns scores, f32[B,parts,V/parts] as from in_parts, plus the biases of their rows (state next_bias).
 Value* biased(GraphBuilder& g, Value* scores, const TokenChoice& choice);
-/// Returns scores f32[B,V] with -infinity for the tokens that are held back at `place` (TokenChoice), i32[B]:
-/// the position of each row's new token. Nothing is held back at a position with a forced token.
+/// Returns scores f32[B,V] with -infinity for the tokens that may not be sampled (TokenChoice::held_back) at
+/// `place`, i32[B], the position of each row's new token. No token is held back at a position with a forced
+/// token.
 Value* without_held_back(GraphBuilder& g, Value* scores, const TokenChoice& choice, Value* place);
 
-/// Returns the slot whose cache holds each position of each row, i32[B,capacity] (Cache::row_of_place). The
-/// position of the token that this run reads is in the row's own slot.
+/// Returns the slot that caches the token at each position of each row, i32[B,capacity]
+/// (Cache::row_of_place). The token that this run reads is in the row's own slot.
 Value* beam_rows(BlockBuilder& b, const TokenChoice& choice);
 /// The best continuations of each sentence, best first, each [sentences, kBeamCandidates]: their sums of
 /// log-probabilities, the beam that each continues, and its new token.
 struct Candidates {
   Value *sums, *beams, *tokens;
 };
-/// Returns the best candidates. `sums`, f32[sentences, beams * V], are the sums of all continuations.
+/// Returns the best candidates. `sums`, f32[sentences, beams * V], are the sums of log-probabilities of all
+/// continuations: each beam followed by each token.
 Candidates best_candidates(BlockBuilder& b, Value* sums);
-/// Returns for each row NaN if its logits allow no choice, because their log-probabilities are NaN, else any
-/// number that is not NaN: f32[sentences * beams].
+/// Returns a number per row, f32[sentences * beams]: NaN if the log-probabilities of the row's logits are
+/// NaN, so that no token can be chosen; any other number if they are not.
 Value* fault_of_sums(GraphBuilder& g, Value* logits);
-/// Slot of the beam that each of the next beams continues, and the new token of each, i32[sentences * beams].
+/// For each of the next beams, i32[sentences * beams]: the slot of the beam that it continues (`parents`),
+/// and its new token.
 struct NextBeams {
   Value *parents, *tokens;
 };
-/// Stores the candidates for the host, and the next beams for the next run: the best candidates that do not
-/// end. `faults`: as from fault_of_sums; a NaN of an active beam makes the sums of its sentence's candidates
-/// NaN. `ends`, i32[sentences,kEndTokens]: end tokens of each sentence.
+/// Stores the candidates for the host, and the next beams for the next run. The next beams are the best
+/// candidates whose new token is not an end token. `faults`: as from fault_of_sums; a NaN of an active beam
+/// makes the sums of its sentence's candidates NaN. `ends`, i32[sentences,kEndTokens]: end tokens of each
+/// sentence.
 NextBeams leave_beams(BlockBuilder& b, const Candidates& found, Value* faults, const TokenChoice& choice,
                       Value* ends, const Dim& beams);
 /// Adds a step of beam search: computes the candidates of each sentence from logits f32[B,V], B = sentences *
@@ -102,9 +107,9 @@ void choose_beams(BlockBuilder& b, Value* logits, const TokenChoice& choice, Val
 /// Returns a randomly drawn token of each row, i32[B], by its scores f32[B,V]; -1 if no token can be drawn.
 /// `place`, i32[B], is the position of the token, which selects the random number.
 Value* drawn_tokens(GraphBuilder& g, Value* scores, const TokenChoice& choice, Value* place);
-/// Stores the tokens i32[B] for the next run, and for the host at positions `place` together with their
-/// log-probabilities by `logits`, f32[B,V]. Returns the tokens that the next run reads: `token`, with 0
-/// instead of -1.
+/// Stores the sampled tokens `token`, i32[B], in a state that the next run reads. Also stores them for the
+/// host, at the positions `place` of the rows, together with their log-probabilities by `logits`, f32[B,V].
+/// Returns the tokens that the next run reads: `token`, with 0 instead of -1.
 Value* leave_tokens(BlockBuilder& b, Value* logits, Value* token, const TokenChoice& choice, Value* place);
 /// Samples a token per row from logits f32[B,V], and stores the states for the next run, except
 /// state::next_past.

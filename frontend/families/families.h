@@ -1,6 +1,6 @@
-// Model families as tables: how the fields of a TransformerSpec are spelled in config.json, and the names of
-// parameters in checkpoints. A new family that consists of supported parts needs one more file like gpt2.cpp,
-// and its declaration and entry in families.cpp.
+// Model families as tables: the names and values in config.json of the fields of a TransformerSpec, and the
+// names of parameters in checkpoints. A new family that consists of supported parts needs one more file like
+// gpt2.cpp, and its declaration and entry in families.cpp.
 #pragma once
 
 #include <initializer_list>
@@ -13,8 +13,9 @@
 
 namespace smelt {
 
-/// One value as config.json and as the spec spell it, both as JSON text: {"\"gelu_new\"", "\"gelu_tanh\""}.
-/// If the value sets several fields of a group of the spec, `spec` is an object of these fields.
+/// One value of a field as it is written in config.json and in the spec, both as JSON text: for example,
+/// {"\"gelu_new\"", "\"gelu_tanh\""}. If the value sets several fields of a group of the spec (such as
+/// "norm"), `spec` is an object of these fields.
 struct Spelling {
   std::string_view config, spec;
 };
@@ -23,7 +24,7 @@ using Spellings = const std::vector<Spelling>*;
 /// Activation names in the library transformers. If several names have the same value in the spec,
 /// config_from_spec() writes the first.
 extern const std::vector<Spelling> kActivations;
-/// Names in transformers of the values of Problem (problem_type).
+/// Names of the values of Problem (transformer_spec.h) in transformers, whose field is problem_type.
 extern const std::vector<Spelling> kProblems;
 
 /// Maps config.json's field `config` to the spec's field `spec`. Both may be dotted paths.
@@ -32,8 +33,8 @@ struct FieldRow {
   bool required = false;          // false: the family's default applies if the field is absent or null
   Spellings spellings = nullptr;  // null: config and spec spell the values alike
   std::vector<std::string_view> also_called = {};  // other names of the field in config.json
-  bool counted = false;                            // config: an object; spec: its number of entries
-  int64_t plus = 0;                                // spec = config + plus
+  bool counted = false;          // the config has an object, and the spec the number of its members
+  int64_t plus = 0;              // the spec's number is the config's number plus this
   bool unsaid_if_empty = false;  // 0 or an empty list means the same as an absent field, and is not written
   /// JSON text: the spec's value if the config has null; empty: the family's default.
   std::string_view null = {};
@@ -49,7 +50,7 @@ struct FixedRow {
   std::string_view value;                                              // JSON text
   std::string_view same_as = {};                                       // a field of the spec; empty: none
   std::string_view reason = "changes the maths and is not supported";  // in the error message
-  std::string_view shown = {};      // the member of the value to show in the error message; empty: all of it
+  std::string_view shown = {};  // member of the field's value that the error message shows; empty: the whole
   std::string_view only_with = {};  // the row applies only if this numeric field is above 1; empty: always
 };
 
@@ -79,13 +80,13 @@ struct Synonym {
 /// Tables of one model family, which config.json names by its "model_type".
 struct Family {
   std::string_view model_type;
-  std::vector<Architecture> architectures;  // supported ones; the first that fits the spec is written
+  std::vector<Architecture> architectures;  // supported ones; config_from_spec() writes the first that fits
   std::string_view defaults;                // spec fields, as JSON text
   std::vector<FieldRow> fields;
   std::vector<Synonym> synonyms = {};
   std::vector<FixedRow> fixed = {};
   std::vector<std::string_view> harmless = {};  // fields that are ignored, whatever their values
-  std::vector<std::string_view> prefixes;       // of checkpoint names, all accepted; the first is written
+  std::vector<std::string_view> prefixes;       // of checkpoint names: all are accepted, the first is written
   std::vector<NameRow> names;
   std::vector<std::string_view> ignored_tensors;  // in checkpoints, without prefix; {} is a number
 };
@@ -98,7 +99,8 @@ const Family* find_family(std::string_view model_type);
 /// Returns the family names for messages: "gpt2, ...".
 std::string known_families();
 
-/// Returns the concatenation of the tables: rows that several families share, and a family's own.
+/// Returns the concatenation of tables, for a family with rows that it shares with others and rows that only
+/// it has.
 std::vector<FieldRow> joined(std::initializer_list<std::vector<FieldRow>> parts);
 std::vector<NameRow> joined(std::initializer_list<std::vector<NameRow>> parts);
 

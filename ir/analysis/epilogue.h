@@ -19,8 +19,8 @@ struct Epilogue {
 /// anything else.
 std::optional<Epilogue> epilogue(const Node& matmul);
 
-/// Returns whether the matmul has no batch dims, sums over one dim, and has the columns of its second operand
-/// as the result's last dim. A library call can then add a bias to the rows of the result.
+/// Returns whether the result is a matrix to whose rows a library call can add a bias: the matmul has no
+/// batch dims, sums over one dim, and the result's last dim is a dim of its second operand.
 bool has_rows(const Node& matmul);
 
 }  // namespace smelt

@@ -1,5 +1,5 @@
-// States of which a part is stored in host memory because it does not fit in GPU memory (State::resident),
-// and their uses by the steps of a program.
+// States that are stored partly in host memory, because they do not fit in GPU memory (State::resident), and
+// the uses of such states by the steps of a program.
 #pragma once
 
 #include "ir/program/program.h"
@@ -10,9 +10,9 @@ namespace smelt {
 const State* host_state(const Program& program, int buffer);
 /// Returns the number of bytes of a state that are in GPU memory, at the symbols' bounds.
 int64_t device_bytes(const Program& program, const State& state);
-/// Returns whether the reference begins in the part of a state that is in host memory.
+/// Returns whether `ref` refers to a state, and begins in the part of it that is in host memory.
 bool is_held_by_host(const Program& program, const BufferRef& ref);
-/// Returns whether the step reads or writes a state that has a host part, in either part.
+/// Returns whether the step reads or writes any part of a state that is stored partly in host memory.
 bool uses_host_states(const Program& program, const Step& step);
 
 }  // namespace smelt

@@ -13,9 +13,9 @@ namespace smelt {
 /// Range of the elements of a value: every element is in [least, most] or equals `beside`.
 struct IndexRange {
   int64_t least = 0, most = 0;
-  std::optional<int64_t> beside = {};  // a number outside the range, which means "ignored"
+  std::optional<int64_t> beside = {};  // number outside the range that elements may also be, such as -100
   std::optional<Dim> below = {};       // every element other than `beside` is below this size
-  bool attained = false;               // certainly, some element is `least` and some element is `most`
+  bool attained = false;               // it is proven that some element is `least` and some element is `most`
 
   /// Returns whether every element is certainly in [0, rows).
   bool within(const Dim& rows) const;
@@ -23,8 +23,9 @@ struct IndexRange {
   /// row.
   bool within(const Dim& rows, const Symbols& symbols) const;
   /// Returns a number outside [0, rows) if an element is certainly outside; else nothing. If all elements are
-  /// outside, it is the end of the range that is nearest to [0, rows), otherwise an element. If `rows` is not
-  /// constant, only negative numbers and those from 2^31 - 1 on are certainly outside.
+  /// outside, the number is the end of the range that is nearer to [0, rows); otherwise it is such an
+  /// element. If `rows` is not constant, only negative numbers and those from 2^31 - 1 on are certainly
+  /// outside.
   std::optional<int64_t> surely_outside(const Dim& rows) const;
 };
 
@@ -32,8 +33,8 @@ struct IndexRange {
 /// bounds, views, conversions, arithmetic, look-ups in constant tables, inserts, reductions and bodies of
 /// fusions. The branches of a select are evaluated under its condition and its negation. The result of
 /// arithmetic that may wrap around is unknown. Floats have a range (RealRange) if they are computed from
-/// constants and integers. It has a margin for rounding to any float type, and is unknown if an element may
-/// be infinite or NaN.
+/// constants and integers. A RealRange has a margin for rounding to any float type. The range of a float is
+/// unknown if an element may be infinite or NaN.
 class IndexRanges {
  public:
   explicit IndexRanges(const Graph& graph);
@@ -59,6 +60,7 @@ class IndexRanges {
   void know(const Value& value, const Known& found);
 
   std::optional<IndexRange> of(const Value& value);
+  /// Returns the range of a result whose elements are elements of operand 0 or of operand `other`.
   IndexRange some_of(const Node& node, unsigned other) const;
   static std::optional<IndexRange> of_constant(const Node& node);
   std::optional<IndexRange> of_input(const Node& node) const;
@@ -76,9 +78,15 @@ class IndexRanges {
   std::optional<RealRange> selected_reals(const Node& node);
 
   // ---- branches of a select (select_ranges.cpp)
+  /// Returns the range of the elements of an operand that the select chooses; nothing if it never chooses
+  /// one.
   std::optional<Known> chosen(const Node& select, unsigned operand);
+  /// Narrows the ranges of the integers that `condition` compares, given that it is true (or false, if not
+  /// `holds`). Returns false if it never is.
   bool narrow(Narrowed& narrowed, const Value* condition, bool holds) const;
+  /// Returns the range in `narrowed`, else at(value).
   IndexRange now(const Narrowed& narrowed, const Value* value) const;
+  /// Returns the range of `value` that follows from the narrowed ranges of other values.
   Known found_again(const Value& value, const Narrowed& narrowed);
 
   const Graph& graph_;

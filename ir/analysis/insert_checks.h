@@ -1,5 +1,6 @@
-// Legality of insert nodes (ir/graph/insertion.h) in one kernel. An insert stores into its target, operand 0,
-// in any order, so no other node of the kernel may read the target.
+// Legality of the fusion of insert nodes (ir/graph/insertion.h) with other nodes into one kernel. An insert
+// stores the elements into its target, operand 0, in any order, so no other node of the kernel may read the
+// target.
 #pragma once
 
 #include <string>
@@ -8,8 +9,8 @@
 
 namespace smelt {
 
-/// Returns the reason, as a phrase for --explain-fusion, why the inserts among `nodes` prevent that one
-/// kernel computes all nodes; empty if they do not. `is_output` returns whether a result is stored for other
+/// Returns the reason, as a phrase for --explain-fusion, why one kernel cannot compute all of `nodes` because
+/// of the inserts among them; empty if it can. `is_output` returns whether a result is stored for other
 /// nodes.
 std::string refusal_of_inserts(llvm::ArrayRef<const Node*> nodes,
                                llvm::function_ref<bool(const Value*)> is_output);

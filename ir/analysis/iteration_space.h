@@ -1,6 +1,7 @@
-// Loop nest (iteration space) of a fusion's body: its axes, and the axis that each dim of each value follows.
-// The analysis also decides whether one kernel can compute the body. The pass `fuse` asks this before it
-// builds a fusion, and `lower` builds the kernel (ir/kernel/kernel.h) by the result.
+// Loop nest (iteration space) of a fusion's body: its axes, and the axis that iterates over each dim of each
+// value (the dim "follows" the axis). The analysis also decides whether one kernel can compute the body. The
+// pass `fuse` asks this before it builds a fusion, and `lower` builds the kernel (ir/kernel/kernel.h) by the
+// result.
 #pragma once
 
 #include <optional>
@@ -13,25 +14,27 @@
 
 namespace smelt {
 
+/// Loop nest of one kernel. A row is one combination of indices of the parallel axes. For each row, the
+/// kernel runs a sequence of blocks: code on scalars of the row, or loops over the column axes. If there are
+/// reduced axes, a block may loop over these for each column (ir/kernel/kernel.h).
 struct IterationSpace {
-  /// Axis of the loop nest. A row is one index of the parallel axes. For each row, the kernel loops over the
-  /// column axes and, if there are reduced axes, for each column over these (ir/kernel/kernel.h).
+  /// Axis of the loop nest.
   struct Axis {
     Dim extent;
     AxisKind kind = AxisKind::parallel;
   };
-  /// Kind of a reduction, by the axes that it reduces. It determines the code of the reduction. The results
-  /// of `column` and `full` are complete only after the kernel, when the partial sums are added: nodes of the
-  /// body may only round them for storing.
+  /// Kind of a reduction, by the axes that it reduces. It determines the code of the reduction. The kernel
+  /// computes only partial sums of `column` and `full`, which are added after it. So nodes of the body may
+  /// only round these results for storing.
   enum class Reduction : uint8_t {
     row,     // over all column axes: a scalar per row, which later blocks may read
-    first,   // as `row`, but reads only the first columns (ops first, pivot): needs no loop over the row
+    first,   // as `row`, but without a loop over the row: it reads only the first columns (ops first, pivot)
     column,  // over all parallel axes, keeping columns: a partial sum per chunk of rows
-    /// Over all axes of the reduced value: one partial sum per chunk of rows. The reduced value is one scalar
-    /// per row, or has columns.
+    /// Over all axes of the reduced value, which may have columns or be one scalar per row: one partial sum
+    /// per chunk of rows.
     full,
-    /// Over the reduced axes, in a kernel without row reductions. Blocks of the fusion that come later and
-    /// work on columns may read the result.
+    /// Over the reduced axes: one value per row and column, which later column blocks may read. The kernel
+    /// then has no row reductions.
     segment,
   };
   using Axes = llvm::SmallVector<int, 4>;

@@ -14,7 +14,8 @@ struct Rates {
   double wide_flops = 0;    // f32 operands
   double tf32_flops = 0;    // f32 operands rounded to tf32 (10 bits of mantissa)
   double narrow_flops = 0;  // bf16 and f16 operands
-  /// Rate of attention kernels as a fraction of the matmul rate, if masked pairs count as computed.
+  /// Rate of attention kernels as a fraction of the matmul rate. All pairs of a query and a key count as
+  /// computed, including those that a mask hides.
   double attention_share = 0;
   double launch_seconds = 0;  // constant time of each step
   bool operator==(const Rates&) const = default;
@@ -28,10 +29,11 @@ struct Rates {
   double seconds(double bytes, double flop, double flops_per_second) const;
 };
 
-/// Returns the rates of the latest listed architecture that is not newer than the target's. bytes_per_second
-/// is derived from the device's own bandwidth if that is known.
+/// Returns the rates of the newest architecture in a table that is not newer than the target's.
+/// bytes_per_second is derived from the device's bandwidth if that is known.
 Rates rates_of(const Target& target);
 
+/// The target's rates, and the types that kernels use.
 struct NodeSecondsOptions {
   Rates rates;
   DType storage = DType::f32;  // type of floats in memory

@@ -17,8 +17,8 @@
 
 namespace smelt {
 
-/// Relation between the elements of operands and results along a factor. The relations are ordered: each one
-/// permits all dependences that the ones before it permit.
+/// Relation between the elements of operands and results along a factor: which elements of the operands a
+/// result's element may depend on. Each relation permits all dependences that the relations before it permit.
 enum class DimRelation : uint8_t {
   /// Element i of a result depends only on elements i of the operands. If no operand has the factor,
   /// the result repeats the same elements along it.
@@ -50,9 +50,9 @@ using DimFactors = llvm::SmallVector<llvm::SmallVector<int, 2>, 4>;
 /// Factors of all dims of one node.
 struct OpDims {
   std::vector<DimFactor> factors;
-  llvm::SmallVector<DimFactors, 3> operands;
-  llvm::SmallVector<DimFactors, 1> results;
-  llvm::SmallVector<DimFactors, 2> handed;  // of the values that the operation passes to its body
+  llvm::SmallVector<DimFactors, 3> operands;  // the factors of the dims of each operand
+  llvm::SmallVector<DimFactors, 1> results;   // of each result
+  llvm::SmallVector<DimFactors, 2> handed;  // of the block arguments, which the operation passes to its body
 
   DimFactor& operator[](int factor) { return factors[static_cast<size_t>(factor)]; }
   const DimFactor& operator[](int factor) const { return factors[static_cast<size_t>(factor)]; }

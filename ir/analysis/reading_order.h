@@ -1,5 +1,5 @@
-// Canonical order of the nodes of a body. The order depends only on the data flow: bodies that compute the
-// same have the same order, even if passes have inserted their nodes in different orders.
+// Canonical order of the nodes of a body. It depends only on the data flow: bodies with equal nodes and edges
+// get the same order, even if passes have inserted their nodes in different orders.
 #pragma once
 
 #include "ir/graph/graph.h"

@@ -1,5 +1,5 @@
-// Intervals of floating-point numbers as kernels compute them, in order to bound indices that are converted
-// from floats.
+// Interval arithmetic on floating-point numbers, with the rounding of kernels. It bounds indices that a graph
+// computes as floats and converts to integers.
 #pragma once
 
 #include <optional>
@@ -18,8 +18,8 @@ struct RealRange {
 /// them in any float type, including bf16 and f16. Returns nothing if they may be too large for f16.
 std::optional<RealRange> rounded(const RealRange& exact);
 
-/// Returns the same for whole numbers. The range does not change if all are at most 256 in magnitude, because
-/// every float type represents these exactly.
+/// Does the same for numbers that are whole. The range does not change if all are at most 256 in magnitude,
+/// because every float type represents such whole numbers exactly.
 std::optional<RealRange> whole_numbers(const RealRange& exact);
 
 /// Returns the range of op's results as a kernel computes them; nothing if a result may be infinite, NaN or

@@ -1,4 +1,5 @@
-// Common factors of the dims of a reshape's operand and result.
+// Factors of the dims of a reshape's operand and result. Two dims that have a common factor correspond to
+// each other.
 #pragma once
 
 #include <optional>
@@ -8,14 +9,17 @@
 
 namespace smelt {
 
+/// One factor of a dim of the operand, of a dim of the result, or of both.
 struct ReshapeFactor {
   Dim size;
   std::optional<size_t> from, to;  // dims of operand and result that contain the factor; nothing: none does
-  bool is_clear = true;            // false: not a common factor, but a dim, or rest of a dim, without one
+  /// True: a common factor, or a dim of size 1. False: a dim, or the quotient of a dim by its common factors,
+  /// for which no common factor was found; it belongs to the operand or to the result.
+  bool is_clear = true;
 };
 /// Returns the factors of a reshape of shape `from` to shape `to` in row-major order: [B,T,8] -> [B*T,8] has
-/// B, T and 8; [6,4] -> [8,3] has no clear factor. Once a pair of dims has no common factor, no later factor
-/// is clear.
+/// B, T and 8; [6,4] -> [8,3] has no clear factor. The shapes are compared from the first dim on. After the
+/// first two dims (or quotients) of which neither divides the other, no factor is clear.
 std::vector<ReshapeFactor> reshape_factors(const Shape& from, const Shape& to);
 
 }  // namespace smelt

@@ -1,5 +1,6 @@
-// Reads of the old content of states, that is, the content at the start of the entry. A node that reads a
-// part of it must run before an update overwrites that part. Requires: assign_layout has run.
+// Reads of the old content of states: the content at the start of the entry, before its updates. A node that
+// reads a part of the old content must run before an update overwrites that part. Requires: assign_layout has
+// run.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +19,7 @@ struct Region {
 Region region_of(const Layout& layout, const Shape& shape);
 inline bool overlap(const Region& a, const Region& b) { return a.begin < b.end && b.begin < a.end; }
 
+/// One read of the memory of a state by a node.
 struct StateRead {
   const Node* reader;
   const Value* value;  // operand of `reader`: a state, a parameter, or a view in their memory; has a layout
@@ -31,8 +33,8 @@ std::vector<StateRead> reads_of_state(const Graph& graph, int buffer);
 
 /// Returns whether the value is a state or a parameter, or a view in the memory of one.
 bool is_old_content(const Value& value);
-/// Returns whether the value that the update stores is old content of a state that the graph writes, from
-/// another state or another position. That content must be copied before any update writes.
+/// Returns whether the update stores old content of a state that the graph writes, and stores it in another
+/// state or at another position. That content must then be copied before any update writes.
 bool moves_content(const Graph& graph, const Node& update);
 
 }  // namespace smelt

@@ -9,11 +9,11 @@
 
 namespace smelt {
 
-/// Access of a step to elements [begin, end) of one memory.
+/// Access of a step to elements [begin, end) of one piece of memory.
 struct Touch {
-  /// Number of a buffer that is not a state; -2 - s for state s, because several buffers may be parts of one
-  /// state; -1 for communication between ranks, as if collectives wrote one common element, which keeps them
-  /// in order.
+  /// Identifies the piece of memory. A buffer that is no part of a state has its number. All buffers of state
+  /// s have -2 - s, because they are parts of one memory. -1 represents communication between ranks: every
+  /// collective counts as a write of the same element, so that collectives keep their order.
   int memory = -1;
   int64_t begin = 0, end = 0;
   bool written = false;  // false: read
@@ -22,9 +22,10 @@ using Footprint = std::vector<Touch>;
 
 /// Returns all accesses of a step.
 Footprint footprint(const Program& program, const Step& step);
-/// Returns whether two touches have an element in common.
+/// Returns whether two accesses have an element in common.
 bool same_elements(const Touch& a, const Touch& b);
-/// Returns whether the order of two steps matters: one writes elements that the other reads or writes.
+/// Returns whether the order of two steps matters, given their footprints: one step writes elements that the
+/// other one reads or writes.
 bool conflict(const Footprint& a, const Footprint& b);
 /// Returns the total size in bytes, at the symbols' bounds, of the arena's buffers (in_arena) that a step
 /// reads.

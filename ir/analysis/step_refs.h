@@ -11,7 +11,8 @@
 
 namespace smelt {
 
-/// Calls `change` with every BufferRef in an object, and in its fields (visit_fields) at any depth.
+/// Visitor that calls `change` with every BufferRef in an object: the object itself, its elements if it is a
+/// container, and its fields (as visit_fields lists them), at any depth.
 template <typename Change>
 class StepRefs {
  public:

@@ -1,4 +1,4 @@
-// Uses of values, and the numbers of splat constants.
+// Uses of values, and splat constants: constants whose elements are all the same number.
 #pragma once
 
 #include <optional>
@@ -16,9 +16,10 @@ inline bool has_one_use(const Value& value) {
 }
 
 // ---- splat.cpp
-// Splat constants: constants whose elements are all the same number.
+// The numbers of splat constants.
 
-/// Returns the number of a splat constant, or of a broadcast or reshape of one; nothing for other values.
+/// Returns the number that all elements of a splat constant have, or of a broadcast or reshape of one;
+/// nothing for other values.
 std::optional<double> splat(const Value* value);
 /// Returns the same if it is a whole number of at most INT32_MAX in magnitude; else nothing.
 std::optional<int64_t> whole_splat(const Value* value);

@@ -8,14 +8,14 @@
 
 namespace smelt {
 
-/// Returns the strides of a row-major tensor. `last_pitch` is the distance between adjacent rows
-/// (vectors along the last dim); without it, rows are contiguous.
+/// Returns the strides of a row-major tensor. `last_pitch` is the distance between the beginnings of adjacent
+/// rows (vectors along the last dim); without it, there is no gap between rows.
 std::vector<Dim> dense_strides(const Shape& shape);
 std::vector<Dim> dense_strides(const Shape& shape, const Dim& last_pitch);
 /// Returns whether these are the strides of contiguous elements in row-major order.
 bool is_dense(const Shape& shape, const std::vector<Dim>& strides);
 
-/// Returns the distance in memory from the layout's offset to the end of its last element.
+/// Returns the number of elements of memory from the layout's offset to the end of the tensor's last element.
 Dim reach(const Layout& layout, const Shape& shape);
 
 /// Returns the strides of a reshape's result, of shape `to`, in the memory of its operand, of shape `from`

@@ -1,8 +1,8 @@
-// Arithmetic on float64 numbers with a bound on the error of a float32 computation. With it, the evaluator
-// derives for every element how far a kernel's result may be from the exact result. The error of an
-// operation's result is found by evaluating the operation at the ends of the operands' intervals [value -
-// error, value + error], and by adding its own rounding error. The bound of a sum holds for every order of
-// its terms.
+// Arithmetic on numbers that are computed in float64, each with a bound on the error of the same computation
+// in float32. With it, the evaluator derives for every element how far a kernel's result may be from the
+// exact one. The error of an operation's result is found by evaluating the operation at the ends of the
+// operands' intervals [value - error, value + error], and by adding its own rounding error. The bound of a
+// sum holds for every order of its terms.
 #pragma once
 
 #include <algorithm>

@@ -41,7 +41,7 @@ struct Call {
 };
 
 /// Returns `result` as the node stores it: rounded to the element type of the node's result if
-/// EvaluateOptions::round. It is for operations that add up in f32 and store a 16-bit type.
+/// EvaluateOptions::round. It is for operations whose kernels add up in f32 and store a 16-bit type.
 template <typename S>
 Array<S> stored(const Call<S>& call, Array<S> result);
 
@@ -82,10 +82,10 @@ template <typename S>
 Arrays<S> evaluate_scatter(const Call<S>& call);
 template <typename S>
 Arrays<S> evaluate_matmul(const Call<S>& call);
-// evaluate_matmul and the next two functions also evaluate nodes with a body. They are called before the body
-// runs, with the node's own operands, and return the block arguments of the body. The next two are called
-// again after the body has run, with the body's results after the own operands, and return the node's
-// results.
+// evaluate_matmul, evaluate_attention and evaluate_attention_grad also evaluate nodes with a body. They are
+// called before the body runs, with the operands that the op itself reads (own_operands), and return the
+// block arguments of the body. After the body has run, the two attention functions are called again, with
+// these operands followed by the body's results, and return the node's results.
 template <typename S>
 Arrays<S> evaluate_attention(const Call<S>& call);
 template <typename S>

@@ -16,13 +16,13 @@ namespace smelt {
 /// by their shardings, and gets whole outputs and states. Flat states with sharded segments are given and
 /// returned as one tensor per segment (rank_states.cpp below). options.symbols has the sizes over all ranks.
 /// Throws the Errors of evaluate(), and Error if a size is not a multiple of its number of ranks, or if ranks
-/// that should hold equal data do not.
+/// that should hold the same data differ.
 Evaluation evaluate_ranks(const Graph& graph, const Tensors& inputs, const Tensors& states,
                           const EvaluateOptions& options);
 
-/// Returns one rank's part of a whole value: its block of every sharded dim. Along axes over which the value
-/// is partial (its addends are on different ranks), the first rank has the value and the other ranks have
-/// zeros.
+/// Returns one rank's part of a whole value: the rank's block of every sharded dim. A partial value is the
+/// sum of addends on the ranks along an axis (Sharding::partial); here, the first rank along that axis gets
+/// the value, and the other ranks get zeros.
 Tensor part_of(const Tensor& whole, const Sharding& sharding, const Mesh& mesh, int64_t rank);
 /// Returns the whole value, given parts[rank] of all ranks. Throws Error that names `what` and two ranks if
 /// parts that should be equal differ in any bit.
@@ -54,8 +54,8 @@ std::string segment_key(const std::string& state, const std::string& segment);  
 Tensors segments_of(const State& state, const Tensor& flat);
 
 /// Returns a rank's flat state, given tensors of all whole segments by their keys, or, for parameters, by
-/// their names. Returns nothing if one is not given. If the flat state itself is sharded as well, returns the
-/// rank's part of it.
+/// their names. Returns nothing if a segment's tensor is missing in `given`. If the flat state itself is
+/// sharded as well, returns the rank's part of it.
 std::optional<Tensor> flat_part(const State& state, const Tensors& given, const Mesh& mesh, int64_t rank);
 /// Returns the tensors of all whole segments by their keys, given parts[rank], the flat states of all ranks.
 /// Throws Error if ranks that should hold equal data do not.

@@ -1,5 +1,5 @@
-// One evaluation of a graph over a scalar type S: of all nodes in order, or node by node for a caller that
-// evaluates several ranks together. Only the evaluators include this header.
+// Run: one evaluation of a graph over a scalar type S. It evaluates all nodes in order, or one node per call
+// for a caller that evaluates several ranks together. Only the evaluators include this header.
 #pragma once
 
 #include <fmt/ranges.h>

@@ -31,22 +31,23 @@ T select(bool condition, const T& yes, const T& no) {
   return condition ? yes : no;
 }
 
-/// Returns the larger number, or 0 if it is infinite: the number to subtract before exp.
+/// Returns the larger number, or 0 if that is infinite. A log-sum-exp subtracts the result from its terms
+/// before exp.
 template <typename T>
 T finite_maximum(const T& a, const T& b) {
   const T larger = maximum(a, b);
   return select(larger == lowest<T>(), T(0), select(larger == highest<T>(), T(0), larger));
 }
 
-/// Returns whether r comes before l. A state is an element and its position. A state with position -1 has no
-/// element, and comes last.
+/// Returns whether the element of state r comes before that of state l. A state is an element and its
+/// position. A state with position -1 has no element, and comes last.
 template <typename State>
 auto is_earlier(const State& l, const State& r) {
   using T = typename State::value_type;
   return r[1] >= place<T>(0) && (l[1] < place<T>(0) || r[1] < l[1]);
 }
-/// Returns whether r is larger than l. A state is an element and its position, as above. Of two equal
-/// elements, the earlier one counts as larger. NaN counts as larger than every number.
+/// Returns whether the element of state r is larger than that of l. A state is an element and its position,
+/// as above. Of two equal elements, the earlier one counts as larger. NaN counts as larger than every number.
 template <typename State>
 auto is_larger(const State& l, const State& r) {
   using T = typename State::value_type;
@@ -54,7 +55,7 @@ auto is_larger(const State& l, const State& r) {
   const auto equal = r[0] == l[0] || (is_nan(r[0]) && is_nan(l[0]));
   return r[1] >= place<T>(0) && (l[1] < place<T>(0) || greater || (equal && r[1] < l[1]));
 }
-/// Returns right / (left + right) of two counts of elements; 0 if both are 0.
+/// Returns right / (left + right), where `left` and `right` are numbers of elements; 0 if both are 0.
 template <typename T>
 T share_of_right(const T& left, const T& right) {
   return right / maximum(left + right, T(1));

@@ -1,4 +1,4 @@
-// Bodies of attention (score_mod): the function of each attention score.
+// Bodies of attention nodes (score_mod): the function that modifies each attention score.
 //
 // Attention computes score = scale * q . k for each batch, head, query and key, f32[b,h,t,s], and passes it
 // to its body, which returns a modified score of the same shape and optionally a factor of the weight. A
@@ -6,7 +6,7 @@
 //
 //   lse[b,h,t] = log sum_s exp(modified)              (-inf for a query that sees no key)
 //   y[b,t,h,:] = sum_s exp(modified - lse) factor v[b,s,h / group,:]            (0 for such a query)
-//   rest = y - (y rounded to its type)              (only if the attribute `rest` is true)
+//   rest = (exact y) - (y rounded to its type)      (only if the attribute `rest` is true)
 //
 // where `group` query heads share a head of k and v. `rest` is the rounding residual and has the type of y.
 // A gradient uses y + rest if it subtracts numbers of about the size of y, because y alone has too few
@@ -30,8 +30,8 @@
 //   dk[b,s,g,:] = scale sum_{h,t} dscore[b,h,t,s] q[b,t,h,:]
 //   dv[b,s,g,:] = sum_{h,t} weight[b,h,t,s] dy[b,t,h,:]
 //
-// where h runs over the `group` query heads that share key head g, followed by the gradients of the values
-// that the body reads.
+// where h in dk and dv runs over the `group` query heads that share key head g. Further results are the
+// gradients of the values that the body reads.
 #pragma once
 
 #include "ir/graph/builder.h"
@@ -40,9 +40,9 @@
 
 namespace smelt {
 
-/// Builder of an attention with the usual modifications of scores. Modifications of the score value are
-/// applied in the order of the calls. Masks are combined and applied after all of them: a key is hidden if
-/// any mask hides it.
+/// Builder of an attention node with the usual modifications of scores. Functions that change the value of
+/// the score are applied in the order of their calls. Masks are combined, and applied after all these
+/// changes: a key is hidden if any mask hides it.
 class AttentionWriter {
  public:
   /// Starts the attention of q[b,t,h,d], k[b,s,k,d] and v[b,s,k,d], where k is the number of key heads. `b`
@@ -93,7 +93,7 @@ class AttentionWriter {
   /// Return the positions of queries and keys, i32[b,h,t,s].
   Value* query_place();
   Value* key_place();
-  /// Hides the keys for which a boolean condition on the scores is false.
+  /// Hides the keys for which `condition`, a boolean per score, is false.
   void see(Value* condition);
   Value* like(double value) { return inside_.constant(value, scores_); }
 

@@ -1,11 +1,12 @@
 // Bodies: small graphs inside a node. An op with the trait `region` in ir/ops/ops.def may have a body. A
 // fusion consists of a body only.
 //
-// A body has two kinds of inputs. The first are block arguments: values that the op itself computes (the
-// accumulator of a matmul, the scores of an attention; none for a fusion). Then come the body's arguments:
-// the node's last operands. The outputs of the body are the node's results, except for attention and
-// attention_grad, which compute their results from the outputs of the body (ir/graph/attention_body.h). The
-// op passes its values to the body in f32, so that every rounding is explicit in the body.
+// A body has two kinds of inputs. First come the block arguments: values that the op itself computes (the
+// accumulator of a matmul, the scores of an attention; none for a fusion). Then come the body's arguments,
+// which have the values of the node's last operands. The outputs of the body are the node's results, except
+// for attention and attention_grad, which compute their results from the outputs of the body
+// (ir/graph/attention_body.h). The op passes its values to the body in f32, so that every rounding is
+// explicit in the body.
 //
 //   %y = matmul %x, %w (%acc, %b = %bias) {spec = "bc,oc->bo"} {
 //     %row = broadcast %b {axes = [1]} : f32[B,7]
@@ -35,8 +36,8 @@ struct BodyArgument {
 };
 /// Returns the arguments of a node's body in the order of the operands; empty for a node without a body.
 std::vector<BodyArgument> body_arguments(const Node& node);
-/// Returns the operands that the op itself reads, not its body: all for a node without a body, none for a
-/// fusion.
+/// Returns the operands that the op itself reads, without those that its body reads: all operands for a node
+/// without a body, none for a fusion.
 llvm::ArrayRef<Value*> own_operands(const Node& node);
 /// Returns the body's inputs for the block arguments; none for a node without a body.
 llvm::SmallVector<Value*, 2> handed_values(const Node& node);

@@ -99,7 +99,7 @@ class GraphBuilder {
   /// Adds `low` elements before and `high` elements after those along the axis, all with the value `number`.
   Value* pad(Value* value, int64_t axis, Dim low, Dim high, double number = 0);
 
-  // ---- reductions and the rest
+  // ---- reductions and all other operations
   /// Reduces over the axes, which the result does not have. reduce_node returns the node, for reductions with
   /// several results.
   Value* reduce(ReduceOp op, Value* value, std::vector<int64_t> axes);
@@ -107,7 +107,10 @@ class GraphBuilder {
   Value* sum(Value* value, std::vector<int64_t> axes) {
     return reduce(ReduceOp::add, value, std::move(axes));
   }
+  /// Returns the slices of `table` along the axis that `indices` select.
   Value* gather(Value* table, Value* indices, int64_t axis = 0);
+  /// Return `init` with `updates` at the rows (along the axis) that `indices` name: scatter_add adds them to
+  /// the rows, and scatter replaces each row by its last update.
   Value* scatter_add(Value* init, Value* indices, Value* updates, int64_t axis = 0);
   Value* scatter(Value* init, Value* indices, Value* updates, int64_t axis = 0);
   Value* matmul(Value* a, Value* b, std::string spec);
@@ -120,8 +123,8 @@ class GraphBuilder {
   /// Creates an einsum of one or two operands, such as "abc->ca" or "iikz,kml->mi". A letter may repeat
   /// within an operand (a diagonal), and may be summed over even if only one operand has it.
   Value* einsum(llvm::ArrayRef<Value*> operands, std::string spec);
-  /// Returns the prefix sums, maxima or products along the axis; `kind` is "add", "max" or "mul".
-  /// `exclusive`: without the element itself.
+  /// Returns the prefix sums, maxima or products along the axis; `kind` is "add", "max" or "mul". If
+  /// `exclusive`, the prefix of an element does not include the element itself.
   Value* scan(std::string kind, Value* value, int64_t axis, bool exclusive = false);
   /// Creates a top_k of each row: the k largest values, largest first, and, as result 1, their indices.
   Node* top_k(Value* value, int64_t k);

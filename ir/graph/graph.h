@@ -29,8 +29,8 @@ struct Type {
   bool operator==(const Type&) const = default;
 };
 std::string str(const Type& type);  // "f32[B,T,768]"
-/// Returns whether the last of the reduced `axes` certainly has at least kPivotElements elements. The
-/// reduction `pivot`, the mean of the first kPivotElements elements, needs them.
+/// Returns whether the last of the reduced `axes` certainly has at least kPivotElements elements. Only then
+/// is the reduction `pivot` legal, because it is the mean of the first kPivotElements elements.
 bool has_pivot(const Shape& shape, llvm::ArrayRef<int64_t> axes);
 
 /// Memory location of a value, set by assign_layout. Element (i, j, ...) of the value is element
@@ -128,8 +128,8 @@ class Node {
   Attributes attributes;
   std::string source;  // origin in the model, for messages, such as "h.0.ln_1"; may be empty
   Phase phase = Phase::forward;
-  /// Whether the node is a copy of another node, made in order to recompute its result in a later phase
-  /// instead of storing it. No pass may merge the two.
+  /// Whether the node is a copy of another node, made in order to recompute the result in a later phase
+  /// instead of storing it. No pass may merge the copy with the original node.
   bool anchored = false;
   std::unique_ptr<Graph> body;  // only of ops with the trait `region` (ir/graph/body.h); null: none
 
@@ -152,7 +152,7 @@ const MeshAxis& mesh_axis(const Node& collective);
 /// Returns the sharding of a state. State::cut and State::partial name mesh axes; the result has their
 /// indices. Throws Error if the mesh lacks one of the axes.
 Sharding sharding_of(const State& state, const Mesh& mesh);
-/// Returns the shape over all ranks, given the shape `part` of one rank's part.
+/// Returns the shape of a value over all ranks, given the shape `part` of the part that one rank has.
 Shape whole_shape(const Module& module, const Shape& part, const Sharding& sharding);
 /// Returns the shape of a value over all ranks.
 Shape whole_shape(const Value& value);
@@ -163,7 +163,7 @@ Shape whole_shape(const Value& value);
 std::optional<IdRange> id_range(const Node& input);
 void set_id_range(Node& input, const IdRange& range);
 
-/// Nodes in program order, and named outputs.
+/// One entry of a model: nodes in program order, and named outputs.
 class Graph {
  public:
   explicit Graph(Module& module, std::string name = "") : name(std::move(name)), module_(&module) {}
@@ -255,7 +255,7 @@ class Module {
     bool stacked = false;                       // the checkpoint has [2*m,n] for [2,m,n] here
     bool frozen = false;                        // not trained: no gradient, moments, f32 master copy or decay
     std::optional<Sharding> sharding = {};      // absent: every rank has all of it
-    std::vector<int64_t> stages = {};  // pipeline stages that have a copy each; empty: only one has it
+    std::vector<int64_t> stages = {};  // pipeline stages, each with a copy of it; empty: one stage has it
     bool operator==(const Parameter&) const = default;
   };
   /// Return the parameter or state of this name; null if there is none.

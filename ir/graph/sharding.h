@@ -1,9 +1,9 @@
 // Sharding: distribution of values over the ranks of a mesh.
 //
-// The sharding of a value has, for each dim, the mesh axes that divide the dim (the first one is the
-// outermost), and the axes over which the value is partial: ranks along these axes have addends, and the
-// value is their sum. Along all other axes, ranks have the same data. An axis occurs at most once in a
-// sharding.
+// The sharding of a value lists, for each dim, the mesh axes that divide the dim (the first one is the
+// outermost). It also lists the axes over which the value is partial: each rank along such an axis has an
+// addend, and the value is the sum of the addends. Along all other axes, ranks have the same data. An axis
+// occurs at most once in a sharding.
 //
 // In the text form, a module has a line `mesh {data = 2, model = 4}`, and `on [data, -]` after the type of a
 // value, a parameter or a state is its sharding. The coordinate of a rank along an axis is a symbol, such as
@@ -23,10 +23,10 @@ namespace smelt {
 /// For each symbol: the mesh axes (indices) that divide its size.
 using SymbolCuts = std::map<std::string, std::vector<size_t>, std::less<>>;
 
-/// Axes are indices into Mesh::axes.
+/// Sharding of one value. Axes are indices into Mesh::axes.
 struct Sharding {
   std::vector<std::vector<size_t>> dims;  // for each dim of the value: the axes that divide it
-  std::vector<size_t> partial;            // in increasing order
+  std::vector<size_t> partial;            // axes over which the value is partial, in increasing order
 
   /// Returns whether every rank has the whole value.
   bool is_replicated() const;
@@ -39,8 +39,8 @@ std::string str(const Sharding& sharding, const Mesh& mesh);
 int64_t parts_of(const Mesh& mesh, const std::vector<size_t>& axes);
 /// Returns all errors in the sharding of a value whose shape over all ranks is `shape`; empty if it is valid.
 std::vector<std::string> faults(const Sharding& sharding, const Mesh& mesh, const Shape& shape);
-/// Returns whether a dim can be divided into `parts` equal parts: a constant dim must be a multiple of
-/// `parts`; a dim with a symbol must be a product, such as 3*B, not a sum, and the size of the symbol is then
+/// Returns whether a dim can be divided into `parts` equal parts. A constant dim must be a multiple of
+/// `parts`. A dim with symbols must be a product, such as 3*B, and not a sum; a symbol of the product is then
 /// divided.
 bool can_cut(const Dim& dim, int64_t parts);
 

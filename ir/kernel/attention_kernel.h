@@ -1,7 +1,7 @@
-// Part of the Kernel IR for kernels that compute a part of attention (AttentionPart in
+// Part of the Kernel IR for kernels that compute attention, or one of its gradients (AttentionPart in
 // runtime/plan/attention_spec.h): the matrices, sizes and tiles. The kernel's instructions compute the body
-// (score_mod, ir/graph/attention_body.h) of one score. A template, which is the hand-written code in
-// codegen/cuda/attention/ or the CPU's block loop, calls them.
+// (score_mod, ir/graph/attention_body.h) for one score. They are called by a template: the hand-written code
+// in codegen/cuda/attention/, or the loop over blocks of scores on a CPU.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,9 @@ struct AttentionTiles {
   bool operator==(const AttentionTiles&) const = default;
 };
 
-/// Tiles of the GPU template "wgmma", for sm_90a: queries and keys that a block processes at a time, stages
-/// of its ring buffer, and `consumers`, the number of warpgroups that compute. One more warpgroup copies.
+/// Tiles of the GPU template "wgmma", for sm_90a: `queries` and `keys` that a block processes at a time, the
+/// number of `stages` of its ring buffer in shared memory, and the number of warpgroups that compute
+/// (`consumers`). One more warpgroup copies matrices into the ring buffer.
 struct WgmmaTiles {
   int queries = 128, keys = 128, stages = 2, consumers = 2;
   int query_stages = 1;     // forward kernel; 2: the next work item's queries are loaded early
@@ -35,14 +36,15 @@ struct WgmmaTiles {
   bool operator==(const WgmmaTiles&) const = default;
 };
 
-/// Tiles of the GPU template "few", for decode attention (codegen/cuda/attention/decode_attention.h).
+/// Tiles of the GPU template "few", for decode attention (codegen/cuda/attention/decode_attention.h). The
+/// keys of a block's rows are divided into parts.
 ///   rows     rows of a block: queries times query heads per key head
 ///   loads    keys that a lane loads at a time
-///   unit     parts of the keys begin at multiples of this number of keys
-///   parts    largest number of parts of a row's keys
+///   unit     number of keys: each part begins at a multiple of it
+///   parts    largest number of parts
 ///   cluster  blocks of a cluster, each of which computes one part; 1: no cluster
-///   tickets  only if the parts have blocks without a cluster: the largest number of groups of blocks with
-///            the same rows, because each group has a counter ("ticket"); else 0
+///   tickets  largest number of groups of blocks with the same rows, if each block of a group computes one
+///            part and the group is no cluster: each group has a counter ("ticket") in global memory; else 0
 struct FewTiles {
   int rows = 8, loads = 4, unit = 64, parts = 1, cluster = 1, tickets = 0;
   /// Returns the number of blocks that share the same rows.
@@ -50,12 +52,14 @@ struct FewTiles {
   int blocks = 2;  // least number of blocks per multiprocessor, which limits the registers
   bool operator==(const FewTiles&) const = default;
 };
-constexpr int kFewWarps = 4;  // of a block of that template
+constexpr int kFewWarps = 4;  // warps per block of the template "few"
 
-/// Tiles of a kernel. Their type determines the template; BlockTiles are those of CPUs.
+/// Tiles of a kernel. Their type determines the template. BlockTiles (attention_spec.h) are for CPUs.
 using TemplateTiles = std::variant<AttentionTiles, WgmmaTiles, BlockTiles, FewTiles>;
 
-/// Parameters (int members such as `places`) are indices into Kernel::params; -1: the kernel has none.
+/// An attention kernel: what it computes (AttentionSpec), its parameters and its tiles. The int members
+/// `query_sums`, `counters`, `places` and `workspace` are indices into Kernel::params; -1: the kernel has no
+/// such parameter.
 struct AttentionKernel : AttentionSpec {
   static constexpr int kAnyRows = 1 << 20;  // most_rows without a limit
   /// Indices into Kernel::axes of the axes for batch, head, query and key, in this order.
@@ -90,8 +94,8 @@ struct AttentionKernel : AttentionSpec {
   TemplateTiles tiles = {};
   std::vector<TemplateTiles> lighter = {};  // other tiles with fewer registers, in order of preference
   int multiprocessors = 0;                  // of the GPU
-  /// Largest number of blocks of a grid whose blocks process work items until none is left; 0: one block per
-  /// item.
+  /// Largest number of thread blocks of a persistent grid, whose blocks process work items until none is
+  /// left; 0: the grid has one block per item.
   int most_blocks = 0;
   int vector = 1;            // elements per access to a matrix
   int64_t shared_bytes = 0;  // dynamic shared memory per block

@@ -1,6 +1,6 @@
 // Part of the Kernel IR for kernels that multiply two matrices: operands, sizes and tiles. The kernel's
-// instructions compute the epilogue of one element of the product. A template, which is the hand-written code
-// in codegen/cuda/gemm/ (or in codegen/cuda/small_m/ for small-M GEMM), calls them.
+// instructions compute the epilogue for one element of the product. They are called by a template, which is
+// the hand-written code in codegen/cuda/gemm/ (or in codegen/cuda/small_m/ for small-M GEMM).
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@ namespace smelt {
 
 /// Tiles of the template for sm_90a.
 struct GemmTiles {
-  int row_tiles = 2;  // number of 64-row pieces of a tile per warpgroup
-  int columns = 128;  // of a tile
+  int row_tiles = 2;  // 64-row pieces of a tile that one warpgroup computes
+  int columns = 128;  // columns of a tile
   int sharing = 1;    // warpgroups that compute one tile: 1 (each has a tile of its own) or 2
   int cluster = 2;    // blocks of a cluster, whose tiles are adjacent along m and share their loads of B
-  int stages = 6;     // of the ring buffer of operands, each of 64 elements along k
+  int stages = 6;     // of the ring buffer of operands in shared memory, each of 64 elements along k
   int rows() const { return 64 * row_tiles * sharing; }  // of a tile
   bool operator==(const GemmTiles&) const = default;
 };
@@ -25,7 +25,7 @@ struct GemmTiles {
 /// Tiles of the template for small-M GEMM (codegen/cuda/small_m/). Every block reads all of A.
 struct SmallMTiles {
   int rows = 8;      // largest number of rows of A
-  int weights = 16;  // columns of the product, of all parts together, that a block computes at a time
+  int weights = 16;  // columns of the product, in all `parts` together, that a block computes at a time
   int depth = 11;    // loads of weights, along k, that a warp has in flight
   /// The product's columns are divided into this number of adjacent parts. The epilogue gets one element of
   /// each part.
@@ -40,13 +40,13 @@ struct GemmKernel {
   struct Operand {
     int param = -1;           // index into Kernel::params
     bool transposed = false;  // elements are contiguous along m (of A) or n (of B); false: along k
-    Dim pitch;                // elements from one such contiguous row to the next
+    Dim pitch;                // distance in elements between the beginnings of these contiguous rows
     bool operator==(const Operand&) const = default;
   };
   Operand a, b;
   Dim m, n, k;
   GemmTiles tiles = {};
-  std::optional<SmallMTiles> few = {};  // set: a small-M GEMM, which has these tiles instead
+  std::optional<SmallMTiles> few = {};  // set: a small-M GEMM, which uses these tiles instead of `tiles`
 
   /// Returns whether A is in shared memory, as the last parameter of the prologue kernel (Kernel::before),
   /// which computes it.

@@ -26,14 +26,17 @@
 
 namespace smelt {
 
+/// The loop that an axis belongs to: over rows, over columns, or over the elements of a reduction per column.
 enum class AxisKind : uint8_t { parallel, column, reduced };
 
+/// One axis of the kernel's loop nest.
 struct KernelAxis {
   AxisKind kind = AxisKind::parallel;
   std::string name;
   Dim extent;
-  /// For a reduced axis that is a segment: numbers of the instructions, i32 scalars of the row, whose values
-  /// are the begin and end of the loop, instead of 0 and `extent`. -1: not a segment.
+  /// For a reduced axis of a segmented sum, whose bounds differ between rows: numbers of the instructions
+  /// that compute the begin and the end of the loop (i32 scalars of the row). -1: the loop is from 0 to
+  /// `extent`.
   int begin = -1, end = -1;
   bool operator==(const KernelAxis&) const = default;
 };
@@ -47,8 +50,8 @@ struct KernelParam {
   /// The parameter is a buffer of partial sums, [splits, ...]: one slice per chunk of the parallel range
   /// (Schedule::splits). The kernel sets its slice to zero, and `accumulate` instructions add to it.
   bool partial = false;
-  Dim partial_elements = 0;                 // of one slice
-  Dim table_elements = 0;                   // accesses by computed indices stay below it; 0: not known
+  Dim partial_elements = 0;  // of one slice
+  Dim table_elements = 0;    // accesses by computed indices are below this element; 0: not known
   std::optional<IndexBounds> indices = {};  // of integers: bounds of all numbers that are read or written
   int64_t alignment = 0;  // of the address at every launch, in bytes; 0: the size of an element
   bool operator==(const KernelParam&) const = default;
@@ -65,20 +68,21 @@ struct Access {
   bool operator==(const Access&) const = default;
 };
 
-/// Implementation of an instruction that has several ones. Passes over kernels choose it, for GPUs only,
-/// except `kept`, which they choose for CPUs, too. The text form writes it after the instruction's name:
-/// exp.fast, load.early.
+/// Implementation of an instruction for which there are several. Passes over kernels choose it. They do so
+/// for GPUs only, except that they choose `kept` for CPUs, too. The text form writes it after the
+/// instruction's name: exp.fast, load.early.
 enum class Form : uint8_t {
   plain,
-  /// Function or max_sumexp: short code with an error of some ulp, if results are stored with fewer digits.
+  /// Function such as exp, or the reduction max_sumexp: short code with an error of some ulp. It is chosen if
+  /// the results are stored in a type with fewer digits than f32.
   fast,
-  /// Function: as `fast`, but near 0, where the short code loses its digits, the tangent of the function at
-  /// 0.
+  /// Function: as `fast`; but near 0, where the short code has a large relative error, the tangent of the
+  /// function at 0 is computed instead.
   fast_tangent,
   /// Division: multiplication by the inverse of the divisor, which is computed once per row. The divisor is
   /// at least 1.
   inverse,
-  /// The same for any divisor. It may be subnormal, so it is scaled before it is inverted.
+  /// As `inverse`, for any divisor. The divisor may be subnormal, so it is scaled before it is inverted.
   scaled_inverse,
   /// exp(x - m), where m is the maximum from a max_sumexp: computed by scaling the exponentials that the
   /// max_sumexp has stored.
@@ -87,7 +91,8 @@ enum class Form : uint8_t {
   early,
   /// Load: issued Schedule::prefetch_distance rows before the row that uses it.
   prefetched,
-  /// Accumulate: the thread groups ("teams") of a thread block add to one row of sums one after the other.
+  /// Accumulate: the thread groups ("teams") of a thread block add to the same sums, one group after the
+  /// other.
   sequential,
 };
 
@@ -122,7 +127,7 @@ struct Instruction {
     /// accumulator per column in a reduced block. An add skips the elements for which `predicate` does not
     /// hold.
     reduce,
-    result,  // result number `slot` of the operand, a reduce with several results
+    result,  // result number `slot` of the operand, which is a reduce with several results
     /// Block argument that the template computes for its body. For attention, `slot` selects score, product,
     /// weight or delta. For a matmul it is the element of the product, in part `slot` (SmallMTiles::parts),
     /// rounded to dtype.
@@ -195,9 +200,9 @@ struct Schedule {
   int vectors = 0;  // vectors of a row per thread, all in registers; 0: a loop processes the row's vectors
   int unroll = 1;   // vectors that are loaded before the arithmetic on the first one
   int prefetch_distance = 0;  // number of rows ahead of the loop's current row that loads are issued; 0: none
-  bool interleaved = false;   // thread blocks take rows in turn; false: each has adjacent rows
-  bool index32 = false;       // every index fits in 32 bits
-  int64_t short_sum = 0;      // terms of a thread's f32 sum before it is added to an f64 sum; 0: no f64 sums
+  bool interleaved = false;  // consecutive rows are in different thread blocks; false: a block's are adjacent
+  bool index32 = false;      // every index fits in 32 bits
+  int64_t short_sum = 0;     // terms of a thread's f32 sum before it is added to an f64 sum; 0: no f64 sums
   bool operator==(const Schedule&) const = default;
 };
 
@@ -219,7 +224,7 @@ struct Kernel {
   /// Programmatic dependent launch: the kernel may start before the previous launches have ended, and waits
   /// for them itself (KernelCode::waits).
   bool waits = false;
-  int copies = 1;  // number of sets of arguments ("copies") that one launch runs the kernel for
+  int copies = 1;  // number of sets of arguments for which one launch runs the kernel
   /// Prologue: at most one kernel, for a small-M `gemm`. Every thread block runs all of it first, into shared
   /// memory. Only the first thread block runs its stores to other memory.
   std::vector<Kernel> before;
@@ -231,9 +236,9 @@ struct Kernel {
 
   /// Returns whether the instructions are the body of a template.
   bool has_template() const { return attention || gemm; }
-  /// Returns the number of buffers that a step passes to the kernel. Their order: arguments of all copies, of
-  /// the prologue (without its last parameter, which is in shared memory), of the horizontally fused kernels,
-  /// and of the tail.
+  /// Returns the number of buffers that a step passes to the kernel. Their order: arguments of all `copies`,
+  /// of the prologue (without its last parameter, which is in shared memory), of the horizontally fused
+  /// kernels, and of the tail.
   size_t arguments() const;
   /// Returns the size of the range that is divided into chunks. It is the product of the parallel extents; in
   /// a kernel with reduced axes, that product times the number of column tiles. If Schedule::flat, it is the

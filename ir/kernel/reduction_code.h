@@ -30,8 +30,8 @@ struct ReductionStep {
   bool operator==(const ReductionStep&) const = default;
 };
 
-/// One function of a reduction. Its steps are distinct. Their order is the same for all C++ compilers that
-/// build Smelt, so generated code is the same too.
+/// One function of a reduction. No two of its steps are equal. The order of the steps does not depend on the
+/// C++ compiler that builds Smelt, so generated code does not depend on it either.
 struct ReductionFunction {
   std::vector<ReductionStep> steps;
   std::vector<int> results;  // numbers of the steps whose values are returned

@@ -66,8 +66,8 @@ struct ScalarOpInfo {
   std::string_view cuda_integer = {};  // for integers
   std::string_view cuda_flag = {};     // for booleans
   std::string_view cuda_fast = {};     // for reals: faster, with an error of a few roundings
-  /// The derivative at 0, if cuda_fast has a large relative error near 0. There, the derivative times the
-  /// operand is used instead of cuda_fast. "" for operations without such an error.
+  /// The derivative at 0, if cuda_fast has a large relative error near 0. Near 0, the derivative times the
+  /// operand is then computed instead of cuda_fast. "" if cuda_fast has no such error.
   std::string_view cuda_slope = {};
   Domain domain = Domain::numbers;
   /// The value and the derivative both exist only for operands above this number.
@@ -114,17 +114,17 @@ struct ReduceOpInfo {
   ReduceTypes results = {};  // types of the results: a prefix of `state`
   std::string_view description = {};
   Domain domain = Domain::numbers;  // numbers or reals
-  bool samples = false;     // reads only fixed positions of the row, so it needs no sweep over the row
-  bool over_rows = false;   // can reduce leading axes of a tensor, with one accumulator per column
-  bool idempotent = false;  // repeated elements do not change the results
-  bool finds = false;       // result 0 is an element of the row, or the mean of some elements
-  int non_negative = -1;    // number of the result that is never negative (it may be NaN); -1: none is known
+  bool samples = false;             // reads only fixed positions of the row, so it needs no loop over the row
+  bool over_rows = false;           // can reduce leading axes of a tensor, with one accumulator per column
+  bool idempotent = false;          // repeated elements do not change the results
+  bool finds = false;               // result 0 is an element of the row, or the mean of some elements
+  int non_negative = -1;  // number of the result that is never negative (it may be NaN); -1: none is known
   // CUDA texts; "" if the text is generated from the expressions of reduce_ops.def.
   std::string_view cuda_combine = {};                // a statement
   std::array<std::string_view, 4> cuda_finish = {};  // one expression per result
-  // Statements that are never generated; "" if the reduction has no such statement. The first combines the
-  // elements of {vector} into the state; the second combines the states of {lanes} lanes of a warp, which
-  // {mask} selects.
+  // Optional statements that replace a loop over cuda_combine; "" if the reduction has no such statement. The
+  // first combines all elements of {vector} into the state. The second combines the states of {lanes} lanes
+  // of a warp, which {mask} selects.
   std::string_view cuda_combine_vector = {};
   std::string_view cuda_combine_lanes = {};
 };

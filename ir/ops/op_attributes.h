@@ -25,8 +25,8 @@ struct AttributeColumn {
   std::optional<Attribute> otherwise = {};      // default value; nothing: the attribute has no default
   std::optional<double> least = {}, most = {};  // bounds of a number, or of each number in a list
   std::vector<std::string_view> words = {};     // values that a string may have; empty: any
-  /// The value may be the number of a dim (or a list of them); this is the tensor that has the dim: operand 0
-  /// or the result. none: the value is not a dim number.
+  /// If the value is the number of a dim, or a list of such numbers: the tensor that has the dim, which is
+  /// operand 0 or the result. none: the value is no number of a dim.
   enum class AxisOf : uint8_t { none, operand, result } axis_of = AxisOf::none;
 };
 

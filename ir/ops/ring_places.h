@@ -6,8 +6,8 @@
 
 namespace smelt {
 
-/// Newest contents of rings, one ring per row (sequence). Both values are i32, of the shape of ring_end's
-/// `tokens`.
+/// State of rings after their last token, one ring per row (sequence). Both values are i32, in the shape of
+/// ring_end's argument `tokens`.
 struct RingEnd {
   Value* last_place;   // ring position of the row's last token
   Value* first_token;  // number of the token at ring position 0

@@ -10,12 +10,12 @@
 
 namespace smelt::rules {
 
-/// Node whose types a rule computes.
+/// Arguments of a rule: the node whose types it computes.
 struct Context {
   Op op;
   ScalarOp scalar;                  // if op is pointwise
   ReduceOp reduce;                  // if op is reduce
-  llvm::ArrayRef<Value*> operands;  // without the arguments of a body
+  llvm::ArrayRef<Value*> operands;  // those that the op itself reads, without the arguments of its body
   const Attributes& attributes;
   llvm::ArrayRef<Type> declared;  // result types in the text, for ops with the trait `declared`
   /// True: the rule returns the types of the values that the op passes to its body (ir/graph/body.h), and not

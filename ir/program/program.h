@@ -12,6 +12,7 @@
 
 namespace smelt {
 
+/// The unit of program passes, which becomes a plan.
 struct Program {
   Symbols symbols;
   Mesh mesh;  // of the ranks that run the program together; empty: one rank

@@ -19,6 +19,7 @@ struct KernelParts {
     std::optional<int> number;  // from the name; nothing: the instruction has no name
     Instruction instruction;
   };
+  /// One block of the text.
   struct Block {
     std::optional<KernelBlock::Scope> scope = {};     // nothing: `unplaced`, instructions outside all blocks
     std::vector<size_t> lines = {};                   // indices into lines_, in the order of the block
@@ -112,7 +113,7 @@ class KernelParser : public TextParser, private KernelParts {
   void memory(Instruction& i);
   void random(Instruction& i);
   void random_column(Instruction& i);
-  Access place();                     // %param[index]
+  Access place();                     // %param[index], the element that an instruction accesses
   Access index_sum(const Token& at);  // a sum of sizes, of axes times sizes and of at most one computed index
   void add_term(const Token& at, const Dim::Term& term, Access& access);
   /// Returns a symbol that represents an axis or a computed index (%value) within a sum; nothing for any

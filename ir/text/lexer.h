@@ -11,8 +11,9 @@
 
 namespace smelt {
 
+/// One token of a text. Its kind `value` is the name of a value, such as %name, and `symbol` is punctuation.
 struct Token {
-  enum class Kind : uint8_t { end, identifier, value, number, string, symbol };  // value: %name
+  enum class Kind : uint8_t { end, identifier, value, number, string, symbol };
   Kind kind = Kind::end;
   /// The text without the % of a value and without the quotes of a string, whose escapes are not resolved.
   std::string_view text;
@@ -66,9 +67,10 @@ class Lexer {
   size_t position_ = 0;
 };
 
-/// Returns the contents of a string token with its escapes (\" \\ \n \t \xHH) resolved.
+/// Returns the characters of a string token, with its escapes (\" \\ \n \t \xHH) resolved.
 std::string unescape(const Token& token);
-/// Returns the text in quotes, with the escapes that `unescape` resolves.
+/// Returns `text` in quotes. Characters that need an escape are written as the escapes that unescape()
+/// resolves.
 std::string quote(std::string_view text);
 /// Returns whether a name needs no quotes. Such a name has only letters, digits, _ and dots, and begins with
 /// a letter or _.

@@ -7,14 +7,16 @@
 
 namespace smelt {
 
+/// Parser of one text. Functions parse the construct that their name says, from the next token on. A
+/// parameter or member `at` is the token at whose position errors are reported.
 class ModuleParser : TextParser {
  public:
   ModuleParser(std::string_view text, std::string_view file);
-  /// Parses the whole text. Throws Error with the place of a fault.
+  /// Parses the whole text. Throws Error with the file, line and column of a fault.
   std::unique_ptr<Module> parse();
 
  private:
-  /// Values of one graph or body, by name.
+  /// Values that a node of one graph or body can read, by name.
   using Scope = llvm::StringMap<Value*>;
 
   /// Input of a body: %inside "its name" = %outside. `outside` is null if the op itself computes the input,
@@ -34,9 +36,9 @@ class ModuleParser : TextParser {
     llvm::SmallVector<Value*, 4> operands;
     Attributes attributes;
     std::optional<Phase> phase;
-    std::optional<bool> anchored;
-    std::string source;
-    std::vector<Type> types;
+    std::optional<bool> anchored;  // Node::anchored; nothing if the text does not set it
+    std::string source;            // Node::source
+    std::vector<Type> types;       // types, layouts and shardings: one per result
     std::vector<std::optional<Layout>> layouts;
     std::vector<std::optional<Sharding>> shardings;
     /// Inputs of the body. First those that the op computes, then one for each argument (ir/graph/body.h).
@@ -46,12 +48,15 @@ class ModuleParser : TextParser {
   };
 
   // ---- module level
-  void item();         // one declaration or graph
-  void mesh();         // mesh {data = 2, model = 4}
-  void partitioned();  // partitioned {B = data}: the module is that of one rank
+  void item();  // one declaration or graph
+  void mesh();  // mesh {data = 2, model = 4}
+  /// Parses partitioned {B = data}: the mesh axis data divides the symbol B, and all sizes are those of one
+  /// rank.
+  void partitioned();
+  /// Returns the index of the mesh axis of this name.
   size_t axis_named(const Token& at, const std::string& name) const;
   std::optional<Sharding> sharding();
-  void random_ids();
+  void random_ids();  // random_ids COUNT: number of ids of random nodes
   /// Raises Module::random_ids to at least `count`.
   void take_random_ids(const Token& at, int64_t count);
   /// Parses a field of a parameter. Returns false if `key` is none of its fields.
@@ -85,7 +90,7 @@ class ModuleParser : TextParser {
 
   // ---- bodies
   void body_inputs(Draft& draft, const Scope& scope);
-  /// `handed`: the op itself computes the input, so the text has no = %outside.
+  /// `handed`: true if the op itself computes the input, so that the text has no "= %outside".
   BodyInput body_input(bool handed, const Scope& scope);
   void node_body(Draft& draft);
 

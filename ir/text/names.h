@@ -23,8 +23,9 @@ constexpr std::string_view kFormWords[] = {"plain", "fast",  "fast_tangent", "in
 // ---- value_names.cpp
 // Names of a graph's values in the text form.
 
-/// Names for all values of a graph. An input keeps its attribute `name`, and any other value keeps
-/// Value::name, if that is a valid name and no earlier value has it. All other values are numbered from 0.
+/// Names for all values of a graph. A value's name is the attribute `name` of an input, or Value::name of any
+/// other value. If that name is not valid, or an earlier value has it, the value's name is a number instead,
+/// counted from 0.
 class ValueNames {
  public:
   explicit ValueNames(const Graph& graph);

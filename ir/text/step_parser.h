@@ -1,5 +1,5 @@
-// Parser of the steps of a program. The functions read() parse a step's line after the keyword of the step's
-// kind.
+// Parser of the steps of a program. A step is one line, which begins with the keyword of the step's kind. The
+// functions read() parse the rest of the line into `step`.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ class StepParser : protected KernelParser {
  protected:
   StepParser(std::string_view text, std::string_view file) : KernelParser(text, file) {}
 
-  // ---- places in buffers
+  // ---- positions in buffers
   int buffer_number();
   BufferRef place();           // #3[offset]: buffer 3, from the element `offset`
   std::vector<Dim> strides();  // (2*T, 1), in elements
@@ -29,6 +29,9 @@ class StepParser : protected KernelParser {
   void read(Kind& step) {
     read_pattern(StepKind<Kind>::text, step);
   }
+  /// Parses the pieces of a pattern in order. The text may lack an optional group. A group is parsed if the
+  /// next token is the first one of the group, or, if the group begins with a field, if shows_group() is true
+  /// for the fields that are parsed so far.
   template <typename Kind>
   void read_pattern(std::string_view pattern, Kind& step) {
     for (const PatternPiece& piece : pattern_pieces(pattern))
@@ -46,9 +49,10 @@ class StepParser : protected KernelParser {
   void literal(std::string_view text);
 
   // ---- fields of steps, by type and role
-  // The role of a field (runtime/plan/steps/fields.h) is its declaration in visit_fields: the text that
-  // errors show as expected, the limits of its value, or the use of an operand.
-  using Name = std::string_view;
+  // Each overload parses a field of one type. The `role` (runtime/plan/steps/fields.h) is given where
+  // visit_fields declares the field. It has, for example, the text `expected` for the message "expected ...,
+  // found ...".
+  using Name = std::string_view;  // name of the field
   void read_value(Name, BufferRef& value, const auto&) { value = place(); }
   void read_value(Name, Dim& value, const auto&) { value = dim(); }
   void read_value(Name, double& value, const auto&) { value = number(); }
@@ -82,6 +86,7 @@ class StepParser : protected KernelParser {
     if (!known) lexer.fail_at(at.offset, fmt::format("expected {}, found '{}'", what, at.text));
     return *known;
   }
+  /// Consumes the next token. Throws Error if it is not `word`.
   void word(std::string_view word);
 
   Program program_;

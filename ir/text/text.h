@@ -32,8 +32,8 @@ std::unique_ptr<Module> parse_module(std::string_view text, std::string_view fil
 /// nodes. Graphviz needs minutes for the whole training step of a large model.
 std::string dot(const Graph& graph, llvm::function_ref<bool(const Node&)> is_drawn = nullptr);
 
-/// Returns the layer of a node: its source name up to the first part that is a number. For the source
-/// "h.3.attention.softmax" that is "h.3". Empty if no part is a number.
+/// Returns the layer of a node: its source name up to the first part between dots that is a number. For the
+/// source "h.3.attention.softmax" that is "h.3". Empty if no part is a number.
 std::string layer_of(const Node& node);
 /// Returns the middle layer of the graph, as an example of its layers. Empty if the graph has no layers.
 std::string typical_layer(const Graph& graph);
@@ -46,7 +46,8 @@ std::string typical_layer(const Graph& graph);
 /// {"op", "reduce"?, "source"?, "operands": ["%1"], "results": [{"name", "type", "dtype", "shape"}],
 ///  "attributes": {}, "body"?: {a graph}}
 std::string json(const Graph& graph);
-/// Returns {"symbols": [{"factors", "upper"}], "parameters": [...], "states": [...], "graphs": [...]}.
+/// Returns {"symbols": [{"factors", "upper"}], "parameters": [...], "states": [...], "graphs": [...]}. The
+/// product of the symbols `factors` is at most `upper`.
 std::string json(const Module& module);
 
 // ---- operations_page.cpp

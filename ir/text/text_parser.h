@@ -9,8 +9,9 @@
 
 namespace smelt {
 
-/// Unless noted otherwise, a function parses the construct that its name says, and throws Error with the
-/// place of a fault.
+/// Parser of the constructs that modules, kernels and programs have in common. Unless noted otherwise, a
+/// function parses the construct that its name says, from the next token on, and throws Error with the file,
+/// line and column of a fault.
 class TextParser {
  public:
   TextParser(std::string_view text, std::string_view file) : lexer(text, file) {}
@@ -24,10 +25,11 @@ class TextParser {
   std::string string(std::string_view what = "a string");
   std::string name(std::string_view what);  // a bare name or a string
   std::string graph_name();                 // @name
+  /// Parses item, item, ... and the symbol `close`. Requires: the opening symbol is consumed already.
   template <typename F>
-  void list(std::string_view close, F item);  // item, item, ... and `close`, after the opening symbol
-  std::vector<int64_t> integers();            // [1, 2]
-  std::vector<std::string> strings();         // ["a", "b"]
+  void list(std::string_view close, F item);
+  std::vector<int64_t> integers();     // [1, 2]
+  std::vector<std::string> strings();  // ["a", "b"]
   /// Parses {key = value, ...} after the opening brace. Calls field(key) for each field, which parses the
   /// value.
   void fields(const std::function<void(const Token& key)>& field);
@@ -42,7 +44,7 @@ class TextParser {
   std::vector<int64_t> constant_shape();
   DType dtype();
   Type type();
-  std::optional<Layout> layout();  // @3[offset; stride, ...] in buffer 3; nothing if the next token is no @
+  std::optional<Layout> layout();  // @3[offset; stride, ...] in buffer number 3; nothing without an @
   /// Throws Error at `at` if the type has too many dims, or if its element count has too many terms.
   void check_size(const Token& at, const Type& type);
   std::vector<std::string> axes();  // data + model, or - for none
@@ -63,15 +65,17 @@ class TextParser {
   State state();
   Role role();
   Buffer buffer(const std::vector<State>& states);
-  std::pair<int, int> steps_alive();       // [first, last]
-  std::vector<BufferPart> buffer_parts();  // [byte: [first, last], ...]
+  std::pair<int, int> steps_alive();  // [first, last]: the steps between which a buffer is live
+  /// Parses [byte: [first, last], ...]: for each part of a buffer its first byte, and the steps between which
+  /// it is live.
+  std::vector<BufferPart> buffer_parts();
 
   Lexer lexer;
   /// Symbols that sizes may name; null: any symbol.
   const Symbols* known_symbols = nullptr;
-  /// Function that returns the size that a token within a size represents, or nothing if the token is a
-  /// symbol. The parser of kernels sets it for axes and for computed indices, %value. If it is empty, all
-  /// names are symbols.
+  /// Function for tokens within a size that are not symbols, such as the axes of a kernel and its computed
+  /// indices (%value). Returns the size that the token represents, or nothing if the token is a symbol. Only
+  /// the parser of kernels sets it. If it is empty, all names are symbols.
   std::function<std::optional<Dim>(const Token&)> stand_in;
 
  private:

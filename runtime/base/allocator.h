@@ -8,8 +8,8 @@
 
 namespace smelt {
 
-/// Kinds of memory: of the host, of a GPU, or pinned: host memory that a GPU reads and writes at the same
-/// address, such as cuMemHostAlloc returns.
+/// Kinds of memory: host memory, memory of a GPU (`device`), and pinned memory, which is host memory that a
+/// GPU reads and writes at the same address, such as cuMemHostAlloc returns.
 enum class MemoryKind : uint8_t { host, device, pinned };
 
 /// Functions that allocate and release memory. They must not throw. The threads that create, run and destroy

@@ -1,6 +1,8 @@
 // Random numbers of dropout, by Philox4x32-7 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3",
-// 2011). They are a pure function of seed, id of the random node, step, micro-step and position (row,
-// column), so that the CPU, a GPU and the evaluator of graphs (ir/evaluate) draw the same bits.
+// 2011). They are a pure function of the seed, the id of the random node, the step, the micro-step and the
+// position (row, column) of an element in the result of the node. The column is the index in the last dim,
+// and the row is the index of all other dims, flattened. So the CPU, a GPU and the evaluator of graphs
+// (ir/evaluate) draw the same bits.
 #pragma once
 
 #include <array>
@@ -8,6 +10,7 @@
 
 namespace smelt {
 
+/// Generator of the random numbers of one micro-step.
 struct Philox {
   uint32_t seed = 0, step = 0;
   uint32_t micro_step = 0;  // high 16 bits: number of the micro-step; low 16 bits: 0
@@ -20,8 +23,9 @@ struct Philox {
     return {seed, step, number << 16 | (micro_step & 0xFFFFu)};
   }
 
-  /// Returns the four words that have the bits of the aligned 8 columns around `column`. The key of Philox is
-  /// (seed, id), its counter (step, micro_step, row, column / 8).
+  /// Returns four words with the random bits of eight elements of a row, 16 bits per element. The columns of
+  /// these elements have the same quotient column / 8. The key of Philox is (seed, id), its counter (step,
+  /// micro_step, row, column / 8).
   std::array<uint32_t, 4> words(uint32_t id, uint32_t row, uint32_t column) const {
     std::array<uint32_t, 4> c = {step, micro_step, row, column / 8};
     uint32_t k0 = seed, k1 = id;

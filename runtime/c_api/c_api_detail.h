@@ -31,10 +31,12 @@ struct smelt_plan {
   int64_t memory_bytes = 0;             // of states, constants and the arena
 };
 
+/// Object to which the handle of a session in the C interface points.
 struct smelt_session {
   std::unique_ptr<smelt::Session> session;
 };
 
+/// Object to which the handle of a tokenizer in the C interface points.
 struct smelt_tokenizer {
   smelt::Tokenizer tokenizer;
 };

@@ -29,8 +29,8 @@ struct PreparedAttention {
     DType dtype = DType::f32;
     int64_t batch = 0, place = 0, head = 0;  // strides of batch, position (query or key) and head
   };
-  /// The evaluated LaneLayout, in f32 elements: offsets of the arrays in a lane's memory, and the size of
-  /// this memory, `elements`.
+  /// The evaluated LaneLayout (runtime/plan/attention_spec.h): offsets of the arrays in a lane's memory, and
+  /// the size of this memory, `elements`. All are in f32 elements.
   struct Lane {
     int64_t tiles = 0, rows = 0, queries = 0, keys = 0, values = 0, others = 0;
     int64_t first_sums = 0, second_sums = 0, query_sums = 0, elements = 0;

@@ -7,7 +7,8 @@
 
 namespace smelt {
 
-/// Returns block number `index` of the queries of head h of batch b, without keys.
+/// Returns a block with no keys yet, whose queries are block number `index` of the queries of head h of batch
+/// b.
 inline AttentionLane::Block AttentionLane::query_block(int64_t b, int64_t h, int64_t index) const {
   const int64_t first = index * tile_queries();
   return {b, h, first, std::min(tile_queries(), a_.queries - first), 0, 0};

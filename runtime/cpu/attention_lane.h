@@ -5,6 +5,7 @@
 
 namespace smelt {
 
+/// One lane: a thread of a parallel region, with its memory.
 class AttentionLane {
  public:
   /// `memory` has attention.lane.elements elements. `arguments` and `args` are those of
@@ -27,7 +28,7 @@ class AttentionLane {
   };
   using Matrix = PreparedAttention::Matrix;
 
-  // ---- the parts
+  // ---- parts of attention (AttentionPart): forward, gradients, element_gradient
   void forward(int64_t item);
   void add_forward(const Block& block, const Rows& q, float* y);
   void finish_forward(const Block& block, float* y);
@@ -55,7 +56,7 @@ class AttentionLane {
   /// block at `at`. `is_row`: the tile has one number per query; false: one per score.
   void set_tile(int tile, float* at, const Block& block, bool is_row);
 
-  // ---- matrices
+  // ---- matrices, by number in PreparedAttention::matrices
   /// Returns `count` vectors as f32, from position `first` on: in place if possible, else a copy in
   /// `scratch`.
   Rows read(size_t matrix, int64_t b, int64_t head, int64_t first, int64_t count, float* scratch) const;

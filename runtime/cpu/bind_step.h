@@ -24,6 +24,7 @@ class BoundPointer {
   void* const* place_;
 };
 
+/// Binder of the steps of one entry, for one set of symbol values.
 class StepBinder {
  public:
   /// The parameters are those of resolve() in resolve.h, and `resolved` is the entry to which steps are

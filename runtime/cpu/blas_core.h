@@ -6,15 +6,15 @@
 namespace smelt {
 
 // ---- blas_core.cpp
-// OpenBLAS selects the processor whose kernels it uses when it is loaded. A version that does not recognize a
-// newer processor, as that of Debian 12 with Intel's processors of 2023, selects kernels without AVX2, which
-// are several times slower.
+// When OpenBLAS is loaded, it selects its kernels for the processor that it recognizes. A version may be
+// older than the processor, as the OpenBLAS of Debian 12 is with Intel's processors of 2023. It then selects
+// kernels without AVX2, which are several times slower.
 
 /// Environment variable of OpenBLAS that overrides the selection. OpenBLAS reads it when it is loaded.
 inline constexpr const char* kBlasCoreVariable = "OPENBLAS_CORETYPE";
 
 /// Returns a value for this variable with which OpenBLAS multiplies faster on this processor. Returns "" if
-/// the selection is good, or if the variable is set.
+/// OpenBLAS itself selects good kernels, or if the variable is set already.
 std::string better_blas_core();
 
 // ---- blas_buffers.cpp

@@ -13,6 +13,7 @@
 
 namespace smelt {
 
+/// Executor of one plan. Functions without a comment are described in runtime/session/executor.h.
 class CpuExecutor : public Executor {
  public:
   /// Allocates the plan's memory and loads its code. Throws Error if the plan is not valid, if it is for
@@ -33,13 +34,17 @@ class CpuExecutor : public Executor {
   void load_code();
   void allocate();
   ResolvedEntry& resolved(const PlanEntry& entry, const SymbolValues& symbols);
+  /// Returns the memory of the buffer in `staging_`. The first call allocates it.
   std::byte* staging(int buffer);
   void bind_inputs(const ResolvedEntry& resolved, std::span<const void* const> inputs);
   void bind_outputs(const ResolvedEntry& resolved, std::span<void* const> outputs);
   void copy_outputs(const ResolvedEntry& resolved, std::span<void* const> outputs) const;
+  /// Fills the arena and the outputs with NaNs.
   void poison(const ResolvedEntry& resolved);
+  /// Throws Error if the run has recorded an index that is out of bounds.
   void check_indices() const;
   void launch_all(const ResolvedEntry& resolved, const Philox& random);
+  /// Runs the steps, and calls ExecutorOptions::after_step after each.
   void launch_watched(const ResolvedEntry& resolved, const Philox& random);
 
   std::shared_ptr<const Plan> plan_;

@@ -23,8 +23,8 @@ struct StepRun {
 using Launch = std::function<void(const StepRun&)>;
 
 struct ResolvedEntry {
-  /// A pointer that each run must set, to the address of the buffer plus `offset_bytes`: the buffer is an
-  /// input or output, whose address changes from run to run.
+  /// A pointer to a position in an input or output, whose address changes from run to run. Each run sets the
+  /// pointer to the address of the buffer plus `offset_bytes`.
   struct Patch {
     void** pointer;
     int buffer;

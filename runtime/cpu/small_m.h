@@ -21,8 +21,8 @@ struct SmallM {
   /// Computes y on OpenMP threads. Results do not depend on the number of threads. If beta is 0, y is not
   /// read.
   void run(const float* x, const float* w, float* y, float beta) const;
-  /// Computes the same with an i8 matrix. It is converted to f32 in registers, so that a quarter of the bytes
-  /// are read.
+  /// Computes y for a matrix w of i8. Elements of w are converted to f32 in registers, so only a quarter of
+  /// the bytes of an f32 matrix are read.
   void run(const float* x, const int8_t* w, float* y, float beta) const;
 };
 

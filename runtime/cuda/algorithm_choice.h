@@ -29,7 +29,7 @@ std::string choice_key(const Plan& plan, const PlanEntry& entry, const StepSpan&
 // ---- choose_alternative.cpp
 // Choice among the alternatives of an entry whose sizes are known.
 
-/// Device and functions for a measurement.
+/// Device, stream and function for a measurement.
 struct Measuring {
   const Device& device;
   Stream stream;
@@ -38,10 +38,10 @@ struct Measuring {
   std::function<void(size_t step, bool waits)> launch;
 };
 
-/// Returns the number of the alternative to run for the choice that `step` belongs to: the one in `choices`,
-/// or else the fastest, which is measured and added to `choices`. Alternatives are ignored if their kernels
-/// need instructions that this GPU lacks, or if a condition of the choice (Choice::last_where) excludes them
-/// for these sizes.
+/// Returns the number of the alternative to run for the choice that `step` belongs to: the one that `choices`
+/// (step_choices.h) has for its key, or else the fastest, which is measured and added to `choices`.
+/// Alternatives are ignored if their kernels need instructions that this GPU lacks, or if a condition of the
+/// choice (Choice::last_where) excludes them for these sizes.
 int choose_alternative(const Plan& plan, const ResolvedEntry& resolved, size_t step, StepChoices& choices,
                        const Measuring& measuring);
 
@@ -59,7 +59,7 @@ size_t fastest(const Device& device, Stream stream, size_t ways,
 // Buckets of sizes: the result of a measurement is used for all sizes of a bucket.
 
 /// Returns the largest size of the bucket of `size`. Between two powers of two there are four buckets of
-/// equal width; sizes up to 8 are buckets of their own.
+/// equal width; each size up to 8 is a separate bucket.
 constexpr int64_t size_bucket(int64_t size) {
   if (size <= 8) return size;
   const int64_t step = int64_t{1} << (std::bit_width(static_cast<uint64_t>(size - 1)) - 3);

@@ -9,9 +9,10 @@
 
 namespace smelt::cuda {
 
-/// Returns a function that runs a collective between the ranks along mesh axis number `axis`, in memory that
-/// the function allocates, and returns its seconds. All ranks must call collective_clock together. Requires:
-/// `device` and `ranks` outlive the result. Throws Error if there is no NCCL.
+/// Returns a function that measures collectives between the ranks along mesh axis number `axis`. Given a kind
+/// and a number of bytes (runtime/ranks/measure_collectives.h), it runs one collective of this kind in memory
+/// that it allocates, and returns its time in seconds. All ranks must call collective_clock together.
+/// Requires: `device` and `ranks` outlive the result. Throws Error if there is no NCCL.
 CollectiveClock collective_clock(const Device& device, RankGroups& ranks, size_t axis);
 
 }  // namespace smelt::cuda

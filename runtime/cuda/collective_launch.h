@@ -10,9 +10,9 @@
 
 namespace smelt::cuda {
 
-/// The collective moves parts of `elements` elements. `from` has one part or one part per rank, and so has
-/// `to`, depending on `kind` (runtime/plan/steps/collective.h). The step has `rows` such operations. Strides
-/// are the elements from row to row.
+/// The collective moves parts of `elements` elements. The operand at `from` and the result at `to` each have
+/// one part, or one part per rank, depending on `kind` (runtime/plan/steps/collective.h). The step runs
+/// `rows` such operations. Strides are the elements from row to row.
 struct CollectiveLaunch {
   CollectiveKind kind = CollectiveKind::all_reduce;
   size_t axis = 0;    // number of the mesh axis

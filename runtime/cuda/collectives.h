@@ -1,4 +1,4 @@
-// Collectives of the GPUs of several ranks along the axes of a mesh. They run on streams of their own,
+// Collectives of the GPUs of several ranks along the axes of a mesh. They run on separate streams,
 // concurrently with the steps after them, until a step waits for them. There are three implementations:
 //   copies   gathers and exchanges (all_to_all) that are large enough, if the ranks can access each other's
 //            memory (peer_copies.h)
@@ -7,8 +7,8 @@
 //   NCCL     all other collectives
 //
 // All ranks create communicators together, so every rank creates its executor at the same time. Neither NCCL
-// nor a stream detects that another rank has ended. So a failure of the run ends the communicators, and all
-// waits for data of other ranks.
+// nor a stream detects that another rank has ended. So if the run fails on any rank, the communicators are
+// ended, and with them all waits for data of other ranks.
 #pragma once
 
 #include <functional>
@@ -27,6 +27,7 @@
 
 namespace smelt::cuda {
 
+/// Implementations of all collectives of one plan on one rank.
 class Collectives {
  public:
   /// Creates the communicators of the axes along which the plan has collectives. Requires: `device` and
@@ -45,13 +46,15 @@ class Collectives {
   /// captured graph contains one.
   void share(size_t axis, std::vector<SharedBlock> blocks);
 
-  /// Enqueues a collective, which begins after all earlier work of `stream`, the stream of the steps. An NCCL
-  /// collective for which the next step waits runs on `stream` itself, unless another NCCL collective is in
-  /// progress: no step could run concurrently, and the captured graph then has no branch.
+  /// Enqueues a collective, which begins after all earlier work of `stream`, the stream of the steps. If the
+  /// next step waits for an NCCL collective, the collective runs on `stream` itself, because no step could
+  /// run concurrently, and the captured graph then has no branch. It still runs on a separate stream if
+  /// another NCCL collective is in progress.
   void launch(const CollectiveLaunch& launch, Stream stream);
-  /// `computed`: selects whether a matmul that reads or computes the parts of a collective is divided into
-  /// one matmul per rank (CollectiveLaunch::read_in_parts, made_in_parts); `never` if NCCL runs the
-  /// collective. `own`: the position of this rank along the axis.
+  /// Whether the parts of a collective can be handled one by one. `computed` selects whether the matmul that
+  /// reads or computes these parts is divided into one matmul per rank (CollectiveLaunch::read_in_parts,
+  /// made_in_parts). It is `never` if NCCL runs the collective. `own`: the position of this rank along the
+  /// axis.
   struct Parts {
     PeerCopies::Parts computed = PeerCopies::Parts::never;
     int64_t own = 0;
@@ -100,7 +103,7 @@ class Collectives {
   void unshare(Copies& copies);
   /// Enqueues the copy of this rank's own part, unless the part is in place already.
   void launch_own(const PeerCopies& copies, const CollectiveLaunch& launch, size_t waited_at, Stream stream);
-  /// Returns the event of the arrival of the part from `rank` that step `step` waits for.
+  /// Returns the event that is recorded when the part from `rank`, which step `step` reads, has arrived.
   Event arrival(size_t step, int64_t rank);
   void launch_copies(const PeerCopies& copies, const CollectiveLaunch& launch, Stream stream);
   /// Enqueues all rows as one NCCL group.

@@ -11,10 +11,10 @@ namespace smelt {
 // ---- emit_gemm.cpp
 // The text of a matmul kernel for sm_90a, and the TMA tensor maps of its launch.
 
-/// Compute capability of the only GPUs that can run the template (sm_90a).
+/// Compute capability of the only GPUs that can run this text, which uses instructions of sm_90a.
 inline constexpr int kGemmCapability = 90;
 
-/// Returns the text of a kernel that has a `gemm` and a schedule.
+/// Returns the text of the kernel. Requires: `kernel` has a `gemm` and a schedule.
 std::string emit_gemm(const Kernel& kernel);
 /// Returns the tensor maps of A and B.
 std::vector<TensorMap> gemm_maps(const Kernel& kernel);
@@ -25,13 +25,15 @@ std::vector<TensorMap> gemm_maps(const Kernel& kernel);
 /// Number of adjacent columns of a row that a lane passes to the epilogue at a time.
 inline constexpr int kGemmVector = 8;
 
-/// Returns the numbers of the load instructions that are issued before the epilogue runs: those that load
-/// whole vectors which are always aligned. Requires: `kernel` has a schedule.
+/// Returns the load instructions that are issued before the epilogue runs, as indices into
+/// Kernel::instructions. These loads read whole vectors whose addresses are always aligned. Requires:
+/// `kernel` has a schedule.
 std::vector<int> early_gemm_loads(const Kernel& kernel);
 
-/// Returns the numbers of the instructions that accumulate column sums. Requires: `kernel` has a `gemm`.
+/// Returns the instructions that accumulate column sums, as indices into Kernel::instructions. Requires:
+/// `kernel` has a `gemm`.
 std::vector<int> gemm_sums(const Kernel& kernel);
-/// Returns the text of BodyArguments, BodyLoads, body_load, body_run and body_sum (gemm_text.h).
+/// Returns the definitions of BodyArguments, BodyLoads, body_load, body_run and body_sum (gemm_text.h).
 std::string print_gemm_epilogue(const Kernel& kernel);
 
 }  // namespace smelt

@@ -1,5 +1,5 @@
-// Text of a matmul kernel for sm_90a with a fused epilogue ("body"), whose functions are printed from a
-// kernel's instructions.
+// Text of a matmul kernel for sm_90a with a fused epilogue ("body"). The functions of the epilogue are
+// printed from the instructions of a Kernel (emit_gemm.h).
 //
 // The kernel is persistent: a block computes tiles of the result, one after the other in a fixed order. One
 // warp copies the operands into a ring buffer in shared memory by TMA. Two other warpgroups multiply with
@@ -14,7 +14,7 @@
 //
 // for a kernel of kThreads threads (__launch_bounds__(kThreads, 1), clusters of kCluster). A launch has
 //
-//   blocks    any multiple of kCluster; clusters in excess of the tiles are idle
+//   blocks    any multiple of kCluster; a cluster for which no tile is left ends at once
 //   maps      `const __grid_constant__ TensorMap` parameters: CUtensorMaps of rank 2 of 16-bit floats, sizes
 //             (k, m) and (k, n), or (m, k) and (n, k) of transposed operands, which are not contiguous
 //             along k; box (64, 64); 128-byte swizzle; zeros outside
@@ -23,8 +23,9 @@
 // indices, `c` is the first of the eight columns, and rows and columns are m and n:
 //
 //   struct BodyArguments      the pointers and numbers that the epilogue reads
-//   struct BodyLoads          values that are loaded early for kLaneRows rows of eight columns; one
-//                             Same<T> (eight columns without rows) per load if all rows read the same values
+//   struct BodyLoads          values that are loaded early, for kLaneRows rows of eight columns. A load
+//                             that reads the same values in all rows, such as that of a bias, has only eight
+//                             values, in a Same<T>
 //   void body_load(const BodyArguments&, int first, int rows, Index c, int columns, BodyLoads&)
 //   void body_run(const BodyArguments&, int first, int rows, Index c, int columns, const BodyLoads&,
 //                 Take take, int group, int wg, int warp, int lane, unsigned scratch)
@@ -50,8 +51,9 @@
 
 namespace smelt {
 
+/// The properties of a matmul kernel that its text depends on.
 struct WgmmaGemm {
-  DType dtype = DType::bf16;
+  DType dtype = DType::bf16;  // of A, B and the product
   GemmTiles tiles = {};
   bool a_transposed = false, b_transposed = false;
   int sums = 0;  // kSums: number of sums that the epilogue computes per column

@@ -1,7 +1,7 @@
-// The partial sums of `accumulate` instructions, which a thread block keeps while it loops over rows. The
-// access and Schedule::vectors determine whether a sum is kept in one register per thread, in one register
-// per column of a thread, or in memory. At the end the block adds up the registers of its threads and stores
-// the sums in its slice of each partial parameter (KernelParam::partial).
+// Printing of the partial sums of `accumulate` instructions, which a thread block keeps while it loops over
+// rows. The instruction's access and Schedule::vectors determine whether a sum is kept in one register per
+// thread, in one register per column of a thread, or in memory. At the end the block adds up the registers of
+// its threads and stores the sums in its slice of each partial parameter (KernelParam::partial).
 #pragma once
 
 #include <string>
@@ -18,9 +18,10 @@ class AccumulatorPrinter {
   AccumulatorPrinter(CudaContext& context, const AddressPrinter& addresses)
       : c_(context), addresses_(addresses) {}
 
-  /// Prints, before the loop over rows, the registers and the code that zeroes sums in memory.
+  /// Prints, before the loop over rows, the declarations of the registers, and code that sets the sums in
+  /// memory to zero.
   void declare();
-  /// Prints, after the loop, the sums over the threads of the block and their stores.
+  /// Prints, after the loop, code that adds up the registers of the block's threads and stores the sums.
   void finish();
 
  private:

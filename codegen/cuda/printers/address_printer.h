@@ -1,6 +1,6 @@
-// Expressions for the addresses that instructions access. For each access, the part of the index that does
-// not depend on the column (its "start") is computed once per block. Each element adds its column to the
-// start. `id` is the number of an instruction in Kernel::instructions.
+// Printing of the addresses that instructions access. For each access, the part of the index that does not
+// depend on the column (its "start") is computed once per block. The index of an element is the start plus
+// the element's column. `id` is the number of an instruction in Kernel::instructions.
 #pragma once
 
 #include <map>
@@ -19,7 +19,8 @@ class AddressPrinter {
   /// Prints variables for the starts of a block's accesses, which replace those of the previous block.
   void declare_starts(const BlockNest& nest);
 
-  /// Return the element that an instruction accesses, the array that it is in, and its index in the array.
+  /// Return expressions for the element that an instruction accesses, for the array that contains the
+  /// element, and for its index in the array.
   std::string element(int id) const;
   std::string array(int id) const;
   std::string index(int id) const { return index(id, true); }

@@ -19,18 +19,20 @@ namespace smelt {
 
 /// The current position in the text. The guards are conditions; "" is a condition that always holds.
 struct CudaPlace {
-  bool in_lanes = false;             // within the loop over the elements of a vector
-  std::string lane_guard;            // condition that the current element exists
-  std::string row_guard;             // condition that this thread stores values that a row has once
+  bool in_lanes = false;   // within the loop over the elements of a vector
+  std::string lane_guard;  // condition that the current element exists
+  /// Condition under which this thread stores the values that do not change along the columns.
+  std::string row_guard;
   std::string slot;                  // index of the current vector among those in registers
   std::vector<std::string> indices;  // current index along each axis of the kernel
 };
 
-/// Numbers of 4-byte words of the two arrays in shared memory that a thread block has.
+/// Sizes, in words of 4 bytes, of the arrays shared_floats and shared_ints of a thread block.
 struct SharedWords {
   int64_t floats = 0, ints = 0;
-  int64_t prefetched = 0;  // of `floats`: words at the beginning, which hold prefetched rows
+  int64_t prefetched = 0;  // words at the beginning of shared_floats that hold prefetched rows
 
+  /// Make the array at least `count` words long.
   void need_floats(int64_t count) { floats = std::max(floats, count); }
   void need_ints(int64_t count) { ints = std::max(ints, count); }
 };
@@ -59,8 +61,10 @@ class CudaContext {
   const KernelParam& param(int id) const { return kernel.params[instruction(id).access.param]; }
   /// Returns the kind of the element in memory that an instruction reads or writes.
   CudaKind memory_kind(int id) const { return cuda_kind(param(id).dtype); }
+  /// Returns whether the instruction's value is kept for later blocks (Schedule::cached).
   bool is_cached(int id) const;
   bool is_flag(int id) const { return cuda_kind(instruction(id).dtype) == CudaKind::flag; }
+  /// Throws Error (internal) that names the kernel and the instruction. `what`: the reason.
   [[noreturn]] void reject(int id, const char* what) const;
 
   // ---- values
@@ -68,8 +72,9 @@ class CudaContext {
   void set_value(int id, CudaValue value) { values_[id] = std::move(value); }
   /// Prints the definition of a variable for the instruction's value, and sets the value to the variable.
   void define(int id, CudaKind kind, const std::string& text);
-  /// Returns a value of this block, a row scalar, or a column value that an earlier block kept. Throws Error
-  /// (internal) if the instruction has no value yet.
+  /// Returns the value of an instruction. The instruction is in the current block, or it computes a row
+  /// scalar, or a column value that an earlier block has kept. Throws Error (internal) if it has no value
+  /// yet.
   const CudaValue& value_of(int id) const;
   std::string value_as(int id, CudaKind kind) const { return coerce(value_of(id), kind); }
   /// Returns the value of an instruction as an index of 32 or 64 bits.
@@ -93,14 +98,17 @@ class CudaContext {
   std::string element() const { return width > 1 ? "j" : "0"; }
   /// Returns the first column of the thread's k-th vector.
   std::string column_of_vector() const { return fmt::format("(k * {} + {}) * {}", lanes, lane(), width); }
-  /// Return the end of the columns that a team works on, and the number of columns from c to that end.
+  /// Returns an expression for the end of the columns that a team processes.
   std::string columns_end() const;
+  /// Returns an expression for the number of columns from c to columns_end(). Returns the vector width
+  /// instead if all vectors are known to be whole.
   std::string columns_left() const;
-  /// Opens a conditional block for columns within the row. Prints nothing if all columns are within it.
+  /// Print the beginning and the end of a conditional block for `c < columns_end()`. Print nothing if
+  /// covers_rows_exactly().
   void open_existing_columns();
   void close_existing_columns();
-  /// Returns whether a row is known to have exactly as many columns as a team has in registers, so that no
-  /// column needs a check.
+  /// Returns whether the number of a row's columns is known to be exactly the number that a team holds in
+  /// registers, so that no column needs a check.
   bool covers_rows_exactly() const;
 
   /// Prints a barrier of all threads of a team.

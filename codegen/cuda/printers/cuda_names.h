@@ -10,6 +10,7 @@
 
 namespace smelt {
 
+/// The names that the text of one kernel uses.
 class CudaNames {
  public:
   /// A name times a stride.
@@ -28,8 +29,8 @@ class CudaNames {
   /// left.
   std::string sum(const Dim& offset, const std::vector<Term>& terms) const;
 
-  /// Prints variables of type Index for these sizes. The variable NAME is initialized from the launch
-  /// argument NAME_.
+  /// Prints a variable of type Index for each size in dims(). The variable NAME is initialized from the
+  /// launch argument NAME_.
   void declare_dims(CodeText& out) const;
 
  private:

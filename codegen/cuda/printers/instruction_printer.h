@@ -14,6 +14,7 @@ class InstructionPrinter {
   InstructionPrinter(CudaContext& context, AddressPrinter& addresses, ReductionPrinter& reductions)
       : c_(context), addresses_(addresses), reductions_(reductions) {}
 
+  /// Prints the code of one instruction of the block that `nest` describes.
   void print(const BlockNest& nest, int id);
   /// Prints the instructions of a block at one depth of its loop nest: 0 is before all loops, 1 is in the
   /// outermost loop.
@@ -24,8 +25,9 @@ class InstructionPrinter {
   /// Prints the Philox call whose words contain the random bits of all elements of a vector. Requires:
   /// draws_by_vector(id).
   void declare_random_words(int id);
-  /// Return whether an instruction draws the random bits of a vector, or stores a vector, in one operation.
+  /// Returns whether a random instruction draws the bits of all elements of a vector by one Philox call.
   bool draws_by_vector(int id) const;
+  /// Returns whether a store writes all elements of a vector by one store.
   bool stores_by_vector(const BlockNest& nest, int id) const;
 
  private:

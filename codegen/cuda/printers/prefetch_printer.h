@@ -23,7 +23,8 @@ class PrefetchPrinter {
   /// Prints, before a row's blocks, the loads of the form `early`.
   void print_early_loads();
 
-  /// Return the location of the thread's k-th vector of a load of the form `prefetched` or `early`.
+  /// Return an expression for the thread's k-th vector (k is a variable of the text) that a load of the form
+  /// `prefetched` has stored in shared memory, or that a load of the form `early` has stored in registers.
   std::string prefetched_vector(int id) const;
   std::string early_vector(int id) const;
 

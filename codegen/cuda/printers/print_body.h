@@ -28,7 +28,8 @@ struct CudaBody {
 CudaBody print_body(const Kernel& kernel, const std::string& block);
 
 // ---- kernel_function.cpp
-// A kernel's body as a device function, for __global__ functions that run several kernels.
+// A kernel's body as a device function, for a __global__ function ("launched function") that runs several
+// kernels.
 
 /// Returns the pointer parameters of the launched function, one per parameter of the kernel. `prefix` comes
 /// before each name.

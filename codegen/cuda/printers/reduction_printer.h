@@ -1,9 +1,9 @@
-// All reductions of a block of a kernel (KernelBlock in ir/kernel/kernel.h). Each thread reduces its own
-// elements. In a row kernel (without reduced axes), the lanes of a warp then exchange states by shuffles, and
-// the warps of a thread group ("team") that shares a row exchange them through shared memory. Which of these
-// steps are needed, and the order of the additions, depend only on Schedule::team. At the end all threads of
-// a team have the same bits. team_exchange.h has the exchange in kernels with reduced axes ("reduced
-// kernels").
+// Printing of all reductions of a block of a kernel (KernelBlock in ir/kernel/kernel.h). Each thread reduces
+// its own elements. In a row kernel (without reduced axes), the lanes of a warp then exchange states by
+// shuffles, and the warps of a thread group ("team") that shares a row exchange them through shared memory.
+// Which of these steps are needed, and the order of the additions, depend only on Schedule::team. At the end
+// all threads of a team have the same bits. team_exchange.h has the exchange in kernels with reduced axes
+// ("reduced kernels").
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ namespace smelt {
 
 /// A reduction in progress: the names of its state, one per scalar.
 struct CudaReductionState {
-  int id;
+  int id;  // number of the reduce instruction
   CudaReduction reduction;
   std::vector<std::string> names;
 
@@ -53,8 +53,8 @@ class ReductionPrinter {
   void bind_results();
 
   const std::vector<CudaReductionState>& states() const { return states_; }
-  /// Returns whether the reduction combines the elements of a vector in one statement, which reduce_ops.def
-  /// has.
+  /// Returns whether the reduction combines all elements of a vector with the state in one statement. This
+  /// requires that reduce_ops.def has such a statement for the operation.
   bool takes_vectors(int id) const;
 
  private:

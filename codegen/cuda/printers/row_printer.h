@@ -1,5 +1,6 @@
-// The body of a kernel without reduced axes. A thread group ("team") processes a row. If the kernel's range
-// is its single column axis (Schedule::flat), a thread block processes a part of that range.
+// Printing of the body of a kernel without reduced axes. A thread group ("team") processes a row. If the
+// kernel has no rows, but only a single column axis (Schedule::flat), each thread block processes a part of
+// the columns.
 #pragma once
 
 #include <string>

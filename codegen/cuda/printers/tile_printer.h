@@ -1,7 +1,7 @@
-// The body of a kernel with reduced axes. A thread block processes items of the range one after the other. An
-// item is a tile of columns at one index along each parallel axis. Each thread of a thread group ("team") has
-// one vector of the tile's columns. The indices along the reduced axes are divided among the teams, which
-// then exchange their sums.
+// Printing of the body of a kernel with reduced axes. The kernel's range is divided into items, which a
+// thread block processes one after the other. An item is a tile of columns at one index along each parallel
+// axis. Each thread of a thread group ("team") has one vector of the tile's columns. The indices along the
+// reduced axes are divided among the teams, which then exchange their sums.
 #pragma once
 
 #include <functional>

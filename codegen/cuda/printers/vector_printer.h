@@ -22,7 +22,7 @@ class VectorPrinter {
         instructions_(instructions),
         reductions_(reductions) {}
 
-  /// Called before the vectors of a block, when none of its loads is printed yet.
+  /// Forgets the loads of the previous block. Called before the first vector of a block is printed.
   void begin_block() { loaded_.clear(); }
   /// Prints declarations of the arrays that vectors are loaded to. `slots`: their first dimension, such as
   /// "[4]" for four vectors in flight; "" for one vector.
@@ -33,7 +33,8 @@ class VectorPrinter {
   /// loop, and whole-vector operations after it. `slot`: the number of the vector among those in registers.
   void print_vector(const BlockNest& nest, const std::string& slot);
 
-  /// Prints the registers of column values that later blocks read (Schedule::cached).
+  /// Prints declarations of the registers that keep the block's column values for later blocks
+  /// (Schedule::cached).
   void declare_kept(const KernelBlock& block);
   /// Returns whether the block has whole-vector loads.
   bool has_loads(const BlockNest& nest) const;

@@ -1,4 +1,4 @@
-// The CUDA text of small-M GEMMs.
+// The CUDA text of kernels for small-M GEMMs, which are matmuls of a few rows with weights (small_m.h).
 #pragma once
 
 #include <string>

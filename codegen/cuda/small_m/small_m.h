@@ -3,9 +3,9 @@
 //
 //   C[m,n] = alpha * sum_k A[m,k] B[k,n] + bias[n]        B is contiguous along k
 //
-// There are several kernels, for different numbers of rows and columns. All of them add up along k in the
-// same order, whatever the other rows are. So a row of C has the same bits in every kernel, and for any
-// number of rows.
+// There are several kernels, for different numbers of rows and columns. All of them add up the terms of an
+// element of C in the same order, which does not depend on the other rows. So a row of C has the same bits in
+// every kernel, and for any number of rows.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +18,7 @@
 
 namespace smelt {
 
+/// One kernel for small-M GEMMs.
 struct SmallM {
   DType dtype = DType::bf16, result_dtype = DType::bf16;
   bool has_bias = false;
@@ -27,8 +28,9 @@ struct SmallM {
   int64_t columns_below = std::numeric_limits<int64_t>::max();  // the kernel is for n < columns_below
   int64_t least_sums = 1;                                       // and for k >= least_sums
 
-  /// Returns a name such as "smelt_small_m_08_16_bf16_f32_bias" for 8 rows and 16 weights. In the order of
-  /// names, kernels for fewer rows come first, then kernels with fewer weights.
+  /// Returns a name such as "smelt_small_m_08_16_bf16_f32_bias" for 8 rows, 16 weights, operands in bf16,
+  /// results in f32, and a bias. Sorted by name, kernels for fewer rows come first, and among these, kernels
+  /// with fewer weights.
   std::string name() const;
 };
 
@@ -37,14 +39,14 @@ std::vector<SmallM> small_m(DType dtype, DType result_dtype, bool has_bias);
 
 /// The largest number of rows that any kernel supports.
 constexpr int64_t kMostSmallM = 16;
-/// Returns the tiles (ir/kernel/gemm_kernel.h) for a product of at most `rows` rows and n columns, of sums of
-/// k terms. The columns consist of `parts` adjacent parts of equal size, and one call of the epilogue reads
-/// the same column of each part.
+/// Returns the tiles (ir/kernel/gemm_kernel.h) for a product of at most `rows` rows, n columns and k terms
+/// per element. The columns consist of `parts` adjacent parts of equal size, and one call of the epilogue
+/// reads the same column of each part.
 SmallMTiles small_m_tiles(int64_t rows, int64_t n, int64_t k, int parts);
 
-/// Returns whether the step may have at most kMostSmallM rows, and its operands have the layout and types
-/// that the kernels require. B must be a state that no step of the entry writes, because the kernels begin to
-/// read B before the preceding steps have ended (programmatic dependent launch).
+/// Returns whether some runs of the step may have at most kMostSmallM rows, and its operands have the layout
+/// and types that the kernels require. B must be a state that no step of the entry writes, because the
+/// kernels begin to read B before the preceding steps have ended (programmatic dependent launch).
 bool has_small_m(const Program& program, const PlanEntry& entry, const GemmStep& step);
 /// Returns the kernels for a step of the entry, in the order of preference. Returns none if B is i8, or if
 /// has_small_m is false.

@@ -17,7 +17,7 @@ struct BenchCommand {
   int64_t layers = 4, width = 128, heads = 4, vocabulary = 256, length = 128, batch = 16;
   double dropout = 0.1;
   int steps = 6, warm_up = 2, threads = 0, accumulate = 1;
-  std::optional<int> together;
+  std::optional<int> together;  // steps per measurement; empty: not given
   bool profile = false, json = false, infer = false, generate = false, sample = false;
   int64_t new_tokens = 32, beams = 1;
   std::string output, trace, pipeline_order = "1f1b";
@@ -28,7 +28,8 @@ struct BenchCommand {
   bool has_model() const { return !models.empty(); }
 };
 
-/// Returns the model that is measured: the first of `models`, or a GPT-2 of the given shape.
+/// Returns the model that is measured: the first of `models`, or, if there is none, a GPT-2 of the shape that
+/// the options specify.
 Description describe(const BenchCommand& command);
 /// Returns the options of compilation. With --profile the plan cache is not read, because the profile needs
 /// the program (the kernels before code generation), which only a compilation returns.

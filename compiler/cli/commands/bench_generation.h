@@ -8,6 +8,7 @@
 
 namespace smelt::cli {
 
+/// A model, and the generation that is measured with it.
 struct GenerationBench {
   Description description;
   CompileOptions compile;
@@ -16,6 +17,7 @@ struct GenerationBench {
   int64_t batch = 1, prompt = 128, new_tokens = 32, beams = 1;
   int threads = 0, warm_up = 2, steps = 6;  // threads (0: all cores); calls to discard, and to measure
   bool sample = false;                      // sampling with top-k 50 and top-p 0.9 instead of greedy decoding
+  /// profile: also prints the time of each step of the plan. json: prints JSON instead of a table.
   bool profile = false, json = false;
   std::string output;               // the results are also written to <output>.json and .md; empty: not
   InferenceRanks* ranks = nullptr;  // processes that share the model; null: only this one

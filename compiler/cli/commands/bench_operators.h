@@ -10,6 +10,7 @@
 
 namespace smelt::cli {
 
+/// The graphs to measure, and how.
 struct OperatorBench {
   std::vector<std::string> graphs;  // files
   CompileOptions compile;
@@ -26,9 +27,9 @@ bool are_graphs(const std::vector<std::string>& models);
 /// Measures every graph with all symbols at their bounds, and prints a table: the time of a run, the time of
 /// the backward pass that the compiler derives, the bytes that must be moved, and the bandwidth of a copy on
 /// the device. Inputs and outputs are buffers that stay in the device's memory (states; see
-/// passes/graph/layout/store_ports.h), so that no run copies them. The time of the backward pass is the time
-/// of forward and backward together, minus the time of forward alone. It does not run
-/// alone, because in a training step, too, the forward pass stores the values that it reads.
+/// passes/graph/layout/store_ports.h), so that no run copies them. The backward pass does not run alone,
+/// because it reads values that the forward pass stores. So its time is the time of forward and backward
+/// together, minus the time of forward alone.
 void bench_operators(const OperatorBench& options);
 
 }  // namespace smelt::cli

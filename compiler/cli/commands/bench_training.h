@@ -38,10 +38,11 @@ std::vector<HostTensor> random_inputs(const PlanEntry& entry, const Symbols& sym
 // ---- bench_profile.cpp
 // The time of a profiled training step, by its parts.
 
-/// Returns a table with one row per kernel or operation with sizes, over all entries that ran. Equal steps,
-/// such as those of different layers, share a row. Columns are, among others, the time, the bytes at the
-/// symbols' bounds, the share of the bandwidth of a copy, and the floating-point operations per second.
-/// `copy`: the bandwidth of a copy, in bytes per second.
+/// Returns a table of the steps of all entries that ran. A row has a kernel, or an operation such as a gemm
+/// with its sizes. Equal steps, such as the steps of different layers, share a row. Columns are, among
+/// others, the time, the bytes at the symbols' bounds, the bandwidth as a share of `copy`, and the
+/// floating-point operations per second. `copy`: the bandwidth of a plain copy of memory, in bytes per
+/// second.
 TextTable step_table(const Program& program, std::span<const StepTime> times, double copy);
 /// Returns step_table, then a table with one row per phase (forward, backward, update) and the share of time
 /// that is not spent in GEMM steps. `threads`: the threads that measure the bandwidth of a copy on a CPU; 0:

@@ -13,8 +13,8 @@ namespace smelt::cli {
 class BenchWorkload {
  public:
   struct Options {
-    int threads = 0;  // 0: all cores
-    bool profile = false;
+    int threads = 0;              // 0: all cores
+    bool profile = false;         // measures the time of each step
     int accumulate = 1;           // batches per update; more than one use the entries accumulate and apply
     RankGroups* ranks = nullptr;  // ranks that train together; null: one rank
     PipelineOrder order = PipelineOrder::one_f_one_b;  // only for plans of pipeline stages
@@ -51,8 +51,8 @@ class BenchWorkload {
   Executor& executor() { return session_->executor(); }
   /// Returns the seconds from the start of compilation to the end of the first update.
   double seconds_to_first_step() const { return first_step_; }
-  /// Returns the same seconds by phase, and in addition those of the phase "capture" (of a CUDA graph), which
-  /// is a part of the second update.
+  /// Returns these seconds by phase. In addition, returns the seconds of the phase "capture" (of a CUDA
+  /// graph), which is a part of the second update.
   SecondsByPart startup() const;
 
  private:
@@ -75,6 +75,7 @@ class BenchWorkload {
   double first_step_ = 0;  // seconds, with compilation
 };
 
+/// The numbers of updates that are measured.
 struct UpdateClock {
   int together = 1;            // updates per measurement
   int warm_up = 2, steps = 6;  // measurements that are discarded, and those that count

@@ -11,8 +11,8 @@ namespace smelt::cli {
 // ---- doctor.cpp
 // The capabilities of this machine, and the tools that Smelt found on it.
 
-/// Returns a table with the columns "what" and "found". If `measure`, it has the measured bandwidth of a
-/// copy, too, which takes a moment.
+/// Returns a table with the columns "what" and "found". If `measure` is true, also measures the bandwidth of
+/// a copy, which takes a moment, and adds it to the table.
 TextTable doctor_table(bool measure);
 
 // ---- doctor_gpu.cpp
@@ -37,8 +37,8 @@ void measure_ranks(const std::string& target);
 /// Returns the bytes read and written per second by a plain copy of arrays of 128 MiB on `threads` threads
 /// (0: all). The result is the best of several measurements.
 double copy_bytes_per_second(int threads = 0);
-/// Returns the same for the memory of the executor's GPU, or for this machine's memory if the executor runs
-/// on the CPU.
+/// Returns the bytes per second of a copy in the memory of the executor's GPU, or in this machine's memory if
+/// the executor runs on the CPU.
 double copy_bytes_per_second(Executor& executor, int threads);
 
 // ---- matrix_peak.cpp
@@ -47,9 +47,9 @@ double copy_bytes_per_second(Executor& executor, int threads);
 
 /// Returns the floating-point operations per second of the BLAS that plans call, in an f32 matmul of two
 /// 1024x1024 matrices on `threads` threads (0: all): the best of as many runs as fit into a sixth of a
-/// second, at least two. The rate is not computed from the clock rate and the width of vector registers,
-/// because the clock rate changes with the instructions in use. A step of a plan may be slightly faster than
-/// the measured rate if other processes used the machine during the measurement.
+/// second, at least two. The rate is measured, and not computed from the clock rate and the width of vector
+/// registers, because the clock rate changes with the instructions in use. A step of a plan may be slightly
+/// faster than the measured rate if other processes used the machine during the measurement.
 double peak_matrix_flops(int threads = 0);
 
 }  // namespace smelt::cli

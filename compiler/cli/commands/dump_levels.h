@@ -7,6 +7,7 @@
 
 namespace smelt::cli {
 
+/// The level to print, and the form of its text.
 struct DumpLevel {
   std::string emit = "fused";   // graph, fused, program, kernels, llvm, cuda, plan
   std::string format = "text";  // text, json, dot
@@ -18,10 +19,10 @@ struct DumpLevel {
 /// Throws Error if there is no such format, if the level cannot be printed in it, or if the level is "llvm"
 /// and the target is a GPU.
 void check_level(const DumpLevel& level, const Target& target);
-/// Returns the text of a level that the compilation has reached. If there is a filter, and the level comes
-/// after "fused" and is not "plan", first changes compilation.program: removes the steps that do not match,
-/// and clears the names of kernels that no remaining step runs and whose own name does not match, so that
-/// they are not printed.
+/// Returns the text of a level that the compilation has reached. For the levels "program", "kernels", "llvm"
+/// and "cuda", a filter changes compilation.program: the steps that do not match are removed. A kernel is
+/// printed only if a remaining step runs it or if its name contains the filter; the names of all other
+/// kernels are cleared.
 std::string emit_level(const DumpLevel& level, Compilation& compilation);
 /// Returns the text of the level "plan". The filter is not used.
 std::string plan_text(const DumpLevel& level, const Plan& plan);

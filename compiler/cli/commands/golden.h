@@ -14,18 +14,19 @@
 
 namespace smelt::cli {
 
-/// The largest allowed relative errors against float64 references, by kind of quantity. `adamw` is for the
-/// losses of the recorded AdamW steps, `all_gradients` for all gradients as one vector, and `each_gradient`
-/// for the gradient of one parameter. The defaults are those of fp32.
+/// The largest allowed relative errors against float64 references, for each kind of quantity. `adamw` is for
+/// the losses of the recorded AdamW steps, `all_gradients` for all gradients as one vector, and
+/// `each_gradient` for the gradient of one parameter. The defaults are those of fp32.
 struct GoldenBounds {
   double logits = 1e-5, loss = 1e-5, adamw = 1e-5, all_gradients = 1e-5, each_gradient = 1e-4;
 };
 
+/// The recorded results of one model, and the error bounds for comparisons with them.
 struct Golden {
-  Checkpoint tensors;
-  Json json;
-  /// The bounds of the precision, or 1.25 times PyTorch's own recorded error if that is larger. With int8
-  /// weights, 0.04 is added to the bound of logits.
+  Checkpoint tensors;  // content of golden.safetensors
+  Json json;           // content of golden.json
+  /// For each quantity, the larger one of the precision's bound and 1.25 times the recorded error of PyTorch
+  /// in that precision. With int8 weights, 0.04 is added to the bound of logits.
   GoldenBounds bounds;
 
   /// Opens the files in `directory`. `precision`, which is fp32, tf32, bf16 or fp16, and `weight_type`, which

@@ -9,16 +9,16 @@
 
 namespace smelt::cli {
 
-/// --cache-memory and --cache-pages. Caches have pages unless --cache-pages is 0 or the model does not
-/// support pages.
+/// The flags --cache-memory and --cache-pages. Caches have pages unless --cache-pages is 0 or the model does
+/// not support pages.
 class CacheFlags {
  public:
   void add_to(CLI::App& app);
-  /// Sets the number of pages in `options`. It is given by --cache-pages, or is what fits into
-  /// --cache-memory. Without either flag, it is what B slots of T tokens need, or 0 if the model does not
-  /// support pages. Requires: the bounds of B and T in `options` are set. Throws Error if a flag is given and
-  /// the model is a plan, if a flag asks for pages and the model does not support them, or if the memory is
-  /// too small for one page.
+  /// Sets the number of pages in `options`. The number is the value of --cache-pages, or the number of pages
+  /// that fit into --cache-memory. Without either flag, it is the number of pages that B slots of T tokens
+  /// need, or 0 if the model does not support pages. Requires: the bounds of B and T in `options` are set.
+  /// Throws Error if a flag is given and the model is a plan, if a flag asks for pages and the model does not
+  /// support them, or if the memory is too small for one page.
   void apply(const Model& model, CompileOptions& options) const;
 
  private:

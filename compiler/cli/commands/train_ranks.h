@@ -13,10 +13,11 @@
 
 namespace smelt::cli {
 
+/// This process as one of the ranks.
 class TrainRanks {
  public:
-  /// Waits until all ranks have joined. Throws Error with both numbers if the mesh does not have as many
-  /// ranks as there are.
+  /// Waits until all ranks have joined. Throws Error with both numbers if the number of ranks in the mesh
+  /// differs from the number of ranks that were started.
   TrainRanks(Ranks& ranks, const Launch& launch, const Mesh& mesh)
       : ranks_(ranks), launch_(launch), groups_(ranks, mesh) {}
 
@@ -30,7 +31,8 @@ class TrainRanks {
   /// have the same batch as rank 0, or if the entry `logits` exchanges values along the axis `data`.
   bool samples(const Plan& plan) const;
   /// Throws Error with both meshes if the plan is for another mesh. Throws Error with the axis if the mesh
-  /// has several ranks along an axis that the plan does not use, because these would all do the same.
+  /// has several ranks along an axis that the plan does not use, because these ranks would all compute the
+  /// same.
   void require_plan(const Plan& plan);
   /// Compares the compiler's build, the plans' meshes and targets, and, for pipeline stages, the options that
   /// the plans were compiled with. If two ranks differ, throws Error at all ranks with both values. The ranks

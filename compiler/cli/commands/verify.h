@@ -9,6 +9,7 @@
 
 namespace smelt::cli {
 
+/// The result of a verification.
 struct Verified {
   int compared = 0, failed = 0;  // numbers of quantities
   std::string table;             // one row per quantity, for people

@@ -11,21 +11,24 @@
 
 namespace smelt::cli {
 
+/// One recorded call of transformers' generate().
 struct GenerationCase {
   std::string name;
   Json options;  // by Hugging Face's names
   /// Prompts may contain padding, whose elements in `masks` are 0.
   std::vector<Generator::Tokens> prompts, masks;
-  std::vector<Generator::Tokens> sequences;  // expected results, prompt by prompt, as many for each prompt
-  std::vector<double> scores;                // of beam search, one per sequence; else empty
+  /// Expected results, in the order of the prompts; each prompt has the same number of them.
+  std::vector<Generator::Tokens> sequences;
+  std::vector<double> scores;  // expected scores of beam search, one per sequence; else empty
 };
 
+/// The comparison of one case.
 struct GenerationOutcome {
   size_t rows = 0, equal = 0;  // number of expected sequences, and of those that were generated exactly
   bool has_scores = false;
   /// Largest error of a score, where each error is divided by max(1, |score|, n^-length_penalty) for a
-  /// sequence of n new tokens. The last of these is the factor by which a score is its sum of
-  /// log-probabilities, and so by which errors of this sum change the score.
+  /// sequence of n new tokens. A score is the sum of the log-probabilities times n^-length_penalty, so this
+  /// factor also scales the rounding errors of the sum.
   double score_error = 0;
 };
 

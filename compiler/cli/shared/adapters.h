@@ -1,5 +1,5 @@
-// Low-rank adapters (LoRA) of a model on the command line: --lora makes new ones, --adapter reads those of a
-// directory that PEFT or a run of `smelt train` has written.
+// Low-rank adapters (LoRA) of a model on the command line: --lora makes a new adapter, and --adapter reads an
+// adapter from a directory that PEFT or a run of `smelt train` has written.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -15,6 +15,7 @@
 
 namespace smelt::cli {
 
+/// The flags that specify an adapter.
 struct AdapterFlags {
   std::string lora, directory;  // values of --lora and --adapter; empty: not given
 
@@ -24,6 +25,7 @@ struct AdapterFlags {
   void add_new(CLI::App& app);
 };
 
+/// An adapter: its configuration and its weights.
 struct Adapter {
   LoraConfig config;
   std::shared_ptr<const Checkpoint> tensors;  // null: a new adapter, whose initial values `config` specifies
@@ -33,15 +35,15 @@ struct Adapter {
 /// Throws Error if there is an adapter and the model is a plan or a graph, because an adapter can be built
 /// only into a model that is described by a config.json or a spec.
 std::optional<Adapter> adapter_of(const AdapterFlags& flags, const Description* description);
-/// Returns `weights`, the model's, together with the adapter's tensors; `weights` alone if there is no
-/// adapter or if it is a new one.
+/// Returns `weights`, the weights of the model, together with the adapter's tensors. Returns `weights` alone
+/// if there is no adapter, or if the adapter is new.
 std::shared_ptr<const Checkpoint> with_adapter(std::shared_ptr<const Checkpoint> weights,
                                                const std::optional<Adapter>& adapter);
 /// Returns whether `name` is a tensor of the base model that the plan does not load, because the adapter has
 /// a trained tensor in its place.
 bool is_replaced(const Plan& plan, const std::string& name);
-/// Loads `weights`, the result of with_adapter. Matrices of a new adapter keep their initial values. Returns
-/// the names of tensors that the model does not use.
+/// Loads `weights`, the result of with_adapter, into the session. Matrices of a new adapter keep their
+/// initial values. Returns the names of the tensors in `weights` that the model does not use.
 std::vector<std::string> load_with_adapter(Session& session, const Checkpoint& weights,
                                            const std::optional<Adapter>& adapter);
 

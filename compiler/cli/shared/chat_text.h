@@ -12,27 +12,28 @@
 
 namespace smelt::cli {
 
-/// A chat whose next message is wanted.
+/// A chat for which a model generates the next message.
 struct Chat {
-  nlohmann::ordered_json messages;                                      // objects with at least "role"
-  nlohmann::ordered_json tools = nullptr;                               // JSON Schemas; null: none
-  nlohmann::ordered_json documents = nullptr;                           // null: none
-  nlohmann::ordered_json variables = nlohmann::ordered_json::object();  // others that the template reads
-  bool add_generation_prompt = true;    // ends with the beginning of an answer
-  bool continue_final_message = false;  // ends within the last message, which the model continues
+  nlohmann::ordered_json messages;             // objects with at least "role"
+  nlohmann::ordered_json tools = nullptr;      // JSON Schemas; null: none
+  nlohmann::ordered_json documents = nullptr;  // null: none
+  nlohmann::ordered_json variables =
+      nlohmann::ordered_json::object();  // other variables that the template reads
+  bool add_generation_prompt = true;     // the prompt ends with the beginning of an answer
+  bool continue_final_message = false;   // the prompt ends with the last message, which the model continues
 };
 
 class ChatText {
  public:
-  /// Reads the templates and the special tokens of a model directory: chat_template.jinja,
-  /// additional_chat_templates, chat_template.json, and the field chat_template of tokenizer_config.json, the
-  /// first file that has one. Returns nothing if there is no template. Throws Error (invalid_file) for a
-  /// damaged file and for a template that is not valid.
+  /// Reads the templates and the special tokens of a model directory. Templates are in chat_template.jinja
+  /// and in the directory additional_chat_templates. If neither exists, they are in chat_template.json, or
+  /// else in the field chat_template of tokenizer_config.json. Returns nothing if there is no template.
+  /// Throws Error (invalid_file) for a damaged file and for a template that is not valid.
   static std::optional<ChatText> load(const std::filesystem::path& directory);
 
-  /// Returns the prompt. Special tokens are part of it, so it is encoded without adding any. With tools, the
-  /// template "tool_use" is used if there is one, else "default". Throws Error, also the one that the
-  /// template raises.
+  /// Returns the prompt. The prompt contains its special tokens, so it is encoded without adding any. For a
+  /// chat with tools, the template "tool_use" is used if there is one, else "default". Throws Error if the
+  /// template raises an exception or cannot be rendered.
   std::string render(const Chat& chat) const;
 
  private:

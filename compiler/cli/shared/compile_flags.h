@@ -18,17 +18,19 @@ struct CompileFlags {
   /// Adds --target, --max, the options that control and show the passes, and the options of `groups`. The
   /// current `values` become the command's defaults.
   void add_to(CLI::App& app, std::initializer_list<OptionGroup> groups);
-  /// Adds all options that affect a plan, for the commands compile, dump, report and diff.
+  /// Adds all options of compilation that affect a plan, for the commands compile, dump, report and diff.
   void add_all_to(CLI::App& app);
 
-  /// Checks that the flags do not change how a plan that was loaded from `file` was compiled. Throws Error
-  /// with the names of options that differ from their defaults. `read` are options that the command also uses
-  /// for a plan; they are allowed. `target`: the plan's target, which --target may name.
+  /// Checks that no flags were given that would change the compilation, because the plan was loaded from
+  /// `file` and is already compiled. Throws Error with the names of the options that differ from their
+  /// defaults. The options in `read` are allowed, because the command uses them for a plan, too. `target`:
+  /// the plan's target, which --target may name.
   void refuse_for_plan(const std::string& file, std::string_view target,
                        std::initializer_list<std::string_view> read) const;
   /// Returns the value of an option as text. Requires: `name` is a row of compile_options.def.
   std::string text(std::string_view name) const { return find_option(name)->get(values); }
-  /// Returns the options after checks of their combinations. Prints the note of says_fallback.
+  /// Checks that the options do not contradict each other, and returns them. Prints the note of
+  /// says_fallback.
   CompileOptions options() const;
 
  private:
@@ -40,7 +42,8 @@ struct CompileFlags {
   CompileOptions defaults_;
 };
 
-/// Returns flags with these values for a caller that is not a command. They print nothing to stderr.
+/// Returns flags with these values, for a caller that is not a command. The result's functions print nothing
+/// to stderr.
 CompileFlags silent_flags(CompileOptions values);
 
 /// Adds the upper bound `upper` of a symbolic size such as B unless `bounds` already has a bound of that

@@ -17,14 +17,14 @@ struct DataFlags {
   std::string format = "automatic";           // of text and token files: automatic, bytes, llmc or u16
   double held_back = 0.05;                    // share of `data` that is held back for validation
   bool pack = false;                          // packs several documents into each row
-  std::vector<int32_t> document_end;          // see document_end_of; empty: not given
+  std::vector<int32_t> document_end;  // token ids that end a document (document_end_of); empty: not given
 
   void add_to(CLI::App& app);
   /// Returns whether the files are data sets (.safetensors). Throws Error if only some of them are.
   bool holds_records() const;
   /// Adds default bounds for T (length of a row in tokens) and, for an encoder-decoder, S (length of a
-  /// source) from the widths of the records, at most the model's number of positions. Does nothing for text
-  /// and token files, packed rows and models without a spec.
+  /// source). The bounds are the widths of the records, limited to the model's number of positions. Does
+  /// nothing for text and token files, packed rows and models without a spec.
   void bound_lengths(const Model& model, std::vector<Symbols::Bound>& bounds, DefaultBounds& defaults) const;
   /// If rows are packed, makes the model read the inputs that separate the documents of a row: segment_ids,
   /// and position_ids if the model does not count positions by itself.

@@ -13,9 +13,9 @@
 namespace smelt::cli {
 
 struct GenerationFlags {
-  std::map<std::string, std::string> given;  // text on the command line, by Hugging Face's name
+  std::map<std::string, std::string> given;  // text of each option that was given, by Hugging Face's name
   std::optional<bool> do_sample;             // empty: as the model's generation_config.json says
-  bool sliding_window = false;               // continue beyond the model's length, from the last tokens only
+  bool sliding_window = false;  // continue beyond the model's number of positions, from the last tokens only
 
   void add_to(CLI::App& app);
   /// Returns the options of the model's generation_config.json, overridden by the flags. `about`: the model's

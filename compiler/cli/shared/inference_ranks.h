@@ -14,21 +14,22 @@
 
 namespace smelt::cli {
 
+/// This process as one of the ranks.
 class InferenceRanks {
  public:
-  /// Waits until all ranks have joined. Throws Error if the mesh has ranks along another axis than `model`,
-  /// because these would all do the same.
+  /// Waits until all ranks have joined. Throws Error if the mesh has several ranks along another axis than
+  /// `model`, because these ranks would all compute the same.
   InferenceRanks(Ranks& ranks, const Launch& launch, const Mesh& mesh);
 
   RankGroups& groups() { return groups_; }
   /// Returns whether this is the rank that prints.
   bool is_first() const { return groups_.rank() == 0; }
-  /// Sets the mesh and this rank's GPU.
+  /// Sets the mesh and this rank's GPU in the options of compilation.
   void add_to(CompileOptions& options) const;
   /// Sets the ranks and this rank's GPU for a session of a plan that was compiled with `compiled`.
   void add_to(SessionOptions& options, const CompileOptions& compiled);
-  /// Sets the same for a session of a plan from a file. Throws Error with both meshes if the plan is for
-  /// another mesh.
+  /// Sets the ranks and this rank's GPU for a session of a plan from a file. Throws Error with both meshes if
+  /// the plan was compiled for another mesh.
   void add_to(SessionOptions& options, const Plan& plan);
   /// Compares the plans, the compiler's builds, `values` (an object) and the weights of all ranks. Of each
   /// tensor of the weights, only the name, the type, the shape and some of the numbers are compared. If two

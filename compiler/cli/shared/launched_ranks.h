@@ -12,6 +12,7 @@
 
 namespace smelt::cli {
 
+/// The command that each rank runs.
 struct RankCommand {
   std::vector<std::string> words;  // the program and its arguments
   /// One list per rank: variables to set in its environment.
@@ -35,12 +36,12 @@ class LaunchedRanks {
   /// times `grace` seconds SIGKILL.
   ///
   /// If a rank failed, names it on standard error and returns its exit status, which is 128 + n if signal n
-  /// ended the rank. If several ranks fail, this is the first one, with one exception: if another rank was
-  /// killed by a signal within the next second, that rank is reported, because the first one may have failed
-  /// only because it lost its connection to the killed one.
+  /// ended the rank. If several ranks fail, reports the rank that failed first, with one exception. If a
+  /// signal killed another rank within the next second, reports the killed rank, because the first one may
+  /// have failed only because it lost its connection to the killed one.
   ///
-  /// If no rank failed, returns 128 + n if a rank ended with that status after signal n had been passed on,
-  /// else 0.
+  /// If no rank failed, returns 0. A rank that ends with status 128 + n after signal n has been passed on has
+  /// not failed; if there is such a rank, returns 128 + n.
   int wait();
 
  private:

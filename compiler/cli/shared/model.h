@@ -14,6 +14,7 @@
 
 namespace smelt::cli {
 
+/// An open model: its description or its plan, and its weights.
 struct Model {
   std::filesystem::path path;
   std::optional<Description> description;  // empty if `path` is a plan
@@ -22,7 +23,7 @@ struct Model {
   Json about;                      // description of the model, as an object; null for graphs in text form
   std::optional<Weights> weights;  // with the adapter's tensors; empty: none were found
   std::optional<Adapter> adapter;
-  DefaultBounds bounds;  // bounds that options of the command have set
+  DefaultBounds bounds;  // bounds of symbols that other options than --max have set
 
   /// Returns null for plans and for graphs in text form.
   const TransformerSpec* spec() const;
@@ -82,8 +83,8 @@ void save_description(const Model& model, const std::filesystem::path& directory
 void save_model(const Session& session, const Model& model, const std::filesystem::path& directory,
                 int64_t step, const std::filesystem::path& checkpoint);
 
-/// Returns the names of the entries that a generator needs: cache_entries if the model supports caches of
-/// keys and values, else empty, which means all entries.
+/// Returns the names of the entries that a generator needs: the result of cache_entries if the model supports
+/// caches of keys and values. Returns an empty list, which means all entries, for other models.
 std::vector<std::string> generation_entries(const Model& model, const CompileOptions& options);
 
 /// Returns the names of the entries for generation with caches. `reads_source`: the decoder has an encoder.

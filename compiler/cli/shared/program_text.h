@@ -19,7 +19,8 @@ namespace smelt::cli {
 // Texts about work for which a plan has several variants, such as different kernels. The first run measures
 // them and chooses the fastest.
 
-/// Returns the name of the variant that a step is a part of, such as " [wgmma]"; empty for other steps.
+/// Returns the name of the variant that a step belongs to, such as " [wgmma]"; empty for a step of work that
+/// has only one variant.
 std::string alternative_text(const PlanEntry& entry, const Step& step);
 
 /// Returns one line with the names of the variants for each kind of work that has several; empty if none has.
@@ -34,9 +35,10 @@ std::map<std::string, std::string> taken_alternatives(const std::vector<ChoiceTa
 // ---- collective_summary.cpp
 // The collectives of each entry of a program and their predicted cost: a part of dump --summary.
 
-/// Returns a table of the collectives by kind and axis. It has the time of each entry's collectives that
-/// overlaps with computation (hidden) and that does not (exposed), and the values of formulas next to those
-/// of the plan (compiler/search/rank_formulas.h). Empty for a program of one rank.
+/// Returns a table of the collectives by kind and axis. For each entry it has the time of collectives that
+/// overlaps with computation (hidden), and the time that does not overlap (exposed). It compares planned
+/// memory and traffic with textbook formulas (compiler/search/rank_formulas.h). Returns an empty text for a
+/// program of one rank.
 std::string collectives_text(const Program& program, const MachineRates& rates);
 
 // ---- explain_fusion.cpp
@@ -51,19 +53,21 @@ std::string explain_fusion(const FusionReport& report, std::string_view filter);
 /// the reason. Only operations of a kind for which the target has kernels are listed.
 std::string refusals_text(const FusionReport& report, std::string_view filter);
 
-/// Returns each distinct line once. A line that occurs several times begins with the number, such as "12 x ".
+/// Returns each distinct line once. A line that occurs several times begins with the number of its
+/// occurrences, such as "12 x ".
 std::string counted_lines(const std::vector<std::string>& lines);
 
 /// Replaces every part of a dotted name that is a number by "*": "h.3.ln_1" becomes "h.*.ln_1".
 std::string without_layers(std::string_view source);
 
 // ---- memory_curve_text.cpp
-// The table of recomputation policies that a memory budget chooses from.
+// The table of recomputation policies from which the compiler chooses one for a memory budget.
 
 /// Returns a table with one row per recomputation policy: its memory, the bytes of activations that are
 /// stored for backward, also as a share of the first row's, the predicted time, and the FLOP that are
-/// computed again. `>` marks the first policy whose memory is at most `budget` (bytes), without the states
-/// that move to the host's memory because of the budget. Empty if the compilation has no policies.
+/// computed again. `>` marks the first policy whose memory on the device is at most `budget` bytes. The
+/// states that move to the host's memory because of the budget do not count. Empty if the compilation has no
+/// policies.
 std::string curve_text(const Compilation& compilation, std::optional<int64_t> budget);
 
 // ---- step_text.cpp

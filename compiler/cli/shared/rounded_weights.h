@@ -1,7 +1,7 @@
-// Weights that differ from a model's by at most one rounding in a precision such as bf16. Their exact
-// gradients differ from those of the model's weights about as much as gradients that are computed in this
-// precision may, because a computation with rounding errors has the result of an exact computation with
-// slightly different inputs.
+// Random changes of a model's weights by at most one rounding in a precision such as bf16. They show which
+// error of gradients that precision may cause, because a computation with rounding errors has the result of
+// an exact computation with slightly different inputs. So gradients that are computed in the precision may
+// differ from the exact ones about as much as the exact gradients before and after the change differ.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace smelt::cli {
 double unit_roundoff(std::string_view precision);
 
 /// Multiplies each trained weight by 1 + `unit` * r, where r is random and uniform in [-1, 1]. `draw`: the
-/// seed. Requires: a plan in fp32.
+/// seed of the random numbers. Requires: a plan in fp32.
 void move_weights(Session& session, double unit, uint32_t draw);
 
 }  // namespace smelt::cli

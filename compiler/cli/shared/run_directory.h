@@ -16,9 +16,10 @@ namespace smelt::cli {
 /// directory of a run that trained an adapter, because it has no model.
 std::filesystem::path model_path(const std::filesystem::path& path);
 
+/// Weights, and a note about their source.
 struct Weights {
   std::shared_ptr<const Checkpoint> tensors;
-  std::string note = {};  // message for the user if they come from a checkpoint of a run; else empty
+  std::string note = {};  // message for the user if the weights are those of a run's checkpoint; else empty
 };
 
 /// Returns the weights at the path of --weights: a file, an index, a directory, a checkpoint of a run, or a

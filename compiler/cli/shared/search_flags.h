@@ -13,12 +13,14 @@
 
 namespace smelt::cli {
 
+/// The flags of a search.
 struct SearchFlags {
-  bool is_on = false;
-  int64_t ranks = 0;  // value of --mesh-size; 0: not given
+  bool is_on = false;  // --plan-search was given
+  int64_t ranks = 0;   // value of --mesh-size; 0: not given
 
-  /// Adds --plan-search, which excludes --mesh, --zero, --recompute and the other options that it chooses.
-  /// Requires: `command` already has these options.
+  /// Adds --plan-search, which cannot be given together with the options that the search chooses, such as
+  /// --mesh,
+  /// --zero and --recompute. Requires: `command` already has these options.
   void add_to(CLI::App& command);
   /// Adds --plan-search, and --mesh-size, the number of ranks for commands that start none.
   void add_simulated(CLI::App& command);
@@ -42,7 +44,8 @@ struct ChosenPlan {
   int64_t batch = 1, micro_batches = 1;  // records per micro-batch of a rank; micro-batches per update
   int64_t base_batch = 1;                // the bound of B in the options that the search began with
   int64_t bytes = 0;                     // memory of the rank that needs the most (PlanCost::bytes)
-  /// Predicted seconds of an update, and those of them that are added by collectives.
+  /// Predicted seconds of an update, and the part of them that collectives add, because steps wait for them
+  /// or are slower while they run.
   double seconds = 0, exposed = 0;
   double bubble = 0;  // share of an update in which pipeline stages are idle, 0 to 1
 
@@ -55,6 +58,7 @@ std::string to_text(const ChosenPlan& plan);
 /// Throws Error if the text is not a result of to_text.
 ChosenPlan parse_chosen_plan(std::string_view text);
 
+/// The result of a search.
 struct FoundPlan {
   PlanSearch search;
   std::optional<int64_t> budget;  // bytes per rank; empty: unknown, so that every plan fits
@@ -76,8 +80,8 @@ void train_over_ranks(const SearchFlags& flags, const Mesh& mesh,
                       const std::function<SearchedModel(int device)>& model,
                       const std::function<void(TrainRanks*, const ChosenPlan*)>& train);
 
-/// Searches, and prints the plans for `ranks` ranks to standard output; 0 ranks are taken as 1. Throws Error
-/// if no plan fits.
+/// Searches, and prints the plans for `ranks` ranks to standard output; If `ranks` is 0, searches for one
+/// rank. Throws Error if no plan fits.
 void print_search(SearchedModel model, int64_t ranks);
 
 /// Returns a text such as

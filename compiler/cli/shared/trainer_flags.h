@@ -33,8 +33,8 @@ std::vector<std::pair<std::string, std::string>> stage_flags(const Plan& plan,
 
 /// Compares the options of two runs, in the form in which a run's file train.json has them. Returns the
 /// options that differ and affect the results, with both values, such as "clip 1 -> 3, lora none -> r=4";
-/// empty if there are none. Leaves out options that the trainer itself compares, and options of reports,
-/// files and speed.
+/// empty if there are none. Leaves out options that the trainer itself compares, and options that affect only
+/// reports, files or speed.
 std::string changed_options(const Json& before, const Json& now);
 
 }  // namespace smelt::cli

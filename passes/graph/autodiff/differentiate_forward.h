@@ -9,7 +9,8 @@
 // For every parameter or input NAME of the option `wrt`, an input "tangent.NAME" of its type is appended. For
 // every float output OUT, an output "tangent.OUT" is appended: the derivative of OUT along these tangents, or
 // zeros if OUT does not depend on the variables. The rules are in the same table as those of reverse mode
-// (vjp.h). Composites are decomposed first, except the op with_slopes. New nodes have the phase tangent.
+// (vjp.h). Composites are decomposed first, except with_slopes, an op that states the derivatives of its
+// result. New nodes have the phase tangent.
 #pragma once
 
 #include <string>

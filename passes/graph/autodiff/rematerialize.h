@@ -7,27 +7,27 @@
 //     {phase = backward}                %g = mul %dy, %y' {phase = backward}
 //
 // The choice between keeping and recomputing is a minimum cut (min_cut.h). The cost of keeping a value is its
-// bytes at the symbols' upper bounds; a value that would be stored only for backward costs a quarter more. Of
-// equally cheap cuts, the pass chooses the one that recomputes least.
+// bytes at the symbols' upper bounds; a value that would be stored only for backward costs 1.25 times its
+// bytes. Of equally cheap cuts, the pass chooses the one that recomputes least.
 //
 // Pointwise ops, converts, broadcasts, views, constants, iota, random (which makes the same bits again) and
 // reductions that read only fixed positions of a row may be recomputed. Matmuls, gathers, scatters, concats
 // and other reductions are kept. Parameters, inputs and states cost nothing. A parameter that is gathered
-// from parts on all ranks costs nothing either, because backward has a gather of its own. A value that
-// forward reads again after further matmuls, such as a residual stream, is kept, because its recomputation
-// would include the whole stream before it. Softmax probabilities are recomputed from the stored statistics
-// of their rows (softmax_statistic.h).
+// from the parts on all ranks costs nothing either, because backward gathers it again. A value that forward
+// reads again after further matmuls, such as a residual stream, is kept, because its recomputation would
+// include the whole stream before it. Softmax probabilities are recomputed from the stored statistics of
+// their rows (softmax_statistic.h).
 //
-// With a price (recompute_policy.h), the other ops may be recomputed too, if the saved bytes are worth their
-// time (ir/analysis/node_seconds.h). The cut then minimises the sum of both costs. A value is still kept if a
-// later segment of the policy reads it, so that only one segment at a time is recomputed in memory. Values
-// after the end of the residual stream are kept, because backward reads them first. Collectives are not
-// repeated.
+// With a price (recompute_policy.h), the other ops may be recomputed too, if the price of the bytes that are
+// saved is above the time of the ops (ir/analysis/node_seconds.h). The cut then minimises the sum of the
+// costs of keeping and recomputing. A value is still kept if a later segment of the policy reads it, so that
+// only one segment at a time is recomputed in memory. Values after the end of the residual stream are kept,
+// because backward reads them first. Collectives are not repeated.
 //
-// A recomputed node is a clone with the phase of its reader. It is marked `anchored`, which prevents that a
-// later pass merges it with the original, and is placed directly before its first reader. Ensures: values
-// stay bitwise equal, except for softmax probabilities, whose rounding error does not grow; the bytes that
-// are kept never grow.
+// A recomputed node is a clone with the phase of its reader. It is marked `anchored`, so that no later pass
+// merges it with the original, and it is placed directly before its first reader. Ensures: values stay
+// bitwise equal, except for softmax probabilities, whose rounding error does not grow; the bytes that are
+// kept never grow.
 #pragma once
 
 #include <cstdint>
@@ -41,6 +41,7 @@
 
 namespace smelt {
 
+/// Report of the values that backward recomputes, and of those that are kept.
 struct RematerializeReport {
   struct Item {
     std::string node;  // describe() of the forward node
@@ -58,7 +59,7 @@ struct RematerializeOptions {
   // Target and element type for which node times are predicted.
   Target target = {};
   DType storage = DType::f32;
-  bool tf32 = false;
+  bool tf32 = false;  // true: matmuls of f32 operands run on tensor cores (TF32)
 };
 template <typename Field>
 void visit_options(Field& field, RematerializeOptions& o) {

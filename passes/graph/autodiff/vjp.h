@@ -24,13 +24,13 @@ class Cotangents {
   Value* take(GraphBuilder& b, Value* value);
 
  private:
-  struct Part {
+  struct Part {  // the cotangent of a slice
     int64_t axis;
     Dim begin;
     Value* cotangent;
   };
   struct Terms {
-    llvm::SmallVector<Value*, 2> whole;
+    llvm::SmallVector<Value*, 2> whole;  // cotangents of the whole value
     llvm::SmallVector<Part, 4> parts;
   };
   static void assemble(GraphBuilder& b, const Value* value, Terms& terms);
@@ -49,7 +49,8 @@ struct Reverse {
 
   Value* x(unsigned i = 0) const { return node.operand(i); }
   Value* y() const { return node.result(); }
-  Value* g(unsigned i = 0) const { return cotangents[i]; }
+  Value* g(unsigned i = 0) const { return cotangents[i]; }  // of result i
+  /// Returns whether the rule must add a cotangent of this operand.
   bool needs(unsigned operand) const { return all.active(node.operand(operand)); }
   void add(unsigned operand, Value* cotangent) const {
     if (cotangent && needs(operand)) all.add(node.operand(operand), cotangent);
@@ -65,7 +66,7 @@ struct Forward {
   llvm::ArrayRef<Value*> tangents;  // one per operand; null: the tangent is zero
 
   Value* x(unsigned i = 0) const { return node.operand(i); }
-  Value* t(unsigned i = 0) const { return tangents[i]; }
+  Value* t(unsigned i = 0) const { return tangents[i]; }  // of operand i; null: zero
   Value* t_or_zero(unsigned i) const;
 };
 
@@ -76,24 +77,25 @@ struct DerivativeRule {
   void (*reverse)(const Reverse&);
   Forward::Tangents (*forward)(const Forward&) = nullptr;
 };
-/// Returns the index of each element of the reduction's operand among the elements that are reduced together,
-/// in row-major order. The result is i32 and has the operand's shape.
+/// Returns, for each element of the reduction's operand, its index among the elements that are reduced to the
+/// same result, in row-major order. The result is i32 and has the operand's shape.
 Value* reduced_place(GraphBuilder& b, const Node& reduce);
 /// Returns the rules of the op, or null if it has none. Results of an op without rules count as constants.
 const DerivativeRule* derivative_rule(Op op);
 
 /// Activates every float of the graph that depends on an active value through differentiable ops.
 void activate_users(const Graph& graph, Cotangents& cotangents);
-/// Runs the reverse rules of those of the `nodes` whose results have a cotangent, from the last node to the
-/// first.
+/// Visits `nodes` from the last to the first, and runs the reverse rule of each node of which a result has a
+/// cotangent.
 void walk_back(GraphBuilder& b, llvm::ArrayRef<Node*> nodes, Cotangents& cotangents);
 
 /// Builds an attention_grad. Its body is the derivative of the attention's body (score_mod).
 void reverse_attention(const Reverse& r);
-/// Apply the derivatives that scalar_ops.def gives for the operation of a pointwise node.
+/// Rules of pointwise nodes, which apply the derivatives that scalar_ops.def gives for the operation.
 void reverse_pointwise(const Reverse& r);
 Forward::Tangents forward_pointwise(const Forward& f);
 
+// Rules of single ops: the functions reverse_OP and forward_OP.
 // ---- vjp_order.cpp
 void reverse_scatter(const Reverse& r);
 void reverse_windows(const Reverse& r);
@@ -111,6 +113,8 @@ Forward::Tangents forward_order(const Forward& f);
 /// first operand and read no other float.
 Forward::Tangents forward_linear(const Forward& f);
 Forward::Tangents forward_reduce(const Forward& f);
+/// The op with_slopes has the operands (y, x, slope, ...): it returns y, whose derivative by each x is the
+/// slope after it.
 Forward::Tangents forward_with_slopes(const Forward& f);
 Forward::Tangents forward_concat(const Forward& f);
 Forward::Tangents forward_gather(const Forward& f);

@@ -1,5 +1,6 @@
-// Classes of axes that are split alike. The axes of a class have the same extent. A class may be split into a
-// sequence of other classes, for example of extents [12,64] for 768, or into no classes if its extent is 1.
+// Classes of axes that must all be split into the same parts. The axes of a class have the same extent. A
+// class may be split into a sequence of other classes, for example of extents [12,64] for 768, or into no
+// classes if its extent is 1.
 #pragma once
 
 #include <vector>
@@ -10,7 +11,8 @@
 
 namespace smelt {
 
-/// An axis is represented by a number that add() returned.
+/// Union-find structure of axes, whose classes can also be split. An axis is represented by the number that
+/// add() returned for it.
 class AxisClasses {
  public:
   using Axes = llvm::SmallVector<int, 4>;
@@ -37,7 +39,7 @@ class AxisClasses {
     bool is_pinned = false, is_split = false;
     Axes parts = {};  // of a split class; a united class has one part, the class that replaces it
   };
-  struct Change {
+  struct Change {  // an entry of the log from which undo() restores classes
     int axis;
     Class before;
   };

@@ -9,6 +9,7 @@
 
 namespace smelt {
 
+/// Axis classes of all values of one graph.
 class AxisRelations {
  public:
   using Axes = AxisClasses::Axes;
@@ -19,9 +20,9 @@ class AxisRelations {
 
   /// Returns whether the node relates axes. Such a node computes the same values if its axes are split.
   bool relates(const Node& node) const { return relates_.contains(&node); }
-  /// Returns the axes of the value, as numbers in `classes`, one per dim.
+  /// Returns the axis of each dim of the value, as a number in `classes`.
   const Axes& axes(const Value* value) const { return axes_.find(value)->second; }
-  /// Returns the value's shape after every axis is split as its class is.
+  /// Returns the value's shape after every axis is split into the parts of its class.
   Shape shape(const Value* value) const { return classes.shape(axes(value)); }
   bool is_split(const Value* value) const;
 

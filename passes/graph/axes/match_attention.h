@@ -11,7 +11,7 @@
 // It applies if:
 //   - both matmuls are of f32 and have no body;
 //   - the first matmul makes scores [b,h,t,s]: b and h are dims of both operands, t is a dim of one operand,
-//     and s of the other; one more dim is summed;
+//     and s of the other; one more dim, of both operands, is summed;
 //   - the second matmul sums only s;
 //   - all nodes from the first matmul to the softmax are pointwise operations and conversions;
 //   - the softmax is read by the second matmul, or by a dropout that the second matmul reads;
@@ -19,11 +19,11 @@
 //     of the dropout, and none of these results is an output of the graph.
 //
 // If the first operation on the scores is a multiplication or division by a number, it becomes the
-// attention's scale. Other operands of the operations on scores become arguments of the body, without their
-// broadcast to the scores. An operand that is computed elementwise from values of fewer axes, such as a mask
-// from positions and lengths, is computed in the body. If all scores of a query are -inf, its softmax is NaN.
-// A select after the attention then sets this query's result to NaN. The select is omitted if no query can
-// have only such scores.
+// attention's scale. Other operands of the operations on scores become arguments of the body. If an operand
+// is a broadcast to the scores' shape, the broadcast's operand becomes the argument. An operand that is
+// computed elementwise from values of fewer axes, such as a mask from positions and lengths, is computed in
+// the body. If all scores of a query are -inf, its softmax is NaN. A select after the attention then sets
+// this query's result to NaN. The select is omitted if no query can have only such scores.
 //
 // Results are those of the original nodes, with one exception. If a mask or bias has finite numbers below
 // -1e30, scores below -1e30 are set to -1e30, which prevents f32 overflow. That changes no weight of a query

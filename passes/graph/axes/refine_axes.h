@@ -9,15 +9,16 @@
 // over together form one class (axis_relations.h). A reshape that only splits, joins, adds or drops axes
 // determines how classes are split into other classes. Each class is then split in all these operations, and
 // axes of extent 1 are dropped, so that both sides of the reshape have the same axes. New reshapes are added
-// between these operations and all others: leaves, matmuls, attention, outputs. If the result of a matmul has
-// a split axis, and the operand with that axis comes from a reshape, the matmul's spec gets one letter per
-// part. The operand's reshape then meets an inverse one, and the pass simplify removes both.
+// between these operations and all others: nodes without operands, matmuls, attention, outputs. If the result
+// of a matmul has a split axis, and the operand with that axis comes from a reshape, the matmul's spec gets
+// one letter per part. The operand's reshape is then followed by the inverse reshape, and the pass simplify
+// removes both.
 //
 // These axes are not split: the last axis of a reduction's operand if it is reduced, the last axis of random
 // numbers, axes that a slice, concat, gather or iota indexes, keys and values that an attention gathers from
 // a table, and axes of the graph's inputs, outputs and states. A reshape that would split one of these
 // remains. A reshape between nodes that no kernel computes together also remains, for instance between a
-// matmul and its user, unless it joins rows and keeps the last axis. Values stay the same.
+// matmul and its user, unless it joins leading axes and keeps the last axis. Values stay the same.
 #pragma once
 
 #include "ir/graph/graph.h"

@@ -1,4 +1,5 @@
-// Splits of letters in a matmul's spec. If axis r is split into [b,t], "rc,oc->ro" becomes "btc,oc->bto".
+// Splits of letters in a matmul's spec. The spec has one letter per axis of the operands and of the result,
+// as an einsum. If the axis r is split into [b,t], "rc,oc->ro" becomes "btc,oc->bto".
 #pragma once
 
 #include <map>
@@ -10,6 +11,7 @@
 
 namespace smelt {
 
+/// A spec, and the letters that replace its split letters.
 class SplitLetters {
  public:
   explicit SplitLetters(const MatmulSpec& spec) : spec_(spec), used_(spec.a + spec.b) {}
@@ -29,7 +31,8 @@ class SplitLetters {
   char unused() const;
 
   MatmulSpec spec_;
-  std::string used_;
+  std::string used_;  // letters that a split must not choose
+  /// By split letter: the new letters and their extents.
   std::map<char, std::pair<std::string, Shape>> parts_;
 };
 

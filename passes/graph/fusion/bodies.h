@@ -17,11 +17,11 @@ using WriteBody = llvm::function_ref<std::unique_ptr<Graph>(llvm::ArrayRef<Type>
 Node* matmul_with_body(GraphBuilder& b, const Node& matmul, llvm::ArrayRef<Value*> arguments,
                        WriteBody write);
 
-/// Values of the graph by the values of a body that they replace.
+/// Map from values of a body to the values of the graph that replace them.
 using BodyValues = llvm::DenseMap<const Value*, Value*>;
 /// Copies the body's nodes to `graph` before the node `place`, or to the end of the graph if it is null.
-/// Requires: `values` has a value for each input of the body. Ensures: it also has the copies of the results
-/// of the body's nodes. Nodes without a source name get `source`.
+/// Requires: `values` has a value for each input of the body. Ensures: `values` also maps the results of the
+/// body's nodes to those of their copies. Nodes without a source name get `source`.
 void inline_body(const Graph& body, Graph& graph, Node* place, std::string_view source, BodyValues& values);
 
 /// Replaces a matmul with a body by a matmul without one, whose result is f32, and the nodes of the body.

@@ -15,18 +15,19 @@ class CheapNodes {
   bool contains(const Node& node) const {
     return node.is(Op::broadcast) || is_from_nothing(node) || is_turned_for_insert(node);
   }
-  /// Returns whether the node and all that it depends on read no memory.
+  /// Returns whether neither the node nor any node that it depends on reads memory.
   bool is_from_nothing(const Node& node) const { return from_nothing_.contains(&node); }
 
  private:
   bool depends_on_nothing(const Node& node) const;
+  /// Returns whether the node is a transpose that only inserts read, directly or through conversions.
   static bool is_turned_for_insert(const Node& node);
 
   llvm::DenseSet<const Node*> from_nothing_;
 };
 
-/// Gives every use of a cheap node its own copy. Uses of one node may otherwise force different axes of a
-/// kernel to be the same axis.
+/// Gives every use of a cheap node its own copy. A node that is used twice could otherwise force two axes of
+/// a kernel to be one axis.
 void split_cheap_nodes(Graph& graph);
 
 }  // namespace smelt

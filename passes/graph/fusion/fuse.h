@@ -13,6 +13,7 @@
 //   - no path leads from the merged group through other nodes back to it;
 //   - the merged group is within the limits of FuseOptions.
 //
+// The loop nest of a kernel has rows, which run in parallel, and loops over the columns of each row.
 // Constants, iota, random and broadcast are cheap (cheap_nodes.h): every reader gets its own copy. Ensures:
 // every other primitive that can be fused and whose results are used is in exactly one fusion.
 #pragma once
@@ -24,13 +25,13 @@
 namespace smelt {
 
 struct FuseOptions {
-  int max_levels = 4;              // most sweeps over the columns per kernel
+  int max_levels = 4;              // most dependent loops over the columns per kernel
   size_t max_nodes = 160;          // most nodes per body
   int64_t max_single_row = 8192;   // most columns of a kernel with a single row, which cannot run in parallel
   FusionReport* report = nullptr;  // receives the graph's kernels; null: no report
-  /// With a target, a gather that only attentions read is not fused, if its elements have the type `storage`
-  /// and the target's attentions read the table themselves, at the gather's indices. Without a target all
-  /// gathers are fused.
+  /// With a target, a gather that only attentions read is not fused if its elements have the type `storage`,
+  /// and if the target's attention kernels can do the gather: they take the table and its indices as
+  /// operands. Without a target all gathers are fused.
   std::optional<Target> target = {};
   DType storage = DType::f32;
   /// True: a kernel that writes parameters or optimizer states contains no reduction and writes no scalar

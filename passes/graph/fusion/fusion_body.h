@@ -10,14 +10,14 @@
 
 namespace smelt {
 
-/// The body has one input for each pair of a value from outside and a mapping of its dims to axes of the loop
-/// nest (ir/analysis/iteration_space.h).
+/// One fusion while it is being built. The body has one input for each pair of a value from outside and a
+/// mapping of its dims to axes of the loop nest (ir/analysis/iteration_space.h).
 class FusionBody {
  public:
   explicit FusionBody(Module& module) : graph_(std::make_unique<Graph>(module)) {}
 
-  /// Adds a copy of the next node in program order. Cheap nodes (cheap_nodes.h) with the same operation,
-  /// attributes, operands and axes are added once.
+  /// Adds a copy of `node`. The nodes must be added in program order. Cheap nodes (cheap_nodes.h) with the
+  /// same operation, attributes, operands and axes are added once.
   void add(const Node& node, const IterationSpace& space, bool is_cheap);
   /// Makes the fusion before the node `before`, or at the end of the graph if it is null, and returns it. Its
   /// results replace the values `outputs`. Call it once, after the last add().
@@ -30,17 +30,18 @@ class FusionBody {
     Value* inner;
   };
   struct Cheap {
-    const Node* node;
-    Node* twin;  // in the body
+    const Node* node;  // in the graph
+    Node* twin;        // its copy in the body
     IterationSpace::Axes axes;
   };
   Value* input(Value* outside, const IterationSpace::Axes& axes);
+  /// Returns the copy of a cheap node in the body that equals `node`; null if there is none.
   Node* equal(const Node& node, llvm::ArrayRef<Value*> operands, const IterationSpace::Axes& axes) const;
 
   std::unique_ptr<Graph> graph_;
   std::vector<Input> inputs_;
   std::vector<Cheap> cheap_;
-  llvm::DenseMap<Value*, Value*> map_;
+  llvm::DenseMap<Value*, Value*> map_;  // from results of nodes of the graph to results of their copies
 };
 
 }  // namespace smelt

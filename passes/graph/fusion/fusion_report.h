@@ -10,7 +10,8 @@
 
 namespace smelt {
 
-/// Result of the attempt to fuse two groups of nodes: `fused`, or the reason why they were not fused.
+/// Result of the attempt to fuse two groups of nodes: `fused`, or the reason why they were not fused. A
+/// kernel has rows, which run in parallel, and loops over the columns of each row.
 enum class FuseReason : uint8_t {
   fused,
   phase,       // the groups belong to different phases, such as forward and backward
@@ -25,6 +26,7 @@ enum class FuseReason : uint8_t {
 };
 std::string_view name(FuseReason reason);
 
+/// Kernels of one or more graphs, and the reasons why there are not fewer.
 struct FusionReport {
   struct Kernel {
     std::string graph;

@@ -1,5 +1,5 @@
 // Matmuls that the pass merge_gemms (merge_gemms.h) merges into one: their common properties, and their
-// replacement.
+// replacement. merge_gemms.h has the shapes.
 #pragma once
 
 #include <string>
@@ -46,11 +46,11 @@ std::string joined_source(llvm::ArrayRef<Node*> nodes);
 void replace_by_slices(Graph& graph, GraphBuilder& b, Value* whole, int64_t axis,
                        llvm::ArrayRef<Node*> parts);
 
-/// Merges the matmuls of each sum dx = sum_i g_i w_i into one matmul of concats, if Module::adjacent records
-/// the parameters w_i as adjacent. Returns whether the graph changed.
+/// Merges the matmuls of each sum dx = sum_i g_i w_i into one matmul, dx = concat(g_i) concat(w_i), if
+/// Module::adjacent records the parameters w_i as adjacent. Returns whether the graph changed.
 bool merge_sums(Graph& graph);
-/// Merges the matmuls dw_i = g_i^T x into one, if a concat of the g_i exists in the graph. Returns whether
-/// the graph changed.
+/// Merges the matmuls dw_i = g_i^T x into one, dW = concat(g_i)^T x, if a concat of the g_i exists in the
+/// graph. Returns whether the graph changed.
 bool merge_matmuls_of_parts(Graph& graph);
 
 }  // namespace smelt

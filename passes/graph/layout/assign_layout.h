@@ -1,16 +1,18 @@
 // assign_layout: gives every value of a graph a buffer, an offset and strides.
 //
 // Views, such as reshape, transpose, slice and broadcast, share their operand's memory. The operands of a
-// concat or pack are computed in the memory of its result. The new value of a state is computed in the
-// state's memory if overwrites.h allows it. A value that is computed from one part of a larger value
-// overwrites this part if part_in_place.h allows it. If a value cannot be computed where it is needed, such
-// as in the memory of a concat, it gets a buffer of its own and is copied. If strides cannot express a view,
-// the view is a copy of its operand; AssignLayoutOptions::log lists these copies.
+// concat, or of a pack (the op that makes a flat state from many operands), are computed in the memory of its
+// result. The new value of a state is computed in the state's memory if overwrites.h allows it. A value that
+// is computed from one part of a larger value overwrites this part if part_in_place.h allows it. If a value
+// cannot be computed where it is needed, such as in the memory of a concat, it gets a buffer of its own and
+// is copied. If strides cannot express a view, the view is a copy of its operand; AssignLayoutOptions::log
+// lists these copies.
 //
-// The pitch of a temporary is the distance between its rows, which are along its last dim. It is a multiple
-// of 16 bytes, or of 64 elements if rows have a constant length of 4,096 elements or more. The order of the
-// other dims suits the matmuls that use the temporary (matmul_layouts.h). States, inputs and outputs are
-// dense, without gaps between rows. So are temporaries whose kernels do not support a pitch.
+// A row of a value is the vector of its elements along the last dim. The pitch of a temporary is the distance
+// between its rows. It is a multiple of 16 bytes, or of 64 elements if rows have a constant length of 4,096
+// elements or more. The order of the other dims suits the matmuls that use the temporary (matmul_layouts.h).
+// States, inputs and outputs are dense, without gaps between rows. So are temporaries whose kernels do not
+// support a pitch.
 #pragma once
 
 #include <string>

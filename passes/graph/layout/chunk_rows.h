@@ -13,14 +13,14 @@
 //
 // row_region.h defines the part of a graph that is computed by chunks. Its nodes of the backward phase become
 // nodes of the forward phase, because each chunk computes its gradient directly after its loss. Each of n
-// chunks has R / n of the R rows, rounded down to a multiple of 16, so that the next chunk is aligned. (If
-// the option `rows` is no multiple of 16, R / n may be rounded down to any integer.) The last chunk also has
-// the remaining rows. If R is small, all other chunks are empty.
+// chunks has R / n of the R rows. R / n is rounded down to a multiple of 16, so that every chunk is aligned.
+// (If the option `rows` is no multiple of 16, R / n may be rounded down to any integer.) The last chunk also
+// has the remaining rows. If R is small, all other chunks are empty.
 //
-// Runs after rewrite_reductions: in f', the sums over the columns of a row are then those of f, and not
-// computed again. Runs before rematerialize: the gradients g_i are then in the forward phase, so that
-// rematerialize neither keeps logits for backward nor recomputes them. Ensures: values differ only by the
-// order of sums over rows, and by the rounding of such a sum to its type after every chunk.
+// Runs after rewrite_reductions: f' then reads the sums over the columns of a row that f has computed,
+// instead of computing them again. Runs before rematerialize: the gradients g_i are then in the forward
+// phase, so that rematerialize neither keeps logits for backward nor recomputes them. Ensures: values differ
+// only by the order of sums over rows, and by the rounding of such a sum to its type after every chunk.
 #pragma once
 
 #include <string>

@@ -18,18 +18,18 @@ namespace smelt {
 /// if another node or an output reads the operand or a view of it, because the operand must then be copied.
 Value* added_to(const Value& result);
 
-/// Decides for the updates of a graph whether their values are computed in the states' memory. Requires:
-/// states, parameters and views of these have layouts.
+/// Decides for each new content of a state, as the updates of a graph write it, whether it is computed in the
+/// state's memory. Requires: states, parameters and views of these have layouts.
 class Overwrites {
  public:
   explicit Overwrites(const Graph& graph) : graph_(graph) {}
 
-  /// Returns whether `value`, the new content of a state, may be computed in the state's memory `place`. That
-  /// is so if each reader of the old content either can run before the nodes that write the value, or writes
-  /// the value itself and reads each element just before it writes that element. If `value` is a pack (the op
-  /// that makes a flat state from many operands), each operand is computed in its part of the memory, and its
-  /// node may read the old content of this part. If the result is true, readers must run before writers;
-  /// later calls take this order into account.
+  /// Returns whether `value`, the new content of a state, may be computed in the state's memory `place`. Each
+  /// reader of the old content must meet one of two conditions: it can run before the nodes that write
+  /// `value`, or it writes `value` itself and reads each element just before it writes that element. If
+  /// `value` is a pack (the op that makes a flat state from many operands), each operand is computed in its
+  /// part of the memory, and its node may read the old content of this part. If the result is true, readers
+  /// must run before writers; later calls take this order into account.
   bool grant(const Value& value, const Layout& place);
 
  private:
@@ -39,14 +39,16 @@ class Overwrites {
     Region region = region_of(layout, value->shape());
   };
   using Places = std::map<const Node*, std::vector<Place>>;  // by the node that writes there
-  class Makers;
+  class Makers;  // the nodes that compute a value, or the operands of a pack, and where they write
 
+  /// Returns whether the reader of a state's content is one of `writers`, and reads only memory that it alone
+  /// writes.
   static bool reads_own_place(const StateRead& read, const Places& writers);
   llvm::DenseSet<const Node*> after(const Places& writers) const;
   void note_order(const std::vector<StateRead>& reads, const Places& writers);
 
   const Graph& graph_;
-  /// By reader: the nodes that must run after it.
+  /// By reader of old content: the writers that must run after it, because of earlier grants.
   llvm::DenseMap<const Node*, llvm::DenseSet<const Node*>> writers_after_;
 };
 

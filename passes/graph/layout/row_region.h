@@ -24,6 +24,7 @@ namespace smelt {
 
 enum class RowRole : uint8_t { seed, rowwise, product, sum };
 
+/// The nodes of one row region, with their roles and the numbers of their row dims.
 struct RowRegion {
   struct Member {
     Node* node;
@@ -36,7 +37,7 @@ struct RowRegion {
   Shape columns;                // column dims of the seed's result
   std::vector<Member> members;  // in program order, the seed first
   RowAxes row_axes;             // for results of seed and rowwise nodes: the number of row dims
-  std::vector<Node*> behind;    // other nodes that depend on members, in program order
+  std::vector<Node*> behind;    // nodes outside the region that depend on members, in program order
 
   /// Returns whether the value is a result of the seed or of a rowwise node.
   bool has(const Value* value) const { return row_axes.contains(value); }
@@ -51,22 +52,23 @@ std::optional<RowRegion> find_row_region(const Graph& graph, Node& matmul);
 /// Returns the row values of the region that outputs or nodes outside the region read.
 std::vector<Value*> row_outputs(const Graph& graph, const RowRegion& region);
 
-/// Returns the letters of the first `row_axes` dims of the operand `value` in the matmul's spec.
+/// Returns the letters that the matmul's spec has for the first `row_axes` dims of `value`, an operand of the
+/// matmul.
 std::string row_letters(const Node& matmul, const Value* value, int64_t row_axes);
 /// Returns the matmul's spec for values whose row dims, with the letters `rows`, are joined into one dim.
 /// "btc,oc->bto" with the rows "bt" becomes "tc,oc->to".
 std::string flat_spec(const Node& matmul, const std::string& rows);
 
-/// Way to make a chunk, which is the part for some rows, of a value from outside the region. The first dims
-/// of the value are rows.
+/// Source of the chunks of a value from outside the region. A chunk is the part of the value for some of the
+/// rows; the first dims of the value are row dims.
 enum class RowSource : uint8_t {
   computed,   // a pointwise operation or conversion: computed from chunks of its operands
   repeated,   // a constant, or a broadcast along all row dims or along all column dims
   column,     // an iota along a column dim
   in_memory,  // a slice of a row value, an input, a parameter or a state
-  none,       // chunks cannot be made: the value would be in memory for all rows (a matmul, random numbers)
+  none,       // no chunks: the value would be in memory for all rows (a matmul, random numbers)
 };
-/// Returns the way to make chunks of a value whose first `row_axes` dims are rows.
+/// Returns the source of the chunks of a value whose first `row_axes` dims are row dims.
 RowSource row_source(const Value* value, int64_t row_axes);
 
 }  // namespace smelt

@@ -11,8 +11,8 @@
 // activations, their gradients and weights of matmuls in this type (assign_precision). Vectors and scalars,
 // such as norm weights, biases and losses, keep their type. An output that is an input or a parameter is
 // dropped, because no step would write it. The states of float inputs and parameters begin with random
-// numbers (init = normal(1)). Ports of one name share a state, in one graph or in several. Throws Error if
-// the types of such ports differ.
+// numbers (init = normal(1)). All ports of one name, in one graph or in several, share one state. Throws
+// Error if their types differ.
 #pragma once
 
 #include <string_view>

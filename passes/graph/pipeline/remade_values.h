@@ -21,9 +21,9 @@ class RemadeValues {
   bool is_made_of_inputs(const Value* value) const;
 
  private:
-  struct Cost {
-    bool multiplies = false;
-    llvm::SmallDenseSet<const Node*, 2> parameters = {};
+  struct Cost {                                           // of recomputing the results of a node
+    bool multiplies = false;                              // depends on a matmul, attention or collective
+    llvm::SmallDenseSet<const Node*, 2> parameters = {};  // on which the node depends
   };
   const Symbols& symbols_;
   llvm::DenseMap<const Node*, Cost> costs_;

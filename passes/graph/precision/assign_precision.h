@@ -1,7 +1,7 @@
 // assign_precision: stores results of fusions and matmuls as bf16 or f16.
 //
-//   %y = fusion (%x: f32[..]) { .. ret %v }     %y = fusion (%x: bf16[..]) { %w = convert %x : f32[..] ..
-//                                                 %n = convert %v : bf16[..] .. ret %n }
+//   %y = fusion (%x: f32[..]) { .. return %v }  %y = fusion (%x: bf16[..]) { %w = convert %x : f32[..] ..
+//                                                 %n = convert %v : bf16[..]; return %n }
 //
 // bf16 and f16 are called narrow, and f32 wide. Arithmetic stays f32: bodies widen their operands and round
 // their results with explicit `convert` nodes. A node of the same body that reads a stored value reads the

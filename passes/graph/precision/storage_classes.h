@@ -13,6 +13,7 @@
 
 namespace smelt {
 
+/// Storage classes of the values of one graph.
 class StorageClasses {
  public:
   /// Finds the classes. Runs after fuse. The classes of inputs in `narrow_inputs` are narrow. An output that
@@ -29,7 +30,7 @@ class StorageClasses {
     bool narrow = false;                                // contains an activation or an operand of a matmul
     bool read = false, shown = false;                   // a computation reads it; an output returns it
   };
-  /// Returns whether the value is f32 and so has a class.
+  /// Returns whether the value has a class: only f32 values do.
   bool takes_part(const Value* value) const { return numbers_.contains(value); }
   int find(int number) const;
   void unite(const Value* a, const Value* b);

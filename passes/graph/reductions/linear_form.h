@@ -13,6 +13,7 @@
 
 namespace smelt {
 
+/// One term: coefficient * product of `rows` * product of `factors`.
 struct LinearTerm {
   /// Power of a row value.
   struct Row {
@@ -39,10 +40,11 @@ struct LinearTerm {
 };
 using LinearForm = std::vector<LinearTerm>;
 
-/// Splits values into linear forms. `depends` selects the values that must be split; each other value becomes
-/// one varying factor. In exact mode, a value has no form if a split would make rounding errors larger. In
-/// plain mode, such a value becomes one varying factor. Plain mode only serves to recognise equal
-/// expressions, and emits only row values.
+/// Splits values into linear forms. `depends` selects the values that must be split. Each other value becomes
+/// one varying factor; in exact mode, factors of it that are constant along the row become row values. Exact
+/// mode prepares a rewrite: a value has no form if its split would make rounding errors larger. Plain mode
+/// only serves to recognise equal expressions: it emits only row values, and a value that exact mode refuses
+/// to split becomes one varying factor.
 class LinearSplitter {
  public:
   enum class Mode { exact, plain };
@@ -52,9 +54,10 @@ class LinearSplitter {
 
   /// Returns the form of the value, or nothing if it has none.
   std::optional<LinearForm> split(Value* value);
-  /// Returns the form with shifted varying factors. With x0 a sample of the row, x - s becomes (x - x0) - (s
-  /// - x0). Both parts are then about as small as their difference. The form does not change if it has no
-  /// term such as s, which consists of row values only, one of which is selected by `depends`.
+  /// Returns the form with shifted varying factors. If x0 is a sample of the row x, x - s becomes (x - x0) -
+  /// (s - x0). Both parts are then about as small as their difference. The form must have a term such as s,
+  /// which consists of row values only, and `depends` must select one of these. Otherwise the form does not
+  /// change.
   LinearForm shift(LinearForm form);
 
   /// Two terms of a form, such as those of x - max(x): a multiple of the row value `row`, and a multiple of

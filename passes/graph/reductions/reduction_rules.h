@@ -10,8 +10,8 @@
 namespace smelt {
 
 /// Analyses for one run of a rule over the graph. They describe the graph at the start of the run. Rewrites
-/// during the run do not change any value, so value numbers and algebra stay valid. They can only make sweep
-/// levels smaller.
+/// during the run do not change any value, so value numbers and algebra stay valid. Rewrites can only make
+/// sweep levels smaller.
 class ReductionContext {
  public:
   ReductionContext(Graph& graph, std::vector<ReductionRewrite>* log)
@@ -19,17 +19,18 @@ class ReductionContext {
 
   SweepLevels& levels(const RowSpace& space);
   RowAlgebra& algebra(const RowSpace& space) { return analyses(space).algebra; }
-  /// Returns whether rows have no elements for some values of the symbols. Rules then do not apply, because
-  /// an empty row has no sample.
+  /// Returns whether there are values of the symbols for which rows have no elements. Rules then do not
+  /// apply, because an empty row has no sample.
   bool may_be_empty(const RowSpace& space) const;
   /// Adds the rewrite to the log, if there is one.
   void record(ReductionRule rule, const Node& node);
-  /// Returns a replacement for `node`, the sum of `summed` over a row, if it is algebraically zero. The
-  /// replacement is 0, or NaN for rows in which a value that `summed` is computed from is not finite. Returns
-  /// null if 0 may be used for all rows. That is so in backward, if all readers add the sum to values that
-  /// are NaN for the same rows.
+  /// Returns the sum of `summed` over each row. Requires: this sum is algebraically zero, and is the value of
+  /// the reduction `node` or a term of it. The result is 0 for a row whose values, from which `summed` is
+  /// computed, are all finite, and NaN for any other row. Returns null if 0 may be used for all rows. That is
+  /// so in backward, if all readers of `node` add the sum to values that are NaN for the same rows.
   Value* cancelled(const Node& node, Value* summed, const RowSpace& space);
-  /// Replaces all uses of `from`. If `to` is the constant 0, also replaces users whose value is then known.
+  /// Replaces all uses of `from` by `to`. If `to` is the constant 0, also replaces the results of users that
+  /// are then known, such as a product with `to`.
   void replace(Value* from, Value* to);
 
   Graph& graph;

@@ -16,11 +16,12 @@
 //   collect          s f + t f = (s + t) f, if s and t are row values
 //   log_sum_exp      exp(x - m) / s in backward becomes exp((x - m) - log s); forward stores m and log s
 //
-// A row value has one element per row. The rules are algebraic: none of them is specific to a norm or a loss.
-// Ensures: values differ only by rounding, whose error does not grow, because x - s is expanded only after
-// the row's sample was subtracted from x and from s. The rules linear and centred_squares apply only if the
-// new sums depend on no other reduction in their kernel. Reductions are in one kernel if they have the same
-// phase and no matmul is between them.
+// In these rules, x, u, f and g vary along the row, except that f is a pointwise operation in the rule hoist.
+// Row values, which have one element per row, are a, b, m, s and t. The number of elements per row is n. The
+// rules are algebraic: none of them is specific to a norm or a loss. Ensures: values differ only by rounding,
+// whose error does not grow, because x - s is expanded only after the row's sample was subtracted from x and
+// from s. The rules linear and centred_squares apply only if the new sums depend on no other reduction in
+// their kernel. Reductions are in one kernel if they have the same phase and no matmul is between them.
 #pragma once
 
 #include <string>

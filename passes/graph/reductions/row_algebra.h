@@ -31,8 +31,8 @@ class RowAlgebra {
   /// Returns whether the value depends on a reduction over the row (including one that only samples the row)
   /// in the same kernel.
   bool touches(const Value* value);
-  /// Returns whether `sum` is an addition or subtraction, and a matmul also reads `operand`, which is one of
-  /// its operands. `operand` is then in memory, like the values of a residual stream, and is not expanded
+  /// Returns whether `sum` is an addition or subtraction of `operand` and another value, and a matmul also
+  /// reads `operand`. `operand` is then in memory, like the values of a residual stream, and is not expanded
   /// further.
   static bool is_residual(const Node& sum, const Value* operand);
 

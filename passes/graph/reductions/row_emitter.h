@@ -12,8 +12,9 @@
 
 namespace smelt {
 
-/// A row is a set of elements that a reduction combines; a row value holds one number per row (RowSpace in
-/// passes/analysis.h). Requires: at() is called before any value is emitted.
+/// Builds nodes at one position of a graph. A row is a set of elements that a reduction combines; a row value
+/// has one number per row (RowSpace in passes/analysis.h). Requires: at() is called before any value is
+/// emitted.
 class RowEmitter {
  public:
   RowEmitter(Graph& graph, ValueNumbers& numbers) : graph_(&graph), numbers_(&numbers) {}
@@ -31,7 +32,7 @@ class RowEmitter {
   Value* div(Value* a, Value* b) { return pointwise(ScalarOp::div, {a, b}); }
   Value* scale(Value* value, double factor);
   Value* broadcast(Value* value, std::vector<int64_t> axes, Shape shape);
-  /// Broadcasts a row value to the space's shape, so that each row holds its number everywhere.
+  /// Broadcasts a row value to the space's shape: all elements of a row get the number that `row` has for it.
   Value* along(Value* row, const RowSpace& space);
   /// Returns the row value that along() would broadcast to the result of `broadcast`. Requires: that result
   /// has the space's shape and is constant along each row (row_broadcast in passes/analysis.h).

@@ -10,9 +10,9 @@ namespace smelt {
 
 /// Returns true if it is proven that no element is infinite, whatever the inputs are; elements may be NaN.
 bool is_never_infinite(const Value* value);
-/// Returns true if it is proven that every element is at least 2^-100 or NaN, whatever the inputs are. There
-/// is one exception: the sum of exponentials of a row of -infinity (max_sumexp) is 0, but the exponentials
-/// that are divided by it are NaN.
+/// Returns true if it is proven that every element is at least 2^-100 or NaN, whatever the inputs are. Also
+/// returns true for the sum of exponentials that max_sumexp computes. This sum is 0 for a row of -infinity,
+/// but the exponentials that are divided by it are then NaN.
 bool is_never_small(const Value* value);
 
 }  // namespace smelt

@@ -20,7 +20,8 @@ struct Assignment {
   std::shared_ptr<const OpFactors> factors;
   std::vector<std::vector<size_t>> axes;  // per factor the mesh axes that cut it, outermost first
 
-  /// Returns the sharding that operand i must have. It is not partial: sums over ranks are finished before.
+  /// Returns the sharding that operand i must have. It is never partial, so sums over ranks are computed
+  /// before the node runs.
   Sharding operand(unsigned i) const;
   /// Returns the sharding that result i then has. It is partial over axes that cut a summed dim.
   Sharding result(unsigned i) const;
@@ -35,16 +36,16 @@ struct Assignment {
 
 using Assignments = llvm::DenseMap<const Node*, Assignment>;
 
-/// Assigns axes node by node, and caches factors and sizes in between.
+/// Assigns axes to one node after another. It caches the factors of nodes and the sizes of values.
 class AxisAssigner {
  public:
   /// Assigns every axis that cuts an operand or result to the factor for which the fewest bytes move between
   /// ranks. An axis is not used if it cuts none of the factors that can be cut. `cost`, if given, receives
   /// the bytes that move (moved_bytes), plus kLatencyBytes for each move.
   Assignment assign(const Node& node, const KnownShardings& known, double* cost = nullptr);
-  /// Records that the value is also available with the sharding `to`. Later calls of assign() count no bytes
-  /// for it, for nodes of this phase other than `by`. `by` is the node for which the value is moved; null:
-  /// none.
+  /// Records that the value is moved to the sharding `to` for the node `by` (null: for no particular node).
+  /// Other nodes of this phase can read the moved value, so later calls of assign() for them count no bytes
+  /// for the same move.
   void add_move(const Value& value, Sharding to, Phase phase, const Node* by = nullptr);
   /// Removes the last move of the value that add_move recorded.
   void drop_move(const Value& value) { moves_[&value].pop_back(); }
@@ -74,8 +75,8 @@ double whole_bytes(const Value& value);
 /// MiB take equally long.
 inline constexpr double kLatencyBytes = 4 << 20;
 /// Returns the approximate number of bytes that one rank receives when a value of `bytes` bytes (of the whole
-/// value) changes its sharding. Copies within the rank's memory count as the bytes that a link transfers in
-/// the same time.
+/// value) changes its sharding. A copy within the rank's memory counts as the number of bytes that a link
+/// between ranks transfers in the same time.
 double moved_bytes(double bytes, const Sharding& from, const Sharding& to, const Mesh& mesh);
 
 }  // namespace smelt

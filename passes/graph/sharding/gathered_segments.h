@@ -15,6 +15,8 @@ namespace smelt {
 /// over ranks. Returns null otherwise, and for nodes of other ops than `parameter`.
 const State* cut_flat_state(const Node& node);
 
+/// Builder of the reads of such parameters. It builds each gather, and each read of a parameter, once per
+/// phase.
 class GatheredSegments {
  public:
   GatheredSegments(GraphBuilder& b, Resharder& resharder, const LocalSizes& sizes)

@@ -1,5 +1,6 @@
-// Computation of a node on one rank. It is the same operation on the rank's parts of the operands. Lookups in
-// sharded tables, position numbers (iota) and random numbers also depend on the position of the rank's part.
+// Construction of the nodes that one rank computes for a node of the whole graph. They apply the same
+// operation to the rank's parts of the operands. Lookups in sharded tables, position numbers (iota) and
+// random numbers also depend on the position of the rank's part.
 #pragma once
 
 #include "passes/graph/sharding/reshard.h"
@@ -12,7 +13,8 @@ class LocalSizes {
  public:
   /// Requires: `mesh` outlives this object. `cuts` holds the axes that cut each cut symbol.
   LocalSizes(const Mesh& mesh, const SymbolCuts& cuts);
-  /// Returns the whole size, in which each cut symbol is multiplied by its number of parts.
+  /// Returns the whole size for `dim`, a size of one rank: each cut symbol is multiplied by its number of
+  /// parts.
   Dim whole(const Dim& dim) const { return substitute(dim, factors_); }
   /// Returns the size of a rank's part of a dim that `axes` cut. Throws Error if the number of ranks along
   /// them does not divide it.
@@ -34,8 +36,8 @@ struct LocalNode {
   const LocalSizes& sizes;
   GraphBuilder& b;
   Resharder& resharder;
-  /// Mesh axes along which ranks have different parts of a batch: each draws random numbers of its own, as
-  /// for another micro-step.
+  /// Mesh axes along which ranks have different parts of a batch. Each of these ranks draws different random
+  /// numbers, as one rank does in different micro-steps.
   const std::vector<size_t>& batch_axes;
 };
 /// Builds the rank's node, with collectives if it needs them, and returns its results. They have the

@@ -1,7 +1,8 @@
-// Factors of an operation: the sizes of which the dims of its operands and results are products
-// (ir/analysis/op_dims.h). Ranks share the work of an operation if they cut a factor, in all dims that
-// contain it at once. The kind of a factor defines how the results of the ranks are then combined. A factor
-// leads a dim if it is the dim's outermost factor whose size is not 1.
+// Factors of an operation. A factor is a size that dims of the operands and results have in common, such as
+// m, n or k of a matmul; a dim is a factor or a product of factors (ir/analysis/op_dims.h). To share the work
+// of an operation, ranks cut one of its factors: every dim that contains the factor is then cut. The kind of
+// the factor defines how the results of the ranks are combined. A factor leads a dim if it is the dim's
+// outermost factor whose size is not 1.
 //
 //   matmul "bc,oc->bo"             b: carried, o: carried, c: summed
 //   reshape [B,T,8] -> [B*T,8]     B: carried; T: carried, but never cut, because it does not lead B*T
@@ -19,13 +20,13 @@ struct Factor {
     summed,     // each rank computes an addend of the results
     joined,     // each rank reduces its part; the results are combined by max, min or max_sumexp
     looked_up,  // rows of a table: indices outside the rank's part contribute nothing
-    placed,     // as carried, but the results depend on the offset of the rank's part
+    placed,     // as carried, but results depend on the offset of the rank's part, as those of iota do
     whole,      // never cut: every rank needs all elements along it
   } kind = Kind::carried;
   Dim size;
 };
 
-/// A factor is named by its index in `factors`.
+/// Factors of one operation. A factor is represented by its index in `factors`.
 struct OpFactors {
   std::vector<Factor> factors;
   llvm::SmallVector<DimFactors, 3> operands;        // per operand and dim, the factors of the dim

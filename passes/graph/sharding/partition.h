@@ -5,15 +5,16 @@
 //   %s = reduce add %x {axes = [0]}       =>     %0 = reduce add %x {axes = [0]}
 //                                                %s = all_reduce %0 {axis = "data"}
 //
-// Shapes become those of one rank's parts. If an operation needs a value with another sharding, a collective
-// is inserted. A sum over ranks is computed once for all its users, as all_reduce, or as reduce_scatter if
-// the result is sharded; a sharded value that is needed whole is gathered. The symbol of a sharded dim, such
-// as B above, stays and now means the size of this rank's part; if the whole size is needed, the symbol is
-// multiplied by the number of ranks. All ranks run the same graph: offsets are written with the coordinates
-// of the rank (ir/graph/sharding.h). States and parameters keep their sharding, with the shapes of parts
-// (State::whole has the whole shape). Ranks with different parts of a batch draw the random numbers that one
-// rank would draw in different micro-steps. Along all other axes, a rank's part has the random numbers that
-// its positions have in the whole value, so the partition does not change them (docs/dev/sharding.md).
+// Shapes become those of one rank's parts. If an operation needs a value with another sharding than the value
+// has, a collective is inserted. A sharded value that is needed whole is gathered. A sum over ranks is
+// computed once for all its users: by an all_reduce, or by a reduce_scatter if the sum is sharded. The symbol
+// of a sharded dim, such as B above, stays and now means the size of this rank's part; if the whole size is
+// needed, the symbol is multiplied by the number of ranks. All ranks run the same graph: offsets are written
+// with the coordinates of the rank (ir/graph/sharding.h). States and parameters keep their sharding, with the
+// shapes of parts (State::whole has the whole shape). Ranks with different parts of a batch draw the random
+// numbers that one rank would draw in different micro-steps. Along all other axes, a rank's part has the
+// random numbers that its positions have in the whole value, so the partition does not change them
+// (docs/dev/sharding.md).
 #pragma once
 
 #include <string>
@@ -41,9 +42,9 @@ template <typename Field>
 void visit_options(Field& field, PartitionOptions& o) {
   field("batch", o.batch), field("addends", o.addends), field("whole_outputs", o.whole_outputs);
 }
-/// Partitions the module. Returns false if the module has no mesh or is partitioned already. Values without a
-/// sharding are whole on every rank, so propagate_shardings runs before. Throws Error with every dim that the
-/// number of ranks does not divide.
+/// Partitions the module. Returns false if the module has no mesh or is partitioned already. Requires:
+/// propagate_shardings has run, because values without a sharding count as whole on every rank. Throws Error
+/// with every dim that the number of ranks does not divide.
 bool partition(Module& module, const PartitionOptions& options);
 
 /// Returns one line per collective: "@train_step all_reduce data f32[1024] 4096 bytes: "optimizer", for

@@ -6,14 +6,14 @@
 // A factor of an operation is a size that dims of its operands and results have in common
 // (passes/graph/sharding/op_factors.h). If one of these dims is sharded, the others are sharded along the
 // same mesh axes: from operands to results and from results to operands, until nothing changes. A dim that
-// has axes keeps them. If an axis could cut two factors of an operation, it cuts the factor for which the
-// fewest bytes move; the latency of a message counts as bytes, and readers of one value share its gather
-// (assign_nodes.h). A constant or iota that no neighbour shards is sharded along its first dim, if a sharded
-// input has the same symbol as its first dim. For example, the sum of a constant of ones, f32[B], then counts
-// the records of all ranks. Annotated values, states and parameters keep their shardings; states and
-// parameters without annotation are whole on every rank. Sums over ranks are placed last
-// (passes/graph/sharding/sums.h). Ensures: every value has a sharding. Shardings affect results only by the
-// order of float additions, because partition inserts the necessary moves.
+// has axes keeps them. If an axis could cut two factors of an operation, it cuts the one for which the fewest
+// bytes move between ranks (assign_nodes.h). A constant, iota or broadcast scalar that no neighbour shards is
+// sharded along its first dim, if an input with the same first dim, a symbol, is sharded along it. For
+// example, if a graph counts the records of a batch by the sum of f32[B] ones, each rank sums the ones of its
+// own records. Annotated values, states and parameters keep their shardings; states and parameters without
+// annotation are whole on every rank. Sums over ranks are placed last (passes/graph/sharding/sums.h).
+// Ensures: every value has a sharding. Shardings affect results only by the order of float additions, because
+// partition inserts the necessary moves.
 #pragma once
 
 #include <string>

@@ -17,16 +17,17 @@ struct CollectiveEntry {
   double bytes = 0;  // of the collective's result at the symbols' upper bounds
 };
 
-/// Axes are indices into Mesh::axes, the outermost first.
+/// Inserts the collectives and slices into one graph. `axes` are indices into Mesh::axes, the outermost
+/// first.
 class Resharder {
  public:
   /// Inserts nodes at the position of `b`. `log` receives a record per collective; null: no log.
   Resharder(GraphBuilder& b, std::vector<CollectiveEntry>* log) : b_(b), log_(log) {}
 
-  /// Returns the value with the sharding `to`. Equal calls in one phase return the same value. Calls in
-  /// different phases do so only if `from` is partial, because the sum over ranks is then computed once.
-  /// Other values are gathered again in backward, so that no rank keeps the whole value. `because` is for the
-  /// log.
+  /// Returns the value with the sharding `to`. Equal calls in one phase return the same value, so the move is
+  /// done once. A sum over ranks (`from` is partial) is even done once for all phases. Any other value is
+  /// moved again in each phase, so that no rank keeps a gathered value from forward to backward. `because` is
+  /// for the log.
   Value* move(Value* value, const Sharding& from, const Sharding& to, const std::string& because);
   /// Sets the phase to which later calls of move() belong.
   void set_phase(Phase phase) { phase_ = phase; }
@@ -43,6 +44,9 @@ class Resharder {
  private:
   Value* collective(Value* value, const char* kind, size_t axis, Attributes attributes,
                     const std::string& because);
+  /// Inserts one operation that brings `value` from the sharding `at` nearer to `to`, and updates `value` and
+  /// `at`. Returns false if there is none. step() inserts the first one that the six functions after it can
+  /// insert.
   bool step(Value*& value, Sharding& at, const Sharding& to, const std::string& because);
   bool scatter(Value*& value, Sharding& at, const Sharding& to, const std::string& because);
   bool slice(Value*& value, Sharding& at, const Sharding& to);
@@ -50,6 +54,7 @@ class Resharder {
   bool sum(Value*& value, Sharding& at, const Sharding& to, const std::string& because);
   bool gather(Value*& value, Sharding& at, const Sharding& to, const std::string& because);
   bool make_addend(Value*& value, Sharding& at, const Sharding& to);
+  /// Computes the sum over one partial axis by an all_reduce, if step() can insert no operation.
   void finish_a_sum(Value*& value, Sharding& at, const Sharding& to, const std::string& because);
 
   const Mesh& mesh() const { return b_.module().mesh(); }

@@ -9,10 +9,11 @@
 // and additions on all rows. This pass shards each such sum along the sequence instead: a rank gets the sum
 // of its own positions and computes on those, and operands of matrix products are gathered. A reduce_scatter
 // and a gather move the bytes of one all_reduce, while the computation in between and the values kept for
-// backward are divided by the number of ranks. The pass finds the sums over ranks by propagate_shardings on a
-// copy of the module. A dim is a sequence if it is the symbol of the second dim of an input, and not of that
-// input's first dim. Inputs without annotation are annotated as whole. Runs after shard_training and before
-// propagate_shardings. Ensures: existing annotations stay; no value changes.
+// backward are divided by the number of ranks. To find the sums over ranks, the pass runs propagate_shardings
+// on a copy of the module. A dim of a value, except the last, is the sequence if its size is that of the
+// second dim of an input. This size must be a symbol, and must differ from the size of the input's first dim.
+// Inputs without annotation are annotated as whole. Runs after shard_training and before propagate_shardings.
+// Ensures: existing annotations stay; no value changes.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // shard_training: annotates inputs and flat states for data-parallel training; propagate_shardings derives
-// the rest.
+// all other shardings.
 //
 //   graph @train_step(%x: i32[B,T])          graph @train_step(%x: i32[B,T] on [data, -])
 //   state "moment1" : f32[..]          =>    state "moment1" : f32[..] on [-, data, -]   (zero >= 1)

@@ -15,9 +15,9 @@ namespace smelt {
 //   pack (all_reduce %a), (all_reduce %b)    =>    %s = all_reduce (concat %a, %b), then slices of %s
 //
 // If ranks share sequences (shard_sequences.h), they have addends of the gradients of every norm and bias.
-// Because of its latency, the sum of one such gradient takes as long as the sum of a megabyte. Requires:
-// operands of a pack do not depend on each other's sums. Ensures: each element has the same addends as
-// before, so no value changes.
+// Because of its latency, the sum of one such gradient takes as long as the sum of a megabyte. Requires: no
+// operand of the pack depends on the all_reduce of another operand. Ensures: each element has the same
+// addends as before, so no value changes.
 
 struct JoinSumsOptions {
   int64_t most_bytes = 1 << 20;  // largest all_reduce that is joined

@@ -24,11 +24,12 @@ Sharding sharding_of_segment(const Node& pack, unsigned i);
 void require_fitting_shardings(const Graph& graph);
 
 // ---- symbol_cuts.cpp
-// Cut symbols. A sharded dim is divided by the number of ranks, either in its constant factor or in a symbol.
-// The symbol is cut if the dim is the symbol alone, or if the number of ranks does not divide the factor: two
-// ranks divide [8*B] into [4*B], while [B] and [3*B] cut B. After the pass `partition`, a cut symbol means
-// the size of one rank's part.
+// Cut symbols: those that stand for the size of one rank's part after the pass `partition`. A sharded dim is
+// divided by the number of ranks, either in its constant factor or in a symbol. The symbol is cut if the dim
+// is the symbol alone, or if the number of ranks does not divide the factor: two ranks divide [8*B] into
+// [4*B], while [B] and [3*B] cut B.
 
+/// Collector of the cut symbols of a module.
 class SymbolCutter {
  public:
   /// Adds the sharded states of the module. Requires: the module outlives this object.

@@ -1,5 +1,5 @@
-// bound_ids: derives the range of numbers that an integer input may hold from the uses of the input as an
-// index.
+// bound_ids: derives, from the uses of an integer input as an index, the range of numbers that the input may
+// hold.
 //
 //   gather(table[50257,c], ids)              ids in [0, 50257)
 //   cross_entropy(logits[..., 131], labels)  labels in [0, 131), or its ignore_index

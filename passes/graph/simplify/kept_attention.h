@@ -15,6 +15,7 @@ namespace smelt {
 /// attention stays whole unless separate matmuls are as fast. `never`: none stays whole.
 enum class FusedAttention : uint8_t { automatic, always, never };
 
+/// Options that select the attention nodes that stay whole.
 struct KeptAttention {
   std::optional<Target> target = {};  // none: every attention stays whole
   DType storage = DType::f32;         // element type of queries, keys and values in memory

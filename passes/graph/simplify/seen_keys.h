@@ -11,8 +11,8 @@ namespace smelt {
 /// and their conjunctions, if there are as many keys as queries; other cases return false.
 bool every_query_sees_a_key(const Value* seen);
 
-/// Returns whether a score may become -inf: the attention's body has a constant -inf, or a float argument,
-/// which may be -inf.
+/// Returns whether a score may become -inf: true if the attention's body has a constant -inf, or a float
+/// argument, because the argument may be -inf.
 bool may_mask(const Node& attention);
 /// Returns whether all scores of some query may be -inf. Returns false if the mask is proven to leave each
 /// query a key, or if no -inf reaches the scores from a constant, an input, a logarithm or a quotient.

@@ -34,8 +34,8 @@ bool simplify(Graph& graph, const SimplifyOptions& options);
 // run at the bounds.
 
 struct BindSymbolsOptions {};
-/// Binds the symbols; returns whether there were any. Throws Error if all bounds cannot be reached at once (B
-/// <= 4, T <= 4, B*T <= 8).
+/// Binds the symbols; returns whether there were any. Throws Error if the symbols cannot reach all bounds at
+/// once, as with B <= 4, T <= 4 and B*T <= 8.
 bool bind_symbols(Module& module, const BindSymbolsOptions& options = {});
 
 // ---- decompose_narrow.cpp

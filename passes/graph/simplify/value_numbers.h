@@ -12,6 +12,7 @@
 
 namespace smelt {
 
+/// Value numbers of one graph.
 class ValueNumbers {
  public:
   /// The graph's values get their numbers at the first call of of(). Requires: `graph` outlives this object.

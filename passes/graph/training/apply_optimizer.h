@@ -23,7 +23,7 @@ bool apply_optimizer(Graph& graph, const ApplyOptimizerOptions& options);
 /// Removes the outputs "grad.*" and returns their values in the order of the segments of `flat`. Throws Error
 /// if a segment has none.
 std::vector<Value*> take_gradients(Graph& graph, const State& flat);
-/// Does the same for the graph of `b`, and returns the gradients packed as one f32 value of the shape of
+/// Calls take_gradients() for the graph of `b`. Returns the gradients packed as one f32 value of the shape of
 /// `flat`.
 Value* take_flat_gradient(GraphBuilder& b, const State& flat);
 

@@ -19,6 +19,7 @@ struct BucketLayout {
   int64_t size() const { return rows * row; }
 };
 
+/// Limits of a layout, for layout_in_buckets().
 struct BucketLimits {
   int64_t most = 0;        // most elements per bucket, before rounding up to rows
   int64_t ranks = 1;       // ranks that share the rows of each bucket equally
@@ -27,7 +28,8 @@ struct BucketLimits {
 };
 /// Returns the layout of runs with these numbers of elements, in this order. The bucket size has the least
 /// cost of those that are tried: a weighted sum of the padding, the number of buckets, and the squared
-/// lengths of stretches. A stretch is the runs between two bucket borders at which runs begin.
+/// lengths of stretches. A run may begin at a bucket border. A stretch is the sequence of runs from one such
+/// border to the next.
 BucketLayout layout_in_buckets(const std::vector<int64_t>& runs, const BucketLimits& limits);
 
 }  // namespace smelt

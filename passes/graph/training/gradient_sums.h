@@ -14,7 +14,7 @@ Value* mean_loss(GraphBuilder& b, Value* sum, Value* count);
 struct BatchCounts {
   Value* loss_sum = nullptr;     // sum of the loss over the targets; null: another pipeline stage computes it
   Value* token_count = nullptr;  // number of targets
-  bool adds_tokens = true;       // false: not added here, because the stage's first part adds token_count
+  bool adds_tokens = true;  // false: token_count is not added, because the first part of the stage adds it
 };
 /// Replaces the outputs "grad.PARAMETER" of all trained parameters with updates that add them to the state
 /// "gradients". Also adds the counts to the states "loss_sum" and "token_count". With a loss scale, the

@@ -12,19 +12,21 @@
 
 namespace smelt {
 
+/// Options of loss scaling.
 struct LossScaling {
-  bool on = false;
+  bool on = false;                // false: the loss is not scaled
   double initial = 65536;         // initial scale
   double growth_interval = 2000;  // updates
 };
 
-/// Declares the three states if they are not declared; returns the scale of this step, an f32 scalar.
+/// Declares the states "loss_scale", "good_steps" and "skipped_steps" if they are not declared; returns the
+/// scale of this step, an f32 scalar.
 Value* loss_scale(GraphBuilder& b, const LossScaling& scaling);
 /// Emits the updates of the three states. `finite` is a boolean scalar: whether the norm of this step's
 /// gradient is finite. Adds the outputs "loss_scale" (of this step) and "skipped_steps" (including this step)
 /// to the graph.
 void adapt_loss_scale(GraphBuilder& b, const LossScaling& scaling, Value* finite);
-/// Returns a boolean scalar: whether an f32 scalar is neither NaN nor infinite.
+/// Returns a boolean scalar: true if the f32 scalar is neither NaN nor infinite.
 Value* is_finite(GraphBuilder& b, Value* scalar);
 
 }  // namespace smelt

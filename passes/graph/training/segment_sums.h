@@ -4,8 +4,8 @@
 //
 //   rows     gathers a flat value as [chunks, length]: row c holds the elements from begin[c] on. A chunk
 //            belongs to one segment, whose last chunk may be shorter than a row.
-//   sums     reduces each row, without the elements after the end of its chunk, and then the chunks of each
-//            segment: [segments]
+//   sums     sums each row, without the elements after the end of its chunk, and then adds the sums of the
+//            chunks of each segment: [segments]
 //   spread   finds the segment of every element by a search in the table of the segments' offsets. Elements
 //            are divided into blocks, and a second table has, for each block, the segment in which it begins.
 //            The search begins at that segment.
@@ -21,6 +21,7 @@
 
 namespace smelt {
 
+/// The operations above for the segments of one flat state.
 class SegmentSums {
  public:
   /// Prepares the tables for the segments of `flat`. `chunk`: most elements, or tiles, per chunk.

@@ -8,9 +8,9 @@ namespace smelt {
 
 // ---- sums_over_ranks.cpp
 // Sums over the elements of all ranks. In a flat state (flatten_parameters.h), the segments of some
-// parameters may be sharded over ranks, while every rank has the other segments whole; elements of whole
-// segments count once. Stages of a pipeline have segments of their own; a segment that several stages have
-// counts on the first one.
+// parameters may be sharded over ranks, while every rank has the other segments whole. Elements of whole
+// segments are counted once, not once per rank. Each stage of a pipeline has different segments; a segment
+// that several stages have is counted on the first of them.
 
 /// Returns the sum of all elements over all ranks, as a scalar that is equal on all ranks. `elements` has the
 /// shape and the sharding of the flat state.
@@ -19,16 +19,16 @@ Value* sum_over_ranks(GraphBuilder& b, const State& flat, Value* elements);
 /// stage.
 Value* sum_over_stages(GraphBuilder& b, Value* value);
 /// Returns the sums of each segment over all ranks, given each rank's sums [segments]. Does not sum over the
-/// stages of a pipeline, because each stage has segments of its own.
+/// stages of a pipeline, because each stage has different segments.
 Value* segment_sums_over_ranks(GraphBuilder& b, const State& flat, Value* by_segment);
 
 // ---- add_gradients.cpp
 // Addition of the gradients of a batch to a flat state of sums. Each gradient is added separately, so that
 // the matmul that computes a gradient can add it to the sum itself.
 
-/// Emits the update of the state `sums`. `gradients` has one gradient per segment, in their order. Gradients
-/// that are consecutive slices of one value, for segments without a gap between them, are added as that
-/// value.
+/// Emits the update of the state `sums`. `gradients` has one gradient per segment, in the order of the
+/// segments. Gradients that are consecutive slices of one value, for segments without a gap between them, are
+/// added as that value.
 void add_gradients(GraphBuilder& b, const State& sums, llvm::ArrayRef<Value*> gradients);
 
 }  // namespace smelt

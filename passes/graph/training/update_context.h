@@ -1,4 +1,4 @@
-// Operations that the update rules of the optimizers (optimizers.h) are written with.
+// Building blocks of the update rules of the optimizers (optimizers.h).
 #pragma once
 
 #include "passes/expressions.h"
@@ -33,8 +33,8 @@ struct UpdateContext {
     declare_flat_state(b.module(), name, Role::optimizer, initial);
     return b.state(name);
   }
-  /// Emits the update of a state from its value `before` to `next`. A skipped update leaves its bits
-  /// unchanged.
+  /// Emits the update of a state from its value `before` to `next`. A skipped update leaves the bits of the
+  /// state unchanged.
   void write(const std::string& state, Value* next, Value* before) const {
     b.update(state, finite ? b.select(spread(finite, next), next, before) : next);
   }
@@ -42,8 +42,9 @@ struct UpdateContext {
   /// narrower than f32, rounds stochastically to its type.
   void write_parameters(Value* next) const;
 
-  /// Returns elements of `decayed` for parameters with weight decay, and of `plain` for the others. `place`
-  /// holds the index of each element in the flat state; null: both values have the flat state's shape.
+  /// Returns a value with the elements of `decayed` for parameters with weight decay, and the elements of
+  /// `plain` for all other parameters. `place` holds the index of each element in the flat state; null: both
+  /// operands have the shape of the flat state.
   Value* where_decayed(Value* decayed, Value* plain, Value* place = nullptr) const;
 };
 

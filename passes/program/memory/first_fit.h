@@ -8,6 +8,7 @@
 
 namespace smelt {
 
+/// Placement of one list of allocations, which can be repeated in other orders.
 class FirstFit {
  public:
   /// Requires: `allocations` outlives this object.

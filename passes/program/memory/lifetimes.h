@@ -10,6 +10,7 @@
 
 namespace smelt {
 
+/// Lifetime of one buffer.
 struct Lifetime {
   int first = -1, last = -1;      // first and last step that use the buffer; -1: none
   int64_t bytes = 0;              // of the whole buffer
@@ -32,8 +33,8 @@ std::map<int, Lifetime> lifetimes(const Program& program, const std::vector<Step
 std::vector<LiveRange> live_ranges(const Lifetime& life, int64_t offset_bytes);
 /// Returns for each of `steps` steps the sum of the bytes that are live at it.
 std::vector<int64_t> live_bytes(const std::map<int, Lifetime>& lifetimes, size_t steps);
-/// Returns the largest number of live_bytes. Without memory that buffers share in place, no placement needs
-/// less.
+/// Returns the largest number of live_bytes. If no buffers share memory in place (allocation.h), no placement
+/// needs less.
 int64_t peak_live_bytes(const std::map<int, Lifetime>& lifetimes, size_t steps);
 
 }  // namespace smelt

@@ -7,8 +7,8 @@
 namespace smelt {
 
 // ---- join_gathers.cpp
-// join_gathers: gathers only once the values that forward reads last and backward reads first, such as the
-// weights of the output layer.
+// join_gathers: lets forward and backward share one gather of the values that forward reads last and backward
+// reads first, such as the weights of the output layer.
 //
 //   a = all_gather s; .. a ..; b = all_gather s; .. b ..    =>    a = all_gather s; .. a ..; .. a ..
 //
@@ -46,9 +46,9 @@ bool order_steps(Program& program, const OrderStepsOptions& options);
 // Reads and writes of every element keep their order, so results do not change; all ranks run the same steps
 // in the same order.
 
-/// Moves the collectives. Runs after order_steps and before plan_memory. Moves only gathers into temporary
-/// buffers, and reduce_scatters between temporary buffers. Does not move steps that belong to one of several
-/// variants, of which a run executes one (Step::choice). Does nothing without a mesh.
+/// Moves the collectives. Runs after order_steps and before plan_memory. Moves a gather only if its result is
+/// in a temporary buffer, and a reduce_scatter only if its operand and its result are. Does not move the
+/// steps of variants of which a run executes only one (Step::choice). Does nothing without a mesh.
 bool place_collectives(Program& program);
 
 // ---- split_buffers.cpp
@@ -70,8 +70,8 @@ bool split_buffers(Program& program);
 // Check of the arena plan against the program's steps.
 
 /// Computes lifetimes again. Throws Error (internal) that names two buffers whose memory overlaps while both
-/// are live, unless both are live only in one step and a step may alias them. Takes n log n time for n live
-/// ranges.
+/// are live, unless they are live together in only one step, and some step may alias them (Step::may_alias).
+/// Takes n log n time for n live ranges.
 void check_memory(const Program& program);
 
 }  // namespace smelt

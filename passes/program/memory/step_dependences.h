@@ -9,6 +9,7 @@
 
 namespace smelt {
 
+/// Dependences of all steps. Steps are represented by their indices.
 struct StepDependences {
   std::vector<std::vector<int>> after;  // per step, the later steps that depend on it
   std::vector<int> waiting_for;         // per step, the number of earlier steps on which it depends

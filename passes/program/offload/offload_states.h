@@ -8,9 +8,10 @@
 // An element can move only if all kernels that touch it are elementwise, as an update is; a matmul or a norm
 // is not. The host part is contiguous from the state's first element. For example, forward reads biases and
 // norms from the f32 parameters, so the first of these and all elements after it stay on the device. The pass
-// finds the movable elements from the steps of the program, not by the names of states. The same share of
-// each state's movable elements moves. Runs before schedule_kernels, because slices get their own schedules.
-// Ensures: the numbers that the program computes stay bitwise equal.
+// finds the movable elements from the steps of the program, not by the names of states. The pass moves about
+// the same fraction of each state's movable elements, because the host part ends where a slice ends. Runs
+// before schedule_kernels, because slices get their own schedules. Ensures: the numbers that the program
+// computes stay bitwise equal.
 #pragma once
 
 #include <map>
@@ -24,7 +25,7 @@ namespace smelt {
 
 struct OffloadStatesOptions {
   double share = 0;       // fraction of the movable bytes to move: 0 to 1
-  int64_t bytes = 0;      // bytes to move if they are more than `share`; at most all movable bytes move
+  int64_t bytes = 0;      // least bytes to move, also if `share` is less; at most all movable bytes move
   int64_t bucket = 0;     // approximate bytes of a state per copy; 0: 32 MiB, or less for small states
   bool automatic = true;  // true: a search for a plan within a memory budget may choose `bytes`
   /// Returns whether a move is requested.
@@ -41,7 +42,7 @@ struct MovableStates {
   struct Refusal {
     std::string state, reason;
   };
-  std::map<int, int64_t> elements;     // by number of the state: movable elements, from the first on
+  std::map<int, int64_t> elements;     // by number of the state: number of movable elements at its start
   std::vector<Refusal> refusals = {};  // states without movable elements
   int64_t bytes = 0;                   // sum over `elements`
 };

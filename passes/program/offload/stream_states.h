@@ -3,11 +3,12 @@
 //
 //   k(s[i])    =>    copy s[i] to window; k(window); copy window to s[i]
 //
-// A window is a buffer in the arena, the device memory of an entry's temporary buffers. Each state has
-// several windows, which successive pieces use in rotation: while a kernel updates one piece, the previous
-// piece is copied to the host and the next one to the device. CopyStep::waited_at is the step that waits for
-// a copy to end. Runs after all passes that move steps and before plan_memory. Ensures: each step reads and
-// writes the same values; only copies touch host memory.
+// Here s[i] is piece i of a state, and k is a kernel that updates it. A window is a buffer in the arena, the
+// device memory of an entry's temporary buffers. Each state has several windows, which successive pieces use
+// in rotation: while a kernel updates one piece, the previous piece is copied to the host and the next one to
+// the device. CopyStep::waited_at is the step that waits for a copy to end. Runs after all passes that move
+// steps and before plan_memory. Ensures: each step reads and writes the same values; only copies touch host
+// memory.
 #pragma once
 
 #include "ir/pass_options.h"

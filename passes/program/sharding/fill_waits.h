@@ -7,10 +7,11 @@
 // The pass simulates the entry with estimated times of its steps and collectives. A matmul may be delayed
 // past steps that neither use its result nor overwrite its operands, but past at most `most_places` steps, so
 // that the memory of the operands is not occupied much longer. If a step would wait for a collective, delayed
-// matmuls are inserted before that step until the wait is filled or none is left: each time the shortest one
-// that fills most of the wait, or the longest one if none does. A matmul that fills no wait does not move. Of
-// two adjacent all_gathers, the one whose result is read earlier comes first. Runs before
-// overlap_collectives, which decides when each collective begins and which step waits for it.
+// matmuls are inserted before that step, one after another, until their time fills the wait or no delayed
+// matmul is left. The next one is the shortest matmul that fills most of the wait, or, if none fills most of
+// it, the longest matmul. A matmul that fills no wait does not move. Of two adjacent all_gathers, the one
+// whose result is read earlier comes first. Runs before overlap_collectives, which decides when each
+// collective begins and which step waits for it.
 #pragma once
 
 #include "ir/pass_options.h"
@@ -19,10 +20,10 @@
 namespace smelt {
 
 struct FillWaitsOptions {
-  /// Floating-point operations (of tensor cores) that take as long as the transfer of one byte to another
-  /// rank (over NVLink).
+  /// Number of floating-point operations of tensor cores that take as long as the transfer of one byte to
+  /// another rank over NVLink.
   double flops_a_byte = 1500;
-  /// Floating-point operations that take as long as the transfer of one byte from the GPU's memory.
+  /// Number of floating-point operations that take as long as the transfer of one byte from the GPU's memory.
   double flops_a_byte_of_memory = 250;
   /// Most steps past which a matmul is delayed. All variants of a step count as one step.
   int64_t most_places = 24;

@@ -6,11 +6,11 @@
 // If the same work has several variants, of which one is selected at run time, the steps of all variants stay
 // together. The result of a gather (all_gather or all_to_all) occupies memory from the start of the gather.
 // So a gather does not start as early as possible, but just before the step that first reads the result of an
-// earlier gather. That earlier gather is selected such that about `bytes_ahead` gathered bytes have not been
-// read yet. If the operand of a reduce_scatter is in temporary memory, as gradients are, the wait for the
-// reduce_scatter is long before its result is read, because the memory of the operand is free after the wait.
-// Runs after all passes that move steps, because CollectiveStep::waited_at is the number of a step;
-// stream_states, which inserts steps later, updates it.
+// earlier gather. The pass selects the earlier gather so that, when the gather starts, about `bytes_ahead`
+// bytes are gathered but not read yet. If the operand of a reduce_scatter is in temporary memory, as
+// gradients are, the step that waits for the reduce_scatter comes long before the reader of its result,
+// because the memory of the operand is free after the wait. Runs after all passes that move steps, because
+// CollectiveStep::waited_at is the number of a step; stream_states, which inserts steps later, updates it.
 #pragma once
 
 #include "ir/pass_options.h"
@@ -22,10 +22,10 @@ struct OverlapCollectivesOptions {
   /// Approximate number of bytes that are gathered and not read yet; limited to 1/16 of all bytes that the
   /// entry gathers.
   int64_t bytes_ahead = int64_t{256} << 20;
-  /// Consecutive reduce_scatters with operands in temporary memory form groups. The operands of a group have
-  /// at least this many bytes together; the number is limited to 1/16 of the bytes of all such operands of
-  /// the entry. The operands of one group are freed when the group after the next one begins, so that one
-  /// group is summed while the operands of the next one are computed.
+  /// Consecutive reduce_scatters with operands in temporary memory form groups. This is the least sum of the
+  /// bytes of the operands of a group; it is limited to 1/16 of the bytes of all such operands of the entry.
+  /// The operands of one group are freed when the group after the next one begins, so that one group is
+  /// summed while the operands of the next one are computed.
   int64_t bytes_taken = int64_t{256} << 20;
 };
 

@@ -7,7 +7,7 @@
 
 namespace smelt {
 
-/// One step, or all steps of a choice among variants, of which one variant runs.
+/// One step, or, if a run selects one of several variants of the same work, the steps of all variants.
 struct StepUnit {
   std::vector<Step> steps;
   /// Elements that the steps read and write. The accesses with Touch::memory -1, which only keep collectives

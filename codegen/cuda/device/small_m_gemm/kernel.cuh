@@ -1,5 +1,9 @@
 // The kernel of a small-M GEMM without a prologue or epilogue: C[m,n] = alpha * A[m,k] B[k,n] + bias[n].
-// Requires: function.cuh, the type Result, and the macros KERNEL (its name), BIAS_PARAMETER and BIAS.
+// Each block computes tiles of C, one after the other. A tile has all rows of C and a few columns. The
+// function small_m (function.cuh) loops over the tiles and calls the kernel's lambdas.
+// Requires: function.cuh, which has the constants kRound and kPiece; the type Result of the elements of C; the
+// macro ROWS, the most rows of A; and the macros KERNEL, the kernel's name, BIAS_PARAMETER, the declaration of
+// the bias, and BIAS, the term that adds it. The last two are empty if there is no bias.
 
 
 extern "C" __global__ void __launch_bounds__(256, 2)

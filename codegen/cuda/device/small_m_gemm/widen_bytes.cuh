@@ -1,7 +1,8 @@
-// Exact conversion of signed bytes to 16-bit floats, bf16 or f16. Tests on a host replace this file. A byte b
-// is u - 128, where u = b ^ 128 is not negative. Replacing the low bits of a float P whose last bit has the
-// value 1 (2^23 in f32, 2^10 in f16) by u gives P + u. Subtracting P + 128 then gives b exactly.
-// Requires: SM.
+// Exact conversion of signed bytes to 16-bit floats, bf16 or f16. Tests that run on a CPU replace this file. A
+// byte b is u - 128, where u = b ^ 128 is not negative. Let P be the power of two whose least significant bit
+// has the value 1: 2^23 in f32, 2^10 in f16. Writing u to the low bits of P gives P + u, and subtracting
+// P + 128 from that gives b exactly.
+// Requires: the macro SM, the qualifiers of a device function.
 
 
 // Returns four of the bytes of x (numbers 0 to 3) and y (4 to 7): the hexadecimal digits of `bytes` are their

@@ -1,5 +1,6 @@
-// The last kernel of a sort of indices (runtime/plan/steps/sort_index.h): it finds where the indices of each
-// row begin.
+// The last kernel of a sort of row indices (runtime/plan/steps/sort_index.h). The previous kernels have
+// stored in `permutation` the positions of the elements of `indices`, sorted by the elements' values. This
+// kernel finds, for each row, where the positions of its index begin in `permutation`.
 // Requires: nothing.
 
 // Sets begins[row], for one row in [0, rows] per thread, to the first position of `permutation` whose index

@@ -1,5 +1,6 @@
-// The first kernel of a radix sort of indices: it counts the values of the least significant digit.
-// Requires: digits.cuh. C++ replaces the word KERNEL by the kernel's name.
+// The first kernel of a radix sort of indices. Each block processes one chunk of the indices, and counts
+// how often each value of their least significant digit occurs.
+// Requires: digits.cuh. The host's code replaces the word KERNEL by the kernel's name.
 
 extern "C" __global__ void __launch_bounds__(256)
     KERNEL(const int* indices, int* workspace, long long count_, long long rows_) {

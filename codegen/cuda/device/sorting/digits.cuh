@@ -1,6 +1,7 @@
 // Digits and histograms of a radix sort of row indices. Indices outside of [0, rows) are treated as `rows`,
 // so they come after all others.
-// Requires: kDigits, kBits per digit, kChunk indices per block, and kDigit, by which the kernel sorts.
+// Requires the constants kDigits, the number of digits; kBits, the bits per digit; kChunk, the number of
+// indices that a block processes; and kDigit, the number of the digit that the kernel sorts by.
 
 constexpr int kBins = 1 << kBits;  // number of values of a digit
 // Returns a digit of an index; digit 0 is the least significant one.

@@ -1,5 +1,6 @@
-// The kernel of a radix sort that sorts by the digit kDigit. Indices that have equal digits keep their order.
-// Requires: digits.cuh. C++ replaces the word KERNEL by the kernel's name.
+// The kernel of a radix sort that sorts by the digit kDigit. Each block moves the positions of one chunk of
+// kChunk indices. Indices that have equal digits keep their order.
+// Requires: digits.cuh. The host's code replaces the word KERNEL by the kernel's name.
 
 extern "C" __global__ void __launch_bounds__(256)
     KERNEL(const int* indices, int* permutation, int* workspace, long long count_, long long rows_) {

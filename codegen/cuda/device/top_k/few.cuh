@@ -1,6 +1,8 @@
-// The kernel of top_k (the kK largest elements of each row, sorted) for kK <= 32. It reads each row once.
-// Requires: kK, ../rows/*.cuh and put.cuh. C++ replaces the words KERNEL (its name) and CLUSTER (its
-// attribute, or nothing).
+// The kernel of top_k (the kK largest elements of each row, sorted) for kK <= 32. It reads each row once. A
+// row is divided among kBlocks blocks, which form a cluster if there are several. Each block reads its part of
+// the row piece by piece, and keeps the kK largest elements so far. The first block then merges the results.
+// Requires: kK, ../rows/*.cuh (kBlocks, block_of_row, row_sync, Entry) and put.cuh. The host's code replaces
+// the word KERNEL by the kernel's name, and CLUSTER by its cluster attribute, or by nothing.
 
 constexpr int kThreads = 1024, kEach = 16, kGroups = kThreads / 16, kListed = kThreads;
 __shared__ unsigned largest_of[kGroups], bound;  // the largest key of each group of 16 threads; see bound_of

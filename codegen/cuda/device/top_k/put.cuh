@@ -1,5 +1,5 @@
-// Stores an element of the row x and its index; -inf and -1 for the entry 0, because the row has too few
-// elements. Both kernels of top_k call it.
+// Stores one result of top_k: an element of the row x, and the element's index. The entry 0 means that
+// the row has no more elements; for it, stores -inf and the index -1. Both kernels of top_k call it.
 // Requires: ../rows/entry.cuh.
 
 __device__ __forceinline__ void put(const float* x, Entry entry, float* value, int* index) {

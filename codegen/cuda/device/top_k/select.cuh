@@ -1,7 +1,8 @@
 // The kernel of top_k (the kK largest elements of each row, sorted) for kK <= 1024. It finds the kK-th
 // largest key digit by digit, and sorts the elements that have this key or a larger one.
-// Requires: kK, kSorted (the least power of two >= kK), ../rows/*.cuh and put.cuh. C++ replaces the words
-// KERNEL (its name) and CLUSTER (its attribute, or nothing).
+// Each block processes one row.
+// Requires: kK, kSorted (the least power of two >= kK), ../rows/*.cuh (Entry, key_of) and put.cuh. The host's
+// code replaces the word KERNEL by the kernel's name, and CLUSTER by its cluster attribute, or by nothing.
 
 extern "C" __global__ CLUSTER void __launch_bounds__(1024) KERNEL(const float* x_, float* values, int* indices, long long count_, long long row_stride) {
   // One row per block. The digits of the kK-th largest key have 11, 11 and 10 bits, the highest first. Each

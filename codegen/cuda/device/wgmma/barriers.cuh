@@ -1,5 +1,5 @@
 // Mbarriers and named barriers, and accesses to shared memory by 32-bit address.
-// Requires: SM and types.cuh. Comes before products.cuh.
+// Requires: types.cuh, and the macro SM, the qualifiers of a device function. Comes before products.cuh.
 
 
 // Returns the address in shared memory of what p points to, as the functions below take it.

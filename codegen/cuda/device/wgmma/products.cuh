@@ -1,6 +1,7 @@
 // Operands and accumulators of wgmma, 16-bit rounding, and exchanges between lanes. The functions that issue
 // wgmma for a shape are generated (wgmma_functions in codegen/cuda/wgmma_text.h).
-// Requires: the macros SM and HALF_TYPE (a string); types.cuh and barriers.cuh.
+// Requires: types.cuh and barriers.cuh; the macros SM, the qualifiers of a device function, and HALF_TYPE, the
+// 16-bit type as a string, as in PTX.
 
 
 // ---- wgmma
