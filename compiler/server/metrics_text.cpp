@@ -44,6 +44,9 @@ std::string metrics_text(const ContinuousBatchCounts& counts, const RequestTimes
       metric("new_tokens_total", "counter", "Tokens that were chosen.", counts.new_tokens) +
       metric("plan_tokens_total", "counter", "Of these, tokens that the plan has chosen, not the host.",
              counts.plan_tokens) +
+      metric("draft_tokens_total", "counter", "Tokens of drafts that were read.", counts.draft_tokens) +
+      metric("kept_draft_tokens_total", "counter", "Of these, tokens that were also chosen.",
+             counts.kept_draft_tokens) +
       ends(counts) +
       metric("cache_bytes", "gauge", "Planned memory of the caches.",
              static_cast<uint64_t>(counts.cache_bytes)) +

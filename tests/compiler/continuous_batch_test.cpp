@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <map>
 #include <random>
 #include <span>
@@ -149,12 +150,14 @@ struct Crowd {
   std::vector<bool> cancelled;
   size_t most_running = 0;
 
-  Crowd(ContinuousBatch& batch, size_t count) : told(count), cancelled(count) {
+  Crowd(ContinuousBatch& batch, size_t count, const std::function<void(Request&)>& change = {})
+      : told(count), cancelled(count) {
     RequestSource source;
     std::map<ContinuousBatch::Id, size_t> live;
     while (requests.size() < count || !live.empty()) {
       for (int64_t i = source.number(3); i-- > 0 && requests.size() < count;) {
         requests.push_back(source.next());
+        if (change) change(requests.back());
         live.emplace(batch.submit(requests.back()), requests.size() - 1);
       }
       if (source.number(40) == 0 && !live.empty()) batch.cancel(live.rbegin()->first);
@@ -233,6 +236,60 @@ TEST_P(ChoosingModels, ChooseAsTheHostDoes) {
     ASSERT_TRUE(crowd.cancelled[i] || crowd.told[i].size() == expected.size());
     expect_same_ids(crowd.told[i], expected);
   }
+}
+
+// ---- drafts
+
+class DraftingModels : public ::testing::TestWithParam<ServedCase> {};
+
+/// Makes a text repeat the tokens 1, 2 and 3: always, or, with a smaller bias, often.
+void repeat_tokens(Request& request, double bias) {
+  request.options.no_repeat_ngram_size = 0;
+  request.options.sequence_bias = {{{1, 2}, bias}, {{2, 3}, bias}, {{3, 1}, bias}};
+}
+
+TEST_P(DraftingModels, GiveTheBitsThatTheyGiveWithoutDrafts) {
+  const auto session = session_of(GetParam(), 16), other = session_of(GetParam(), 16);
+  ContinuousBatch batch(*session, {.most_waiting = 200, .draft = 5});
+  const Crowd crowd(batch, 150, [](Request& request) {
+    repeat_tokens(request, 15 * static_cast<double>(request.prompt.size() % 4));
+  });
+  EXPECT_GT(batch.counts().kept_draft_tokens, 10U);
+  EXPECT_GT(batch.counts().draft_tokens, batch.counts().kept_draft_tokens);
+  ContinuousBatch plain(*other, {.plan_chooses = false});
+  for (size_t i = 0; i < crowd.requests.size(); ++i) {
+    Told expected = run_alone(plain, crowd.requests[i]);
+    if (crowd.cancelled[i]) expected.resize(crowd.told[i].size());
+    SCOPED_TRACE(i);
+    expect_same_bits(crowd.told[i], expected);
+  }
+}
+
+TEST_P(DraftingModels, TakeFewerStepsForTextsThatRepeat) {
+  const auto session = session_of(GetParam(), 16);
+  Request request;
+  request.prompt = {1, 2, 3}, request.options.max_new_tokens = 50;
+  repeat_tokens(request, 1e3);
+  ContinuousBatch plain(*session, {.plan_chooses = false}), batch(*session, {.draft = 15});
+  const Told repeated = run_alone(batch, request);
+  expect_same_bits(repeated, run_alone(plain, request));
+  EXPECT_EQ(batch.counts().new_tokens, 50U);
+  EXPECT_EQ(batch.counts().steps + batch.counts().kept_draft_tokens, 50U);
+  EXPECT_LE(batch.counts().steps, 15U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, DraftingModels,
+                         ::testing::Values(ServedCase{"gpt2", SMELT_SERVED("gpt2"), DType::f32,
+                                                      AttentionForm::automatic, 40, true, 0, 24},
+                                           ServedCase{"bloom", SMELT_SERVED("bloom"), DType::f32,
+                                                      AttentionForm::automatic, 40, true, 0, 20},
+                                           ServedCase{"llama_bf16", SMELT_SERVED("llama"), DType::bf16,
+                                                      AttentionForm::automatic, 40, true, 0, 24}),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST(Drafts, NeedRunsThatMixRows) {
+  const auto session = session_of(kServedCases[0], 4);
+  EXPECT_HAS(message_of([&] { ContinuousBatch(*session, {.draft = 2}); }), "--step-tokens=");
 }
 
 // ---- tiles of prompts, which a plan for a CPU has only where it is asked for them

@@ -16,6 +16,7 @@
 #include "compiler/server/http_server.h"
 #include "compiler/server/listening_thread.h"
 #include "runtime/base/error.h"
+#include "runtime/cpu/small_m.h"
 #include "runtime/plan/decode_contract.h"
 #include "runtime/plan/plan_ranks.h"
 #include "runtime/system/memory_room.h"
@@ -30,7 +31,7 @@ struct ServeCommand {
   std::string model, host = "127.0.0.1", name;
   int port = 8080;
   int64_t slots = 0;
-  size_t queue = 64, chunk = 0;
+  size_t queue = 64, chunk = 0, draft_tokens = 0;
   bool no_special_tokens = false, no_shared_prefixes = false, lazy = false, log_requests = false;
   std::string api_keys;
   size_t most_per_key = 0;
@@ -41,6 +42,13 @@ struct ServeCommand {
   WeightFlags weights;
 };
 
+/// Asks for runs of several tokens per row, which read drafts, unless other options say whether there are
+/// such runs.
+void mix_rows(CompileOptions& options) {
+  if (options.build.step_tokens || resolved_target(options).can.launches) return;
+  options.build.has_sampler = true, options.build.step_tokens = SmallM::kMostRows;
+}
+
 CompileOptions compile_options(const ServeCommand& options, const Model& model, const InferenceRanks* ranks,
                                DefaultBounds& bounds) {
   CompileOptions result = options.flags.options();
@@ -48,6 +56,7 @@ CompileOptions compile_options(const ServeCommand& options, const Model& model, 
   result.mode = Mode::infer;
   bounds.add(result.build.bounds, "B", options.slots > 0 ? options.slots : kDefaultSlots, "--slots");
   options.caches.apply(model, result);
+  if (options.draft_tokens > 0) mix_rows(result);
   if (result.build.cache_pages == 0) result.build.has_sampler = false;  // slots leave it to the host
   result.entries = generation_entries(model, result);
   return result;
@@ -128,7 +137,8 @@ Served open_served(const ServeCommand& options, const Json& all, InferenceRanks*
                   .most_waiting = options.queue,
                   .chunk = options.chunk,
                   .shares_prefixes = !options.no_shared_prefixes,
-                  .prepares = !options.lazy};
+                  .prepares = !options.lazy,
+                  .draft = options.draft_tokens};
   return served;
 }
 
@@ -231,6 +241,13 @@ void add_limits(CLI::App& command, ServeCommand& options) {
   command.add_flag(
       "--lazy", options.lazy,
       "on a GPU: open the port before the sizes of runs are prepared; the first request of each size waits");
+  command
+      .add_option(
+          "--draft-tokens", options.draft_tokens,
+          "speculation by prompt lookup: read up to this many tokens ahead that followed the same tokens "
+          "earlier in the text; the answers are the same; 0: none")
+      ->check(CLI::Range(0, 64))
+      ->capture_default_str();
   command.add_flag("--no-shared-prefixes", options.no_shared_prefixes,
                    "of caches in pages: read every prompt from its beginning");
 }

@@ -82,8 +82,8 @@ class CacheRows {
   /// hold.
   virtual Read read(std::span<const int32_t> prompt, size_t past, size_t chunk) = 0;
   /// Reads the tokens of each of these rows, and returns the logits after its last one, [steps, vocabulary].
-  /// Requires: rows are in increasing order. If rows are slots, only row 0 may be missing, while it reads its
-  /// prompt.
+  /// Requires: rows are in increasing order. If rows mix, several steps may read consecutive tokens of one
+  /// row. If rows are slots, only row 0 may be missing, while it reads its prompt.
   virtual std::span<const float> run(std::span<const RowStep> steps) = 0;
   /// Warm-up: if the device captures runs as graphs, executes run() once with every number of rows and tokens
   /// that it may have later, so that all captures are made here. Requires: no row is in use.

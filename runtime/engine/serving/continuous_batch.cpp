@@ -31,7 +31,10 @@ ContinuousBatch::ContinuousBatch(Session& session, const ContinuousBatchOptions&
   for (const State& state : session.plan().states)
     if (state.role == Role::cache) counts_.cache_bytes += state_bytes(session.plan(), state);
   const bool works_apart = runs_ahead(session.plan().target).most > 1;
-  steps_ = std::make_unique<Steps>(*rows_, options.ahead.value_or(works_apart ? 1 : 0), options_.chunk);
+  if (options_.draft > 0 && !mixes())
+    fail("drafts: the plan has no runs of several tokens per row; compile with --step-tokens=");
+  steps_ = std::make_unique<Steps>(*rows_, options.ahead.value_or(works_apart ? 1 : 0), options_.chunk,
+                                   options_.draft);
   if (options_.prepares) rows_->prepare();
 }
 
@@ -78,7 +81,7 @@ ContinuousBatch::Id ContinuousBatch::submit(Request request) {
   check(request);
   require_room(1);
   const auto sequence = std::make_shared<RunningSequence>(std::move(request), next_);
-  if (rows_->choosing() && options_.plan_chooses &&
+  if (rows_->choosing() && options_.plan_chooses && options_.draft == 0 &&
       is_taken(entry::next_pages, ChoosingRows::refuses(sequence->request())))
     sequence->leave_choice_to_plan();
   known_.emplace(next_, sequence);
@@ -130,6 +133,7 @@ bool ContinuousBatch::step() {
     const Steps::Taken taken = steps_->step(running_);
     counts_.new_tokens += taken.tokens, counts_.plan_tokens += taken.by_plan;
     counts_.prompt_tokens += taken.read;
+    counts_.draft_tokens += taken.drafted, counts_.kept_draft_tokens += taken.kept;
     read_chunk();
     leave();
   } catch (const Error& error) {  // nothing is known of the caches

@@ -49,6 +49,9 @@ struct ContinuousBatchOptions {
   /// Number of steps in progress while the host processes the results of the step before them, if the plan
   /// samples all tokens. Nothing: one on a GPU, none on a CPU.
   std::optional<size_t> ahead = {};
+  /// Most tokens of a draft (drafts.h) that a step reads after each text's last token, as far as slots and
+  /// tokens of a run are left. The host then samples all tokens. 0: no drafts. Requires that rows mix.
+  size_t draft = 0;
 };
 
 /// Present numbers of slots and requests, and totals since the batch was created.
@@ -56,6 +59,8 @@ struct ContinuousBatchCounts {
   size_t slots = 0, running = 0, waiting = 0;
   uint64_t steps = 0, prompt_tokens = 0, new_tokens = 0;
   uint64_t plan_tokens = 0;  // new tokens that the plan has sampled
+  uint64_t draft_tokens = 0,
+           kept_draft_tokens = 0;  // tokens of drafts that were read; that were sampled, too
   uint64_t ended = 0, cancelled = 0, failed = 0;
   int64_t cache_bytes = 0;  // of the plan's caches and states for sampling
   PageCounts pages = {};    // all 0 if caches are not in pages

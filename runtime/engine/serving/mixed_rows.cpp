@@ -33,7 +33,9 @@ int32_t MixedRows::slot_of(const RowStep& step, std::span<const RowStep> steps) 
 MixedRows::Size MixedRows::own_size(std::span<const RowStep> steps) {
   Size own = {steps.size(), 0, true};
   for (const RowStep& step : steps) own.tokens += step.tokens.size();
-  own.one_each = own.rows == own.tokens && std::ranges::count(steps, Sampling::none, &RowStep::sampling) == 0;
+  own.one_each = own.rows == own.tokens &&
+                 std::ranges::count(steps, Sampling::none, &RowStep::sampling) == 0 &&
+                 std::ranges::adjacent_find(steps, {}, &RowStep::row) == steps.end();
   return own;
 }
 

@@ -25,7 +25,8 @@ class MixedRows : public ChoosingRows {
   const char* entry_for(std::span<const RowStep> steps) const override;
 
  private:
-  /// Numbers of rows and of tokens of a run. `one_each`: all rows read one token, after which one is sampled.
+  /// Numbers of rows and of tokens of a run. `one_each`: all steps read one token of another row, after which
+  /// one is sampled.
   struct Size {
     size_t rows, tokens;
     bool one_each;

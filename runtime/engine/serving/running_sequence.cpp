@@ -25,6 +25,23 @@ RunningSequence::RunningSequence(Request request, uint64_t number)
   if (request_.options.max_new_tokens == 0) end(Finish::length);
 }
 
+/// A draft leaves room for the token that is sampled after it.
+std::span<const int32_t> RunningSequence::draft(size_t limit) {
+  limit = draft_length_.next(std::min(limit, most_held() - tokens_.size()));
+  const auto found = limit > 0 ? likely_continuation(tokens_, limit) : std::span<const int32_t>();
+  draft_.assign(found.begin(), found.end());
+  draft_begin_ = tokens_.size();
+  return draft_;
+}
+
+size_t RunningSequence::end_draft() {
+  const size_t sampled = tokens_.size() - draft_begin_, kept = sampled > 0 ? sampled - 1 : 0;
+  held_ = draft_begin_ + kept;
+  draft_length_.record(draft_.size(), kept);
+  draft_.clear();
+  return kept;
+}
+
 /// Chooses the same token as Generator does for the same prompt, options and index.
 int32_t RunningSequence::choose(std::span<const float> logits) const {
   std::vector<double> scores(logits.begin(), logits.end());

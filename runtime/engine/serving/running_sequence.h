@@ -9,6 +9,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/engine/generation/chosen_tokens.h"
+#include "runtime/engine/serving/drafts.h"
 #include "runtime/engine/serving/request.h"
 #include "runtime/engine/serving/stop_strings.h"
 
@@ -32,6 +33,13 @@ class RunningSequence {
     return request_.prompt.size() +
            static_cast<size_t>(std::max<int64_t>(request_.options.max_new_tokens, 1)) - 1;
   }
+  /// Chooses a draft of at most `limit` tokens, which may follow the known ones, and returns it. It is valid
+  /// until the next call.
+  std::span<const int32_t> draft(size_t limit);
+  size_t draft_size() const { return draft_.size(); }
+  /// Ends the draft after the run that has read it: of its tokens, the caches hold those that were sampled,
+  /// too. Returns their number.
+  size_t end_draft();
   /// Returns whether a part of the prompt is still to be read.
   bool reads_prompt() const { return held_ < request_.prompt.size(); }
   const Request& request() const { return request_; }
@@ -72,6 +80,9 @@ class RunningSequence {
   uint64_t number_;
   StopStrings stops_;
   std::vector<int32_t> tokens_;  // the prompt's and the new ones
+  std::vector<int32_t> draft_;   // tokens that are read before it is known whether they are sampled
+  size_t draft_begin_ = 0;       // position of the draft's first token in the text
+  DraftLength draft_length_;
   size_t held_ = 0;
   bool plan_chooses_ = false;
   size_t characters_ = 0;  // of the text, including a held-back beginning of a stop text

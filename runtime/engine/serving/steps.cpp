@@ -60,13 +60,35 @@ void Steps::add_prompts(std::vector<RowStep>& reads) {
   }
 }
 
+/// Adds reads of drafts. Each of their tokens is a row of its own, which has the pages of the text's row, so
+/// that the run returns the logits after each of them.
+void Steps::add_drafts(std::vector<RowStep>& reads) {
+  size_t tokens = 0, left = rows_.slots() - reads.size();
+  for (const RowStep& read : reads) tokens += read.tokens.size();
+  left = std::min(left, rows_.mixed_tokens() - tokens);
+  const size_t texts = reads.size();
+  for (size_t i = 0; i < texts; ++i) {
+    const RowStep text = reads[i];
+    RunningSequence& sequence = *running_[text.row];
+    if (sequence.plan_chooses() || sequence.reads_prompt()) continue;
+    const std::span<const int32_t> draft = sequence.draft(std::min(draft_, left / (texts - i)));
+    for (size_t at = 0; at < draft.size(); ++at)
+      reads.push_back({.row = text.row,
+                       .tokens = draft.subspan(at, 1),
+                       .past = text.past + 1 + at,
+                       .request = text.request});
+    left -= draft.size(), taken_.drafted += draft.size();
+  }
+}
+
 /// Returns what the next step reads of each row that may go on, in the order of the rows.
 std::vector<RowStep> Steps::next_reads() {
   std::vector<RowStep> reads;
   for (size_t row = 0; row < running_.size(); ++row)
     if (running_[row]->may_go_on()) reads.push_back(next_token(*running_[row], row));
   if (rows_.mixed_tokens() > 0) add_prompts(reads);
-  std::ranges::sort(reads, {}, &RowStep::row);
+  if (draft_ > 0) add_drafts(reads);
+  std::ranges::stable_sort(reads, {}, &RowStep::row);
   return reads;
 }
 
@@ -79,7 +101,7 @@ bool Steps::start_step() {
     const Sequence& sequence = running_[read.row];
     sequence->hold(read.tokens.size());
     const size_t slot = rows_.choosing() ? rows_.choosing()->slot(read.row) : read.row;
-    step.rows.push_back({sequence, slot, sequence->held(), read.sampling});
+    step.rows.push_back({sequence, slot, sequence->held(), read.sampling, read.tokens.back()});
   }
   if (std::ranges::count(reads, Sampling::host, &RowStep::sampling) > 0)
     step.logits = rows_.run(reads);
@@ -113,10 +135,25 @@ void Steps::take() {
       take_chosen(row);
       continue;
     }
-    if (rows_.choosing()) rows_.choosing()->pass_over(row.slot, row.place);
-    row.sequence->take(step.logits.subspan(i * words, words));
-    ++taken_.tokens;
+    take_logits(row, step.logits.subspan(i * words, words));
   }
+  if (draft_ > 0) end_drafts(step);
+}
+
+/// Samples a token from logits. Those after a token of a draft count only if that token is the one that was
+/// sampled before it.
+void Steps::take_logits(const Row& row, std::span<const float> logits) {
+  RunningSequence& sequence = *row.sequence;
+  if (rows_.choosing()) rows_.choosing()->pass_over(row.slot, row.place);
+  if (sequence.ended() || sequence.tokens().size() != row.place || sequence.tokens().back() != row.last_read)
+    return;
+  sequence.take(logits);
+  ++taken_.tokens;
+}
+
+void Steps::end_drafts(const Step& step) {
+  for (const Row& row : step.rows)
+    if (row.sequence->draft_size() > 0) taken_.kept += row.sequence->end_draft();
 }
 
 /// Takes a sampled token. Tokens after the end of a sequence are discarded.

@@ -19,17 +19,21 @@ class Steps {
   using Sequence = std::shared_ptr<RunningSequence>;
 
   /// `ahead` is the number of steps that may still be in progress when step() returns, if the plan samples
-  /// the tokens of all rows. `chunk` is the most prompt tokens that a step reads if rows mix.
-  Steps(CacheRows& rows, size_t ahead, size_t chunk) : rows_(rows), ahead_(ahead), chunk_(chunk) {}
+  /// the tokens of all rows. `chunk` is the most prompt tokens that a step reads if rows mix. `draft` is the
+  /// most tokens of a draft (drafts.h) that a step reads of a row, which requires that rows mix and that the
+  /// host samples.
+  Steps(CacheRows& rows, size_t ahead, size_t chunk, size_t draft)
+      : rows_(rows), ahead_(ahead), chunk_(chunk), draft_(draft) {}
   ~Steps();
   Steps(const Steps&) = delete;
   Steps& operator=(const Steps&) = delete;
 
   /// `tokens`: number of tokens that a call of step() has taken from steps. `by_plan`: number of those that
   /// the plan has sampled. `read`: number of prompt tokens that the step which the call started reads, if
-  /// rows mix.
+  /// rows mix. `drafted`, `kept`: number of tokens of drafts that were read, and of those that were sampled,
+  /// too.
   struct Taken {
-    size_t tokens = 0, by_plan = 0, read = 0;
+    size_t tokens = 0, by_plan = 0, read = 0, drafted = 0, kept = 0;
   };
   /// Starts a step for `running`, the sequence of each row. Then takes the tokens of the earliest steps in
   /// progress, until at most `ahead` steps are in progress, or none if the host samples the token of a row
@@ -52,6 +56,7 @@ class Steps {
     Sequence sequence;
     size_t slot, place;  // slot of the row's state and position in the text that get the sampled token
     Sampling sampling;
+    int32_t last_read;  // the last token that the row reads
   };
   struct Step {
     std::vector<Row> rows;
@@ -60,12 +65,15 @@ class Steps {
   bool start_step();
   std::vector<RowStep> next_reads();
   void add_prompts(std::vector<RowStep>& reads);
+  void add_drafts(std::vector<RowStep>& reads);
+  void take_logits(const Row& row, std::span<const float> logits);
+  void end_drafts(const Step& step);
   RowStep next_token(RunningSequence& sequence, size_t row);
   /// Takes a token that the plan has sampled.
   void take_chosen(const Row& row);
 
   CacheRows& rows_;
-  size_t ahead_, chunk_;
+  size_t ahead_, chunk_, draft_;
   std::deque<Step> under_way_;
   std::span<const Sequence> running_;
   Taken taken_;

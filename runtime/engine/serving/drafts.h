@@ -1,0 +1,31 @@
+// Speculation by prompt lookup: tokens that may follow a text, found in the text itself. One run of the model
+// reads them after the last token and so tells which of them it would have sampled: those are kept, and the
+// text has grown by several tokens in one run. The tokens are the same as without drafts.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace smelt {
+
+/// Returns at most `most` tokens that followed an earlier occurrence of the last tokens of a text: the latest
+/// occurrence of the last 4 tokens, else of the last 3, else of the last 2. Empty if there is none. The
+/// result is a part of `text`.
+std::span<const int32_t> likely_continuation(std::span<const int32_t> text, size_t most);
+
+/// How many tokens of drafts a text is worth, by the fate of its earlier drafts. After a draft of which
+/// nothing was kept, the text makes no drafts for 1, 2, 4, ... up to 32 tokens; drafts are twice as long
+/// after one that was kept whole.
+class DraftLength {
+ public:
+  /// Returns the most tokens of the next draft; `limit` is the option of the batch.
+  size_t next(size_t limit);
+  /// Records that `kept` of the `drafted` tokens of a draft were sampled.
+  void record(size_t drafted, size_t kept);
+
+ private:
+  size_t length_ = 4;            // tokens of the next draft
+  size_t pause_ = 0, left_ = 0;  // tokens without drafts after the next failure; those that are left now
+};
+
+}  // namespace smelt
