@@ -10,13 +10,15 @@
 
 namespace smelt {
 
-/// Returns the passes of both .def files, in the order of their rows.
+/// Returns the passes of both .def files in one table, in the order of their rows.
 llvm::ArrayRef<Pass> codegen_pass_table();
 
 }  // namespace smelt
 
 namespace smelt::pass {
 
+// `name` is the name of the pass and of the function that makes its PassCall; the pass calls smelt::name, or
+// smelt::function for a row of kernel_passes.def.
 #define SMELT_PASS(name, ...)                                    \
   inline PassCall name(PassOptions<&smelt::name> options = {}) { \
     return call_of<&smelt::name>(#name, std::move(options));     \
@@ -28,9 +30,10 @@ namespace smelt::pass {
 #include "codegen/codegen_passes.def"
 #include "codegen/kernel_passes/kernel_passes.def"
 
-/// Returns calls of the passes of kind `gpu` (kernel_passes.def), in order. The pass `legalize` runs the same
-/// passes, but first removes the results of an earlier schedule. Kernels without an earlier schedule have no
-/// such results, so these calls are sufficient for them.
+/// Returns calls of the passes of kind `gpu` in the order of kernel_passes.def: the passes that adapt a
+/// kernel to its GPU schedule. They are sufficient for kernels that get their first schedule. If the schedule
+/// of a kernel is replaced, the pass `legalize` must run instead: it undoes what these passes did for the
+/// former schedule, and then runs them.
 std::vector<PassCall> legalization();
 
 }  // namespace smelt::pass

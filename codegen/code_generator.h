@@ -18,6 +18,7 @@ struct ListedKernel {
   std::vector<std::string> sources;
 };
 
+/// One back end: it schedules kernels, lists them as text, and compiles them to the plan of a program.
 class CodeGenerator {
  public:
   virtual ~CodeGenerator() = default;
@@ -33,8 +34,8 @@ class CodeGenerator {
   /// Returns whether `listing` can make text. LLVM IR requires a build with LLVM; CUDA C++ has no
   /// requirements.
   virtual bool lists() const = 0;
-  /// Returns whether this back end changes schedules if the machine code of a kernel does not fit the
-  /// processor.
+  /// Returns whether this back end replaces the schedule of a kernel whose machine code is slow, for
+  /// example because it spills registers.
   virtual bool revises_schedules() const = 0;
   /// Returns the processor that code is made for: "cpu-x86_64-znver5", "sm_90".
   virtual std::string processor(const Target& target) const = 0;
@@ -45,17 +46,19 @@ class CodeGenerator {
   virtual void schedule(Kernel& kernel, const Symbols& symbols, const Target& target) const = 0;
   /// Returns the kernels as readable text. Throws Error if `lists` is false.
   virtual std::string listing(llvm::ArrayRef<ListedKernel> kernels) const = 0;
-  /// Returns the plan of the program, with machine code. Throws Error if the compiler is not available or
-  /// fails.
+  /// Returns the plan of the program: the data that the runtime executes, with the machine code of all
+  /// kernels. Throws Error if the compiler is not available or fails.
   virtual Plan make_plan(Program& program, const Target& target) const = 0;
 };
 
+/// Returns the implementation for a back end.
 const CodeGenerator& code_generator(BackEnd back_end);
-/// Returns the back end with this level(); null if there is none.
+/// Returns the implementation with this level(); null if there is none.
 const CodeGenerator* find_code_generator(std::string_view level);
 inline const CodeGenerator& code_generator(const Target& target) { return code_generator(target.back_end); }
 
-/// Returns the kernels of a program. The sources of a kernel are those of all steps that launch it.
+/// Returns the kernels of a program, each once. ListedKernel::sources has the graph nodes of all steps that
+/// launch the kernel.
 std::vector<ListedKernel> listed_kernels(const Program& program);
 
 // The implementations. The CPU's back end makes code only in a build with SMELT_CPU.

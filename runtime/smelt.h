@@ -118,6 +118,7 @@ smelt_status smelt_set_log(smelt_log callback, void* user);
 /* ---- plans
  * ---------------------------------------------------------------------------------------------------- */
 
+/* Loads a plan from a .plan file. */
 smelt_status smelt_plan_load(const char* path, smelt_plan** plan);
 /* Loads a plan from the bytes of a .plan file in memory, at any alignment. They may be freed after the call.
  * `name` is used in messages; null: "memory". */
@@ -150,6 +151,7 @@ typedef struct smelt_port {
   int32_t optional;         /* 1: the input may be omitted */
 } smelt_port;
 
+/* Set *count to the number of inputs or outputs of an entry, and *port to the one with this index. */
 smelt_status smelt_plan_input_count(const smelt_plan* plan, const char* entry, size_t* count);
 smelt_status smelt_plan_output_count(const smelt_plan* plan, const char* entry, size_t* count);
 smelt_status smelt_plan_input(const smelt_plan* plan, const char* entry, size_t index, smelt_port* port);
@@ -174,6 +176,8 @@ typedef struct smelt_segment {
   int64_t offset;       /* of the first element, in elements from the start of the state */
 } smelt_segment;
 
+/* Return the number of states, set *state to the one with this index, and set *segment to segment `index` of
+ * state number `state`. */
 size_t smelt_plan_state_count(const smelt_plan* plan);
 smelt_status smelt_plan_state(const smelt_plan* plan, size_t index, smelt_state* state);
 smelt_status smelt_plan_segment(const smelt_plan* plan, size_t state, size_t index, smelt_segment* segment);
@@ -413,9 +417,9 @@ typedef struct smelt_batch_options {
   size_t struct_size;
   size_t slots;        /* maximum number of running requests; 0: as many as possible (see below) */
   size_t most_waiting; /* maximum number of requests that wait for a slot; 0: 64 */
-  /* Tokens of prompts that one step reads; 0: 64, or, if a run of the plan can mix rows (it has the entry
-   * "mixed_pages" or "tiled_pages"), as many as a run may have in addition to one token of each running
-   * request. */
+  /* Approximate number of prompt tokens that one step reads; 0: a default. The default is 64. If the plan has
+   * the entry "mixed_pages" or "tiled_pages", one run can read prompts and generate tokens, and the default
+   * is as many tokens as a run may have in addition to one token of each running request. */
   size_t chunk;
 } smelt_batch_options;
 
@@ -444,9 +448,9 @@ typedef struct smelt_request {
  * Returns SMELT_INVALID_ARGUMENT if the request can never run, and SMELT_UNAVAILABLE if the queue is full and
  * the call may succeed later. The memory of the request may be freed after the call. */
 smelt_status smelt_batch_submit(smelt_batch* batch, const smelt_request* request, uint64_t* id);
-/* Generates one more token for every running request, and reads `chunk` tokens of prompts. If `worked` is not
- * null, *worked is set to 0 if there was nothing to do, else to 1. If a request fails, smelt_batch_poll
- * reports it, and the other requests continue. */
+/* Generates one more token for every running request, and reads about `chunk` tokens of prompts. If `worked`
+ * is not null, *worked is set to 0 if there was nothing to do, else to 1. If a request fails,
+ * smelt_batch_poll reports it, and the other requests continue. */
 smelt_status smelt_batch_step(smelt_batch* batch, int32_t* worked);
 
 typedef int32_t smelt_finish;

@@ -17,9 +17,10 @@ namespace smelt {
 
 // ---- emit_llvm.cpp
 // Kernel IR -> machine code. Every kernel becomes a function void NAME(const KernelArgs*, int64_t begin,
-// int64_t end), which computes the items [begin, end) of the kernel's range and is vectorised over the
-// innermost column axis. An item is a row, a tile of columns or a column (emitters/range_emitter.h);
-// Kernel::range() is the number of items. All kernels are linked to one shared object.
+// int64_t end), where KernelArgs (runtime/plan/plan.h) has the addresses and sizes of the kernel's operands.
+// The function computes the items [begin, end) of the kernel's range, and is vectorised over the innermost
+// column axis. An item is a row, a tile of columns or a column (emitters/range_emitter.h); Kernel::range() is
+// the number of items. All kernels are linked to one shared object.
 
 /// Returns the bytes of a shared object that exports the kernels by name and needs no library. Kernels are
 /// compiled concurrently on several threads; the bytes do not depend on the number of threads. Throws Error

@@ -1,5 +1,6 @@
-// Conversions between memory and registers: bf16, f16 and f64 are computed as f32, integers of up to 32 bits
-// as i32, i64 as itself, bytes of booleans as flags.
+// Conversions between the types of elements in memory and the LLVM types that kernels compute with: bf16, f16
+// and f64 are computed as f32, integers of up to 32 bits as i32, i64 as i64, and booleans, which are bytes in
+// memory, as i1.
 #pragma once
 
 #include "codegen/cpu/scalar_math.h"
@@ -7,10 +8,13 @@
 
 namespace smelt {
 
+/// Emits these conversions for scalars and vectors.
 class MemoryTypes {
  public:
   using V = llvm::Value*;
 
+  /// `native_halves`: the processor has instructions that convert between f16 and f32. Otherwise, it
+  /// emits a sequence of other instructions for each of these conversions.
   MemoryTypes(llvm::IRBuilder<>& builder, ScalarMath& math, bool native_halves)
       : b(builder), math_(math), native_halves_(native_halves) {}
 
@@ -18,6 +22,7 @@ class MemoryTypes {
   llvm::Type* element(DType type) const;
   /// Returns the type of one element in registers.
   llvm::Type* computed(DType type) const;
+  /// Returns the kind of number (scalar_builder.h) that elements of `type` are computed as.
   static ComputeKind kind(DType type);
 
   /// Converts a value or a vector from memory to its type in registers.

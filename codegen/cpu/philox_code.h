@@ -8,12 +8,13 @@
 
 namespace smelt {
 
-/// The inputs of a random instruction's draws that are the same for all its elements; every value is an i32
+/// The inputs of Philox that are the same for all elements of one random instruction. Every value is an i32
 /// scalar.
 struct PhiloxStream {
   llvm::Value *seed, *id, *step, *micro_step;
 };
 
+/// Emits calls of Philox. Each call makes four i32 words: 16 random bits for each of eight adjacent columns.
 class PhiloxCode {
  public:
   using V = llvm::Value*;
@@ -27,18 +28,20 @@ class PhiloxCode {
   std::array<V, 4> words(const PhiloxStream& stream, V row, V group);
   /// Returns the 16 random bits of an element as an i32, or of one element per lane as a vector of i32.
   V bits(const PhiloxStream& stream, V row, V column);
-  /// Stores the numbers of kColumns adjacent columns of a row as u16, at the address `place`. The first of
-  /// these columns is the first column of group `first`, which is 8 * first. `row` and `first` are i32
-  /// scalars.
+  /// Stores the random bits of the kColumns columns from 8 * first on of a row, as an array of u16 at the
+  /// address `place`. `row` and `first`, the number of a group of 8 columns, are i32 scalars.
   void fill(const PhiloxStream& stream, V row, V first, V place);
 
  private:
+  /// The high and the low 32 bits of 64-bit products.
   struct Product {
     V high, low;
   };
   Product multiply(V x, uint32_t factor);
   Product multiply_vector(V x, uint32_t factor);
-  V number(V like, uint32_t n);
+  V number(V like, uint32_t n);  // a constant of the type of `like`
+  /// Returns the words of kGroups groups in the order of their columns: all four words of a group, then those
+  /// of the next group.
   V interleave(const std::array<V, 4>& words);
 
   llvm::IRBuilder<>& b;

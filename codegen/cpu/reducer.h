@@ -1,5 +1,6 @@
-// LLVM code of the reductions of reduce_ops.def. Each lane of a vector is a separate reduction until `across`
-// combines the lanes.
+// LLVM code of the reductions of reduce_ops.def. A reduction keeps a state of one or more scalars: the sum,
+// for example, or the largest element and its index. If the scalars are vectors, each lane has a separate
+// state, until `across` combines the lanes.
 #pragma once
 
 #include "codegen/cpu/scalar_math.h"
@@ -7,6 +8,7 @@
 
 namespace smelt {
 
+/// Emits the operations on states of one kind of reduction, ReduceOp.
 class Reducer {
  public:
   using V = llvm::Value*;
@@ -24,9 +26,11 @@ class Reducer {
   /// Returns the state of the single element x. `index` is its i32 position among the reduced elements, and
   /// is read only if needs_index().
   State lift(V x, V index) const;
+  /// Returns the state of all elements whose states are `left` and `right`.
   State combine(const State& left, const State& right) const;
   /// Combines all lanes to one scalar state: the lower half with the upper half, until one lane is left. The
-  /// order is the same on every processor, because the number of lanes is.
+  /// result has the same bits on every processor, because vectors have the same number of lanes on all of
+  /// them.
   State across(State state) const;
   /// Returns the result with this number (max_sumexp has two).
   V finish(const State& state, size_t result) const;

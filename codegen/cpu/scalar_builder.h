@@ -1,5 +1,6 @@
-// The LLVM building blocks of scalar operations, for scalars and vectors alike: kinds, widths, constants, and
-// steps that several functions share. Values are f32, i32, i64 or i1 (flags).
+// Building blocks of the LLVM code of scalar operations: conversions of kinds and widths, constants, and
+// functions such as polynomials, of which scalar_math.h is made. Operands are scalars or vectors of f32, i32,
+// i64 or i1.
 #pragma once
 
 #include <initializer_list>
@@ -9,8 +10,9 @@
 
 namespace smelt {
 
-/// The kind of number that a value is computed as.
-enum class ComputeKind : uint8_t { flag, integer, wide, real };  // wide: an integer of 64 bits
+/// The kind of number that a value is computed as: flag i1, integer i32, wide i64, real f32.
+enum class ComputeKind : uint8_t { flag, integer, wide, real };
+/// Returns the kind of a scalar, or of the elements of a vector.
 ComputeKind kind_of(const llvm::Value* value);
 
 /// Returns a scalar or vector type with the width of `type` and with elements of type `element`.
@@ -20,6 +22,7 @@ int width_of(const llvm::Type* type);
 /// Returns a vector of `width` elements, or `element` itself if the width is 1.
 llvm::Type* lanes_of(llvm::Type* element, int width);
 
+/// The base class of ScalarMath (scalar_math.h), which emits the building blocks.
 class ScalarBuilder {
  public:
   using V = llvm::Value*;
@@ -42,15 +45,18 @@ class ScalarBuilder {
  protected:
   /// Converts values to a common width, and to the kind of number that an op's domain requires.
   void unify(Domain domain, llvm::MutableArrayRef<V> values);
+  /// Returns the comparison by `real` if x and y are f32, and by `whole` otherwise.
   V compare(V x, V y, llvm::CmpInst::Predicate real, llvm::CmpInst::Predicate whole);
   V unary(llvm::Intrinsic::ID id, V a);
   V multiply_add(V x, V y, V z);
+  /// Returns coefficients[0] + coefficients[1] x + coefficients[2] x^2 + ...
   V polynomial(V x, std::initializer_list<double> coefficients);
+  /// Returns x p(x^2) / q(x^2), limited to [-1, 1]. x is first limited to [-limit, limit].
   V odd_rational(V x, double limit, std::initializer_list<double> p, std::initializer_list<double> q);
   V floor_by_conversion(V a);
-  V power_of_two(V exponent);
-  V bits(V real);
-  V real(V bits);
+  V power_of_two(V exponent);  // 2^exponent, for an i32 exponent from -126 to 127
+  V bits(V real);              // the bits of an f32, as an i32
+  V real(V bits);              // the f32 with these bits
 
   llvm::IRBuilder<>& b;
 };

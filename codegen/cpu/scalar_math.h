@@ -14,6 +14,8 @@ struct OfValues<0, Values...> {
   using Function = llvm::Value*(Values...);
 };
 
+/// Emits scalar operations. `native_rounding`: the processor has instructions that round to a whole number,
+/// such as floor (TargetTraits::rounds).
 class ScalarMath : public ScalarBuilder {
  public:
   ScalarMath(llvm::IRBuilder<>& builder, bool native_rounding)
@@ -43,6 +45,7 @@ class ScalarMath : public ScalarBuilder {
   Quarters quarters_of(V x);
   Quarters quarters_of_usual(V x);
   Quarters quarters_of_large(V x);
+  /// Returns sin(x + quarter_turns * pi / 2).
   V sine(V x, int quarter_turns);
 
   bool native_rounding_;

@@ -8,6 +8,7 @@
 
 namespace smelt {
 
+/// A processor, as LLVM describes it.
 struct CpuTarget {
   std::string triple, cpu, features;  // in LLVM's notation; features = "+avx2,-avx512f,..."
 

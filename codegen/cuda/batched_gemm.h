@@ -15,6 +15,7 @@
 
 namespace smelt {
 
+/// One of these kernels: it serves all steps with the same types, layouts and number of batch axes.
 struct BatchedGemm {
   DType dtype = DType::bf16, result_dtype = DType::bf16;
   bool a_by_k = true;   // A is contiguous along k, else along m

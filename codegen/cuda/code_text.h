@@ -8,8 +8,10 @@
 
 namespace smelt {
 
+/// Text to which lines of code are appended.
 class CodeText {
  public:
+  /// Appends a line.
   template <typename... Args>
   void line(fmt::format_string<Args...> format, Args&&... args) {
     text_ += std::string(2 * depth_, ' ') + fmt::format(format, std::forward<Args>(args)...) + "\n";
@@ -31,6 +33,7 @@ class CodeText {
     pragma_unroll();
     open("for (int {0} = 0; {0} < {1}; ++{0})", variable, count);
   }
+  /// Appends "#pragma unroll", not indented.
   void pragma_unroll() { text_ += "#pragma unroll\n"; }
   const std::string& text() const { return text_; }
   /// Indents the following lines by two more spaces, without opening a block.

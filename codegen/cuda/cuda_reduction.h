@@ -15,9 +15,9 @@ class CudaReduction {
  public:
   using State = std::vector<std::string>;
 
-  /// `fast`: as in cuda_apply (expressions.h). `own_forms`: where the op's row of reduce_ops.def has CUDA
-  /// text for a function, uses this text. Otherwise generates expressions from the function in the row that
-  /// all back ends share.
+  /// `fast`: uses fast approximations of functions such as exp (cuda_apply in expressions.h). `own_forms`: if
+  /// the op's row of reduce_ops.def has CUDA text for a function, this text is used. Without such text, or if
+  /// own_forms is false, expressions are generated from the definition that all back ends share.
   CudaReduction(ReduceOp op, DType element, bool fast, bool own_forms = true);
 
   /// Return the number of scalars of a state, and the kind of each.
@@ -44,12 +44,15 @@ class CudaReduction {
   std::string combine_lanes(const State& to, int lanes, const std::string& mask) const;
 
  private:
+  /// The expressions for the variables of a ReductionFunction.
   struct Leaves {
     const State *left = nullptr, *right = nullptr;
     std::string element = {}, place = {};
   };
+  /// Returns the expression of one variable or constant.
   CudaValue leaf(const ReductionStep& step, const Leaves& leaves) const;
   State expressions(const ReductionFunction& function, const Leaves& leaves) const;
+  /// Returns a pattern of reduce_ops.def with its placeholders replaced by the operands.
   std::string filled(std::string_view pattern, const State& operands) const;
 
   const ReduceOpInfo& row_;

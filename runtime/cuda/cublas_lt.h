@@ -30,11 +30,11 @@ struct LtHeuristic {
   LtAlgorithm algorithm;
   size_t workspace_bytes = 0;
   int state = 0;
-  float waves = 0;
+  float waves = 0;  // of thread blocks; 1: they occupy the GPU once
   std::array<int, 4> reserved{};
 };
 
-/// Functions of the library: `Create` is cublasLtCreate, and so on.
+/// Functions of the library under their names without the prefix "cublasLt".
 struct CublasLt {
   using Code = int;  // cublasStatus_t: 0 is success
   Code (*Create)(LtHandleTag** handle);

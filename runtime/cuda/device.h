@@ -27,6 +27,7 @@ inline constexpr int kDefaultDevice = -1;
 /// used and is not the ordinal of a GPU.
 DeviceInfo device_info(int ordinal = kDefaultDevice);
 
+/// A GPU that this process uses: its primary context and its cuBLASLt handle.
 class Device {
  public:
   /// Returns the process's object for that GPU: all callers share it, because it uses the primary context of

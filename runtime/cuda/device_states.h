@@ -2,10 +2,11 @@
 // a state for the first time, the state gets a mirror in host memory. A mirror that the host may have written
 // to is sent to the device before the next run.
 //
-// There are two exceptions. States of Role::stream are located in pinned host memory, to which kernels write
-// over the bus. Other states may be divided: the device holds the elements from index State::resident
-// (runtime/plan/plan.h) on, and the host holds the elements before that index in pinned memory. The pinned
-// memory has room for the whole state, so it is also the mirror of the device's part.
+// There are two exceptions. States whose role is Role::stream (runtime/plan/plan.h) are read by the host
+// during runs; they are located in pinned host memory, to which kernels write over the bus. Other states may
+// be divided: the device holds the elements from index State::resident on, and the host holds the elements
+// before that index in pinned memory. The pinned memory has room for the whole state, so it is also the
+// mirror of the device's part.
 #pragma once
 
 #include <memory>
@@ -40,7 +41,7 @@ class DeviceStates {
   std::span<std::byte> write(int index);
   /// Returns the current contents of a state of the role stream, without waiting for runs.
   std::span<std::byte> peek(int index);
-  /// Set a state to zero, or to the bytes that `make` writes. Neither creates a mirror.
+  /// Set a state to zero, or to the bytes that `make` writes part by part. Neither creates a mirror.
   void clear(int index);
   void fill(int index, const Executor::MakePart& make);
 
@@ -75,6 +76,7 @@ class DeviceStates {
   State& at(int index);
   /// Waits for runs in progress, and returns `state`.
   State& at_rest(State& state);
+  /// Does what read() does for a state of which the host holds a part.
   std::span<const std::byte> read_held(State& state);
 
   Stream stream_ = nullptr;

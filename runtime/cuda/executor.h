@@ -87,12 +87,16 @@ class CudaExecutor : public Executor {
   void allocate(const CudaExecutor* owner);
   void connect_ranks();
   SharedBlock block_of(const Buffer& buffer) const;
+  /// Returns the blocks that all-gathers and all-to-alls along the axis write to, without duplicates.
   std::vector<SharedBlock> gathered_blocks(const MeshAxis& axis) const;
   void mark_written(const PlanEntry& entry);
   ResolvedEntry& resolved(const PlanEntry& entry, const SymbolValues& symbols,
                           std::span<const DevicePointer> places);
+  /// Removes the least recently used entries of cache_ while its graphs are estimated to exceed a limit.
   void forget_oldest();
   GemmChoices& gemm_choices();
+  /// Fills the arena, and the entry's output buffers, with bytes 0xFF (NaNs), so that reads of undefined
+  /// values show.
   void poison(const ResolvedEntry& resolved);
   ResolvedEntry& prepared(const PlanEntry& entry, const SymbolValues& symbols,
                           std::span<const void* const> inputs, const Philox& random,
@@ -105,15 +109,20 @@ class CudaExecutor : public Executor {
                                        const DevicePorts& ports) const;
   void copy_to_caller(const ResolvedEntry& resolved, std::span<void* const> outputs,
                       const DevicePorts& ports);
+  /// Copies requested outputs to the host's memory `outputs`. If there are any, waits for the run and throws
+  /// the Errors of faults up to here.
   void deliver(const ResolvedEntry& resolved, std::span<void* const> outputs);
   void execute(ResolvedEntry& resolved);
   void launch_all(ResolvedEntry& resolved);
+  /// Launches all steps, and waits after each, so that the Error of a fault names the step.
   void launch_checked(ResolvedEntry& resolved);
   void capture(ResolvedEntry& resolved);
   /// Returns whether the step runs. If it belongs to one of several alternatives, only the chosen one runs.
   /// The alternative is chosen when the first step of any of them is reached.
   bool takes(ResolvedEntry& resolved, size_t step);
+  /// Launches all steps, and adds the time of each to times_.
   void launch_profiled(ResolvedEntry& resolved);
+  /// Launches all steps, waits after each, and passes its results to ExecutorOptions::after_step.
   void launch_watched(ResolvedEntry& resolved);
   /// Enqueues a copy of the buffer to `mirror`, for after_step, and returns the address of the copy.
   std::byte* show(size_t buffer, std::vector<std::byte>& mirror);
@@ -121,6 +130,7 @@ class CudaExecutor : public Executor {
   void launch(Launch& launch);
   void begin(const CollectiveLaunch& collective);
   void begin(const HostCopyLaunch& copy);
+  /// Makes the stream wait for the collectives and host copies whose results `step` needs.
   void join(size_t step);
   void join_all();
   /// Returns whether each step is checked or timed alone, so that no two may run concurrently.
@@ -130,10 +140,13 @@ class CudaExecutor : public Executor {
   const KernelCode* find_kernel(std::string_view name) const;
   /// Launches a template kernel that is not part of a step.
   void launch_template(const KernelCode& kernel, const LaunchValues& values);
+  /// Waits for all work of the stream. `what` names the work in the Error of a fault.
   void finish(const char* what);
+  /// Throws Error if a run since the last call has recorded an index out of range.
   void check_indices();
   /// Adds the run to in_flight_, for the message of a fault.
   void note_run(const ResolvedEntry& resolved);
+  /// If the GPU has failed, throws an Error that names the runs in progress; otherwise does nothing.
   void explain(const Error& error);
   /// Makes the GPU current and calls `body`. If that throws and the GPU has failed, the Error names the runs
   /// that were in progress (explain). Public functions that use the GPU call it.

@@ -45,7 +45,7 @@ struct GemmProblem {
   bool tf32 = false;
   int64_t m = 0, n = 0, k = 0, a_pitch = 0, b_pitch = 0, c_pitch = 0;
   int64_t batch = 1, a_stride = 0, b_stride = 0, c_stride = 0;
-  int64_t alignment = 256;  // bytes; divides all matrices' addresses; PreparedGemm limits it to 16
+  int64_t alignment = 256;  // bytes: a divisor of the addresses of all matrices, at most 16 in PreparedGemm
 
   /// Returns the name of the problem's bucket. Problems of one bucket have the same types, flags and
   /// alignments (of addresses and pitches), and each of their sizes is in the same bucket of sizes
@@ -60,13 +60,13 @@ class PreparedGemm {
  public:
   PreparedGemm() = default;
   /// Makes the descriptors. `bias` is null if there is none. `place` describes the step for messages. Throws
-  /// Error with `place` if the library does not support the strides, if a bias is combined with a reduced
-  /// batch axis, or if the sums have no terms (such as k = 0) and the step needs more than zeros or the old
-  /// values of C, that is, if there is a bias or if beta is another number than 0 and 1.
+  /// Error with `place` if the library does not support the strides, or if a bias is combined with a reduced
+  /// batch axis. If the sums have no terms (such as k = 0), also throws Error if there is a bias, or if beta
+  /// is neither 0 nor 1: the result must be zero, or the old values of C.
   PreparedGemm(const Device& device, const GemmSizes& sizes, DevicePointer a, DevicePointer b,
                DevicePointer c, const std::string& place, DevicePointer bias = 0);
 
-  /// Adds a kernel of Smelt for the same product. `choose` measures it together with the library's
+  /// Adds a kernel of Smelt that computes the same product. `choose` measures it together with the library's
   /// algorithms, and `run` launches it if it was the fastest.
   void consider(KernelLaunch own) { own_ = std::move(own); }
   /// Returns the kernel that was added; null if there is none.

@@ -62,6 +62,7 @@ class GemmChoices {
 
  private:
   using Algorithms = std::map<std::string, LtAlgorithm>;
+  /// Returns the choice that is stored under a name: a bucket, or a bucket with sizes.
   std::optional<LtAlgorithm> find_name(const std::string& name);
   void save() const;
 

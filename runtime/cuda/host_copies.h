@@ -30,7 +30,7 @@ class HostCopies {
   void forget();
 
  private:
-  SideStream in_, out_;
+  SideStream in_, out_;  // copies to the device, and copies to the host
 };
 
 }  // namespace smelt::cuda

@@ -10,7 +10,8 @@
 
 namespace smelt::cuda {
 
-/// Move-only owner of one handle, which is passed to `destroy` in the end. Empty if the handle is 0 or null.
+/// Move-only owner of one handle. The destructor passes the handle to `destroy`. Empty if the handle is 0 or
+/// null.
 template <typename Handle, auto destroy>
 class Owner {
  public:
@@ -81,9 +82,9 @@ using EventOwner = Owner<Event, end_event>;
 using ModuleOwner = Owner<Module, end_module>;
 using GraphOwner = Owner<GraphExec, end_graph>;
 
-/// Allocates device memory at a multiple of 256 bytes: by `allocator`, or by the driver if that is null. At
-/// least one byte is allocated, so that the block always has an address. Throws Error (out_of_memory); if the
-/// driver allocates, the message has the needed and the free bytes.
+/// Allocates device memory by `allocator`, or by the driver if that is null. The address is a multiple of
+/// 256. At least one byte is allocated, so that the block always has an address. Throws Error
+/// (out_of_memory); if the driver allocates, the message has the needed and the free bytes.
 DeviceBlock device_block(const Device& device, int64_t bytes,
                          const std::shared_ptr<const Allocator>& allocator = nullptr);
 /// Allocates device memory by the driver. Returns an empty block if there is not enough memory.

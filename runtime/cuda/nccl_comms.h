@@ -40,8 +40,9 @@ class NcclComms {
   /// Throws Error with the reason if the communicators have been ended.
   void check();
 
-  /// Registers a function that ends waits for other ranks outside NCCL. It is called when the communicators
-  /// end, or now if they have ended. Returns a number for forget(), which removes the function.
+  /// Registers a function that ends waits for other ranks in work that does not use NCCL, such as copies
+  /// between GPUs. It is called when the communicators end, or now if they have ended. Returns a number for
+  /// forget(), which removes the function.
   int at_end(std::function<void()> call);
   void forget(int number);
 

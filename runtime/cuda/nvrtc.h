@@ -8,10 +8,11 @@
 
 namespace smelt {
 
+/// CUDA C++ source of one kernel.
 struct CudaSource {
   std::string text;
   std::string name;         // of the kernel, for messages
-  int only_capability = 0;  // the only compute capability that has its instructions (sm_90a: 90); 0: any
+  int only_capability = 0;  // the only compute capability with the kernel's instructions (sm_90a: 90); 0: any
 };
 
 /// Resources of a kernel, as ptxas reports them.
@@ -22,6 +23,7 @@ struct CudaResources {
   int serial_products = 0;  // number of ptxas warnings (C75xx) that wgmma instructions are serialized
 };
 
+/// Machine code of one kernel. `from_cache`: it was read from the cache on disk, not compiled.
 struct Cubin {
   std::vector<std::byte> bytes;
   CudaResources resources;
@@ -40,7 +42,8 @@ const NvrtcInfo& nvrtc_info();
 
 /// Compiles the sources for a compute capability (90 for sm_90) on all threads of the machine, and returns
 /// one cubin per source. Throws Error if NVRTC is not available. Throws Error with the kernel's name if a
-/// source does not compile (with NVRTC's log), or if its only_capability is another one.
+/// source does not compile (the message has NVRTC's log), or if its only_capability is neither 0 nor
+/// `compute_capability`.
 std::vector<Cubin> compile_cuda(const std::vector<CudaSource>& sources, int compute_capability);
 Cubin compile_cuda(const CudaSource& source, int compute_capability);
 

@@ -6,13 +6,15 @@
 
 namespace smelt::cuda {
 
-/// "Copies" are copies by the copy engines of the GPUs (peer_copies.h). "In parts": a matmul begins with the
-/// parts of its operand that have arrived, or sends parts of its result before the others are computed.
+/// The transport is either copies by the copy engines of the GPUs (peer_copies.h), or NCCL. Copies can
+/// overlap with a matmul before or after the collective, if the matmul is computed "in parts", one per rank:
+/// it begins with the parts of its operand that have arrived, or sends the parts of its result that have been
+/// computed.
 enum class PeerChoice : uint8_t {
-  usual,   // variable not set: by size, the faster of copies and NCCL, in parts or whole
-  copies,  // copies for all sizes, and in parts for all sizes; an Error if copies do not work
-  whole,   // as usual, but never in parts
-  nccl,    // NCCL for everything
+  usual,   // variable not set: by size, the faster transport, and matmuls in parts if that is faster
+  copies,  // always copies, and always matmuls in parts; an Error if copies do not work
+  whole,   // as usual, but no matmul in parts
+  nccl,    // always NCCL
 };
 
 /// Reads the variable. Throws Error for an unknown value.

@@ -1,14 +1,15 @@
-// All-gathers ("gathers") and all-to-alls ("exchanges") between the GPUs of one host by copies: each rank
-// copies its parts into the other ranks' memory. The copies are made by copy engines. So neither a copy nor a
-// wait occupies multiprocessors, as a kernel of NCCL does, and concurrent matmuls run at full speed.
+// All-gathers ("gathers") and all-to-alls ("exchanges") between the GPUs of one host by copies. A rank is a
+// GPU, and a part is the data that one rank sends to one other rank. Each rank copies its parts into the
+// other ranks' memory. The copies are made by copy engines. So neither a copy nor a wait occupies
+// multiprocessors, as a kernel of NCCL does, and concurrent matmuls run at full speed.
 //
-// A rank has two words in its own memory for each other rank: "my destination is free" and "my parts have
-// arrived". The other rank sets a word to 1; this rank's stream waits for it and resets it to 0. The values
-// are always the same, so a captured graph can be launched repeatedly. No word is set to 1 twice before it is
-// reset, because every collective has the same sequence. A rank reports to all others that its destination is
-// free, and waits for the same report of each of them. Then it copies, reports that its parts have arrived,
-// and waits for the parts of all others. So it is sufficient that all ranks issue their collectives one after
-// the other in the same order.
+// For each other rank, a rank has two 32-bit words in its own memory: "my destination is free" and "my parts
+// have arrived". The other rank sets a word to 1; this rank's stream waits for it and resets it to 0. The
+// values are always the same, so a captured graph can be launched repeatedly. No word is set to 1 twice
+// before it is reset, because every collective has the same sequence. A rank reports to all others that its
+// destination is free, and waits for the same report of each of them. Then it copies, reports that its parts
+// have arrived, and waits for the parts of all others. So it is sufficient that all ranks issue their
+// collectives one after the other in the same order.
 //
 // A rank may also exchange part by part: it sends each part when it has been computed, sets the word of the
 // receiver after each copy, and enqueues work after the arrival of each single part. The words are the same,
@@ -32,9 +33,9 @@ namespace smelt::cuda {
 
 class PeerCopies {
  public:
-  /// Least bytes of all ranks' parts together for which copies are used. Below that NCCL is faster, because
-  /// the ranks wait for each other twice here (on two H100: for 1 MiB, NCCL 11 us, copies 19 us; for 4 MiB,
-  /// NCCL 27 us, copies 23 us).
+  /// Smallest collective that uses copies: bytes of all ranks' parts together. Below that NCCL is faster,
+  /// because the ranks wait for each other twice if they use copies (on two H100: for 1 MiB, NCCL 11 us,
+  /// copies 19 us; for 4 MiB, NCCL 27 us, copies 23 us).
   static constexpr int64_t kLeastBytes = 2 << 20;
 
   /// Creates the object. All ranks of the group call it together. `blocks` are the blocks of memory that the
@@ -89,9 +90,11 @@ class PeerCopies {
   /// Tries the words: returns whether those that each rank sets arrive at all others.
   bool hears_all(Communicator& group);
   void make_operations();
+  /// Returns the address of this rank's word that rank `of_rank` sets.
   DevicePointer word(News news, int64_t of_rank) const;
   void signal_and_wait(News news, Stream stream) const;
   void tell_and_wait_for_part(int64_t to, int64_t from, Stream stream) const;
+  /// Returns the number of a rank among the other ranks, an index into tell_.
   size_t among_others(int64_t rank) const;
   void copy(const CollectiveLaunch& launch, int64_t to_rank, DevicePointer to, Stream stream) const;
   void end_waits();

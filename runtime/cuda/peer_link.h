@@ -50,13 +50,16 @@ class PeerLink {
  private:
   struct End;  // data about an end that the two ends send each other
   PeerLink(const Device& device, int64_t most_bytes);
+  /// Allocates block_, with slots if `slots`. Returns whether this was possible.
   bool take_memory(bool slots);
   End end_of_this() const;
   /// Maps the block of the other end. Returns whether this was possible.
   bool reach(const End& other);
   DevicePointer slot(DevicePointer block) const;
   void require_room(std::span<const Piece> pieces) const;
+  /// Makes the stream wait until this end's counter is at least `count`.
   void wait_for(uint32_t count, Stream stream);
+  /// Enqueues a write of `count` to the other end's counter.
   void tell(uint32_t count, Stream stream);
 
   const Device& device_;

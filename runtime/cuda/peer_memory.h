@@ -28,6 +28,7 @@ struct SharedBlock {
 SharedBlock shared_block(const Device& device, int64_t bytes,
                          const std::shared_ptr<const Allocator>& allocator = {});
 
+/// This rank's blocks, and the mappings of the other ranks' blocks in this process.
 class PeerMemory {
  public:
   /// Maps the blocks of all ranks. All ranks of the group call it together, with the same number of blocks in

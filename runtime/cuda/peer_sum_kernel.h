@@ -9,12 +9,13 @@ namespace smelt::cuda {
 
 /// Returns the text of the kernel `smelt_peer_sum(from, to, block, elements, type, sum, rank, ranks)`, whose
 /// arguments have 64 bits each. `from` and `to` are the addresses of this rank's vector and of its result.
-/// `block` is the address of this rank's PeerSumBlock. `type` is 0 for f32, 1 for bf16, 2 for f16. `sum` is 0
-/// for the sum, 1 for the maximum.
+/// `block` is the address of this rank's PeerSumBlock. `elements` is the length of the vector, and `type` the
+/// type of its elements: 0 for f32, 1 for bf16, 2 for f16. `sum` is 0 for the sum, 1 for the maximum. `rank`
+/// is the number of this rank among `ranks` ranks.
 std::string_view peer_sum_text();
 
 /// Layout of the block of device memory that each rank shares with the others. Constants are offsets in
-/// bytes.
+/// bytes. Numbers have 4 bytes, and addresses 8.
 ///
 ///   0                    number of completed calls of the kernel
 ///   kTicketsAt           number of thread blocks that have completed the current call

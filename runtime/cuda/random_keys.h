@@ -1,6 +1,6 @@
 // Keys of the kernels' random numbers, in device memory. A key is {seed, step, micro-step} (Philox). There is
-// one key for the whole batch, and one for each part of a batch for which a kernel of the plan draws numbers
-// (RandomPart), because each part has its own micro-step.
+// one key for the whole batch. If kernels of the plan draw numbers for single parts of the batch
+// (RandomPart), there is also one key for each such part, because each part has its own micro-step.
 #pragma once
 
 #include <vector>

@@ -18,12 +18,13 @@
 
 namespace smelt::cuda {
 
+/// A matmul that is computed as a whole.
 struct GemmLaunch {
   PreparedGemm gemm;
 };
-/// A matmul next to a collective, computed in one part per rank (row_parts.h). After a gather or an exchange,
-/// a part is computed when its operand has arrived. Before an exchange, a part is sent when it has been
-/// computed.
+/// A matmul before or after a collective, computed in parts, one for the rows of each rank (row_parts.h). If
+/// the matmul reads the result of a gather or an exchange, a part is computed when its operand has arrived
+/// from that rank. If an exchange sends the matmul's result, a part is sent when it has been computed.
 struct PartedGemm {
   std::vector<PreparedGemm> parts;  // by rank
   CollectiveLaunch collective;
@@ -37,6 +38,7 @@ struct CopyLaunch {
   DevicePointer from = 0, to = 0;
   size_t bytes = 0;
 };
+/// Writes `count` elements with the bits of `pattern`, from address `to` on.
 struct FillLaunch {
   DevicePointer to = 0;
   size_t count = 0;
@@ -46,6 +48,7 @@ struct FillLaunch {
 using Launch = std::variant<KernelLaunch, GemmLaunch, PartedGemm, TemplateLaunches, CopyLaunch, FillLaunch,
                             CollectiveLaunch, HostCopyLaunch>;
 
+/// An entry with the values of its symbols, and the launches of its steps.
 struct ResolvedEntry {
   const PlanEntry* entry = nullptr;
   SymbolValues values;
@@ -57,7 +60,7 @@ struct ResolvedEntry {
   GraphOwner graph;                                // empty until the second run
 };
 
-/// Addresses that a plan's steps refer to. A function is null if this GPU cannot run the kernel.
+/// Kernels and addresses to which a plan's steps refer. A function is null if this GPU cannot run the kernel.
 struct Addresses {
   std::span<const Function> kernels;       // by kernel of the plan
   std::span<const DevicePointer> buffers;  // by buffer of the plan
@@ -65,15 +68,16 @@ struct Addresses {
   const RandomKeys& random;
 };
 
-/// Function that returns, for a collective, whether a matmul that reads or makes its parts is computed in
-/// parts, and this rank's number along the axis (Collectives::parts).
+/// Function that returns two facts about a collective (Collectives::parts): whether a matmul that reads its
+/// result, or computes its operand, is computed in parts, and the number of this rank along the collective's
+/// mesh axis.
 using PartsOf = std::function<Collectives::Parts(const CollectiveLaunch&)>;
 
 /// Resolves the entry. `device` is the GPU of all addresses. `dependent`: kernels that wait for earlier
-/// launches by themselves may begin before these have ended (programmatic dependent launch); the entry's
-/// first kernel may not, nor may the first one after a wait for a collective or for a copy between host and
-/// device. Without `parts_of`, no matmul is computed in parts. Throws Error if the values violate the plan's
-/// rules for its symbols, or if a step would access memory out of range.
+/// launches by themselves may begin before these have ended (programmatic dependent launch). Two kinds of
+/// kernels never do: the first kernel of the entry, and the first one after a wait for a collective or for a
+/// copy between host and device. Without `parts_of`, no matmul is computed in parts. Throws Error if the
+/// values violate the plan's rules for its symbols, or if a step would access memory out of range.
 ResolvedEntry resolve(const Device& device, const Plan& plan, const PlanEntry& entry,
                       const SymbolValues& values, const Addresses& addresses, bool dependent,
                       const PartsOf& parts_of = {});

@@ -1,12 +1,13 @@
-// The memory of a pipeline stage on a GPU. It consists of blocks of device memory, called places. Messages to
-// other stages are copies into the other GPU's memory if both GPUs are in one host and can map each other's
-// memory (peer_link.h), and otherwise use NCCL.
+// The memory of a pipeline stage on a GPU: blocks of device memory, called places, for the stage's inputs and
+// outputs. Messages to other stages are copies into the other GPU's memory if both GPUs are in one host and
+// can map each other's memory (peer_link.h), and otherwise use NCCL.
 //
-// A link carries all messages from one stage to another. Each link has its own stream, and both ends enqueue
-// its messages in the same order. So a message waits only for the other stage, never for a message of another
-// link, as the simulation of the schedule assumes (pipeline_simulation.h). Events order messages and runs: a
-// message begins when earlier runs have ended. A run waits for a message that fills a place that the run
-// uses, and for a message that sends a place that the run overwrites.
+// A link carries all messages from one stage to another. Each link has its own stream, and both stages
+// enqueue its messages in the same order. So a message may wait for the stage at the other end of the link,
+// but never for a message of another link. The simulation of the schedule assumes the same
+// (pipeline_simulation.h). Events order messages and runs: a message begins when earlier runs have ended. A
+// run waits for a message that fills a place that the run uses, and for a message that sends a place that the
+// run overwrites.
 #pragma once
 
 #include <map>
@@ -44,7 +45,7 @@ class CudaStageMemory : public StageMemory {
     EventOwner moved;                 // the end of the last message that used the place
     Message pending = Message::none;  // kind of that message if no run has waited for it yet
   };
-  using Stages = std::pair<int64_t, int64_t>;  // from, to
+  using Stages = std::pair<int64_t, int64_t>;  // sending and receiving stage of a link
   struct Link {
     std::unique_ptr<PeerLink> peer;
     NcclComm comm = nullptr;  // used if `peer` is null
@@ -56,6 +57,7 @@ class CudaStageMemory : public StageMemory {
   void add_link(Communicator& group, Stages stages, const std::vector<std::vector<int64_t>>& messages);
   NcclComm connect(Communicator& group, const std::vector<int64_t>& members, int most_blocks);
   Place& at(int place) { return places_.at(static_cast<size_t>(place)); }
+  /// Makes the stream wait for the last message that used the place.
   void wait(Place& place, Stream stream);
   Link& link(Stages stages);
   void move(Stages stages, std::span<const Part> parts, Message kind);

@@ -1,5 +1,5 @@
-// Copies of bytes to the device through pinned memory, part by part: while one part is copied, the next is
-// made. Memory that is not pinned would be copied at a fraction of the speed.
+// Copies of bytes to the device through pinned memory, part by part: while one part is copied, a callback
+// writes the next part. Memory that is not pinned would be copied at a fraction of the speed.
 #pragma once
 
 #include <array>

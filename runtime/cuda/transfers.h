@@ -9,11 +9,13 @@
 
 namespace smelt::cuda {
 
-/// Layout of a block of device memory for inputs and outputs. All entries share the block, because a run uses
-/// the ports of one entry. Retained outputs of a pipeline stage (retained_ports.h) are not in it.
+/// Layout of the block of device memory for inputs and outputs. All entries use the same bytes of the block,
+/// because a run has the inputs and outputs of only one entry. Retained outputs of a pipeline stage
+/// (retained_ports.h) are not in it.
 struct PortMemory {
-  std::vector<int64_t> offsets;                // bytes, by buffer of the plan; -1: not in the block
-  int64_t total = 0, inputs = 0, outputs = 0;  // bytes: block; most inputs, outputs of an entry
+  std::vector<int64_t> offsets;  // bytes, by buffer of the plan; -1: not in the block
+  /// Bytes of the block, and the most bytes of the inputs and of the outputs of any entry.
+  int64_t total = 0, inputs = 0, outputs = 0;
 };
 PortMemory port_memory(const Plan& plan);
 

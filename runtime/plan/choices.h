@@ -1,5 +1,5 @@
-// Choices. A choice (Choice in plan.h) is a list of steps of an entry that consists of alternatives, which
-// are lists of steps for the same work; only one alternative runs.
+// Functions about choices (Choice in plan.h). A choice is a contiguous list of steps of an entry. It consists
+// of two or more alternatives: shorter lists of steps that do the same work, of which only one runs.
 #pragma once
 
 #include <vector>
@@ -13,7 +13,7 @@ struct StepSpan {
   size_t begin = 0, end = 0;
 };
 
-/// Returns all steps of the choice that `step` is part of, or `step` alone if it is part of none.
+/// Returns all steps of the choice to which `step` belongs, or `step` alone if it belongs to none.
 StepSpan together_with(const std::vector<Step>& steps, size_t step);
 /// Returns the alternatives of a choice that has these steps, in order.
 std::vector<StepSpan> alternatives_of(const std::vector<Step>& steps, const StepSpan& choice);

@@ -29,8 +29,8 @@ inline constexpr int64_t kHeldBackTokens = 16, kForcedTokens = 2;
 /// Limits of a beam search: best continuations per sentence and position ("candidates"), number of last
 /// positions whose candidates are stored, beams per sentence, and end tokens per sentence.
 inline constexpr int64_t kBeamCandidates = 32, kCandidateRuns = 16, kMostBeamsAhead = 16, kEndTokens = 16;
-/// The beams of a sentence have sums of log-probabilities, which are stored relative to the best sum (minus
-/// it). If the magnitude of the best sum is at least this number, they are stored unchanged, because the
+/// Each beam of a sentence has a sum of log-probabilities. The sums are stored minus the best sum of the
+/// sentence. If the magnitude of the best sum is at least this number, they are stored unchanged, because the
 /// differences of f32 sums of that size are meaningless.
 inline constexpr float kMostToCountFrom = 1e30F;
 
@@ -91,6 +91,7 @@ struct ContractExtent {
 };
 constexpr ContractExtent operator+(Extent name, int64_t more) { return {name, more}; }
 
+/// The shape of a port or state in the contract: up to three extents.
 struct ContractShape {
   std::array<ContractExtent, 3> extents = {};
   size_t rank = 0;
@@ -112,6 +113,7 @@ struct ContractShape {
 ///   output     an output that the entry must have
 ///   unread     an output that the entry may have; the runtime does not read it
 enum class PortUse : uint8_t { input, of_source, may_lack, output, unread };
+/// An input or output in the contract. `meaning` is a description for messages.
 struct DecodePort {
   std::string_view name;
   PortUse use;
@@ -129,6 +131,7 @@ struct DecodePort {
     return {std::string(name), memory.data(), static_cast<int64_t>(memory.size_bytes())};
   }
 };
+/// A state in the contract. `meaning` is a description for messages.
 struct DecodeState {
   std::string_view name;
   Role role;

@@ -25,6 +25,7 @@ struct PlanSamplers {
   bool tokens = false, tokens_by_text = false, beams = false, beams_by_text = false;
 };
 
+/// Features and sizes of a plan's entries for generation.
 struct DecodeInterface {
   /// Derives the interface. If the plan lacks the entries for generation, addressing is `none` and all sizes
   /// are 0. Throws Error (invalid_file) if the plan has these entries, and an entry or a state is not as
@@ -35,9 +36,12 @@ struct DecodeInterface {
   CacheAddressing addressing = CacheAddressing::none;
   PlanSamplers samplers;
   bool reads_source = false;  // the plan has an encoder: its entry encode reads the source
-  bool mixes_rows = false;  // its entry mixed_pages or tiled_pages reads any number of tokens of several rows
-  bool tiles_prompts = false;  // it is tiled_pages; next_pages reads one token of each of several rows
-  bool masks_source = false;   // the sources of a run may have different lengths
+  /// The plan has an entry that reads any number of tokens of several rows: mixed_pages or tiled_pages.
+  bool mixes_rows = false;
+  /// The entry of mixes_rows is tiled_pages. The plan then also has next_pages, which reads one token of each
+  /// row.
+  bool tiles_prompts = false;
+  bool masks_source = false;  // the sources of a run may have different lengths
 
   bool in_rows() const {
     return addressing == CacheAddressing::slots || addressing == CacheAddressing::rings;
@@ -47,7 +51,7 @@ struct DecodeInterface {
   size_t vocabulary = 0;       // scores per row
   size_t rows = 0;             // largest number of rows per run
   size_t capacity = 0;         // largest number of tokens per row
-  size_t run_tokens = 0;       // largest number of tokens per row and run; if it mixes rows, of a run
+  size_t run_tokens = 0;       // most tokens of one row in a run; if mixes_rows, of all rows together
   size_t ring = 0;             // positions of the shortest ring; 0: there is none
   size_t source_capacity = 0;  // largest number of tokens per source
   /// Tokens per row of the states text_tokens and text_source; 0: the plan does not have the state.

@@ -72,12 +72,12 @@ struct Segment {
 };
 
 /// Memory that outlives one run of an entry: parameters, gradients, moments, counters, scalars set by the
-/// host.
+/// host. A flat state holds many tensors one after the other, its segments.
 struct State {
   std::string name;  // "parameters", "adam.m", "step", "learning_rate"
   Role role = Role::state;
   DType dtype = DType::f32;
-  Shape shape;       // of a flat state: [elements]; if it is sharded, [buckets, rows, row length] (below)
+  Shape shape;       // of a flat state: [elements], or [buckets, rows, row length] (see `cut`)
   Initializer init;  // of a state without segments
   /// If this state is a rounded copy of another one: the name of the other state. A host write to that state
   /// rounds it into this one again.
@@ -89,9 +89,10 @@ struct State {
   /// The state always has the values of the model's own weights, as the base weights of adapters do. So
   /// checkpoints leave it out.
   bool from_model = false;
-  /// Sharding over ranks. A bucket of a flat state is gathered or summed over the ranks as a whole.
-  /// `cut` has for each dim the mesh axes that shard it, the outermost first (empty: the dim is not sharded).
-  /// `partial` has the axes along which ranks hold addends; the state is their sum.
+  /// Sharding over ranks. `cut` has for each dim the mesh axes that shard it, the outermost first (empty: the
+  /// dim is not sharded). `partial` has the axes along which ranks hold addends; the state is their sum. A
+  /// flat state may consist of buckets. If it is sharded, each rank has an equal share of the rows of every
+  /// bucket, and a bucket is gathered or summed over the ranks as a whole.
   std::vector<std::vector<std::string>> cut = {};
   std::vector<std::string> partial = {};
   /// The shape over all ranks if the state is sharded; offsets of segments are positions in it. Empty:
@@ -140,8 +141,8 @@ struct SizeRule {
 /// case `last_where` may decide instead.
 ///
 /// All alternatives write the same results. Any other buffer that an alternative writes is used by that
-/// alternative alone. If an alternative reads a buffer that any alternative writes, it has written that
-/// buffer itself before, so that an alternative can run any number of times. A step of an alternative may
+/// alternative alone. If an alternative reads a buffer that it or another alternative writes, it has written
+/// the buffer itself before. So an alternative can run any number of times. A step of an alternative may
 /// write over a buffer that it reads (Step::may_alias) only if its own alternative has written that buffer.
 struct Choice {
   std::vector<std::string> alternatives;  // names for reports
@@ -276,12 +277,13 @@ struct Port {
   std::string name;
   DType dtype = DType::f32;
   Shape shape;
-  int buffer = -1;
+  int buffer = -1;  // index into Plan::buffers
   bool optional = false;
   std::optional<IdRange> ids = {};  // valid values of an integer input; nothing: all
   double fill = 0;                  // value of all elements of an optional input that is not given
 };
 
+/// A function that the runtime can run: its inputs and outputs, and the steps that it executes.
 struct PlanEntry {
   std::string name;  // "train_step", "evaluate", "logits", ...
   std::vector<Port> inputs = {}, outputs = {};
@@ -290,6 +292,7 @@ struct PlanEntry {
   std::vector<Choice> choices = {};
 };
 
+/// A compiled model: its memory, its kernels and its entries.
 struct Plan {
   std::string target;                 // "cpu-x86_64-skylake-avx512", "sm_90"
   std::vector<std::string> features;  // processor features that the code needs, named as in cpu/features.h

@@ -13,11 +13,12 @@
 namespace smelt {
 
 // ---- attention_check.cpp
-// Checks of a CPU kernel that is a part of attention, before it runs.
+// Checks of CPU kernels for attention (KernelCode::attention). Each computes one part of it (AttentionPart):
+// the forward pass, or some of the gradients.
 
-/// Checks that the parameters, the tiles and, at each of these `values` of the symbols, the sizes of the
-/// part fit together. The elements that the part accesses are checked as for any other kernel, because its
-/// parameters list them (KernelParameter::accesses).
+/// Checks that the parameters and the tiles of the kernel fit its AttentionSpec. Checks the sizes of its
+/// matrices at each element of `values`, which are values of the symbols. Does not check the ranges of the
+/// elements that the kernel accesses: check_ranges checks them for all kernels.
 void check_attention(const KernelCode& kernel, const std::vector<SymbolValues>& values);
 
 // ---- output_check.cpp
@@ -25,9 +26,9 @@ void check_attention(const KernelCode& kernel, const std::vector<SymbolValues>& 
 
 /// Checks at these values of the symbols that no step overwrites elements of an output that an earlier step
 /// has written. A step may do so if it also reads the output's buffer, and so changes it in place. Elements
-/// that a fill has written may be overwritten, and alternatives of a choice may write the same elements. The
-/// check finds an overlap of two accesses only if a corner of one is an element of the other. Outputs that
-/// are states, and accesses by computed indices, are not examined.
+/// that a fill has written may be overwritten, and alternatives of a choice may write the same elements. Each
+/// access is a strided box of elements. The check finds an overlap of two boxes only if a corner element of
+/// one box is in the other box. Outputs that are states, and accesses by computed indices, are not examined.
 ///
 /// Requires: steps access only elements inside their buffers. Throws Error (invalid_file), which names the
 /// output, the steps and the buffer.
@@ -36,15 +37,17 @@ void check_outputs(const Plan& plan, const PlanEntry& entry, const SymbolValues&
 // ---- state_check.cpp
 // Checks of the states of a plan, on which sessions rely.
 
-/// Returns whether buffers of the role are memory of states.
+/// Returns whether buffers of this role hold states.
 bool is_state(Role role);
-/// Returns the largest value of `dim` within the symbols' bounds. Throws Error (invalid_file), which begins
-/// with `what`, if this number of elements of type `dtype` has more than kMostBytes bytes, or if `dim` is
-/// negative at one of `points`, which are values of the symbols (extreme_values).
+/// Returns the largest number of elements, `dim`, within the symbols' bounds. Throws Error (invalid_file),
+/// whose text begins with `what`, in two cases: this number of elements of type `dtype` has more than
+/// kMostBytes bytes, or `dim` is negative at one of `points` (values of the symbols from extreme_values).
 int64_t most_elements(const Symbols& symbols, std::span<const SymbolValues> points, const Dim& dim,
                       DType dtype, std::string_view what);
 
-/// Checks roles, sizes, segments, sharding, copies and scales of all states. Throws Error (invalid_file).
+/// Checks all states: their roles, sizes, segments and sharding, the references of rounded copies to their
+/// originals (State::copy_of), and the references of scales to their weights (State::scales_of). Throws Error
+/// (invalid_file).
 void check_states(const Plan& plan, std::span<const SymbolValues> points);
 
 // ---- template_check.cpp
@@ -54,10 +57,10 @@ void check_states(const Plan& plan, std::span<const SymbolValues> points);
 /// (invalid_file).
 void check_template(const KernelCode& kernel);
 
-/// Checks that the templates of the step (Step::kernels, or the kernel of a KernelStep) are templates for
-/// this kind of step, that the step has the values with which they are launched, and that the step has a
-/// template if GPUs run its kind by templates only (StepKind::by_template). Calls check_results. Throws
-/// Error (invalid_file) with `place`.
+/// Checks the templates of the step (Step::kernels, or the kernel of a KernelStep). Each must be a template
+/// for this kind of step, and the step must have the values with which the template is launched. On a GPU, a
+/// step whose kind is run by templates only (StepKind::by_template) must have a template. Calls
+/// check_results. Throws Error (invalid_file) with `place`.
 void check_templates(const Plan& plan, const Step& step, const std::string& place);
 
 /// Checks that the template kernels with these indices carry out the whole step: together they write all of
@@ -81,33 +84,33 @@ void check_maps(const Plan& plan, const KernelStep& launch, const SymbolValues& 
 // Checks of collectives and copies that run concurrently with later steps (CollectiveStep::waited_at).
 
 /// Checks that waited_at of each concurrent step is a later step, or the end of the entry. Checks that no
-/// step between the two has an operand that begins in the memory that the concurrent step writes, or a
-/// result that begins in the memory that the concurrent step reads. The memory of the concurrent step is
-/// taken at the largest sizes; of the other steps' operands, only the begins are examined. Throws Error
-/// (invalid_file).
+/// step between the concurrent step and that one has an operand that begins in the memory that the concurrent
+/// step writes, or a result that begins in the memory that the concurrent step reads. The memory of the
+/// concurrent step is taken at the largest sizes; of the other steps' operands, only the begins are examined.
+/// Throws Error (invalid_file).
 void check_waits(const PlanEntry& entry, const Symbols& symbols);
 
 // ---- index_flow.cpp
-// Check that the integers by which kernels index tables are in range. Their bounds are guaranteed where they
-// originate (inputs with ids, constants, sorts, kernels with KernelParameter::indices), and are followed
-// through copies to the kernels that use the integers as indices.
+// Check that the integers by which kernels index tables are in range. Every source of such integers
+// guarantees bounds (inputs with ids, constants, sorts, results of kernels). The check follows the integers
+// through copy steps to the kernels that use them as indices.
 
-/// Checks at these values of the symbols that every integer by which a kernel of the entry indexes
-/// (KernelParameter::indices) was last written with bounds that are within those of the parameter. Requires:
-/// steps access only elements inside their buffers. Throws Error (invalid_file), which names the step, the
-/// argument and the bounds.
+/// Checks at these values of the symbols every kernel argument that holds indices (KernelParameter::indices):
+/// the step that last wrote its elements must guarantee bounds that are within those of the parameter.
+/// Requires: steps access only elements inside their buffers. Throws Error (invalid_file), which names the
+/// step, the argument and the bounds.
 void check_indices(const Plan& plan, const PlanEntry& entry, const SymbolValues& values);
 
 // ---- kernel_checksum.cpp
 // Checksums that bind the description of a kernel in a manifest (plan_file.h) to its machine code.
 
-/// Sets the member "checksum" of every kernel of a plan in a manifest. The checksum covers all other fields
-/// of the kernel, its machine code, and the symbols, target and features of the plan for which it was
-/// compiled. `blobs` has the checksum of each blob of the file, by its number.
+/// Sets the member "checksum" of every kernel in `plan`, the JSON of a manifest. The checksum covers all
+/// other fields of the kernel, its machine code, and the symbols, target and features of the plan for which
+/// it was compiled. `blobs` has the checksum of each blob of the file, by its number.
 void set_kernel_checksums(nlohmann::json& plan, const std::vector<std::string>& blobs);
 
-/// Checks these checksums. Throws Error (invalid_file) naming `file` and the kernel whose checksum differs.
-/// Requires: read_manifest has accepted the manifest.
+/// Checks the checksums that set_kernel_checksums sets. Throws Error (invalid_file) naming `file` and the
+/// kernel whose checksum differs. Requires: read_manifest has accepted the manifest.
 void check_kernel_checksums(const nlohmann::json& plan, const std::vector<std::string>& blobs,
                             std::string_view file);
 

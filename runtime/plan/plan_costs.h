@@ -11,13 +11,13 @@ namespace smelt {
 
 // ---- host_traffic.cpp
 
-/// Bytes that one run of an entry copies from the part of states that is in host memory (`in`), and to it
-/// (`out`). State::resident specifies this part.
+/// Bytes that one run of an entry copies for states of which a part is in host memory (State::resident): `in`
+/// from host memory to the device, and `out` from the device to host memory.
 struct HostTraffic {
   int64_t in = 0, out = 0;
 };
 
-/// Returns the traffic at the symbols' bounds. `states` and `buffers` are those of the entry's plan or
+/// Returns the traffic at the symbols' upper bounds. `states` and `buffers` are those of the entry's plan or
 /// program.
 HostTraffic host_traffic(const PlanEntry& entry, std::span<const State> states,
                          std::span<const Buffer> buffers, const Symbols& symbols);

@@ -23,9 +23,10 @@ nlohmann::json read_plan_model(std::string_view text);
 // The manifest is the JSON part of a plan file. It has all fields of the plan except constants and machine
 // code, which are stored in blobs and are referenced by the blob's number.
 
+/// The manifest of a plan and the blobs to which it refers.
 struct Manifest {
   nlohmann::json json;
-  std::vector<std::span<const std::byte>> blobs;  // views of the plan's constants and machine code
+  std::vector<std::span<const std::byte>> blobs;  // by number: views of the plan's constants and machine code
 };
 /// Returns the manifest of a plan. Requires: the plan outlives the result.
 Manifest write_manifest(const Plan& plan);

@@ -1,4 +1,4 @@
-// Detection of the parts of a plan that need the other ranks of the plan's mesh.
+// Detection of the entries of a plan that run only together with the other ranks of the plan's mesh.
 #pragma once
 
 #include "runtime/plan/plan.h"
@@ -8,15 +8,15 @@ namespace smelt {
 
 /// Returns whether an entry can run only together with the other ranks of the plan's mesh: it has
 /// collectives, its sizes or random numbers depend on the rank's coordinates in the mesh, or it uses states
-/// of which ranks have parts or addends.
+/// that are sharded over ranks or are sums of addends of the ranks (State::partial).
 bool needs_ranks(const Plan& plan, const PlanEntry& entry);
 
-/// Returns whether a collective of the plan runs along this axis of its mesh, or ranks along the axis have
-/// parts or addends of a state.
+/// Returns whether a collective of the plan runs along this axis of its mesh, a state is sharded along the
+/// axis, or a state is the sum of addends of the ranks along it.
 bool uses_axis(const Plan& plan, const MeshAxis& axis);
 
 /// Returns whether the entry of this name has collectives along the axis of this name, so that all ranks
-/// along the axis must run it equally often.
+/// along the axis must run it the same number of times.
 bool exchanges_along(const Plan& plan, std::string_view entry, std::string_view axis);
 
 /// Checks that the ranks of this run have the plan's mesh. `ranks` is null if this process runs alone.

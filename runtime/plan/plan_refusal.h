@@ -19,7 +19,7 @@ template <typename... Args>
   fail_with(Status::invalid_file, format, std::forward<Args>(args)...);
 }
 
-/// Checks that each item has a name that is not empty and that no other item has. Throws Error (invalid_file)
+/// Checks that the names of the items are not empty and that no two are equal. Throws Error (invalid_file)
 /// that begins with `what`.
 template <typename Item>
 void require_names(const std::vector<Item>& items, std::string_view what) {

@@ -23,8 +23,8 @@ void check_ranges(const Plan& plan, const Step& step, const SymbolValues& values
 /// declares. Throws Error (invalid_file).
 void check_lifetimes(const Plan& plan, const PlanEntry& entry);
 
-/// Range of bytes [begin, end) of the arena that a buffer has from step `first` to step `last`, both
-/// included.
+/// A range of bytes [begin, end) of the arena that a buffer, or a part of it (BufferPart), occupies from step
+/// `first` to step `last`, both included.
 struct LiveRange {
   int64_t begin, end;
   int first, last;
@@ -32,8 +32,8 @@ struct LiveRange {
     return begin < other.end && other.begin < end && first <= other.last && other.first <= last;
   }
 };
-/// Returns the ranges of the parts of the buffer that steps use, in order of address; one range if the buffer
-/// has no parts.
+/// Returns one range per part of the buffer (Buffer::parts) that steps use, in order of address; one range
+/// for the whole buffer if it has no parts.
 std::vector<LiveRange> live_ranges(const Buffer& buffer);
 
 /// Returns "kernel", "gemm", ...
@@ -41,9 +41,10 @@ std::string_view kind_name(const Step& step);
 /// Returns a text such as "entry 'train_step', step 12 (gemm h.0.attn)".
 std::string describe_step(const PlanEntry& entry, size_t index);
 
-/// Returns sets of values of the symbols at which sizes are extreme. In the first set, all symbols have
-/// their minimum. Then there is one set per symbol: it raises that symbol as far as the bounds allow, and
-/// after it the other symbols in order, which may share a bound with it.
+/// Returns sets of values of the symbols at which sizes are extreme. In the first set, all symbols have their
+/// minimum. Then there is one set per symbol. From the minimum, that symbol is raised first, as far as the
+/// bounds allow, and then the other symbols one after another. The order matters because a bound may limit a
+/// product of several symbols.
 std::vector<SymbolValues> extreme_values(const Symbols& symbols);
 
 /// Returns whether buffers of this role are in the arena of an entry.

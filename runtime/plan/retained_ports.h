@@ -1,8 +1,10 @@
-// Names of retained outputs ("kept ports"). These are outputs of a pipeline stage's entries, and the inputs
-// of later runs that read them. Their tensors stay in the stage's own memory (runtime/session/stage_memory.h)
-// from the run or message that writes them to the runs that read them. They are the tensors that cross a
-// boundary between parts of the model ("values.", "gradients."), and those that forward saves for backward
-// ("saved.").
+// Names of retained outputs ("kept ports"). A retained output is an output of an entry of a pipeline stage
+// that a later run reads as an input of the same name. Its tensor stays in the memory of the stage
+// (runtime/session/stage_memory.h) between the run or message that writes it and the runs that read it.
+// Retained outputs are the tensors that cross a boundary between two parts of the model ("values.", and their
+// gradients "gradients."), and those that the forward pass of a part saves for its backward pass ("saved.").
+// The prefix is followed by the number of the part and the number of the tensor: "values.3.0" is tensor 0 at
+// the boundary before part 3.
 #pragma once
 
 #include <algorithm>
@@ -13,6 +15,7 @@
 
 namespace smelt {
 
+/// Prefixes of the names of retained outputs.
 inline constexpr std::array<std::string_view, 3> kKeptPorts = {"values.", "saved.", "gradients."};
 
 /// Returns whether a port name is that of a retained output, such as "values.3.0", "saved.3.12" or

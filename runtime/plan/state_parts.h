@@ -3,8 +3,8 @@
 // memory.
 //
 // The elements of a state are numbered row-major, both over all ranks (State::whole) and in the rank's own
-// memory (State::shape). The segments of a flat state are called its tensors. A state without segments is one
-// tensor.
+// memory (State::shape). A state with segments is called flat, and its segments are called its tensors. A
+// state without segments is one tensor.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +25,9 @@ struct StateRun {
 /// Elements of one of the state's tensors that are contiguous in the tensor and in the rank's memory.
 struct TensorRun {
   const Segment* segment = nullptr;  // the tensor; null: the state has no segments
-  /// The offset of the first element in the tensor, its offset in the rank's memory, and the number of
-  /// elements. If the segment is sharded (Segment::cut), tensor_runs counts `at` in the rank's part of it,
-  /// and whole_tensor_runs in the whole segment.
+  /// `at` is the offset of the first element in the tensor, and `local` its offset in the rank's memory. If
+  /// the segment is sharded (Segment::cut), `at` is an offset in the rank's part of the segment in results of
+  /// tensor_runs, and an offset in the whole segment in results of whole_tensor_runs.
   int64_t at = 0, local = 0, elements = 0;
 };
 
@@ -36,8 +36,8 @@ bool is_cut(const State& state);
 /// Returns whether ranks hold different elements of the state: the state is sharded, or one of its segments
 /// is (Segment::cut).
 bool is_in_parts(const State& state);
-/// Returns the same, but true also for a flat state of a mesh with several pipeline stages, because each
-/// stage's flat state consists of other tensors.
+/// Returns true if is_in_parts(state) is true, and also for a flat state of a mesh with several pipeline
+/// stages, because the flat state of each stage has other tensors.
 bool is_in_parts(const State& state, const Mesh& mesh);
 /// Returns a text that describes an inconsistency between the state's shapes, its sharding and the mesh, to
 /// be put after the state's name. Returns an empty text if there is none.
@@ -45,15 +45,15 @@ std::string fault_of_parts(const State& state, const Mesh& mesh);
 /// Returns whether both states have the same elements over all ranks, in the same order. A rank may hold
 /// different elements of the two.
 bool have_same_elements(const State& a, const State& b);
-/// Returns the state's extents over all ranks. Throws Error if one of them is not a number.
+/// Returns the state's extents over all ranks. Throws Error if one of them depends on a symbol.
 std::vector<int64_t> whole_extents(const State& state);
 /// Returns the elements that the rank of the mesh holds, in the order of its memory. Throws Error
 /// (invalid_file) if the state's shapes do not fit its sharding or the mesh.
 std::vector<StateRun> state_runs(const State& state, const Mesh& mesh, int64_t rank);
-/// Returns the same elements without padding, as runs that are each within one tensor, in the order of the
-/// rank's memory. Positions are counted in the rank's part of a sharded segment.
+/// Returns the elements of state_runs without padding, as runs that are each within one tensor, in the order
+/// of the rank's memory. Positions are counted in the rank's part of a sharded segment.
 std::vector<TensorRun> tensor_runs(const State& state, const Mesh& mesh, int64_t rank);
-/// Returns the same elements, but positions are counted in the whole of a sharded segment.
+/// Returns the runs of tensor_runs, but counts positions in the whole of a sharded segment.
 std::vector<TensorRun> whole_tensor_runs(const State& state, const Mesh& mesh, int64_t rank);
 /// Returns the offset at which each segment of the state would begin if one rank had all of them.
 std::vector<int64_t> whole_offsets(const State& state);

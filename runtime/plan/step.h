@@ -31,15 +31,17 @@
 
 namespace smelt {
 
-/// The variant of all kinds except the first argument, which SMELT_STEP_KINDS needs before its first comma.
+/// The variant of `Kinds`. AnyStep below expands to VariantOf<void, KernelStep, GemmStep, ...>: `None` is the
+/// `void` before the first comma.
 template <typename None, typename... Kinds>
 using VariantOf = std::variant<Kinds...>;
 #define SMELT_AFTER_COMMA(Kind) , Kind
 using AnyStep = VariantOf<void SMELT_STEP_KINDS(SMELT_AFTER_COMMA)>;
 #undef SMELT_AFTER_COMMA
 
+/// One operation of an entry, with the buffers that it reads and writes.
 struct Step {
-  AnyStep what;
+  AnyStep what;                                // the operation and its operands
   std::vector<int> reads, writes;              // indices into Plan::buffers
   std::vector<std::pair<int, int>> may_alias;  // pairs of (written, read) buffers that may share memory
   std::vector<std::string> sources;            // names of the graph nodes that the step was made from
@@ -52,9 +54,9 @@ struct Step {
   /// whose conditions hold is used; if it is TemplateLaunch::measured, it is used only if it is faster than
   /// the library.
   std::vector<int> kernels = {};
-  /// For a step that is in an alternative of a choice: the index into PlanEntry::choices (-1: in none), and
-  /// the number of the alternative. All steps of a choice are contiguous, and in the order of its
-  /// alternatives.
+  /// A choice is a list of alternative step sequences, of which a run executes one. `choice` is the index
+  /// into PlanEntry::choices of the choice that the step belongs to (-1: none), and `alternative` the number
+  /// of its alternative. The steps of a choice are contiguous, in the order of the alternatives.
   int choice = -1, alternative = 0;
 };
 

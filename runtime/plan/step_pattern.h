@@ -1,6 +1,6 @@
 // Patterns for the text of a step (StepKind::text and StepKind::description). "$count" is replaced by the
 // text of the step's field of that name. A group in braces, such as "{ until $waited_at}", is left out for
-// some steps; StepKind::shows decides.
+// the steps for which StepKind::shows returns false.
 #pragma once
 
 #include <string>
@@ -11,6 +11,7 @@
 
 namespace smelt {
 
+/// A piece of a pattern.
 struct PatternPiece {
   enum class Kind : uint8_t { literal, field, group } kind;
   std::string_view text;  // the literal text, the name of the field, or the pattern inside the braces
@@ -34,7 +35,8 @@ void visit_field(Kind& step, std::string_view wanted, const Visit& visit) {
   visit_fields(field, step);
 }
 
-/// Returns whether a group, whose pattern is `group`, is printed for this step. Its first field decides.
+/// Returns whether the group with the pattern `group` is printed for this step: the result of StepKind::shows
+/// for the first field of the group, or true if the kind of step has no such function.
 template <typename Kind>
 bool shows_group(const Kind& step, std::string_view group) {
   if constexpr (requires { StepKind<Kind>::shows(step, group); })
@@ -42,8 +44,8 @@ bool shows_group(const Kind& step, std::string_view group) {
   return true;
 }
 
-/// Returns the text of a step by a pattern. `print(name, member, role)` returns the text of a field. Fields
-/// whose types `print` does not accept are left out.
+/// Returns the text of a step that the pattern specifies. `print(name, member, role)` returns the text of a
+/// field. Fields whose types `print` does not accept are left out.
 template <typename Kind, typename Print>
 std::string print_pattern(std::string_view pattern, const Kind& step, const Print& print) {
   std::string text;

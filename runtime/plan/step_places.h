@@ -19,13 +19,13 @@ struct StepPlace : role::Operand {
 };
 
 /// Returns the operands in the order of the step's fields. Operands that are written come after those that
-/// are read. Their `ref` points into the step.
+/// are read. StepPlace::ref of each points into `step`.
 std::vector<StepPlace> places(const Step& step);
 
-/// Returns the positions in buffers (StepPlace::ref) of the operands, in the same order.
+/// Returns the buffer and the offset of each operand (*StepPlace::ref), in the order of places().
 std::vector<BufferRef> references(const Step& step);
 
-/// Returns the elements of its buffer that the operand uses at these values of the symbols.
+/// Returns the elements that the step uses of the operand's buffer, at these values of the symbols.
 AccessBox box_of(const StepPlace& place, const SymbolValues& values);
 
 }  // namespace smelt

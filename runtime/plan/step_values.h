@@ -1,9 +1,10 @@
 // Values with which a template kernel is launched (TemplateLaunch): the fields of a step, by name.
 //
 // The name of a field is that in visit_fields of the step's kind (runtime/plan/steps/). A field of a struct
-// has the struct's name before its own, and an element of a list has its number after the list's name: "m",
-// "a" (the begin of a matrix), "a_row_stride", "batch0_extent", "arguments2", "random_ids0". The result of a
-// gemm always has contiguous rows here: if C has contiguous columns, the values are those of C^T = B^T A^T.
+// has the struct's name before its own ("a_row_stride"), and an element of a list has its number after the
+// list's name ("batch0_extent", "arguments2", "random_ids0"). The address of a matrix has the name of the
+// matrix ("a"). The result of a gemm always has contiguous rows here: if C has contiguous columns, the values
+// are those of C^T = B^T A^T.
 #pragma once
 
 #include <string>
@@ -14,6 +15,7 @@
 
 namespace smelt {
 
+/// The fields of one step by type: operands, whole numbers and real numbers, each with its name.
 struct StepValues {
   std::vector<std::pair<std::string, BufferRef>> addresses;
   std::vector<std::pair<std::string, Dim>> integers;
@@ -22,7 +24,7 @@ struct StepValues {
 /// Returns the values of a step's fields.
 StepValues values_of(const Step& step);
 
-/// Returns whether values_of returns the values of the transposed product.
+/// Returns whether values_of returns the values of the transposed product, because C has contiguous columns.
 bool is_seen_transposed(const GemmStep& step);
 
 }  // namespace smelt

@@ -15,6 +15,7 @@
 
 namespace smelt {
 
+/// The coefficients of this model for one kind of collective and one number of ranks.
 struct CollectiveTime {
   double latency = 0, seconds_per_byte = 0;
 
@@ -30,15 +31,17 @@ struct RingLink {
   double latency = 0, bytes_per_second = 0;
 };
 
+/// The times of all kinds of collectives for any number of ranks, from measurements or from an assumed link.
 class CollectiveRates {
  public:
+  /// The measured time of one kind of collective for one number of ranks.
   struct Row {
     CollectiveKind kind = CollectiveKind::all_reduce;
     int64_t ranks = 2;
     CollectiveTime time;
     bool operator==(const Row&) const = default;
   };
-  /// `assumed` is used for kinds without a row.
+  /// `rows` are the measurements. Kinds without a row get the time of a ring whose links are all `assumed`.
   CollectiveRates(std::vector<Row> rows, const RingLink& assumed)
       : rows_(std::move(rows)), assumed_(assumed) {}
 
@@ -53,6 +56,7 @@ class CollectiveRates {
   RingLink assumed_;
 };
 
+/// One measurement of a collective: its bytes, counted as above, and its time.
 struct TimedSize {
   double bytes = 0, seconds = 0;
 };

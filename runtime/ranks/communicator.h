@@ -3,7 +3,8 @@
 // available.
 //
 // Values are added in the order of the ranks, so that results have the same bits in every run. If a rank
-// dies, calls another function or size, or does not call, all ranks that wait for it throw Error.
+// dies, does not call, or calls another function or with another size than the other ranks, all ranks that
+// wait for it throw Error.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +18,7 @@ namespace smelt {
 enum class CollectiveKind : uint8_t { all_reduce, reduce_scatter, all_gather, all_to_all };
 enum class CollectiveSum : uint8_t { add, max };
 
+/// The communicator of one group of ranks, as one of these ranks uses it.
 class Communicator {
  public:
   virtual ~Communicator() = default;
@@ -26,8 +28,8 @@ class Communicator {
 
   /// Replaces each element of `data`, at all ranks, by the sum (or maximum) of that element over the ranks.
   virtual void all_reduce(std::span<std::byte> data, DType dtype, CollectiveSum sum) = 0;
-  /// Sets `to` to the elementwise sum (or maximum) of part number rank() of the `from` of all ranks. Each
-  /// `from` consists of size() parts, each as long as `to`.
+  /// The `from` of each rank consists of size() parts, each as long as `to`. Sets `to` at rank r to the
+  /// elementwise sum (or maximum) over all ranks of part number r of their `from`.
   virtual void reduce_scatter(std::span<const std::byte> from, std::span<std::byte> to, DType dtype,
                               CollectiveSum sum) = 0;
   /// Concatenates the `from` of all ranks, which have equal length, in `to`, in the order of the ranks.

@@ -11,6 +11,7 @@
 
 namespace smelt {
 
+/// One connection between the hub and a rank (hub.h), as the process at one end uses it.
 class Connection {
  public:
   /// The connection ends if a frame with a body of more than `limit` bytes arrives.

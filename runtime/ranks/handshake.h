@@ -16,13 +16,14 @@
 
 namespace smelt {
 
-/// The identity that a rank reports: its number, the number of ranks, its process id and its host.
+/// The identity that a rank reports: its number, the number of ranks in the run, its process id and its host.
 struct Introduction {
   int rank = 0, size = 1, process = 0;
   std::string host;
 };
 std::string describe(const Introduction& who);  // "rank 3 (host a, process 17)"
 
+/// The hub's end of the handshake with one rank.
 class HubHandshake {
  public:
   explicit HubHandshake(std::string secret);
@@ -38,6 +39,7 @@ class HubHandshake {
   Digest own_ = random_bytes(), other_ = {};  // random bytes of this end and of the other end
 };
 
+/// A rank's end of the handshake.
 class RankHandshake {
  public:
   RankHandshake(std::string secret, Introduction who);

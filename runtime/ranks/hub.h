@@ -27,17 +27,22 @@ class Hub {
   ~Hub();
 
  private:
+  /// The thread's function: calls serve() until is_over().
   void run();
+  /// Waits for data, and then accepts connections and processes messages.
   void serve();
+  /// Waits until a connection has data, can send data, or a short time has passed.
   void wait();
+  /// Accepts the waiting connections.
   void accept();
-  /// Checks whether all ranks have joined in time, and sends heartbeats.
+  /// Checks whether all ranks have joined in time, and sends heartbeats when they are due.
   void look_after();
+  /// Returns whether the destructor runs and either no rank is connected or its time is over.
   bool is_over();
 
   Socket listener_;
-  HubMembers members_;
-  std::unique_ptr<HubDoor> door_;
+  HubMembers members_;             // ranks that have proved that they have the secret
+  std::unique_ptr<HubDoor> door_;  // connections that have not
   Waker waker_;
   std::atomic<bool> is_ending_ = false;
   /// Times: the latest end of the thread, set when the destructor runs; the next heartbeat; the last

@@ -12,6 +12,7 @@
 
 namespace smelt {
 
+/// The connections of all strangers. It authenticates them, and gives those of ranks to a callback.
 class HubDoor {
  public:
   /// Function that is called when a stranger has proved that it has the secret. It takes over the connection
@@ -21,8 +22,8 @@ class HubDoor {
   /// `most_strangers` is the largest number of strangers at a time.
   HubDoor(std::string secret, size_t most_strangers, Admit admit);
 
-  /// Adds a stranger and sends it a challenge. If there are then too many, closes the connection of the
-  /// oldest one.
+  /// Adds the connection `socket` as a stranger and sends it a challenge. If there are then more than
+  /// `most_strangers`, closes the connection of the oldest stranger.
   void accept(Socket socket);
   /// Returns the descriptors to poll for reading.
   std::vector<int> descriptors() const;
@@ -33,11 +34,13 @@ class HubDoor {
   const std::string& last_refusal() const { return last_refusal_; }
 
  private:
+  /// A connection, its handshake, and the time until which it must prove the secret.
   struct Stranger {
     Connection connection;
     HubHandshake handshake;
     Clock::time_point deadline;
   };
+  /// Reads a stranger's messages. Returns whether it is no longer a stranger: admitted, refused or closed.
   bool is_done(Stranger& stranger);
   bool refuse(Stranger& stranger, const std::string& why);
 

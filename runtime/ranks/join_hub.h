@@ -7,6 +7,7 @@
 
 namespace smelt {
 
+/// Network address and port at which the hub listens.
 struct HubPlace {
   std::string address;
   int port = 0;

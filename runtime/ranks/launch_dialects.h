@@ -11,8 +11,8 @@
 
 namespace smelt {
 
-/// A number, the name and the text of the variable that specifies it, and the launcher that sets this
-/// variable.
+/// A number that an environment variable specifies, such as a rank. `variable` and `text` are the name and
+/// the value of the variable, and `launcher` is the launcher that sets it.
 struct LaunchNumber {
   int value = 0;
   std::string variable, text, launcher;

@@ -19,13 +19,15 @@
 
 namespace smelt {
 
-/// Rank number and hub address for messages, and the time without a message after which the hub is lost.
+/// Rank number and hub address for error messages, and the time without a message from the hub after which
+/// the hub is considered lost.
 struct LinkPlace {
   int rank = 0;
   std::string hub_address;
   double heartbeat_timeout = 6;  // seconds
 };
 
+/// The thread, its connection to the hub, and the data that it shares with the threads that call RankLink.
 class LinkThread {
  public:
   /// Starts the thread, which raises `failure` if the hub reports a failure or is lost. Requires: the
@@ -46,7 +48,7 @@ class LinkThread {
   /// Tells the hub that this rank has ended its work, and waits until all ranks have.
   void leave();
 
-  /// Sets the report and the progress counter that heartbeats contain.
+  /// Sets the report (RankLink::progress) and the progress counter that heartbeats contain.
   void progress(std::string_view text, uint64_t counter);
   /// Mark the begin and the end of a collective or message. Heartbeats name it while it runs. `what` must
   /// stay valid until end_call.

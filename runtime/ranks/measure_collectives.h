@@ -17,23 +17,25 @@ using CollectiveClock = std::function<double(CollectiveKind kind, int64_t bytes)
 /// Returns a function that runs the collectives of `group` on host memory. Requires: `group` outlives it.
 CollectiveClock clock_of(Communicator& group);
 
+/// The sizes to measure, and the number of measurements of each.
 struct MeasureCollectivesOptions {
   std::vector<int64_t> bytes;  // sizes, which are rounded up to a multiple of 8 times the number of ranks
-  int repetitions = 9;         // the median of their times is used; they follow one run that is not timed
+  int repetitions = 9;         // timed runs per size, after one run that is not timed; their median is used
 };
 /// Return the sizes to measure: from 4 KiB to 16 MiB for processes of a host, from 64 KiB to 256 MiB for
 /// GPUs.
 MeasureCollectivesOptions sizes_for_processes();
 MeasureCollectivesOptions sizes_for_gpus();
 
+/// The measurements of one kind of collective, and the time model fitted to them (fit_line).
 struct MeasuredCollective {
   CollectiveRates::Row row;
   std::vector<TimedSize> sizes;
 };
 /// Measures every kind of collective in groups of `ranks` ranks. All ranks of the run, which are those of
-/// `everyone`, call it together, so that all groups work concurrently. `clock` runs the collectives of this
-/// rank's group. The time of a size is that of the slowest rank of the run, so all ranks get the same
-/// results.
+/// `everyone`, call it together, so that all groups work concurrently. `clock` runs collectives of the group
+/// of `ranks` ranks to which this rank belongs. The time of a size is that of the slowest rank of the run, so
+/// all ranks get the same results.
 std::vector<MeasuredCollective> measure_collectives(const CollectiveClock& clock, int64_t ranks,
                                                     Communicator& everyone,
                                                     const MeasureCollectivesOptions& options);

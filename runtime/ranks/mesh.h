@@ -1,4 +1,5 @@
-// A mesh of ranks: names for the positions of several processes that run one plan.
+// A mesh of ranks: the arrangement of the processes (ranks) that run one plan together, in a grid with named
+// axes.
 //
 // A mesh has named axes, such as {data = 2, model = 4}. A rank has one coordinate along each axis. Ranks are
 // numbered row-major: the coordinate along the last axis varies fastest.
@@ -12,12 +13,14 @@
 
 namespace smelt {
 
-/// Philox counters have 16 bits for a rank.
+/// Largest number of ranks in a mesh: the counters of the random generator (Philox) have 16 bits for the
+/// rank.
 inline constexpr int64_t kMostRanksOfMesh = 1 << 16;
 
-/// The axis of the stages of a pipeline.
+/// Name of the mesh axis along which the ranks are the stages of pipeline parallelism.
 inline constexpr std::string_view kStageAxis = "stage";
 
+/// A named axis of a mesh, and the number of coordinates along it.
 struct MeshAxis {
   std::string name;
   int64_t size = 1;

@@ -8,8 +8,8 @@
 
 namespace smelt {
 
-/// Counter for RankLink::progress. It increases with every call, and the first number of a step is the same
-/// at all ranks, because the hub compares the counters of ranks.
+/// Counter for RankLink::progress. It increases with every call of next(). The first number of each step is
+/// the same at all ranks, so that the hub can compare the counters of ranks.
 class ProgressCounter {
  public:
   uint64_t next(int64_t step);

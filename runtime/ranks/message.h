@@ -19,7 +19,7 @@ enum class FrameKind : uint8_t {
   refused,    // hub: the reason for refusing the rank
   start,      // hub: host of every rank
   heartbeat,  // rank: progress counter, number of calls, last report, current call; hub: report of rank 0
-  call,       // rank: kind of a round (rounds.h), its name, bytes
+  call,       // rank: kind and name of a round (rounds.h), and the rank's body for it
   result,     // hub: 1 and the result of a round, or 0 and an error text
   failed,     // rank or hub: the reason why the run cannot continue
   leave,      // rank: nothing; the rank has done all its work

@@ -12,6 +12,7 @@
 
 namespace smelt {
 
+/// Interface of one rank to its mesh.
 class RankGroups {
  public:
   virtual ~RankGroups() = default;
@@ -31,10 +32,10 @@ class RankGroups {
   virtual void progress(std::string_view what, int64_t step) = 0;
   /// Fails the run: calls in which other ranks wait, and their later calls, throw Error with this text.
   virtual void report_failure(std::string_view text) = 0;
-  /// Sets a function that is called once, if the run fails, with the text of the failure. The caller is
-  /// another thread, or this function if the run has already failed. The listener can end waits elsewhere,
-  /// such as those of a GPU, and must not throw. It replaces an earlier listener; an empty function removes
-  /// the listener. By default, the listener is ignored.
+  /// Sets a function that is called once, if the run fails, with the text of the failure. The function is
+  /// called by another thread, or within this call if the run has already failed. It can end waits elsewhere,
+  /// such as those of a GPU, and must not throw. It replaces an earlier one; an empty function removes it.
+  /// The implementation here ignores the function.
   virtual void on_failure(std::function<void(const std::string& text)> /*listener*/) {}
 };
 

@@ -1,5 +1,6 @@
-// Measured rates of the ranks on a machine while all of them work concurrently. `smelt doctor --ranks` stores
-// them in the cache directory, and predictions of times read them.
+// Measured rates of the ranks on one machine (collectives, copies and matmuls) while all ranks work
+// concurrently. `smelt doctor --ranks` stores them in the cache directory, and predictions of times read
+// them.
 #pragma once
 
 #include <filesystem>

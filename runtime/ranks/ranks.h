@@ -37,7 +37,7 @@ class Ranks {
   /// Returns the communicator of all ranks.
   Communicator& all();
 
-  /// Calls `work` and then waits until all ranks have done theirs. An exception that `work` throws is
+  /// Calls `work`, and then waits until `work` has ended at all ranks. An exception that `work` throws is
   /// reported to all ranks and is rethrown; if another rank has failed before, that failure is thrown
   /// instead.
   void run(const std::function<void()>& work);

@@ -13,8 +13,8 @@
 namespace smelt {
 
 constexpr size_t kCacheLine = 64;
-/// Number of parts per rank, which are used alternately, so that a rank can write its next part while other
-/// ranks still read the one before.
+/// Number of memories for parts per rank. A rank uses them alternately, so that it can write its next part
+/// while other ranks still read the one before.
 constexpr size_t kParities = 2;
 
 /// Description of a collective call, by which ranks check that all have made the same call.
@@ -33,7 +33,9 @@ struct alignas(kCacheLine) GroupState {
   std::array<char, 2048> failure;                        // the reason, with a zero at the end
 };
 
+/// State of one member of a group.
 struct alignas(kCacheLine) MemberState {
+  /// By parity: the collective call to which the member's part belongs.
   std::array<CallSignature, kParities> signatures;
   /// A futex that other members increase when they have written to, or read from, a mailbox of this member.
   alignas(kCacheLine) std::atomic<uint32_t> bell;
@@ -42,10 +44,11 @@ struct alignas(kCacheLine) MemberState {
 
 /// A message is sent in pieces. A mailbox has memory for this number of pieces.
 constexpr size_t kMailPieces = 2;
+/// State of the mailbox for messages from one member to another.
 struct alignas(kCacheLine) MailboxState {
   alignas(kCacheLine) std::atomic<uint32_t> written;  // number of pieces that were written
   alignas(kCacheLine) std::atomic<uint32_t> read;     // number of pieces that were read
-  /// Size of the whole message that a piece belongs to, and of the piece itself.
+  /// Size in bytes, for each piece, of the whole message that it belongs to, and of the piece itself.
   alignas(kCacheLine) std::array<uint64_t, kMailPieces> message_bytes;
   std::array<uint64_t, kMailPieces> piece_bytes;
 };
@@ -66,6 +69,7 @@ class RegionLayout {
   MemberState& member(const SharedRegion& region, size_t member) const {
     return at<MemberState>(region, sizeof(GroupState) + member * sizeof(MemberState));
   }
+  /// Returns a member's memory for a part of a collective; `parity` selects one of kParities.
   std::byte* part(const SharedRegion& region, size_t member, size_t parity) const {
     return region.data() + parts_begin_ + (member * kParities + parity) * chunk_;
   }
@@ -76,6 +80,7 @@ class RegionLayout {
   MailboxState& mailbox(const SharedRegion& region, size_t from, size_t to) const {
     return at<MailboxState>(region, mailbox_offset(from, to));
   }
+  /// Returns the memory for piece number `piece` (below kMailPieces) in the mailbox from `from` to `to`.
   std::byte* mail(const SharedRegion& region, size_t from, size_t to, size_t piece) const {
     return region.data() + mailbox_offset(from, to) + sizeof(MailboxState) + piece * mail_piece_;
   }

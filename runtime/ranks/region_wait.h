@@ -21,8 +21,8 @@ class RegionWait {
   /// all members. Throws the failure of the run or of the group if there is one.
   void barrier();
   /// Returns when `word` differs from `old`. Throws the failure of the run or of the group if there is one.
-  /// `is_vain`, which may be empty, is called from time to time; it throws if no other rank will change
-  /// `word`.
+  /// `is_vain` is called from time to time, and throws if no other rank will ever change `word`; it may be
+  /// empty.
   void wait_changed(const std::atomic<uint32_t>& word, uint32_t old,
                     const std::function<void()>& is_vain = {});
   /// Wakes all members that wait for a change of `word`.

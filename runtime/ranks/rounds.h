@@ -15,6 +15,7 @@ namespace smelt {
 enum class RoundKind : uint8_t { agree, broadcast, gather, barrier };
 constexpr uint8_t kLastRoundKind = static_cast<uint8_t>(RoundKind::barrier);
 
+/// One rank's call of a round.
 struct RoundCall {
   RoundKind kind = RoundKind::barrier;
   std::string name;  // used in messages, and must be equal at all ranks
@@ -26,6 +27,7 @@ struct RoundResult {
   std::string text;  // the result, or an error text if not is_good
 };
 
+/// The calls of the current round.
 class Rounds {
  public:
   /// `describe` returns a text for a rank in messages.

@@ -17,8 +17,8 @@ namespace smelt {
 
 class SharedCommunicator final : public Communicator {
  public:
-  /// `members` has the ranks, in the run, of the group, for messages. `rank` is the position of this process
-  /// in `members`. `link` outlives this object.
+  /// `members` has the numbers that the ranks of the group have in the run, for messages. `rank` is the
+  /// position of this process in `members`. `link` outlives this object.
   SharedCommunicator(SharedRegion region, const RegionLayout& layout, std::vector<int64_t> members,
                      size_t rank, RankLink& link);
 
@@ -35,7 +35,8 @@ class SharedCommunicator final : public Communicator {
 
  private:
   class Inside;  // marks for its lifetime that this rank is in a collective (MemberState::inside)
-  /// Reports to the link for its lifetime that this rank is in a collective or a message.
+  /// Reports to the link, while this object exists, that this rank is in a collective or sends or receives a
+  /// message.
   class Call {
    public:
     Call(RankLink& link, const char* what, uint64_t bytes) : link_(link) { link_.begin_call(what, bytes); }
@@ -46,8 +47,8 @@ class SharedCommunicator final : public Communicator {
    private:
     RankLink& link_;
   };
-  /// Function that copies `count` bytes, at `offset` in the caller's data, to this rank's part or from the
-  /// members' parts.
+  /// Function that copies one piece between the caller's data and the shared region: `count` bytes at
+  /// `offset` in the data, to this rank's part or from the members' parts.
   using Piece = std::function<void(size_t offset, size_t count)>;
 
   /// Exchanges `bytes` bytes in pieces of up to `step` bytes. For each piece, each rank writes its part,
@@ -58,7 +59,8 @@ class SharedCommunicator final : public Communicator {
   void barrier(const CallSignature& call, bool is_first);
   /// Replaces a chunk by the sum (or maximum) of the chunks of all members.
   void sum_chunk(std::span<std::byte> chunk, const CallSignature& call, bool is_first);
-  /// Writes the sum of `bytes` bytes of all members' parts, from `offset` on, to `to`.
+  /// Writes to `to` the elementwise sum (or maximum), over all members, of the `bytes` bytes at `offset` of
+  /// their parts.
   void sum_parts(size_t offset, std::byte* to, size_t bytes, const CallSignature& call) const;
 
   void check_parts(CollectiveKind kind, size_t whole, size_t part);
@@ -84,7 +86,7 @@ class SharedCommunicator final : public Communicator {
   void wait_ready(size_t peer, const char* what, const std::function<bool()>& is_ready);
 
   std::byte* part(size_t member) const { return layout_.part(region_, member, barriers_ % kParities); }
-  /// Returns the number of bytes per member if a part is divided among all members.
+  /// Returns the number of bytes per member if the memory for a part is divided among all members.
   size_t share() const { return layout_.chunk_bytes() / members_.size() / kCacheLine * kCacheLine; }
 
   SharedRegion region_;

@@ -1,5 +1,6 @@
-// Conversion between DrawSettings (token_weights.h), the settings for drawing a row's token, and the columns
-// of the operands `numbers` and `integers` of the op `sample`.
+// Conversion between DrawSettings (token_weights.h), the settings for drawing one token, and the operands
+// `numbers` and `integers` of the op `sample`, which have one row per token to draw and one column per
+// setting.
 #pragma once
 
 #include <cstddef>

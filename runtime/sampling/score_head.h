@@ -10,8 +10,8 @@
 
 namespace smelt {
 
-/// Words of one row, the largest score first. They are sorted only as far as needed, because usually only few
-/// words are needed.
+/// The words of one row in the order of their scores, the largest first. They are sorted only up to the last
+/// word that was needed so far, because usually only few words are needed.
 class ScoreHead {
  public:
   /// `place` is the sort key made from score and id (place_of in token_weights.h). `weight` is proportional
@@ -19,13 +19,13 @@ class ScoreHead {
   struct Word {
     uint64_t place, weight;
   };
-  /// A prefix of the order: its number of words, and the sum of their weights.
+  /// A prefix of this order: its number of words, and the sum of their weights (`mass`).
   struct Head {
     size_t words = 0;
     uint64_t mass = 0;
   };
 
-  /// Makes the words of the scores above -infinity. Requires: no score is NaN, not all are -infinity, and
+  /// Creates one word per score above -infinity. Requires: no score is NaN, not all are -infinity, and
   /// `temperature` is above 0.
   ScoreHead(std::span<const float> scores, float temperature);
 
@@ -37,9 +37,9 @@ class ScoreHead {
   Head best(size_t count);
   /// Returns the shortest head whose mass is at least `mass`. Requires: `mass` is at most all().mass.
   Head holding(uint64_t mass);
-  /// Returns the head of the words whose weight is at least `weight`.
+  /// Returns the head that consists of the words whose weight is at least `weight`.
   Head likely(uint64_t weight) const;
-  /// Returns the head of the words that top_k, top_p and min_p of the settings do not exclude.
+  /// Returns the head that consists of the words that top_k, top_p and min_p of the settings do not exclude.
   Head kept(const DrawSettings& settings);
 
  private:

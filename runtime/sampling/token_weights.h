@@ -1,6 +1,6 @@
 // Conversion of scores (logits) to integer weights for drawing a token. Sums of integers do not depend on the
-// order of the additions. Therefore a CPU, a GPU (codegen/cuda/step_kernels.h has the same operations as
-// CUDA text) and the evaluator choose the same token.
+// order of the additions. Therefore a CPU, a GPU (codegen/cuda/step_kernels.h has the same operations as CUDA
+// source text) and the reference evaluator of graphs (ir/evaluate/evaluator.h) choose the same token.
 #pragma once
 
 #include <cstddef>

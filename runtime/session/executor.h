@@ -25,8 +25,9 @@ struct StepDone {
   const PlanEntry& entry;
   int step;  // index into entry.steps
   const SymbolValues& symbols;
-  /// One host address per element of Plan::buffers; null if the run does not use the buffer. On a GPU these
-  /// are copies, and buffers that no step of this run has written yet are null as well.
+  /// One host address per element of Plan::buffers; null if the run does not use the buffer. On a GPU the
+  /// addresses are those of copies in host memory, and a buffer that no step of this run has written yet is
+  /// null too.
   std::span<std::byte* const> buffers;
 };
 
@@ -55,20 +56,21 @@ struct ExecutorMemory {
   int64_t total() const { return states + constants + arena; }
 };
 ExecutorMemory executor_memory(const Plan& plan);
-/// Returns the bytes of the states that sessions may share (weight_states in shared_weights.h).
+/// Returns the bytes of the states that several sessions can share (weight_states in shared_weights.h).
 int64_t weight_bytes(const Plan& plan);
 /// Return the bytes of a state at the upper bounds of the symbols: all bytes, and those in the memory of the
 /// plan's device.
 int64_t state_bytes(const Plan& plan, const State& state);
 int64_t resident_bytes(const Plan& plan, const State& state);
 
-/// Location of a run's ports, and the CUDA stream that orders the run.
+/// Locations (host or device) of the tensors of a run's ports, and the CUDA stream in which the run is
+/// ordered.
 struct DevicePorts {
   std::vector<bool> inputs, outputs;  // by port; true: the pointer is an address in device memory
   void* stream = nullptr;             // the caller's CUstream; null: the default stream
-  /// True: kernels access device ports at the caller's addresses if alignment permits. The executor then
-  /// keeps one CUDA graph per set of addresses, so the caller should reuse the same addresses. False: device
-  /// ports are copied within the device.
+  /// True: kernels access tensors in device memory at the caller's addresses if alignment permits. The
+  /// executor then keeps one CUDA graph per set of addresses, so the caller should reuse the same addresses.
+  /// False: tensors in device memory are copied within the device.
   bool in_place = false;
 };
 
@@ -100,7 +102,7 @@ class Executor {
   /// Sets every byte of a state to 0.
   virtual void clear_state(int index);
 
-  /// Function that fills `part`, the bytes of a state from byte `begin` on.
+  /// Function that fills `part` with the bytes of a state from byte `begin` on.
   using MakePart = std::function<void(int64_t begin, std::span<std::byte> part)>;
   /// Writes a state. A GPU executor calls `make` for one part after another, and copies a part to the GPU
   /// while the next is made, so that the host never stores the whole state.
@@ -118,9 +120,10 @@ class Executor {
   virtual void run(const PlanEntry& entry, const SymbolValues& symbols, std::span<const void* const> inputs,
                    std::span<void* const> outputs, const Philox& random) = 0;
 
-  /// Does the same as run(), for ports of which some are in device memory (for a plan for CPUs this is host
-  /// memory). The run begins after the earlier work of the stream, and the later work of the stream sees the
-  /// outputs. If no output is in host memory, the call may return before the GPU has finished.
+  /// Does the same as run(), but `ports` specifies for each input and output whether it is in device memory
+  /// (for a plan for CPUs this is host memory). The run begins after the earlier work of the stream, and the
+  /// later work of the stream sees the outputs. If no output is in host memory, the call may return before
+  /// the GPU has finished.
   virtual void run_on_device(const PlanEntry& entry, const SymbolValues& symbols,
                              std::span<const void* const> inputs, std::span<void* const> outputs,
                              const Philox& random, const DevicePorts& ports);
@@ -143,8 +146,8 @@ class Executor {
   /// Waits until all runs have finished. Throws the Error of a run that failed.
   virtual void synchronize() {}
 
-  /// Returns the choices made by measurement that affect results (for example GEMM algorithms), as text for a
-  /// checkpoint. Empty if there are none.
+  /// Returns, as text for a checkpoint, the choices that the executor made by measuring times and that affect
+  /// the bits of results, such as GEMM algorithms. Empty if there are none.
   virtual std::string choices() const { return {}; }
   /// Uses the result of an earlier choices() instead of measuring again. Returns an empty text, or the reason
   /// why these choices cannot be used; then results may differ in their last bits.
@@ -163,15 +166,17 @@ class Executor {
   /// two. Throws Error if this kind of executor cannot share weights.
   virtual std::unique_ptr<Executor> share(const ExecutorOptions& options);
 
-  /// Returns the seconds spent before the first results, by part: CUDA context, code, memory, states, choices
-  /// and graphs. Empty if nothing was measured.
+  /// Returns the seconds spent before the first results, by part of the work: creating the CUDA context,
+  /// loading code, allocating memory, setting states, measuring choices and capturing CUDA graphs. Empty if
+  /// nothing was measured.
   virtual SecondsByPart startup() const { return {}; }
 
   /// Returns the times of all steps, in the order of entries and steps; empty without
   /// ExecutorOptions::profile.
   virtual std::vector<StepTime> profile() const { return {}; }
 
-  /// Returns the alternatives used for all symbol values whose CUDA graphs are kept; empty on a CPU.
+  /// Returns the alternatives that the kept CUDA graphs use, for each of their sets of symbol values; empty
+  /// on a CPU.
   virtual std::vector<ChoiceTaken> taken() const { return {}; }
 };
 

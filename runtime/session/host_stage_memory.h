@@ -1,5 +1,5 @@
-// Memory of a pipeline stage (stage_memory.h) in host memory. Messages to other stages go through a
-// communicator.
+// Implementation of StageMemory (stage_memory.h), the memory that a pipeline stage retains between its runs,
+// in host memory. Messages to other stages go through a communicator.
 #pragma once
 
 #include "runtime/cpu/memory.h"
@@ -18,7 +18,8 @@ class HostStageMemory : public StageMemory {
            const Philox& random) override;
   void send(std::span<const Part> parts, int64_t to) override;
   void receive(std::span<const Part> parts, int64_t from) override;
-  /// The first holder adds up the elements in the order of `holders`, and sends the sum to the others.
+  /// The first stage of `holders` adds up the elements of all stages in the order of `holders`, and sends the
+  /// sums to the other stages.
   void add_up(int state, int64_t first, int64_t count, const std::vector<int64_t>& holders) override;
 
  private:

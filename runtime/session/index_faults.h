@@ -13,7 +13,7 @@
 
 namespace smelt {
 
-/// Prefix of the name of a fault state. The rest of the name is the place of the index in the graph.
+/// Prefix of the name of a fault state. After the prefix, the name describes where the graph uses the index.
 inline constexpr std::string_view kIndexFaultPrefix = "index_fault/";
 /// The prefix if rows with an out-of-bounds index are skipped.
 inline constexpr std::string_view kDroppedIndexPrefix = "dropped_index/";

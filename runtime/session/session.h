@@ -94,10 +94,10 @@ class Session {
   std::vector<std::vector<int64_t>> run(std::string_view entry, std::span<const InputTensor> inputs,
                                         std::span<const OutputBuffer> outputs,
                                         const RunOptions& options = {});
-  /// Runs an entry of a pipeline stage with these values of the symbols. `place_of` returns the number of
-  /// the place of `memory` that has a port's tensor, or StageMemory::kHost if the tensor is in host memory.
-  /// `inputs` are the input tensors of the kHost ports, and the result has the output tensors of the kHost
-  /// ports.
+  /// Runs an entry of a pipeline stage with these values of the symbols. `place_of` returns for a port the
+  /// number of the block of `memory` (StageMemory::add_place) that holds the port's tensor, or
+  /// StageMemory::kHost if the tensor is in the caller's memory. `inputs` are the tensors of the input ports
+  /// with kHost, and the result has those of the output ports with kHost.
   using PlaceOf = std::function<int(const Port& port)>;
   std::vector<HostTensor> run(std::string_view entry, const SymbolValues& sizes,
                               std::span<const InputTensor> inputs, StageMemory& memory,
@@ -112,7 +112,7 @@ class Session {
   /// Waits until all runs have ended. Throws the Error of a run that failed.
   void synchronize() { executor_->synchronize(); }
   /// Returns the values of the symbols for inputs of these shapes. Makes the checks of run(), except those of
-  /// the data.
+  /// the values in the tensors.
   SymbolValues unify(const PlanEntry& entry, std::span<const InputTensor> inputs) const;
 
   /// Returns the shapes of all outputs for inputs of these shapes, whose data may be null.
@@ -127,8 +127,8 @@ class Session {
   /// copied back before the next run. Throws Error for an unknown name.
   ///
   /// If the state has rounded copies (State::copy_of), the next run updates them, because the caller may have
-  /// written to the state. So call this function again after each run before writing. If the ranks shard the
-  /// copy and the state differently, the copy is not updated: use write_segment, which writes both.
+  /// written to the state. So call this function again after each run before writing. If the copy is sharded
+  /// over ranks in another way than the state, it is not updated: use write_segment, which writes both.
   std::span<std::byte> state(std::string_view name);
   /// Returns the same for reading only.
   std::span<const std::byte> state(std::string_view name) const;
@@ -137,8 +137,8 @@ class Session {
   /// Returns an f32 state that has one element. Throws Error for any other state.
   float& scalar(std::string_view name);
 
-  /// Returns one segment of a flat f32 state, in the layout of the plan ([out,in] for weights). Throws Error
-  /// if the state is sharded over ranks.
+  /// Returns the memory of one segment (a named tensor) of a flat f32 state, in the layout of the plan
+  /// ([out,in] for weights). Throws Error if the state is sharded over ranks.
   std::span<float> segment(std::string_view state, std::string_view segment);
   /// Returns a copy of a segment, converted to f32. The state may be of any float type, or i8 with scales,
   /// which is dequantized. Throws Error if the state is sharded over ranks.
@@ -187,7 +187,7 @@ class Session {
   void refresh_copies();
   int scales_index(std::string_view weights) const;
   int64_t rank() const;
-  /// Returns whether the rounded copy and its original are sharded differently.
+  /// Returns whether `copy`, a rounded copy of a state, is sharded in another way than that state.
   bool has_other_parts(const State& copy) const;
   void write_parts(int index, const Segment& part, std::span<const float> values);
   void write_quantized(int index, const Segment& part, std::span<const float> values);

@@ -7,8 +7,8 @@
 
 namespace smelt {
 
-/// Returns whether weight files have the tensors of this state: it has weights, which are not derived from
-/// another state, as rounded copies and scales are.
+/// Returns whether weight files have the tensors of this state: it holds weights, and is neither a rounded
+/// copy of other weights nor the state of their scales.
 bool holds_weights(const State& state);
 
 /// Returns every weight tensor as f32, under the first of its names in weight files

@@ -19,7 +19,7 @@ std::vector<bool> weight_states(const Plan& plan);
 void require_unwritten_weights(const Plan& plan);
 
 /// Number of sessions that use the same weights: each session has one copy of this object. If count() returns
-/// 1, all reads by sessions that have ended happened before the call, and the caller may write.
+/// 1, the caller may write to the weights: all reads by sessions that have ended happened before the call.
 class WeightUsers {
  public:
   WeightUsers() : count_(std::make_shared<std::atomic<int>>(1)) {}

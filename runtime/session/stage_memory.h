@@ -14,16 +14,19 @@
 
 namespace smelt {
 
-/// Messages and sums between pipeline stages. A stage is named by its coordinate along the mesh axis of the
-/// stages. All stages that an element of `links` or `holders` names have an equal element.
+/// Messages and sums between pipeline stages. A stage is specified by its coordinate along the mesh axis of
+/// the stages. Each stage has a StageExchange; an element of `links` or `holders` is equal in the
+/// StageExchanges of all stages that it contains.
 struct StageExchange {
   size_t axis = 0;  // mesh axis of the stages
   /// Key: (sending stage, receiving stage). Value: for each kind of message between the two, the sizes of its
-  /// parts in bytes, for the largest values of the symbols. It is empty if this stage is neither of the two.
+  /// parts in bytes, for the largest values of the symbols. The value is empty if this stage is neither of
+  /// the two.
   std::map<std::pair<int64_t, int64_t>, std::vector<std::vector<int64_t>>> links;
   std::vector<std::vector<int64_t>> holders;  // groups of stages for add_up; each contains this stage
 };
 
+/// The memory of one stage, and the operations of the stage that use it.
 class StageMemory {
  public:
   static constexpr int kHost = -1;  // instead of a place: the port uses the caller's host memory

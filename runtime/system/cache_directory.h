@@ -20,7 +20,7 @@ std::filesystem::path cache_directory();
 /// are replaced by '-'.
 std::string file_name_part(std::string text);
 
-/// Contents of cache_directory() and its subdirectories.
+/// Number of files in `directory`, the cache directory, and its subdirectories, and the sum of their sizes.
 struct CacheContents {
   std::filesystem::path directory;
   int64_t files = 0, bytes = 0;

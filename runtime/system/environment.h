@@ -17,11 +17,11 @@ enum class EnvironmentVariable : uint8_t {
 #include "runtime/system/environment.def"
 };
 
-/// Groups of variables: Smelt's own, those for runs with several ranks, those that launchers of ranks
-/// (torchrun, MPI, Slurm) set, and those of other programs.
+/// Groups of variables: `own` are Smelt's, `ranks` are for runs with several ranks, `launchers` are set by
+/// launchers of ranks (torchrun, MPI, Slurm), and `others` are those of other programs.
 enum class VariableGroup : uint8_t { own, ranks, launchers, others };
 
-/// The valid values of a variable.
+/// Description of the valid values of a variable.
 struct VariableValues {
   enum class Kind : uint8_t { text, secret, flag, whole, seconds, one_of } kind = Kind::text;
   double least = 0, most = 0;   // range of `whole`; `seconds` has only `least`

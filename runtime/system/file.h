@@ -29,7 +29,7 @@ class MappedFile {
   size_t size_ = 0;
 };
 
-/// A new version of the file `path`, which replaces the file in commit(). Before that, the data are in a file
+/// A new version of the file `path`, which replaces the file in commit(). Until then, the data are in a file
 /// without a name (O_TMPFILE), or in a temporary file in the same directory if the file system does not
 /// support that. commit() flushes the data to the disk and renames the file to `path`. So a reader sees
 /// either the old file or all of the new one, even if the disk is full or the process is killed.

@@ -10,6 +10,7 @@
 
 namespace smelt {
 
+/// A file format.
 struct FileKind {
   std::string_view name;   // for example "a gzip archive"
   std::string conversion;  // command that converts the file to text or to the expected format; may be empty

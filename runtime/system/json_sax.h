@@ -1,6 +1,7 @@
-// Base class for strict readers of untrusted JSON with nlohmann's SAX interface. A value, object or array
-// whose function a reader does not override throws Error with the file and the reader's position in the
-// document. Keys and the ends of objects and arrays are then ignored.
+// Base class for strict readers of untrusted JSON with nlohmann's SAX interface. A reader is a derived class
+// that overrides the functions for the kinds of values it expects. All other kinds of values throw Error with
+// the file and the reader's position in the document. By default, keys and the ends of objects and arrays are
+// ignored.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -11,8 +11,8 @@
 
 namespace smelt {
 
-/// debug: recurring events. info: once per plan, session or call. warning: conditions to which an application
-/// should react.
+/// Level of a message. debug: recurring events. info: events that happen once per plan, session or call.
+/// warning: conditions to which an application should react.
 enum class LogLevel : uint8_t { debug, info, warning };
 
 using LogListener = std::function<void(LogLevel, std::string_view message)>;

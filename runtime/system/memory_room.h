@@ -1,6 +1,6 @@
-// Claims of memory: a task claims the memory that it needs before it allocates. If an allocation fails in a
-// destructor or in a library function that must not throw, the process ends. So a task for which there is not
-// enough memory is refused before it starts.
+// Claims of memory: a task reserves the number of bytes that it needs before it allocates them. If an
+// allocation fails in a destructor or in a library function that must not throw, the process ends. So a task
+// for which there is not enough memory is refused before it starts.
 #pragma once
 
 #include <condition_variable>
@@ -12,12 +12,12 @@ namespace smelt {
 /// Returns whether `bytes` more bytes of address space can be mapped now.
 bool can_map(size_t bytes);
 
-/// Configures malloc if the address space of the process is limited (RLIMIT_AS): all threads share one heap,
-/// because each would otherwise reserve 64 MiB, and large blocks are returned to the system when they are
-/// freed. Requires: called before threads are started.
+/// Configures malloc if the address space of the process is limited (RLIMIT_AS). All threads then share one
+/// heap, because a heap per thread would reserve 64 MiB each. Large blocks are returned to the system when
+/// they are freed. Requires: called before threads are started.
 void save_addresses();
 
-/// The memory that is still available to claims. Thread-safe.
+/// The memory of this process that tasks can claim. Thread-safe.
 class MemoryRoom {
  public:
   /// A claim of memory, which ends when this object is destroyed.
@@ -40,8 +40,8 @@ class MemoryRoom {
   bool has(size_t bytes) const;
   /// Throws std::bad_alloc if has(bytes) is false.
   void require(size_t bytes) const;
-  /// Claims `bytes`. Waits until they are available or there are no other claims. Throws std::bad_alloc if
-  /// they are not available then.
+  /// Claims `bytes`. If they are not available, waits until other claims have ended. Throws std::bad_alloc if
+  /// they are not available although there are no other claims.
   [[nodiscard]] Claim claim(size_t bytes);
 
  private:

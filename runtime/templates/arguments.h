@@ -1,4 +1,5 @@
-// Arguments of functions of the language: assignment to parameters, and conversion.
+// Arguments of the filters, tests, methods and functions of templates: assignment to their parameters, and
+// conversion to C++ types.
 #pragma once
 
 #include <initializer_list>
@@ -9,21 +10,26 @@
 
 namespace smelt::templates {
 
-/// The parameters of a call. Parameters without argument are null.
+/// The parameters of one call, by number, with the arguments that are assigned to them. A parameter without
+/// an argument is null.
 class Parameters {
  public:
-  /// The first `required` names need arguments. Names before `keywords` are positional only. Throws
-  /// TemplateError as Python does if the arguments do not fit.
+  /// Assigns `arguments`, which outlive this object, to the parameters `names` of the function named
+  /// `function`. The first `required` parameters must have an argument. The first `keywords` parameters take
+  /// positional arguments only (kNoKeywords: all of them). Throws TemplateError, as Python does, if the
+  /// arguments do not fit.
   Parameters(std::string_view function, Arguments& arguments, std::initializer_list<std::string_view> names,
              size_t required = 0, size_t keywords = 0);
 
   const Value* operator[](size_t i) const { return values_[i]; }
-  /// The argument if there is one that is not None.
+  /// Returns argument i; null if it is missing or None.
   const Value* given(size_t i) const { return values_[i] && !values_[i]->none() ? values_[i] : nullptr; }
-  /// An argument that has to be an int, or `missing`.
+  /// Returns argument i as an int, or `missing` if there is no argument. Throws TemplateError if it is not an
+  /// int.
   int64_t integer(size_t i, int64_t missing = 0) const;
-  /// An argument that has to be a str. Throws TemplateError if it is something else.
+  /// Returns argument i. Throws TemplateError if it is not a str. Requires: there is an argument.
   const Text& text(size_t i) const;
+  /// Returns the truth value of argument i, or `missing` if there is no argument.
   bool truth(size_t i, bool missing = false) const { return values_[i] ? values_[i]->truth() : missing; }
 
  private:
@@ -31,9 +37,11 @@ class Parameters {
   std::vector<const Value*> values_;
 };
 
+/// Number for `keywords` above that of the parameters of every function.
 constexpr size_t kNoKeywords = 99;
 
-/// An int of Python that a length or index has to be.
+/// Returns the value as an integer, for lengths and indices. Throws TemplateError if it is neither an int nor
+/// a bool.
 int64_t require_integer(const Value& value);
 
 }  // namespace smelt::templates

@@ -7,7 +7,8 @@
 
 namespace smelt::templates {
 
-/// Bits of properties_of. The names are those of the methods of Python's `str`.
+/// Bits of properties_of. Where Python's `str` has a method of the same name, such as isalpha(), the bit is
+/// its result for one code point.
 enum Property : uint16_t {
   kAlpha = 1 << 0,
   kDecimal = 1 << 1,
@@ -20,17 +21,18 @@ enum Property : uint16_t {
   kPrintable = 1 << 8,
   kNameStart = 1 << 9,       // begins an identifier
   kNamePart = 1 << 10,       // continues an identifier
-  kCaseIgnorable = 1 << 11,  // is skipped in the search for the letters next to a final sigma
-  kCased = 1 << 12
+  kCaseIgnorable = 1 << 11,  // Unicode's Case_Ignorable, for the lower case of a sigma
+  kCased = 1 << 12           // Unicode's Cased
 };
 
 uint16_t properties_of(char32_t c);
 inline bool has(char32_t c, uint16_t properties) { return (properties_of(c) & properties) != 0; }
 
-/// Decodes valid UTF-8.
+/// Convert UTF-8, which must be valid, to code points, and back.
 std::u32string decode(std::string_view text);
 std::string encode(std::u32string_view text);
 
+/// Return the results of the methods of the same names of Python's `str`.
 std::u32string upper(std::u32string_view text);
 std::u32string lower(std::u32string_view text);
 std::u32string title(std::u32string_view text);
@@ -38,9 +40,9 @@ std::u32string capitalize(std::u32string_view text);
 std::u32string swapcase(std::u32string_view text);
 std::u32string casefold(std::u32string_view text);
 
-/// The value of a decimal digit of any script. Requires: has(c, kDecimal).
+/// Returns the value, 0 to 9, of a decimal digit of any script. Requires: has(c, kDecimal).
 int digit_value(char32_t c);
-/// Whether str.splitlines() divides text at `c`.
+/// Returns whether str.splitlines() ends a line at `c`.
 bool ends_line(char32_t c);
 
 }  // namespace smelt::templates

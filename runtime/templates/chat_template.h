@@ -1,5 +1,6 @@
-// Chat templates: Jinja2 as `transformers` runs it (ImmutableSandboxedEnvironment, trim_blocks,
-// lstrip_blocks, loop controls, {% generation %}). https://jinja.palletsprojects.com/en/stable/templates/
+// Chat templates, which render the messages of a chat as the text of a prompt. The language is Jinja2 as
+// `transformers` runs it: ImmutableSandboxedEnvironment with trim_blocks, lstrip_blocks, loop controls and
+// the tag `generation`. https://jinja.palletsprojects.com/en/stable/templates/
 #pragma once
 
 #include <functional>
@@ -17,34 +18,38 @@ namespace smelt::templates {
 
 struct Tree;
 
-/// Returns the current time in a format of strftime.
+/// Function that returns the current time in `format`, a format of strftime.
 using Clock = std::function<std::string(const std::string& format)>;
-/// Reads the local time of the system. Throws TemplateError if the result is longer than 4 KiB.
+/// Returns the local time of the system in a format of strftime. Throws TemplateError if the result is longer
+/// than 4 KiB.
 std::string system_time(const std::string& format);
 
+/// Options of one rendering.
 struct RenderOptions {
   RenderLimits limits;
-  Clock clock = system_time;  // of strftime_now
+  Clock clock = system_time;  // for the template's function strftime_now
 };
 
-/// Text that a template writes; `assistant` are its parts inside {% generation %}: begin and end in bytes.
+/// The text that a template has written. `assistant` has the ranges of the text (begin and end, in bytes)
+/// that were written inside {% generation %}.
 struct Rendered {
   std::string text;
   std::vector<std::pair<size_t, size_t>> assistant;
 };
 
-/// A parsed template. It does not change, and threads may render it concurrently.
+/// A parsed template. It never changes, and several threads may render it concurrently.
 class ChatTemplate {
  public:
   /// `name` is for messages. Throws TemplateError with the line: `syntax` if the template is not valid,
   /// `unsupported` for features that Smelt does not have, `limit` if the template is too large or too deep.
   static ChatTemplate parse(std::string_view source, std::string_view name = "chat template");
 
-  /// Renders with these variables (an object; its members and theirs keep their order). Throws TemplateError
-  /// with the line: `raised` if the template calls raise_exception (message() is then its text), `runtime`
-  /// where Jinja raises an error, `unsupported` and `limit`.
+  /// Renders the template. `variables` is an object with one member per variable of the template; the order
+  /// of members becomes the order of Python's dicts. Throws TemplateError with the line: `raised` if the
+  /// template calls raise_exception (message() is then its text), `runtime` if Jinja would raise an error,
+  /// `unsupported` for features that Smelt does not have, `limit` if a limit of `options` is exceeded.
   std::string render(const nlohmann::ordered_json& variables, const RenderOptions& options = {}) const;
-  /// Does the same, and returns the parts inside {% generation %}, too.
+  /// Does the same, and also returns the ranges of the text inside {% generation %}.
   Rendered render_parts(const nlohmann::ordered_json& variables, const RenderOptions& options = {}) const;
 
   ChatTemplate(ChatTemplate&&) noexcept;

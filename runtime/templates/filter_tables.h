@@ -1,4 +1,5 @@
-// Filters of one subject each: the rows that registry.cpp joins.
+// Tables of the filters of templates, one per source file, which registry.cpp joins into one table; and
+// functions that several of these source files share.
 #pragma once
 
 #include <span>
@@ -12,16 +13,19 @@ std::span<const Filter> number_filters();     // number_filters.cpp
 std::span<const Filter> sequence_filters();   // sequence_filters.cpp
 std::span<const Filter> selection_filters();  // selection_filters.cpp
 
-/// tojson as transformers defines it: json.dumps with ensure_ascii, indent, separators and sort_keys.
+/// The filter tojson as transformers defines it: json.dumps with the arguments ensure_ascii, indent,
+/// separators and sort_keys.
 Value to_json(Interpreter& interpreter, const Value& subject, Arguments& arguments);
 
-/// str(value), but safe text stays safe.
+/// Returns str(value). A text is returned unchanged, so that a safe text (Text::safe) stays safe.
 Value soft_text(Budget& budget, const Value& value);
 
-/// Looks up an attribute of elements, by Jinja's rules: "a.b.0" is a path, and an int is an index.
+/// Function that looks up one attribute in a value, for filters with an argument `attribute`. By Jinja's
+/// rules, "a.b.0" is a path: attribute a, then b, then element 0. An int is an index.
 class AttributePath {
  public:
-  /// A null or None attribute is the element itself. A `missing` that is not null replaces undefined results.
+  /// If `attribute` is null or None, the result of a look-up is the value itself. If `missing` is not null,
+  /// it replaces the result of each part of the path that is undefined.
   AttributePath(Budget& budget, const Value* attribute, const Value* missing = nullptr);
   Value operator()(Interpreter& interpreter, Value item) const;
 
@@ -30,7 +34,7 @@ class AttributePath {
   const Value* missing_;
 };
 
-/// A text in lower case; other values unchanged.
+/// Returns a text in lower case, and other values unchanged.
 Value without_case(Interpreter& interpreter, const Value& value);
 
 }  // namespace smelt::templates

@@ -1,29 +1,34 @@
-// Formatting of values into texts: the operator % and the method format of texts, and the filter round.
+// Formatting of values as text, for the operator % and the method format of texts, and search and replacement
+// in texts.
 #pragma once
 
 #include "runtime/templates/value.h"
 
 namespace smelt::templates {
 
-/// text % argument.
+/// Returns format % argument, as Python computes it.
 Value format_percent(Budget& budget, const Text& format, const Value& argument);
-/// text.format(*positional, **named).
+/// Returns format.format(*positional, **named), as Python computes it.
 Value format_braces(Interpreter& interpreter, const Text& format, const Arguments& arguments);
 
-/// A number with `precision` digits after the point ('f'), in scientific form ('e') or in the shorter one
-/// ('g'). `alternate` keeps the point and zeros.
+/// Returns the text of a number in one of the forms of C's printf: 'f' (`precision` digits after the point),
+/// 'e' (scientific) or 'g' (the shorter one). `alternate` is printf's option #: it keeps the point, and for
+/// 'g' the zeros at the end.
 std::string format_real(double value, char form, int precision, bool alternate = false);
-/// A number in a base: 'd', 'x', 'X', 'o' or 'b', without sign.
+/// Returns the digits of a number in base 10 ('d'), 16 ('x', 'X'), 8 ('o') or 2 ('b').
 std::string format_magnitude(uint64_t magnitude, char form);
 
-/// text.replace(from, to, most); a negative `most` replaces all.
+/// Returns text.replace(from, to, most): the first `most` occurrences of `from` are replaced, or all if
+/// `most` is negative.
 std::string replaced(Budget& budget, std::string_view text, std::string_view from, std::string_view to,
                      int64_t most = -1);
-/// The first place of `part` at or after `from`, or npos, in linear time.
+/// Returns the byte offset of the first occurrence of `part` at or after `from`; npos if there is none. The
+/// time is linear.
 size_t find_text(std::string_view text, std::string_view part, size_t from = 0);
-/// The last place of `part`, or npos. Spends steps, because the time may be quadratic.
+/// Returns the byte offset of the last occurrence of `part`; npos if there is none. Spends steps of the
+/// budget, because the time may be quadratic.
 size_t find_last(Budget& budget, std::string_view text, std::string_view part);
-/// str.islower() and str.isupper().
+/// Return text.islower() and text.isupper(), as Python defines them.
 bool is_lower(const Text& text);
 bool is_upper(const Text& text);
 

@@ -1,4 +1,4 @@
-// Evaluation of syntax trees.
+// Interpreter of templates: evaluates their syntax trees (syntax.h).
 #pragma once
 
 #include <functional>
@@ -16,7 +16,8 @@
 
 namespace smelt::templates {
 
-/// The variables of a scope; those without value are not set yet.
+/// The variables of a scope at run time. `level` and `slots` are those of its Frame; a slot without a value
+/// is a variable that is not set yet.
 struct Scope {
   int level;
   std::vector<std::optional<Value>> slots;
@@ -24,6 +25,7 @@ struct Scope {
 };
 using ScopePtr = std::shared_ptr<Scope>;
 
+/// One rendering of a template.
 class Interpreter {
  public:
   /// Requires: the tree and the clock live as long as the interpreter; `variables` is a dict.
@@ -38,7 +40,8 @@ class Interpreter {
   Budget& budget() { return budget_; }
   const Clock& clock() const { return clock_; }
 
-  /// Makes an object that may change, and keeps it until the rendering ends.
+  /// Creates an object of type T that may change, and keeps it until the rendering ends. Then Object::clear
+  /// breaks cycles of references between such objects.
   template <typename T, typename... Args>
   Value keep(Args&&... args) {
     budget_.spend(4);
@@ -46,11 +49,13 @@ class Interpreter {
     return Value(kept_.back());
   }
 
-  /// value.name and value[key], by the rules of Jinja's sandbox: the result may be undefined.
+  /// Return value.name and value[key], by the rules of Jinja's sandbox; an undefined value if there is no
+  /// such attribute or item.
   Value attribute(const Value& value, std::string_view name);
   Value item(const Value& value, const Value& key);
+  /// Calls a function, macro or other callable object. Throws TemplateError if `callee` is not callable.
   Value call(const Value& callee, Arguments& arguments);
-  /// Applies a filter or test by name. Throws TemplateError if it does not exist.
+  /// Apply the filter or test named `name` to `subject`. Throw TemplateError if it does not exist.
   Value filter(const Value& name, const Value& subject, Arguments& arguments);
   bool test(const Value& name, const Value& subject, Arguments& arguments);
 
@@ -58,6 +63,7 @@ class Interpreter {
   friend struct Macro;
   friend struct Loop;
   friend class LoopItems;
+  /// Effect of a statement on the statements after it: none, or that of {% break %} or {% continue %}.
   enum class Signal { none, break_loop, continue_loop };
 
   // ---- Expressions (expressions.cpp)
@@ -91,21 +97,25 @@ class Interpreter {
   Value make_macro(const Statement& s, const ScopePtr& scope);
   Value filtered(const Expression& filter, const std::string& text, const ScopePtr& scope);
 
+  /// Creates a scope with the initial values of its slots (load).
   ScopePtr enter(const Frame& frame, const ScopePtr& parent);
+  /// Sets the slots of the scope to their initial values (Frame::loads).
   void load(const Frame& frame, Scope& scope);
+  /// Returns the variable of the rendering, or else the global, of this name; nothing if there is none.
   std::optional<Value> variable(const std::string& name);
+  /// Returns the slot to which `ref` refers, in `scope` or in a scope that encloses it.
   std::optional<Value>& slot(const Ref& ref, const ScopePtr& scope);
 
   const Tree& tree_;
   Budget& budget_;
   Value variables_;
   const Clock& clock_;
-  std::vector<std::shared_ptr<Object>> kept_;
-  std::map<std::string, Value> globals_;
-  const Value* block_text_ = nullptr;  // of the filter block whose filter is evaluated
-  TextBuilder* root_ = nullptr;
-  Rendered rendered_;
-  int line_ = 1;
+  std::vector<std::shared_ptr<Object>> kept_;  // results of keep()
+  std::map<std::string, Value> globals_;       // globals that were looked up (find_global)
+  const Value* block_text_ = nullptr;          // text of the {% filter %} block whose filter is evaluated
+  TextBuilder* root_ = nullptr;                // the output of the template, outside of macros and blocks
+  Rendered rendered_;                          // result of run()
+  int line_ = 1;                               // line of the current statement, for messages
 };
 
 }  // namespace smelt::templates

@@ -1,4 +1,4 @@
-// Division of a template into tokens, with Jinja's rules for white space next to tags (trim_blocks and
+// Lexer: divides a template into tokens, with Jinja's rules for white space next to tags (trim_blocks and
 // lstrip_blocks are on).
 #pragma once
 
@@ -9,26 +9,28 @@
 
 namespace smelt::templates {
 
+/// Kind of a token.
 enum class TokenKind {
-  data,
-  print_begin,
-  print_end,
-  block_begin,
-  block_end,
-  name,
-  text,
+  data,         // text outside of tags
+  print_begin,  // {{
+  print_end,    // }}
+  block_begin,  // {%
+  block_end,    // %}
+  name,         // an identifier or keyword
+  text,         // a string literal
   integer,
   real,
-  sign,
+  sign,  // an operator or punctuation, such as "==" or "("
   end
 };
 
+/// A token of a template.
 struct Token {
   TokenKind kind;
-  int line;          // from 1
-  std::string text;  // of data, names, signs, and of texts after their escapes are replaced
-  int64_t integer = 0;
-  double real = 0;
+  int line;             // from 1
+  std::string text;     // of data, names and signs; of a text: its value, with escapes replaced
+  int64_t integer = 0;  // value of an integer
+  double real = 0;      // value of a real
 };
 
 /// Returns the tokens; the last one is TokenKind::end. Throws TemplateError (syntax, unsupported) with the

@@ -1,4 +1,4 @@
-// Limits of the work of one rendering, and the account of what is left of them.
+// Limits of the time and memory of one rendering of a template, and the counters that enforce them.
 #pragma once
 
 #include <cstddef>
@@ -12,24 +12,27 @@ namespace smelt::templates {
 
 /// Limits that keep an untrusted template from using much time, memory or stack.
 struct RenderLimits {
-  /// Operations. An operation on text counts one step per 64 bytes, an operation on a list one step per
-  /// element. The limit bounds the memory too: all values of a rendering have at most 64 bytes per step.
+  /// Limit of the work, in steps. An operation counts one step per 64 bytes of text, or per element of a
+  /// list, that it processes. The limit bounds the memory too, because all values of a rendering have at most
+  /// 64 bytes per step.
   uint64_t steps = 20'000'000;
-  size_t bytes = 16u << 20;  // of the output, and of every text
-  int depth = 1200;          // nested expressions, statements, calls of macros, and values inside values
+  size_t bytes = 16u << 20;  // limit of the length of the output, and of every text
+  int depth = 1200;  // limit of nesting: expressions, statements, calls of macros, and values inside values
 };
 
+/// The limits of one rendering, and the steps that it has not spent yet.
 class Budget {
  public:
   explicit Budget(const RenderLimits& limits) : limits_(limits), steps_(limits.steps) {}
 
+  /// Subtracts steps. Throws TemplateError (limit) if not enough are left.
   void spend(uint64_t steps) {
     if (steps > steps_) {
       fault(Fault::limit, "the template takes more than {} steps (RenderLimits::steps)", limits_.steps);
     }
     steps_ -= steps;
   }
-  /// Spends the steps for text of this size. Throws TemplateError if the text is too long.
+  /// Spends the steps for a text of this size. Throws TemplateError (limit) if the text is too long.
   void spend_text(uint64_t bytes) {
     if (bytes > limits_.bytes) {
       fault(Fault::limit, "a text has more than {} bytes (RenderLimits::bytes)", limits_.bytes);
@@ -45,7 +48,8 @@ class Budget {
   int depth_ = 0;
 };
 
-/// Counts a level of nesting while it exists.
+/// One level of nesting, counted from construction to destruction of this object. The constructor throws
+/// TemplateError (limit) if there are too many levels.
 class Nesting {
  public:
   explicit Nesting(Budget& budget) : budget_(budget) {
@@ -62,7 +66,8 @@ class Nesting {
   Budget& budget_;
 };
 
-/// Text under construction; its size counts before the memory is used.
+/// A text that is built by appending. append() checks the limit of length and spends steps before it
+/// allocates memory.
 class TextBuilder {
  public:
   explicit TextBuilder(Budget& budget) : budget_(budget) {}

@@ -1,5 +1,5 @@
-// Objects of templates that are made by expressions: ranges, views of dicts, iterators, namespaces,
-// functions.
+// Objects that expressions of templates create: ranges, views of dicts, iterators, namespaces, functions,
+// cyclers and joiners.
 #pragma once
 
 #include <exception>
@@ -11,7 +11,7 @@
 
 namespace smelt::templates {
 
-/// range(start, stop, step).
+/// The result of range(start, stop, step).
 struct Range : Object {
   int64_t start = 0, stop = 0, step = 1;
   Range(int64_t from, int64_t to, int64_t by) : start(from), stop(to), step(by) {}
@@ -40,15 +40,15 @@ struct View : Object {
   int depth() const override { return dict.depth() + 2; }
 };
 
-/// An iterator: the elements that it has not given away yet, and the error that comes after them. The
-/// elements are computed in advance, but an error is only thrown when Python's lazy iterator would have
-/// thrown it.
+/// An iterator: its elements, the index `at` of the next one, and the error (null: none) that is thrown after
+/// the last one. The elements are computed in advance, but an error is only thrown when Python's lazy
+/// iterator would have thrown it.
 struct Iterator : Object {
   std::string_view name;
   std::vector<Value> items;
   size_t at = 0;
   std::exception_ptr error;
-  int levels = 1;
+  int levels = 1;  // see depth()
   Iterator(std::string_view type_name, std::vector<Value> elements, std::exception_ptr last = nullptr);
   std::string_view type() const override { return name; }
   bool iterable() const override { return true; }
@@ -59,7 +59,8 @@ struct Iterator : Object {
   void clear() override { items.clear(); }
 };
 
-/// namespace(...): the only values that a template can change, by {% set name.attribute = ... %}.
+/// The result of namespace(...). A template can set the attributes of namespaces, as in {% set n.x = 1 %},
+/// and those of no other values.
 struct Namespace : Object {
   std::vector<std::pair<std::string, Value>> attributes;
   std::string_view type() const override { return "TemplateNamespace"; }
@@ -72,10 +73,10 @@ struct Namespace : Object {
 
 /// A function of the language, or a method of a value.
 struct Function : Object {
-  using Body = Value (*)(Interpreter&, const Value& subject, Arguments&);
+  using Body = Value (*)(Interpreter&, const Value& subject, Arguments&);  // subject: see below
   std::string_view name;
   Body body;
-  Value subject;  // of a method
+  Value subject;  // of a method: the value whose method it is
   Function(std::string_view title, Body code) : name(title), body(code) {}
   Function(std::string_view title, Body code, Value self)
       : name(title), body(code), subject(std::move(self)) {}
@@ -87,6 +88,8 @@ struct Function : Object {
   int depth() const override { return subject.depth() + 1; }
 };
 
+/// The result of cycler(...). Its method next() returns the items in turn, again from the first after the
+/// last.
 struct Cycler : Object {
   std::vector<Value> items;
   size_t at = 0;
@@ -96,6 +99,7 @@ struct Cycler : Object {
   void clear() override { items.clear(); }
 };
 
+/// The result of joiner(separator). Its first call returns an empty text, and each later call the separator.
 struct Joiner : Object {
   Value separator;
   bool used = false;
@@ -107,9 +111,12 @@ struct Joiner : Object {
   void clear() override { separator = Value(); }
 };
 
-/// A method of an object. Requires: the object is kept until the rendering ends (Interpreter::keep).
+/// Returns the method of `self` with this body. Requires: `self` is kept until the rendering ends
+/// (Interpreter::keep).
 Value bound_method(Budget& budget, Function::Body body, Object& self);
 
+/// Returns whether two objects are equal by value, as ranges and views of dicts can be. False for all other
+/// types.
 bool equal_objects(Budget& budget, Object& a, Object& b);
 
 }  // namespace smelt::templates

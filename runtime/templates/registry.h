@@ -1,4 +1,4 @@
-// Tables of filters, tests, methods and globals.
+// Tables of the filters, tests, methods and globals that templates can use, by name.
 #pragma once
 
 #include <string_view>
@@ -7,11 +7,13 @@
 
 namespace smelt::templates {
 
+/// A filter, such as `upper` in {{ text | upper }}. `subject` is the value to which it is applied.
 struct Filter {
   std::string_view name;
   Value (*body)(Interpreter&, const Value& subject, Arguments&);
 };
 
+/// A test, such as `defined` in {% if x is defined %}. `subject` is the value that is tested.
 struct Test {
   std::string_view name;
   bool (*body)(Interpreter&, const Value& subject, Arguments&);
@@ -20,16 +22,18 @@ struct Test {
 /// Return null for unknown names.
 const Filter* find_filter(std::string_view name);
 const Test* find_test(std::string_view name);
-/// Whether Jinja has this filter, and Smelt does not.
+/// Returns whether Jinja has a filter of this name that Smelt does not have.
 bool omitted_filter(std::string_view name);
 
-/// Methods of texts, lists, tuples, dicts and numbers. Return null for unknown names.
+/// Return the method of this name of texts, of lists and tuples, of dicts, and of the type of `number`; null
+/// for unknown names.
 Function::Body find_text_method(std::string_view name);
 Function::Body find_sequence_method(std::string_view name);
 Function::Body find_dict_method(std::string_view name);
 Function::Body find_number_method(const Value& number, std::string_view name);
 
-/// Returns whether the language has this global, and stores it in `out`.
+/// Returns whether the language has a global variable or function of this name, such as `range`, and stores
+/// it in `out`.
 bool find_global(Budget& budget, std::string_view name, Value& out);
 
 }  // namespace smelt::templates

@@ -1,4 +1,5 @@
-// Syntax trees of templates, with names resolved to slots of scopes.
+// Syntax trees of templates. Each variable is resolved at parse time to a slot of a scope: an index into the
+// scope's list of variables (Scope::slots).
 #pragma once
 
 #include <cstdint>
@@ -10,38 +11,42 @@
 
 namespace smelt::templates {
 
-/// A variable: the scope at `level` (0 is the template, an inner scope has the next level), and its slot.
+/// Reference to a variable: slot `slot` of the enclosing scope at `level`. The scope of the template has
+/// level 0, and each inner scope has the level of its parent plus 1. A level of -1 means no variable.
 struct Ref {
   int level = -1;
   uint32_t slot = 0;
 };
 
-/// The initial value of a slot when a scope is entered.
+/// The initial value of one slot when a scope is entered: none (`nothing`); a value that the statement sets,
+/// such as an argument of a macro or the element of a loop (`parameter`); a variable of the rendering or a
+/// global (`variables`); or the value of a variable of an enclosing scope (`outer`).
 struct Load {
   enum class From { nothing, parameter, variables, outer };
   uint32_t slot = 0;
   From from = From::nothing;
-  std::string name;  // among the variables of the rendering and the globals
-  Ref outer;         // the variable of an enclosing scope
+  std::string name;  // of the variable
+  Ref outer;         // for From::outer: the variable of the enclosing scope
 };
 
-/// Layout of a scope.
+/// Layout of a scope: its level, its number of slots, and their initial values.
 struct Frame {
   int level = 0;
   uint32_t slots = 0;
   std::vector<Load> loads;
 };
 
-struct Filter;  // rows of the tables of filters and tests: registry.h
+struct Filter;  // this and Test are rows of the tables of filters and tests: registry.h
 struct Test;
 
 struct Expression;
 using ExpressionPtr = std::unique_ptr<Expression>;
 
+/// Operation of an expression.
 enum class Op {
   constant,
   name,
-  namespace_attribute,
+  namespace_attribute,  // namespace.attribute as the target of {% set %}
   tuple,
   list,
   dict,
@@ -57,97 +62,109 @@ enum class Op {
   logical_not,
   negative,
   positive,
-  concatenate,
+  concatenate,  // the operator ~
   compare,
   attribute,
   item,
   slice,
   filter,
   test,
-  condition,
+  condition,  // a if b else c
   call
 };
 
+/// A node of the syntax tree of an expression: an operation and its operands.
 struct Expression {
   Expression(Op operation, int place) : op(operation), line(place) {}
   Op op;
   int line;
-  int height = 1;
-  Value constant;
-  std::string name;  // variable, attribute, filter, test
-  Ref ref;
-  /// Operands. For compare, the operands of `signs`. For dict, keys and values in turn. For slice, start,
-  /// stop and step, any of which may be null. For condition, the value, the condition and the other value or
-  /// null. For filter, test and call, the subject (null: the text of a filter block) and then the arguments:
-  /// `positional` ones, one for each of `keywords`, and then those of * and **.
+  int height = 1;    // of the tree below this node, for the limit of depth
+  Value constant;    // for Op::constant
+  std::string name;  // of the variable, attribute, filter or test
+  Ref ref;           // for Op::name: the variable
+  /// Operands. For compare, the operands of the chain of comparisons, one more than `signs`. For dict, keys
+  /// and values in turn. For slice, start, stop and step, any of which may be null. For condition (a if b
+  /// else c), the operands a, b and c (null: no else). For filter, test and call, first the value to which it
+  /// is applied or the function that is called (null: the text of a {% filter %} block), and then the
+  /// arguments: `positional` positional arguments, one argument for each name in `keywords`, and the
+  /// arguments after * and ** if there are any.
   std::vector<ExpressionPtr> parts;
-  std::vector<std::string> signs;
-  std::vector<std::string> keywords;
+  std::vector<std::string> signs;     // for compare: "<", "==", "in", ...
+  std::vector<std::string> keywords;  // names of keyword arguments
   size_t positional = 0;
-  bool star = false, double_star = false;
-  const Filter* filter = nullptr;
-  const Test* test = nullptr;
+  bool star = false, double_star = false;  // there is an argument *x, **x
+  const Filter* filter = nullptr;          // for Op::filter; set by resolve_names
+  const Test* test = nullptr;              // for Op::test; set by resolve_names
 };
 
 struct Statement;
 using Body = std::vector<Statement>;
 
-/// A macro, the body of a call block or of a generation block.
+/// The code of a macro, or of the block of {% call %} or {% generation %}, which Jinja also treats as
+/// functions.
 struct MacroBody {
   std::string name;
-  std::vector<ExpressionPtr> parameters;  // names
-  std::vector<ExpressionPtr> defaults;    // of the last parameters
+  std::vector<ExpressionPtr> parameters;  // Op::name expressions
+  std::vector<ExpressionPtr> defaults;    // default values of the last defaults.size() parameters
   std::unique_ptr<Body> body;
   Frame frame;
+  /// The body uses the variables `caller`, `kwargs`, `varargs`, which are stored in the Refs below.
   bool uses_caller = false, uses_kwargs = false, uses_varargs = false;
   Ref caller, kwargs, varargs;
 };
 
+/// Kind of a statement; most have the name of their tag.
 enum class StatementKind {
-  output,
-  condition,
-  loop,
-  set,
-  set_block,
+  output,     // text, or {{ ... }}
+  condition,  // {% if %}
+  loop,       // {% for %}
+  set,        // {% set x = value %}
+  set_block,  // {% set x %}...{% endset %}
   macro,
   call,
   filter,
   with,
-  scope,
+  scope,  // {% autoescape false %}
   generation,
   break_loop,
   continue_loop
 };
 
+/// A node of the syntax tree of a template: a tag with the statements inside it, or text.
 struct Statement {
   Statement(StatementKind which, int place) : kind(which), line(place) {}
   StatementKind kind;
   int line;
-  /// output: what is printed. condition: the conditions of the branches. loop: what is iterated, and then the
-  /// filter, if any. set: the value. with: the values. call, filter and set_block: the call or filter, if
-  /// any.
+  /// By kind. output: the values to print. condition: the condition of each branch. loop: the iterable, and
+  /// then the filter ({% for x in y if filter %}) if there is one. set: the value. with: one value per
+  /// target. call: the call. filter: the filters, as one expression. set_block: likewise, if there are
+  /// filters.
   std::vector<ExpressionPtr> expressions;
-  std::vector<ExpressionPtr> targets;  // of set, set_block, loop, with, and the name of a macro
-  std::vector<Body> bodies;            // condition: of the branches, and of else
-  Body body, other;                    // other: the else part of a loop
-  Frame frame, other_frame, test_frame;
-  ExpressionPtr test_target;  // of a loop with a filter: the target in the scope of the filter
+  /// set, set_block, loop and with: the variables that are assigned. macro: its name.
+  std::vector<ExpressionPtr> targets;
+  std::vector<Body> bodies;  // for a condition: one per branch, and then that of else if there is one
+  Body body, other;          // `other`: the else part of a loop
+  Frame frame, other_frame, test_frame;  // scopes of `body`, of `other` and of a loop's filter
+  ExpressionPtr test_target;             // for a loop with a filter: targets[0] in the scope of the filter
+  /// For a loop: it has an else part, has the keyword `recursive`, sets the variable `loop`.
   bool has_else = false, recursive = false, has_loop = false;
-  Ref loop;  // the variable `loop`
-  std::shared_ptr<MacroBody> function;
+  Ref loop;                             // the variable `loop`, if has_loop
+  std::shared_ptr<MacroBody> function;  // for macro, call and generation
 };
 
+/// The syntax tree of a whole template.
 struct Tree {
   Body body;
   Frame frame;
   bool uses_self = false;
-  Ref self;  // the variable `self`: the blocks of the template, of which chat templates have none
+  Ref self;  // the variable `self`, if uses_self; Jinja stores {% block %}s in it, which Smelt does not have
 };
 
 /// Parses a template and resolves its names. Throws TemplateError with the line.
 std::unique_ptr<Tree> parse_template(std::string_view source);
 
-/// Resolves the names of a tree that was parsed, by Jinja's rules of scopes (scopes.cpp).
+/// Resolves the names of variables, filters and tests in a tree that was parsed, by Jinja's rules of scopes
+/// (scopes.cpp).
 void resolve_names(Tree& tree);
 
 }  // namespace smelt::templates

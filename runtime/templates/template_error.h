@@ -1,4 +1,4 @@
-// TemplateError: errors of chat templates, with the line of the template.
+// TemplateError: an error in a chat template or in its rendering, with the line of the template.
 #pragma once
 
 #include <string>
@@ -19,10 +19,10 @@ enum class Fault {
 
 class TemplateError : public Error {
  public:
-  /// `line` is 0 until the place of the error is known.
+  /// `line` is 0 if the line is not known yet.
   TemplateError(Fault fault, const std::string& message, int line = 0)
       : Error(message), fault_(fault), line_(line), message_(message) {}
-  /// `what` is the message with its place, `message` the one without.
+  /// `what` is the message with the name and line of the template, and `message` the message without them.
   TemplateError(Fault fault, const std::string& what, int line, std::string message)
       : Error(what), fault_(fault), line_(line), message_(std::move(message)) {}
   Fault fault() const { return fault_; }
@@ -32,18 +32,20 @@ class TemplateError : public Error {
  private:
   Fault fault_;
   int line_;
-  std::string message_;  // without the place
+  std::string message_;  // without the name and line of the template
 };
 
+/// Throws a TemplateError of this kind with a formatted message.
 template <typename... Args>
 [[noreturn]] void fault(Fault kind, fmt::format_string<Args...> format, Args&&... args) {
   throw TemplateError(kind, fmt::format(format, std::forward<Args>(args)...));
 }
-/// Refuses an operation that Python refuses.
+/// Throws the error (Fault::runtime) for an operation for which Python or Jinja raises an error.
 template <typename... Args>
 [[noreturn]] void refuse(fmt::format_string<Args...> format, Args&&... args) {
   throw TemplateError(Fault::runtime, fmt::format(format, std::forward<Args>(args)...));
 }
+/// Throws the error (Fault::unsupported) for an operation that Smelt does not have.
 template <typename... Args>
 [[noreturn]] void unsupported(fmt::format_string<Args...> format, Args&&... args) {
   throw TemplateError(Fault::unsupported, fmt::format(format, std::forward<Args>(args)...));

@@ -1,5 +1,5 @@
-// Values of templates: those of Python that chat templates use. Values do not change after they are made; the
-// exceptions are objects (namespaces, loops, iterators), which live until the rendering ends.
+// Values of templates: the types of Python values that chat templates use. Values are immutable, except some
+// objects (namespaces, loops, iterators), which live until the rendering ends.
 #pragma once
 
 #include <cstdint>
@@ -20,17 +20,22 @@ namespace smelt::templates {
 class Value;
 class Interpreter;
 
+/// None of Python.
 struct None {};
 
-/// The result of a look-up that found nothing. The message says what was looked up.
+/// The result of a look-up of a variable, attribute or item that does not exist. `message` is for the error
+/// that a use of this value throws.
 struct Undefined {
   std::string message;
 };
 
+/// A str of Python.
 struct Text {
   std::string bytes;  // valid UTF-8
   size_t length;      // code points
-  bool safe = false;  // came from the filter safe or escape: what is added to it is escaped for HTML
+  /// The text is a result of the filter `safe` or `escape`: it is not escaped for HTML, and texts that are
+  /// concatenated with it are.
+  bool safe = false;
   bool ascii() const { return length == bytes.size(); }
 };
 
@@ -40,25 +45,27 @@ struct Arguments {
   std::vector<std::pair<std::string, Value>> named;
 };
 
-/// A value with identity: functions, macros, ranges, namespaces and the like.
+/// Base class of the types of values with an identity: functions, macros, ranges, namespaces and the like.
 class Object {
  public:
   virtual ~Object() = default;
-  /// The name of its Python type.
+  /// Returns the name of the object's Python type.
   virtual std::string_view type() const = 0;
   /// Returns whether the attribute exists, and stores it in `out`.
   virtual bool attribute(Interpreter&, std::string_view, Value&) { return false; }
   virtual bool callable() const { return false; }
   virtual Value call(Interpreter&, Arguments&);
   virtual bool iterable() const { return false; }
-  /// Appends the elements; an iterator is then empty.
+  /// Appends the elements to the vector. An iterator has no elements afterwards.
   virtual void iterate(Budget&, std::vector<Value>&) {}
+  /// Returns whether len() is defined; size() is its result.
   virtual bool sized() const { return false; }
   virtual int64_t size(Budget&) { return 0; }
+  /// Appends repr() of the object.
   virtual void represent(TextBuilder& out) const;
-  /// Levels of values inside values, as of lists.
+  /// Returns the levels of nesting of values inside this object; 0 if it holds none.
   virtual int depth() const { return 0; }
-  /// Drops all values, which breaks cycles when the rendering ends.
+  /// Drops all values that the object holds. This breaks cycles of references when the rendering ends.
   virtual void clear() {}
 };
 
@@ -66,6 +73,7 @@ struct List;
 struct Tuple;
 struct Dict;
 
+/// A value of any type. Functions such as list() return null if the value is of another type.
 class Value {
  public:
   using Rep =
@@ -94,13 +102,15 @@ class Value {
   const std::shared_ptr<Object>& shared_object() const { return std::get<std::shared_ptr<Object>>(rep_); }
   const Rep& rep() const { return rep_; }
 
-  /// The elements of a list or tuple, or null.
+  /// Returns the elements of a list or tuple; null for other values.
   const std::vector<Value>* sequence() const;
-  /// Whether an int or bool of Python, and its value.
+  /// Returns whether the value is an int or a bool of Python, and stores it as a number in `out`.
   bool whole(int64_t& out) const;
-  /// The name of its Python type.
+  /// Returns the name of the value's Python type.
   std::string_view type() const;
+  /// Returns bool(value).
   bool truth() const;
+  /// Returns the levels of nesting of values inside this value; 0 for a number or a text.
   int depth() const;
 
  private:
@@ -112,39 +122,44 @@ class Value {
   Rep rep_;
 };
 
+/// A list of Python. `depth` is Value::depth.
 struct List {
   std::vector<Value> items;
   int depth = 1;
 };
 
+/// A tuple of Python. `depth` is Value::depth.
 struct Tuple {
   std::vector<Value> items;
   int depth = 1;
-  bool group = false;    // a result of the filter groupby, whose elements have the names grouper and list
+  bool group = false;    // from the filter groupby: its elements have the names grouper and list
   bool hashable = true;  // no element is a list or a dict
   size_t hash = 0;       // of the elements, if hashable
 };
 
+/// A dict of Python. `depth` is Value::depth.
 struct Dict {
-  std::vector<std::pair<Value, Value>> items;
-  std::unordered_multimap<size_t, uint32_t> index;
+  std::vector<std::pair<Value, Value>> items;       // keys and values, in the order of insertion
+  std::unordered_multimap<size_t, uint32_t> index;  // hash of a key -> index into `items`
   int depth = 1;
-  /// Returns null if the key does not exist. Throws TemplateError if it is not hashable.
+  /// Return the value of a key; null if the key does not exist. Throw TemplateError if it is not hashable.
   const Value* find(Budget& budget, const Value& key) const;
   const Value* find(std::string_view key) const;
 };
 
-// ---- Construction. Each spends the steps of the value's size.
+// ---- Construction. Each function spends steps of the budget for the size of the value.
 Value make_text(Budget& budget, std::string bytes, bool safe = false);
 Value make_list(Budget& budget, std::vector<Value> items);
 Value make_tuple(Budget& budget, std::vector<Value> items, bool group = false);
 /// Later values of equal keys replace earlier ones. Throws TemplateError if a key is not hashable.
 Value make_dict(Budget& budget, std::vector<std::pair<Value, Value>> items);
 Value make_undefined(std::string message);
-/// Converts JSON. Throws TemplateError for integers that have more than 64 bits and for text that is not
-/// UTF-8.
+/// Converts JSON to a value. Throws TemplateError for an integer of more than 64 bits and for text that is
+/// not UTF-8.
 Value from_json(Budget& budget, const nlohmann::ordered_json& json);
 
+/// Creates an object of type T from the arguments of its constructor. Throws TemplateError (limit) if values
+/// in it are nested too deeply.
 template <typename T, typename... Args>
 Value make_object(Budget& budget, Args&&... args) {
   budget.spend(1);
@@ -157,32 +172,38 @@ Value make_object(Budget& budget, Args&&... args) {
 }
 
 // ---- Operations that Python defines for all values (value.cpp, represent.cpp).
-/// Returns the depth of a container of these elements: that of the deepest, plus 1.
+/// Returns the depth of a container of these elements: 1 plus the largest depth of an element.
 int deepest(const std::vector<Value>& items);
 /// Throws TemplateError if the value is undefined.
 void require_defined(const Value& value);
+/// Return `a == b` and `a is b`.
 bool equal(Budget& budget, const Value& a, const Value& b);
 bool identical(const Value& a, const Value& b);
-/// a < b as Python orders them. Throws TemplateError for types that have no order.
+/// Return `a < b` and `a <= b`, as Python orders values. Throw TemplateError for types that have no order;
+/// `sign` is the operator in the message.
 bool less(Budget& budget, const Value& a, const Value& b, std::string_view sign = "<");
 bool less_or_equal(Budget& budget, const Value& a, const Value& b, std::string_view sign = "<=");
+/// Returns the hash of a value as a key of a Dict; objects are hashed by identity. Throws TemplateError if
+/// the value is not hashable.
 size_t hash(const Value& value);
+/// Returns `item in container`.
 bool contains(Budget& budget, const Value& container, const Value& item);
 
-/// Appends str(value) or repr(value).
+/// Append str(value) and repr(value).
 void append_str(TextBuilder& out, const Value& value);
 void append_repr(TextBuilder& out, const Value& value);
+/// Return str(value) and repr(value).
 std::string str(Budget& budget, const Value& value);
 std::string repr(Budget& budget, const Value& value);
-/// repr of a Python float.
+/// Returns repr(value) of a Python float.
 std::string real_text(double value);
-/// Appends repr of a str; with `ascii`, code points above 127 are escaped.
+/// Appends repr(text) of a Python str. If `ascii`, code points above 127 are escaped.
 void append_quoted(TextBuilder& out, std::string_view text, bool ascii = false);
 
-/// The elements that `for` visits. Throws TemplateError if the value is not iterable.
+/// Returns the elements over which {% for %} iterates. Throws TemplateError if the value is not iterable.
 std::vector<Value> elements(Budget& budget, const Value& value);
 bool is_iterable(const Value& value);
-/// len(value); -1 if the value has no length.
+/// Returns len(value); -1 if the value has no length.
 int64_t length_or_none(Budget& budget, const Value& value);
 
 }  // namespace smelt::templates

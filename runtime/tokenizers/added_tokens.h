@@ -44,8 +44,8 @@ class AddedTokens {
 
   /// Returns the id of the added token with this content; nothing if there is none.
   std::optional<int32_t> id(std::string_view content) const;
-  /// Returns the normalized content of an added token, which decoders take as its text; nothing for other
-  /// ids.
+  /// Returns the normalized content of the added token with this id. Decoders use it as the text of the
+  /// token. Returns nothing if no added token has this id.
   std::optional<std::string_view> text(int32_t id) const;
   /// Returns whether a special token has this content.
   bool is_special(std::string_view text) const { return special_.contains(text); }
@@ -58,7 +58,7 @@ class AddedTokens {
     AddedToken token;
     std::string normalized;
   };
-  /// Contents to search for, and the ids of their tokens.
+  /// The set of contents of added tokens to search for, and the ids of these tokens.
   struct Matcher {
     ByteTrie trie;
     std::vector<int32_t> ids{-1};  // by node of the trie; -1: no content ends there
@@ -73,7 +73,7 @@ class AddedTokens {
   /// Returns the range and the token of the language code at the beginning of the text; token -1 if there is
   /// none.
   Piece language_code(std::string_view text) const;
-  /// Returns whether the token is allowed at `match`, given AddedToken::single_word.
+  /// Returns whether `match` satisfies AddedToken::single_word of the token.
   bool accepts(const AddedToken& token, std::string_view text, Span match) const;
 
   std::map<int32_t, Entry> entries_;

@@ -24,6 +24,7 @@ struct AlignedText {
   static AlignedText of(std::string_view text);
   /// Returns the bytes of a range, with their origins.
   AlignedText slice(Span range) const;
+  /// Appends a range of bytes of `from`, with their origins.
   void append(const AlignedText& from, Span range);
   /// Appends text, all of whose bytes have the same origin.
   void append(std::string_view text, Span origin);
@@ -36,6 +37,7 @@ struct Piece {
   int32_t token = -1;  // id of the added token (added_tokens.h); -1: text for the model
 };
 
+/// A text, and its division into pieces in order.
 struct PieceList {
   AlignedText text;
   std::vector<Piece> pieces;
@@ -50,9 +52,9 @@ struct PieceList {
 class TextEdit {
  public:
   explicit TextEdit(AlignedText& text);
-  /// Appends a code point to the new version. `change` is its relation to the old text. 0: it replaces the
-  /// next code point. -n: it replaces the next code point and the n code points after that. 1: it is
-  /// inserted, and has the origin of the last code point that was replaced.
+  /// Appends a code point to the new version. `change` specifies the code points of the old text that it
+  /// replaces. 0: the next one. -n: the next one and the n after it. 1: none; `c` is inserted, and has the
+  /// origin of the last code point that was replaced.
   void put(char32_t c, int change);
   /// Replaces the old text by the new version.
   void finish();

@@ -7,6 +7,7 @@
 
 namespace smelt {
 
+/// Returns the letter that represents a byte.
 char32_t letter_of_byte(unsigned char byte);
 /// Returns the byte of a letter; nothing if the code point is not in the alphabet.
 std::optional<unsigned char> byte_of_letter(char32_t letter);

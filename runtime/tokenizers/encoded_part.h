@@ -1,4 +1,5 @@
-// Parts of an encoding, before they are concatenated, and their truncation.
+// The parts from which an encoding is concatenated (encoded sequences and special tokens), and truncation of
+// the sequences.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +22,8 @@ struct EncodedPart {
 };
 
 /// Removes tokens so that the sequences (one, or the two of a pair) have together at most `max_length`
-/// tokens. truncation.max_length is not used, because special tokens count toward it. Throws Error if the
-/// strategy cannot do that.
+/// tokens. `max_length` is truncation.max_length minus the number of special tokens that will be added.
+/// Throws Error if the strategy (Truncation::Strategy) may not remove enough tokens.
 void truncate(std::span<EncodedPart> sequences, const Truncation& truncation, size_t max_length);
 
 }  // namespace smelt

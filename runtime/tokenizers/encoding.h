@@ -32,6 +32,7 @@ struct Encoding {
 /// A side of a sequence of tokens.
 enum class Side { left, right };
 
+/// Options of truncation: the largest number of tokens, and the tokens that are removed.
 struct Truncation {
   enum class Strategy { longest_first, only_first, only_second };  // the sequence of a pair that is truncated
   size_t max_length = 512;                                         // including special tokens
@@ -39,6 +40,7 @@ struct Truncation {
   Side side = Side::right;  // tokens are removed on this side
 };
 
+/// Options of padding: the length to which an encoding is padded, and the tokens that are added.
 struct Padding {
   std::optional<size_t> length;  // in tokens; nothing: the length of the longest encoding of a batch
   size_t multiple_of = 1;        // the length is rounded up to a multiple of it

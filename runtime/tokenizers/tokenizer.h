@@ -35,8 +35,8 @@ class Tokenizer {
   static Tokenizer load(const std::filesystem::path& path);
   /// Creates a tokenizer from the text of a tokenizer.json; `name` is used in messages.
   static Tokenizer from_json(std::string_view text, std::string_view name);
-  /// Returns the files that make up the tokenizer that load(directory) loads, without the files of
-  /// tokenizer_config.h; none if the directory has no tokenizer.
+  /// Returns the files that load(directory) reads, without the settings files (tokenizer_config.h); none if
+  /// the directory has no tokenizer.
   static std::vector<std::filesystem::path> files_in(const std::filesystem::path& directory);
 
   /// `target`: parts for text in the target language of Marian, else null.
@@ -74,7 +74,7 @@ class Tokenizer {
  private:
   /// Applies the settings of the files next to tokenizer.json.
   void take(const TokenizerConfig& config, const std::filesystem::path& directory);
-  /// Throws Error if the text contains a token of unknown_.
+  /// Throws Error if the text contains a token of the list unknown_.
   void require_known(std::string_view text) const;
   /// Returns target_ if options.target, else parts_.
   const TokenizerParts& side(const EncodeOptions& options) const;

@@ -14,6 +14,7 @@ struct NamedToken {
   std::string text, file;
 };
 
+/// The settings from these files.
 struct TokenizerConfig {
   std::vector<NamedToken> tokens;      // all special and added tokens that the files name
   bool splits_special_tokens = false;  // true: special tokens in a text are encoded as ordinary text

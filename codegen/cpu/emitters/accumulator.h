@@ -1,5 +1,5 @@
-// A reduction in progress: the addresses of its state, and of the scratch arrays of a softmax or of a long
-// sum.
+// State of a reduction while code is emitted for it: the addresses of its state in memory, and of the scratch
+// arrays of a softmax or of a sum with many terms.
 #pragma once
 
 #include "codegen/cpu/reducer.h"
@@ -18,13 +18,16 @@ struct Exponentials {
   llvm::Value* scales = nullptr;
 };
 
+/// The memory of one reduce instruction of the block for which code is being emitted.
 struct Accumulator {
   int id = -1;  // number of the reduce instruction
   ReduceOp op{};
-  llvm::Type* type = nullptr;  // of one element
-  Reducer::State state = {};   // address of each scalar of the state, on the stack
-  /// Address of the second-level sums of a sum with many terms; null for other reductions. After every few
-  /// terms, the state is added to these sums and set to zero.
+  llvm::Type* type = nullptr;  // of one reduced element: f32, i32 or i64
+  /// For each scalar of the state, the address of an array on the stack. The array has one element per lane,
+  /// or one per column of a tile if the block reduces along other axes than the columns.
+  Reducer::State state = {};
+  /// Address of the second-level sums of a sum with many terms; null for other reductions. After each tile,
+  /// or after a fixed number of terms, the state is added to these sums and set to zero (wide_sums.cpp).
   llvm::Value* wide = nullptr;
   llvm::Type* wide_type = nullptr;  // of an element of `wide`: f32 or f64
   Exponentials exponentials = {};

@@ -9,15 +9,17 @@
 
 namespace smelt {
 
-/// The addresses of the elements of all lanes, in one of three forms: adjacent elements (`adjacent`, and
-/// `pointer` of lane 0), the same element for all lanes (`pointer`), or any elements (`pointers`). The unused
-/// pointer is null.
+/// The addresses that the lanes access, in one of three forms:
+///   adjacent elements   `pointer` is the address of lane 0, and `adjacent` is true
+///   one element         all lanes access the element at `pointer`
+///   any elements        `pointers` is a vector with one address per lane, and `pointer` is null
 struct LaneAddress {
   llvm::Value* pointer = nullptr;
-  llvm::Value* pointers = nullptr;  // vector of one pointer per lane
+  llvm::Value* pointers = nullptr;  // null in the first two forms
   bool adjacent = false;
 };
 
+/// Emits the address computations of one kernel's loads, stores and accumulations.
 class AddressEmitter {
  public:
   using V = llvm::Value*;
@@ -34,6 +36,8 @@ class AddressEmitter {
   V row_pointer(const Instruction& x);
 
  private:
+  // Access (ir/kernel/kernel.h) is a sum of index * stride over the axes, and optionally an index that an
+  // instruction computes ("computed").
   V element_pointer(const Instruction& x);
   V strided_index(const Access& access, int skipped_axis);
   V with_computed_index(const Access& access, V index);

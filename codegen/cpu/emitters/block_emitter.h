@@ -12,6 +12,7 @@
 
 namespace smelt {
 
+/// Emits the blocks of one kernel, one at a time: the loops, and the instructions at each depth of them.
 class BlockEmitter {
  public:
   using V = llvm::Value*;
@@ -26,6 +27,7 @@ class BlockEmitter {
         reductions_(reductions),
         instructions_(instructions) {}
 
+  /// Emits all loops and instructions of the block for one item of the kernel's range (range_emitter.h).
   void emit(const KernelBlock& block);
 
  private:

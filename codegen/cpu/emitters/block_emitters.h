@@ -14,6 +14,7 @@
 
 namespace smelt {
 
+/// Owner of one BlockEmitter, `blocks`, and of the emitters to which it refers.
 struct BlockEmitters {
   explicit BlockEmitters(KernelContext& context)
       : values(context),

@@ -11,8 +11,8 @@ namespace smelt {
 // ---- emit_kernel.cpp
 // The LLVM function of one kernel. Blocks become loop nests over their axes. The innermost column axis (the
 // *inner* axis) is cut into vectors; the last vector is masked if it is not whole. An instruction is emitted
-// in the outermost loop that it can be in. So values that change along the inner axis are vectors, and the
-// others are scalars.
+// at the least loop depth at which its operands and indices are known. So values that change along the inner
+// axis are vectors, and all other values are scalars.
 
 /// Adds the function of the kernel to `module`. If the kernel computes a part of attention (AttentionPart),
 /// also adds the function of emit_sees.
@@ -23,7 +23,7 @@ void emit_kernel(const Kernel& kernel, llvm::Module& module, const TargetTraits&
 // f64, or f32 if there are few short sums. With f64, the error of the total is that of one short sum, for any
 // number of terms. Infinities and NaN need no special cases, unlike in compensated sums.
 
-/// The sums of `width` neighbouring elements.
+/// The addresses of `width` independent two-level sums, such as those of `width` adjacent columns.
 struct WideSums {
   llvm::Value* sums = nullptr;  // address of the short sums, f32
   llvm::Value* wide = nullptr;  // address of the wide sums

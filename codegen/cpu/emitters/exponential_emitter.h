@@ -11,6 +11,7 @@
 
 namespace smelt {
 
+/// Emits the max_sumexp reductions of one kernel, and the later uses of their exponentials.
 class ExponentialEmitter {
  public:
   using V = llvm::Value*;
@@ -35,7 +36,11 @@ class ExponentialEmitter {
   V kept_value(int id);
 
  private:
+  /// Returns the address of the sums of exp(x - against) over the columns [first, limit), one per lane.
+  /// Stores the exponentials in place of x if they are kept. `against`: the maximum so far, or 0 if it is
+  /// infinite.
   V sum_of_tile(const Exponentials& exponentials, V against, V first, V limit);
+  /// Replaces the maximum that each tile has in `scales` by the factor to the row's maximum.
   void finish_scales(const Exponentials& exponentials, V maximum);
   V element_pointer(const Exponentials& exponentials, V column);
   V scale_pointer(const Exponentials& exponentials, V column);

@@ -1,5 +1,5 @@
-// The LLVM function of a kernel: its arguments, which the entry block loads once, and its arrays on the
-// stack.
+// The LLVM function of a kernel, without its body: the arguments, which the entry block loads once, and the
+// arrays on the stack.
 #pragma once
 
 #include <vector>
@@ -11,6 +11,7 @@
 
 namespace smelt {
 
+/// The function that is being emitted. All arrays on the stack are allocated in its entry block.
 class FunctionFrame {
  public:
   using V = llvm::Value*;

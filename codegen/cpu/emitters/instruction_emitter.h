@@ -10,6 +10,7 @@
 
 namespace smelt {
 
+/// Calls the emitter for an instruction's kind, and records the value of the instruction in KernelValues.
 class InstructionEmitter {
  public:
   using V = llvm::Value*;
@@ -23,6 +24,7 @@ class InstructionEmitter {
         exponentials_(exponentials),
         reductions_(reductions) {}
 
+  /// Emits instruction `id` of the block with the loops `nest`, at the builder's current position.
   void emit(const BlockNest& nest, int id);
   /// Emits the instructions of a block at one depth of its loop nest: 0 is before all loops, 1 is in the
   /// outermost loop.

@@ -27,13 +27,16 @@ struct Lanes {
 /// those of the current item of the kernel's range (range_emitter.h).
 struct KernelPlace {
   Lanes lanes;
-  std::vector<llvm::Value*> indices;     // current index along each axis of the kernel, i64
-  llvm::Value* row_begin = nullptr;      // first column of the inner axis that is computed
-  llvm::Value* row_end = nullptr;        // one past the last of these columns
-  llvm::Value* may_store_row = nullptr;  // i1: whether to store values that a row has once; null: yes
-  llvm::Value* tile_first = nullptr;     // column of element 0 of a tile's arrays: a multiple of 8
+  std::vector<llvm::Value*> indices;  // current index along each axis of the kernel, i64
+  llvm::Value* row_begin = nullptr;   // first column of the inner axis that is computed
+  llvm::Value* row_end = nullptr;     // one past the last of these columns
+  /// i1: whether the current item stores the values that are the same for all columns of a row. The columns
+  /// of a row may be split among several items, and only the first of them stores these values. Null: all do.
+  llvm::Value* may_store_row = nullptr;
+  llvm::Value* tile_first = nullptr;  // column of element 0 of a tile's arrays: a multiple of 8
 };
 
+/// The state that all emitters of one kernel share.
 class KernelContext {
  public:
   using V = llvm::Value*;
@@ -41,7 +44,7 @@ class KernelContext {
   /// Creates the context, and a function of this name in `module`.
   KernelContext(const Kernel& kernel, const std::string& name, llvm::Module& module,
                 const TargetTraits& traits);
-  KernelContext(const KernelContext&) = delete;  // its parts refer to the builder
+  KernelContext(const KernelContext&) = delete;  // its members refer to its builder
 
   const Kernel& kernel;
   const Schedule& schedule;

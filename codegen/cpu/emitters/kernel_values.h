@@ -11,6 +11,7 @@
 
 namespace smelt {
 
+/// Table from the instructions of one kernel to the LLVM values that were emitted for them.
 class KernelValues {
  public:
   using V = llvm::Value*;
@@ -38,8 +39,8 @@ class KernelValues {
   /// -1.
   V active_mask(int predicate);
   /// Returns the row-major position (i64) of the current indices (those of lane 0) in an array whose dims are
-  /// `axes`. Along an axis that is a segment (KernelAxis::begin), the index is relative to the begin of the
-  /// segment.
+  /// the extents of `axes`. The indices of some axes start at a value that the kernel computes
+  /// (KernelAxis::begin); they are counted from this start.
   V flat_index(llvm::ArrayRef<int> axes);
 
  private:

@@ -13,6 +13,7 @@
 
 namespace smelt {
 
+/// Emits the treatment of a kernel's partial parameters before, during and after the loop over its rows.
 class PartialSums {
  public:
   using V = llvm::Value*;
@@ -34,10 +35,12 @@ class PartialSums {
     V sums = nullptr;      // address of the f32 sums
     V wide = nullptr;      // address of the f64 sums; null: the slice has none
   };
+  /// A function that emits code for the `width` elements of a slice from element `at` on.
   using Change = void(const Slice& slice, V at, int width);
 
   Slice slice_of(size_t param);
   void zero(const Slice& slice, V at, int width);
+  /// Calls `change` for all elements of the slice: in vectors, and then one element at a time.
   void for_each(const Slice& slice, llvm::function_ref<Change> change);
   V sums_at(const Slice& slice, V at) { return b.CreateGEP(b.getFloatTy(), slice.sums, at); }
   WideSums wide_at(const Slice& slice, V at, int width) {

@@ -9,6 +9,7 @@
 
 namespace smelt {
 
+/// Finds the addresses to prefetch for one block at a time, and emits the prefetch instructions.
 class PrefetchEmitter {
  public:
   using V = llvm::Value*;
@@ -29,7 +30,9 @@ class PrefetchEmitter {
     llvm::Type* type = nullptr;
     bool write = false;
   };
+  /// Returns whether adjacent columns access adjacent elements.
   bool runs_along_columns(const Access& access) const;
+  /// Returns the distance, in elements, from the current tile or row to the one that is read next.
   V distance(const Access& access);
 
   KernelContext& c_;

@@ -13,6 +13,8 @@
 
 namespace smelt {
 
+/// Emits the loop over the items of one kernel, and sets the indices and columns of the current item in
+/// KernelPlace.
 class RangeEmitter {
  public:
   using V = llvm::Value*;
@@ -20,6 +22,7 @@ class RangeEmitter {
   RangeEmitter(KernelContext& context, KernelValues& values, BlockEmitter& blocks, PartialSums& sums)
       : c_(context), b(context.b), values_(values), blocks_(blocks), sums_(sums) {}
 
+  /// Emits the whole loop, with the blocks of the kernel in its body.
   void emit() { c_.schedule.flat ? emit_flat() : emit_items(); }
 
  private:
@@ -27,6 +30,8 @@ class RangeEmitter {
   void emit_items();
   void emit_row(llvm::BasicBlock* next);
 
+  // The counters are the indices of the current item, on the stack. Those of the first item are computed by
+  // division, and those of each further item by counting up with carries.
   V tile_count();
   V create_counter(V first);
   void start_counters(V item);
@@ -34,8 +39,8 @@ class RangeEmitter {
   V advanced(V counter, V extent, V carry);
 
   void set_indices(V item);
-  void set_block();
-  void set_tile();
+  void set_block();  // for attention: sets the columns to those of the block of scores that the call computes
+  void set_tile();   // sets the columns to those of the item's tile
 
   KernelContext& c_;
   llvm::IRBuilder<>& b;

@@ -15,6 +15,8 @@
 
 namespace smelt {
 
+/// Emits the reduce instructions of one block at a time: `begin` before the block's loops, `add` and the
+/// functions for tiles and runs within them, and `finish` after them.
 class ReductionEmitter {
  public:
   using V = llvm::Value*;
@@ -22,9 +24,10 @@ class ReductionEmitter {
   ReductionEmitter(KernelContext& context, KernelValues& values, ExponentialEmitter& exponentials)
       : c_(context), b(context.b), values_(values), exponentials_(exponentials) {}
 
-  /// Emits the initial states, before a block's loops.
+  /// Emits code before a block's loops, which allocates the states of its reductions and sets them to the
+  /// identities.
   void begin(const BlockNest& nest);
-  /// Emits the results, after a block's loops.
+  /// Emits code after a block's loops, which computes the results of its reductions from their states.
   void finish(const BlockNest& nest);
 
   /// Returns whether a reduction of the block works tile by tile. begin_tile and finish_tile emit code for
@@ -45,11 +48,13 @@ class ReductionEmitter {
   using ChangeSums = void(llvm::IRBuilder<>&, const WideSums& at);
 
   bool is_tiled(const BlockNest& nest, int id) const;
-  bool is_real_sum(int id) const;
+  bool is_real_sum(int id) const;  // a sum that is computed in f32
+  // Terms that a run adds to the sum of one lane, and runs per block; nothing if known only at launch.
   std::optional<int64_t> terms_of_run(const BlockNest& nest) const;
   std::optional<int64_t> runs_of(const BlockNest& nest) const;
   int64_t runs_of_short_sum(const BlockNest& nest) const;
   llvm::Type* type_of_wide_sums(const BlockNest& nest);
+  /// Returns whether states are arrays with one element per column.
   bool has_column_states(const BlockNest& nest) const { return nest.is_reduced() && c_.shape.inner >= 0; }
   Accumulator& accumulator_of(int id);
   Reducer reducer_of(const Accumulator& accumulator) { return Reducer(b, c_.math, accumulator.op); }
@@ -59,6 +64,9 @@ class ReductionEmitter {
   void store_identity(const Accumulator& accumulator);
   void store_column_identities(const Accumulator& accumulator);
 
+  // Parts of `add`: the elements of the current lanes; their positions among the reduced elements; their
+  // states `lifted`, with the identity in lanes that are off; the addresses of the states to combine these
+  // with.
   V element(const Accumulator& accumulator);
   V element_index(const BlockNest& nest);
   Reducer::State masked(const BlockNest& nest, const Accumulator& accumulator, Reducer::State lifted, V mask);
@@ -68,6 +76,7 @@ class ReductionEmitter {
   void for_each_sum(const BlockNest& nest, const Accumulator& accumulator,
                     llvm::function_ref<ChangeSums> change);
 
+  // Parts of `finish`. result_ids returns the instructions that have the results of a reduction; -1: none.
   llvm::SmallVector<int, 4> result_ids(int reduce) const;
   void finish_row(const Accumulator& accumulator);
   Reducer::State row_state(const Accumulator& accumulator);

@@ -1,5 +1,5 @@
-// Names of LLVM values. They begin with the value of the Kernel IR that they belong to: %v7.3 is a part of
-// the computation of the kernel's %7.
+// Names of LLVM values. A name has the number of the Kernel IR value for which the LLVM value is computed:
+// %v7.3 is one of the LLVM values from which the kernel's %7 is computed.
 #pragma once
 
 #include "llvm/IR/IRBuilder.h"

@@ -2,7 +2,7 @@
 // and each weight.
 //
 // A kernel of attention consists of the text of the body, which defines the functions below, and a template:
-// text that follows and calls them. No text includes a header. All functions are `static __device__
+// text that follows and calls them. The whole text has no #include. All functions are `static __device__
 // __forceinline__` (the macro SM), and b, h, t, s are the indices of batch, query head, query and key; B, H,
 // T, S are the numbers of these, and `group` query heads share a head of keys and values. With score = scale
 // * q.k:
@@ -66,12 +66,12 @@ namespace smelt {
 /// A factor of the weight that is either 0 or one positive number, as dropout has. The 16-bit draw d decides:
 /// the factor is positive if (d >= from) == keeps_from.
 struct KeptDraws {
-  double factor = 0;       // kKeptFactor; 0: the factor may be any number
+  double factor = 0;       // kKeptFactor: the positive number; 0 if an AttentionHooks has no KeptDraws
   int from = 0;            // kKeptFrom: 0 to 65,536
   bool keeps_from = true;  // kKeepsFrom
 };
 
-/// A body: its text, and constants that text and kernels use under these names.
+/// A body: its text, and the constants that this text and the templates use, with their names in the text.
 struct AttentionHooks {
   std::string text;                 // BodyArguments and the functions
   int draws = 0;                    // kDraws: random ops of the body

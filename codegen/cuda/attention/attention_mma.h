@@ -8,8 +8,8 @@
 // workspace.
 //
 // The text ends with a function that a kernel of kThreads threads calls. T is the element type, a 16-bit
-// integer with the bits of a bf16 or f16 (Half). All integers are long longs. Each of the named matrices has
-// three strides, in elements: for one step along batch, position and head.
+// integer with the bits of a bf16 or f16 (Half). All integers are long longs. `strides of q, k, ...` stands
+// for three arguments per matrix: its strides along batch, position and head, in elements.
 //
 //   forward           attention(q, k, v, T* o, T* rest, float* lse, SIZES,
 //                               strides of q, k, v, o, rest, const int* places, strides of places, SCALE)
@@ -37,6 +37,7 @@
 
 namespace smelt {
 
+/// Everything that determines the text of one kernel.
 struct MmaAttention {
   AttentionPart part = AttentionPart::forward;
   DType dtype = DType::bf16;
@@ -46,8 +47,8 @@ struct MmaAttention {
   AttentionHooks hooks = {};
   bool has_rest = false;    // the forward kernel also stores the rounding residual of o
   bool has_places = false;  // the forward kernel reads keys and values from tables
-  // For element_gradient: the number of the element gradient, and whether it has separate values per batch
-  // and per head; false: they are summed.
+  // For element_gradient: the number of the element gradient, and whether it has separate values for each
+  // batch row and for each head. If not, it is summed over them.
   int element = 0;
   bool keeps_batch = true, keeps_head = true;
 };
@@ -59,14 +60,14 @@ struct MmaAttention {
 std::vector<AttentionTiles> mma_tiles(AttentionPart part, int64_t head_size, int compute_capability,
                                       int64_t rows);
 
-/// Least and largest number of rows of the tiles among which one variant of a kernel chooses. They are tried
-/// in the order of mma_tiles until the code spills no registers.
+/// A range of tile sizes: all tiles with `least` to `most` rows. A variant of a kernel has one such range.
+/// Its tiles are tried in the order of mma_tiles, and the first whose code spills no registers are used.
 struct AttentionTileRows {
   int least = 0, most = 0;
   bool operator==(const AttentionTileRows&) const = default;
 };
-/// Returns the ranges to which the tiles of mma_tiles belong, in the order of their first tiles. Each range
-/// becomes a variant, because the sizes at launch determine which range is the fastest.
+/// Divides the tiles of mma_tiles into ranges, and returns these in the order of their first tiles. Each
+/// range becomes a variant, because the sizes at launch determine which range is the fastest.
 std::vector<AttentionTileRows> mma_tile_rows(AttentionPart part, int64_t head_size, int compute_capability,
                                              int64_t rows);
 

@@ -29,7 +29,8 @@
 //   counters  2 for the forward kernel. The backward kernel and dQ's kernel share 2 + batch * heads *
 //             ceil(queries / tiles.queries). They are zero before the forward kernel or the backward kernel,
 //             and zero again after the forward kernel or dQ's kernel
-//   sums      sum_floats floats per tile of queries; their values before the launch do not matter
+//   sums      sum_floats floats per tile of queries of each query head; their values before the launch of the
+//             backward kernel do not matter
 //   maps      `const __grid_constant__ TensorMap` parameters, each a CUtensorMap of 16-bit floats of rank 4:
 //             base the value's address; sizes (d, position, head, batch), with the head size before padding;
 //             strides (position, head, batch) in bytes; box (64, tiles.queries or tiles.keys, 1, 1); element
@@ -49,6 +50,7 @@
 
 namespace smelt {
 
+/// Everything that determines the text of these kernels.
 struct WgmmaAttention {
   DType dtype = DType::bf16;
   int head_size = 64;
@@ -57,11 +59,12 @@ struct WgmmaAttention {
   bool has_rest = false;  // the forward kernel also stores the rounding residual of o
 };
 
+/// The text of one kernel, and the sizes of its launch.
 struct WgmmaKernelText {
   std::string text;
-  int threads = 0, shared_bytes = 0;
-  int blocks_each = 1;  // blocks per multiprocessor
-  int sum_floats = 0;   // number of f32 sums of dQ per tile of queries
+  int threads = 0, shared_bytes = 0;  // per block; the shared memory is dynamic
+  int blocks_each = 1;                // blocks per multiprocessor
+  int sum_floats = 0;                 // number of f32 sums of dQ per tile of queries
 };
 
 /// Return the tiles, or nothing if these kernels do not support the head size or the body. They support head

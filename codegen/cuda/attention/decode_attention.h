@@ -8,12 +8,12 @@
 // block combine them only at the end of a part.
 //
 // The number of parts of the keys, and their boundaries, depend only on the keys that the masks of the
-// block's rows allow. The results of the parts are combined in the order of the parts. So a row has the same
-// bits for any rows of other blocks, and for any assignment of parts to blocks. If there are many rows, one
-// block processes all parts of its rows. Otherwise each part has its own block. These blocks form a cluster,
-// and read each other's partial results in shared memory. On a GPU without clusters they store partial
-// results in device memory, where the block that ends last combines them. Keys that no row of the block sees
-// are not read, except for a few at the end.
+// block's rows allow. The results of the parts are combined in the order of the parts. So the
+// result of a row has the same bits for any batch size, and for any assignment of parts to blocks. If there
+// are many rows, one block processes all parts of its rows. Otherwise each part has a separate block. These
+// blocks form a cluster, and read each other's partial results in shared memory. On a GPU without clusters
+// they store partial results in device memory, where the block that ends last combines them. Keys that no row
+// of the block sees are not read, except for a few at the end.
 #pragma once
 
 #include <string>
@@ -28,8 +28,8 @@ struct DecodeAttention {
   /// The tiles are for at most this number of queries, and the keys may be divided into parts. 0: for any
   /// number of queries; the keys are not divided.
   int64_t queries = 0;
-  bool alone = false;  // one block processes all parts of the keys of its rows
-  int compute_capability = 0;
+  bool alone = false;          // one block processes all parts of the keys of its rows
+  int compute_capability = 0;  // of the GPU: 80, 90, ...
 };
 
 /// Returns the tiles for a workload of `attention`.

@@ -13,6 +13,7 @@ namespace smelt {
 // The CUDA text of a kernel of attention. It consists of the functions of the body (score_mod), the template
 // that calls them, and a __global__ function with the parameters that every kernel has (docs/dev/cuda.md).
 
+/// Returns the whole text, with the __global__ function named as the kernel.
 std::string emit_attention(const Kernel& kernel);
 
 // ---- print_hooks.cpp
@@ -38,8 +39,8 @@ std::string body_arguments_text(const Kernel& kernel);
 /// body_keys.
 std::string tile_function(const Kernel& kernel, const ScoreMask& mask, HookUse use);
 
-/// Returns declarations of the parameters and sizes that `text` uses as local variables, which are read from
-/// the BodyArguments `body`.
+/// Returns declarations of local variables, one for each of the kernel's parameters and sizes whose name
+/// occurs in `text`. They are initialized from the members of `body`, a variable of type BodyArguments.
 std::string unpacked_names(const Kernel& kernel, const std::string& text);
 
 }  // namespace smelt

@@ -17,8 +17,8 @@ namespace smelt {
 // Legality of the bodies of attention for the templates for sm_90a.
 
 /// Returns the number of the instruction that computes the factor of the weight (dropout, for example); -1 if
-/// there is no factor. The body is that of the forward kernel, or that of a gradient, which returns weight *
-/// factor. Returns nothing if a gradient's body does not have this form.
+/// there is no factor. The body of the forward kernel returns the factor. The body of a gradient returns the
+/// weight or weight * factor; if it returns another expression, the result of this function is nothing.
 std::optional<int> weight_factor(const Kernel& kernel);
 
 /// Returns the random draws for which the factor is not 0, and the factor. Returns nothing if there is no

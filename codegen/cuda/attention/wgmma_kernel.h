@@ -16,11 +16,12 @@ inline constexpr int kWgmmaCapability = 90;
 /// written: it divides their strides, the alignment of their addresses and the head size.
 int64_t attention_access_width(const Kernel& kernel);
 
-/// Returns the tiles. Returns nothing if the templates do not support the kernel's part, head size, scale,
-/// strides or body.
+/// Returns the tiles for the kernel. Returns nothing if the templates do not support the kernel's part, head
+/// size, scale, strides or body.
 std::optional<WgmmaTiles> wgmma_tiles(const Kernel& kernel);
 
-/// Returns the text of a kernel whose tiles are WgmmaTiles.
+/// Returns the text of a kernel whose tiles are WgmmaTiles. `hooks`: the kernel's body
+/// (print_hooks in emit_attention.h).
 WgmmaKernelText wgmma_text(const Kernel& kernel, AttentionHooks hooks);
 /// Returns the TMA tensor maps of a launch, one per input matrix; none for the kernel of dQ.
 std::vector<TensorMap> attention_maps(const Kernel& kernel);

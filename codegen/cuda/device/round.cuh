@@ -1,4 +1,5 @@
-// The kernel that rounds f32 elements to bf16 or f16. The runtime runs it for states with a 16-bit copy.
+// The kernel that rounds f32 elements to bf16 or f16. The runtime runs it for states that are 16-bit copies
+// of f32 states, such as weights. (A state is an array that the runtime keeps between runs of a plan.)
 // Requires: nothing. C++ replaces the word TYPE by bf16 or f16.
 
 // Rounds one of `count` elements per thread to the nearest 16-bit number; ties go to the even one.

@@ -1,9 +1,14 @@
 // The kernel that adds up small vectors of several GPUs, or computes their maximum
-// (runtime/cuda/peer_sums.h). A rank is a GPU. A message is 16 bytes: two words of data, each followed by the
-// number of the call of the kernel. One instruction writes all of it, so the receiver needs no other signal
-// and no fence. A rank has two slots per sender, for even and odd calls. A slot is overwritten only after its
-// data were read: a rank sends call n + 2 after it has received call n + 1 of every rank, and each of them
-// sent that after it had received call n. type: 0 for f32, 1 for bf16, 2 for f16.
+// (runtime/cuda/peer_sums.h). A rank is a GPU. Every rank sends its whole vector to every other rank, in
+// messages of 16 bytes: two 4-byte words of data, each followed by the number of this call of the kernel. One
+// instruction stores a whole message, so the receiver needs no other signal and no fence. Thread t of a grid
+// with T threads sends the messages t, t + T, ... to all ranks, then receives the messages with these numbers
+// from all ranks, and computes their elements of the result.
+//
+// A rank has two slots for each rank that sends to it: one for the messages of even calls, and one for those
+// of odd calls. Call n + 2 overwrites the slot of call n only after its messages have been read: a rank sends
+// the messages of call n + 2 after it has received those of call n + 1 from every rank, and each rank sent
+// those after it had read the messages of call n. `type` is 0 for f32, 1 for bf16, 2 for f16.
 // Requires: kTicketsAt, kStopAt, kPeersAt, kSlotsAt and kBytes, the layout of PeerSumBlock
 // (runtime/cuda/peer_sum_kernel.h).
 

@@ -1,5 +1,6 @@
-// Batches from any kind of data. Training reads an endless stream: each batch is a pure function of (seed,
-// step, micro-step), so that a resumed run need not read earlier batches. Evaluation reads a fixed list.
+// Batches of windows (consecutive tokens of token files), of records, or of packed rows. Training reads an
+// endless stream: each batch is a pure function of (seed, step, micro-step), so that a resumed run need not
+// read earlier batches. Evaluation reads a fixed list.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +15,8 @@
 
 namespace smelt {
 
-/// Endless stream of batches for training. `step` is the number of an update, `micro_step` that of a batch in
-/// it.
+/// Endless stream of batches for training. `step` is the number of an update, and `micro_step` the number of
+/// a batch within the update, both from 0.
 class BatchStream {
  public:
   virtual ~BatchStream() = default;
@@ -51,6 +52,7 @@ struct StreamPlace {
   int64_t step = 0, epoch = 0, record = 0;
 };
 
+/// Sizes and random seed of a stream or a list of batches.
 struct BatchOptions {
   int64_t batch = 8;        // windows, records or packed rows per batch
   int64_t length = 128;     // tokens per window

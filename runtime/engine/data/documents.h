@@ -22,6 +22,7 @@ struct DocumentColumn {
   int32_t padding;             // value after the last document of a row; 0 if dtype is f32
 };
 
+/// A list of documents, numbered from 0, with the same columns.
 class Documents {
  public:
   virtual ~Documents() = default;

@@ -16,6 +16,7 @@ struct Part {
   int64_t size() const { return end - begin; }
 };
 
+/// A range for training and a range for validation.
 template <typename Data>
 struct Parts {
   Part<Data> train, held_back;

@@ -57,10 +57,11 @@ class RecordData {
   /// Lengths of the records along one symbol, which is the second dimension of one or more inputs.
   struct Length {
     std::string symbol,
-        judge;  // tensor whose padding gives the lengths; empty: they are the tensors' widths
+        judge;  // tensor whose padding gives the lengths; empty: they are the tensors' second dimensions
     std::vector<int32_t> of_row;  // length of each record without padding
     int64_t longest = 1;          // maximum of of_row
-    int64_t multiple = 1;  // divides the length of a batch, because ranks have equal parts of a sequence
+    /// Divisor of the length of a batch, because ranks read equal parts of a sequence.
+    int64_t multiple = 1;
 
     int64_t padded(int64_t length) const { return (length + multiple - 1) / multiple * multiple; }
   };
@@ -76,6 +77,7 @@ class RecordData {
   void check_shape(const Piece& piece, size_t column) const;
   void measure(Length& length, const PlanEntry& entry);
   void require_multiple(const Length& length) const;
+  /// Measures the lengths by the padding of the tensor `name`; null: by the tensors' second dimension.
   void measure_by(const char* name, Length& length);
   /// Copies the first `extent` positions of a record to `out`, with padding after the end of the tensor.
   void copy(int64_t row, const Column& column, int64_t extent, std::byte* out) const;

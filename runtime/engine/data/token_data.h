@@ -19,9 +19,9 @@ namespace smelt {
 
 /// Format of a token file. `bytes`: each byte is a token. `llmc`: the format of llm.c, with a header. `u16`:
 /// uint16 tokens, little-endian, without a header. `automatic`: llmc if the file begins with the header of
-/// llm.c, otherwise bytes. It refuses files that are not text in UTF-8, such as archives, tables, arrays and
-/// text in UTF-16; the message names a command for converting them. It also refuses files without that header
-/// whose name ends in ".bin".
+/// llm.c, otherwise bytes. Without that header, `automatic` refuses a file whose name ends in ".bin". It also
+/// refuses a file that is not text in UTF-8, such as an archive, a table, an array or text in UTF-16; the
+/// message names a command for converting it.
 enum class TokenFormat : uint8_t { automatic, bytes, llmc, u16 };
 std::string_view name(TokenFormat format);
 std::optional<TokenFormat> parse_token_format(std::string_view name);
@@ -95,7 +95,8 @@ class FixedWindows {
 
  private:
   TokenRange range_;
-  int64_t batch_, length_, windows_, available_;  // windows: that are read, and that are in the range
+  /// windows_: number of windows in all batches; available_: number of windows in the range.
+  int64_t batch_, length_, windows_, available_;
 };
 
 }  // namespace smelt

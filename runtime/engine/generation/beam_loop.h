@@ -36,12 +36,14 @@ class BeamLoop {
   bool is_there(size_t sentence, size_t place) const;
   /// Returns these candidates and clears their memory. `row` is the number of the sentence.
   std::vector<Continuation> take(const Sentence& sentence, size_t row, size_t place);
-  std::vector<double> best_sums_;  // by sentence: the number to which its reported sums are relative
+  /// By sentence: the sum of log-probabilities from which the device counts the sums of its candidates.
+  std::vector<double> best_sums_;
 
   Session& session_;
   size_t capacity_;
-  /// Candidates in memory that the device writes and the host reads and clears; sums_ has the bits of f32
-  /// sums.
+  /// Candidates in memory that the device writes and the host reads and clears: by sentence, by position (of
+  /// the last positions), and by rank. They are the beam that continues, its next token, and the bits of the
+  /// f32 sum of its log-probabilities.
   volatile int32_t *beams_ = nullptr, *tokens_ = nullptr, *sums_ = nullptr;
 };
 

@@ -21,7 +21,7 @@ struct Continuation {
   size_t row = 0;  // of the running sequence in BeamSearch::rows
   int32_t token = 0;
   float score = 0;  // sum of the log-probabilities of all its new tokens
-  double rank = 0;  // sort key: the score, to which a draw adds Gumbel noise
+  double rank = 0;  // sort key: the score, plus Gumbel noise if options.do_sample is set
 };
 
 /// Returns the number of continuations that a search considers in each step. It is large enough that at least
@@ -67,18 +67,24 @@ class BeamSearch {
                          std::vector<Continuation>& all) const;
   std::vector<Continuation> best_continuations(std::span<const float> logits,
                                                std::span<const int32_t> chosen_before);
+  /// Returns whether max_new_tokens allows no token after the next one.
   bool is_last_token() const;
   bool ends(const Continuation& continuation) const;
+  /// Adds a running sequence, followed by the tokens `more`, to the finished ones. `sum` is the sum of its
+  /// log-probabilities.
   void finish(size_t row, float sum, std::span<const int32_t> more);
+  /// Sorts the finished sequences, and removes all but the best num_beams.
   void keep_best();
   /// Does what take() does, by the rules of transformers 4 for one of several groups of beams.
   void take_in_group(std::vector<Continuation> best);
+  /// Adds those of these continuations that end to the finished sequences.
   void finish(std::span<const Continuation> best);
   /// Replaces the running sequences by the best num_beams of those continuations that do not end.
   void go_on(std::vector<Continuation> best);
   /// Returns whether the best running sequence could still become better than the worst finished one.
   bool can_improve(float best_sum) const;
   bool is_full() const { return finished_.size() == beams_; }
+  /// Returns the divisor of LengthScore.
   float divisor(size_t new_tokens) const;
   size_t new_tokens() const { return length_ - prompt_length_; }
 

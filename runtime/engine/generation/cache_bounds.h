@@ -1,6 +1,6 @@
-// Bounds of runs over caches that have one slot per row. The cache of a layer with sliding-window attention
-// may be a ring buffer ("ring"), which keeps only the last tokens of a row: those that the tokens of the last
-// run attend to.
+// Limits on the number of tokens that one run of a plan can read, if the plan's KV caches have one slot per
+// row of the batch. The cache of a layer with sliding-window attention may be a ring buffer ("ring"), which
+// keeps only the last tokens of a row: those to which tokens of the last run attend.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +23,8 @@ class CacheBounds {
   /// sources.
   size_t source_length(size_t tokens, size_t rows) const;
   /// Returns whether a row can continue after its first `length` tokens, although all positions before
-  /// `furthest`, padding included, have been written to its caches. It cannot if tokens in a ring that the
-  /// next tokens attend to have been overwritten.
+  /// `furthest`, padding included, have been written to its caches. It cannot if the next tokens attend to
+  /// tokens in a ring that have been overwritten.
   bool holds(size_t length, size_t furthest) const;
 
  private:

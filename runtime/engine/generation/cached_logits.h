@@ -28,8 +28,9 @@ class CachedLogits {
   /// Fills the caches with all tokens of each row except its last one. It prepares runs of an entry that
   /// samples tokens itself (@next, @next_beams).
   void hold(std::span<const ModelRow> rows);
-  /// Records that `runs` runs of such an entry have each read one token of the row after the tokens that
-  /// hold() has read: first `tokens`, and then, if there are more runs, other tokens, which are ignored.
+  /// Records that, after hold(), such an entry has run `runs` times, and that each run has read one token of
+  /// the row. The first runs have read `tokens`, one per run. If there are more runs, they have read tokens
+  /// that the row does not keep.
   void note_read(size_t row, std::span<const int32_t> tokens, size_t runs);
   /// Marks the contents of the caches as undefined, so that the next run reads all tokens.
   void forget() { held_.clear(); }
@@ -56,6 +57,8 @@ class CachedLogits {
   void move(const char* entry, const Moves& moves);
   size_t match_length(const ModelRow& row, const Held& held) const;
   Match match(const ModelRow& row, size_t own_slot, std::span<const Held> held) const;
+  /// Copies to each row's slot the prefix that the caches hold of it, and returns the lengths of the
+  /// prefixes.
   std::vector<size_t> keep_matches(std::span<const ModelRow> rows, std::span<const Held> held);
   void reorder(std::span<const Match> matches);
   void reorder_sources(std::span<const Match> matches, std::span<const Held> held);
@@ -63,6 +66,7 @@ class CachedLogits {
   void decode(std::span<const ModelRow> rows, std::vector<size_t> past, std::span<float> logits);
   void decode_run(std::span<const ModelRow> rows, std::vector<size_t>& past, size_t longest,
                   std::span<float> logits);
+  /// Calls keep_matches, and then read(lengths), which reads the other tokens of the rows. Sets held_.
   template <typename Read>
   void update(std::span<const ModelRow> rows, const Read& read);
   void read_all_but_last(std::span<const ModelRow> rows, std::vector<size_t> past);

@@ -34,7 +34,7 @@ class ChosenTokens {
   Token left_at(size_t row, size_t place) const;
 
   Session& session_;
-  size_t places_;
+  size_t places_;  // positions per row of the two states
   volatile int32_t* tokens_;
   volatile float* log_probabilities_;
 };

@@ -25,7 +25,8 @@ struct SamplingOptions {
 
 /// Condition for the end of a beam search, once num_beams sequences are finished. `yes`: no other condition.
 /// `no`: the best running beam, scored at its present length, is not better than the worst finished sequence.
-/// `never`: the best running beam cannot become better than that at any length up to the longest.
+/// `never`: the best running beam cannot become better than the worst finished sequence at any length that it
+/// may reach.
 enum class EarlyStopping : uint8_t { no, yes, never };
 
 /// Divisor of a sequence's log-probability. Let n be its number of new tokens, including the end token, and a
@@ -51,7 +52,7 @@ struct GenerationOptions : SamplingOptions {
   uint32_t seed = 0;
   int32_t decoder_start_token_id = 0;          // prompt of the decoder if the model has an encoder
   std::optional<int32_t> forced_bos_token_id;  // first new token if the decoder's prompt is a single token
-  std::vector<int32_t> forced_eos_token_id;    // the token at max_new_tokens must be one of them; empty: any
+  std::vector<int32_t> forced_eos_token_id;    // new token number max_new_tokens is one of these; empty: any
   /// If a sequence becomes longer than the plan's length, the model reads only its last tokens. If false, a
   /// prompt whose new tokens may exceed that length is an Error.
   bool sliding_window = false;
@@ -76,8 +77,8 @@ struct GenerationOptions : SamplingOptions {
   LengthScore length_score = LengthScore::power;
   /// Diverse beam search (arXiv 1610.02424), as in transformers 4: `num_beam_groups` groups of num_beams /
   /// num_beam_groups beams search independently, one after the other at each step. The score of a token is
-  /// lower by diversity_penalty for each beam of earlier groups that has chosen it in this step. 1: one
-  /// group.
+  /// lower by diversity_penalty for each beam of earlier groups that has chosen it in this step.
+  /// num_beam_groups = 1 is usual beam search.
   int64_t num_beam_groups = 1;
   double diversity_penalty = 0;
   std::optional<int32_t> pad_token_id;  // see padding()
@@ -105,8 +106,9 @@ struct GenerationOptions : SamplingOptions {
 };
 
 /// Returns the options of a model from the text Plan::model: the fields of its generation_config.json, or, if
-/// there is none, the same fields of its config.json; then special tokens that these do not name. End tokens
-/// outside the model's vocabulary, which some files name, are left out. An empty text gives the defaults.
+/// there is none, the same fields of its config.json. Special tokens that this file does not name are read
+/// from other members of Plan::model. End tokens outside the model's vocabulary, which some files name, are
+/// left out. An empty text gives the defaults.
 GenerationOptions model_generation_options(std::string_view model);
 /// Throws Error if the model of Plan::model cannot write text from left to right, because it is a masked
 /// language model.

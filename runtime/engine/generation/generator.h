@@ -81,17 +81,23 @@ class Generator {
   Prompt read_prompt(const Tokens& prompt, const std::string& name, const GenerationOptions& options,
                      const Tokens& mask) const;
   void check_length(const Prompt& prompt, const std::string& name, const GenerationOptions& options) const;
+  /// Returns the length of a prompt that must run with prompts of equal length; 0 if any length may be mixed.
   size_t length_of(const Prompt& prompt) const;
+  /// Does the same for beam searches by an entry of the plan. Without an encoder, prompts must have equal
+  /// length.
   size_t tokens_of(const Prompt& prompt) const;
   ModelRow row_of(const Prompt& prompt, const Tokens& tokens) const;
   std::vector<Tokens> draw_all(std::span<const Prompt> prompts, const GenerationOptions& options,
                                const Listener& listener);
   struct HostTokens;
   struct HostBeams;
+  /// Generate tokens by the host, or by the entry @next (@next_guided if `guided`), until the batch must
+  /// change. Return false if the caller of generate() has stopped it.
   bool draw_by_host(std::span<Sequence*> batch, const GenerationOptions& options, const Listener& listener);
   bool advance_ahead(std::span<Sequence*> batch, const GenerationOptions& options, bool guided,
                      const Listener& listener);
 
+  /// Runs whole beam searches by the entry @next_beams (@next_beams_guided if `guided`).
   void finish_ahead(std::span<Sentence*> batch, const GenerationOptions& options, bool guided);
 
   Session& session_;

@@ -1,6 +1,7 @@
-// Selection of the sampler for given options: an entry of the plan whose processing of scores depends only on
-// single tokens (@next, @next_beams), an entry whose processing depends on the text so far (@next_guided,
-// @next_beams_guided), or the host.
+// Selection of the sampler for given options: an entry of the plan, or the host. The entries @next and
+// @next_beams change the score of a token by properties of that token alone: its bias, and whether it has
+// occurred. The changes of @next_guided and @next_beams_guided may depend on all tokens of the text so far,
+// such as its n-grams.
 #pragma once
 
 #include <string>
@@ -9,8 +10,8 @@
 #include "runtime/plan/decode_interface.h"
 namespace smelt {
 
-/// `host`: no entry, the host samples. `plain`: an entry that processes scores by single tokens only.
-/// `guided`: an entry that processes scores by the text so far.
+/// `host`: no entry, the host samples. `plain`: @next or @next_beams. `guided`: @next_guided or
+/// @next_beams_guided.
 enum class SamplerKind : uint8_t { host, plain, guided };
 
 /// Greatest lengths among the prompts of a call.

@@ -14,7 +14,7 @@
 
 namespace smelt {
 
-/// Lengths of a row to which options refer, and the index of its sequence.
+/// Lengths of a row, on which options such as min_length depend, and the index of its sequence.
 struct LoopPlace {
   int64_t read = 0;           // tokens of the row up to now, without padding
   int64_t prompt_length = 0;  // tokens of the decoder's prompt, with padding
@@ -28,14 +28,17 @@ class LoopInputs {
  public:
   /// Adds a row.
   void add(const LoopPlace& row, const GenerationOptions& options);
-  /// Returns the inputs, whose data are in this object.
+  /// Returns the inputs for all added rows. Their data are in this object.
   std::vector<InputTensor> tensors() const;
   /// Returns only the settings for drawing, for @next_guided.
   std::vector<InputTensor> of_drawing() const;
 
  private:
+  /// Adds the tokens that are forbidden before some position of the row, such as end tokens.
   void hold_back(const LoopPlace& row, const GenerationOptions& options);
+  /// Adds the tokens that are forced at a position of the row.
   void force(const LoopPlace& row, const GenerationOptions& options);
+  /// Returns `values`, which has equally many elements for each row, as an input.
   InputTensor table(const DecodePort& port, const auto& values) const;
 
   std::vector<float> numbers_, penalty_;

@@ -21,7 +21,7 @@ void advance(Policy& policy) {
   while (policy.under_way() > most) policy.take();
 }
 
-/// Repeats this until no row needs another step.
+/// Calls `advance` until no row needs another step.
 template <typename Policy>
 void run_steps(Policy&& policy) {
   while (policy.goes_on()) advance(policy);

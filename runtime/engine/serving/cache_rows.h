@@ -1,5 +1,6 @@
 // Rows of a continuous batch (continuous_batch.h) in a plan's KV caches. Each row has the tokens of one
-// request. Prompts are read in row 0, and rows 0, 1, ... run together.
+// request. Rows "mix" if one run of the plan can read one token of some rows and several tokens of others. If
+// rows do not mix, prompts are read in row 0, and rows 0, 1, ... run together, one token per row.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +20,8 @@ class ChoosingRows;
 /// Value of an element of RowStep::tokens that stands for the token that the row's last run has sampled.
 inline constexpr int32_t kChosenToken = -1;
 
-/// Who samples the token after those that a row reads in a run. `none`: nothing is sampled, because they do
-/// not end the prompt.
+/// Sampler of the token after those that a row reads in a run. `none`: nothing is sampled, because the run
+/// does not read the last token of the prompt.
 enum class Sampling : uint8_t { host, plan, none };
 
 /// Tokens that a row reads in a run: one, or, if the rows mix, at least one.
@@ -41,9 +42,9 @@ class CacheRows {
   /// encoder-decoder.
   static std::unique_ptr<CacheRows> of(Session& session, bool shares_prefixes);
 
-  /// Returns how many rows may run together so that the results of each row are bit-identical to those of a
-  /// run with that row alone: the smaller of `rows` and the device's limit (DeviceKind::most_exact_rows).
-  /// Returns `rows` on a device without a limit, such as a GPU.
+  /// Returns the number of rows that may run together such that the results of each row are bit-identical to
+  /// those of a run with that row alone. It is the smaller of `rows` and the device's limit
+  /// (DeviceKind::most_exact_rows). Returns `rows` on a device without a limit, such as a GPU.
   static size_t exact_rows(const Session& session, size_t rows);
 
   virtual ~CacheRows() = default;
@@ -53,19 +54,19 @@ class CacheRows {
   int64_t vocabulary() const { return vocabulary_; }
   size_t slots() const { return slots_; }        // rows that may run together
   size_t capacity() const { return capacity_; }  // tokens per row
-  /// Returns the most tokens of a run, of all its rows together, if a run can read several tokens of each row
-  /// (the rows mix). Prompts are then read by run(), and read() is not called. 0: they do not mix.
+  /// Returns the most tokens that one run can read of all its rows together, if rows mix; otherwise 0. If
+  /// rows mix, prompts are read by run(), and read() is not called.
   virtual size_t mixed_tokens() const { return 0; }
-  /// Returns the most rows of which such a run can read more than one token.
+  /// Returns the most rows of which one run can read more than one token, if rows mix.
   virtual size_t mixed_prompts() const { return slots_; }
 
   /// Throws Error if there is not enough memory for a row of `tokens` tokens even if it is the only one.
   virtual void check(size_t /*tokens*/) const {}
   /// Returns whether there is memory for a row that begins with this prompt and may grow to `tokens` tokens.
   virtual bool has_room(std::span<const int32_t> /*prompt*/, size_t /*tokens*/) const { return true; }
-  /// Begins such a row in row `row`, which must be free, and reserves its memory. Returns the number of
-  /// prompt tokens that the caches already hold, which is less than the length of the prompt. Requires:
-  /// has_room; `row` is 0 unless the rows mix.
+  /// Begins a row with this prompt, which may grow to `tokens` tokens, and reserves its memory. Returns the
+  /// number of prompt tokens that the caches already hold, which is less than the length of the prompt.
+  /// Requires: has_room(prompt, tokens), and row `row` is free; `row` is 0 unless rows mix.
   virtual size_t begin(size_t /*row*/, std::span<const int32_t> /*prompt*/, size_t /*tokens*/) { return 0; }
   /// Frees the row.
   virtual void end(size_t /*row*/) {}

@@ -1,7 +1,7 @@
-// Rows of pages whose tokens the plan samples, by the entries @begin_pages and @next_pages
-// (decode_contract.def), or @mixed_pages (mixed_rows.h). Sampled tokens are written to a slot of the plan's
-// states. A row that moves keeps its slot and its pages, so that runs that were started before the move
-// remain valid.
+// Rows that are lists of pages (page_rows.h), for a plan that samples their tokens by the entries
+// @begin_pages and @next_pages (decode_contract.def), or @mixed_pages (mixed_rows.h). Each row has a slot in
+// the plan's states, to which its sampled tokens are written. A row that moves keeps its slot and its pages,
+// so that runs that were started before the move remain valid.
 #pragma once
 
 #include <deque>
@@ -49,17 +49,17 @@ class ChoosingRows : public PageRows {
    public:
     std::vector<InputTensor> tensors;
     void add(const DecodePort& port, std::vector<int64_t> sizes, std::vector<int32_t> values);
-    /// Adds the settings for sampling, of one row per call of the LoopInputs' own add.
+    /// Settings for sampling; one call of sampler.add() adds the settings of one row.
     LoopInputs sampler;
 
    private:
     std::deque<std::vector<int32_t>> values_;  // memory of `tensors`
   };
   ChoosingRows(Session& session, const DecodeInterface& decode, bool shares_prefixes, const char* entry);
-  /// Adds the inputs that say which tokens the run reads. Returns the number of its rows, which is at least
-  /// the number of steps: more rows are padding.
+  /// Adds the inputs that specify the tokens that the run reads. Returns the number of its rows, which is at
+  /// least the number of steps: more rows are padding.
   virtual size_t add_tokens(RunInputs& inputs, std::span<const RowStep> steps);
-  /// Returns the slot that the run writes the sampled token of a step to.
+  /// Returns the slot to which the run writes the sampled token of a step; -1: nothing is sampled.
   virtual int32_t slot_of(const RowStep& step, std::span<const RowStep> /*steps of the run*/) const {
     return static_cast<int32_t>(slots_[step.row]);
   }

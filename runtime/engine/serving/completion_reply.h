@@ -20,6 +20,7 @@ struct CompletionHead {
   std::function<std::string(int32_t)> text_of_token;  // text of a single token, for log-probabilities
 };
 
+/// Counts of tokens that a reply reports as "usage".
 struct CompletionUsage {
   size_t prompt_tokens = 0, new_tokens = 0;
 };
@@ -29,8 +30,9 @@ struct CompletionUsage {
 /// choice in the reply.
 Json completion_choice(const CompletionHead& head, size_t index, const Progress& progress,
                        bool log_probabilities);
-/// Returns the same of a chat, with the text as a message of the assistant. `is_event`: the message has the
-/// field delta, the new part of it; `begins`: and its role.
+/// Returns the same for a chat, with the text as a message of the assistant. If `is_event`, the text is a
+/// part of the message, in the field "delta" instead of "message". If `begins`, the message has its role,
+/// "assistant".
 Json chat_choice(const CompletionHead& head, size_t index, const Progress& progress, bool log_probabilities,
                  bool is_event, bool begins);
 /// Returns a whole reply, or one event of a stream, as text. `usage` may be null.

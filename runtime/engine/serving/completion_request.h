@@ -12,6 +12,7 @@
 
 namespace smelt {
 
+/// The fields of a request, checked and with default values.
 struct CompletionRequest {
   struct Prompt {
     std::string text;  // used if `tokens` is empty
@@ -30,7 +31,7 @@ struct CompletionRequest {
 /// Upper bounds per request: choices of all prompts together, and stop texts.
 constexpr int64_t kMostChoices = 128, kMostStops = 16;
 /// Upper bounds of the bytes of a stop text, of the entries of a list of token sequences, and of the token
-/// ids in all lists together. They limit memory, because each choice has a copy.
+/// ids in all lists together. They limit memory, because each choice has a copy of these lists.
 constexpr size_t kMostStopBytes = 256, kMostSequencesOfIds = 1024, kMostIds = 4096;
 
 /// Returns the options of a request that sets none: those of the model (Plan::model) with three changes. One

@@ -1,22 +1,26 @@
-// Continuous batching: requests join and leave a batch while it runs. On a CPU the results of each request
-// have the same bits as if it ran alone. If rows do not mix, the reasons are that the division of a prompt
-// into chunks depends only on its length, that each chunk is a separate run, and that in a run of one token
-// per row the sums of a row do not depend on the other rows (runtime/cpu/small_m.h). If rows mix, every token
-// is a row of its own, and the last reason is enough.
+// Continuous batching: requests join and leave a batch while it runs. Each running request has a row of the
+// batch. Rows "mix" if one run of the plan can read the next token of some rows and parts of the prompts of
+// others.
 //
-// If the plan has the entry @mixed_pages, rows mix: a step reads the next token of each row and, in the same
-// run, prompts of other rows, in the order in which their requests came. A request begins in a new last row.
+// If the plan has the entry @mixed_pages or @tiled_pages, rows mix: a step reads the next token of each row
+// and, in the same run, prompts of other rows, in the order in which their requests came. A request begins in
+// a new last row.
 //
-// Otherwise a prompt is read in row 0. When the next prompt begins, the request in row 0 moves to a new row
-// after the last one. When a request ends, the request of the last row moves to its row; but if the request
-// in row 0 ends and another one waits, that one begins in row 0. So the rows in use are always the first
-// ones. If caches have a fixed place per row (slot_rows.h), a move copies the row's keys and values; if rows
-// are lists of pages (page_rows.h), it copies nothing but the list.
+// Otherwise a prompt is read in row 0, in runs of its own. When the next prompt begins, the request in row 0
+// moves to a new row after the last one. When a request ends, the request of the last row moves to its row;
+// but if the request in row 0 ends and another one waits, that one begins in row 0. So the rows in use are
+// always the first ones. If caches have a fixed slot per row (slot_rows.h), a move copies the row's keys and
+// values; if rows are lists of pages (page_rows.h), a move copies only the list.
 //
-// If the plan samples tokens (@next_pages or @mixed_pages), and the host samples for no row, the next step is
-// started before the host has read the tokens of the last one. A row that has ended is then part of steps
-// that were started before the host knew its last token. It keeps its slot and its pages until these steps
-// have ended.
+// On a CPU the results of each request have the same bits as if it ran alone. In a run that reads one token
+// per row, the sums of a row do not depend on the other rows (runtime/cpu/small_m.h). If rows mix, this is
+// sufficient, because the matmuls of a run have one row per token. If rows do not mix, prompts need two more
+// reasons: the division of a prompt into chunks depends only on its length, and each chunk is a separate run.
+//
+// If the plan samples tokens (@next_pages, @mixed_pages or @tiled_pages), and the host samples for no row,
+// the next step is started before the host has read the tokens of the last one. A row that has ended is then
+// part of steps that were started before the host knew its last token. It keeps its slot and its pages until
+// these steps have ended.
 //
 // If caches are in pages, a request begins when as many pages are available as it may ever need, so that it
 // never waits for memory after that. Requests begin in the order of their arrival.
@@ -41,7 +45,8 @@ struct ContinuousBatchOptions {
   size_t slots = 0;
   size_t most_waiting = 64;  // requests that wait while no slot is free; others are refused
   /// Prompt tokens that a step reads: of one prompt, or, if rows mix (CacheRows::mixed_tokens), of several
-  /// prompts together. 0: 64, or, if rows mix, as many as a run may have besides the other rows' tokens.
+  /// prompts together. 0: 64, or, if rows mix, all tokens of a run (CacheRows::mixed_tokens) except those of
+  /// rows that have read their prompts.
   size_t chunk = 0;
   bool shares_prefixes = true;  // with caches in pages: reads equal beginnings of prompts once
   bool prepares = false;        // the constructor runs all sizes of runs (CacheRows::prepare)

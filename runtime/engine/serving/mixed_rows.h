@@ -1,11 +1,13 @@
-// Rows of pages of which a run reads any number of tokens: one run continues the texts of some rows and reads
-// parts of the prompts of others, by the entry @mixed_pages (decode_contract.def). If the plan has
-// @tiled_pages instead, runs that only continue texts are runs of @next_pages.
+// Rows that are lists of pages (page_rows.h), and that mix: one run reads the next token of some rows and
+// parts of the prompts of others. It is a run of the entry @mixed_pages (decode_contract.def). If the plan
+// has @tiled_pages instead, it is a run of @tiled_pages, or of @next_pages if it reads one token of each row
+// and samples a token for each.
 //
 // A device that captures runs (DeviceKind::captures_runs) pads a run to one of a few sizes: a run of one
 // token per row to padded_size(rows), any other one to padded_size(tokens) tokens and all slots as rows.
 // prepare() runs each of these sizes, so that later runs find them captured. Padding stores nothing.
-// On a CPU a run has at most as many tokens as have the bits that each has alone (CacheRows::exact_rows).
+// On a CPU the number of tokens per run is limited (CacheRows::exact_rows), so that the results of each token
+// have the same bits as in a run of that token alone.
 #pragma once
 
 #include "runtime/engine/serving/choosing_rows.h"
@@ -25,8 +27,8 @@ class MixedRows : public ChoosingRows {
   const char* entry_for(std::span<const RowStep> steps) const override;
 
  private:
-  /// Numbers of rows and of tokens of a run. `one_each`: all steps read one token of another row, after which
-  /// one is sampled.
+  /// Numbers of rows and of tokens of a run. `one_each`: the run reads one token of each row, no row has a draft,
+  /// and a token is sampled for each row.
   struct Size {
     size_t rows, tokens;
     bool one_each;
@@ -36,7 +38,8 @@ class MixedRows : public ChoosingRows {
   /// Returns the size of a run of these steps, padding included.
   Size size_of(std::span<const RowStep> steps) const;
   std::vector<Size> sizes() const;
-  /// Returns whether the run continues texts alone, by @next_pages.
+  /// Returns whether the run is one of @next_pages: the plan has @tiled_pages, and the run reads one token of
+  /// each row and samples a token for each.
   bool only_continues(std::span<const RowStep> steps) const {
     return tiles_prompts_ && size_of(steps).one_each;
   }

@@ -20,7 +20,8 @@ struct PageCounts {
   uint64_t found = 0;   // times that a row used a page of an earlier prompt instead of reading its tokens
 };
 
-/// Pages are numbered from 0. Only the constructor allocates memory.
+/// The pages of a KV cache, numbered from 0. The pool has the number of rows that use each page, the list of
+/// free pages, and an index of the tokens in pages. Only the constructor allocates memory.
 class PagePool {
  public:
   using Prefix = PrefixIndex::Prefix;

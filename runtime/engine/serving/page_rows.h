@@ -42,7 +42,7 @@ class PageRows : public CacheRows {
   void hold(size_t row, size_t tokens);
   /// Lets other rows find the full pages of the row's prompt, of which `held` tokens have been read.
   void note(size_t row, std::span<const int32_t> prompt, size_t held);
-  /// Returns the row's list of pages, as long as that of the longest row.
+  /// Returns the row's list of pages, padded to row_pages() elements, the most pages that a row can have.
   std::span<const int32_t> pages_of(size_t row) const {
     return std::span(table_).subspan(row * width_, width_);
   }
@@ -58,11 +58,14 @@ class PageRows : public CacheRows {
     size_t noted = 0;         // its first pages that are in the index, so that other rows can find them
     PagePool::Prefix prefix;  // the prefix in these pages
   };
-  /// Number of pages that were found for a prompt, and of those among them that no row uses.
+  /// Number of pages that were found for a prompt, number of those among them that no row uses, and the
+  /// prefix in these pages.
   struct Found {
     size_t pages = 0, kept = 0;
     PagePool::Prefix prefix = {};
   };
+  /// Finds the pages of the longest beginning of the prompt that the caches hold, and calls take(i, page) for
+  /// the i-th of them.
   template <typename Take>
   Found find(std::span<const int32_t> prompt, const Take& take) const;
   size_t run_length(size_t past, size_t length, size_t chunk) const;

@@ -16,12 +16,15 @@ namespace smelt {
 /// later tokens complete it; a call without a token returns them.
 using TextOfTokens = std::function<std::string(std::optional<int32_t>)>;
 
+/// A prompt to continue, and the options for its new tokens.
 struct Request {
   std::vector<int32_t> prompt;
   GenerationOptions options;  // of one sequence without beams
   /// Selects the random numbers: those of sequence `index` of Generator::generate.
   size_t index = 0;
-  TextOfTokens text = {};              // has been called for the prompt's last tokens; empty: no text
+  /// Called for each new token, after the caller has called it for the last tokens of the prompt. Empty: the
+  /// progress has no text.
+  TextOfTokens text = {};
   std::vector<std::string> stop = {};  // texts that end the sequence, and are not part of its text
   /// Number of most probable tokens that are reported with each new token. Nothing: no log-probabilities are
   /// reported.
@@ -32,6 +35,7 @@ struct Request {
 /// max_new_tokens.
 enum class Finish : uint8_t { none, stop, length, cancelled, failed };
 
+/// A generated token, as it is reported.
 struct NewToken {
   int32_t id = 0;
   /// By the model's logits before the options change them; 0 if not requested.

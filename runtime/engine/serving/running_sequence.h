@@ -17,7 +17,7 @@ namespace smelt {
 
 class RunningSequence {
  public:
-  /// `number`: sequences that came later have larger ones.
+  /// `number` is larger than the numbers of sequences that came earlier.
   RunningSequence(Request request, uint64_t number);
   uint64_t number() const { return number_; }
 

@@ -28,17 +28,16 @@ class Steps {
   Steps(const Steps&) = delete;
   Steps& operator=(const Steps&) = delete;
 
-  /// `tokens`: number of tokens that a call of step() has taken from steps. `by_plan`: number of those that
-  /// the plan has sampled. `read`: number of prompt tokens that the step which the call started reads, if
-  /// rows mix. `drafted`, `kept`: number of tokens of drafts that were read, and of those that were sampled,
-  /// too.
+  /// Counts of one call of step(). `tokens`: tokens that it has taken from steps. `by_plan`: those among them
+  /// that the plan has sampled. `read`: prompt tokens in the step that it has started, if rows mix. `drafted`:
+  /// tokens of drafts in that step. `kept`: tokens of drafts that were sampled, too.
   struct Taken {
     size_t tokens = 0, by_plan = 0, read = 0, drafted = 0, kept = 0;
   };
-  /// Starts a step for `running`, the sequence of each row. Then takes the tokens of the earliest steps in
-  /// progress, until at most `ahead` steps are in progress, or none if the host samples the token of a row
-  /// of the new step. If no row may continue, starts no step and takes the tokens of one step. Returns the
-  /// counts of the tokens taken.
+  /// Starts a step for `running`, the sequence of each row. Then takes the tokens of the steps in progress,
+  /// the earliest first, until at most `ahead` steps are in progress. If the host samples a token in the new
+  /// step, takes the tokens of all steps. If no row may continue, starts no step and takes the tokens of one
+  /// step. Returns the counts of the tokens taken.
   Taken step(std::span<const Sequence> running);
   /// Functions of a policy of the step loop (generation/step_loop.h), which step() runs: start a step, count
   /// the steps in progress, and take the tokens of the earliest one.

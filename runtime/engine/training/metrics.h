@@ -52,6 +52,8 @@ struct EvaluationRecord {
 class TrainerObserver {
  public:
   virtual ~TrainerObserver() = default;
+  /// `first_step`: updates that were done before this run (0 for a new one). `steps`: the last update of the
+  /// run.
   virtual void started(int64_t first_step, int64_t steps);
   virtual void stepped(const StepRecord& record);
   virtual void evaluated(const EvaluationRecord& record);
@@ -89,6 +91,7 @@ class JsonLines : public TrainerObserver {
 /// if there is no file.
 LossHistory truncate_metrics(const std::filesystem::path& path, int64_t step);
 
+/// Appearance of the output on a terminal.
 struct TerminalStyle {
   bool bar = false;  // redraws a progress bar at each step; otherwise steps are not written
   bool color = false;
@@ -98,7 +101,7 @@ struct TerminalStyle {
 /// colour only if, in addition, the environment variable NO_COLOR is not set.
 TerminalStyle terminal_style(int descriptor);
 
-/// Writes a progress bar, and other events as lines above it.
+/// Writes a progress bar, and evaluations, samples and messages as lines above it.
 class TerminalProgress : public TrainerObserver {
  public:
   TerminalProgress(std::ostream& out, TerminalStyle style) : out_(out), style_(style) {}

@@ -58,9 +58,9 @@ struct PipelineSchedule {
 };
 
 /// Creates the schedule. A send directly follows the work that makes its data. A receive directly precedes
-/// the work that needs its data. Messages that the same sender has sent before that message are received
-/// first, because messages between two stages arrive in the order in which they were sent. Adjacent parts on
-/// the same stage send no messages. Throws Error if a number of the shape is below 1 or above 65536, or if
+/// the work that needs its data, but messages between two stages arrive in the order in which they were sent.
+/// So if the sender has sent other messages before the needed one, those are received first. Adjacent parts
+/// on the same stage send no messages. Throws Error if a number of the shape is below 1 or above 65536, or if
 /// `order` is 1f1b and there are several parts per stage.
 PipelineSchedule make_schedule(PipelineOrder order, const PipelineShape& shape);
 

@@ -19,7 +19,7 @@ namespace smelt {
 class PipelineWorker {
  public:
   /// Callbacks of a worker. `fill` fills the batch of a micro-batch. `before` is called before each run of an
-  /// entry, for example to select the random numbers of that run.
+  /// entry, for example to select the random numbers of that run; `sizes` are the values of the symbols.
   struct Host {
     std::function<void(int64_t micro_batch, Batch& batch)> fill;
     std::function<void(int64_t micro_batch, const PlanEntry& entry, const SymbolValues& sizes)> before;
@@ -63,7 +63,9 @@ class PipelineWorker {
   SymbolValues sizes_of(const Batch& batch) const;
   /// Returns the segments of the gradients of parameters that several stages hold (Segment::stages).
   std::vector<const Segment*> copies() const;
+  /// Returns the messages and sums between the stages, for the executor's StageMemory.
   StageExchange exchange_plan() const;
+  /// Sums the gradients of copies() over the stages that hold them.
   void add_up_copies();
 
   Session& session_;

@@ -54,8 +54,8 @@ class StoredStates {
   /// Returns the only file of the checkpoint, or the index, which also has the states that are not sharded.
   const Checkpoint& index() const { return index_; }
 
-  /// Copies elements of number `tensor` of StoredState::tensors, from element `at` on, until `to` is full.
-  /// Throws Error (invalid_file) if no file has one of them.
+  /// Copies elements of one tensor of the state, number `tensor` of StoredState::tensors, from its element
+  /// `at` on, until `to` is full. Throws Error (invalid_file) if an element is in no file.
   void copy(const StoredState& state, size_t tensor, int64_t at, std::span<std::byte> to) const;
 
  private:

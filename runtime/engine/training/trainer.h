@@ -1,12 +1,13 @@
 // The training loop over a plan's entries train_step (or accumulate and apply) and evaluate.
 //
-// If the plan is for several ranks (Session::ranks), a trainer at each rank runs the same loop. N ranks along
-// the mesh axis `data` share the batches of a step: in micro-step m, rank r reads batch m * N + r. So N ranks
-// with one micro-step make the same update as one rank with N micro-steps. Losses and other figures are those
-// of all ranks. The first rank writes the run directory, except for the checkpoint files of sharded states,
-// which each rank writes itself. All ranks resume from the checkpoint that the first rank finds, so all must
-// have access to the directory. All ranks must begin with the same states. This is checked at the start of a
-// run and at every checkpoint.
+// If the plan is for several ranks (Session::ranks), a trainer at each rank runs the same loop. A step is one
+// update of the parameters, by the gradients of one or more micro-steps, each of which reads one batch per
+// rank. N ranks along the mesh axis `data` read different batches: in micro-step m, batch m * N + r is read
+// by rank r. So N ranks with one micro-step make the same update as one rank with N micro-steps. Losses and
+// other figures are those of all ranks. The first rank writes the run directory, except for the checkpoint
+// files of sharded states, which each rank writes itself. All ranks resume from the checkpoint that the first
+// rank finds, so all must have access to the directory. All ranks must begin with the same states. This is
+// checked at the start of a run and at every checkpoint.
 //
 // If the plan is that of a pipeline stage (pipeline_stage.h), the stages along the mesh axis `stage` read the
 // same batches, and each stage computes its parts of the model. Micro-steps are then the micro-batches of the
@@ -34,6 +35,7 @@
 
 namespace smelt {
 
+/// Options of a training run, which are also stored in the run directory and in checkpoints.
 struct TrainerOptions {
   std::filesystem::path run_directory;  // empty: nothing is written
   int64_t steps = 1000;

@@ -28,7 +28,7 @@ class TrainingRanks {
   int64_t data_rank() const { return data_rank_; }
 
   /// Returns whether this rank's batches are counted. Among ranks that read the same batches, only the first
-  /// rank's are.
+  /// one counts them.
   bool counts() const { return counts_; }
 
   // All ranks call each of the next five functions together.

@@ -8,8 +8,8 @@
 
 namespace smelt {
 
-/// Return the names in the text of programs and plans, and parse them. Parsing returns nothing if the name is
-/// unknown.
+/// Convert a collective's kind and its sum operation to their names in the text of plans, and parse these
+/// names. Parsing returns nothing if the name is unknown.
 std::string_view name(CollectiveKind kind);  // "all_reduce"
 std::optional<CollectiveKind> parse_collective_kind(std::string_view text);
 std::string_view name(CollectiveSum sum);  // "add", "max"
@@ -19,10 +19,11 @@ inline bool is_sum(CollectiveKind kind) {
   return kind == CollectiveKind::all_reduce || kind == CollectiveKind::reduce_scatter;
 }
 
-/// A collective operation (runtime/ranks/communicator.h) of the `ranks` ranks along a mesh axis. `elements`
-/// is the size of a part. `from` has one part per rank, contiguously, for reduce_scatter and all_to_all, and
-/// one part for the other kinds. `to` has one part per rank, contiguously, for all_gather and all_to_all, and
-/// one part for the other kinds. All ranks of a group run their collective steps in the same order.
+/// A collective operation (runtime/ranks/communicator.h) of the `ranks` ranks along a mesh axis. Its unit is
+/// a part: `elements` contiguous elements. `from` has one part per rank, contiguously, for reduce_scatter and
+/// all_to_all, and one part for the other kinds. `to` has one part per rank, contiguously, for all_gather and
+/// all_to_all, and one part for the other kinds. All ranks of a group run their collective steps in the same
+/// order.
 ///
 /// The step does `rows` such operations, for sharded dims that are not the outermost dim of a tensor. Row i
 /// is at from + i * from_stride and at to + i * to_stride.
@@ -35,7 +36,7 @@ struct CollectiveStep {
   CollectiveSum sum = CollectiveSum::add;  // for all_reduce and reduce_scatter
   /// On a GPU, the step may run concurrently with the steps after it, up to the step with this index, which
   /// waits for it. If the index is the number of steps of the entry, the end of the entry waits. -1: the next
-  /// step waits. No step between the two uses `to` or writes to `from`.
+  /// step waits. No step between this one and the waiting one uses `to` or writes to `from`.
   int waited_at = -1;
   Dim rows = 1, from_stride = 0, to_stride = 0;  // strides are in elements; rows of `to` do not overlap
 
@@ -49,8 +50,8 @@ struct CollectiveStep {
   Dim from_elements() const { return reads_parts() ? elements * ranks : elements; }
   Dim to_elements() const { return writes_parts() ? elements * ranks : elements; }
 
-  /// Returns the extents and strides of `from` or `to`, whose rows are `stride` apart. `all_parts`: it has
-  /// one part per rank.
+  /// Returns the axes (extent and stride) of the elements of `from` or `to`. `stride` is from_stride or
+  /// to_stride, and `all_parts` is true if each row has one part per rank.
   std::vector<Walk> walks(const Dim& stride, bool all_parts) const {
     std::vector<Walk> all;
     if (!rows.is_one()) all.push_back({rows, stride});

@@ -18,8 +18,8 @@ struct CopyStep {
   /// for a dense copy from or to the part of a state that is in host memory (State::resident).
   int waited_at = -1;
 
-  /// Returns the extents with the strides of `from` or `to`. A damaged plan may have fewer strides than
-  /// extents; validation reports it later.
+  /// Returns the axes (extent and stride) of the elements of `from` or `to`, whose strides are `strides`. A
+  /// damaged plan may have fewer strides than extents; validation reports it later.
   std::vector<Walk> walks(const std::vector<Dim>& strides) const {
     std::vector<Walk> all;
     const size_t rank = std::min({extents.size(), from_strides.size(), to_strides.size()});

@@ -5,8 +5,8 @@
 // visit_fields calls the visitor with the name, the member and the role of each field:
 //   v("x", x.x, [&] { return role::reads(DType::f32, {{x.rows, x.row_stride}, {x.count}}); });
 //   v("count", x.count, role::extent(0, INT32_MAX - 1)), v("row_stride", x.row_stride, role::stride);
-// The role of an operand is a function, because it depends on sizes that are known only after the step has
-// been read. Operands that are written come after those that are read.
+// The role of an operand is given by a function, because it depends on other fields, such as sizes, which a
+// reader of steps sets first. Operands that are written come after those that are read.
 #pragma once
 
 #include <array>
@@ -31,13 +31,13 @@ concept Is = std::same_as<std::remove_const_t<T>, Of>;
 ///   keyword      first word of the step's line in the text form of a program
 ///   text         pattern of the rest of that line (step_pattern.h); if missing, ir/text prints the step
 ///   description  pattern for messages about a run; if missing, runtime/cuda describes the step
-///   shows        function that returns whether the group of a pattern whose first field has this name is
-///                printed for a step; missing if patterns have no groups
+///   shows        function of a step and the name of a field, which returns whether the group (in braces) of
+///                a pattern that begins with this field is printed; missing if patterns have no groups
 ///   by_template  whether a GPU runs the step by template kernels (TemplateLaunch) only
 template <typename Kind>
 struct StepKind;
 
-/// A position in a buffer: the begin of a kernel's argument or of a matrix.
+/// A position in a buffer, at which a kernel's argument or a matrix begins.
 struct BufferRef {
   int buffer = -1;  // index into Plan::buffers
   Dim offset;       // elements
@@ -69,8 +69,8 @@ struct NumberRange {
 
 namespace role {
 
-/// Role of an operand. It uses the elements offset + sum_i walks[i].stride * x_i of its buffer for all x_i in
-/// [0, walks[i].extent).
+/// Role of an operand. The step uses the elements offset + sum_i walks[i].stride * x_i of the operand's
+/// buffer for all x_i in [0, walks[i].extent).
 struct Operand {
   PlaceUse use = PlaceUse::either;
   std::optional<DType> dtype = {};          // type that the buffer must have; nothing: any

@@ -5,8 +5,9 @@
 
 namespace smelt {
 
-/// Selects the random numbers of a rank that has part `part` of the `parts` parts of a batch. Each part draws
-/// the numbers of a separate micro-step, as if one rank ran the parts one after the other (Philox::of_part).
+/// Selects the random numbers of a rank that computes part number `part` of a batch that is divided into
+/// `parts` parts. Each part uses the random numbers of a separate micro-step, as if one rank ran the parts
+/// one after the other (Philox::of_part).
 struct RandomPart {
   Dim parts = 1, part = 0;
   bool operator==(const RandomPart&) const = default;
@@ -18,9 +19,12 @@ void visit_fields(V& v, T& x) {
 
 /// One launch of a kernel over its parallel range.
 struct KernelStep {
-  int kernel = -1;                   // index into Plan::kernels
-  std::vector<BufferRef> arguments;  // per copy (KernelCode::copies), in the order of the kernel's parameters
-  std::vector<uint32_t> random_ids;  // in the order of the kernel's random instructions
+  int kernel = -1;  // index into Plan::kernels
+  /// KernelCode::copies sets of arguments, one set after the other, each in the order of the kernel's
+  /// parameters.
+  std::vector<BufferRef> arguments;
+  /// One id per random instruction of the kernel, in their order. Different ids give independent numbers.
+  std::vector<uint32_t> random_ids;
   /// One per random id. Empty: the random numbers do not depend on parts of a batch.
   std::vector<RandomPart> random_parts = {};
 };

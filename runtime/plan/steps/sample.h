@@ -9,10 +9,10 @@ namespace smelt {
 /// Draws a token for each of `rows` rows of `count` f32 scores. Rows of scores, numbers and integers begin
 /// row_stride, numbers_stride and integers_stride elements apart. Row i of `numbers` (temperature, top_p,
 /// min_p) and of `integers` (top_k, seed, position, index) has the settings of row i (DrawSettings in
-/// runtime/sampling/token_weights.h). With a temperature of 0, the token is the first of those with the
-/// largest score. `tokens` and `log_probabilities`, which are dense, have one element per row: the token, and
-/// the log of its probability by the softmax of the unchanged scores. They are -1 and NaN if a score of the
-/// row is NaN or all are -infinity.
+/// runtime/sampling/token_weights.h). With a temperature of 0, the token is the lowest id with the largest
+/// score. `tokens` and `log_probabilities`, which are dense, have one element per row: the token, and the log
+/// of its probability by the softmax of the unchanged scores. They are -1 and NaN if a score of the row is
+/// NaN or all are -infinity.
 struct SampleStep {
   BufferRef scores, numbers, integers, tokens, log_probabilities;
   Dim rows, count, row_stride, numbers_stride, integers_stride;

@@ -9,8 +9,9 @@ namespace smelt {
 
 /// Computes y[o, i, j] = x[o, 0, j] . x[o, 1, j] . ... . x[o, i, j] for tensors [outer, count, inner]. The
 /// operation `.` is `kind`: "add", "max" (if an operand is NaN, the result is NaN) or "mul". If `exclusive`,
-/// the last operand is left out, and y[o, 0, j] is 0 (add), the lowest value (max; -infinity for f32) or 1.
-/// Element [o, i, j] is stored at o * outer_stride + i * stride + j.
+/// the operand x[o, i, j] is left out, and y[o, 0, j] is 0 (add), the lowest value (max; -infinity for f32)
+/// or 1. Element [o, i, j] of x is stored at offset o * x_outer_stride + i * x_stride + j, and likewise for
+/// y.
 struct ScanStep {
   BufferRef x, y;
   Dim outer, count, inner;

@@ -5,9 +5,10 @@
 
 namespace smelt {
 
-/// Sorts the positions of `count` indices by the value of the index, in a stable order. The positions of the
-/// indices that are equal to r are permutation[begins[r]], ..., permutation[begins[r + 1] - 1]. All operands
-/// are dense and of type i32; `begins` has rows + 1 elements. Indices outside [0, rows) are left out.
+/// Sorts the positions 0 to count - 1 of `indices` by the index at each position; positions with equal
+/// indices keep their order. The positions of the indices that are equal to r (0 <= r < rows) are
+/// permutation[begins[r]], ..., permutation[begins[r + 1] - 1]. All operands are dense and of type i32;
+/// `begins` has rows + 1 elements. Positions of indices outside [0, rows) are left out.
 struct SortIndexStep {
   struct Workspace {
     BufferRef base;

@@ -19,6 +19,8 @@ class TokenDecoder {
   virtual void decode(std::vector<std::string>& tokens) const = 0;
 };
 
+// The functions below create the decoders. Their parameters are the options of tokenizer.json.
+
 std::unique_ptr<TokenDecoder> byte_level_decoder();
 std::unique_ptr<TokenDecoder> byte_fallback_decoder();
 std::unique_ptr<TokenDecoder> fuse_decoder();

@@ -22,7 +22,7 @@ class Problems {
 };
 
 /// Reader of one JSON object. The destructor adds a problem for each field that was neither read nor ignored.
-/// A field with an invalid value is a problem, too, and the function that reads it returns the same as for a
+/// A function that reads a field with an invalid value also adds a problem, and returns the same as for a
 /// missing field.
 class PartReader {
  public:

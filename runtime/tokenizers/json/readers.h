@@ -45,8 +45,8 @@ struct PartType {
   std::unique_ptr<Part> (*read)(PartReader&);
 };
 
-/// Reads a part with the function of its type. Returns null if the part is null, no object or of a type that
-/// is not in `types`; the last two are problems.
+/// Reads a part with the function of its type. Returns null if `json` is JSON null. If it is no object, or if
+/// its type is not in `types`, adds a problem and returns null.
 template <typename Part, size_t N>
 std::unique_ptr<Part> read_part(const PartType<Part> (&types)[N], const Json& json, const std::string& place,
                                 Problems& problems) {

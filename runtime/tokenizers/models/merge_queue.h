@@ -1,6 +1,6 @@
-// Priority queues of candidates for merges in byte pair encoding. The candidate with the lowest rank is
-// first, and among equal ranks the leftmost. ShortMergeQueue is for words, LongMergeQueue for long texts
-// without spaces.
+// Priority queues of candidates for merges in byte pair encoding. The first candidate is the one with the
+// lowest rank, and among equal ranks the leftmost one in the text. ShortMergeQueue is for words,
+// LongMergeQueue for long texts without spaces.
 #pragma once
 
 #include <algorithm>

@@ -9,6 +9,7 @@
 
 namespace smelt {
 
+/// The result of a merge of two tokens, and its rank.
 struct Merge {
   uint32_t rank;  // merges with lower ranks are applied first
   int32_t id;     // of the merged token

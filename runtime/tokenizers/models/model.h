@@ -12,6 +12,7 @@
 
 namespace smelt {
 
+/// A token of a piece.
 struct ModelToken {
   int32_t id;
   Span range;  // the bytes of the piece that become this token
@@ -44,6 +45,7 @@ struct BpeOptions {
   bool fuse_unk = false, byte_fallback = false, ignore_merges = false;
 };
 
+/// A token of the vocabulary of a unigram model.
 struct UnigramPiece {
   std::string text;
   double score = 0;     // logarithm of its probability
@@ -73,8 +75,8 @@ std::unique_ptr<TokenModel> word_piece_model(Vocabulary vocabulary, WordPieceOpt
 /// Creates a model that makes one token of each piece.
 std::unique_ptr<TokenModel> word_level_model(Vocabulary vocabulary, std::string unk_token);
 
-/// Creates a model that divides text like `model`, and takes the ids from `vocabulary`, by the texts of the
-/// tokens. A text that is not in `vocabulary` becomes `unk_token`.
+/// Creates a model that divides text into the same tokens as `model`, but gives each the id that its text has
+/// in `vocabulary`. A token whose text is not in `vocabulary` becomes `unk_token`.
 std::unique_ptr<TokenModel> renamed_model(std::unique_ptr<TokenModel> model, Vocabulary vocabulary,
                                           std::string unk_token);
 

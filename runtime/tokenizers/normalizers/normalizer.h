@@ -16,6 +16,8 @@ namespace smelt {
 class Normalizer {
  public:
   virtual ~Normalizer() = default;
+  /// Replaces the text by the normalized text. The origins of its bytes (AlignedText::source) still refer to
+  /// the original text.
   virtual void normalize(AlignedText& text) const = 0;
 };
 

@@ -16,6 +16,7 @@ struct SpmPiece {
   Type type = normal;
 };
 
+/// The contents of a model file that Smelt uses. The options have the names that they have in SentencePiece.
 struct SpmFile {
   std::vector<SpmPiece> pieces;  // by id
   enum ModelType { unigram = 1, bpe = 2, word = 3, character = 4 } model_type = unigram;

@@ -20,7 +20,8 @@ std::unique_ptr<TokenModel> spm_model(const SpmFile& file, std::string_view wher
 
 /// Creates a tokenizer for the source or target language of a Marian model. It divides text into the pieces
 /// of `file`, takes their ids from `vocabulary` (vocab.json), and appends `</s>`. A language code `>>xx<<` is
-/// one token. `decoded`: the file whose pieces the decoder knows (marian_decoder).
+/// one token. marian_decoder gets the pieces of `decoded`, the model file of the source language, for both
+/// languages.
 TokenizerParts marian_parts(const SpmFile& file, const SpmFile& decoded, const Json& vocabulary,
                             std::string_view where);
 

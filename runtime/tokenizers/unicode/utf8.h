@@ -1,4 +1,4 @@
-// UTF-8: access to the code points of valid text, and validation and repair of other text.
+// UTF-8: access to the code points of valid text, validation of text, and repair of invalid text.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +8,7 @@
 
 namespace smelt {
 
+/// A code point of a text.
 struct CodePoint {
   char32_t value;
   uint32_t bytes;  // length in UTF-8

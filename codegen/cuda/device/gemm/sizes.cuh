@@ -14,6 +14,6 @@ constexpr int kBoxBytes = 64 * 128, kABoxes = kRows / 64, kBBoxes = kColumns / 6
 constexpr int kStageBytes = (kABoxes + kBBoxes) * kBoxBytes;
 // Per thread, for setmaxnreg.
 constexpr int kProducerRegisters = 24, kConsumerRegisters = 240;
-// Tiles are computed in groups of kGroup rows of cluster tiles, which are 2048 rows of A, all columns of a
-// group before the next group. So the operands of a group stay in the L2 cache.
+// Tiles are computed in groups, one group after the other: a group is all tiles of 2048 rows of C, which are
+// kGroup rows of cluster tiles (kCluster tiles, one below the other). So its operands stay in the L2 cache.
 constexpr int kGroup = 2048 / (kRows * kCluster);

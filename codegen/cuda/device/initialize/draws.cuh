@@ -1,6 +1,8 @@
-// Random numbers of initial weights. All operations on doubles that round are those of
-// runtime/engine/weights/draws.cpp, in the same order, so that a CPU and a GPU draw the same bits. The
-// intrinsics __dmul_rn and __dadd_rn keep the compiler from contracting them to fused multiply-adds.
+// Random initial values of states, which are arrays that the runtime keeps between runs of a plan, such as
+// weights: functions that each thread calls for four elements, and the struct that describes a segment of a
+// state. All operations on doubles that round are those of runtime/engine/weights/draws.cpp, in the same
+// order, so that a CPU and a GPU draw the same bits. The intrinsics __dmul_rn and __dadd_rn keep the compiler
+// from contracting operations to fused multiply-adds.
 // Requires: nothing. Order of the text: draws, store_f32 or store_bf16, kernel.
 
 __device__ __forceinline__ double times(double a, double b) { return __dmul_rn(a, b); }

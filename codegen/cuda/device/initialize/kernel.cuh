@@ -1,4 +1,6 @@
-// The kernel that writes the initial values of a state's segments.
+// The kernel that writes the initial values of a state. A state is an array that the runtime keeps between
+// runs of the plan, such as weights. Its segments are contiguous ranges of elements with one distribution
+// each, which the struct Row (draws.cuh) describes.
 // Requires: draws.cuh, and store_f32.cuh or store_bf16.cuh. C++ replaces the words NAME (the kernel's name)
 // and TYPE (an element of the state).
 

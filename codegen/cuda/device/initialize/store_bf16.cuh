@@ -1,5 +1,5 @@
-// Rounding of initial weights to bf16.
-// Requires: nothing.
+// The function `stored`, which converts an f32 to the element type of a state with elements of type bf16.
+// Requires: nothing. Comes before kernel.cuh, which calls it.
 
 
 // Returns the bits of x, rounded to nearest, ties to even. x must be finite.

@@ -1,6 +1,6 @@
-// Synchronization: of the threads of a thread group, with asynchronous copies to shared memory, and with
-// other launches (programmatic dependent launch, docs/dev/cuda.md). Code without __CUDA_ARCH__ is for tests,
-// which compile kernels for the host.
+// Functions that synchronize the threads of a thread group, wait for asynchronous copies to shared memory,
+// and order a launch after previous ones (programmatic dependent launch, docs/dev/cuda.md). Code without
+// __CUDA_ARCH__ is for tests, which compile kernels for the host.
 // Requires: SM. The third file of the prelude, in pieces as memory.cuh describes.
 
 // ==== sm_barrier

@@ -1,5 +1,6 @@
-// Functions for the kBlocks thread blocks of a cluster, which process one row together (sm_90 and later).
-// Requires: kBlocks. The first file of a kernel of rows (codegen/cuda/row_text.h).
+// Functions for the kBlocks thread blocks of a cluster, which process one row of the input together (sm_90
+// and later). Kernels that choose among the elements of a row, such as top-k and sampling, use them.
+// Requires: kBlocks. The first file of the text of such a kernel (codegen/cuda/row_text.h).
 
 // Returns the rank of this block in the cluster.
 __device__ __forceinline__ int block_of_row() { return (int)(blockIdx.x % kBlocks); }

@@ -1,9 +1,12 @@
-// The draw if top-k keeps few words. These need no bins: the first block of the row lists and sorts them, and
-// all other steps are sums over that list.
+// The draw of a token if top-k keeps few words (tokens of the vocabulary). They need no histogram (bins.cuh):
+// the first block of the row lists and sorts them, and top-p, min-p and the draw are sums over that list. A
+// word is listed if its weight is not 0 and its key (../rows/entry.cuh) is at least a bound. To find the
+// bound, the words that one warp reads form a group, and the maximum of each group is computed. The bound is
+// the k-th largest of these maxima, so at least k words have such a key.
 // Requires: search.cuh.
 
-// The words that a warp reads are a group. At least k words of the row have the key of the k-th largest
-// maximum of a group, or a larger one. If k is at most kMostBest, few other words have, so the list is short.
+// The words that a warp reads are a group. Words are listed if their key is at least the k-th largest of the
+// maxima of the groups. At least k words have such a key. If k is at most kMostBest, the list is short.
 constexpr int kWarps = kThreads / 32, kGroups = kWarps * kBlocks, kMostBest = kGroups / 2;
 __shared__ Entry warp_largest[kWarps];              // the largest entry of each warp of this block
 __shared__ unsigned group_key[kGroups], least_key;  // the key of the maximum of each group; the k-th largest

@@ -1,5 +1,5 @@
-// A histogram of the words of a row: the number and the mass of words in kBins bins of scores. Bin 0 has the
-// largest scores. Words of weight 0 are in no bin.
+// A histogram of the words (tokens) of a row: the number of the words and the sum of their weights ("mass")
+// in each of kBins intervals of scores. Bin 0 has the largest scores. Words of weight 0 are in no bin.
 // Requires: row.cuh.
 
 constexpr int kBins = kThreads;  // thread i scans bin i

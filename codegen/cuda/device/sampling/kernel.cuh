@@ -1,5 +1,6 @@
-// The kernel that draws a token for each row of scores (runtime/plan/steps/sample.h, which describes its
-// arguments). This is the last file of its text.
+// The kernel that draws a token for each row of scores; runtime/plan/steps/sample.h describes its arguments.
+// kBlocks blocks of kThreads threads process a row: a cluster, or one block. This is the last file of the
+// text.
 // Requires: best.cuh. C++ replaces the words KERNEL (its name) and CLUSTER (its attribute, or nothing).
 
 // Returns the number of words of the row that have a weight. upto: as for find_bin. All threads call it.

@@ -1,4 +1,5 @@
-// A list of words in shared memory: those of some adjacent bins (bins.cuh), sorted from the best one down.
+// A list of words (tokens) in shared memory: all words of some adjacent bins (bins.cuh), sorted from the
+// largest entry to the least one (../rows/entry.cuh).
 // Requires: bins.cuh.
 
 constexpr int kListed = 2 * kThreads;

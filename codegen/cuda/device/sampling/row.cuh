@@ -1,5 +1,5 @@
-// The scores of a row, and reductions over all thread blocks that share the row. weights.cuh defines words,
-// weights and masses.
+// The scores of a row, and reductions over all thread blocks that share the row. A word is a token of the
+// vocabulary, a weight is its unnormalized probability, and a mass is a sum of weights (weights.cuh).
 // Requires: kBlocks, kHeld and the array held (scores in shared memory); rows/*.cuh and weights.cuh.
 
 constexpr int kThreads = 1024;  // per block

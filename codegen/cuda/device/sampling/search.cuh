@@ -1,5 +1,5 @@
-// Search for the word at which a sum reaches a target. The sum is the mass or the number of the words of a
-// row, from the best word down. Top-k, top-p and the draw are such searches.
+// Search for the word (token) at which a sum over the words of a row, in the order of descending scores,
+// reaches a target. The sum counts the words (for top-k), or adds up their weights (for top-p and the draw).
 // Requires: list.cuh.
 
 // The word at which the target is reached, and the mass of all words up to and including it.
@@ -8,7 +8,8 @@ struct Reached {
   Mass mass;
 };
 __shared__ Reached reached;  // of the search in the list; one thread writes it
-// The bin in which the target is reached; number (a) and mass (b) of the words before, and up to, its end.
+// bin_reached: the bin in which the target is reached. bin_before and bin_upto: the number (a) and the mass
+// (b) of the words in all bins before it, and in all bins up to and including it.
 __shared__ Two bin_before, bin_upto;
 __shared__ int bin_reached;
 

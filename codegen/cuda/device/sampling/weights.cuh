@@ -1,6 +1,6 @@
-// Integer weights of tokens, random draws, and thresholds of top-p and min-p: the functions of
-// runtime/sampling/token_weights.h with the same bits. A word is a token of the vocabulary, and a weight is
-// its unnormalized probability.
+// Integer weights of tokens, random draws, and thresholds of top-p and min-p. The functions return the same
+// bits as those of runtime/sampling/token_weights.h. A word is a token of the vocabulary, and a weight is its
+// unnormalized probability.
 // Requires: nothing. Order: one_block.cuh or cluster.cuh of ../rows, entry.cuh, kLowestKey, kHeld and held,
 // then weights, row, bins, list, search, best, kernel.
 

@@ -1,16 +1,18 @@
 // The function small_m of a small-M GEMM (codegen/cuda/small_m/small_m_text.h has its arguments and
 // callbacks). The product C = A B has few rows. B is stored as rows of weights, one per column of C,
 // contiguous along k. The tensor cores take weights as their operand of 16 rows, and the rows of A as their
-// operand of 8 columns. Terms may be added in any order of k that is the same for both operands. So the
-// elements of a lane are those of 16 contiguous bytes of weights, and a lane needs only weights that it has
-// loaded itself. It keeps them in a ring buffer in shared memory, which has space for more loads in flight
-// than registers. The eight warps of a block take successive pieces of 64 bytes of each row of weights; the
-// part of a piece beyond k is zero. A block computes one tile after the other, and its loads continue from
-// one tile to the next.
-// Macros: ROWS of A (8 or 16) and WEIGHTS rows of weights per tile, in PIECES groups of 8; PARTS equal parts
-// of the columns of C, of which a tile has COLUMNS columns each; ITEMS results per thread; PITCH floats
-// between rows of partial sums; DEPTH rounds of weights and AHEAD - 1 rounds of A in flight; BYTES: weights
-// are bytes.
+// operand of 8 columns. The terms of a sum over k may be added in any order, if it is the same for both
+// operands. So each lane multiplies 16 contiguous bytes of a row of weights, and needs only weights that it
+// has loaded itself. It keeps them in a ring buffer in shared memory, which has space for more loads in
+// flight than registers. In a round, the eight warps of a block read successive pieces of 64 bytes of each
+// row of weights; the part of a piece beyond k is zero. A block computes one tile after the other, and its
+// loads continue from one tile to the next.
+//   ROWS, WEIGHTS   rows of A (8 or 16), and rows of weights in PIECES groups of 8, that a tile multiplies
+//   PARTS, COLUMNS  C consists of PARTS parts with n columns each; a tile has COLUMNS columns of each part
+//   ITEMS           elements of C per thread and tile, each with a sum for every part
+//   PITCH           floats from one row of partial sums to the next
+//   DEPTH, AHEAD    DEPTH rounds of weights and AHEAD - 1 rounds of A are loaded in advance
+//   BYTES           1: weights are signed bytes, which WIDEN_BYTES converts; 0: they have the type of A
 // Requires: instructions.cuh, and widen_bytes.cuh if weights are bytes.
 
 

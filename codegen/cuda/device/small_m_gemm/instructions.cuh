@@ -1,6 +1,6 @@
-// Loads and products of small-M GEMMs as PTX instructions. Tests on a host replace this file.
-// Weights bypass the L1 cache (cp.async.cg), which keeps A, because all blocks of a multiprocessor read A
-// repeatedly. The L2 fetches 128 bytes of a row of weights at once; two adjacent warps load one half each.
+// Loads and products of small-M GEMMs as PTX instructions. Tests on a host replace this file. Weights bypass
+// the L1 cache (cp.async.cg), so that A stays in it; all blocks of a multiprocessor read A repeatedly. The L2
+// cache fetches 128 bytes of a row of weights at once; two adjacent warps load one half each.
 // Requires: the macros of small_m_macros (codegen/cuda/small_m/small_m_text.h), the prelude, and the types
 // Half and Weight. Order: instructions, widen_bytes if weights are bytes, function, and the kernel.
 

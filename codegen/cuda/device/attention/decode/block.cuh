@@ -1,5 +1,6 @@
-// The function `attention` of decode attention. A block has up to kRows rows (layout.cuh). kSharers blocks
-// have the same rows; each processes some parts of the keys (keys.cuh).
+// The function `attention` of decode attention: O and lse for few queries over many keys. A row is a query of
+// one query head. A block has up to kRows rows that share a key head (layout.cuh). kSharers blocks have the
+// same rows; each processes some parts of the keys (keys.cuh), and then their partial results are added.
 // Requires: keys.cuh and sums.cuh.
 
 
@@ -49,7 +50,8 @@ SM void load_queries(float (&to)[kRows][kOwn], const Element* q, long long q_t, 
   }
 }
 
-// Element row * kHead + column of the block's output belongs to thread element % kThreads: one per turn.
+// The output of a block is kRows x kHead elements. Element number e, which is row * kHead + column, belongs
+// to thread e % kThreads, so a thread has one element in each of its turns.
 constexpr int kTurnsOfThread = (kRows * kHead + kThreads - 1) / kThreads;
 // Returns the thread's element of this turn; it may be after the last one.
 SM int element_of(int turn) { return turn * kThreads + (int)threadIdx.x; }

@@ -1,4 +1,6 @@
-// Mask states of keys in decode attention, and the division of the visible keys into parts.
+// Mask states of ranges of keys in decode attention, and the division of the keys that some row of the block
+// sees into parts. A mask state says whether no row sees any key of a range, every row sees all of them, or
+// neither is known.
 // Requires: layout.cuh.
 
 

@@ -1,12 +1,14 @@
-// Scores of a step in decode attention. Each lane multiplies its elements of each key and query. The lanes of
-// a group exchange partial sums, until each has the complete scores of some keys and rows, and passes these
-// to the score_mod (`body`). Then every lane receives all modified scores of its group.
+// Scores of a step in decode attention, in which a group of lanes processes kLoads keys (layout.cuh). Each
+// lane multiplies its elements of the keys by its elements of the queries. The lanes of the group exchange
+// partial sums, until each lane has the complete scores of some pairs of a key and a row, and passes these to
+// the score_mod (`body`). Then every lane receives all modified scores of its group.
 // Requires: layout.cuh. Comes after keys.cuh.
 
 
-// Sums x[0, kCount) over a group of lanes: lanes kDistance apart exchange halves of their sums, and each
-// keeps one half, or both the only sum; then with half the distance. At the end of add_lanes<kValues,
-// kLanes/2>, x[0, kScores) are the totals from index lane_of_key() * kValues / kLanes on.
+// Sums each of x[0, kCount) over a group of lanes. Two lanes that are kDistance apart divide the sums: each
+// of them adds up one half, and gives the other half away. If only one sum is left, both add it up. The same
+// is repeated with half the distance, and so on. At the end of add_lanes<kValues, kLanes / 2>, x[0, kScores)
+// are the totals of the sums from index lane_of_key() * kValues / kLanes on.
 template <int kCount, int kDistance>
 SM void add_lanes(float (&x)[kValues]) {
   if constexpr (kDistance > 0 && kCount > 1) {

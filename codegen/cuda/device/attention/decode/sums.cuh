@@ -1,5 +1,7 @@
 // Softmax weights and weighted sums of values in decode attention (online softmax).
-// Sums are relative to a base, the largest score so far. Each group of lanes of a warp has its own.
+// Sums are relative to a base, the largest score so far. Each group of lanes of a warp has separate sums and
+// bases for its keys. They are added over the groups of a warp, the warps of a block, and the parts of the
+// keys.
 // Requires: scores.cuh.
 
 

@@ -1,11 +1,13 @@
-// The function `attention` of the kernel of an element gradient: of a value that the score_mod reads for each
-// query and key, such as a bias. Rows are queries and columns are keys. A block holds a tile of the result in
-// registers, and loops over the batch rows and heads that are summed.
+// The function `attention` of the kernel that computes an element gradient: the gradient of a value that the
+// score_mod reads for each pair of a query and a key, such as a bias. It is summed over the batch if
+// kKeepsBatch is false, and over the heads if kKeepsHead is false. Rows are queries and columns are keys. A
+// block holds a tile of kRows x kColumns gradients in registers, and loops over the batch rows and heads that
+// are summed.
 // Requires: gradients.cuh.
 
 
 // attention_mma.h lists the arguments; x_b, x_t, x_h are strides in elements of batch row, position and head.
-// gradient is compact: [B or 1, H or 1, queries, keys], where kKeepsBatch and kKeepsHead exclude a sum.
+// gradient is compact, [batch or 1, heads or 1, queries, keys]: batch if kKeepsBatch, heads if kKeepsHead.
 // Shared memory: kRows rows of Q and of dO, kColumns rows of K and of V, and the QueryValues.
 SM void attention(const Half* q, const Half* k, const Half* v, const Half* d_o, const float* lse,
                   const float* delta, float* gradient, long long batch, long long heads, long long group,

@@ -1,7 +1,8 @@
 // Random draws for the elements of a tile, and calls of the score_mod (`body`) for each element.
-// A lane holds cells: two neighbouring columns of a row of Sums (tiles.cuh). A call of body_draw returns
-// 16-bit numbers for eight neighbouring keys of a query, two per word, of which each lane of a quad needs a
-// part. So each lane makes one of four calls, and the lanes exchange words.
+// A cell is two adjacent columns of one row of the accumulators (Sums in tiles.cuh), and each lane holds
+// several cells. One call of body_draw returns the 16-bit random numbers of eight adjacent keys of a query,
+// two per word. Each of the four lanes of a quad needs one of these words. So the lanes make four calls, one
+// each, and then exchange words.
 // Requires: tiles.cuh.
 
 
@@ -24,11 +25,12 @@ struct Corner {
   int query, key;
 };
 
-// A cell is in row 8 * row and columns 8 * tile and the next, counted from the first element of the lane.
+// A cell is in row 8 * row and in columns 8 * tile and 8 * tile + 1, counted from the lane's first element.
 struct Cell {
   int row, tile;
 };
-// Returns the cell for which the lane's word j is, in a group of draws: one call per lane, so four cells.
+// Returns the cell whose numbers are in word j (0 to 3) of the lane, in group `group` of four cells (see
+// draw).
 template <int kColumnTiles>
 SM constexpr Cell cell_of(int group, int j) {
   constexpr int kOfRow = kRowsAreKeys ? 1 : kColumnTiles / 4;  // groups of a row

@@ -1,5 +1,6 @@
-// Weights of a tile, and the gradients of its scores, for the kernels of the backward pass.
-// weigh and differentiate are two functions, because the tensor cores can multiply dO and V during weigh.
+// Weights of a tile of scores, and the gradients of the scores, for the kernels of the backward pass.
+// The function `weigh` computes the weights, and `differentiate` the gradients. Only the second one needs the
+// product of dO and V, so the tensor cores can compute this product during `weigh`.
 // Requires: elements.cuh.
 
 

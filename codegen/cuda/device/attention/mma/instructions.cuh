@@ -1,8 +1,11 @@
 // All PTX instructions of the attention kernels for sm_80 and later. Tests on a host replace this file.
-// Requires: the macros SM, MMA_TYPE, ROW_GRADIENTS, COLUMN_GRADIENTS, GRADIENT_PARAMETERS and
-// GRADIENT_VALUES, the type Half, the constants of attention_mma_text
+// Requires: the macros SM, MMA_TYPE (element type in PTX, a string), ROW_GRADIENTS, COLUMN_GRADIENTS,
+// GRADIENT_PARAMETERS and GRADIENT_VALUES, the type Half, the constants of attention_mma_text
 // (codegen/cuda/attention/attention_mma.cpp), and the functions of the body (attention_hooks.h).
-// Order: instructions, tiles, elements, gradients unless it is the forward kernel, and the kernel's own file.
+// GRADIENT_PARAMETERS are kernel parameters, ", float* gradient0, float* gradient1, ...", and GRADIENT_VALUES
+// their names: ROW_GRADIENTS of them in the kernel of dQ, COLUMN_GRADIENTS in that of dK and dV, else none.
+// Order of the text: instructions, tiles, elements; then table_rows in the forward kernel, and gradients in
+// the other kernels; then forward, key_gradients, query_gradients or element_gradient.
 
 
 SM float exp2_of(float x) {
@@ -28,8 +31,8 @@ SM float low_of(unsigned bits) {
   asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"((unsigned short)bits));
   return x;
 }
-// Returns x, which the compiler does not know: it computes addresses from x again, and needs no registers for
-// them between calls.
+// Returns x, but hides from the compiler that the result is x. So the compiler computes addresses from it
+// anew at each call, and does not keep them in registers between calls.
 SM int fresh(int x) {
   asm volatile("" : "+r"(x));
   return x;
@@ -54,12 +57,14 @@ SM void copy_piece(unsigned to, const Half* from, bool is_there) {
 SM void copy_number(unsigned to, const float* from, bool is_there) {
   asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(from), "r"(is_there ? 4 : 0));
 }
-// Ends a group of the thread's copies; waits for all of its groups. Other threads' copies need a barrier too.
+// commit_copies ends a group of the copies that this thread has started. wait_for_copies waits until all of
+// its groups are complete. A barrier must follow before other threads read what was copied.
 SM void commit_copies() { asm volatile("cp.async.commit_group;"); }
 SM void wait_for_copies() { asm volatile("cp.async.wait_group 0;"); }
 
-// Load four 8 x 8 matrices of Half. Lane 8 i + r passes the address of row r (16 bytes) of matrix i. Of
-// matrix i, or of its transpose, each lane gets in to[i] row lane / 4, columns 2 (lane % 4) and the next.
+// Load four 8 x 8 matrices of Half. Lane 8 i + r passes the address of row r (16 bytes) of matrix i. In
+// to[i], a lane gets two elements of matrix i, or of its transpose: row lane / 4, columns 2 (lane % 4) and
+// the next.
 SM void load_fragment(unsigned (&to)[4], unsigned address) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
                : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])

@@ -1,7 +1,8 @@
-// The function `attention` of the kernel of dK, dV and column gradients, those of values that the score_mod
-// reads per key. Rows are keys; columns are the queries of the heads that share the key head, one head after
-// the other. While a tile of Q and dO is multiplied, the next one is copied. Registers do not hold dK and dV
-// of large heads: so kParts blocks compute the same weights, and each computes a part of the columns.
+// The function `attention` of the kernel that computes dK, dV and column gradients (the gradients of values
+// that the score_mod reads per key). Rows are keys. Columns are the queries of the heads that share the key
+// head, one head after the other. While a tile of Q and dO is multiplied, the next one is copied. If the head
+// is too large for dK and dV to fit into registers, kParts blocks compute the same weights, and each of these
+// blocks computes dK and dV for a different part of the elements of the head.
 // Requires: gradients.cuh.
 
 

@@ -1,5 +1,6 @@
-// The function `attention` of the kernel of dQ and row gradients, those of values that the score_mod reads
-// per query. Rows are queries; columns are keys. The next tile of K and V is copied during the products.
+// The function `attention` of the kernel that computes dQ and row gradients (the gradients of values that the
+// score_mod reads per query). Rows are queries; columns are keys. While a tile of K and V is multiplied, the
+// next one is copied.
 // Requires: gradients.cuh.
 
 

@@ -1,5 +1,5 @@
-// Copies of keys or values to shared memory. If these are rows of a table, such as a paged KV cache, the row of
-// each key is looked up.
+// Copies of tiles of keys or values from device memory to shared memory. If keys and values are rows of a
+// table, such as a paged KV cache, the row of each key is looked up.
 // Requires: tiles.cuh.
 
 

@@ -1,6 +1,7 @@
-// Tiles in shared memory, fragments, products of tiles, and the order of blocks.
-// A row in shared memory has kPitch bytes, an odd number of 16-byte pieces. So the pieces of one column in
-// eight consecutive rows are in different banks, and every address is a lane's own offset plus a constant.
+// Tiles in shared memory, fragments, products of tiles, and the order in which blocks compute tiles. A row in
+// shared memory has kPitch bytes, which are an odd number of 16-byte pieces. So pieces with the same number
+// in eight consecutive rows are in different banks. This needs no swizzle, so every address is an offset that
+// depends on the lane plus a constant.
 // Requires: instructions.cuh.
 
 
@@ -23,7 +24,7 @@ struct Matrix {
 
 // Starts to copy rows [first, first + kCount) of a matrix to the tile at this address in shared memory. Rows
 // from `end` on and columns from kHead on become zero. All threads of the block call this. kRowsAreKeys: that
-// kernel accumulates two results, and has no registers left for addresses (fresh).
+// kernel has too few registers to keep addresses between calls, so they are computed anew (fresh).
 template <int kCount>
 SM void copy_rows(unsigned tile, const Matrix& matrix, int first, int end) {
   constexpr int kPieces = kPadded / 8, kStep = kThreads / kPieces, kSteps = (kCount + kStep - 1) / kStep;
@@ -162,8 +163,9 @@ struct Place {
   int tile, head;
 };
 
-// Returns the place of a block. Consecutive blocks have the same tile of different heads: of as many heads as
-// fit into 24 MiB of the L2 cache, if the columns of one take head_bytes. `tiles`: number of tiles per head.
+// Returns the tile and the head that a block computes. `tiles`: tiles per head; head_bytes: bytes of the
+// columns of one head. Heads are processed in sets, of as many heads as fit into 24 MiB of the L2 cache. In a
+// set, consecutive blocks have the same tile of different heads.
 SM Place place_of(int block, int tiles, int heads, long long head_bytes) {
   const int together = (int)min(max((24LL << 20) / head_bytes, 1LL), (long long)heads);
   const int part = block / (together * tiles), rest = block % (together * tiles);

@@ -1,13 +1,18 @@
 // The function `attention` of the backward kernel for sm_90a: dK, dV, and f32 sums for dQ.
-// A block takes items: an item is a tile of kKeys keys of one key head. It loops over the tiles of kQueries
-// queries that see some of these keys (backward_tiles.cuh). Warp group 0 is the producer: warp 0 loads tiles
-// by TMA, warps 1 and 2 add dQ's tiles to device memory, and warp 3 has no work. The other warp groups are
-// consumers: each accumulates dK and dV of 64 keys in registers. dS are the gradients of the scores.
-// Shared memory, from a multiple of 1024 bytes on: K and V (kKeys rows); kStages stages of Q; as many of dO
-// (kQueries rows); two tiles of dS (kKeys rows of kQueries columns); two tiles of dQ, f32 in the order of the
-// consumers' registers; per stage kQueries lse and kQueries deltas, f32; the mbarriers; four ints per stage;
-// four ints per item. 16-bit tiles consist of chunks of 64 columns, in rows of 128 bytes with the 128-byte
-// swizzle of TMA.
+// A block takes one work item after the other: an item is a tile of kKeys keys of one key head. For each
+// item, the block loops over the tiles of kQueries queries that see some of these keys (backward_tiles.cuh).
+// Warp group 0 is the producer: warp 0 loads tiles by TMA, warps 1 and 2 add tiles of dQ to device memory,
+// and warp 3 has no work. The other warp groups are consumers: each accumulates dK and dV of 64 keys in
+// registers. dS are the gradients of the scores. Shared memory, from a multiple of 1024 bytes on:
+//   K, then V       a tile of kKeys rows of each
+//   Q, then dO      kStages tiles of kQueries rows of each
+//   dS              two tiles of kKeys rows and kQueries columns
+//   dQ              two tiles of f32 in the order of the consumers' registers
+//   lse and delta   kQueries f32 of each per stage
+//   mbarriers       8 bytes each
+//   ints            four per stage, which describe its tile; then four that describe the item
+// Tiles of 16-bit elements consist of chunks of 64 columns: rows of 128 bytes with the 128-byte swizzle of
+// TMA.
 // Requires: gradients.cuh and order.cuh.
 
 

@@ -1,8 +1,8 @@
 // Work items of the backward kernel, and the scan that finds the query tiles of an item. An item is a tile of
 // kKeys keys of one key head, with all query heads that share it (`group` heads). Its query tiles have
-// numbers: tile i of the group's query head j is number j * tiles + i. A mask state is a result of body_tile:
-// 0 all pairs of a query and a key are masked, 1 some may be, 2 none is. A query tile is visible if some
-// state of it is not 0; the others are skipped.
+// numbers: if a head has `tiles` query tiles, tile i of the group's query head j is number j * tiles + i. A
+// mask state is a result of body_tile: 0 all pairs of a query and a key are masked, 1 some may be, 2 none is.
+// A query tile is visible if some state of it is not 0; the others are skipped.
 // Requires: tiles.cuh.
 
 

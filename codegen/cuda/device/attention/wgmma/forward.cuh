@@ -1,7 +1,8 @@
 // The function `attention` of the forward kernel (flash attention for sm_90a), which computes O and the
 // log-sum-exps. codegen/cuda/attention/attention_wgmma.h specifies its arguments. A block is persistent. Its
-// first warp is the producer: it finds work items, scans for their visible key tiles and copies tiles by TMA.
-// The kConsumers warp groups after the first compute; each has 64 of the item's queries.
+// first warp is the producer: it takes work items (tiles of kQueries queries of one head), finds the key
+// tiles that their queries see, and copies tiles by TMA. The kConsumers warp groups after the first compute
+// the scores, the weights and the outputs; each of them has 64 of the item's queries.
 // Requires: weights.cuh and forward_tiles.cuh.
 
 

@@ -1,10 +1,10 @@
 // Constants, and approximate functions of f32 numbers that are one instruction each. The first of the files
 // of wgmma/ in the text of an attention kernel for sm_90a.
 // Requires: SM.
-// Order of the text: HALF_TYPE, the functions of the score_mod ("body",
-// codegen/cuda/attention/attention_hooks.h), ../../wgmma/types, math, the constants of the kernel, kOps,
-// ../../wgmma/barriers, ../../wgmma/products, tiles, and then the following. Products `x` are the functions
-// begin_x and multiply_x (codegen/cuda/wgmma_text.h).
+// Order of the text: HALF_TYPE (element type in PTX, a string), the functions of the score_mod ("body",
+// codegen/cuda/attention/attention_hooks.h), ../../wgmma/types, math, the constants of the kernel, kOps
+// (random ops of the score_mod, at least 1), ../../wgmma/barriers, ../../wgmma/products, tiles, and then the
+// following. Products `x` are the functions begin_x and multiply_x (codegen/cuda/wgmma_text.h).
 //   forward   products `scores` and `outputs`, weights, forward_tiles, forward
 //   backward  products `scores`, `values`, `keys` and `sums`, backward_tiles, gradients, order, backward
 //   dQ        query_gradient

@@ -1,4 +1,5 @@
-// The function `attention` of the kernel that scales and rounds the f32 sums of the backward kernel to dQ.
+// The function `attention` of the kernel that computes dQ from the f32 sums of the backward kernel: it
+// multiplies them by the scale and rounds them to 16 bits.
 // Requires: tiles.cuh and the constants of the backward kernel.
 
 

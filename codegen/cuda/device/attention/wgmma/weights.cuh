@@ -1,12 +1,13 @@
-// Softmax weights of a tile of the forward kernel, made from its scores in registers. A consumer warp group
-// has 64 queries x kKeys keys of scores in a wgmma accumulator fragment: s[4 * g + 2 * r + c] of a lane is
-// for row r of its two rows (8 apart) and for column 8 * g + 2 * (lane & 3) + c.
+// Softmax weights of a tile of scores in the forward kernel, computed in registers. A consumer warp group has
+// the scores of 64 queries (rows) x kKeys keys (columns) in a wgmma accumulator fragment. A lane has elements
+// of two rows, which are 8 apart: s[4 * g + 2 * r + c] is in row r of these two and in column 8 * g + 2 *
+// (lane & 3) + c. g is called a column group.
 // Requires: tiles.cuh.
 
 
-// Words per lane with the kept weights as 1 bits (dropout): one word for 64 columns. Bit 2 * g + r is for the
-// first, and bit 16 + 2 * g + r for the second of the lane's columns of column group g in its row r. So one
-// shift takes both bits to the tops of the halves of a packed pair.
+// Words per lane of the dropout bits, one for 64 columns. A bit is 1 if the weight is kept. For column group
+// g and row r of the lane, bit 2 * g + r is for the first of two columns, and bit 16 + 2 * g + r for the
+// second. So one shift takes both bits to the tops of the halves of a packed pair.
 constexpr int kWords = (kKeys + 63) / 64;
 
 // Returns the word of the 64 columns from `column` on (a multiple of 8). `row` is the index of the lane's
