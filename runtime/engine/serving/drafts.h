@@ -13,9 +13,9 @@ namespace smelt {
 /// result is a part of `text`.
 std::span<const int32_t> likely_continuation(std::span<const int32_t> text, size_t most);
 
-/// How many tokens of drafts a text is worth, by the fate of its earlier drafts. After a draft of which
-/// nothing was kept, the text makes no drafts for 1, 2, 4, ... up to 32 tokens; drafts are twice as long
-/// after one that was kept whole.
+/// The length of a text's next draft, which depends on the text's earlier drafts. If no token of a draft was
+/// sampled, the text gets no drafts for its next 1, 2, 4, ... up to 32 tokens. If all tokens of a draft were
+/// sampled, the next draft has twice as many.
 class DraftLength {
  public:
   /// Returns the most tokens of the next draft; `limit` is the option of the batch.
@@ -24,7 +24,7 @@ class DraftLength {
   void record(size_t drafted, size_t kept);
 
  private:
-  size_t length_ = 4;            // tokens of the next draft
+  size_t length_ = 4;            // most tokens of the next draft
   size_t pause_ = 0, left_ = 0;  // tokens without drafts after the next failure; those that are left now
 };
 

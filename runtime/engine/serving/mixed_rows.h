@@ -27,8 +27,8 @@ class MixedRows : public ChoosingRows {
   const char* entry_for(std::span<const RowStep> steps) const override;
 
  private:
-  /// Numbers of rows and of tokens of a run. `one_each`: the run reads one token of each row, no row has a draft,
-  /// and a token is sampled for each row.
+  /// Numbers of rows and of tokens of a run. `one_each`: the run reads one token of each row, no row has a
+  /// draft, and a token is sampled for each row.
   struct Size {
     size_t rows, tokens;
     bool one_each;
