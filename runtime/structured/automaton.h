@@ -1,0 +1,79 @@
+// Pushdown automata over bytes, which recognize the texts of a grammar.
+#pragma once
+
+#include <array>
+#include <bitset>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/structured/grammar.h"
+
+namespace smelt::structured {
+
+/// Frames on a stack, at most. A configuration that needs more frames until the end of the text is dropped.
+constexpr uint32_t kDeepestStack = 1024;
+
+enum class StateKind : uint8_t {
+  plain,      // has edges for bytes and for the empty text
+  call,       // enters rule `index`, and returns to state `to`
+  loop_head,  // of loop `index`: leaves the loop, or begins a round
+  loop_end,   // of loop `index`: ends a round
+  final       // ends its rule
+};
+
+struct State {
+  StateKind kind = StateKind::plain;
+  uint32_t index = 0, to = 0;
+  uint32_t rule = 0;  // the state's own rule
+  uint32_t need = 0;  // frames above this state's frame that the shortest end of the rule needs
+  uint32_t first_byte_edge = 0, byte_edges = 0;
+  uint32_t first_empty_edge = 0, empty_edges = 0;
+};
+
+struct ByteEdge {
+  uint8_t first, last;
+  uint32_t to;
+};
+
+/// A counted repetition. The count of rounds is a part of a configuration. A rule's loops are not nested.
+struct Loop {
+  uint32_t least, most;       // rounds; most may be kUnbounded
+  uint32_t head, body, exit;  // states
+};
+
+using ByteSet = std::bitset<256>;
+
+struct AutomatonRule {
+  std::string name;
+  uint32_t start = 0;
+  ByteSet follow;  // bytes that may follow a text of the rule
+};
+
+/// An automaton without useless edges: every state that can be reached can reach the end of the text.
+struct Automaton {
+  std::vector<State> states;
+  std::vector<ByteEdge> byte_edges;   // grouped by state
+  std::vector<uint32_t> empty_edges;  // grouped by state
+  std::vector<Loop> loops;
+  std::vector<AutomatonRule> rules;
+  uint32_t root = 0;                      // rule
+  uint32_t largest_need = 0;              // frames, of all states that can be reached
+  std::array<uint8_t, 256> byte_class{};  // bytes of one class have the same edges
+  uint32_t byte_classes = 0;
+
+  std::span<const ByteEdge> bytes_of(const State& s) const {
+    return {byte_edges.data() + s.first_byte_edge, s.byte_edges};
+  }
+  std::span<const uint32_t> empties_of(const State& s) const {
+    return {empty_edges.data() + s.first_empty_edge, s.empty_edges};
+  }
+};
+
+/// Compiles a grammar. Throws Error (invalid_argument) if a rule that is used is undefined or left-recursive,
+/// if no text matches, or if the automaton would be too large.
+std::shared_ptr<const Automaton> compile(const Grammar& grammar);
+
+}  // namespace smelt::structured

@@ -1,0 +1,107 @@
+// Closure of configurations under moves that read no byte: empty edges, calls, returns and counts of loops.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "runtime/base/error.h"
+#include "runtime/structured/automaton.h"
+
+namespace smelt::structured {
+
+/// Configurations of one closure, at most, with those that have no byte edge.
+constexpr size_t kMostConfigurations = 20'000;
+
+/// Computes closures. `Stacks` has the type Stack (with ==), and these functions:
+///   push(state, count, stack): a stack with one more frame;  hash(stack): a number;
+///   frame(stack): a pointer to the top frame (state, count, below), or null where the rule's end is not
+///   followed here; fits(state, stack): whether the rule's end needs no more frames than there may be.
+template <typename Stacks>
+class Closure {
+ public:
+  using Stack = typename Stacks::Stack;
+  struct Item {
+    uint32_t state, count;
+    Stack stack;
+    bool operator==(const Item&) const = default;
+  };
+
+  Closure(const Automaton& automaton, Stacks& stacks) : automaton_(automaton), stacks_(stacks) {}
+
+  /// Adds a configuration and those that it leads to. Throws Error if they are too many.
+  void add(uint32_t state, uint32_t count, Stack stack) {
+    push(state, count, std::move(stack));
+    while (!pending_.empty()) {
+      const Item item = std::move(pending_.back());
+      pending_.pop_back();
+      expand(item);
+    }
+  }
+
+  std::vector<Item> readers;  // configurations whose states have byte edges
+  bool has_ended = false;     // an end was reached whose stack has no frame
+
+ private:
+  struct Hash {
+    size_t operator()(const std::pair<Item, uint64_t>& entry) const { return entry.second; }
+  };
+
+  void push(uint32_t state, uint32_t count, Stack stack) {
+    if (!stacks_.fits(automaton_.states[state], stack)) return;
+    const uint64_t hash = (stacks_.hash(stack) * 31 + state) * 0x9E3779B97F4A7C15u + count;
+    Item item{state, count, std::move(stack)};
+    if (!seen_.insert({item, hash ^ hash >> 29}).second) return;
+    if (seen_.size() > kMostConfigurations)
+      fail(
+          "structured output: the text matches the grammar in more than {} ways at once; expected a less "
+          "ambiguous grammar",
+          kMostConfigurations);
+    pending_.push_back(std::move(item));
+  }
+
+  void expand(const Item& item) {
+    const State& state = automaton_.states[item.state];
+    if (state.byte_edges > 0) readers.push_back(item);
+    for (const uint32_t to : automaton_.empties_of(state)) push(to, item.count, item.stack);
+    if (state.kind == StateKind::call) call(state, item);
+    if (state.kind == StateKind::final) end(item);
+    if (state.kind == StateKind::loop_head) round(automaton_.loops[state.index], item);
+    if (state.kind == StateKind::loop_end) end_round(automaton_.loops[state.index], item);
+  }
+
+  /// A call before the end of the caller's rule needs no frame.
+  void call(const State& state, const Item& item) {
+    const uint32_t start = automaton_.rules[state.index].start;
+    const State& after = automaton_.states[state.to];
+    if (after.kind == StateKind::final) return push(start, 0, item.stack);
+    if (stacks_.fits(after, item.stack)) push(start, 0, stacks_.push(state.to, item.count, item.stack));
+  }
+
+  void end(const Item& item) {
+    const auto* frame = stacks_.frame(item.stack);
+    if (frame)
+      push(frame->state, frame->count, Stack{frame->below});
+    else
+      has_ended = true;
+  }
+
+  void round(const Loop& loop, const Item& item) {
+    if (item.count >= loop.least) push(loop.exit, 0, item.stack);
+    if (item.count < loop.most) push(loop.body, item.count, item.stack);
+  }
+
+  void end_round(const Loop& loop, const Item& item) {
+    const uint32_t count = item.count + 1;
+    push(loop.head, loop.most == kUnbounded ? std::min(count, loop.least) : count, item.stack);
+  }
+
+  const Automaton& automaton_;
+  Stacks& stacks_;
+  std::vector<Item> pending_;
+  std::unordered_set<std::pair<Item, uint64_t>, Hash> seen_;
+};
+
+}  // namespace smelt::structured

@@ -1,0 +1,51 @@
+// Regular languages over code points, as deterministic automata: intersection, complement and membership.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "runtime/structured/grammar.h"
+
+namespace smelt::structured {
+
+/// A set of texts. The automaton is complete and minimal; state 0 is the start. Every operation throws Error
+/// (invalid_argument) if the result would have too many states.
+class Language {
+ public:
+  /// Returns the texts that a node matches. Requires: no rule is part of the node.
+  static Language of(NodeId node, const Grammar& grammar);
+  /// Returns all texts of `least` to `most` code points.
+  static Language of_lengths(uint32_t least, uint32_t most);
+
+  /// Returns the texts of decimal digits, with or without a sign -, of the multiples of a number > 0.
+  static Language of_multiples(uint32_t divisor);
+
+  bool empty() const;
+  bool contains(std::string_view text) const;
+  /// Returns the texts that are not in the language.
+  Language complement() const;
+  friend Language operator&(const Language& a, const Language& b);
+
+  /// Returns a node that matches exactly the language, where `label` gives the node of one code point of a
+  /// set.
+  NodeId node(Grammar& grammar, const std::function<NodeId(const CodePointSet&)>& label) const;
+
+ private:
+  friend class LanguageBuilder;
+  uint32_t classes() const { return static_cast<uint32_t>(starts_.size()); }
+  uint32_t next(uint32_t state, uint32_t class_index) const {
+    return next_[size_t{state} * classes() + class_index];
+  }
+  uint32_t class_of(char32_t c) const;
+  CodePointSet set_of(uint32_t class_index) const;
+  void minimize();
+  std::vector<bool> live_states() const;
+
+  std::vector<char32_t> starts_{0};   // class i is [starts_[i], starts_[i + 1])
+  std::vector<uint32_t> next_{0};     // per state and class
+  std::vector<bool> accepts_{false};  // per state
+};
+
+}  // namespace smelt::structured

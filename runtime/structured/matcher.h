@@ -1,0 +1,71 @@
+// Matching of a text with an automaton, byte by byte.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/structured/automaton.h"
+
+namespace smelt::structured {
+
+struct StackFrame;
+using FramePointer = std::shared_ptr<const StackFrame>;
+
+/// The state to which a rule returns. Frames are immutable, so matchers share them.
+struct StackFrame {
+  uint32_t state, count;
+  FramePointer below;
+  uint32_t depth;  // frames from this one down
+  uint64_t hash;   // of this frame and those below
+};
+
+/// A pointer to the top frame, null for the root rule. Two stacks are equal if all their frames are.
+struct Stack {
+  FramePointer top;
+  bool operator==(const Stack& other) const;
+};
+
+/// A state in which the text so far may have left the automaton, with the rounds of its loop and its stack.
+struct Configuration {
+  uint32_t state, count;
+  Stack stack;
+};
+
+/// A text's position in an automaton. Copies are cheap: they share their stacks. A matcher is not
+/// thread-safe, but copies are independent. All functions throw Error (invalid_argument) if the grammar is so
+/// ambiguous that the number of configurations exceeds its bound; the matcher is then unchanged.
+class Matcher {
+ public:
+  explicit Matcher(std::shared_ptr<const Automaton> automaton);
+
+  /// Returns whether the text so far, followed by the byte, is a prefix of a text of the grammar.
+  bool accepts(uint8_t byte) const;
+  /// Appends the bytes to the text, and returns true; returns false, and does nothing, if the result is not a
+  /// prefix of a text of the grammar.
+  bool advance(std::string_view bytes);
+  /// Returns whether the text so far is a text of the grammar.
+  bool can_end() const { return can_end_; }
+  /// Returns the bytes that can come next.
+  ByteSet next_bytes() const;
+  /// Returns the longest text that must follow, of at most `most` bytes. It may end inside a character.
+  std::string forced_bytes(size_t most = 4096) const;
+
+  const std::shared_ptr<const Automaton>& automaton() const { return automaton_; }
+  const std::vector<Configuration>& configurations() const { return configurations_; }
+  /// Returns the matcher whose configurations follow the end of the rules on top of `stack`. Requires: a
+  /// frame.
+  Matcher after_return(const Stack& stack) const;
+
+ private:
+  Matcher(std::shared_ptr<const Automaton> automaton, uint32_t state, uint32_t count, const Stack& stack);
+  bool step(uint8_t byte);
+
+  std::shared_ptr<const Automaton> automaton_;
+  std::vector<Configuration> configurations_;  // all states have byte edges
+  bool can_end_ = false;
+};
+
+}  // namespace smelt::structured

@@ -1,0 +1,32 @@
+// Facts about the states of an automaton: whether the rule's end is reachable, and which bytes can come next.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "runtime/structured/automaton.h"
+#include "runtime/structured/state_builder.h"
+
+namespace smelt::structured {
+
+constexpr uint32_t kNoEnd = UINT32_MAX;
+
+struct StateFacts {
+  std::vector<uint32_t> need;  // frames that the shortest end of the rule needs; kNoEnd if there is no end
+  std::vector<bool> nullable;  // the rule's end is reachable without a byte
+  std::vector<ByteSet> first;  // bytes that can come next before the end of the rule
+};
+
+/// Computes the facts. Throws Error if that takes too many steps.
+StateFacts facts_of(const RawAutomaton& raw);
+
+/// Removes all edges to states from which no end is reachable.
+void remove_dead_edges(RawAutomaton& raw, const StateFacts& facts);
+
+/// Throws Error (invalid_argument) with the name of a rule that can begin with itself, if there is one.
+void refuse_left_recursion(const RawAutomaton& raw, const StateFacts& facts);
+
+/// Returns per rule the bytes that can come after its end.
+std::vector<ByteSet> follow_sets(const RawAutomaton& raw, const StateFacts& facts);
+
+}  // namespace smelt::structured
