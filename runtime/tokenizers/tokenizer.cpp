@@ -111,6 +111,17 @@ std::string Tokenizer::decode(std::span<const int32_t> ids, bool skip_special_to
   return text;
 }
 
+std::string Tokenizer::bytes_of(int32_t id, bool is_first) const {
+  auto token = id_to_token(id);
+  if (!token || parts_->added_tokens.is_special(*token)) return "";
+  TokenText text{std::move(*token), is_first};
+  if (parts_->decoder)
+    parts_->decoder->decode_one(text);
+  else if (!is_first)
+    text.bytes.insert(0, " ");
+  return text.bytes;
+}
+
 std::optional<int32_t> Tokenizer::token_to_id(std::string_view token) const {
   const auto added = parts_->added_tokens.id(token);
   return added ? added : parts_->model->vocabulary().find(token);

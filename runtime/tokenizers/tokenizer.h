@@ -57,6 +57,12 @@ class Tokenizer {
   /// tokens if `skip_special_tokens`.
   std::string decode(std::span<const int32_t> ids, bool skip_special_tokens = true) const;
 
+  /// Returns the bytes that a token adds to a decoded text, which may be a part of a character; `is_first`:
+  /// at the beginning of the text. They are those of decode(), before invalid UTF-8 is replaced. Special
+  /// tokens and ids without a token have none. Throws Error (invalid_argument) with the name of the decoder
+  /// if they depend on other tokens (WordPiece, BPEDecoder, CTC and Marian).
+  std::string bytes_of(int32_t id, bool is_first = false) const;
+
   /// Returns the id of a token; nothing if there is no such token.
   std::optional<int32_t> token_to_id(std::string_view token) const;
   /// Returns the text of a token before decoding (a byte-level token is written in GPT-2's byte alphabet);

@@ -1,6 +1,7 @@
 // Decoders of tokens that represent bytes.
 #include <charconv>
 
+#include "runtime/base/error.h"
 #include "runtime/tokenizers/byte_alphabet.h"
 #include "runtime/tokenizers/decoders/decoder.h"
 #include "runtime/tokenizers/unicode/utf8.h"
@@ -14,6 +15,12 @@ class ByteLevelDecoder : public TokenDecoder {
     std::string bytes;
     for (const std::string& token : tokens) append_bytes(token, bytes);
     tokens = {repair_utf8(bytes)};
+  }
+  void decode_one(TokenText& token) const override {
+    if (token.is_fused) refuse_single_tokens("ByteLevel after another decoder");
+    std::string bytes;
+    append_bytes(token.bytes, bytes);
+    token = {std::move(bytes), token.is_first, true};
   }
 
  private:
@@ -59,6 +66,10 @@ class ByteFallbackDecoder : public TokenDecoder {
     flush();
     tokens = std::move(result);
   }
+  void decode_one(TokenText& token) const override {
+    if (token.is_fused) refuse_single_tokens("ByteFallback after another decoder");
+    if (const int byte = byte_of(token.bytes); byte >= 0) token.bytes.assign(1, static_cast<char>(byte));
+  }
 
  private:
   /// -1 for a token of another form. Hugging Face's reads a sign, too.
@@ -73,6 +84,10 @@ class ByteFallbackDecoder : public TokenDecoder {
 };
 
 }  // namespace
+
+void refuse_single_tokens(const char* decoder) {
+  fail("tokenizer: the bytes of a token depend on the tokens next to it, because its decoder is {}", decoder);
+}
 
 std::unique_ptr<TokenDecoder> byte_level_decoder() { return std::make_unique<ByteLevelDecoder>(); }
 std::unique_ptr<TokenDecoder> byte_fallback_decoder() { return std::make_unique<ByteFallbackDecoder>(); }

@@ -11,13 +11,27 @@
 
 namespace smelt {
 
+/// The text of one token on its way through decoders.
+struct TokenText {
+  std::string bytes;
+  bool is_first;          // no token precedes it
+  bool is_fused = false;  // a decoder has joined the tokens to one text
+};
+
 class TokenDecoder {
  public:
   virtual ~TokenDecoder() = default;
   /// Changes the list of token texts, and may change its length. The decoded text is the concatenation of the
   /// new list.
   virtual void decode(std::vector<std::string>& tokens) const = 0;
+  /// Changes the text of one token as decode() changes it in any list of tokens. Bytes that are not UTF-8 are
+  /// kept. Throws Error (invalid_argument) with the name of the decoder if the result depends on other
+  /// tokens.
+  virtual void decode_one(TokenText& token) const = 0;
 };
+
+/// Throws the error of decode_one().
+[[noreturn]] void refuse_single_tokens(const char* decoder);
 
 // The functions below create the decoders. Their parameters are the options of tokenizer.json.
 

@@ -38,6 +38,7 @@ class MarianDecoder : public TokenDecoder {
     text += part;
     tokens = {strip(replace_all(text, kMeta, " "))};
   }
+  void decode_one(TokenText&) const override { refuse_single_tokens("Marian"); }
 
  private:
   std::set<std::string> special_, pieces_;

@@ -36,6 +36,7 @@ class FuseDecoder : public TokenDecoder {
     for (const std::string& token : tokens) text += token;
     tokens = {std::move(text)};
   }
+  void decode_one(TokenText& token) const override { token.is_fused = true; }
 };
 
 class StripDecoder : public TokenDecoder {
@@ -44,15 +45,23 @@ class StripDecoder : public TokenDecoder {
     append_utf8(content_, content);
   }
   void decode(std::vector<std::string>& tokens) const override {
-    for (std::string& token : tokens) {
-      std::string_view text = token;
-      for (uint64_t i = 0; i < start_ && text.starts_with(content_); ++i) text.remove_prefix(content_.size());
-      for (uint64_t i = 0; i < stop_ && text.ends_with(content_); ++i) text.remove_suffix(content_.size());
-      if (text.size() < token.size()) token = std::string(text);
-    }
+    for (std::string& token : tokens) strip(token, true);
+  }
+  /// A joined text loses its beginning only where it begins, which is in its first token.
+  void decode_one(TokenText& token) const override {
+    if (token.is_fused && (stop_ > 0 || start_ > 1)) refuse_single_tokens("Strip of a whole text");
+    strip(token.bytes, !token.is_fused || token.is_first);
   }
 
  private:
+  void strip(std::string& token, bool strips_start) const {
+    std::string_view text = token;
+    for (uint64_t i = 0; strips_start && i < start_ && text.starts_with(content_); ++i)
+      text.remove_prefix(content_.size());
+    for (uint64_t i = 0; i < stop_ && text.ends_with(content_); ++i) text.remove_suffix(content_.size());
+    if (text.size() < token.size()) token = std::string(text);
+  }
+
   std::string content_;
   uint64_t start_, stop_;
 };
@@ -62,19 +71,25 @@ class ReplaceDecoder : public TokenDecoder {
   ReplaceDecoder(std::unique_ptr<Pattern> pattern, std::string content)
       : pattern_(std::move(pattern)), content_(std::move(content)) {}
   void decode(std::vector<std::string>& tokens) const override {
-    for (std::string& token : tokens) {
-      if (token.empty()) continue;
-      std::string text;
-      uint32_t at = 0;
-      pattern_->each_match(token, [&](Span match) {
-        text.append(token, at, match.begin - at).append(content_);
-        at = match.end;
-      });
-      token = text.append(token, at);
-    }
+    for (std::string& token : tokens) replace_matches(token);
+  }
+  void decode_one(TokenText& token) const override {
+    if (token.is_fused) refuse_single_tokens("Replace in a whole text");
+    replace_matches(token.bytes);
   }
 
  private:
+  void replace_matches(std::string& token) const {
+    if (token.empty()) return;
+    std::string text;
+    uint32_t at = 0;
+    pattern_->each_match(token, [&](Span match) {
+      text.append(token, at, match.begin - at).append(content_);
+      at = match.end;
+    });
+    token = text.append(token, at);
+  }
+
   std::unique_ptr<Pattern> pattern_;
   std::string content_;
 };
@@ -86,6 +101,10 @@ class MetaspaceDecoder : public TokenDecoder {
   void decode(std::vector<std::string>& tokens) const override {
     for (size_t i = 0; i < tokens.size(); ++i)
       replace_in(tokens[i], replacement_, i == 0 && drops_first_ ? "" : " ");
+  }
+  void decode_one(TokenText& token) const override {
+    if (token.is_fused) refuse_single_tokens("Metaspace after another decoder");
+    replace_in(token.bytes, replacement_, token.is_first && drops_first_ ? "" : " ");
   }
 
  private:
@@ -107,6 +126,7 @@ class WordPieceDecoder : public TokenDecoder {
       if (cleanup_) clean_up(tokens[i]);
     }
   }
+  void decode_one(TokenText&) const override { refuse_single_tokens("WordPiece"); }
 
  private:
   std::string prefix_;
@@ -120,6 +140,7 @@ class BpeDecoder : public TokenDecoder {
     for (size_t i = 0; i < tokens.size(); ++i)
       replace_in(tokens[i], suffix_, i + 1 == tokens.size() ? "" : " ");
   }
+  void decode_one(TokenText&) const override { refuse_single_tokens("BPEDecoder"); }
 
  private:
   std::string suffix_;
@@ -143,6 +164,7 @@ class CtcDecoder : public TokenDecoder {
     }
     tokens = std::move(result);
   }
+  void decode_one(TokenText&) const override { refuse_single_tokens("CTC"); }
 
  private:
   std::string pad_token_, word_delimiter_;
@@ -154,6 +176,9 @@ class SequenceDecoder : public TokenDecoder {
   explicit SequenceDecoder(std::vector<std::unique_ptr<TokenDecoder>> parts) : parts_(std::move(parts)) {}
   void decode(std::vector<std::string>& tokens) const override {
     for (const auto& part : parts_) part->decode(tokens);
+  }
+  void decode_one(TokenText& token) const override {
+    for (const auto& part : parts_) part->decode_one(token);
   }
 
  private:
