@@ -6,6 +6,7 @@
 #include "runtime/base/error.h"
 #include "runtime/structured/regex.h"
 #include "runtime/structured/string_formats.h"
+#include "runtime/system/json_text.h"
 
 namespace smelt::structured {
 namespace {
@@ -65,7 +66,8 @@ SchemaJson property_schema(const ObjectLimits& object, const std::string& name) 
   for (const auto& [known, schema] : object.properties)
     if (known == name) result = both(result, schema), is_known = true;
   for (const auto& [pattern, schema] : object.patterns)
-    if (pattern_language(pattern).contains(name)) result = both(result, schema), is_known = true;
+    if (pattern_language(pattern, "patternProperties").contains(name))
+      result = both(result, schema), is_known = true;
   return is_known ? result : object.additional;
 }
 
@@ -101,6 +103,16 @@ ObjectLimits both_objects(const ObjectLimits& a, const ObjectLimits& b) {
 
 Language language_of(NodeId node, Grammar& grammar) {
   return Language::of(whole_match(node, grammar), grammar);
+}
+
+/// Returns the result of a function. Its errors get the keyword and the pattern.
+template <typename F>
+auto with_keyword(const std::string& pattern, std::string_view keyword, F f) {
+  try {
+    return f();
+  } catch (const Error& error) {
+    fail("JSON Schema: '{}' has {}: {}", keyword, brief(Json(pattern)), error.what());
+  }
 }
 
 Language language_of_values(const std::vector<SchemaJson>& values) {
@@ -162,15 +174,24 @@ uint32_t type_of(const SchemaJson& value) {
 
 bool same_value(const SchemaJson& a, const SchemaJson& b) { return nlohmann::json(a) == nlohmann::json(b); }
 
-Language pattern_language(const std::string& pattern) {
-  Grammar grammar;
-  return Language::of(match_anywhere(parse_regex(pattern, grammar), grammar), grammar);
+void check_pattern(const std::string& pattern, std::string_view keyword) {
+  with_keyword(pattern, keyword, [&] {
+    Grammar grammar;
+    parse_regex(pattern, grammar);
+  });
+}
+
+Language pattern_language(const std::string& pattern, std::string_view keyword) {
+  return with_keyword(pattern, keyword, [&] {
+    Grammar grammar;
+    return Language::of(match_anywhere(parse_regex(pattern, grammar), grammar), grammar);
+  });
 }
 
 Language string_language(const StringLimits& limits, const std::optional<std::vector<SchemaJson>>& values) {
   Language result = Language::of_lengths(limits.least, limits.most);
   if (values) result = result & language_of_values(*values);
-  for (const std::string& pattern : limits.patterns) result = result & pattern_language(pattern);
+  for (const std::string& pattern : limits.patterns) result = result & pattern_language(pattern, "pattern");
   for (const std::string& format : limits.formats) {
     Grammar grammar;
     result = result & language_of(parse_regex(format_expression(format), grammar), grammar);

@@ -72,8 +72,10 @@ uint32_t type_of(const SchemaJson& value);
 /// Returns whether two JSON values are equal; the order of members has no meaning.
 bool same_value(const SchemaJson& a, const SchemaJson& b);
 
-/// Returns the language of a search pattern of JSON Schema.
-Language pattern_language(const std::string& pattern);
+/// Throws Error (invalid_argument) with the keyword if a search pattern of JSON Schema cannot be parsed.
+void check_pattern(const std::string& pattern, std::string_view keyword);
+/// Returns the language of a search pattern. Throws Error (invalid_argument) with the keyword.
+Language pattern_language(const std::string& pattern, std::string_view keyword);
 /// Returns the language of strings within limits; with `values`, of those that are one of the values.
 Language string_language(const StringLimits& limits,
                          const std::optional<std::vector<SchemaJson>>& values = {});

@@ -15,7 +15,8 @@ constexpr size_t kMostGraphStates = 50'000;
 ObjectRules::ObjectRules(SchemaCompiler& compiler, const ObjectLimits& limits)
     : compiler_(compiler), grammar_(compiler.grammar_), json_(compiler.json_), limits_(limits) {
   for (const SchemaJson& schema : limits.names) names_ = names_ & compiler.flattener_.strings_of(schema);
-  for (const auto& [pattern, schema] : limits.patterns) patterns_.push_back(pattern_language(pattern));
+  for (const auto& [pattern, schema] : limits.patterns)
+    patterns_.push_back(pattern_language(pattern, "patternProperties"));
   if (patterns_.size() > kMostPatterns)
     fail("JSON Schema: 'patternProperties' has {} patterns, expected at most {}", patterns_.size(),
          kMostPatterns);

@@ -4,6 +4,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/structured/object_rules.h"
+#include "runtime/structured/schema_places.h"
 
 namespace smelt::structured {
 namespace {
@@ -42,9 +43,13 @@ NodeId SchemaCompiler::node_of(const SchemaJson& schema) {
 }
 
 NodeId SchemaCompiler::body_of(const SchemaJson& schema) {
-  std::vector<NodeId> alternatives;
-  for (const FlatSchema& flat : flattener_.flatten(schema)) alternatives.push_back(alternative(flat));
-  return grammar_.choice(std::move(alternatives));
+  try {
+    std::vector<NodeId> alternatives;
+    for (const FlatSchema& flat : flattener_.flatten(schema)) alternatives.push_back(alternative(flat));
+    return grammar_.choice(std::move(alternatives));
+  } catch (const Error& error) {
+    rethrow_at_place(error, schema, flattener_.document());
+  }
 }
 
 NodeId SchemaCompiler::alternative(const FlatSchema& flat) {

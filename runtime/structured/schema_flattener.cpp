@@ -4,6 +4,8 @@
 
 #include "runtime/base/error.h"
 #include "runtime/structured/schema_keywords.h"
+#include "runtime/structured/schema_places.h"
+#include "runtime/system/json_text.h"
 
 namespace smelt::structured {
 namespace {
@@ -78,6 +80,14 @@ const SchemaJson& SchemaFlattener::resolve(const std::string& reference) const {
 }
 
 std::vector<FlatSchema> SchemaFlattener::flatten(const SchemaJson& schema, uint32_t depth) {
+  try {
+    return flatten_any(schema, depth);
+  } catch (const Error& error) {
+    rethrow_at_place(error, schema, document_);
+  }
+}
+
+std::vector<FlatSchema> SchemaFlattener::flatten_any(const SchemaJson& schema, uint32_t depth) {
   if (depth > kDeepestReference)
     fail("JSON Schema: references and combinations are nested deeper than {} levels, or refer to themselves",
          kDeepestReference);

@@ -19,11 +19,14 @@ class SchemaFlattener {
   /// alternatives.
   std::vector<FlatSchema> flatten(const SchemaJson& schema) { return flatten(schema, 0); }
 
+  const SchemaJson& document() const { return document_; }
+
   /// Returns the language of the strings that satisfy a schema.
   Language strings_of(const SchemaJson& schema);
 
  private:
   std::vector<FlatSchema> flatten(const SchemaJson& schema, uint32_t depth);
+  std::vector<FlatSchema> flatten_any(const SchemaJson& schema, uint32_t depth);
   std::vector<FlatSchema> flatten_object(const SchemaJson& schema, uint32_t depth);
   std::vector<FlatSchema> one_of(const SchemaJson& alternatives, const std::vector<FlatSchema>& base,
                                  uint32_t depth);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "runtime/base/error.h"
+#include "runtime/system/json_text.h"
 
 namespace smelt::structured {
 namespace {
@@ -73,6 +74,16 @@ std::vector<SchemaJson> schemas_in(std::string_view keyword, const SchemaJson& v
 /// The reader of one keyword: it puts the keyword's value into the flat schema.
 using KeywordReader = void (*)(std::string_view keyword, const SchemaJson& value, FlatSchema& flat);
 
+void read_pattern(std::string_view keyword, const SchemaJson& value, FlatSchema& flat) {
+  check_pattern(text_in(keyword, value), keyword);
+  flat.string.patterns.push_back(text_in(keyword, value));
+}
+
+void read_pattern_properties(std::string_view keyword, const SchemaJson& value, FlatSchema& flat) {
+  flat.object.patterns = named_schemas(keyword, value);
+  for (const auto& [pattern, schema] : flat.object.patterns) check_pattern(pattern, keyword);
+}
+
 void read_bound(std::string_view keyword, const SchemaJson& value, FlatSchema& flat) {
   expect(value.is_number(), keyword, value, "a number (drafts from 6 on)");
   flat.number.bounds.push_back({.value = value.dump(),
@@ -137,8 +148,7 @@ const Keyword kKeywords[] = {
     {"const", [](auto k, const SchemaJson& v, FlatSchema& f) { read_enum(k, SchemaJson::array({v}), f); }},
     {"minLength", [](auto k, const SchemaJson& v, FlatSchema& f) { f.string.least = count_in(k, v); }},
     {"maxLength", [](auto k, const SchemaJson& v, FlatSchema& f) { f.string.most = count_in(k, v); }},
-    {"pattern",
-     [](auto k, const SchemaJson& v, FlatSchema& f) { f.string.patterns.push_back(text_in(k, v)); }},
+    {"pattern", read_pattern},
     {"format", [](auto k, const SchemaJson& v, FlatSchema& f) { f.string.formats.push_back(text_in(k, v)); }},
     {"minimum", read_bound},
     {"maximum", read_bound},
@@ -153,8 +163,7 @@ const Keyword kKeywords[] = {
     {"$schema", read_dialect},
     {"properties",
      [](auto k, const SchemaJson& v, FlatSchema& f) { f.object.properties = named_schemas(k, v); }},
-    {"patternProperties",
-     [](auto k, const SchemaJson& v, FlatSchema& f) { f.object.patterns = named_schemas(k, v); }},
+    {"patternProperties", read_pattern_properties},
     {"additionalProperties",
      [](auto k, const SchemaJson& v, FlatSchema& f) { f.object.additional = schema_in(k, v); }},
     {"propertyNames",

@@ -73,11 +73,15 @@ void TokenMasks::mask(const Matcher& matcher, std::span<uint64_t> allowed) {
     for (const uint32_t token : end_tokens_) allow(allowed, token);
 }
 
-void TokenMasks::bound_cache() {
-  size_t bytes = cached_bytes_ + states_.memory();
+size_t TokenMasks::memory() const {
+  size_t bytes = cached_bytes_ + states_.memory() + visits_.size() * sizeof(visits_[0]);
   for (const ShortStates& near : short_states_)
     bytes += near.states.memory() + near.repeating.size() * sizeof(near.repeating[0]);
-  if (bytes <= cache_bytes_) return;
+  return bytes;
+}
+
+void TokenMasks::bound_cache() {
+  if (memory() <= cache_bytes_) return;
   for (ShortStates& near : short_states_) near.states.clear(), near.repeating.clear();
   entries_.clear();
   visits_.clear();

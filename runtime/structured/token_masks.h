@@ -30,6 +30,9 @@ class TokenMasks {
   /// Error (invalid_argument) if `allowed` does not have words() words, and the errors of Matcher.
   void mask(const Matcher& matcher, std::span<uint64_t> allowed);
 
+  /// Returns the bytes of the cache, approximately.
+  size_t memory() const;
+
  private:
   struct Entry {
     std::vector<uint64_t> allowed;  // tokens that do not leave the base's rule

@@ -100,6 +100,11 @@ TEST(JsonSchema, Formats) {
   EXPECT_THAT(error_of([&] { schema_automaton(format("phone")); }), HasSubstr("expected one of date, time"));
 }
 
+/// OpenAPI has formats of numbers.
+TEST(JsonSchema, FormatsOfOtherTypesAreIgnored) {
+  expect(R"({"type":"integer","format":"int32"})", {"1"}, {"\"1\""});
+}
+
 TEST(JsonSchema, RefusesByName) {
   const std::pair<const char*, const char*> refused[] = {
       {R"({"not":{}})", "'not'"},

@@ -1,0 +1,54 @@
+// Specifications of texts in the bodies of requests: response_format of OpenAI's API, and structured_outputs
+// and guided_* of vLLM.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "runtime/structured/automaton.h"
+
+namespace smelt::structured {
+
+enum class SpecificationKind : uint8_t {
+  json_object,  // any JSON object
+  json_schema,  // `text` is the schema
+  regex,        // `text` is the expression, which matches the whole text
+  choice,       // `text` is a JSON list of texts
+  grammar       // `text` is GBNF
+};
+
+/// A specification of texts, which is not compiled yet.
+struct Specification {
+  SpecificationKind kind = SpecificationKind::json_object;
+  std::string text;
+  uint32_t most_whitespace = kDefaultWhitespace;  // of JSON (JsonLayout)
+  std::string member;                             // of the request, for messages: "guided_json"
+
+  static constexpr uint32_t kDefaultWhitespace = 20;
+  /// Returns a text that is equal for specifications of the same texts, without regard to `member`.
+  std::string key() const;
+};
+
+/// Largest number of bytes of a specification's text.
+constexpr size_t kMostSpecificationBytes = size_t{1} << 20;
+
+/// Names of the members of a body that take_specification() reads.
+inline constexpr const char* kSpecificationMembers[] = {"response_format", "structured_outputs",
+                                                        "guided_json",     "guided_regex",
+                                                        "guided_choice",   "guided_grammar"};
+
+/// Removes the members of a specification from the body of a request, and returns the specification; nothing
+/// if there is none, or a response_format of type "text". Null members count as missing. Requires: the body
+/// is an object whose members have the order of the request, because texts have the order of a schema's
+/// properties. Throws ApiError (400) with the member if it is wrong or not supported, and with both members
+/// if there are two specifications. The text itself is only checked by compile().
+std::optional<Specification> take_specification(nlohmann::ordered_json& body);
+
+/// Compiles a specification. Throws ApiError (400) with the member and what is wrong with the schema, the
+/// expression or the grammar.
+std::shared_ptr<const Automaton> compile(const Specification& specification);
+
+}  // namespace smelt::structured
