@@ -1,9 +1,9 @@
-"""Compares structured output with the packages jsonschema and re: JSON-Schema-Test-Suite, random walks, expressions, times.
+"""Compares structured output with the packages jsonschema and re: random schemas and texts, JSON-Schema-Test-Suite, expressions, times.
 
-Usage: python3 check_structured_output.py DRIVER SUITE [--walks N] [--expressions N] [--vocabulary FILE]
+Usage: python3 check_structured_output.py DRIVER [SUITE] [--schemas N] [--walks N] [--expressions N] [--vocabulary FILE]
 DRIVER is tests/support/structured_output_driver.cpp, compiled with runtime/structured/*.cpp. SUITE is a directory with draft6,
 draft7, draft2019-09 and draft2020-12 (json/tests in the source distribution of jsonschema). FILE has lines of base64 and an id (*.tiktoken).
-Exit code 0: all as expected; 1: not; 77: the package jsonschema is not installed.
+The package jsonschema[format] checks formats. Exit code 0: all as expected; 1: not; 77: the package jsonschema is not installed.
 """
 import argparse
 import base64
@@ -110,7 +110,8 @@ class Check:
                 if any(test["valid"] for test in group["tests"]):
                     self.faults.append((file, group["description"], "refused as empty"))
                 return
-            word = re.search(r"\$ref|'([^']*)'|look-around|escape|propert|anchor|back ref", reply["error"])
+            message = reply["error"].split(": ", 1)[1]  # without the place
+            word = re.search(r"\$ref|'([^']*)'|look-around|escape|anchor|back ref", message)
             self.refused[word[0] if word else reply["error"][:60]] += 1
             self.counts["refused schemas"] += 1
             return
@@ -149,6 +150,135 @@ class Check:
             self.counts["walks"] += 1
             if errors:
                 self.faults.append((file, group["description"], "a walk that is not valid", text[:300], errors[0].message[:200]))
+
+
+class SchemaMaker:
+    """Random schemas of the kinds of the public suite."""
+
+    def __init__(self, seed):
+        self.rng = random.Random(seed)
+
+    def document(self):
+        self.refers = self.rng.random() < 0.3
+        schema = self.schema(0)
+        if not self.refers or not isinstance(schema, dict):
+            return schema
+        # A definition may refer to itself where a value need not have the property.
+        node = {"type": "object", "properties": {"v": self.schema(2), "next": {"$ref": "#/$defs/node"}}, "required": ["v"],
+                "additionalProperties": False}
+        return {**schema, "$defs": {"node": node, "a~b/c": self.scalar()}}
+
+    def schema(self, depth):
+        kind = self.rng.random()
+        if depth > 3 or kind < 0.35:
+            return self.scalar()
+        if self.refers and kind < 0.42:
+            return {"$ref": self.rng.choice(["#/$defs/node", "#/$defs/a~0b~1c"])}
+        if kind < 0.65:
+            return self.object(depth)
+        if kind < 0.8:
+            return self.array(depth)
+        return self.combination(depth)
+
+    def chosen(self, **makers):
+        """Returns an object with each keyword by chance."""
+        return {name: make() for name, make in makers.items() if self.rng.random() < 0.4}
+
+    def scalar(self):
+        return self.rng.choice([self.string, self.number, self.fixed, lambda: {"type": self.rng.choice(["null", "boolean", "integer", "number", "string"])},
+                                lambda: {"type": self.rng.sample(["null", "boolean", "integer", "string", "number"], 2)}, lambda: True])()
+
+    def string(self):
+        rng, least = self.rng, self.rng.randint(0, 4)
+        extra = rng.choice([
+            lambda: {"pattern": rng.choice(["^[a-c]{2,5}$", "x", "^\\d+(\\.\\d{2})?$", "(ab|cd)+e", "^[^\"]*$", "^é?[日本]{1,3}$", "\\s", "^(a|b\\\\)*$"])},
+            lambda: {"format": rng.choice(["date", "time", "date-time", "duration", "uuid", "ipv4", "ipv6", "email", "uri", "hostname", "json-pointer"])},
+            lambda: self.chosen(minLength=lambda: least, maxLength=lambda: least + rng.randint(0, 9))])()
+        return {"type": "string", **extra}
+
+    def number(self):
+        rng = self.rng
+        low = rng.choice([0, -5, 17, -1000, 0.5, -2.25, 1e3])
+        bounds = self.chosen(**{rng.choice(["minimum", "exclusiveMinimum"]): lambda: low,
+                                rng.choice(["maximum", "exclusiveMaximum"]): lambda: low + rng.choice([3, 40.5, 12345])})
+        if rng.random() < 0.5:
+            return {"type": "number", **bounds}
+        return {"type": "integer", **bounds, **self.chosen(multipleOf=lambda: rng.choice([2, 3, 7, 10]))}
+
+    def fixed(self):
+        values = ["a", "é\n\"", 1, 1.5, -0.25, True, None, {"k": [1, {}]}, [], ["x", None], "", 10**12]
+        return self.rng.choice([{"const": self.rng.choice(values)}, {"enum": self.rng.sample(values, 3)}])
+
+    def object(self, depth):
+        rng = self.rng
+        names = rng.sample(["a", "b", "name", "x y", "é", "q\"", "id", "x1"], rng.randint(0, 4))
+        schema = {"type": "object", "properties": {name: self.schema(depth + 1) for name in names}}
+        schema |= self.chosen(required=lambda: rng.sample(names + ["other"], rng.randint(0, len(names))),
+                              additionalProperties=lambda: rng.choice([False, self.schema(depth + 2)]),
+                              patternProperties=lambda: {rng.choice(["^x", "\\d$", "^[ab]"]): self.schema(depth + 2)})
+        if rng.random() < 0.2:
+            schema["propertyNames"] = rng.choice([{"maxLength": 3}, {"pattern": "^[a-z]"}, {"enum": ["a", "b", "z"]}])
+        if rng.random() < 0.2:
+            schema |= rng.choice([{"maxProperties": rng.randint(0, 3)}, {"minProperties": 1}])
+        return schema
+
+    def array(self, depth):
+        rng, least = self.rng, self.rng.randint(0, 3)
+        schema = {"type": "array", "items": self.schema(depth + 1)}
+        if rng.random() < 0.3:
+            schema["prefixItems"] = [self.schema(depth + 1) for _ in range(rng.randint(1, 3))]
+        return schema | self.chosen(minItems=lambda: least, maxItems=lambda: least + rng.randint(0, 4))
+
+    def combination(self, depth):
+        rng, count = self.rng, self.rng.randint(2, 3)
+        kind = rng.choice(["anyOf", "allOf", "oneOf"])
+        if kind == "oneOf":
+            return {kind: [{"type": "object", "properties": {"kind": {"const": f"k{i}"}, "value": self.schema(depth + 1)}, "required": ["kind"]}
+                           for i in range(count)]}
+        if kind == "allOf":
+            return {kind: [self.object(depth + 2) for _ in range(count)]}
+        return {kind: [self.schema(depth + 1) for _ in range(count)], **rng.choice([{}, {}, {"type": ["object", "string", "null"]}])}
+
+
+def mutated(text, rng):
+    """Returns a text with a few characters removed, replaced or repeated."""
+    for _ in range(rng.randint(1, 2)):
+        at = rng.randrange(len(text) + 1)
+        text = text[:at] + rng.choice(["", "0", "1", "a", '"', ",", "}", "null", text[at:at + 3] * 2]) + text[at + rng.randint(0, 2):]
+    return text
+
+
+def check_schemas(driver, jsonschema, count, walks):
+    """Texts under the masks of random schemas are valid, and so are changed texts that the automaton accepts."""
+    maker, rng, faults, counts, refused = SchemaMaker(5), random.Random(6), [], collections.Counter(), collections.Counter()
+    kind = jsonschema.Draft202012Validator
+    while counts["schemas"] < count:
+        schema = maker.document()
+        reply = driver.ask(compile="schema", text=schema, whitespace=rng.choice([0, 3, 20]))
+        if "error" in reply:
+            refused[re.sub(r"^JSON Schema( at [^:]*)?: |\d+", "", reply["error"])[:60]] += 1
+            continue
+        counts["schemas"] += 1
+        validator = kind(schema, format_checker=kind.FORMAT_CHECKER)
+        for _ in range(walks):
+            reply = driver.ask(walk=rng.randrange(1 << 30), steps=40)
+            if "dead" in reply or "error" in reply:
+                faults.append((schema, "a walk without an end", reply))
+            elif "unfinished" in reply:
+                counts["unfinished walks"] += 1
+            else:
+                counts["walks"] += 1
+                changed = mutated(reply["text"], rng)
+                is_accepted = driver.ask(match=changed)["whole"]
+                counts["changed texts"] += 1
+                counts["changed texts that match"] += is_accepted
+                for text in [reply["text"]] + [changed] * is_accepted:
+                    errors = [error.message[:200] for error in validator.iter_errors(json.loads(text))]
+                    if errors:
+                        faults.append((json.dumps(schema), "a text that is not valid", text[:300], errors[0]))
+    print("random schemas:", ", ".join(f"{name} {number}" for name, number in counts.items()), f"; faults: {len(faults)}")
+    print("refused:", ", ".join(f"{word} ({number})" for word, number in refused.most_common(12)))
+    return faults
 
 
 def has_float(value, text):
@@ -243,10 +373,23 @@ def quantiles(times):
     return f"p50 {times[len(times) // 2]:.0f} p99 {times[int(len(times) * 0.99)]:.0f} max {times[-1]:.0f}"
 
 
+def check_suite(driver, jsonschema, suite, walks):
+    check = Check(driver, jsonschema, walks)
+    for draft in DRAFTS:
+        for file in sorted((suite / draft).glob("*.json")) + sorted((suite / draft / "optional" / "format").glob("*.json")):
+            for group in json.loads(file.read_text()):
+                check.group(f"{draft}/{file.name}", group, draft)
+    for name, count in check.counts.items():
+        print(f"{name}: {count}")
+    print("refused:", ", ".join(f"{word} {count}" for word, count in check.refused.most_common()))
+    return check.faults
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("driver")
-    parser.add_argument("suite", type=pathlib.Path)
+    parser.add_argument("suite", type=pathlib.Path, nargs="?", help="directory of JSON-Schema-Test-Suite; default: none")
+    parser.add_argument("--schemas", type=int, default=600, help="random schemas; default: 600")
     parser.add_argument("--walks", type=int, default=20, help="random walks per schema; default: 20")
     parser.add_argument("--expressions", type=int, default=400, help="random regular expressions; default: 400")
     parser.add_argument("--vocabulary", help="vocabulary for the times of masks; default: no times")
@@ -258,16 +401,9 @@ def main():
         return 77
     driver = Driver(options.driver)
     driver.ask(vocabulary=walk_vocabulary())
-    check = Check(driver, jsonschema, options.walks)
-    for draft in DRAFTS:
-        files = sorted((options.suite / draft).glob("*.json")) + sorted((options.suite / draft / "optional" / "format").glob("*.json"))
-        for file in files:
-            for group in json.loads(file.read_text()):
-                check.group(f"{draft}/{file.name}", group, draft)
-    for name, count in check.counts.items():
-        print(f"{name}: {count}")
-    print("refused:", ", ".join(f"{word} {count}" for word, count in check.refused.most_common()))
-    faults = check.faults + check_expressions(driver, options.expressions)
+    faults = check_schemas(driver, jsonschema, options.schemas, options.walks)
+    faults += check_suite(driver, jsonschema, options.suite, options.walks) if options.suite else []
+    faults += check_expressions(driver, options.expressions)
     for fault in faults:
         print("FAULT", *fault, sep=" | ")
     if options.vocabulary:

@@ -5,7 +5,8 @@
 //   {"vocabulary": [BASE64, ...] or PATH}            tokens, by id, before the end token; PATH: lines of
 //   base64, id
 //   {"walk": SEED, "steps": N}                       a text of random allowed tokens
-//   {"time": TEXT}                                   microseconds of each mask of TEXT in longest tokens
+//   {"time": TEXT}                                   microseconds of each mask of TEXT in longest tokens,
+//   with the end
 #include <chrono>
 #include <fstream>
 #include <iostream>
@@ -13,11 +14,11 @@
 #include <random>
 
 #include "runtime/base/error.h"
+#include "runtime/structured/constrained_text.h"
 #include "runtime/structured/gbnf.h"
 #include "runtime/structured/json_schema.h"
 #include "runtime/structured/matcher.h"
 #include "runtime/structured/regex.h"
-#include "runtime/structured/token_masks.h"
 #include "runtime/system/json_text.h"
 #include "runtime/tokenizers/base64.h"
 
@@ -49,8 +50,7 @@ class Driver {
   Json compile_request(const nlohmann::ordered_json& request) {
     const auto start = std::chrono::steady_clock::now();
     automaton_ = compile(grammar_of(request));
-    masks_ =
-        trie_ ? std::make_unique<TokenMasks>(automaton_, trie_, std::vector<uint32_t>{end_token()}) : nullptr;
+    constraint_ = tokens_ ? std::make_shared<Constraint>(automaton_, tokens_) : nullptr;
     return {{"states", automaton_->states.size()}, {"microseconds", since(start)}};
   }
 
@@ -61,79 +61,90 @@ class Driver {
   }
 
   Json read_vocabulary(const nlohmann::ordered_json& source) {
-    vocabulary_.clear();
+    TokenBytes tokens;
     if (source.is_string()) {
       std::ifstream file(source.get<std::string>());
-      for (std::string token, id; file >> token >> id;) vocabulary_.push_back(decode_base64(token).value());
+      for (std::string token, id; file >> token >> id;) tokens.bytes.push_back(decode_base64(token).value());
     } else {
-      for (const auto& token : source) vocabulary_.push_back(decode_base64(token.get<std::string>()).value());
+      for (const auto& token : source)
+        tokens.bytes.push_back(decode_base64(token.get<std::string>()).value());
     }
-    vocabulary_.emplace_back();
-    trie_ = std::make_shared<TokenTrie>(vocabulary_);
-    return {{"tokens", vocabulary_.size()}, {"nodes", trie_->count()}};
+    tokens.bytes.emplace_back();
+    tokens_ = std::make_shared<const ConstraintTokens>(std::move(tokens));
+    return {{"tokens", tokens_->count()}, {"nodes", tokens_->trie->count()}};
   }
 
-  uint32_t end_token() const { return static_cast<uint32_t>(vocabulary_.size() - 1); }
+  const std::string& bytes_of(int32_t id) const { return tokens_->texts.bytes[static_cast<size_t>(id)]; }
+  int32_t end_token() const { return static_cast<int32_t>(tokens_->count() - 1); }
   static int64_t since(std::chrono::steady_clock::time_point start) {
     return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start)
         .count();
   }
 
-  std::vector<uint32_t> allowed(const Matcher& matcher) {
-    std::vector<uint64_t> mask(masks_->words());
-    masks_->mask(matcher, mask);
-    std::vector<uint32_t> ids;
-    for (uint32_t id = 0; id < vocabulary_.size(); ++id)
-      if (mask[id / 64] >> id % 64 & 1) ids.push_back(id);
+  static bool is_allowed(const std::vector<uint32_t>& mask, int32_t id) {
+    return (mask[static_cast<size_t>(id) / 32] >> id % 32 & 1) != 0;
+  }
+
+  std::vector<int32_t> allowed(ConstrainedText& text) const {
+    std::vector<uint32_t> mask(text.words());
+    text.fill(mask);
+    std::vector<int32_t> ids;
+    for (int32_t id = 0; id <= end_token(); ++id)
+      if (is_allowed(mask, id)) ids.push_back(id);
     return ids;
   }
 
-  /// After `steps` tokens, prefers those that close strings, lists and objects.
-  Json walk(uint32_t seed, size_t steps) {
-    std::mt19937 random(seed);
-    Matcher matcher(automaton_);
-    std::string text;
-    for (size_t step = 0; step < 20 * steps; ++step) {
-      std::vector<uint32_t> ids = allowed(matcher);
-      if (ids.empty()) return {{"text", text}, {"dead", true}};
-      uint32_t id = ids[random() % ids.size()];
-      if (step > steps)
-        for (const uint32_t other : ids)
-          if (other == end_token() || vocabulary_[other] == "\"" || vocabulary_[other] == "]" ||
-              vocabulary_[other] == "}")
-            id = other;
-      if (id == end_token()) return {{"text", text}, {"steps", step}};
-      if (!matcher.advance(vocabulary_[id])) return {{"text", text}, {"dead", true}};
-      text += vocabulary_[id];
-    }
-    return {{"text", text}, {"unfinished", true}};
+  bool closes(int32_t id) const {
+    const std::string& bytes = bytes_of(id);
+    return id == end_token() || bytes == "\"" || bytes == "]" || bytes == "}";
   }
 
-  Json time(const std::string& text) {
-    Matcher matcher(automaton_);
-    std::vector<uint64_t> mask(masks_->words());
+  /// After `steps` tokens, prefers those that close strings, lists and objects.
+  Json walk(uint32_t seed, size_t steps) const {
+    std::mt19937 random(seed);
+    ConstrainedText text(constraint_, {end_token()});
+    std::string bytes;
+    for (size_t step = 0; step < 20 * steps; ++step) {
+      const std::vector<int32_t> ids = allowed(text);
+      int32_t id = ids[random() % ids.size()];
+      for (const int32_t other : ids)
+        if (step > steps && closes(other)) id = other;
+      const bool is_dead = id == end_token() && !text.can_end();
+      if (is_dead || !text.advance(id)) return {{"text", bytes}, {"dead", true}};
+      if (text.ended()) return {{"text", bytes}, {"steps", step}};
+      bytes += bytes_of(id);
+    }
+    return {{"text", bytes}, {"unfinished", true}};
+  }
+
+  /// Returns the longest allowed token that the text has at a position; the end token if there is none.
+  int32_t longest(const std::vector<uint32_t>& mask, std::string_view text) const {
+    int32_t best = end_token();
+    for (int32_t id = 0; id < end_token(); ++id)
+      if (is_allowed(mask, id) && bytes_of(id).size() > bytes_of(best).size() &&
+          text.starts_with(bytes_of(id)))
+        best = id;
+    return best;
+  }
+
+  Json time(const std::string& whole) const {
+    ConstrainedText text(constraint_, {end_token()});
+    std::vector<uint32_t> mask(text.words());
     Json times = Json::array();
-    for (size_t at = 0; at <= text.size();) {
+    for (std::string_view rest = whole; !text.ended();) {
       const auto start = std::chrono::steady_clock::now();
-      masks_->mask(matcher, mask);
+      text.fill(mask);
       times.push_back(static_cast<double>((std::chrono::steady_clock::now() - start).count()) / 1000);
-      std::string best;
-      for (uint32_t id = 0; id + 1 < vocabulary_.size() && at < text.size(); ++id)
-        if ((mask[id / 64] >> id % 64 & 1) && vocabulary_[id].size() > best.size() &&
-            text.compare(at, vocabulary_[id].size(), vocabulary_[id]) == 0)
-          best = vocabulary_[id];
-      if (at == text.size()) break;
-      if (best.empty()) return {{"error", "the text does not match at byte " + std::to_string(at)}};
-      matcher.advance(best);
-      at += best.size();
+      const int32_t token = longest(mask, rest);
+      if (!text.advance(token)) return {{"error", "the text does not match at " + std::string(rest)}};
+      rest.remove_prefix(bytes_of(token).size());
     }
     return times;
   }
 
   std::shared_ptr<const Automaton> automaton_;
-  std::vector<std::string> vocabulary_;
-  std::shared_ptr<const TokenTrie> trie_;
-  std::unique_ptr<TokenMasks> masks_;
+  std::shared_ptr<const ConstraintTokens> tokens_;
+  std::shared_ptr<Constraint> constraint_;
 };
 
 }  // namespace
