@@ -185,13 +185,13 @@ std::string CompletionService::completion_of(const ChatRequest& chat) const {
                                                   .variables = chat.variables,
                                                   .add_generation_prompt = chat.add_generation_prompt,
                                                   .continue_final_message = chat.continue_final_message});
-  Json body = chat.completion;
+  nlohmann::ordered_json body = chat.completion;
   body["prompt"] = prompt;
   if (!chat.has_length()) {
     const size_t used = texts_.encode(prompt, false).size(), most = batch_.capacity();
     body["max_tokens"] = used <= most ? most + 1 - used : 1;
   }
-  return json_text(body);
+  return body.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 std::shared_ptr<CompletionAnswer> CompletionService::answer(std::string_view body, bool is_chat) {

@@ -62,13 +62,36 @@ TextOfTokens RequestMaker::text_behind(const Tokens& prompt) const {
   return text;
 }
 
+/// The bytes of all tokens are found when a first request needs them.
+structured::ConstraintCache& RequestMaker::constraints() const {
+  const std::lock_guard lock(mutex_);
+  if (!constraints_) {
+    tokens_ = std::make_shared<const structured::ConstraintTokens>(texts_.token_bytes());
+    constraints_ = std::make_unique<structured::ConstraintCache>(tokens_);
+  }
+  return *constraints_;
+}
+
+std::shared_ptr<structured::ConstrainedText> RequestMaker::constrained_text(const CompletionRequest& request,
+                                                                            const Tokens& prompt) const {
+  if (!request.specification) return nullptr;
+  auto constraint = constraints().get(*request.specification);
+  const auto has_bytes = [&](int32_t token) {
+    return static_cast<size_t>(token) < tokens_->count() &&
+           !tokens_->texts.bytes[static_cast<size_t>(token)].empty();
+  };
+  return std::make_shared<structured::ConstrainedText>(std::move(constraint), request.options.eos_token_id,
+                                                       std::ranges::any_of(prompt, has_bytes));
+}
+
 Request RequestMaker::request_for(const CompletionRequest& request, const Tokens& prompt,
                                   size_t index) const {
   Request one{.prompt = prompt,
               .options = request.options,
               .index = index,
               .text = text_behind(prompt),
-              .stop = request.stop};
+              .stop = request.stop,
+              .constrained = constrained_text(request, prompt)};
   if (request.log_probabilities) one.log_probabilities = static_cast<size_t>(*request.log_probabilities);
   return one;
 }

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <functional>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +12,8 @@
 #include "compiler/cli/shared/prompt_text.h"
 #include "compiler/server/turns.h"
 #include "runtime/engine/serving/completion_request.h"
+#include "runtime/structured/constrained_text.h"
+#include "runtime/structured/constraint_cache.h"
 
 namespace smelt::server {
 
@@ -42,9 +46,15 @@ class RequestMaker {
   /// Returns the function that converts new tokens after the prompt to text.
   TextOfTokens text_behind(const Tokens& prompt) const;
   Request request_for(const CompletionRequest& request, const Tokens& prompt, size_t index) const;
+  std::shared_ptr<structured::ConstrainedText> constrained_text(const CompletionRequest& request,
+                                                                const Tokens& prompt) const;
+  structured::ConstraintCache& constraints() const;
 
   const cli::PromptText& texts_;
   const GenerationOptions defaults_;
+  mutable std::mutex mutex_;                                            // of constraints_ until it is there
+  mutable std::shared_ptr<const structured::ConstraintTokens> tokens_;  // null until a request needs it
+  mutable std::unique_ptr<structured::ConstraintCache> constraints_;    // the same
 };
 
 }  // namespace smelt::server

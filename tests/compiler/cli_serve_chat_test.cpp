@@ -125,7 +125,7 @@ TEST_F(ChatServer, RefusesByName) {
   EXPECT_EQ(fault_with({{"messages", {{{"content", "x"}}}}}), "400 messages");
   EXPECT_EQ(fault_with({{"tools", tool}}), "400 tools");
   EXPECT_EQ(fault_with({{"tool_choice", "required"}}), "400 tool_choice");
-  EXPECT_EQ(fault_with({{"response_format", {{"type", "json_object"}}}}), "400 response_format");
+  EXPECT_EQ(fault_with({{"response_format", {{"type", "yaml"}}}}), "400 response_format");
   EXPECT_EQ(fault_with({{"prompt", "x"}}), "400 prompt");
   EXPECT_EQ(fault_with({{"echo", true}}), "400 echo");
   EXPECT_EQ(fault_with({{"top_logprobs", 2}}), "400 top_logprobs");

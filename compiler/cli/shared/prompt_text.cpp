@@ -44,6 +44,13 @@ PromptText::PromptText(const Model& model, int64_t vocabulary, bool add_special_
   tokenizer_->set_truncation(std::nullopt), tokenizer_->set_padding(std::nullopt);
 }
 
+structured::TokenBytes PromptText::token_bytes() const {
+  const auto count = static_cast<size_t>(vocabulary_);
+  if (tokenizer_) return structured::token_bytes(*tokenizer_, count);
+  if (!bytes_) fail("the model has no tokenizer, so texts cannot be specified");
+  return structured::byte_token_bytes(count);
+}
+
 Generator::Tokens PromptText::encode(const std::string& text) const {
   return encode(text, add_special_tokens_);
 }

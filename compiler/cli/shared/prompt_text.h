@@ -7,6 +7,7 @@
 
 #include "compiler/cli/shared/model.h"
 #include "runtime/engine/generation/generator.h"
+#include "runtime/structured/token_bytes.h"
 #include "runtime/tokenizers/tokenizer.h"
 
 namespace smelt::cli {
@@ -27,6 +28,9 @@ class PromptText {
   std::string decode(const Generator::Tokens& tokens) const;
   /// Decodes one token by itself, even if it is a special token.
   std::string decode_one(int32_t token) const;
+  /// Returns the bytes of each token, for structured output. Throws Error (invalid_argument) if the tokens
+  /// have no texts, or if the bytes of a token depend on the tokens next to it (structured::token_bytes).
+  structured::TokenBytes token_bytes() const;
   /// Returns a function that decodes tokens one by one. Called with a token, it returns the text that is now
   /// complete, in whole characters. Called without one, after the last token, it returns the remaining text.
   std::function<std::string(std::optional<int32_t>)> stream() const;

@@ -28,11 +28,10 @@ class ChatReader {
     if (request_.continue_final_message && request_.add_generation_prompt)
       refuse_field("continue_final_message", true, "add_generation_prompt = false beside it");
     refuse_tools();
-    refuse_formats();
     refuse_fields_of_completions();
     rename_length();
     rename_log_probabilities();
-    request_.completion = Json::parse(body_.dump(-1, ' ', false, Json::error_handler_t::replace));
+    request_.completion = std::move(body_);
     request_.completion["add_special_tokens"] = false;  // the template writes them
     return std::move(request_);
   }
@@ -90,12 +89,6 @@ class ChatReader {
                    "none, or tool_choice = \"none\": calls of tools are not read from answers yet");
     if (!choice.is_null() && choice != "none" && choice != "auto")
       refuse_field("tool_choice", Json(choice), "\"none\" or \"auto\"");
-  }
-
-  void refuse_formats() {
-    const Ordered format = take("response_format");
-    if (format.is_null() || format == Ordered{{"type", "text"}}) return;
-    refuse_field("response_format", Json(format), "{\"type\": \"text\"}");
   }
 
   /// A chat has neither of them.

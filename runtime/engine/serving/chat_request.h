@@ -15,7 +15,8 @@ struct ChatRequest {
   nlohmann::ordered_json documents;  // null: none
   nlohmann::ordered_json variables;  // chat_template_kwargs, an object
   bool add_generation_prompt = true, continue_final_message = false;
-  Json completion;  // body of POST /v1/completions, without prompt and, if the chat has none, max_tokens
+  nlohmann::ordered_json
+      completion;  // body of POST /v1/completions, without prompt and, if the chat has none, max_tokens
   bool has_length() const { return completion.contains("max_tokens"); }
 };
 

@@ -87,6 +87,7 @@ class BodyReader {
 
   static void require_known(const std::string& name) {
     if (std::ranges::count(kOwn, name) + std::ranges::count(kTransformers, name) > 0) return;
+    if (std::ranges::count(structured::kSpecificationMembers, name) > 0) return;
     throw ApiError(http::kBadRequest, fmt::format("there is no option '{}'", name), name,
                    "unknown_parameter");
   }
@@ -293,6 +294,14 @@ Json parse_body(std::string_view text) {
   throw ApiError(http::kBadRequest, "the body: expected a JSON object", "", "invalid_json");
 }
 
+/// The order of a schema's properties is that of the text.
+std::optional<structured::Specification> specification_of(const Json& body, std::string_view text) {
+  const auto is_given = [&](const char* name) { return body.contains(name); };
+  if (std::ranges::none_of(structured::kSpecificationMembers, is_given)) return std::nullopt;
+  nlohmann::ordered_json ordered = parse_ordered_json(text, "the body");
+  return structured::take_specification(ordered);
+}
+
 }  // namespace
 
 GenerationOptions completion_defaults(std::string_view model) {
@@ -310,6 +319,7 @@ CompletionRequest read_completion_request(std::string_view text, const Generatio
   CompletionRequest request;
   request.options = defaults;
   BodyReader(body, request).read();
+  request.specification = specification_of(body, text);
   return request;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/engine/generation/generation_options.h"
+#include "runtime/structured/specification.h"
 
 namespace smelt {
 
@@ -25,6 +26,8 @@ struct CompletionRequest {
   int64_t n = 1;                             // choices per prompt
   std::optional<int64_t> log_probabilities;  // most probable tokens that are reported with each new one
   std::optional<uint32_t> seed;
+  /// The texts that a choice may be, by response_format and the like; nothing: any text.
+  std::optional<structured::Specification> specification;
   bool stream = false, include_usage = false, echo = false, add_special_tokens = true;
 };
 

@@ -3,12 +3,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "runtime/engine/generation/generation_options.h"
+#include "runtime/structured/constrained_text.h"
 
 namespace smelt {
 
@@ -26,6 +28,9 @@ struct Request {
   /// progress has no text.
   TextOfTokens text = {};
   std::vector<std::string> stop = {};  // texts that end the sequence, and are not part of its text
+  /// The text so far, if only some texts are allowed. The host then samples, of the tokens that may come
+  /// next.
+  std::shared_ptr<structured::ConstrainedText> constrained = {};
   /// Number of most probable tokens that are reported with each new token. Nothing: no log-probabilities are
   /// reported.
   std::optional<size_t> log_probabilities = {};

@@ -43,13 +43,44 @@ size_t RunningSequence::end_draft() {
 }
 
 /// Chooses the same token as Generator does for the same prompt, options and index.
-int32_t RunningSequence::choose(std::span<const float> logits) const {
+int32_t RunningSequence::choose(std::span<const float> logits) {
   std::vector<double> scores(logits.begin(), logits.end());
   process_scores(request_.options, {tokens_, request_.prompt.size(), 0, request_.prompt}, scores);
+  if (is_constrained()) constrain(scores);
   if (all_impossible(scores) && !all_impossible(logits))
     fail("the options of the request suppress all {} tokens: none can be chosen", scores.size());
   return draw(candidates(scores, request_.options),
               uniform_number(request_.options.seed, tokens_.size(), request_.index));
+}
+
+/// Errors are kept for the thread that samples.
+void RunningSequence::prepare() {
+  if (!is_constrained() || !allowed_.empty() || constraint_fault_ || ended()) return;
+  allowed_.resize(request_.constrained->words());
+  try {
+    request_.constrained->fill(allowed_);
+  } catch (...) {
+    constraint_fault_ = std::current_exception();
+  }
+}
+
+void RunningSequence::constrain(std::span<double> scores) {
+  prepare();
+  if (constraint_fault_) std::rethrow_exception(std::exchange(constraint_fault_, nullptr));
+  constexpr size_t kBits = 32;
+  for (size_t token = 0; token < scores.size(); ++token)
+    if ((allowed_[token / kBits] >> token % kBits & 1U) == 0) scores[token] = kBanned;
+  allowed_.clear();
+}
+
+/// Ends a text that nothing can follow, although no end token has been sampled.
+void RunningSequence::advance_constrained(int32_t token) {
+  structured::ConstrainedText& text = *request_.constrained;
+  const bool is_whole = text.can_end();
+  if (!text.advance(token)) fail("token {} does not fit the specification of the text", token);
+  if (text.ended() && !is_whole)
+    fail_with(Status::unavailable, "no token of the vocabulary fits the specification of the text here");
+  if (text.must_end() && !ended()) end(Finish::stop);
 }
 
 NewToken RunningSequence::describe(int32_t token, std::span<const float> logits) const {
@@ -66,6 +97,7 @@ void RunningSequence::take(std::span<const float> logits) {
     const int32_t token = choose(logits);
     news_.tokens.push_back(describe(token, logits));
     add(token);
+    if (is_constrained()) advance_constrained(token);
   } catch (const Error& error) {
     end_failed(error);
   }

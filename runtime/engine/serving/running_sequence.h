@@ -3,6 +3,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
+#include <exception>
 #include <span>
 #include <string>
 #include <vector>
@@ -56,6 +58,10 @@ class RunningSequence {
 
   /// Records for the next progress() that the sequence got its place in the batch.
   void begin() { news_.has_begun = true; }
+  bool is_constrained() const { return request_.constrained != nullptr; }
+  /// Computes which tokens may come next in a constrained text, if take() has not done so. It may be called
+  /// while a run computes the logits.
+  void prepare();
   /// Samples the next token from its logits, as the options specify. An error, such as a NaN, ends the
   /// sequence as `failed`.
   void take(std::span<const float> logits);
@@ -71,7 +77,9 @@ class RunningSequence {
   Progress progress();
 
  private:
-  int32_t choose(std::span<const float> logits) const;
+  int32_t choose(std::span<const float> logits);
+  void constrain(std::span<double> scores);
+  void advance_constrained(int32_t token);
   NewToken describe(int32_t token, std::span<const float> logits) const;
   void add(int32_t token);
   void show(const std::string& text);
@@ -85,7 +93,10 @@ class RunningSequence {
   DraftLength draft_length_;
   size_t held_ = 0;
   bool plan_chooses_ = false;
-  size_t characters_ = 0;  // of the text, including a held-back beginning of a stop text
+  /// One bit per token, 1 if it may come next in a constrained text; empty if that is not known yet.
+  std::vector<uint32_t> allowed_;
+  std::exception_ptr constraint_fault_;  // thrown while allowed_ was computed; null: none
+  size_t characters_ = 0;                // of the text, including a held-back beginning of a stop text
   Finish finish_ = Finish::none;
   Progress news_;  // since the last call of progress()
 };

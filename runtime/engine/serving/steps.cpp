@@ -1,6 +1,7 @@
 #include "runtime/engine/serving/steps.h"
 
 #include <algorithm>
+#include <future>
 #include <utility>
 
 #include "runtime/base/error.h"
@@ -92,6 +93,17 @@ std::vector<RowStep> Steps::next_reads() {
   return reads;
 }
 
+/// Runs the model while another thread finds the tokens that may come next in constrained texts.
+std::span<const float> Steps::run(const std::vector<RowStep>& reads, const Step& step) {
+  const auto is_constrained = [](const Row& row) { return row.sequence->is_constrained(); };
+  if (std::ranges::none_of(step.rows, is_constrained)) return rows_.run(reads);
+  const auto masks = std::async(std::launch::async, [&] {
+    for (const Row& row : step.rows)
+      if (row.sampling == Sampling::host) row.sequence->prepare();
+  });
+  return rows_.run(reads);
+}
+
 /// Returns false if no row may go on.
 bool Steps::start_step() {
   const std::vector<RowStep> reads = next_reads();
@@ -104,7 +116,7 @@ bool Steps::start_step() {
     step.rows.push_back({sequence, slot, sequence->held(), read.sampling, read.tokens.back()});
   }
   if (std::ranges::count(reads, Sampling::host, &RowStep::sampling) > 0)
-    step.logits = rows_.run(reads);
+    step.logits = run(reads, step);
   else
     rows_.choosing()->start(reads);
   under_way_.push_back(std::move(step));

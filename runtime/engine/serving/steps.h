@@ -29,8 +29,8 @@ class Steps {
   Steps& operator=(const Steps&) = delete;
 
   /// Counts of one call of step(). `tokens`: tokens that it has taken from steps. `by_plan`: those among them
-  /// that the plan has sampled. `read`: prompt tokens in the step that it has started, if rows mix. `drafted`:
-  /// tokens of drafts in that step. `kept`: tokens of drafts that were sampled, too.
+  /// that the plan has sampled. `read`: prompt tokens in the step that it has started, if rows mix.
+  /// `drafted`: tokens of drafts in that step. `kept`: tokens of drafts that were sampled, too.
   struct Taken {
     size_t tokens = 0, by_plan = 0, read = 0, drafted = 0, kept = 0;
   };
@@ -62,6 +62,7 @@ class Steps {
     std::span<const float> logits;  // [rows, vocabulary]; empty if the plan samples for all rows
   };
   bool start_step();
+  std::span<const float> run(const std::vector<RowStep>& reads, const Step& step);
   std::vector<RowStep> next_reads();
   void add_prompts(std::vector<RowStep>& reads);
   void add_drafts(std::vector<RowStep>& reads);
