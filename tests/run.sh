@@ -5,7 +5,7 @@
 #        tests/run.sh --changed [COMMIT]     what was changed since a commit, in minutes (tests/changed.sh)
 #   --fast   leaves out the sanitizers, clang-tidy, the includes and the quickstart
 #   --long   checks the includes of all files, adds clang-tidy file by file, builds with all checks of the sanitizers and
-#            runs all tests with them, fuzzes each of the seven parsers a minute, edits plans 12,000 times, and compares
+#            runs all tests with them, fuzzes each parser for a minute, edits plans 12,000 times, and compares
 #            2,000 random graphs with the evaluator
 # The sanitizers and clang-tidy examine what was changed since main (on main: in three hours) and a part of the
 # rest (of a change of more than 400 files, a half). The part changes from day to day; SMELT_TURN=N repeats that of another

@@ -1,0 +1,44 @@
+// Formats in which models write calls of tools into their text: one table for the parser (tool_parser.h), the
+// recognition of a model's format and the command line.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace smelt::tools {
+
+/// Shape of the text after the marker that opens calls.
+enum class CallShape : uint8_t {
+  object,        // one object {"name", "arguments"}; `close` ends it
+  objects,       // objects with semicolons between them; at the beginning of an answer without a marker, too
+  named_or_list  // NAME[ARGS]{...}, or a list of objects
+};
+
+struct ToolFormat {
+  std::string_view name, help;
+  CallShape shape;
+  std::string_view open, close;             // markers; `close` may be empty
+  std::vector<std::string_view> arguments;  // names of the member that has the arguments
+  std::vector<std::string_view> special;    // markers that may be special tokens, which a decoder must keep
+  /// A chat template that contains all texts of `in_template` and none of `not_in_template` is for this
+  /// format.
+  std::vector<std::string_view> in_template, not_in_template;
+  bool has_short_ids = false;  // ids are 9 letters and digits, which templates of the model require
+};
+
+/// Returns the formats, in the order in which recognize_format() tries them.
+const std::vector<ToolFormat>& tool_formats();
+/// Returns the format of this name; null if there is none.
+const ToolFormat* find_format(std::string_view name);
+/// Returns the format of the models that have this chat template, by the markers that the template contains;
+/// null if it is for none of the formats.
+const ToolFormat* recognize_format(std::string_view chat_template);
+/// Returns the names of all formats, for messages: "hermes, llama3_json, mistral".
+std::string format_names();
+
+/// Returns the id of a call: "call_" and the arguments, or 9 letters and digits (ToolFormat::has_short_ids).
+/// Ids of the first kind are unique if `answer` is; two of the second kind are equal with probability 7e-17.
+std::string call_id(const ToolFormat& format, std::string_view answer, size_t choice, size_t index);
+
+}  // namespace smelt::tools
