@@ -17,6 +17,14 @@ std::string event(const std::string& data) { return "data: " + data + "\n\n"; }
 
 std::string json_text(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
+/// Adds the markers that may be special tokens to those that the text keeps.
+void keep_markers(const tools::ToolFormat& format, Json& body) {
+  Json& kept = body["keep_special_tokens"];
+  if (kept.is_null()) kept = Json::array();
+  if (!kept.is_array()) return;  // refused later
+  for (const std::string_view marker : format.special) kept.push_back(marker);
+}
+
 /// A request whose own options leave nothing to choose is its client's fault.
 void refuse_failed(const Progress& progress) {
   if (progress.finish != Finish::failed) return;
@@ -37,6 +45,11 @@ CompletionAnswer::CompletionAnswer(CompletionHead head, const CompletionRequest&
       begun_(echoes_.size()),
       usage_{prompt_tokens, 0},
       mailbox_(std::move(mailbox)) {}
+
+void CompletionAnswer::read_calls(const tools::ToolFormat& format, bool allows_several) {
+  const std::string_view id = head_.id;
+  calls_.emplace(format, allows_several, std::string(id.substr(id.find('-') + 1)), all_.size());
+}
 
 CompletionAnswer::~CompletionAnswer() { mailbox_->abandon(); }
 
@@ -77,17 +90,24 @@ std::string CompletionAnswer::whole() {
   Json choices = Json::array();
   for (size_t i = 0; i < all_.size(); ++i) {
     all_[i].text.insert(0, echoes_[i]);
-    choices.push_back(choice(i, all_[i], /*is_event=*/false));
+    choices.push_back(*choice(i, all_[i], /*is_event=*/false));
   }
   done_ = true;
   return completion_body(head_, choices, &usage_);
 }
 
-Json CompletionAnswer::choice(size_t index, const Progress& progress, bool is_event) {
+/// Returns nothing if an event would have nothing to say.
+std::optional<Json> CompletionAnswer::choice(size_t index, const Progress& progress, bool is_event) {
   if (!head_.is_chat) return completion_choice(head_, index, progress, log_probabilities_);
-  const bool begins = !is_event || !begun_[index];
+  ChatPart part{
+      .is_event = is_event, .begins = !is_event || !begun_[index], .reads_calls = calls_.has_value()};
+  if (calls_)
+    part.message = calls_->divide(index, progress), part.has_called = calls_->has_called(index);
+  else
+    part.message.content = progress.text;
+  if (!is_news(part, progress, log_probabilities_)) return std::nullopt;
   begun_[index] = true;
-  return chat_choice(head_, index, progress, log_probabilities_, is_event, begins);
+  return chat_choice(head_, index, progress, log_probabilities_, part);
 }
 
 std::string CompletionAnswer::events(std::chrono::milliseconds most) {
@@ -116,8 +136,8 @@ std::string CompletionAnswer::events_of(std::vector<Progress> fresh) {
     usage_.new_tokens += fresh[i].tokens.size();
     fresh[i].text.insert(0, std::exchange(echoes_[i], ""));
     all_[i].finish = fresh[i].finish;
-    text +=
-        event(completion_body(head_, Json::array({choice(i, fresh[i], /*is_event=*/true)}), nullptr, true));
+    if (const auto one = choice(i, fresh[i], /*is_event=*/true))
+      text += event(completion_body(head_, Json::array({*one}), nullptr, true));
   }
   return text;
 }
@@ -175,18 +195,31 @@ std::shared_ptr<CompletionAnswer> CompletionService::answer_chat(std::string_vie
                        "; send the text to /v1/completions, with \"add_special_tokens\": false where "
                        "it has the special tokens",
                    "messages", "unsupported_endpoint");
-  return answer(completion_of(read_chat_request(body)), /*is_chat=*/true);
+  const ChatRequest chat = read_chat_request(body);
+  require_tools(chat.tools);
+  std::shared_ptr<CompletionAnswer> result = answer(completion_of(chat), /*is_chat=*/true);
+  if (chat.tools.reads_calls) result->read_calls(*chats_.tools, chat.tools.allows_several);
+  return result;
+}
+
+/// Calls are read from the answer, so their format must be known.
+void CompletionService::require_tools(const ChatTools& tools) const {
+  if (!tools.reads_calls || chats_.tools) return;
+  throw ApiError(http::kBadRequest, "tools: " + chats_.why_no_tools + "; or set tool_choice to \"none\"",
+                 "tools", "unsupported_parameter");
 }
 
 /// Returns the body of the completion that a chat is. Without a length, it may fill the caches.
 std::string CompletionService::completion_of(const ChatRequest& chat) const {
   const std::string prompt = chats_.text->render({.messages = chat.messages,
+                                                  .tools = chat.tools.list,
                                                   .documents = chat.documents,
                                                   .variables = chat.variables,
                                                   .add_generation_prompt = chat.add_generation_prompt,
                                                   .continue_final_message = chat.continue_final_message});
   nlohmann::ordered_json body = chat.completion;
   body["prompt"] = prompt;
+  if (chat.tools.reads_calls) keep_markers(*chats_.tools, body);
   if (!chat.has_length()) {
     const size_t used = texts_.encode(prompt, false).size(), most = batch_.capacity();
     body["max_tokens"] = used <= most ? most + 1 - used : 1;

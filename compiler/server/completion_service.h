@@ -16,6 +16,7 @@
 #include "compiler/server/batch_thread.h"
 #include "compiler/server/request_maker.h"
 #include "runtime/engine/serving/api_error.h"
+#include "runtime/engine/serving/chat_calls.h"
 #include "runtime/engine/serving/chat_request.h"
 #include "runtime/engine/serving/completion_reply.h"
 
@@ -31,6 +32,9 @@ class CompletionAnswer {
   CompletionAnswer(CompletionHead head, const CompletionRequest& request, size_t prompt_tokens,
                    std::vector<std::string> echoes, std::shared_ptr<Mailbox> mailbox);
   ~CompletionAnswer();
+  /// Makes the answer to a chat divide its texts into content and calls of tools. `format` must outlive the
+  /// answer. Requires: whole() and events() were not called.
+  void read_calls(const tools::ToolFormat& format, bool allows_several);
   CompletionAnswer(const CompletionAnswer&) = delete;
   CompletionAnswer& operator=(const CompletionAnswer&) = delete;
 
@@ -67,15 +71,16 @@ class CompletionAnswer {
   bool ended() const;
   void receive(std::vector<Progress> fresh);
   std::string events_of(std::vector<Progress> fresh);
-  Json choice(size_t index, const Progress& progress, bool is_event);
+  std::optional<Json> choice(size_t index, const Progress& progress, bool is_event);
   std::string last_events() const;
   std::string error_events(const ApiError& error);
 
   CompletionHead head_;
   bool streams_, include_usage_, log_probabilities_, done_ = false;
   std::vector<std::string> echoes_;
-  std::vector<Progress> all_;  // by choice: all progress; if the answer streams, only `finish` is set
-  std::vector<bool> begun_;    // by choice of a chat: the first event, which has the role, was made
+  std::vector<Progress> all_;       // by choice: all progress; if the answer streams, only `finish` is set
+  std::vector<bool> begun_;         // by choice of a chat: the first event, which has the role, was made
+  std::optional<ChatCalls> calls_;  // nothing: no calls are read
   CompletionUsage usage_;
   std::shared_ptr<Mailbox> mailbox_;
 };
@@ -84,6 +89,8 @@ class CompletionAnswer {
 struct ChatSource {
   std::optional<cli::ChatText> text = {};                  // the template; empty: there is none
   std::string why_not = "the model has no chat template";  // error message if there is none
+  const tools::ToolFormat* tools = nullptr;                // format of calls of tools; null: not known
+  std::string why_no_tools = "";                           // error message if it is not known
 };
 
 /// The service of one model. Thread-safe.
@@ -112,6 +119,7 @@ class CompletionService {
   /// Throws ApiError if the request has more choices than the batch accepts.
   void require_room(const CompletionRequest& request) const;
   CompletionHead head(bool is_chat);
+  void require_tools(const ChatTools& tools) const;
   std::string completion_of(const ChatRequest& chat) const;
   std::shared_ptr<CompletionAnswer> answer(std::string_view body, bool is_chat);
 

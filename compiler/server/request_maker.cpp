@@ -54,10 +54,10 @@ std::string RequestMaker::echo_of(const CompletionRequest::Prompt& prompt) const
 }
 
 /// The last tokens of the prompt are the context of the first new ones.
-TextOfTokens RequestMaker::text_behind(const Tokens& prompt) const {
+TextOfTokens RequestMaker::text_behind(const CompletionRequest& request, const Tokens& prompt) const {
   constexpr size_t kContext = 256;
   if (!texts_.known()) return {};
-  TextOfTokens text = texts_.stream();
+  TextOfTokens text = texts_.stream(request.kept_special_tokens);
   for (size_t i = prompt.size() - std::min(prompt.size(), kContext); i < prompt.size(); ++i) text(prompt[i]);
   return text;
 }
@@ -89,7 +89,7 @@ Request RequestMaker::request_for(const CompletionRequest& request, const Tokens
   Request one{.prompt = prompt,
               .options = request.options,
               .index = index,
-              .text = text_behind(prompt),
+              .text = text_behind(request, prompt),
               .stop = request.stop,
               .constrained = constrained_text(request, prompt)};
   if (request.log_probabilities) one.log_probabilities = static_cast<size_t>(*request.log_probabilities);

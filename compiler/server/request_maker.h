@@ -44,7 +44,7 @@ class RequestMaker {
   Tokens tokens_of(const CompletionRequest& request, const CompletionRequest::Prompt& prompt) const;
   std::string echo_of(const CompletionRequest::Prompt& prompt) const;
   /// Returns the function that converts new tokens after the prompt to text.
-  TextOfTokens text_behind(const Tokens& prompt) const;
+  TextOfTokens text_behind(const CompletionRequest& request, const Tokens& prompt) const;
   Request request_for(const CompletionRequest& request, const Tokens& prompt, size_t index) const;
   std::shared_ptr<structured::ConstrainedText> constrained_text(const CompletionRequest& request,
                                                                 const Tokens& prompt) const;

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <utility>
+
 #include "runtime/tokenizers/tokenizer.h"
 
 namespace smelt {
@@ -13,7 +16,11 @@ constexpr size_t kLongestWindow = 256;
 StreamingDecoder::StreamingDecoder(Tokenizer tokenizer, bool skip_special_tokens)
     : tokenizer_(std::move(tokenizer)), skip_special_tokens_(skip_special_tokens) {}
 
+StreamingDecoder::StreamingDecoder(Tokenizer tokenizer, std::vector<int32_t> kept)
+    : tokenizer_(std::move(tokenizer)), skip_special_tokens_(false), kept_(std::move(kept)) {}
+
 std::string StreamingDecoder::push(int32_t id) {
+  if (kept_ && tokenizer_.is_special(id) && !std::ranges::count(*kept_, id)) return "";
   ids_.push_back(id);
   const std::string text = tokenizer_.decode(ids_, skip_special_tokens_);
   open_ = text.ends_with(kReplacement) ? open_ + 1 : 0;

@@ -101,6 +101,8 @@ class Tokenizer {
 class StreamingDecoder {
  public:
   explicit StreamingDecoder(Tokenizer tokenizer, bool skip_special_tokens = true);
+  /// Skips all special tokens except those with the ids `kept`.
+  StreamingDecoder(Tokenizer tokenizer, std::vector<int32_t> kept);
   /// Returns the new text up to this token, without the bytes at its end that may belong to an incomplete
   /// character; it may be empty.
   std::string push(int32_t id);
@@ -116,6 +118,7 @@ class StreamingDecoder {
 
   Tokenizer tokenizer_;
   bool skip_special_tokens_;
+  std::optional<std::vector<int32_t>> kept_;  // the special tokens that are not skipped; nothing: all or none
   std::vector<int32_t> ids_;  // context: the tokens of the last returned text; then the tokens after them
   size_t context_ = 0;        // number of context tokens in ids_
   size_t open_ = 0;           // number of newest tokens in a row after which the text ended with U+FFFD

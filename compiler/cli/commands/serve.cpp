@@ -20,6 +20,7 @@
 #include "runtime/plan/decode_contract.h"
 #include "runtime/plan/plan_ranks.h"
 #include "runtime/system/memory_room.h"
+#include "runtime/tools/tool_format.h"
 
 namespace smelt::cli {
 namespace {
@@ -28,7 +29,7 @@ constexpr int64_t kDefaultSlots = 8;
 constexpr size_t kMoreConnections = 256;  // in addition to those whose requests run or wait
 
 struct ServeCommand {
-  std::string model, host = "127.0.0.1", name;
+  std::string model, host = "127.0.0.1", name, tool_parser = "auto";
   int port = 8080;
   int64_t slots = 0;
   size_t queue = 64, chunk = 0, draft_tokens = 0;
@@ -165,11 +166,29 @@ struct OpenPort {
 
 std::string description_of(const Model& model) { return model.about.is_null() ? "" : model.about.dump(); }
 
+/// Sets the format of calls of tools: the one of the option, or the one that the chat template is for.
+void choose_tools(const std::string& parser, server::ChatSource& chats) {
+  if (parser == "none") {
+    chats.why_no_tools = "the server was started with --tool-parser none, so it reads no calls from answers";
+    return;
+  }
+  chats.tools = parser == "auto" ? tools::recognize_format(chats.text->source_with_tools())
+                                 : tools::find_format(parser);
+  chats.why_no_tools =
+      "the chat template shows no format of calls that the server can read: start it with "
+      "--tool-parser and one of " +
+      tools::format_names();
+}
+
 /// A template that is not valid refuses chats, and nothing else.
-server::ChatSource chats_of(const Model& model, const PromptText& texts) {
+server::ChatSource chats_of(const ServeCommand& options, const Model& model, const PromptText& texts) {
   if (!texts.known()) return {std::nullopt, "the model has no tokenizer, so it cannot answer chats"};
   try {
-    if (auto text = ChatText::load(model.path)) return {std::move(text), ""};
+    server::ChatSource chats{.text = ChatText::load(model.path)};
+    if (chats.text) {
+      choose_tools(options.tool_parser, chats);
+      return chats;
+    }
   } catch (const Error& error) {
     fmt::print(stderr, "note: chats are refused: {}\n", error.what());
     return {std::nullopt, error.what()};
@@ -184,7 +203,8 @@ void answer_clients(const ServeCommand& options, const Served& served, OpenPort&
   server::BatchThread batch(*served.session, served.batch);
   const PromptText texts(served.model, batch.vocabulary(), !options.no_special_tokens);
   const server::RequestMaker maker(texts, description_of(served.model));
-  server::CompletionService completions(batch, texts, maker, name_of(options), chats_of(served.model, texts));
+  server::CompletionService completions(batch, texts, maker, name_of(options),
+                                        chats_of(options, served.model, texts));
   const server::EndSignal signal;  // before anyone knows that there is a server to be ended
   port.http.serve(batch, completions, batch.most_requests());
   announce(options, port.number, batch.counts());
@@ -252,6 +272,19 @@ void add_limits(CLI::App& command, ServeCommand& options) {
                    "of caches in pages: read every prompt from its beginning");
 }
 
+void add_texts(CLI::App& command, ServeCommand& options) {
+  std::vector<std::string> parsers = {"auto", "none"};
+  for (const tools::ToolFormat& format : tools::tool_formats()) parsers.emplace_back(format.name);
+  command.add_flag("--no-special-tokens", options.no_special_tokens, "add none around any prompt");
+  command
+      .add_option(
+          "--tool-parser", options.tool_parser,
+          "format in which the model writes calls of tools: auto (by the chat template), none (requests "
+          "with tools are refused), or the name of a format")
+      ->check(CLI::IsMember(parsers))
+      ->capture_default_str();
+}
+
 void add_access(CLI::App& command, ServeCommand& options) {
   CLI::Option* keys =
       command
@@ -290,7 +323,7 @@ void add_serve(CLI::App& app) {
       ->type_name("HOST");
   command->add_option("--name", options->name,
                       "what clients know the model by (default: the name of its file)");
-  command->add_flag("--no-special-tokens", options->no_special_tokens, "add none around any prompt");
+  add_texts(*command, *options);
   add_limits(*command, *options);
   add_access(*command, *options);
   options->flags.add_to(*command, {OptionGroup::sampling, OptionGroup::serving, OptionGroup::ranks});

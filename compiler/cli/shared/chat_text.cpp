@@ -148,19 +148,23 @@ std::optional<ChatText> ChatText::load(const fs::path& directory) {
   if (sources.empty()) return std::nullopt;
   ChatText text;
   for (const auto& [name, source] : sources)
-    text.templates_.emplace(name, templates::ChatTemplate::parse(source, "chat template '" + name + "'"));
+    text.templates_.emplace(
+        name, Named{source, templates::ChatTemplate::parse(source, "chat template '" + name + "'")});
   text.special_tokens_ = special_tokens_in(directory);
   return text;
 }
 
-const templates::ChatTemplate& ChatText::template_for(const Chat& chat) const {
-  const bool has_tools = chat.tools.is_array() && !chat.tools.empty();
+ChatText::Templates::const_iterator ChatText::template_for(bool has_tools) const {
   auto found = has_tools ? templates_.find(kToolUse) : templates_.end();
   if (found == templates_.end()) found = templates_.find(kDefault);
   if (found == templates_.end() && templates_.size() == 1) found = templates_.begin();
-  if (found == templates_.end())
-    fail("there is no chat template 'default' among the {} of the model", templates_.size());
-  return found->second;
+  return found;
+}
+
+const std::string& ChatText::source_with_tools() const {
+  static const std::string none;
+  const auto found = template_for(true);
+  return found == templates_.end() ? none : found->second.source;
 }
 
 std::string ChatText::render(const Chat& chat) const {
@@ -172,7 +176,10 @@ std::string ChatText::render(const Chat& chat) const {
   variables["tools"] = chat.tools, variables["documents"] = chat.documents;
   variables["add_generation_prompt"] = chat.add_generation_prompt;
   for (const auto& [name, value] : chat.variables.items()) variables[name] = value;
-  std::string prompt = template_for(chat).render(variables);
+  const auto found = template_for(chat.tools.is_array() && !chat.tools.empty());
+  if (found == templates_.end())
+    fail("there is no chat template 'default' among the {} of the model", templates_.size());
+  std::string prompt = found->second.parsed.render(variables);
   return chat.continue_final_message ? up_to(std::move(prompt), text_of_last(chat.messages)) : prompt;
 }
 

@@ -35,11 +35,20 @@ class ChatText {
   /// chat with tools, the template "tool_use" is used if there is one, else "default". Throws Error if the
   /// template raises an exception or cannot be rendered.
   std::string render(const Chat& chat) const;
+  /// Returns the source of the template that is used with tools; empty if there is none.
+  const std::string& source_with_tools() const;
 
  private:
-  const templates::ChatTemplate& template_for(const Chat& chat) const;
+  struct Named {
+    std::string source;
+    templates::ChatTemplate parsed;
+  };
+  using Templates = std::map<std::string, Named>;  // by name
 
-  std::map<std::string, templates::ChatTemplate> templates_;  // by name
+  /// Returns templates_.end() if there is no such template.
+  Templates::const_iterator template_for(bool has_tools) const;
+
+  Templates templates_;
   nlohmann::ordered_json special_tokens_ = nlohmann::ordered_json::object();
 };
 

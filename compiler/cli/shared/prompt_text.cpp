@@ -75,9 +75,15 @@ std::string PromptText::decode_one(int32_t token) const {
   return tokenizer_ ? tokenizer_->decode({&token, 1}, false) : decode_bytes({&token, 1});
 }
 
-std::function<std::string(std::optional<int32_t>)> PromptText::stream() const {
+std::function<std::string(std::optional<int32_t>)> PromptText::stream(
+    const std::vector<std::string>& kept) const {
   if (!tokenizer_) return BytesAsText();
-  return [decoder = std::make_shared<StreamingDecoder>(*tokenizer_)](std::optional<int32_t> token) {
+  std::vector<int32_t> ids;
+  for (const std::string& token : kept)
+    if (const auto id = tokenizer_->token_to_id(token)) ids.push_back(*id);
+  auto decoder = std::make_shared<StreamingDecoder>(ids.empty() ? StreamingDecoder(*tokenizer_)
+                                                                : StreamingDecoder(*tokenizer_, ids));
+  return [decoder = std::move(decoder)](std::optional<int32_t> token) {
     return token ? decoder->push(*token) : decoder->finish();
   };
 }

@@ -4,6 +4,8 @@
 
 #include <functional>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "compiler/cli/shared/model.h"
 #include "runtime/engine/generation/generator.h"
@@ -33,7 +35,8 @@ class PromptText {
   structured::TokenBytes token_bytes() const;
   /// Returns a function that decodes tokens one by one. Called with a token, it returns the text that is now
   /// complete, in whole characters. Called without one, after the last token, it returns the remaining text.
-  std::function<std::string(std::optional<int32_t>)> stream() const;
+  /// Special tokens are no text, except those of `kept` that the tokenizer has.
+  std::function<std::string(std::optional<int32_t>)> stream(const std::vector<std::string>& kept = {}) const;
 
  private:
   std::optional<Tokenizer> tokenizer_;

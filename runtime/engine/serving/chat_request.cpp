@@ -27,7 +27,7 @@ class ChatReader {
     request_.continue_final_message = flag("continue_final_message", false);
     if (request_.continue_final_message && request_.add_generation_prompt)
       refuse_field("continue_final_message", true, "add_generation_prompt = false beside it");
-    refuse_tools();
+    read_tools();
     refuse_fields_of_completions();
     rename_length();
     rename_log_probabilities();
@@ -56,6 +56,7 @@ class ChatReader {
     if (!list.is_array() || list.empty() || list.size() > kMostMessages ||
         !std::ranges::all_of(list, has_role))
       refuse_field("messages", Json(list), "a list of 1 to 4096 objects, each with a role");
+    prepare_tool_messages(list);
     return list;
   }
 
@@ -79,16 +80,10 @@ class ChatReader {
     return value.get<bool>();
   }
 
-  /// Answers would have to be divided into texts and calls.
-  void refuse_tools() {
-    const Ordered tools = take("tools"), choice = take("tool_choice");
-    flag("parallel_tool_calls", true);
-    const bool are_unused = tools.is_null() || tools.empty() || choice == "none";
-    if (!are_unused)
-      refuse_field("tools", Json(tools),
-                   "none, or tool_choice = \"none\": calls of tools are not read from answers yet");
-    if (!choice.is_null() && choice != "none" && choice != "auto")
-      refuse_field("tool_choice", Json(choice), "\"none\" or \"auto\"");
+  void read_tools() {
+    Ordered tools = take("tools");
+    const Ordered choice = take("tool_choice");
+    request_.tools = read_chat_tools(std::move(tools), choice, flag("parallel_tool_calls", true));
   }
 
   /// A chat has neither of them.

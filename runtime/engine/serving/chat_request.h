@@ -6,12 +6,14 @@
 #include <string>
 #include <string_view>
 
+#include "runtime/engine/serving/chat_tools.h"
 #include "runtime/system/json_text.h"
 
 namespace smelt {
 
 struct ChatRequest {
-  nlohmann::ordered_json messages;   // a list of objects with "role"
+  nlohmann::ordered_json messages;  // a list of objects with "role"; arguments of calls are objects
+  ChatTools tools;
   nlohmann::ordered_json documents;  // null: none
   nlohmann::ordered_json variables;  // chat_template_kwargs, an object
   bool add_generation_prompt = true, continue_final_message = false;

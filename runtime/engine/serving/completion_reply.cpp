@@ -62,16 +62,45 @@ const char* object_name(bool is_chat, bool is_event) {
   return is_event ? "chat.completion.chunk" : "chat.completion";
 }
 
+/// Returns a call as an element of tool_calls. Events number the calls; later parts have arguments alone.
+Json tool_call(const tools::CallPiece& piece, bool is_event) {
+  Json call = {{"function", {{"arguments", piece.arguments}}}};
+  if (is_event) call["index"] = piece.index;
+  if (piece.id.empty()) return call;
+  call["id"] = piece.id, call["type"] = "function";
+  call["function"]["name"] = piece.name;
+  return call;
+}
+
+/// Returns the message. Content that is empty is null beside calls, and missing in events that may have
+/// calls.
+Json chat_message(const ChatPart& part) {
+  Json message = Json::object(), calls = Json::array();
+  if (part.begins) message["role"] = "assistant";
+  for (const tools::CallPiece& piece : part.message.calls) calls.push_back(tool_call(piece, part.is_event));
+  const bool has_content = !part.message.content.empty();
+  if (has_content || !part.reads_calls || (!part.is_event && calls.empty()))
+    message["content"] = part.message.content;
+  else if (!part.is_event)
+    message["content"] = nullptr;
+  if (!calls.empty()) message["tool_calls"] = std::move(calls);
+  return message;
+}
+
 }  // namespace
 
+bool is_news(const ChatPart& part, const Progress& progress, bool log_probabilities) {
+  return !part.reads_calls || part.begins || !part.message.empty() || progress.finish != Finish::none ||
+         (log_probabilities && !progress.tokens.empty());
+}
+
 Json chat_choice(const CompletionHead& head, size_t index, const Progress& progress, bool log_probabilities,
-                 bool is_event, bool begins) {
-  Json message = {{"content", progress.text}};
-  if (begins) message["role"] = "assistant";
+                 const ChatPart& part) {
+  const bool ends_with_calls = part.has_called && progress.finish == Finish::stop;
   return {{"index", index},
-          {is_event ? "delta" : "message", std::move(message)},
+          {part.is_event ? "delta" : "message", chat_message(part)},
           {"logprobs", log_probabilities ? chat_log_probabilities(head, progress.tokens) : Json(nullptr)},
-          {"finish_reason", finish_reason(progress.finish)}};
+          {"finish_reason", ends_with_calls ? Json("tool_calls") : finish_reason(progress.finish)}};
 }
 
 Json completion_choice(const CompletionHead& head, size_t index, const Progress& progress,

@@ -9,6 +9,7 @@
 
 #include "runtime/engine/serving/request.h"
 #include "runtime/system/json_text.h"
+#include "runtime/tools/tool_parser.h"
 
 namespace smelt {
 
@@ -30,11 +31,22 @@ struct CompletionUsage {
 /// choice in the reply.
 Json completion_choice(const CompletionHead& head, size_t index, const Progress& progress,
                        bool log_probabilities);
-/// Returns the same for a chat, with the text as a message of the assistant. If `is_event`, the text is a
-/// part of the message, in the field "delta" instead of "message". If `begins`, the message has its role,
-/// "assistant".
+
+/// A choice of a chat: all of it, or the new part of it for one event.
+struct ChatPart {
+  bool is_event = false, begins = false;  // begins: the first part of the choice, which has the role
+  bool reads_calls = false;               // whether the text was divided into content and calls
+  bool has_called = false;                // whether the choice has a call, here or in an earlier part
+  tools::ParsedPiece message = {};        // the text, as content alone unless `reads_calls`
+};
+/// Returns whether an event of a stream has anything to say: the beginning or the end of the choice, content,
+/// calls or log-probabilities.
+bool is_news(const ChatPart& part, const Progress& progress, bool log_probabilities);
+/// Returns an element of "choices" of a chat, with the message of the assistant as `message` or, of an event,
+/// `delta`. finish_reason is "tool_calls" where completion_choice has "stop" and the choice has a call.
 Json chat_choice(const CompletionHead& head, size_t index, const Progress& progress, bool log_probabilities,
-                 bool is_event, bool begins);
+                 const ChatPart& part);
+
 /// Returns a whole reply, or one event of a stream, as text. `usage` may be null.
 std::string completion_body(const CompletionHead& head, const Json& choices, const CompletionUsage* usage,
                             bool is_event = false);

@@ -40,6 +40,7 @@ class BodyReader {
     read_lengths();
     read_distribution();
     read_stops();
+    read_kept_tokens();
     read_biases();
     read_stream();
     refuse_others();
@@ -66,7 +67,8 @@ class BodyReader {
                                          "presence_penalty",
                                          "frequency_penalty",
                                          "logit_bias",
-                                         "add_special_tokens"};
+                                         "add_special_tokens",
+                                         "keep_special_tokens"};
   /// Read by read_generation_config, under transformers' names.
   static constexpr const char* kTransformers[] = {"top_k",
                                                   "min_p",
@@ -219,6 +221,16 @@ class BodyReader {
       if (!is_token_list(*ids)) wrong("stop_token_ids", *ids, "a list of token ids");
       stop_tokens_ = ids->get<std::vector<int32_t>>();
     }
+  }
+
+  void read_kept_tokens() {
+    const Json* tokens = given("keep_special_tokens");
+    if (!tokens) return;
+    const auto is_long = [](const Json& token) { return token.get<std::string>().size() > kMostStopBytes; };
+    if (!is_text_list(*tokens) || std::ssize(*tokens) > kMostKeptTokens ||
+        std::ranges::any_of(*tokens, is_long))
+      wrong("keep_special_tokens", *tokens, "a list of at most 16 texts of at most 256 bytes");
+    request_.kept_special_tokens = tokens->get<std::vector<std::string>>();
   }
 
   /// {"token id": bias}

@@ -160,5 +160,23 @@ TEST(StreamingDecoder, HoldsBackParts) {
   EXPECT_GT(text.size(), 30u);
 }
 
+TEST(StreamingDecoder, KeepsChosenSpecialTokens) {
+  const Tokenizer tokenizer = Tokenizer::from_json(R"({"version": "1.0", "added_tokens": [
+      {"id": 2, "content": "[CALL]", "special": true, "normalized": false},
+      {"id": 3, "content": "</s>", "special": true, "normalized": false}], "decoder": {"type": "Fuse"},
+      "model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "[CALL]": 2, "</s>": 3}, "merges": []}})",
+                                                   "test");
+  const std::vector<int32_t> ids = {0, 2, 3, 1, 2}, call = {2};
+  const auto text = [&](StreamingDecoder stream) {
+    std::string text;
+    for (const int32_t id : ids) text += stream.push(id);
+    return text + stream.finish();
+  };
+  EXPECT_EQ(text(StreamingDecoder(tokenizer, call)), "a[CALL]b[CALL]");
+  EXPECT_EQ(text(StreamingDecoder(tokenizer, std::vector<int32_t>())), "ab");
+  EXPECT_EQ(text(StreamingDecoder(tokenizer)), "ab");
+  EXPECT_EQ(text(StreamingDecoder(tokenizer, false)), "a[CALL]</s>b[CALL]");
+}
+
 }  // namespace
 }  // namespace smelt

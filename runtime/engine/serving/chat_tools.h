@@ -1,0 +1,31 @@
+// Tools in the body of a POST /v1/chat/completions: the fields `tools`, `tool_choice` and
+// `parallel_tool_calls`, and the calls and results in the messages.
+#pragma once
+
+#include <cstddef>
+#include <nlohmann/json.hpp>
+
+namespace smelt {
+
+struct ChatTools {
+  nlohmann::ordered_json list;  // objects {"type": "function", "function": {"name", ...}}; null: none
+  bool reads_calls = false;  // whether calls are read from the answer: there are tools, and it may call them
+  bool allows_several = true;  // parallel_tool_calls; false: only the first call of an answer is returned
+};
+
+/// Largest number of tools of a request, and of calls in a message.
+constexpr size_t kMostTools = 1024;
+/// Longest name of a function, in bytes.
+constexpr size_t kMostFunctionNameBytes = 256;
+
+/// Checks the fields of a request; null is a missing one. `parallel` is the value of parallel_tool_calls.
+/// Throws ApiError naming the field if one is wrong or not supported.
+ChatTools read_chat_tools(nlohmann::ordered_json tools, const nlohmann::ordered_json& choice, bool parallel);
+
+/// Checks the calls and the results in the messages, and prepares the calls for a chat template as vLLM does
+/// (_postprocess_messages): arguments that are JSON text become objects, because templates apply `tojson` to
+/// them; missing and empty ones become {}; and an empty list tool_calls is removed, because templates ask
+/// whether a message has one. Throws ApiError naming the message.
+void prepare_tool_messages(nlohmann::ordered_json& messages);
+
+}  // namespace smelt
