@@ -25,7 +25,8 @@ TEST(CompletionRequests, SayWhatOpenAIsClientsSay) {
       R"({"model": "m", "prompt": ["a", "b"], "max_tokens": 5, "temperature": 0.5, "top_p": 0.9, "n": 2,
           "stream": true, "stream_options": {"include_usage": true}, "logprobs": 3, "stop": ["x", "yz"],
           "stop_token_ids": [7], "seed": 9, "user": "u", "best_of": 2, "suffix": null,
-          "presence_penalty": 0, "logit_bias": {"4": -100}, "top_k": 3, "repetition_penalty": 1.5})");
+          "presence_penalty": 0, "logit_bias": {"4": -100}, "top_k": 3, "repetition_penalty": 1.5,
+          "keep_special_tokens": ["<call>"]})");
   EXPECT_EQ(*request.model, "m");
   ASSERT_EQ(request.prompts.size(), 2U);
   EXPECT_EQ(request.prompts[1].text, "b");
@@ -37,6 +38,7 @@ TEST(CompletionRequests, SayWhatOpenAIsClientsSay) {
   EXPECT_EQ(request.options.sequence_bias[0].bias, -100);
   EXPECT_EQ(request.stop, (std::vector<std::string>{"x", "yz"}));
   EXPECT_EQ(request.n, 2);
+  EXPECT_EQ(request.kept_special_tokens, std::vector<std::string>{"<call>"});
   EXPECT_EQ(request.log_probabilities, 3);
   EXPECT_EQ(request.seed, 9U);
   EXPECT_TRUE(request.stream && request.include_usage && !request.echo);
@@ -70,6 +72,8 @@ TEST(CompletionRequests, WhatIsNotHonouredIsNamed) {
       {R"({"prompt": "a", "n": 0})", "400 n:"},
       {R"({"prompt": "a", "n": 2, "best_of": 3})", "400 best_of:"},
       {R"({"prompt": "a", "stop": [""]})", "400 stop:"},
+      {R"({"prompt": "a", "keep_special_tokens": "<call>"})", "400 keep_special_tokens:"},
+      {R"({"prompt": "a", "keep_special_tokens": [3]})", "400 keep_special_tokens:"},
       {R"({"prompt": "a", "stream_options": {}})", "400 stream_options:"},
       {R"({"prompt": "a", "presence_penalty": 0.5})", "400 presence_penalty:"},
       {R"({"prompt": "a", "suffix": "b"})", "400 suffix:"},
