@@ -161,6 +161,47 @@ TEST_F(ToolServer, ReadsMistralsFormat) {
   EXPECT_EQ(calls[0]["id"].get<std::string>().size(), 9U);
 }
 
+/// Returns a tokenizer with a token for each printable character of ASCII, from id 0 on, and the special
+/// tokens [TOOL_CALLS] (95), [ARGS] (96), </s> (97) and <end> (98).
+std::string tokenizer_with_markers() {
+  Json vocabulary, added = Json::array();
+  for (char c = ' '; c <= '~'; ++c) vocabulary[std::string(1, c)] = c - ' ';
+  for (const char* special : {"[TOOL_CALLS]", "[ARGS]", "</s>", "<end>"}) {
+    const size_t id = vocabulary.size();
+    vocabulary[special] = id;
+    added.push_back({{"id", id}, {"content", special}, {"special", true}, {"normalized", false}});
+  }
+  return Json{{"version", "1.0"},
+              {"added_tokens", added},
+              {"decoder", {{"type", "Fuse"}}},
+              {"model", {{"type", "BPE"}, {"vocab", vocabulary}, {"merges", Json::array()}}}}
+      .dump();
+}
+
+/// The answer is Ok</s>[TOOL_CALLS]f[ARGS]{"a":1}<end>.
+TEST_F(ToolServer, ReadsMarkersThatAreSpecialTokens) {
+  fs::create_directories(path("caller"));
+  spill(path("caller") / "tokenizer.json", tokenizer_with_markers());
+  start_with(kMistralTemplate);
+  std::vector<int> ids;
+  for (const char c : std::string("<assistant>Ok!@f#{\"a\":1}$")) ids.push_back(c - ' ');
+  const std::string stand_ins = "@#!$";
+  for (int& id : ids)
+    if (const size_t at = stand_ins.find(static_cast<char>(id + ' ')); at != stand_ins.npos)
+      id = 95 + static_cast<int>(at);
+  Json biases = Json::array();
+  for (size_t i = std::string("<assistant>").size(); i < ids.size(); ++i)
+    biases.push_back(
+        {std::vector<int>(ids.begin() + static_cast<int>(i) - 10, ids.begin() + static_cast<int>(i) + 1),
+         1000.0});
+  const Json body = with(body_for(""), {{"stop_token_ids", {98}}, {"sequence_bias", biases}});
+  const Json found = choice(body);
+  EXPECT_EQ(found["finish_reason"], "tool_calls");
+  EXPECT_EQ(found["message"]["content"], "Ok");
+  EXPECT_EQ(text_of(found["message"]["tool_calls"]), "f({\"a\":1})");
+  EXPECT_EQ(choice(with(body, {{"tool_choice", "none"}}))["message"]["content"], "Okf{\"a\":1}");
+}
+
 TEST_F(ToolServer, RefusesToolsWithoutAFormat) {
   start_with(kPlainTemplate);
   EXPECT_EQ(fault(body_for("x").dump(), kPath), "400 tools");
