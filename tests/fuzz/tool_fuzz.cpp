@@ -1,5 +1,6 @@
-// Any bytes as a model's text with calls of tools: the same result in pieces as at once, nothing of the text lost,
-// and no time that grows faster than the text. The first byte chooses the format, the second the pieces.
+// Any bytes as a model's text with calls of tools: the same result in pieces as at once, nothing of the text
+// lost, and no time that grows faster than the text. The first byte chooses the format, the second the
+// pieces.
 #include <cctype>
 #include <cstdint>
 #include <cstdlib>

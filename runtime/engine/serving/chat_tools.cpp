@@ -96,15 +96,21 @@ void check_choice(const ToolJson& tools, const ToolJson& choice) {
   refuse_forced_call(choice);
 }
 
+/// Returns the value of a text that is JSON; null for an empty text.
+ToolJson parse_arguments(const std::string& text, const ToolPlace& place) {
+  if (text.empty()) return nullptr;
+  try {
+    return parse_ordered_json(text, place.path);
+  } catch (const Error& error) {
+    throw ApiError(http::kBadRequest, error.what(), place.field, "invalid_value");
+  }
+}
+
 /// Returns the arguments of a call as an object.
 ToolJson arguments_of(const ToolJson& function, const ToolPlace& place) {
   ToolJson arguments = member(function, "arguments");
-  if (arguments.is_null() || arguments == "") return ToolJson::object();
-  if (arguments.is_string()) try {
-      arguments = parse_ordered_json(arguments.get_ref<const std::string&>(), place.path);
-    } catch (const Error& error) {
-      throw ApiError(http::kBadRequest, error.what(), place.field, "invalid_value");
-    }
+  if (arguments.is_string()) arguments = parse_arguments(arguments.get_ref<const std::string&>(), place);
+  if (arguments.is_null()) return ToolJson::object();
   if (!arguments.is_object()) refuse_tool(place, arguments, "an object, or its JSON text");
   return arguments;
 }

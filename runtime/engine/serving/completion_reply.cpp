@@ -72,7 +72,7 @@ Json tool_call(const tools::CallPiece& piece, bool is_event) {
   return call;
 }
 
-/// Returns the message. Content that is empty is null beside calls, and missing in events that may have
+/// Returns the message. Empty content is null in a message with calls, and missing in events that may have
 /// calls.
 Json chat_message(const ChatPart& part) {
   Json message = Json::object(), calls = Json::array();
