@@ -18,11 +18,22 @@ std::string event(const std::string& data) { return "data: " + data + "\n\n"; }
 std::string json_text(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 /// Adds the markers that may be special tokens to those that the text keeps.
-void keep_markers(const tools::ToolFormat& format, Json& body) {
-  Json& kept = body["keep_special_tokens"];
-  if (kept.is_null()) kept = Json::array();
+void keep_markers(const tools::ToolFormat& format, nlohmann::ordered_json& body) {
+  nlohmann::ordered_json& kept = body["keep_special_tokens"];
+  if (kept.is_null()) kept = nlohmann::ordered_json::array();
   if (!kept.is_array()) return;  // refused later
   for (const std::string_view marker : format.special) kept.push_back(marker);
+}
+
+/// Makes the answer a call.
+void force_call(const nlohmann::ordered_json& schema, nlohmann::ordered_json& body) {
+  for (const char* name : structured::kSpecificationMembers)
+    if (body.contains(name) && !body[name].is_null())
+      throw ApiError(http::kBadRequest,
+                     fmt::format("{}: expected none where tool_choice requires a call", name), name,
+                     "invalid_value");
+  body["response_format"] = {{"type", "json_schema"},
+                             {"json_schema", {{"name", "call"}, {"schema", schema}}}};
 }
 
 /// A request whose own options leave nothing to choose is its client's fault.
@@ -198,13 +209,18 @@ std::shared_ptr<CompletionAnswer> CompletionService::answer_chat(std::string_vie
   const ChatRequest chat = read_chat_request(body);
   require_tools(chat.tools);
   std::shared_ptr<CompletionAnswer> result = answer(completion_of(chat), /*is_chat=*/true);
-  if (chat.tools.reads_calls) result->read_calls(*chats_.tools, chat.tools.allows_several);
+  if (chat.tools.reads_calls) result->read_calls(format_of(chat.tools), chat.tools.allows_several);
   return result;
+}
+
+/// A call that is required is an object, whatever the format of the model.
+const tools::ToolFormat& CompletionService::format_of(const ChatTools& tools) const {
+  return tools.forced_call.is_null() ? *chats_.tools : *tools::find_format("llama3_json");
 }
 
 /// Calls are read from the answer, so their format must be known.
 void CompletionService::require_tools(const ChatTools& tools) const {
-  if (!tools.reads_calls || chats_.tools) return;
+  if (!tools.reads_calls || chats_.tools || !tools.forced_call.is_null()) return;
   throw ApiError(http::kBadRequest, "tools: " + chats_.why_no_tools + "; or set tool_choice to \"none\"",
                  "tools", "unsupported_parameter");
 }
@@ -219,7 +235,8 @@ std::string CompletionService::completion_of(const ChatRequest& chat) const {
                                                   .continue_final_message = chat.continue_final_message});
   nlohmann::ordered_json body = chat.completion;
   body["prompt"] = prompt;
-  if (chat.tools.reads_calls) keep_markers(*chats_.tools, body);
+  if (chat.tools.reads_calls) keep_markers(format_of(chat.tools), body);
+  if (!chat.tools.forced_call.is_null()) force_call(chat.tools.forced_call, body);
   if (!chat.has_length()) {
     const size_t used = texts_.encode(prompt, false).size(), most = batch_.capacity();
     body["max_tokens"] = used <= most ? most + 1 - used : 1;

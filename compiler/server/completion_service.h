@@ -120,6 +120,7 @@ class CompletionService {
   void require_room(const CompletionRequest& request) const;
   CompletionHead head(bool is_chat);
   void require_tools(const ChatTools& tools) const;
+  const tools::ToolFormat& format_of(const ChatTools& tools) const;
   std::string completion_of(const ChatRequest& chat) const;
   std::shared_ptr<CompletionAnswer> answer(std::string_view body, bool is_chat);
 

@@ -124,7 +124,7 @@ TEST_F(ChatServer, RefusesByName) {
   EXPECT_EQ(fault_with({{"messages", Json::array()}}), "400 messages");
   EXPECT_EQ(fault_with({{"messages", {{{"content", "x"}}}}}), "400 messages");
   EXPECT_EQ(fault_with({{"tools", tool}}), "400 tools");
-  EXPECT_EQ(fault_with({{"tool_choice", "required"}}), "400 tool_choice");
+  EXPECT_EQ(fault_with({{"tool_choice", "required"}}), "400 tool_choice");  // without tools
   EXPECT_EQ(fault_with({{"response_format", {{"type", "yaml"}}}}), "400 response_format");
   EXPECT_EQ(fault_with({{"prompt", "x"}}), "400 prompt");
   EXPECT_EQ(fault_with({{"echo", true}}), "400 echo");

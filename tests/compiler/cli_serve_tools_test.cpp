@@ -205,7 +205,6 @@ TEST_F(ToolServer, ReadsMarkersThatAreSpecialTokens) {
 TEST_F(ToolServer, RefusesToolsWithoutAFormat) {
   start_with(kPlainTemplate);
   EXPECT_EQ(fault(body_for("x").dump(), kPath), "400 tools");
-  EXPECT_EQ(fault(with(body_for("x"), {{"tool_choice", "required"}}).dump(), kPath), "400 tool_choice");
   EXPECT_EQ(choice(with(body_for("x"), {{"tool_choice", "none"}}))["message"]["content"], "x");
 }
 
@@ -214,6 +213,28 @@ TEST_F(ToolServer, TakesTheFormatOfTheOption) {
   const Json found = choice(body_for("{\"name\": \"f\", \"parameters\": {\"a\": 1}}"));
   EXPECT_EQ(text_of(found["message"]["tool_calls"]), "f({\"a\": 1})");
   EXPECT_TRUE(has(smelt("serve " + path("caller").string() + " --tool-parser other").err, "hermes"));
+}
+
+TEST_F(ToolServer, CallsThatAreRequiredSatisfyTheirSchema) {
+  start_with(kPlainTemplate);
+  Json body = body_for("x");
+  body.erase("sequence_bias");
+  body["temperature"] = 1, body["max_tokens"] = 600;
+  body["tools"].push_back(Json::parse(R"({"type": "function", "function": {"name": "add", "parameters": {
+      "type": "object", "properties": {"a": {"type": "integer"}, "b": {"enum": [1, 2]}}, "required": ["a", "b"],
+      "additionalProperties": false}}})"));
+  const Json add = {{"type", "function"}, {"function", {{"name", "add"}}}};
+  for (int seed = 0; seed < 4; ++seed) {
+    const Json found = choice(with(body, {{"tool_choice", add}, {"seed", seed}}));
+    EXPECT_EQ(found["finish_reason"], "tool_calls");
+    EXPECT_TRUE(found["message"]["content"].is_null());
+    const Json call = found["message"]["tool_calls"][0]["function"];
+    EXPECT_EQ(call["name"], "add");
+    const Json arguments = Json::parse(call["arguments"].get<std::string>());
+    EXPECT_TRUE(arguments["a"].is_number_integer() && arguments["b"].get<int>() <= 2) << call;
+  }
+  EXPECT_EQ(fault(with(body, {{"tool_choice", add}, {"guided_regex", "a"}}).dump(), kPath),
+            "400 guided_regex");
 }
 
 TEST_F(ToolServer, ReadsNoCallsIfTheOptionIsNone) {

@@ -74,10 +74,36 @@ void check_tools(const ToolJson& tools) {
   for (size_t i = 0; i < tools.size(); ++i) check_tool(tools[i], place.at(i));
 }
 
-/// Refuses a choice that forces a call. The answer would have to be constrained to a grammar.
-[[noreturn]] void refuse_forced_call(const ToolJson& choice) {
-  refuse_tool({"tool_choice", "tool_choice"}, choice,
-              "\"auto\" or \"none\", because calls cannot be forced yet");
+/// Returns whether any object in the value has a member "$ref".
+bool has_references(const ToolJson& value) {
+  if (value.is_object() && value.contains("$ref")) return true;
+  return value.is_structured() && std::ranges::any_of(value, has_references);
+}
+
+/// Returns the JSON Schema of a call of a tool. The schema of the arguments becomes a part of it, so that its
+/// references would refer to something else.
+ToolJson schema_of_call(const ToolJson& tool) {
+  const ToolJson& function = member(tool, "function");
+  ToolJson arguments = member(function, "parameters");
+  if (arguments.is_null() || arguments.empty()) arguments = {{"type", "object"}};
+  if (has_references(arguments))
+    refuse_tool({"tools", "tools"}, function["name"],
+                "parameters without $ref where tool_choice requires a call");
+  return {{"type", "object"},
+          {"properties", {{"name", {{"const", function["name"]}}}, {"parameters", std::move(arguments)}}},
+          {"required", {"name", "parameters"}},
+          {"additionalProperties", false}};
+}
+
+/// Returns the JSON Schema of the call that a choice requires: of one function, or of any of the tools; null
+/// if it requires none. Requires: the choice has been checked.
+ToolJson schema_of_choice(const ToolJson& tools, const ToolJson& choice) {
+  if (choice != "required" && !choice.is_object()) return nullptr;
+  ToolJson schemas = ToolJson::array();
+  for (const ToolJson& tool : tools)
+    if (choice == "required" || tool["function"]["name"] == choice["function"]["name"])
+      schemas.push_back(schema_of_call(tool));
+  return schemas.size() == 1 ? schemas[0] : ToolJson{{"anyOf", std::move(schemas)}};
 }
 
 /// Checks "auto", "none", "required", or a function of the tools.
@@ -93,7 +119,6 @@ void check_choice(const ToolJson& tools, const ToolJson& choice) {
   };
   if (choice.is_object() && std::ranges::none_of(tools, is_chosen))
     refuse_tool(place, choice, "a function of the tools");
-  refuse_forced_call(choice);
 }
 
 /// Returns the value of a text that is JSON; null for an empty text.
@@ -143,7 +168,11 @@ ChatTools read_chat_tools(ToolJson tools, const ToolJson& choice, bool parallel)
   if (tools.empty()) tools = nullptr;
   check_choice(tools, choice);
   const bool reads_calls = !tools.is_null() && choice != "none";
-  return {.list = std::move(tools), .reads_calls = reads_calls, .allows_several = parallel};
+  ToolJson forced = schema_of_choice(tools, choice);
+  return {.list = std::move(tools),
+          .reads_calls = reads_calls,
+          .allows_several = parallel,
+          .forced_call = std::move(forced)};
 }
 
 void prepare_tool_messages(ToolJson& messages) {

@@ -11,6 +11,9 @@ struct ChatTools {
   nlohmann::ordered_json list;  // objects {"type": "function", "function": {"name", ...}}; null: none
   bool reads_calls = false;  // whether calls are read from the answer: there are tools, and it may call them
   bool allows_several = true;  // parallel_tool_calls; false: only the first call of an answer is returned
+  /// JSON Schema of the answer if tool_choice requires a call: an object {"name", "parameters"}, which is the
+  /// call; null: the model chooses.
+  nlohmann::ordered_json forced_call;
 };
 
 /// Largest number of tools of a request, and of calls in a message.

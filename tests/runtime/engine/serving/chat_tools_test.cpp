@@ -96,15 +96,31 @@ TEST(ChatTools, ChoicesAreRefusedByName) {
     return fault_of(R"(, "tools": [)" + std::string(kTool) + R"(], "tool_choice": )" + value);
   };
   EXPECT_EQ(choice("\"auto\""), "taken");
-  EXPECT_HAS(choice("\"required\""),
-             "tool_choice: tool_choice = \"required\": expected \"auto\" or \"none\"");
-  EXPECT_HAS(choice(kTool), "cannot be forced yet");
   EXPECT_HAS(choice(R"({"type": "function", "function": {"name": "g"}})"), "a function of the tools");
   EXPECT_HAS(choice(R"({"type": "function"})"), "tool_choice.function = null");
   EXPECT_HAS(choice(R"({"name": "f"})"), "tool_choice.type = null");
   EXPECT_HAS(choice("3"), "tool_choice = 3");
   EXPECT_HAS(choice("\"any\""), "tool_choice = \"any\"");
   EXPECT_HAS(fault_of(R"(, "tool_choice": "required")"), "tools beside it");
+}
+
+TEST(ChatTools, ARequiredCallHasASchema) {
+  const std::string tools =
+      R"(, "tools": [{"type": "function", "function": {"name": "f"}},
+         {"type": "function", "function": {"name": "g", "parameters": {"type": "object", "properties": {"x": {}}}}}])";
+  const ChatRequest any = with_fields(tools + R"(, "tool_choice": "required")");
+  EXPECT_EQ(any.tools.forced_call["anyOf"].size(), 2U);
+  const ChatRequest one =
+      with_fields(tools + R"(, "tool_choice": {"type": "function", "function": {"name": "g"}})");
+  EXPECT_EQ(
+      one.tools.forced_call.dump(),
+      R"({"type":"object","properties":{"name":{"const":"g"},"parameters":{"type":"object","properties":{"x":{}}}},)"
+      R"("required":["name","parameters"],"additionalProperties":false})");
+  EXPECT_TRUE(one.tools.reads_calls);
+  EXPECT_TRUE(with_fields(tools).tools.forced_call.is_null());
+  EXPECT_HAS(fault_of(R"(, "tools": [{"type": "function", "function": {"name": "f", "parameters":
+             {"properties": {"x": {"$ref": "#/$defs/y"}}}}}], "tool_choice": "required")"),
+             "parameters without $ref");
 }
 
 TEST(ChatTools, MessagesAreRefusedByName) {
