@@ -16,8 +16,9 @@ struct BuildOptions {
   /// Mesh of the ranks that run the model together: those along the axis "model" share its parameters and
   /// caches (frontend/tensor_parallel.h).
   Mesh mesh = {};
-  /// Upper bounds of symbolic sizes and of products of them. Defaults: 8 for B (batch); for T (length) and S
-  /// (length of an encoder-decoder's source), the model's max_positions, or 512 if it has none.
+  /// Upper bounds of symbolic sizes and of products of them. The default of B (batch) is 8. The default of T
+  /// (length) and S (length of an encoder-decoder's source) is the model's max_positions, or 512 if it has
+  /// none.
   std::vector<Symbols::Bound> bounds = {};
   /// Replaces all dropout probabilities of the spec; but spec.dropout.activation is replaced only if it is
   /// above 0.
@@ -39,9 +40,9 @@ struct BuildOptions {
   /// Number of pages of a paged cache, each of kPageTokens tokens; 0: the cache has one row of T tokens for
   /// each of the B rows. Only with caches, and for models without an encoder.
   int64_t cache_pages = 0;
-  /// Largest number of tokens in one run of the entry @mixed_pages, which then replaces @read_pages,
-  /// @decode_pages and @next_pages. If the upper bound of B is larger, it is used instead. 0: there is no
-  /// such entry. nullopt: 0. Only with cache_pages and has_sampler.
+  /// Largest number of tokens in one run of the entry @mixed_pages, which replaces @read_pages, @decode_pages
+  /// and @next_pages. If the upper bound of B is larger, that bound is used instead. 0 or nullopt: the plan
+  /// has no @mixed_pages. Only with cache_pages and has_sampler.
   std::optional<int64_t> step_tokens = std::nullopt;
   /// Whether the entries @tiled_pages and @next_pages replace @mixed_pages. They are faster where an
   /// attention kernel computes the scores of a tile of queries at once.

@@ -40,7 +40,7 @@ struct LoraConfig {
   std::vector<std::string> modules_to_save = {};
   std::vector<int64_t> layers = {};  // restricts `targets` to the blocks of these numbers; empty: all blocks
   /// Names before the block's number in module names, such as "layers" in "model.layers.3.mlp". Empty: any
-  /// name, unless it is the first part of the module name.
+  /// name that is not the first part of the module name.
   std::vector<std::string> layers_pattern = {};
   /// Other values of r or alpha for modules whose name, or its end after a dot, matches the regular
   /// expression.

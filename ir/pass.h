@@ -1,6 +1,6 @@
 // Passes: the row of a pass in a table (Pass), a pass with its options (PassCall), and the registry of all
-// rows. A pass is a function. Its signature defines its unit (the object that one call transforms) and the
-// type of its options; a function without options has only the first parameter:
+// rows. A pass is a function. Its unit is the object that one call transforms. The function's signature
+// defines the unit and the type of the options. A function without options has only the first parameter:
 //
 //   bool NAME(Graph&, const OPTIONS&)       graph     runs on every graph of a module
 //   bool NAME(Module&, const OPTIONS&)      module

@@ -25,13 +25,13 @@ std::vector<Node*> nodes_of(const Graph& graph, Op op);
 /// stop_gradient.
 bool is_view(const Node& node);
 
-/// Returns whether the value is a float that an `eq` or `ne` node selected by `counts` compares, directly or
-/// through views. A pass must not recompute such a value with other rounding: the gradient of a maximum, for
-/// example, tests which elements are bitwise equal to the maximum.
+/// Returns whether the value is a float that an `eq` or `ne` node compares, directly or through views. Only
+/// nodes for which `counts` returns true are examined. A pass must not recompute a compared value with other
+/// rounding: the gradient of a maximum, for example, tests which elements equal the maximum bitwise.
 bool is_matched(const Value* value, llvm::function_ref<bool(const Node&)> counts);
 
-/// Returns the value at the start of the chain of stop_gradient nodes that ends with `value`: `value` itself
-/// if it is no stop_gradient. After differentiation a stop_gradient is an identity.
+/// Returns the operand of the chain of stop_gradient nodes that ends with `value`; `value` itself if it is
+/// not the result of a stop_gradient. After differentiation a stop_gradient is an identity.
 Value* skip_identity(Value* value);
 /// Returns whether it is proven that no element of the value is negative, for any data. Elements may be NaN.
 bool non_negative(const Value* value);
@@ -62,8 +62,8 @@ std::vector<RowSpace> row_spaces(const Graph& graph);
 
 /// Analysis of the sweeps over a row of one row space. The level of a value is the number of dependent sweeps
 /// that a kernel needs before it has the value. Reductions that only sample a row (ReduceOpInfo::samples)
-/// need no sweep. Sweeps before the last barrier (is_barrier) and sweeps of an earlier phase belong to an
-/// earlier kernel, and do not count.
+/// need no sweep. Sweeps before the last barrier (is_barrier) and sweeps of an earlier phase do not count,
+/// because they belong to an earlier kernel.
 class SweepLevels {
  public:
   SweepLevels(const Graph& graph, RowSpace space);

@@ -51,8 +51,8 @@ Value* row_mean(GraphBuilder& b, Value* x);
 struct LogSumExp {
   Value *largest, *log;  // m and log sum exp(x - m)
 };
-/// Returns both terms. A caller that subtracts them from x one after the other has a smaller error than with
-/// their sum, because x - m is exact if x is near m.
+/// Returns both terms. Subtracting the terms from x one after the other has a smaller error than subtracting
+/// their sum.
 LogSumExp log_sum_exp_parts(GraphBuilder& b, Value* x);
 Value* log_sum_exp(GraphBuilder& b, Value* x);
 /// Returns a boolean value of the shape of `logits`, which is true where the index along the last axis equals
@@ -69,8 +69,8 @@ struct SmoothingWeights {
 };
 SmoothingWeights smoothing_of(const Node& cross_entropy);
 
-/// Copies the marks, phase and `anchored`, of `from` to the node `to` that replaces it. If the phase of `to`
-/// is not `forward`, it does not change.
+/// Copies the marks (phase and `anchored`) of `from` to the node `to` that replaces it. A phase of `to` that
+/// is not `forward` does not change.
 void inherit_marks(const Node& from, Node& to);
 
 /// Copies the marks of `from` to the nodes that are built directly before `place` during the object's life.

@@ -1,5 +1,5 @@
-// Runs passes over units, which are graphs, modules, programs and kernels. It measures time and, as its
-// options specify, verifies the IR, prints it, and writes a file that reproduces a failure. Unused nodes of a
+// Runs passes over units, which are graphs, modules, programs and kernels, and measures their time. Options
+// select verification of the IR, printing of the IR, and files that reproduce a failure. Unused nodes of a
 // graph are removed after every pass over it. The kinds of passes, and the text form of a pipeline of passes,
 // are in ir/pass.h.
 #pragma once
@@ -110,9 +110,9 @@ class PassManager {
   std::vector<PassRecord> records_;
 };
 
-/// Returns the text of the module with `graph` as its only graph, after a first line of "// RUN: " and
-/// `call`, the pass that failed on the graph. The text is an input of `smelt opt`, and has the form of a file
-/// test.
+/// Returns an input of `smelt opt`, in the form of a file test, that reproduces a failure. Its first line is
+/// "// RUN: " and `call`, the pass that failed on the graph. The text of the module follows, with `graph` as
+/// its only graph.
 std::string reproducer(const Module& module, std::string_view graph, const PassCall& call);
 
 }  // namespace smelt

@@ -13,9 +13,9 @@
  *
  * Structs. The first member of every struct is struct_size. The caller sets it to the sizeof of the struct,
  * also in structs that a call fills in, and in every element of an array. Members that an application does
- * not use must be zero. From struct_size the library detects which members the application was built with.
- * Members that the application does not have count as zero. A member that the library does not have must be
- * zero, or the call returns SMELT_INVALID_ARGUMENT.
+ * not use must be zero. An application and a library of different versions work together: members that the
+ * application does not have count as zero. A member that the library does not have must be zero, or the call
+ * returns SMELT_INVALID_ARGUMENT.
  *
  * Threads. A smelt_plan, smelt_tokenizer or smelt_generation never changes, and any number of threads may use
  * it at the same time. Any other handle may be used by different threads, but only by one at a time.
@@ -347,8 +347,8 @@ smelt_status smelt_decoder_finish(smelt_decoder* decoder, const char** text, siz
 
 /* Creates a generator. Requires: the plan has an entry "decode", with key-value caches, or "logits". A
  * generator tracks the contents of the session's caches: if a prompt begins with the tokens of the previous
- * sequence, these are not processed again. After another generator of the session was used, an entry was run
- * or weights were loaded, the application must create a new generator. */
+ * sequence, they are not processed again. A generator must not be used after another generator of the session
+ * was used, an entry was run or weights were loaded. The application must then create a new generator. */
 smelt_status smelt_generator_create(smelt_session* session, smelt_generator** generator);
 void smelt_generator_free(smelt_generator* generator);
 

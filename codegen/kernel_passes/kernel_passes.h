@@ -12,9 +12,9 @@ namespace smelt {
 // Merges neighbouring axes that every access traverses like one axis. The kernel then computes fewer indices,
 // with fewer divisions.
 
-/// Merges two neighbouring axes of one kind (parallel, or reduced without segments) if the outer stride of
-/// each access is the inner stride times the inner extent, and no instruction uses an index along either
-/// axis.
+/// Merges two neighbouring axes of one kind (parallel, or reduced without segments). Conditions of a merge:
+/// the outer stride of each access is the inner stride times the inner extent, and no instruction uses an
+/// index along either axis. Other axes are left unchanged.
 void collapse_axes(Kernel& kernel);
 
 // ---- column_sums.cpp
@@ -28,18 +28,19 @@ struct ColumnSum {
   std::vector<Dim> strides = {};
 };
 
-/// Rewrites a kernel that has parallel and column axes, one column block, no stores and no reductions, and
-/// accumulates only in the column block. Its parallel axes become reduced axes, its accumulations become
-/// reductions, and its partial parameters become outputs for the sums, which are rounded once. Requires:
-/// `sums` has an entry for each partial parameter. Returns false, and changes nothing, for other kernels.
+/// Rewrites a kernel that has parallel and column axes and one column block. The kernel must have no stores
+/// and no reductions, and must accumulate only in the column block. Its parallel axes become reduced axes,
+/// its accumulations become reductions, and its partial parameters become outputs for the sums, which are
+/// rounded once. Requires: `sums` has an entry for each partial parameter. Returns false, and changes
+/// nothing, for other kernels.
 bool sum_columns_in_tiles(Kernel& kernel, llvm::ArrayRef<ColumnSum> sums);
 
 // ---- conditional_sums.cpp
-// Sums of select(p, x, 0), which is x where p is true, else 0. Such a sum is the sum of those x for which p
-// is true; the zeros need not be added.
+// Sums of select(p, x, 0), which is x where p is true, else 0. Only the x for which p is true need to be
+// added.
 
-/// Replaces each `reduce add` of such a select by a `reduce add` of x with the predicate p, if the select and
-/// the reduction are in the same block.
+/// Replaces `reduce add` of select(p, x, 0) by `reduce add` of x with the predicate p, if the select and the
+/// reduction are in the same block.
 void sum_where_chosen(Kernel& kernel);
 
 // ---- early_loads.cpp
@@ -58,7 +59,7 @@ void issue_loads_early(Kernel& kernel);
 
 /// Sets the rounds of exchange (Instruction::exchange_round) of reductions over reduced axes, and of
 /// accumulations along columns that are kept in registers. Each round has as many sums as fit in shared
-/// memory. If not even one reduction fits with all columns of a vector, its rounds have fewer columns. An
+/// memory. If a single reduction does not fit with all columns of a vector, its rounds have fewer columns. An
 /// accumulation needs one row of sums per thread group ("team"). If these rows do not fit, it gets the form
 /// `sequential`: the teams then add to a single row, one after the other.
 void exchange_in_rounds(Kernel& kernel);
@@ -72,11 +73,10 @@ int exchanging_groups(const Schedule& schedule);
 // Short forms of functions such as exp, for results that are rounded to bf16 or f16. The error of the
 // rounding is larger than that of a short form.
 
-/// Chooses fast forms in a kernel with a bf16 or f16 parameter. A function that has a short form, and whose
-/// values reach memory only rounded to 16 bits, gets the form `fast`. If the short form loses digits near 0,
-/// the function gets `fast_tangent` instead, unless its values are only added to 1, because the sum does not
-/// have these digits anyway. Every max_sumexp of such a kernel gets the form `fast`, because the large
-/// exponentials, which dominate its sum, keep their digits.
+/// Chooses fast forms in a kernel with a bf16 or f16 parameter. A function that has a short form gets the
+/// form `fast` if its values reach memory only rounded to 16 bits. If the short form is inaccurate near 0,
+/// the function gets `fast_tangent` instead, unless its values are only added to 1. Every max_sumexp of the
+/// kernel gets the form `fast`.
 void choose_fast_forms(Kernel& kernel);
 
 // ---- inverse_divisions.cpp
@@ -84,8 +84,8 @@ void choose_fast_forms(Kernel& kernel);
 // number, which is computed once per row.
 
 /// Gives f32 divisions of column values by row scalars, in row kernels, the form `inverse` if the divisor is
-/// a sum of exponentials, else `scaled_inverse`. A sum of exponentials is at least 1, because the exponential
-/// of the maximum is 1, so its inverse cannot overflow.
+/// a sum of exponentials, else `scaled_inverse`. A sum of exponentials of a softmax is at least 1, so its
+/// inverse cannot overflow.
 void divide_by_inverses(Kernel& kernel);
 
 // ---- keep_columns.cpp
@@ -94,23 +94,22 @@ void divide_by_inverses(Kernel& kernel);
 
 struct KeepColumnsOptions {
   /// True: keeps only values that take many instructions, or that read random bits. False: also keeps loaded
-  /// values, and values that are computed from several others. Never kept are the results of simple
-  /// operations on one kept value, or on indices and row scalars alone, because they are cheap to compute
-  /// again.
+  /// values, and values that are computed from several others. Results of simple operations on one kept
+  /// value, or on indices and row scalars alone, are never kept.
   bool expensive_only = false;
   /// If a block loads what an earlier block has stored, keeps the stored value instead of loading it.
   bool forward_stores = true;
 };
 
 /// Writes the numbers of the kept instructions to schedule.cached, and drops instructions that have become
-/// unused. Returns false, and changes nothing, if there is no value to keep, or if the kernel is flat, has
-/// reduced axes, or does not have exactly one column axis.
+/// unused. Returns false, and changes nothing, if there is no value to keep. Also does this for kernels that
+/// are flat, have reduced axes, or do not have exactly one column axis.
 bool keep_columns(Kernel& kernel, const KeepColumnsOptions& options = {});
 
 // ---- keep_exponentials.cpp
-// Keeps exponentials of a softmax, which needs exp(x - m) twice: in the reduction max_sumexp, which computes
-// the maximum m and the sum of exp(x - m), and in the result. The reduction keeps its exponentials exp(x -
-// maximum so far). The exponentials of the result are then computed by scaling these to the final m.
+// Keeps exponentials of a softmax, which needs exp(x - m) twice. The reduction max_sumexp computes the
+// maximum m and the sum of exp(x - m); the result contains exp(x - m) again. The reduction keeps exp(x -
+// maximum so far), and a later block scales the kept numbers to the final m.
 
 /// Gives exp(x - m) of later blocks the form `kept` if m is the maximum of a max_sumexp of the same x. If
 /// there are several such reductions, only the first `most_reductions` of them keep exponentials. Does
@@ -122,7 +121,7 @@ bool keep_exponentials(Kernel& kernel, int64_t most_reductions);
 /// by the registers that the values in Schedule::cached do not use.
 void keep_exponentials_in_registers(Kernel& kernel);
 
-/// Returns the number of the max_sumexp that an exponential of the form `kept` is scaled from.
+/// Returns the number of the max_sumexp whose exponentials an exponential of the form `kept` uses.
 int reduction_of_kept(const Kernel& kernel, int exponential);
 
 // ---- legalize.cpp
@@ -146,8 +145,8 @@ void put_loads_first(Kernel& kernel);
 // ---- ordered_comparisons.cpp
 // Comparisons with a constant that are true for every number, but false for NaN: |x| >= 0, exp(x) > -1.
 
-/// Replaces such a comparison by x == x. Otherwise ptxas (CUDA 13.0) replaces the comparison by true if it
-/// can infer the sign of x, which is wrong for NaN.
+/// Replaces such a comparison by x == x. Without this, ptxas (CUDA 13.0) may replace the comparison by true,
+/// which is wrong for NaN.
 void order_comparisons(Kernel& kernel);
 
 // ---- prefetch_rows.cpp
@@ -174,9 +173,8 @@ int64_t vector_bytes(const Kernel& kernel, int id);
 
 /// Sets KernelBlock::after_barrier of a column block of a row kernel if two conditions hold. The block stores
 /// columns. The same or an earlier block has a load from memory of the stored type, and this load reads one
-/// element for all columns. Different parameters of one type may be the same memory, so only types are
-/// compared. No barrier is needed if a reduction is between the load and the block, because a reduction
-/// contains a barrier.
+/// element for all columns. Only types are compared, because parameters of one type may be the same memory. A
+/// reduction between the load and the block contains a barrier, so no other is needed.
 void insert_row_barriers(Kernel& kernel);
 
 // ---- unrounded_stores.cpp
@@ -192,10 +190,9 @@ void store_unrounded(Kernel& kernel);
 // Differences that must not be contracted with a product to a fused multiply-add.
 
 /// Returns whether an instruction subtracts a loaded or reduced value of the row from a product, or the
-/// product from the value. An example is q k * scale - m, where m is the maximum of the row. The maximum is a
+/// product from the value. An example is q k * scale - m, where m is the maximum of the row: the largest
 /// rounded product. A fused multiply-add would subtract it from the unrounded product, so the result for the
-/// largest element could be up to half a unit in the last place of the product (512 if the product is 1e10)
-/// instead of 0.
+/// largest element could differ from 0.
 bool subtracts_statistic(const Kernel& kernel, const KernelShape& shape, int id);
 
 // ---- kinds of registered passes

@@ -31,8 +31,8 @@ struct Interval {
 ///   places(dim)                                 the interval of the index along dim 0 to 3: batch, head,
 ///                                               query, key
 ///   load(id, dim)                               the interval of the values that load `id` reads. dim: the
-///                                               only one of the dims 2 and 3 along which these change;
-///                                               -1: they change along neither
+///                                               values change along this dim only (2 or 3); -1: they
+///                                               change along neither dim
 ///   test(a, op, b), all(x, y), any(x, y)        booleans: a comparison, "and", "or"
 ///   state(always, never)                        the state 2 if `always` holds, 0 if `never` holds, else 1
 ///   opposite(state)                             the state of the negated mask

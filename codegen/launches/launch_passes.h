@@ -11,11 +11,10 @@
 namespace smelt {
 
 // ---- attach_tails.cpp
-// Last-block epilogues: a step that is small enough for one block becomes the tail of another step's kernel.
-// The block of that kernel which ends last runs the tail (Kernel::tail). Examples are the addition of the
-// partial results of a sum over all elements, and scalars that are computed from such sums. Other
-// computations of scalars become tails, too, because this saves their launch. A step is moved only past steps
-// that it does not conflict with (conflict_index.h), and only within its phase (Step::phase).
+// Last-block epilogues: a step that is small enough for one block becomes the tail of another step's kernel
+// (Kernel::tail). The last block of the kernel to end runs the tail, which saves a launch. Examples are the
+// addition of partial sums, and computations of scalars. A step is moved only past steps that it does not
+// conflict with (conflict_index.h), and only within its phase (Step::phase).
 
 /// Runs on programs for a GPU, between order_steps and plan_memory.
 bool attach_tails(Program& program);
@@ -31,11 +30,10 @@ void fit_tails(Kernel& kernel);
 
 // ---- dependent_launches.cpp
 // Programmatic dependent launch (sm_90): marks kernels whose code waits for the preceding launches
-// (Kernel::waits), so that a GPU may start them before those launches have ended. Kernels are marked in the
-// entries that run for a few tokens at a time, because there a launch takes as long as the work of its
-// kernel. Of the kernels with templates (attention, matmuls), the pass marks only the kernels of decode
-// attention. A marked kernel waits until the preceding launches have ended before it accesses memory that
-// they write. So when a kernel has ended, all launches before it have ended, too.
+// (Kernel::waits), so that a GPU may start them before those launches have ended. The pass marks kernels in
+// the entries that run for a few tokens at a time. Of the kernels with templates (attention, matmuls), it
+// marks only those of decode attention. A marked kernel waits until the preceding launches have ended before
+// it accesses memory that they write.
 
 /// Returns whether a step of the entry writes a cache that keeps values of each token, such as a KV cache
 /// (Role::cache). Such an entry runs for a few tokens at a time.
@@ -48,18 +46,17 @@ bool mark_dependent_launches(Program& program);
 // Removes, from a program, variants whose kernels do not fit the registers.
 
 /// A choice (PlanEntry::choices) is a list of variants of the same work, of which the executor uses the
-/// fastest. `heavy[i]` is true if the code of kernel i needs more registers than a thread has, so that it
-/// spills. Erases the variants that run a heavy kernel, if another variant of the same choice runs no heavy
-/// kernel. A variant that is chosen by sizes (Choice::last_where) and not by measurement is never erased.
-/// Then erases kernels that no step runs any more. The pass may run after memory has been planned: buffers
-/// keep their locations, and their lifetimes refer to the same steps under their new numbers.
+/// fastest. `heavy[i]` is true if the code of kernel i spills registers. Erases the variants that run a heavy
+/// kernel, if another variant of the same choice runs no heavy kernel. A variant that is chosen by sizes
+/// (Choice::last_where) and not by measurement is never erased. Then erases kernels that no step runs any
+/// more. The pass may run after memory has been planned: buffers keep their locations, and their lifetimes
+/// refer to the same steps under their new numbers.
 bool drop_alternatives(Program& program, const std::vector<bool>& heavy);
 
 // ---- small_m_epilogues.cpp
 // Fuses a small-M GEMM with weights and the kernels around it into one kernel: a prologue, such as a norm,
-// and an epilogue per element, such as a bias and an activation. The generation of one token consists of such
-// matmuls, whose time is the time to read the weights, and of small kernels between them, whose time is
-// mostly the time of the launch.
+// and an epilogue per element, such as a bias and an activation. Fusion saves the launches of the small
+// kernels between matmuls, which take much of the time of generating a token.
 //
 //   prologue  (Kernel::before) a kernel over rows that computes A. Every block runs all of it while its first
 //             weights are loaded, and stores A in shared memory; only the first block stores other results
@@ -89,10 +86,9 @@ bool offer_gemm_epilogues(Program& program, const Target& target);
 
 // ---- merge_launches.cpp
 // Merges independent steps that run the same small kernel into one launch with several sets of arguments
-// (Kernel::copies), at the position of the last of these steps. Examples are sums of partial sums, and
-// additions of vectors to accumulated values, which run once per layer and whose results are first read by
-// the update. A step is moved down only past steps that it does not conflict with. It then reads its inputs
-// later, so their memory is in use for longer. Steps whose inputs take much memory are therefore not merged.
+// (Kernel::copies), at the position of the last of these steps. An example is the addition of partial sums,
+// once per layer. A step is moved down only past steps that it does not conflict with. Steps whose inputs
+// take much memory are not merged, because this memory would be in use for longer.
 
 /// Runs on programs for a GPU, between order_steps and plan_memory.
 bool merge_launches(Program& program);

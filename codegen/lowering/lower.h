@@ -26,8 +26,8 @@ namespace smelt {
 Program lower(const Module& module, const Target& target = {});
 
 // ---- cut_gemms.cpp
-// Splits matmuls with large odd extents, such as a vocabulary of 50,257. The reason is that cuBLASLt's
-// kernels take four times as long if an extent is not a multiple of 8 (docs/bench/benchmarks.md).
+// Splits matmuls with large odd extents, such as a vocabulary of 50,257. cuBLASLt's kernels take four times
+// as long if an extent is not a multiple of 8 (docs/bench/benchmarks.md).
 
 /// Returns steps that together compute the same as `step`, in the order in which they must run. Each of m, n
 /// and k that is a constant >= 4096 and not a multiple of 8 is split into a multiple of 8 and a remainder
@@ -54,9 +54,8 @@ void finish_partial_sums(ProgramBuilder& builder, llvm::ArrayRef<PartialSum> sum
 // ---- fusion_aliases.cpp
 // Outputs of a fusion that may share the memory of an input.
 
-/// Returns pairs (written buffer, read buffer) that may share memory (Step::may_alias). If the two buffers of
-/// a pair had the same address, the kernel would read no element that it has already overwritten. Requires:
-/// the kernel is complete.
+/// Returns pairs (written buffer, read buffer) that may share memory (Step::may_alias): with one address for
+/// both, the kernel reads no element that it has already overwritten. Requires: the kernel is complete.
 std::vector<std::pair<int, int>> aliases_of(const FusionKernel& fusion);
 /// Checks each input and output that already have the same buffer and offset. Throws Error (internal) if the
 /// kernel loads an element of such an input after it has stored the element to the output. Requires: the
@@ -64,8 +63,8 @@ std::vector<std::pair<int, int>> aliases_of(const FusionKernel& fusion);
 void check_in_place(const FusionKernel& fusion);
 
 // ---- lowering_order.cpp
-// The order in which a graph's nodes become steps: program order, except that a node which writes memory of a
-// state comes after all nodes which read the old content of that memory.
+// The order in which a graph's nodes become steps: program order, with one exception. A node that writes
+// memory of a state comes after all nodes that read the old content of the memory.
 
 /// Returns all nodes of the graph in that order. Requires: assign_layout has run. Throws Error (internal)
 /// with the names of two nodes if each of them has to come before the other.

@@ -57,10 +57,10 @@ class ProgramBuilder {
   void begin_alternative(std::string name);
   /// Makes the last variant of the open choice run if, and only if, the sizes satisfy the rule.
   void take_last_where(SizeRule rule);
-  /// Ends the choice. In two cases, keeps only the first variant, as steps without a choice. The first case
-  /// is that there is only one variant. The second case is that some variant writes an input of a variant,
-  /// which is a buffer that the variant reads before it has written it. Runs of the variants would then
-  /// change these inputs, so the variants could not be measured by several runs.
+  /// Ends the choice. An input of a variant is a buffer that the variant reads before it has written it. If a
+  /// variant writes an input of any variant, repeated runs have different results, so variants cannot be
+  /// measured. Then only the first variant is kept, as steps without a choice. The same applies if there is
+  /// only one variant.
   void end_choice();
 
   /// Returns the bounds of the integers in `value`, a value of the current entry. Returns nothing for floats

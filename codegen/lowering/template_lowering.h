@@ -17,12 +17,12 @@ class TemplateLowering : public AttentionLowering {
  public:
   using AttentionLowering::AttentionLowering;
 
-  /// Lowers the nodes of the body that `outputs`, values of the body, depend on. `handed`: the values of the
-  /// body that the template computes and passes as block arguments, by slot.
+  /// Lowers the nodes of the body that compute `outputs`. `handed`: the block arguments of the body, which
+  /// the template computes, by slot.
   void add_body(llvm::ArrayRef<const Value*> outputs, llvm::ArrayRef<const Value*> handed);
 
-  /// Returns whether the target may use the templates for sm_90a (wgmma), and these support the kernel.
-  /// Requires: the lowering is complete except for the buffers that gradients share.
+  /// Returns whether the target may use the templates for sm_90a (wgmma), and the templates support the
+  /// kernel. Requires: the lowering is complete except for the buffers that gradients share.
   bool takes_wgmma();
   /// Selects the decode-attention template (decode_attention.h) for at most `queries` queries, or for any
   /// number of queries if `queries` is 0. `alone`: each block reads all keys of its rows; else several blocks

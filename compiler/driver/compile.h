@@ -25,10 +25,10 @@ namespace smelt {
 
 enum class Mode : uint8_t { train, infer };
 
-/// The computation of attention on a target that has kernels for it. `fused`: by these kernels; if several
-/// support the attention, the first run measures them and chooses the fastest. `unfused`: as matmuls around a
-/// softmax. `automatic`: fused, except where the compiler expects unfused to be as fast, as for few keys.
-/// `mma` and `wgmma`: fused, only by the kernel template of that name; `wgmma` requires sm_90 and an
+/// The computation of attention on a target that has attention kernels. `fused`: by attention kernels; if
+/// several support the attention, the first run measures them and chooses the fastest. `unfused`: as matmuls
+/// around a softmax. `automatic`: fused, unless the compiler expects unfused to be as fast, as with few keys.
+/// `mma` and `wgmma`: fused, only by the kernel template of that name. `wgmma` requires sm_90 and an
 /// attention that its template supports.
 enum class AttentionForm : uint8_t { automatic, fused, unfused, mma, wgmma };
 
@@ -50,18 +50,18 @@ struct CompileOptions {
   /// Number of rows of logits that are in memory at a time (passes/graph/layout/chunk_rows.h); 0: all; empty:
   /// the pass chooses a number if the logits are large.
   std::optional<int64_t> chunk_rows = {};
-  /// The values that a training step computes again to save memory. If memory_budget is set, the compiler
-  /// chooses the fastest policy with which the states (parameters, moments, ...) and the arena (the memory of
-  /// all temporary values) take at most that many bytes on each rank. memory_curve: also report the available
-  /// policies, even without a budget.
+  /// The values that a training step computes again to save memory. If memory_budget (bytes per rank) is set,
+  /// the compiler chooses the fastest policy with which the states and the arena fit in the budget. States
+  /// are parameters, moments, ...; the arena is the memory of all temporary values. memory_curve: also report
+  /// the available policies, even without a budget.
   RecomputePolicy recompute = {};
   bool recompute_given = false;  // the user has set `recompute`, so that the budget does not choose it
   std::optional<int64_t> memory_budget = {};
   bool memory_curve = false;
   /// f32 masters and the optimizer's moments that are stored in the host's memory
   /// (passes/program/offload/offload_states.h). With a memory_budget on a GPU, the compiler chooses the
-  /// number of their bytes, unless the user has set it. The number is above 0 if moving states is predicted
-  /// to cost less time than recomputation, or if the budget cannot be met otherwise.
+  /// number of bytes that move to the host, unless the user has set it. It moves states if moving is
+  /// predicted to cost less time than recomputation, or if the budget cannot be met otherwise.
   OffloadStatesOptions offload = {};
   BuildOptions build;
   TrainingOptions training;
@@ -80,13 +80,13 @@ struct CompileOptions {
   int64_t zero_bucket = 0;  // most elements per exchange with ZeRO; 0: 64 Mi, or 16 Mi if `zero` is 3
   /// Shards the rows of the residual stream along the axis `model`, too (the pass shard_sequences).
   bool sequence_parallel = false;
-  /// Entries of the plan; empty: all entries of the mode. For training these are train_step, accumulate,
-  /// apply, evaluate and logits, or, for a pipeline stage, batch, apply, and forward.K, backward.K and
-  /// evaluate.K for each of its parts K. For inference these are logits and, with build.caches, the entries
-  /// of generation (runtime/plan/decode_contract.def).
+  /// Entries of the plan; empty: all entries of the mode. Entries of training: train_step, accumulate, apply,
+  /// evaluate and logits. Entries of a pipeline stage: batch, apply, and forward.K, backward.K and evaluate.K
+  /// for each of its parts K. Entries of inference: logits and, with build.caches, the entries of generation
+  /// (runtime/plan/decode_contract.def).
   std::vector<std::string> entries;
-  /// Graph passes that replace the default ones that run after the passes which make the entries and before
-  /// the pass `fuse`; empty: the default ones.
+  /// Graph passes that run after the passes that make the entries and before the pass `fuse`, instead of the
+  /// default ones; empty: the default ones.
   std::string pipeline;
   PassManagerOptions passes;
   bool explain_fusion = false, explain_sharding = false;

@@ -9,16 +9,15 @@ namespace smelt {
 // Memory against time: the cost of a training step with different recomputation policies. Memory is exact,
 // because every policy is compiled up to the memory plan. Time is predicted (step_cost.h).
 
-/// Returns the Pareto-optimal policies, the fastest first. The policy of `options` is among them even if it
-/// is not Pareto-optimal, unless it is the default one. A policy has a price, which is the most seconds of
-/// recomputation that it spends to save a GiB. A policy divides the model into segments, which begin and end
-/// at values of the residual stream (passes/graph/autodiff/recompute_policy.h).
+/// Returns the Pareto-optimal policies, the fastest first. The policy of `options`, if it is not the default,
+/// is among them even if it is not Pareto-optimal. A policy has a price: the most seconds of recomputation
+/// that it spends to save a GiB. A policy divides the model into segments, which begin and end at values of
+/// the residual stream (passes/graph/autodiff/recompute_policy.h).
 ///
 /// The candidates are the default policy, and policies that combine one of several prices with a length of
 /// segments: one attention or feed-forward block, or 1 to 4 layers. If the options have a memory budget, more
-/// policies are tried, between the last policy of the curve that exceeds the budget and the first one that
-/// fits. These use the price of the policy that fits in some segments, and the price of the policy that
-/// exceeds the budget in the others.
+/// policies are tried, between the last policy of the curve that exceeds the budget and the first that fits.
+/// They use the price of one of the two in some segments, and the price of the other in the other segments.
 ///
 /// `prepared`: the graphs before the pass rematerialize. Throws Error if no graph has a backward phase, or if
 /// `options` replace the pass pipeline.
@@ -39,10 +38,10 @@ struct OffloadChoice {
   OffloadStatesOptions offload;  // `bytes` is the excess over the budget; 0: nothing moves
 };
 
-/// Returns the fastest point of the curve whose excess over the budget can move to the host: its bytes minus
-/// `budget` are at most the bytes of the states that can move. The time of a point includes the time of the
-/// copies that an update makes of these states. Compiles the chosen plan up to its memory to make sure that
-/// it fits, and moves more bytes if it does not. Returns an empty result if no point fits. `prepared`: as for
+/// Returns the fastest point of the curve that fits if states move to the host. A point's excess, its bytes
+/// minus `budget`, must be at most the bytes of the states that can move. The time of a point includes the
+/// copies of moved states in an update. Compiles the chosen plan up to its memory to make sure that it fits,
+/// and moves more bytes if it does not. Returns an empty result if no point fits. `prepared`: as for
 /// memory_curve. Requires: the target is a GPU.
 std::optional<OffloadChoice> offload_within(const Module& prepared, const Target& target,
                                             const CompileOptions& options,

@@ -14,8 +14,8 @@ namespace smelt::python {
 // Keyword arguments of smelt.compile: the rows of compiler/compile_options.def, with underscores.
 
 /// Returns the default options, overridden by `options`. A value may be a bool (for a switch), a number, a
-/// text, a list, or a dict; a dict {K: V} stands for the list of the texts "K=V". An option with the value
-/// None is not set. Throws Error with the name of an option that does not exist or whose value is not
+/// text, a list, or a dict. A dict {K: V} is converted to the list of the texts "K=V". An option with the
+/// value None is not set. Throws Error with the name of an option that does not exist or whose value is not
 /// accepted.
 CompileOptions compile_options(const nanobind::dict& options);
 /// Returns all options by name: {"default": None or text, "values": ..., "help": ...}.
@@ -48,10 +48,10 @@ void bind_tensor(nanobind::module_& module);
 
 /// Returns a tuple for every weight: its name in checkpoints, and a DLPack capsule of its memory, in the
 /// checkpoint's layout and the stored type. Each capsule keeps the session alive. When the function returns,
-/// all changes that the host made before are in the GPU's memory. After changing weights through the arrays,
-/// the caller calls the function again before it calls functions that read the weights on the host. Throws
-/// Error if a part of the weights has been moved to the host's memory, or if several ranks or sessions share
-/// the weights.
+/// all earlier changes by the host are in the GPU's memory. After changing weights through the arrays, the
+/// caller calls the function again before it calls functions that read the weights on the host. Throws Error
+/// if a part of the weights has been moved to the host's memory, or if several ranks or sessions share the
+/// weights.
 nanobind::list weight_views(nanobind::handle session);
 
 }  // namespace smelt::python

@@ -36,8 +36,8 @@ Json report_data(const ReportedPlan& plan, const ReportOptions& options);
 /// field that a row lacks is null, or missing at the end of the row. If all values of a field are texts,
 /// "words" has the distinct texts, and the rows have indices into them.
 ///
-/// A text of several lines becomes {"lines": [...]}. An element is an index into the outer "lines", for a
-/// line that occurs elsewhere, too, or a text of one or more lines.
+/// A text of several lines becomes {"lines": [...]}. An element is a text of one or more lines, or an index
+/// into the outer "lines". Lines that occur several times are stored in the outer "lines".
 Json compact(const Json& data);
 
 // ---- diff_data.cpp

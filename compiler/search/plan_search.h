@@ -3,14 +3,13 @@
 // ZeRO, sharded or whole sequences, the parts per pipeline stage, the number of micro-batches, and the level
 // of recomputation.
 //
-// Every candidate that the search considers in detail is compiled to a Program, or to one Program per
-// pipeline stage. So its memory is exact; its time is predicted (plan_time.h, stage_cost.h). Few candidates
-// are compiled. The search first compiles one candidate for each mesh without stages. From these it computes
-// lower bounds for the time of all other candidates (least_time.h), which it compiles in the order of their
-// bounds until a bound exceeds the time of the best candidate that fits. More micro-batches, and more
-// recomputation, save memory and cost time. So a candidate with more micro-batches or recomputation is
-// compiled only if the same candidate with less does not fit in memory. The time of the candidate with less
-// is then a lower bound for the time of the candidate with more.
+// The search compiles some candidates to a Program, or to one Program per pipeline stage. The memory of a
+// compiled candidate is exact; its time is predicted (plan_time.h, stage_cost.h). The search first compiles
+// one candidate for each mesh without stages, and computes from the results lower bounds for the time of all
+// other candidates (least_time.h). It then compiles the others in the order of their bounds, until a bound
+// exceeds the time of the best candidate that fits. More micro-batches, and more recomputation, save memory
+// and cost time. So a candidate with more of them is compiled only if the same candidate with less does not
+// fit in memory.
 #pragma once
 
 #include <optional>
@@ -25,8 +24,8 @@ namespace smelt {
 
 struct PlanSearchOptions {
   int64_t ranks = 1;
-  /// Number of micro-batches that determines the records of an update: the bound of B in the options, times
-  /// `micro_batches`, times `ranks`. All candidates have that number of records per update.
+  /// All candidates have the same number of records per update: the bound of B in the options, times
+  /// `micro_batches`, times `ranks`.
   int64_t micro_batches = 1;
   std::optional<int64_t> budget;  // bytes on each rank; empty: every plan fits
   std::string no_stages = {};     // the reason why the caller cannot run pipeline stages; empty: it can

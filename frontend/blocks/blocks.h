@@ -29,8 +29,9 @@ struct BlockBuilder {
   void at(const Place& place, std::string_view part = "");
 };
 
-/// Queries of a run with a paged cache, in two parts: the queries of sequences that have one token in the
-/// run, and tiles, each of consecutive tokens of one sequence. Each part is computed by one attention node.
+/// Queries of a run with a paged cache, in two parts. `singles` are the queries of sequences that have one
+/// token in the run. `tiles` are tiles of consecutive tokens of one sequence each. One attention node
+/// computes each part.
 struct QueryTiles {
   /// R groups of T queries; all queries of a group are of one sequence.
   struct Part {
@@ -44,16 +45,16 @@ struct QueryTiles {
   Value* results = nullptr;
 };
 
-/// Cache of the keys and values of earlier tokens, with the inputs of the run that reads and extends it. Each
-/// block has one state for keys and one for values, [slots,capacity,kv_heads,head_dim]: a slot stores
-/// `capacity` tokens of one row. The first B slots belong to the rows of the batch.
+/// Cache of the keys and values of earlier tokens, with the inputs of the run. Each transformer block has one
+/// state for keys and one for values, [slots,capacity,kv_heads,head_dim]: a slot stores `capacity` tokens of
+/// one row. The first B slots belong to the rows of the batch.
 struct Cache {
   int64_t slots = 0, capacity = 0;
   Value* rows = nullptr;  // i32[B]: 0 ... B-1
   /// i32[B]: number of tokens of each row before those of this run; null: 0 for all rows.
   Value* past = nullptr;
-  /// i32[B,capacity]: slot that stores the token at each position of a row, for beams that share their
-  /// beginning; null: all tokens of a row are in its own slot.
+  /// i32[B,capacity]: slot that stores the token at each position of a row. Beams that share their beginning
+  /// share slots. null: all tokens of a row are in the row's own slot.
   Value* row_of_place = nullptr;
   Dim readers = 1;  // number of consecutive rows of the batch that read one row of the cache
   /// Fields of a sliding-window (ring) cache (ring.cpp), whose capacity is less than a row's tokens.
@@ -100,8 +101,8 @@ struct Stack {
 };
 
 // ---- layers.cpp
-/// Use of a projection's result: as an inner value of a block, or as an addend to the residual stream. In the
-/// second case, if spec.init.scale_residual, the initial weights have a smaller deviation.
+/// Use of a projection's result: `inner`, as a value within a block, or `residual`, as an addend to the
+/// residual stream. With spec.init.scale_residual, initial weights of `residual` have a smaller deviation.
 enum class Into : uint8_t { inner, residual };
 /// Adds the f32 parameter "weight" of a module, with normal initial values of standard deviation `deviation`.
 Value* weight(BlockBuilder& b, const Place& place, Shape shape, double deviation);
@@ -159,9 +160,8 @@ void declare_cache(BlockBuilder& b, const std::string& name, const Type& type);
 Value* remember(BlockBuilder& b, const Cache& cache, const Place& place, Value* x);
 /// Returns the content of the batch's rows in the cache state of the module `place`, [B,capacity,...].
 Value* recall(BlockBuilder& b, const Cache& cache, const Place& place);
-/// Copies slot from[b] of a cache state to slot to[b] for all b, but only the positions places[t]. The
-/// arguments are from i32[B], to i32[B] and places i32[T]. Positions beyond the state's capacity, as of a
-/// ring cache, are skipped.
+/// Copies the positions places[t] of slot from[b] of a cache state to slot to[b], for all b and t. The
+/// arguments are from i32[B], to i32[B] and places i32[T]. Positions beyond the state's capacity are skipped.
 void move_rows(BlockBuilder& b, const std::string& name, Value* from, Value* to, Value* places);
 /// Returns the name of the cache state of a module, which begins with kCachePrefix.
 std::string cache_name(const Place& place);
@@ -227,8 +227,8 @@ Type label_type(const TransformerSpec& spec, const Dim& batch);
 /// cross entropy, by head.problem. Each element of f32 labels counts as one label.
 LossOutputs class_loss(BlockBuilder& b, Value* logits, Value* labels);
 /// Returns the targets i32[B,T] of a decoder: label t + 1 for position t. The last position of a row has no
-/// target (criterion.ignore_index). If `segments` (i32[B,T]) is not null, neither has the last position of a
-/// segment.
+/// target (criterion.ignore_index). If `segments` (i32[B,T]) is not null, the last position of each segment
+/// has no target.
 Value* next_tokens(BlockBuilder& b, Value* labels, Value* segments);
 /// Returns the input tokens i32[B,T] of a decoder that learns to predict `labels` i32[B,T]: the start token,
 /// then all labels but the last. Ignored labels are replaced by the padding token.

@@ -58,13 +58,13 @@ void put_rows(GraphBuilder& g, std::string_view state, Value* rows);
 Value* of_rows(GraphBuilder& g, std::string_view state, const TokenChoice& choice);
 /// `top`: maximum of each row of logits f32[B,V]. `log`: log(sum of exp(logit - top)) of each row. Both
 /// f32[B]. A log-probability is (logit - top) - log. This order of subtraction has the smaller rounding
-/// error, because logit - top is a small number for likely tokens.
+/// error.
 struct LogSum {
   Value *top, *log;
 };
 LogSum log_sum(GraphBuilder& g, Value* logits);
-/// Returns scores changed by penalties of the same shape: a score is divided by its penalty, or multiplied if
-/// it is negative. A penalty of 0 leaves the score unchanged.
+/// Returns scores changed by penalties of the same shape. A score that is at least 0 is divided by its
+/// penalty, and a negative score is multiplied by it. A penalty of 0 leaves the score unchanged.
 Value* penalised(GraphBuilder& g, Value* scores, Value* penalties);
 /// Reshapes f32[B,V] to [B,parts,V/parts], so that reductions over V have more parallelism.
 Value* in_parts(GraphBuilder& g, Value* x);
@@ -87,7 +87,7 @@ struct Candidates {
 /// continuations: each beam followed by each token.
 Candidates best_candidates(BlockBuilder& b, Value* sums);
 /// Returns a number per row, f32[sentences * beams]: NaN if the log-probabilities of the row's logits are
-/// NaN, so that no token can be chosen; any other number if they are not.
+/// NaN, so that no token can be chosen; else a number that is not NaN.
 Value* fault_of_sums(GraphBuilder& g, Value* logits);
 /// For each of the next beams, i32[sentences * beams]: the slot of the beam that it continues (`parents`),
 /// and its new token.

@@ -14,8 +14,8 @@
 namespace smelt {
 
 /// One value of a field as it is written in config.json and in the spec, both as JSON text: for example,
-/// {"\"gelu_new\"", "\"gelu_tanh\""}. If the value sets several fields of a group of the spec (such as
-/// "norm"), `spec` is an object of these fields.
+/// {"\"gelu_new\"", "\"gelu_tanh\""}. If one value in config.json sets several fields of a group of the spec
+/// (such as "norm"), `spec` is an object of the fields.
 struct Spelling {
   std::string_view config, spec;
 };
@@ -44,7 +44,7 @@ struct FieldRow {
 };
 
 /// Field of config.json that changes the model's computation in a way that is not supported. It is accepted
-/// only if it changes nothing: if it is absent or null, or has `value` or the value of `same_as`.
+/// only if it is absent or null, or has `value` or the value of the spec's field `same_as`.
 struct FixedRow {
   std::string_view config;
   std::string_view value;                                              // JSON text
@@ -99,8 +99,7 @@ const Family* find_family(std::string_view model_type);
 /// Returns the family names for messages: "gpt2, ...".
 std::string known_families();
 
-/// Returns the concatenation of tables, for a family with rows that it shares with others and rows that only
-/// it has.
+/// Returns the concatenation of tables, for a family that shares some of its rows with other families.
 std::vector<FieldRow> joined(std::initializer_list<std::vector<FieldRow>> parts);
 std::vector<NameRow> joined(std::initializer_list<std::vector<NameRow>> parts);
 

@@ -29,17 +29,15 @@ constexpr int64_t kMostSmallM = 16;
 /// number of heads is not constant.
 int64_t most_decode_queries(const Node& attention);
 /// Returns whether the template for decode attention may compute an attention. The attention must have no
-/// random numbers, no factor of the weight and no rounding residual. In addition, one of two conditions on
-/// its sizes must hold. Either it has at most most_decode_queries() queries at the symbols' bounds. Or it
-/// reads a KV cache, which is detected by a constant number of keys and a number of queries that is known
-/// only at launch.
+/// random numbers, no factor of the weight and no rounding residual. In addition, it must have at most
+/// most_decode_queries() queries at the symbols' bounds, or read a KV cache. A KV cache is detected by a
+/// constant number of keys and a number of queries that is known only at launch.
 bool may_be_decode_attention(const Node& attention);
 
 /// Largest number of queries in a tile of the tensor-core kernels for all GPUs.
 constexpr int64_t kTileQueries = 64;
 /// Numbers of queries for which a target's attention kernels read keys and values directly from the table
-/// that a gather reads, such as a paged KV cache. With more queries, the gather is executed instead: a kernel
-/// with several tiles of queries reads the keys once per tile, and one gather costs less.
+/// that a gather reads, such as a paged KV cache. With more queries, the gather is executed instead.
 enum class TableQueries : uint8_t {
   few,   // at most most_decode_queries(): GPUs, f32
   tile,  // at most most_decode_queries() or kTileQueries: GPUs, 16 bits
@@ -51,7 +49,7 @@ enum class TableQueries : uint8_t {
 bool is_read_in_table(const Node& gather, TableQueries queries);
 
 /// Returns the reason, as a sentence, why no GPU kernel can compute an attention or attention_grad whose q, k
-/// and v are stored as `storage`. Returns nothing if one can.
+/// and v are stored as `storage`. Returns nothing if a kernel can.
 std::optional<std::string> why_no_attention_kernel(const Node& attention, DType storage);
 /// Returns the reason why the attention kernel for CPUs cannot compute the attention; nothing if it can. That
 /// kernel computes the scores of one block of queries and keys after the other, in f32.

@@ -22,10 +22,9 @@ struct IndexRange {
   /// Returns the same, but also uses the bounds of symbols: if B <= 8, a table of 9 - B rows has at least one
   /// row.
   bool within(const Dim& rows, const Symbols& symbols) const;
-  /// Returns a number outside [0, rows) if an element is certainly outside; else nothing. If all elements are
-  /// outside, the number is the end of the range that is nearer to [0, rows); otherwise it is such an
-  /// element. If `rows` is not constant, only negative numbers and those from 2^31 - 1 on are certainly
-  /// outside.
+  /// Returns a number outside [0, rows) if an element is certainly outside; else nothing. The number is an
+  /// element, or an end of the range if all elements are outside. If `rows` is not constant, only negative
+  /// numbers and those from 2^31 - 1 on are certainly outside.
   std::optional<int64_t> surely_outside(const Dim& rows) const;
 };
 

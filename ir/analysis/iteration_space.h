@@ -23,12 +23,12 @@ struct IterationSpace {
     Dim extent;
     AxisKind kind = AxisKind::parallel;
   };
-  /// Kind of a reduction, by the axes that it reduces. It determines the code of the reduction. The kernel
-  /// computes only partial sums of `column` and `full`, which are added after it. So nodes of the body may
-  /// only round these results for storing.
+  /// Kind of a reduction, by the axes that it reduces. Of `column` and `full`, the kernel computes only
+  /// partial sums. A later step adds them, so the body must not use these results, except to round them for
+  /// storing.
   enum class Reduction : uint8_t {
     row,     // over all column axes: a scalar per row, which later blocks may read
-    first,   // as `row`, but without a loop over the row: it reads only the first columns (ops first, pivot)
+    first,   // as `row`, but without a loop: reads the first column (op first) or four columns (op pivot)
     column,  // over all parallel axes, keeping columns: a partial sum per chunk of rows
     /// Over all axes of the reduced value, which may have columns or be one scalar per row: one partial sum
     /// per chunk of rows.
@@ -47,8 +47,8 @@ struct IterationSpace {
   /// uses of one outside value may follow different axes. -1: no axis iterates over the dim, such as the
   /// gathered dim of a table.
   llvm::DenseMap<const Node*, llvm::SmallVector<Axes, 3>> operands;
-  /// Number of the kernel block that computes a node: 0 if it needs no result of a row or segment reduction,
-  /// 1 if it needs one of block 0, ...
+  /// Number of the kernel block that computes a node: 0 if the node needs no result of a row or segment
+  /// reduction, 1 if it needs a result of a reduction in block 0, ...
   llvm::DenseMap<const Node*, int> level;
   int levels = 1;  // number of such blocks
   llvm::DenseMap<const Node*, Reduction> reductions;

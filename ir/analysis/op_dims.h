@@ -1,5 +1,5 @@
-// Dims of an operation: the correspondence between the dims of its operands and those of its results, for all
-// passes that follow a dim through a graph.
+// Correspondence between the dims of an operation's operands and the dims of its results, for passes that
+// follow a dim through a graph.
 //
 // The correspondence is described by factors. Dims with the same factor correspond to each other. Most dims
 // are one factor. Dims of a reshape, and the heads of an attention, may be products of several factors.
@@ -17,8 +17,8 @@
 
 namespace smelt {
 
-/// Relation between the elements of operands and results along a factor: which elements of the operands a
-/// result's element may depend on. Each relation permits all dependences that the relations before it permit.
+/// Elements of the operands, along a factor, that an element of a result may depend on. Each relation permits
+/// all dependences that the relations before it permit.
 enum class DimRelation : uint8_t {
   /// Element i of a result depends only on elements i of the operands. If no operand has the factor,
   /// the result repeats the same elements along it.

@@ -12,8 +12,8 @@ namespace smelt {
 // Evaluation of a graph after the pass `partition` on all ranks of its mesh, node by node in one process. It
 // gives the reference result for several GPUs, without a GPU.
 
-/// Evaluates the graph. The caller gives whole inputs, states and parameters, which are divided between ranks
-/// by their shardings, and gets whole outputs and states. Flat states with sharded segments are given and
+/// Evaluates the graph. Arguments and results are whole values. The function divides arguments between ranks
+/// by their shardings, and joins the parts of results. Flat states with sharded segments are given and
 /// returned as one tensor per segment (rank_states.cpp below). options.symbols has the sizes over all ranks.
 /// Throws the Errors of evaluate(), and Error if a size is not a multiple of its number of ranks, or if ranks
 /// that should hold the same data differ.
@@ -21,8 +21,8 @@ Evaluation evaluate_ranks(const Graph& graph, const Tensors& inputs, const Tenso
                           const EvaluateOptions& options);
 
 /// Returns one rank's part of a whole value: the rank's block of every sharded dim. A partial value is the
-/// sum of addends on the ranks along an axis (Sharding::partial); here, the first rank along that axis gets
-/// the value, and the other ranks get zeros.
+/// sum of addends on the ranks along an axis (Sharding::partial). The first rank along that axis gets the
+/// value, and the other ranks get zeros.
 Tensor part_of(const Tensor& whole, const Sharding& sharding, const Mesh& mesh, int64_t rank);
 /// Returns the whole value, given parts[rank] of all ranks. Throws Error that names `what` and two ranks if
 /// parts that should be equal differ in any bit.

@@ -236,8 +236,7 @@ class Run {
     fail("input \"{}\" ({}) of @{} was not given", name, str(call.node.result()->type), graph_.name);
   }
 
-  /// Rounds a parameter to the type in which the node reads it, because a tensor that is given by the
-  /// parameter's name may have a wider type.
+  /// Rounds a parameter to the type in which the node reads it. The caller's tensor may have a wider type.
   static Array<S> as_stored(const Call<S>& call, Array<S> array) {
     return call.node.result()->dtype() == DType::f32 ? array : stored(call, std::move(array));
   }

@@ -9,10 +9,9 @@
 //   rest = (exact y) - (y rounded to its type)      (only if the attribute `rest` is true)
 //
 // where `group` query heads share a head of k and v. `rest` is the rounding residual and has the type of y.
-// A gradient uses y + rest if it subtracts numbers of about the size of y, because y alone has too few
-// digits (passes/graph/precision/precision_passes.h). A body is a small graph that computes each score by
-// itself: it may read positions (iota), random numbers and arguments broadcast to the scores, but no other
-// score.
+// Gradients that need more digits than y has use y + rest (passes/graph/precision/precision_passes.h). A body
+// is a small graph that computes each score separately. It may read positions (iota), random numbers, and
+// arguments that are broadcast to the scores, but no other score.
 //
 //   %y, %lse = attention %q, %k, %v (%score, %slopes = %alibi) {scale = 0.125} {
 //     %t = iota {axis = 2} : i32[B,12,T,T]
@@ -40,9 +39,9 @@
 
 namespace smelt {
 
-/// Builder of an attention node with the usual modifications of scores. Functions that change the value of
-/// the score are applied in the order of their calls. Masks are combined, and applied after all these
-/// changes: a key is hidden if any mask hides it.
+/// Builder of an attention node with the usual modifications of scores. Changes of the score's value are
+/// applied in the order of the calls. Masks are applied after all changes: a key is hidden if any mask hides
+/// it.
 class AttentionWriter {
  public:
   /// Starts the attention of q[b,t,h,d], k[b,s,k,d] and v[b,s,k,d], where k is the number of key heads. `b`
@@ -76,8 +75,8 @@ class AttentionWriter {
   /// - p. `id` is the id of the random numbers (Module::next_random_id).
   void drop(double p, uint32_t id);
 
-  /// Replaces the score by the result of make(inside, score), which adds nodes to the body. These may compute
-  /// anything from one score, but must not combine several scores.
+  /// Replaces the score by the result of make(inside, score), which adds nodes to the body. The nodes must
+  /// not combine several scores.
   using Modify = llvm::function_ref<Value*(GraphBuilder& inside, Value* score)>;
   void modify(Modify make);
   /// Returns the value `outside`, of the surrounding graph, broadcast to the scores in the body. Its dims are

@@ -1,12 +1,12 @@
 // Bodies: small graphs inside a node. An op with the trait `region` in ir/ops/ops.def may have a body. A
 // fusion consists of a body only.
 //
-// A body has two kinds of inputs. First come the block arguments: values that the op itself computes (the
-// accumulator of a matmul, the scores of an attention; none for a fusion). Then come the body's arguments,
-// which have the values of the node's last operands. The outputs of the body are the node's results, except
-// for attention and attention_grad, which compute their results from the outputs of the body
-// (ir/graph/attention_body.h). The op passes its values to the body in f32, so that every rounding is
-// explicit in the body.
+// A body has two kinds of inputs. The first inputs are the block arguments: values that the op itself
+// computes, such as the accumulator of a matmul or the scores of an attention. A fusion has no block
+// arguments. The other inputs are the body's arguments, which have the values of the node's last operands.
+// The outputs of the body are the node's results, except for attention and attention_grad, which compute
+// their results from the outputs of the body (ir/graph/attention_body.h). The op passes its values to the
+// body in f32, so that every rounding is explicit in the body.
 //
 //   %y = matmul %x, %w (%acc, %b = %bias) {spec = "bc,oc->bo"} {
 //     %row = broadcast %b {axes = [1]} : f32[B,7]
@@ -36,14 +36,14 @@ struct BodyArgument {
 };
 /// Returns the arguments of a node's body in the order of the operands; empty for a node without a body.
 std::vector<BodyArgument> body_arguments(const Node& node);
-/// Returns the operands that the op itself reads, without those that its body reads: all operands for a node
-/// without a body, none for a fusion.
+/// Returns the operands that the op itself reads, without the operands that its body reads. A node without a
+/// body reads all operands itself, and a fusion none.
 llvm::ArrayRef<Value*> own_operands(const Node& node);
 /// Returns the body's inputs for the block arguments; none for a node without a body.
 llvm::SmallVector<Value*, 2> handed_values(const Node& node);
 /// Returns the first node of a body that is no input; null if there is none.
 Node* first_computation(const Graph& body);
-/// Returns whether the results of a node of this op with a body are the outputs of the body.
+/// Returns whether nodes of this op that have a body return the outputs of the body.
 bool returns_its_body(Op op);
 
 /// Returns a body for the op that has only inputs, of these types. Block arguments are named as in

@@ -10,10 +10,10 @@
 namespace smelt {
 
 /// Returns the result types of an op on operands, by the op's type rule in ops.def. Throws Error, with the
-/// expected types, if operands, attributes or types do not fit. `declared` is the result type that the caller
-/// states for ops with the trait `declared`, and is checked; empty for other ops. `scalar` is read only for
-/// Op::pointwise, and `reduce` only for Op::reduce. `body`: the node's body, whose inputs are checked and
-/// whose outputs are the results; null: none.
+/// expected types, if operands, attributes or types do not fit. `declared` is the result type for ops with
+/// the trait `declared`, which is checked; empty for other ops. `scalar` is read only for Op::pointwise, and
+/// `reduce` only for Op::reduce. `body`: the node's body, whose inputs are checked and whose outputs are the
+/// results; null: none.
 std::vector<Type> infer_types(Op op, ScalarOp scalar, ReduceOp reduce, llvm::ArrayRef<Value*> operands,
                               const Attributes& attributes, llvm::ArrayRef<Type> declared,
                               const Graph* body = nullptr);
@@ -24,8 +24,8 @@ std::vector<Type> infer_body_inputs(Op op, llvm::ArrayRef<Value*> own, llvm::Arr
                                     const Attributes& attributes);
 
 /// Inserts nodes into a graph at one position. Functions that return a Value add a node and return its first
-/// result. If the result would equal the operand, as for a broadcast to the operand's shape, they add no node
-/// and return the operand. Functions throw Error if operands do not fit.
+/// result. A function that would only return its operand, such as a broadcast to the operand's shape, adds no
+/// node and returns the operand. Functions throw Error if operands do not fit.
 class GraphBuilder {
  public:
   /// Inserts nodes before `before`, or at the end of the graph if it is null.
@@ -92,8 +92,8 @@ class GraphBuilder {
   Value* slice(Value* value, int64_t axis, Dim begin, Dim length);
   /// Returns `length` elements along the axis: every step-th element from `begin` on.
   Value* strided_slice(Value* value, int64_t axis, Dim begin, int64_t step, Dim length);
-  /// Replaces the axis by two dims: the windows, which begin `step` elements apart, and the `size` elements
-  /// of a window, which are `dilation` elements apart (ir/ops/windows.h).
+  /// Replaces the axis by two dims: the windows, and the `size` elements of a window. Windows begin `step`
+  /// elements apart, and elements of a window are `dilation` elements apart (ir/ops/windows.h).
   Value* windows(Value* value, int64_t axis, int64_t size, int64_t step = 1, int64_t dilation = 1);
   Value* concat(llvm::ArrayRef<Value*> values, int64_t axis);
   /// Adds `low` elements before and `high` elements after those along the axis, all with the value `number`.
@@ -141,7 +141,7 @@ class GraphBuilder {
   /// Creates an update of a part of the state, at indices as for insert().
   Node* update_at(std::string_view state, Value* value, llvm::ArrayRef<Value*> indices,
                   std::vector<int64_t> axes);
-  /// Returns `value`, through which differentiation does not pass.
+  /// Returns `value`, treated as a constant by differentiation.
   Value* stop_gradient(Value* value);
 
   void output(std::string name, Value* value) { graph_->outputs.push_back({std::move(name), value}); }

@@ -13,12 +13,12 @@
 namespace smelt {
 
 /// Tiles of the GPU template "mma", for all architectures. A thread block has `warps` warps of 16 * row_tiles
-/// rows each. Rows are queries and columns are keys; for dK and dV it is the reverse. A tile has `columns`
-/// columns, of which a warp processes `chunk` at a time.
+/// rows each. Rows are queries and columns are keys; for dK and dV, rows are keys and columns are queries. A
+/// tile has `columns` columns, of which a warp processes `chunk` at a time.
 struct AttentionTiles {
   int warps = 4, row_tiles = 2, columns = 64, chunk = 32;
   int blocks = 2;  // least number of blocks per multiprocessor, which limits the registers
-  int parts = 1;   // parts of the head dim of dK and dV, each computed by a block of its own
+  int parts = 1;   // parts of the head dim of dK and dV, each computed by a separate block
   int rows() const { return warps * row_tiles * 16; }
   bool operator==(const AttentionTiles&) const = default;
 };
@@ -81,16 +81,15 @@ struct AttentionKernel : AttentionSpec {
   /// 0, and their positions are the rows of the table.
   int places = -1;
   Dim places_batch_stride, places_stride, table_rows;
-  /// Only for CPUs: number of the last parameters of the kernel, which are tiles (arrays over a block of
-  /// scores) that the template provides and steps have no arguments for. The body stores its results in the
+  /// Only for CPUs: how many of the last parameters of the kernel are tiles (arrays over a block of scores).
+  /// The template provides them, so steps have no arguments for them. The body stores its results in the
   /// tiles, and `returned` has only the modified score.
   int tile_params = 0;
   /// Parameter: on a CPU, the workspace of all lanes (threads, BlockTiles::lanes); in decode attention, the
   /// partial results that thread blocks exchange.
   int workspace = -1;
 
-  // Chosen by `schedule`, except FewTiles, which are chosen earlier because the size of the workspace depends
-  // on them.
+  // Chosen by `schedule`, except FewTiles, which are chosen earlier.
   TemplateTiles tiles = {};
   std::vector<TemplateTiles> lighter = {};  // other tiles with fewer registers, in order of preference
   int multiprocessors = 0;                  // of the GPU

@@ -68,21 +68,21 @@ struct Access {
   bool operator==(const Access&) const = default;
 };
 
-/// Implementation of an instruction for which there are several. Passes over kernels choose it. They do so
-/// for GPUs only, except that they choose `kept` for CPUs, too. The text form writes it after the
-/// instruction's name: exp.fast, load.early.
+/// Implementation of an instruction, if there are several. Passes over kernels choose it: for GPUs only,
+/// except `kept`, which is also for CPUs. The text form writes it after the instruction's name: exp.fast,
+/// load.early.
 enum class Form : uint8_t {
   plain,
   /// Function such as exp, or the reduction max_sumexp: short code with an error of some ulp. It is chosen if
   /// the results are stored in a type with fewer digits than f32.
   fast,
-  /// Function: as `fast`; but near 0, where the short code has a large relative error, the tangent of the
-  /// function at 0 is computed instead.
+  /// Function: as `fast`, but near 0 the tangent of the function at 0 is computed instead, because the short
+  /// code has a large relative error there.
   fast_tangent,
   /// Division: multiplication by the inverse of the divisor, which is computed once per row. The divisor is
   /// at least 1.
   inverse,
-  /// As `inverse`, for any divisor. The divisor may be subnormal, so it is scaled before it is inverted.
+  /// As `inverse`, for any divisor. The divisor is scaled first, because it may be subnormal.
   scaled_inverse,
   /// exp(x - m), where m is the maximum from a max_sumexp: computed by scaling the exponentials that the
   /// max_sumexp has stored.
@@ -104,9 +104,9 @@ struct Origin {
   bool operator==(const Origin&) const { return true; }
 };
 
-/// Instruction, which computes at most one value. The value is identified by the instruction's index in
-/// Kernel::instructions, which operands refer to. Arithmetic is in f32 (or i32, bool). `dtype` is the type of
-/// the value, or for load and store the type in memory.
+/// Instruction, which computes at most one value. Operands refer to a value by the index of its instruction
+/// in Kernel::instructions. Arithmetic is in f32 (or i32, bool). `dtype` is the type of the value, or for
+/// load and store the type in memory.
 struct Instruction {
   enum class Kind : uint8_t {
     constant,  // `number`
@@ -174,8 +174,7 @@ struct KernelBlock {
 constexpr int64_t kShortSumTerms = 32;
 
 /// Returns the number of f32 slices that a buffer of partial sums must have. If `sum_rows` > 0
-/// (Schedule::sum_rows), each of the `splits` slices needs an additional f64 slice, which has the size of
-/// two.
+/// (Schedule::sum_rows), each of the `splits` slices also needs an f64 slice, as large as two f32 slices.
 constexpr int64_t partial_slices(int64_t splits, int64_t sum_rows) {
   return sum_rows > 0 ? 3 * splits : splits;
 }
@@ -230,8 +229,8 @@ struct Kernel {
   std::vector<Kernel> before;
   /// Horizontally fused kernels, which other thread blocks of the same launch run. Their arguments follow.
   std::vector<Kernel> beside;
-  /// Last-block epilogue: small kernels that the thread block which ends last runs, one after the other.
-  /// Their arguments follow.
+  /// Last-block epilogue: small kernels that the last thread block to end runs, one after the other. Their
+  /// arguments follow.
   std::vector<Kernel> tail;
 
   /// Returns whether the instructions are the body of a template.
@@ -240,9 +239,9 @@ struct Kernel {
   /// of the prologue (without its last parameter, which is in shared memory), of the horizontally fused
   /// kernels, and of the tail.
   size_t arguments() const;
-  /// Returns the size of the range that is divided into chunks. It is the product of the parallel extents; in
-  /// a kernel with reduced axes, that product times the number of column tiles. If Schedule::flat, it is the
-  /// number of columns; with a template, the number of the template's work items.
+  /// Returns the size of the range that is divided into chunks. It is the product of the parallel extents. In
+  /// a kernel with reduced axes, this product is multiplied by the number of column tiles. If Schedule::flat,
+  /// the size is the number of columns. With a template, the size is the number of the template's work items.
   Dim range() const;
   /// Returns the number of thread blocks of the launch, including those of the horizontally fused kernels.
   /// Requires: no splits, no template.

@@ -66,8 +66,8 @@ struct ScalarOpInfo {
   std::string_view cuda_integer = {};  // for integers
   std::string_view cuda_flag = {};     // for booleans
   std::string_view cuda_fast = {};     // for reals: faster, with an error of a few roundings
-  /// The derivative at 0, if cuda_fast has a large relative error near 0. Near 0, the derivative times the
-  /// operand is then computed instead of cuda_fast. "" if cuda_fast has no such error.
+  /// The derivative at 0. It is set if cuda_fast has a large relative error near 0; the derivative times the
+  /// operand is then computed there instead. "": cuda_fast is accurate near 0.
   std::string_view cuda_slope = {};
   Domain domain = Domain::numbers;
   /// The value and the derivative both exist only for operands above this number.
@@ -122,9 +122,9 @@ struct ReduceOpInfo {
   // CUDA texts; "" if the text is generated from the expressions of reduce_ops.def.
   std::string_view cuda_combine = {};                // a statement
   std::array<std::string_view, 4> cuda_finish = {};  // one expression per result
-  // Optional statements that replace a loop over cuda_combine; "" if the reduction has no such statement. The
-  // first combines all elements of {vector} into the state. The second combines the states of {lanes} lanes
-  // of a warp, which {mask} selects.
+  // Optional statements that replace a loop over cuda_combine; "": there is none. The first combines all
+  // elements of {vector} into the state. The second combines the states of {lanes} lanes of a warp, which
+  // {mask} selects.
   std::string_view cuda_combine_vector = {};
   std::string_view cuda_combine_lanes = {};
 };

@@ -27,9 +27,9 @@ std::unique_ptr<Module> parse_module(std::string_view text, std::string_view fil
 // Drawing of a graph: text for Graphviz.
 
 /// Returns the drawing in the DOT language. Fusions are boxes that list their operations, matmuls are
-/// emphasised, parameters are small, edges show types, and nodes are grouped by layer. With `is_drawn`, only
-/// the nodes for which it returns true are drawn, and their operands and users in pale colour; null: all
-/// nodes. Graphviz needs minutes for the whole training step of a large model.
+/// emphasised, parameters are small, edges show types, and nodes are grouped by layer. `is_drawn` selects the
+/// nodes to draw; their operands and users are drawn in pale colour. null: all nodes. Graphviz needs minutes
+/// for the whole training step of a large model.
 std::string dot(const Graph& graph, llvm::function_ref<bool(const Node&)> is_drawn = nullptr);
 
 /// Returns the layer of a node: its source name up to the first part between dots that is a number. For the

@@ -29,9 +29,9 @@ struct Atom {
   bool operator==(const Atom& other) const { return (*this <=> other) == 0; }
 };
 
-/// A polynomial with integer coefficients: a sum of terms, each a coefficient times a product of atoms. It is
-/// canonical (the atoms of a term are sorted, terms are sorted, no coefficient is zero), so that == compares
-/// the representations. The order by <=> is only for sorting; it does not compare sizes. A copy is cheap,
+/// A polynomial with integer coefficients: a sum of terms, each a coefficient times a product of atoms. Equal
+/// polynomials have equal representations: the atoms of a term are sorted, terms are sorted, and no
+/// coefficient is zero. The order by <=> is only for sorting; it does not compare sizes. A copy is cheap,
 /// because copies share the list of terms, and constants have no list. Operators throw Error if a coefficient
 /// overflows 64 bits.
 class Dim {
@@ -92,8 +92,9 @@ Dim element_count(const Shape& shape);
 std::string str(const Shape& shape);  // "[B,T,768]"
 
 /// Declared symbols, and bounds on the values of symbols and of products of symbols: B <= 64, 16 <= T <= 256,
-/// B*T <= 4096. A symbol is at least 1 at launch, unless its own bound has another `lower`: a length that a
-/// convolution shortens may have to be larger, and the coordinates of a rank in a mesh begin at 0.
+/// B*T <= 4096. A symbol is at least 1 at launch, unless its own bound has another `lower`. Examples of
+/// another `lower` are a length that a convolution shortens, and a rank's coordinate in a mesh, which begins
+/// at 0.
 class Symbols {
  public:
   struct Bound {

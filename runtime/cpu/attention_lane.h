@@ -52,8 +52,9 @@ class AttentionLane {
   void body(const Block& block);
   KernelArgs args_of(const Block& block) const;
   int64_t first_row(const Block& block) const;
-  /// Sets the pointer of tile number `tile` such that the kernel's code finds the tile's elements for the
-  /// block at `at`. `is_row`: the tile has one number per query; false: one per score.
+  /// Sets the pointer of tile number `tile`. The kernel's code indexes tiles by the positions of the whole
+  /// attention; the pointer is such that the elements of `block` are at `at`. `is_row`: the tile has one
+  /// number per query; false: one per score.
   void set_tile(int tile, float* at, const Block& block, bool is_row);
 
   // ---- matrices, by number in PreparedAttention::matrices

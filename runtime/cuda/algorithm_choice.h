@@ -38,10 +38,10 @@ struct Measuring {
   std::function<void(size_t step, bool waits)> launch;
 };
 
-/// Returns the number of the alternative to run for the choice that `step` belongs to: the one that `choices`
-/// (step_choices.h) has for its key, or else the fastest, which is measured and added to `choices`.
-/// Alternatives are ignored if their kernels need instructions that this GPU lacks, or if a condition of the
-/// choice (Choice::last_where) excludes them for these sizes.
+/// Returns the number of the alternative to run for the choice that `step` belongs to. This is the
+/// alternative that `choices` (step_choices.h) has for the choice's key. If there is none, the alternatives
+/// are measured, and the fastest is added to `choices`. Alternatives are ignored if their kernels need
+/// instructions that this GPU lacks, or if Choice::last_where excludes them for these sizes.
 int choose_alternative(const Plan& plan, const ResolvedEntry& resolved, size_t step, StepChoices& choices,
                        const Measuring& measuring);
 
@@ -49,9 +49,8 @@ int choose_alternative(const Plan& plan, const ResolvedEntry& resolved, size_t s
 // Measurement of several variants of the same work.
 
 /// Returns the number of the fastest of `ways` variants. graph_of(way, times) returns a graph that runs
-/// variant `way` `times` times in sequence. Requires: each variant has run before. Variants are measured in
-/// rotation, so that changes of the GPU's clock rate affect all equally; the least time of each variant
-/// counts.
+/// variant `way` `times` times in sequence. Requires: each variant has run before. The least time of each
+/// variant counts.
 size_t fastest(const Device& device, Stream stream, size_t ways,
                const std::function<GraphOwner(size_t way, int times)>& graph_of);
 

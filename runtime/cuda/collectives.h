@@ -6,9 +6,8 @@
 //            other's memory (peer_sums.h)
 //   NCCL     all other collectives
 //
-// All ranks create communicators together, so every rank creates its executor at the same time. Neither NCCL
-// nor a stream detects that another rank has ended. So if the run fails on any rank, the communicators are
-// ended, and with them all waits for data of other ranks.
+// All ranks create communicators together, so every rank creates its executor at the same time. If the run
+// fails on any rank, the communicators are ended, so that no rank waits for data of a rank that has ended.
 #pragma once
 
 #include <functional>
@@ -46,27 +45,25 @@ class Collectives {
   /// captured graph contains one.
   void share(size_t axis, std::vector<SharedBlock> blocks);
 
-  /// Enqueues a collective, which begins after all earlier work of `stream`, the stream of the steps. If the
-  /// next step waits for an NCCL collective, the collective runs on `stream` itself, because no step could
-  /// run concurrently, and the captured graph then has no branch. It still runs on a separate stream if
-  /// another NCCL collective is in progress.
+  /// Enqueues a collective, which begins after all earlier work of `stream`, the stream of the steps. An NCCL
+  /// collective for which the next step waits runs on `stream` itself, unless another NCCL collective is in
+  /// progress.
   void launch(const CollectiveLaunch& launch, Stream stream);
-  /// Whether the parts of a collective can be handled one by one. `computed` selects whether the matmul that
-  /// reads or computes these parts is divided into one matmul per rank (CollectiveLaunch::read_in_parts,
-  /// made_in_parts). It is `never` if NCCL runs the collective. `own`: the position of this rank along the
-  /// axis.
+  /// Whether the parts of a collective can be handled one by one. `computed`: whether the matmul that reads
+  /// or computes the parts is divided into one matmul per rank (CollectiveLaunch::read_in_parts,
+  /// made_in_parts); `never` if NCCL runs the collective. `own`: the position of this rank along the axis.
   struct Parts {
     PeerCopies::Parts computed = PeerCopies::Parts::never;
     int64_t own = 0;
   };
   Parts parts(const CollectiveLaunch& launch) const;
   /// Enqueues an exchange by copies together with the work that computes its parts. make(rank) enqueues on
-  /// `stream` the work for the part of that rank; it is called for each rank, for this rank last. Each part
+  /// `stream` the work for the part of that rank. It is called once per rank, last for this rank. Each part
   /// is sent as soon as it is computed.
   void launch_made_in_parts(const CollectiveLaunch& launch, Stream stream,
                             const std::function<void(int64_t rank)>& make);
   /// Enqueues on `stream` the work that reads the parts of a collective. read(rank) enqueues the work for the
-  /// part from that rank; it is called for each rank, for this rank first. Before read(rank), `stream` waits
+  /// part from that rank. It is called once per rank, first for this rank. Before read(rank), `stream` waits
   /// for that part if it has not arrived yet.
   void read_in_parts(const CollectiveLaunch& launch, Stream stream,
                      const std::function<void(int64_t rank)>& read);

@@ -4,9 +4,9 @@
 //
 // There are two exceptions. States whose role is Role::stream (runtime/plan/plan.h) are read by the host
 // during runs; they are located in pinned host memory, to which kernels write over the bus. Other states may
-// be divided: the device holds the elements from index State::resident on, and the host holds the elements
-// before that index in pinned memory. The pinned memory has room for the whole state, so it is also the
-// mirror of the device's part.
+// be divided at the index State::resident: the device holds the elements from that index on, and the host
+// holds the elements before it in pinned memory. The pinned memory has room for the whole state, so it is
+// also the mirror of the device's part.
 #pragma once
 
 #include <memory>

@@ -1,10 +1,10 @@
 // CudaExecutor runs plans on an NVIDIA GPU. When an entry runs for the first time with some values of its
 // symbols, its steps are launched one by one, and algorithms are chosen by measurement. The second run with
-// the same values captures the launches as a CUDA graph, and later runs launch this graph. If the
-// ExecutorOptions require that every step is checked, timed or reported, nothing is captured.
+// the same values captures the launches as a CUDA graph, and later runs launch this graph. Nothing is
+// captured if the ExecutorOptions require that every step is checked, timed or reported.
 //
-// After a kernel fault, such as an access to memory that is not mapped, all later calls in this process that
-// use that GPU throw the Error of the fault, because the driver refuses all further work there.
+// After a kernel fault, such as an access to memory that is not mapped, the driver refuses all further work
+// on the GPU. All later calls in this process that use the GPU then throw the Error of the fault.
 #pragma once
 
 #include <list>

@@ -1,9 +1,8 @@
 // GEMMs by cuBLASLt. Operands have strides instead of transpose flags, and a batch is one call if the library
 // supports its strides.
 //
-// The library is column-major, so it gets a matrix with contiguous rows as the transpose of that matrix. If
-// the result has contiguous rows, the library computes C^T = B^T A^T. An algorithm is chosen by measurement
-// when sizes are seen for the first time (gemm_choices.h).
+// The library is column-major. If the result has contiguous rows, the library computes C^T = B^T A^T. An
+// algorithm is chosen by measurement when sizes are seen for the first time (gemm_choices.h).
 #pragma once
 
 #include <cstdint>
@@ -47,9 +46,9 @@ struct GemmProblem {
   int64_t batch = 1, a_stride = 0, b_stride = 0, c_stride = 0;
   int64_t alignment = 256;  // bytes: a divisor of the addresses of all matrices, at most 16 in PreparedGemm
 
-  /// Returns the name of the problem's bucket. Problems of one bucket have the same types, flags and
-  /// alignments (of addresses and pitches), and each of their sizes is in the same bucket of sizes
-  /// (size_bucket in algorithm_choice.h), so that they can share an algorithm.
+  /// Returns the name of the problem's bucket. Problems of one bucket can share an algorithm. They have the
+  /// same types, flags and alignments (of addresses and pitches), and their sizes are in the same size
+  /// buckets (size_bucket in algorithm_choice.h).
   std::string bucket() const;
   /// Returns the bucket and, for problems of at least 2^29 multiplications, the exact sizes.
   GemmKey key() const;
@@ -62,7 +61,7 @@ class PreparedGemm {
   /// Makes the descriptors. `bias` is null if there is none. `place` describes the step for messages. Throws
   /// Error with `place` if the library does not support the strides, or if a bias is combined with a reduced
   /// batch axis. If the sums have no terms (such as k = 0), also throws Error if there is a bias, or if beta
-  /// is neither 0 nor 1: the result must be zero, or the old values of C.
+  /// is neither 0 nor 1.
   PreparedGemm(const Device& device, const GemmSizes& sizes, DevicePointer a, DevicePointer b,
                DevicePointer c, const std::string& place, DevicePointer bias = 0);
 
@@ -75,9 +74,9 @@ class PreparedGemm {
   /// Launches the GEMM. Requires: `choose` has been called. `workspace` is a block of kGemmWorkspace bytes.
   void run(Stream stream, DevicePointer workspace);
   /// Sets the algorithm to the one in `choices`, or else to the fastest by measurement, which is added to
-  /// `choices`. If the one in `choices` does not support these sizes, the library's first proposal is used.
-  /// Measuring runs the GEMM and waits for the device, so it is not possible in a capture. Does nothing if
-  /// the algorithm is set.
+  /// `choices`. If the algorithm in `choices` does not support these sizes, the library's first proposal is
+  /// used. Measuring runs the GEMM and waits for the device, so it is not possible in a capture. Does nothing
+  /// if the algorithm is set.
   void choose(Stream stream, DevicePointer workspace, GemmChoices& choices);
   bool chosen() const { return chosen_; }
   /// Returns the number of library calls; 0 if the result has no elements or its sums have no terms.

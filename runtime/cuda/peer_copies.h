@@ -1,22 +1,17 @@
 // All-gathers ("gathers") and all-to-alls ("exchanges") between the GPUs of one host by copies. A rank is a
 // GPU, and a part is the data that one rank sends to one other rank. Each rank copies its parts into the
-// other ranks' memory. The copies are made by copy engines. So neither a copy nor a wait occupies
-// multiprocessors, as a kernel of NCCL does, and concurrent matmuls run at full speed.
+// other ranks' memory by copy engines. Unlike a kernel of NCCL, these copies occupy no multiprocessors, so
+// concurrent matmuls run at full speed.
 //
 // For each other rank, a rank has two 32-bit words in its own memory: "my destination is free" and "my parts
-// have arrived". The other rank sets a word to 1; this rank's stream waits for it and resets it to 0. The
-// values are always the same, so a captured graph can be launched repeatedly. No word is set to 1 twice
-// before it is reset, because every collective has the same sequence. A rank reports to all others that its
-// destination is free, and waits for the same report of each of them. Then it copies, reports that its parts
-// have arrived, and waits for the parts of all others. So it is sufficient that all ranks issue their
-// collectives one after the other in the same order.
+// have arrived". The other rank sets a word to 1; this rank's stream waits for it and resets it to 0. Every
+// collective has the same sequence. A rank reports to all others that its destination is free, and waits for
+// the same report of each of them. Then it copies, reports that its parts have arrived, and waits for the
+// parts of all others. Requires: all ranks issue their collectives one after the other in the same order.
 //
-// A rank may also exchange part by part: it sends each part when it has been computed, sets the word of the
-// receiver after each copy, and enqueues work after the arrival of each single part. The words are the same,
-// and are set and reset equally often, so each rank may decide independently to exchange part by part. Waits
-// cannot form a cycle, because each one depends only on earlier ones: the i-th part that a rank waits for is
-// one of the first i copies that its sender makes, and the sender makes these before it waits for its own
-// i-th part.
+// A rank may also exchange part by part. It sends each part when it has been computed, sets the word of the
+// receiver after each copy, and enqueues work after the arrival of each part. Each rank may decide
+// independently to exchange part by part.
 #pragma once
 
 #include <array>
@@ -33,9 +28,8 @@ namespace smelt::cuda {
 
 class PeerCopies {
  public:
-  /// Smallest collective that uses copies: bytes of all ranks' parts together. Below that NCCL is faster,
-  /// because the ranks wait for each other twice if they use copies (on two H100: for 1 MiB, NCCL 11 us,
-  /// copies 19 us; for 4 MiB, NCCL 27 us, copies 23 us).
+  /// Smallest collective that uses copies: bytes of all ranks' parts together. Smaller collectives are faster
+  /// with NCCL (on two H100: for 1 MiB, NCCL 11 us, copies 19 us; for 4 MiB, NCCL 27 us, copies 23 us).
   static constexpr int64_t kLeastBytes = 2 << 20;
 
   /// Creates the object. All ranks of the group call it together. `blocks` are the blocks of memory that the
@@ -66,12 +60,12 @@ class PeerCopies {
   };
   /// Does the same as `exchange` part by part, in the order of `sent`.
   void exchange_in_parts(const CollectiveLaunch& launch, const PartEvents& events, Stream stream) const;
-  /// Selects the matmuls that are computed in parts, concurrently with copies: none, those that are estimated
-  /// to be faster in this way, or all. The environment variable SMELT_GATHERS decides.
+  /// Selects the matmuls that are computed in parts, concurrently with copies: none, those whose estimated
+  /// time is then shorter, or all. The environment variable SMELT_GATHERS decides.
   enum class Parts : uint8_t { never, where_faster, always };
   Parts parts() const { return parts_; }
-  /// Return all ranks of the group: in the order in which parts are sent to them, with this rank last, and in
-  /// the order in which their parts arrive, with this rank first.
+  /// Return all ranks of the group. sent(): in the order in which parts are sent to them, this rank last.
+  /// arriving(): in the order in which their parts arrive, this rank first.
   std::vector<int64_t> sent() const;
   std::vector<int64_t> arriving() const;
 
@@ -87,7 +81,7 @@ class PeerCopies {
   /// Returns whether the driver can set words in memory and wait for them, also in a captured graph.
   bool can_meet() const;
   bool reach(Communicator& group, std::vector<SharedBlock> blocks);
-  /// Tries the words: returns whether those that each rank sets arrive at all others.
+  /// Tests the words: returns whether the words that each rank sets arrive at all others.
   bool hears_all(Communicator& group);
   void make_operations();
   /// Returns the address of this rank's word that rank `of_rank` sets.
@@ -105,8 +99,8 @@ class PeerCopies {
   Parts parts_ = Parts::where_faster;
   SharedBlock words_;
   std::unique_ptr<PeerMemory> memory_;
-  /// By kind of word, for each other rank: tell_ has the write to its memory; wait_ has the wait for this
-  /// rank's word and the reset of that word.
+  /// Operations by kind of word and by other rank. tell_ writes the word in the other rank's memory. wait_
+  /// waits for the word in this rank's memory and resets it.
   std::array<std::vector<WordOperation>, kKindsOfNews> tell_, wait_;
   StreamOwner own_stream_;  // not ordered with any other stream
   std::atomic<bool> given_up_ = false;

@@ -37,15 +37,15 @@ struct AttentionSpec {
   double scale = 1;
   int64_t width = 0;  // elements per head
   Dim batch, heads, key_heads, queries, keys;
-  /// q, k and v. Then, for forward, y and optionally its rounding residual; for the other parts, dy and those
-  /// of dq, dk and dv that the part writes.
+  /// q, k and v come first. For forward, y and optionally its rounding residual follow. For the other parts,
+  /// dy follows, then those of dq, dk and dv that the part writes.
   std::vector<Matrix> matrices;
   /// Indices of the kernel parameters f32[batch, heads, queries], dense. Forward has one, lse, which it
   /// writes. Parts that compute gradients read two: lse, and delta, which is the sum of dy * y over the
   /// width.
   std::vector<int64_t> rows;
   /// Indices of the f32 kernel parameters, dense, for the gradients of score_mod tensors that the part
-  /// computes: first of the tensors with one element per query, then per key, then per query and key.
+  /// computes. Tensors with one element per query come first, then per key, then per query and key.
   std::vector<int64_t> sums;
   /// For element_gradient: whether the gradient has an axis of batch items, and an axis of heads. If not, it
   /// is summed over them.
@@ -84,9 +84,9 @@ struct BlockedAttention {
 /// Tiles of a block, which the kernel's code reads and writes. score, product, weight and score_gradient
 /// have one element per score; maximum, sum, new_maximum, new_sum and factor have one element per query.
 ///   Forward: the code reads score = scale * q . k, and the maximum and the sum of the softmax over the
-///   earlier blocks of keys. It writes weight = exp(score_mod(score) - new_maximum), times the second output
-///   of the score_mod if it has one, the new maximum and sum, and factor = exp(maximum - new_maximum), by
-///   which the y of the earlier blocks is multiplied.
+///   earlier blocks of keys. It writes the new maximum and sum, and weight = exp(score_mod(score) -
+///   new_maximum), times the second output of the score_mod if it has one. It also writes factor =
+///   exp(maximum - new_maximum), by which the y of the earlier blocks is multiplied.
 ///   Gradients: the code reads score and product = dy . v. It writes weight, the result of the softmax, and
 ///   the gradient of the score.
 /// `count` is the number of forward tiles. From `of_arguments` on there is one tile per gradient of a
@@ -99,8 +99,9 @@ int gradients_of(const AttentionSpec& spec);
 /// Returns the number of tile pointers that the kernel's code gets.
 int tile_count(const AttentionSpec& spec);
 /// Returns the number of work items, which are distributed over the lanes. An item is a block of queries of
-/// one head, or, for `gradients`, a key head with all of its queries. If element_gradient sums over batch
-/// items or heads, an item has the block of queries of all of them.
+/// one head. There are two exceptions. For `gradients`, an item is a key head with all of its queries. If
+/// element_gradient sums over batch items or heads, an item is a block of queries of all batch items or
+/// heads.
 Dim item_count(const AttentionSpec& spec, const BlockTiles& tiles);
 
 /// Offsets, in f32 elements, of the arrays of a lane from the lane's first element. 0 for arrays that the

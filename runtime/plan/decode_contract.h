@@ -20,8 +20,8 @@ namespace smelt {
 
 /// Tokens per page of the caches.
 inline constexpr int64_t kPageTokens = 16;
-/// Queries per tile of a run of tiled_pages, and the most prompts of which such a run reads more than one
-/// token.
+/// Limits of a run of tiled_pages: queries per tile, and number of prompts of which the run reads more than
+/// one token.
 inline constexpr int64_t kTileTokens = 64, kMostTiledPrompts = 8;
 /// Limits per row: tokens that are forbidden before a position (held_back), and tokens that are forced at a
 /// position.
@@ -30,8 +30,7 @@ inline constexpr int64_t kHeldBackTokens = 16, kForcedTokens = 2;
 /// positions whose candidates are stored, beams per sentence, and end tokens per sentence.
 inline constexpr int64_t kBeamCandidates = 32, kCandidateRuns = 16, kMostBeamsAhead = 16, kEndTokens = 16;
 /// Each beam of a sentence has a sum of log-probabilities. The sums are stored minus the best sum of the
-/// sentence. If the magnitude of the best sum is at least this number, they are stored unchanged, because the
-/// differences of f32 sums of that size are meaningless.
+/// sentence. If the magnitude of the best sum is at least this number, the sums are stored unchanged.
 inline constexpr float kMostToCountFrom = 1e30F;
 
 /// Properties of a token in a request's settings. Each is a row of the state text_kinds, which has one column
@@ -60,9 +59,9 @@ enum TextPlace : uint8_t {
 /// Elements of the input `text_numbers`. They are options of generation: 1 / encoder_repetition_penalty,
 /// repetition_penalty, and diverse_lambda.
 enum TextNumber : uint8_t { kSourcePenalty, kTextPenalty, kRankPenalty, kTextNumbers };
-/// Elements of the input `text_integers`: the sizes of n-grams that may not repeat in the text or from the
-/// source (0: none), whether NaN and infinite scores are replaced (1 or 0), and, for beams, the number of
-/// continuations that are considered per beam.
+/// Elements of the input `text_integers`. kNgram, kSourceNgram: sizes of n-grams that may not repeat in the
+/// text, or from the source; 0: none. kRemovesInvalid: 1 if NaN and infinite scores are replaced, else 0.
+/// kKeptOfBeam: for beam search, the number of continuations that are considered per beam.
 enum TextInteger : uint8_t { kNgram, kSourceNgram, kRemovesInvalid, kKeptOfBeam, kTextIntegers };
 /// Limits per request. A request has at most kBiasedPhrases phrases with a bias, of which at most
 /// kBiasesOfToken end in the same token, and at most kBannedPhrases banned phrases. A phrase is specified by
@@ -72,8 +71,8 @@ inline constexpr int64_t kBiasedPhrases = 64, kBiasesOfToken = 4, kBannedPhrases
                          kMostNgram = 16;
 inline constexpr int32_t kAnyToken = -2;
 
-/// Sizes that shapes of the contract refer to. Those before row_pages may differ between entries; row_pages
-/// and those after it are equal in all entries of a plan.
+/// Sizes that shapes of the contract refer to. Sizes before row_pages may differ between entries. row_pages
+/// and the sizes after it are equal in all entries of a plan.
 enum class Extent : uint8_t {
 #define SMELT_DECODE_EXTENT(name) name,
 #include "runtime/plan/decode_contract.def"
@@ -108,7 +107,7 @@ struct ContractShape {
 
 /// Kind of a port, and whether an entry must have it:
 ///   input      an input that the entry must have
-///   of_source  an input that replaces input_ids if the plan has the entry encode, and is absent if not
+///   of_source  an input that replaces input_ids if the plan has the entry encode; else it is absent
 ///   may_lack   an input that the entry may have
 ///   output     an output that the entry must have
 ///   unread     an output that the entry may have; the runtime does not read it

@@ -141,9 +141,9 @@ struct SizeRule {
 /// case `last_where` may decide instead.
 ///
 /// All alternatives write the same results. Any other buffer that an alternative writes is used by that
-/// alternative alone. If an alternative reads a buffer that it or another alternative writes, it has written
-/// the buffer itself before. So an alternative can run any number of times. A step of an alternative may
-/// write over a buffer that it reads (Step::may_alias) only if its own alternative has written that buffer.
+/// alternative alone. An alternative can run any number of times with the same results. So before an
+/// alternative reads a buffer that any alternative writes, it has written the buffer itself. A step may
+/// overwrite a buffer that it reads (Step::may_alias) only if its own alternative has written the buffer.
 struct Choice {
   std::vector<std::string> alternatives;  // names for reports
   /// If set, the last alternative runs if and only if this condition holds, because its results may be
@@ -155,8 +155,8 @@ struct Choice {
 /// named values. These are the fields of a step (runtime/plan/step_values.h) and the plan's symbols, or, for
 /// kernels that initialize or round states, the names in docs/dev/cuda.md.
 struct TemplateLaunch {
-  /// An argument of the kernel. `value` is a single name for an address (8 bytes) and for a real number (a
-  /// float of 4 bytes), and any expression for an integer (8 bytes).
+  /// An argument of the kernel. For an address (8 bytes) or a real number (a float of 4 bytes), `value` is a
+  /// single name. For an integer (8 bytes), it is any expression.
   struct Argument {
     enum class Kind : uint8_t { address, integer, real } kind = Kind::integer;
     Dim value;
@@ -166,8 +166,8 @@ struct TemplateLaunch {
     bool read = false, written = false;
   };
   /// Condition on the sizes for launching the kernel: `value` is below `below` and a multiple of `divisor`.
-  /// If it does not hold, the kernel is not launched. A gemm step then uses the next of its kernels whose
-  /// conditions hold, or the library; any other step uses its other kernels.
+  /// If it does not hold, the step uses another of its kernels. A gemm step uses the next one whose
+  /// conditions hold, or else the library.
   struct Condition {
     Dim value;
     int64_t divisor = 1;
@@ -207,9 +207,8 @@ struct KernelAccess {
 struct KernelParameter {
   DType dtype = DType::f32;
   bool read = true, written = false;
-  /// A launch may consist of a kernel and of further kernels, which its last block runs one after the other.
-  /// This is the number of the kernel that uses the argument: 0 is the kernel, 1 the first of the further
-  /// ones.
+  /// Number of the kernel that uses the argument. 0 is the launched kernel itself; 1 and more are kernels
+  /// that the last block of the launch runs one after the other.
   int stage = 0;
   std::vector<KernelAccess> accesses = {};  // all accesses except those by computed indices
   Dim table_elements = 0;  // computed indices reach elements in [0, table_elements); 0: there are none
@@ -227,9 +226,9 @@ struct TensorMap {
   int swizzle_bytes = 0;          // CU_TENSOR_MAP_SWIZZLE in shared memory: 0 (none), 32, 64 or 128 bytes
 };
 
-/// A compiled kernel. `range` is the number of indices of its parallel loop. The runtime splits them into
-/// chunks of `grain` indices, or into exactly `splits` chunks if `splits` is not 0: the kernel then computes
-/// one partial result per chunk.
+/// A compiled kernel. `range` is the number of indices of its parallel loop. The runtime splits the indices
+/// into chunks of `grain` indices. If `splits` is not 0, there are exactly `splits` chunks, and the kernel
+/// computes one partial result per chunk.
 struct KernelCode {
   std::string name;
   std::string text;       // Kernel IR, for reports
@@ -241,7 +240,7 @@ struct KernelCode {
   std::vector<KernelParameter> parameters = {};  // one per argument of one set of arguments (`copies`)
   std::vector<Dim> axes = {};                    // extents of the loops; KernelAccess has a stride for each
   // The next fields are for GPUs (docs/dev/cuda.md has the signature of kernels). A chunk is a thread block,
-  // and each kernel has machine code of its own.
+  // and each kernel has separate machine code.
   int threads = 0;                   // per block
   int64_t shared_bytes = 0;          // largest dynamic shared memory per block
   int copies = 1;                    // number of sets of arguments of a step; a row of the grid uses one set

@@ -25,10 +25,11 @@ void check_attention(const KernelCode& kernel, const std::vector<SymbolValues>& 
 // Check that steps do not destroy outputs.
 
 /// Checks at these values of the symbols that no step overwrites elements of an output that an earlier step
-/// has written. A step may do so if it also reads the output's buffer, and so changes it in place. Elements
-/// that a fill has written may be overwritten, and alternatives of a choice may write the same elements. Each
-/// access is a strided box of elements. The check finds an overlap of two boxes only if a corner element of
-/// one box is in the other box. Outputs that are states, and accesses by computed indices, are not examined.
+/// has written. There are three exceptions. A step that also reads the output's buffer may change it in
+/// place. Elements that a fill has written may be overwritten. Alternatives of a choice may write the same
+/// elements. Each access is a strided box of elements. The check finds an overlap of two boxes only if a
+/// corner element of one box is in the other box. Outputs that are states, and accesses by computed indices,
+/// are not examined.
 ///
 /// Requires: steps access only elements inside their buffers. Throws Error (invalid_file), which names the
 /// output, the steps and the buffer.
@@ -39,9 +40,10 @@ void check_outputs(const Plan& plan, const PlanEntry& entry, const SymbolValues&
 
 /// Returns whether buffers of this role hold states.
 bool is_state(Role role);
-/// Returns the largest number of elements, `dim`, within the symbols' bounds. Throws Error (invalid_file),
-/// whose text begins with `what`, in two cases: this number of elements of type `dtype` has more than
-/// kMostBytes bytes, or `dim` is negative at one of `points` (values of the symbols from extreme_values).
+/// Returns the largest value of `dim`, a number of elements, within the symbols' bounds. Throws Error
+/// (invalid_file), whose text begins with `what`, if this many elements of type `dtype` have more than
+/// kMostBytes bytes. Throws it also if `dim` is negative at one of `points` (values of the symbols from
+/// extreme_values).
 int64_t most_elements(const Symbols& symbols, std::span<const SymbolValues> points, const Dim& dim,
                       DType dtype, std::string_view what);
 
@@ -83,11 +85,10 @@ void check_maps(const Plan& plan, const KernelStep& launch, const SymbolValues& 
 // ---- wait_check.cpp
 // Checks of collectives and copies that run concurrently with later steps (CollectiveStep::waited_at).
 
-/// Checks that waited_at of each concurrent step is a later step, or the end of the entry. Checks that no
-/// step between the concurrent step and that one has an operand that begins in the memory that the concurrent
-/// step writes, or a result that begins in the memory that the concurrent step reads. The memory of the
-/// concurrent step is taken at the largest sizes; of the other steps' operands, only the begins are examined.
-/// Throws Error (invalid_file).
+/// Checks that waited_at of each concurrent step is a later step, or the end of the entry. Checks the steps
+/// between the two: no operand may begin in the memory that the concurrent step writes, and no result in the
+/// memory that it reads. The memory of the concurrent step is taken at the largest sizes. Throws Error
+/// (invalid_file).
 void check_waits(const PlanEntry& entry, const Symbols& symbols);
 
 // ---- index_flow.cpp
@@ -95,8 +96,8 @@ void check_waits(const PlanEntry& entry, const Symbols& symbols);
 // guarantees bounds (inputs with ids, constants, sorts, results of kernels). The check follows the integers
 // through copy steps to the kernels that use them as indices.
 
-/// Checks at these values of the symbols every kernel argument that holds indices (KernelParameter::indices):
-/// the step that last wrote its elements must guarantee bounds that are within those of the parameter.
+/// Checks at these values of the symbols every kernel argument that holds indices (KernelParameter::indices).
+/// The step that last wrote the argument's elements must guarantee bounds within those of the parameter.
 /// Requires: steps access only elements inside their buffers. Throws Error (invalid_file), which names the
 /// step, the argument and the bounds.
 void check_indices(const Plan& plan, const PlanEntry& entry, const SymbolValues& values);

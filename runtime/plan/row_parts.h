@@ -1,17 +1,17 @@
-// Matrix products that run concurrently with a collective. The rows of the product's operand A come from a
-// gather (all_gather) or an exchange (all_to_all) between N ranks, or the rows of its result go into an
-// exchange. In this example of plan text, #x, #g, #w and #c are buffers. The all_gather has B rows, and each
-// rank contributes P elements to each row. `#g(N*P)`: the rows of the all_gather begin N*P elements apart in
-// #g. `#g(w, 1)`: the product reads #g as its operand A, whose rows are w elements apart and whose columns
-// are 1 element apart, so w is the row length of A:
+// Matrix products that run concurrently with a collective. There are two cases. The rows of the product's
+// operand A come from a gather (all_gather) or an exchange (all_to_all) between N ranks; or the rows of its
+// result go into an exchange. In this example of plan text, #x, #g, #w and #c are buffers. The all_gather has
+// B rows, and each rank contributes P elements to each row. `#g(N*P)`: the rows of the all_gather begin N*P
+// elements apart in #g. `#g(w, 1)`: the product reads #g as its operand A, whose rows are w elements apart
+// and whose columns are 1 element apart, so w is the row length of A:
 //
 //   collective all_gather #g(N*P) = #x of P rows B          row b of #g: P elements of each of N ranks
 //   gemm #c = #g(w, 1) * #w {m = B*N*P/w}                   rows of the product: B times N times P/w
 //
-// From one rank come P/w rows of A in each of the B rows of the all_gather, so the part of the product for
-// this rank is a batch of B products with P/w rows each. A GPU can compute the parts for ranks whose elements
-// have arrived while the elements of other ranks arrive. Likewise, if the result of the product goes into an
-// all_to_all, the GPU can send finished parts while it computes others.
+// Each of the B rows of the all_gather has P/w rows of A from each rank. So the part of the product for one
+// rank is a batch of B products with P/w rows each. A GPU can compute the part of a rank whose elements have
+// arrived while the elements of other ranks arrive. If the result of the product goes into an all_to_all, the
+// GPU can send finished parts while it computes others.
 #pragma once
 
 #include <functional>
@@ -23,16 +23,16 @@
 namespace smelt {
 
 /// Returns the index of the product that reads the result of the collective (an all_gather or all_to_all) at
-/// step `index` as the rows of its operand A. The product must be the step that waits for the collective, or
-/// the next step if no later one waits for it. Returns nothing if the steps are not of this form. Parts of
+/// step `index` as the rows of its operand A. The product must be the step that waits for the collective. If
+/// no later step waits, it must be the next step. Returns nothing if the steps are not of this form. Parts of
 /// the product may be computed while rows of other ranks arrive. The collective's operand must then stay
 /// unchanged until the product ends.
 std::optional<size_t> reader_in_parts(const std::vector<Step>& steps, size_t index);
 
-/// Returns the index of the step before the all_to_all at step `index` if that step is a product whose result
-/// rows are the operand of the all_to_all. Returns nothing if the steps are not of this form. Parts of the
-/// product may be sent while others are computed. The result of the all_to_all is then written as soon as the
-/// product begins.
+/// Returns the index of the step before the all_to_all at step `index`. That step must be a product whose
+/// result rows are the operand of the all_to_all. Returns nothing if the steps are not of this form. Parts of
+/// the product may be sent while others are computed. The result of the all_to_all is then written as soon as
+/// the product begins.
 std::optional<size_t> maker_in_parts(const std::vector<Step>& steps, size_t index);
 
 /// Return the part of a product with the rows that come from, or go to, rank number `place` of the

@@ -25,9 +25,9 @@ struct StateRun {
 /// Elements of one of the state's tensors that are contiguous in the tensor and in the rank's memory.
 struct TensorRun {
   const Segment* segment = nullptr;  // the tensor; null: the state has no segments
-  /// `at` is the offset of the first element in the tensor, and `local` its offset in the rank's memory. If
-  /// the segment is sharded (Segment::cut), `at` is an offset in the rank's part of the segment in results of
-  /// tensor_runs, and an offset in the whole segment in results of whole_tensor_runs.
+  /// `at` is the offset of the first element in the tensor, and `local` its offset in the rank's memory. For
+  /// a sharded segment (Segment::cut), `at` of tensor_runs is an offset in the rank's part of the segment,
+  /// and `at` of whole_tensor_runs is an offset in the whole segment.
   int64_t at = 0, local = 0, elements = 0;
 };
 
@@ -36,8 +36,8 @@ bool is_cut(const State& state);
 /// Returns whether ranks hold different elements of the state: the state is sharded, or one of its segments
 /// is (Segment::cut).
 bool is_in_parts(const State& state);
-/// Returns true if is_in_parts(state) is true, and also for a flat state of a mesh with several pipeline
-/// stages, because the flat state of each stage has other tensors.
+/// Does the same, but also returns true for a flat state if the mesh has several pipeline stages. The flat
+/// state of each stage has other tensors.
 bool is_in_parts(const State& state, const Mesh& mesh);
 /// Returns a text that describes an inconsistency between the state's shapes, its sharding and the mesh, to
 /// be put after the state's name. Returns an empty text if there is none.
@@ -59,7 +59,7 @@ std::vector<TensorRun> whole_tensor_runs(const State& state, const Mesh& mesh, i
 std::vector<int64_t> whole_offsets(const State& state);
 /// Returns whether this rank has the lowest number of the ranks that hold the same elements of the state.
 /// Only such ranks write these elements to a checkpoint. Ranks of different pipeline stages hold different
-/// elements of a flat state, so a tensor that several stages have is written by each of them.
+/// elements of a flat state, so each stage writes its tensors, even if another stage has the same tensor.
 bool is_first_holder(const State& state, const Mesh& mesh, int64_t rank);
 
 }  // namespace smelt

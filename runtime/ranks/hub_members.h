@@ -12,8 +12,8 @@
 
 namespace smelt {
 
-/// Seconds until the hub fails the run: `join` until all ranks have joined, `heartbeat` without a message of
-/// a rank, and `progress` without progress of a rank (0: no limit).
+/// Seconds after which the hub fails the run. `join`: not all ranks have joined. `heartbeat`: no message of a
+/// rank. `progress`: no progress of a rank (0: no limit).
 struct HubTimeouts {
   double join = 60, heartbeat = 6, progress = 600;
 };
@@ -22,8 +22,8 @@ class HubMembers {
  public:
   HubMembers(int size, HubTimeouts timeouts);
 
-  /// Takes over the connection and returns an empty text. Refuses the rank and returns the reason if a rank
-  /// of this number has joined already, if the rank reports another number of ranks in the run, or if the run
+  /// Takes over the connection and returns an empty text. Refuses the rank and returns the reason in three
+  /// cases: a rank of this number has joined already, the rank reports another number of ranks, or the run
   /// has failed.
   std::string admit(const Introduction& who, Connection& connection);
   /// Reads and answers the messages of all ranks. Fails the run, with a message to all ranks, if a rank is

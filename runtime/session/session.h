@@ -61,9 +61,9 @@ class Session {
 
   /// Creates a session of the same plan on the same device that uses the weights of this session, and
   /// allocates its own caches, other states and arena. The weights live as long as one of the sessions. While
-  /// several sessions share them, writing to them (loading, initializing, calling the non-const
-  /// Session::state for a parameter) throws Error, and memory that such a call returned earlier must not be
-  /// written to. Throws Error if an entry of the plan writes to weights, as training entries do.
+  /// several sessions share the weights, writing to them (loading, initializing, calling the non-const
+  /// Session::state for a parameter) throws Error. Memory that Session::state has returned earlier must not
+  /// be written to. Throws Error if an entry of the plan writes to weights, as training entries do.
   /// options.device must be the device of this session, or -1.
   std::unique_ptr<Session> share(const SessionOptions& options = {});
   /// Returns the number of sessions that use these weights, including this one.
@@ -94,10 +94,10 @@ class Session {
   std::vector<std::vector<int64_t>> run(std::string_view entry, std::span<const InputTensor> inputs,
                                         std::span<const OutputBuffer> outputs,
                                         const RunOptions& options = {});
-  /// Runs an entry of a pipeline stage with these values of the symbols. `place_of` returns for a port the
-  /// number of the block of `memory` (StageMemory::add_place) that holds the port's tensor, or
-  /// StageMemory::kHost if the tensor is in the caller's memory. `inputs` are the tensors of the input ports
-  /// with kHost, and the result has those of the output ports with kHost.
+  /// Runs an entry of a pipeline stage with these values of the symbols. `place_of` returns the location of a
+  /// port's tensor: the number of a block of `memory` (StageMemory::add_place), or StageMemory::kHost for the
+  /// caller's memory. `inputs` are the tensors of the input ports in the caller's memory. The result has the
+  /// tensors of the output ports there.
   using PlaceOf = std::function<int(const Port& port)>;
   std::vector<HostTensor> run(std::string_view entry, const SymbolValues& sizes,
                               std::span<const InputTensor> inputs, StageMemory& memory,
@@ -127,8 +127,9 @@ class Session {
   /// copied back before the next run. Throws Error for an unknown name.
   ///
   /// If the state has rounded copies (State::copy_of), the next run updates them, because the caller may have
-  /// written to the state. So call this function again after each run before writing. If the copy is sharded
-  /// over ranks in another way than the state, it is not updated: use write_segment, which writes both.
+  /// written to the state. So call this function again after each run before writing. A copy that is sharded
+  /// over ranks in another way than the state is not updated: use write_segment, which writes the state and
+  /// the copy.
   std::span<std::byte> state(std::string_view name);
   /// Returns the same for reading only.
   std::span<const std::byte> state(std::string_view name) const;

@@ -30,9 +30,9 @@ class MappedFile {
 };
 
 /// A new version of the file `path`, which replaces the file in commit(). Until then, the data are in a file
-/// without a name (O_TMPFILE), or in a temporary file in the same directory if the file system does not
-/// support that. commit() flushes the data to the disk and renames the file to `path`. So a reader sees
-/// either the old file or all of the new one, even if the disk is full or the process is killed.
+/// without a name (O_TMPFILE). If the file system does not support such files, they are in a temporary file
+/// in the same directory. commit() flushes the data to the disk and renames the file to `path`. So a reader
+/// sees either the old file or all of the new one, even if the disk is full or the process is killed.
 ///
 /// If `path` is a symbolic link, its target is replaced. A FIFO, a character device and a descriptor of this
 /// process (/dev/stdout, /dev/fd/3) cannot be replaced, so write() writes to them directly.

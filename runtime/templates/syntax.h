@@ -11,16 +11,16 @@
 
 namespace smelt::templates {
 
-/// Reference to a variable: slot `slot` of the enclosing scope at `level`. The scope of the template has
-/// level 0, and each inner scope has the level of its parent plus 1. A level of -1 means no variable.
+/// Reference to a variable: slot `slot` of the enclosing scope at `level`. The template's scope has level 0,
+/// and an inner scope has the level of its parent plus 1. Level -1: no variable.
 struct Ref {
   int level = -1;
   uint32_t slot = 0;
 };
 
-/// The initial value of one slot when a scope is entered: none (`nothing`); a value that the statement sets,
-/// such as an argument of a macro or the element of a loop (`parameter`); a variable of the rendering or a
-/// global (`variables`); or the value of a variable of an enclosing scope (`outer`).
+/// The initial value of one slot when a scope is entered. `nothing`: none. `parameter`: a value that the
+/// statement sets, such as an argument of a macro or the element of a loop. `variables`: a variable of the
+/// rendering, or a global. `outer`: the value of a variable of an enclosing scope.
 struct Load {
   enum class From { nothing, parameter, variables, outer };
   uint32_t slot = 0;
@@ -84,10 +84,10 @@ struct Expression {
   Ref ref;           // for Op::name: the variable
   /// Operands. For compare, the operands of the chain of comparisons, one more than `signs`. For dict, keys
   /// and values in turn. For slice, start, stop and step, any of which may be null. For condition (a if b
-  /// else c), the operands a, b and c (null: no else). For filter, test and call, first the value to which it
-  /// is applied or the function that is called (null: the text of a {% filter %} block), and then the
-  /// arguments: `positional` positional arguments, one argument for each name in `keywords`, and the
-  /// arguments after * and ** if there are any.
+  /// else c), the operands a, b and c (null: no else). For filter, test and call, the first operand is the
+  /// value to which the filter or test is applied (null: the text of a {% filter %} block), or the function
+  /// that is called. The arguments follow: `positional` positional arguments, one argument for each name in
+  /// `keywords`, and the arguments after * and ** if there are any.
   std::vector<ExpressionPtr> parts;
   std::vector<std::string> signs;     // for compare: "<", "==", "in", ...
   std::vector<std::string> keywords;  // names of keyword arguments

@@ -33,8 +33,8 @@ struct Undefined {
 struct Text {
   std::string bytes;  // valid UTF-8
   size_t length;      // code points
-  /// The text is a result of the filter `safe` or `escape`: it is not escaped for HTML, and texts that are
-  /// concatenated with it are.
+  /// The text is a result of the filter `safe` or `escape`, so it is not escaped for HTML. Other texts that
+  /// are concatenated with it are escaped.
   bool safe = false;
   bool ascii() const { return length == bytes.size(); }
 };

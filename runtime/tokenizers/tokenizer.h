@@ -57,10 +57,10 @@ class Tokenizer {
   /// tokens if `skip_special_tokens`.
   std::string decode(std::span<const int32_t> ids, bool skip_special_tokens = true) const;
 
-  /// Returns the bytes that a token adds to a decoded text, which may be a part of a character; `is_first`:
-  /// at the beginning of the text. They are those of decode(), before invalid UTF-8 is replaced. Special
-  /// tokens and ids without a token have none. Throws Error (invalid_argument) with the name of the decoder
-  /// if they depend on other tokens (WordPiece, BPEDecoder, CTC and Marian).
+  /// Returns the bytes that a token adds to a decoded text, before decode() replaces invalid UTF-8. They may
+  /// be a part of a character. `is_first`: the token begins the text. The result is empty for special tokens
+  /// and for ids without a token. Throws Error (invalid_argument) with the name of the decoder if the bytes
+  /// depend on other tokens (WordPiece, BPEDecoder, CTC and Marian).
   std::string bytes_of(int32_t id, bool is_first = false) const;
 
   /// Returns the id of a token; nothing if there is no such token.
@@ -101,10 +101,15 @@ class Tokenizer {
 class StreamingDecoder {
  public:
   explicit StreamingDecoder(Tokenizer tokenizer, bool skip_special_tokens = true);
+<<<<<<< ours
   /// Skips all special tokens except those with the ids `kept`.
   StreamingDecoder(Tokenizer tokenizer, std::vector<int32_t> kept);
   /// Returns the new text up to this token, without the bytes at its end that may belong to an incomplete
   /// character; it may be empty.
+=======
+  /// Returns the new text up to this token, without bytes at the end that may belong to an incomplete
+  /// character. The result may be empty.
+>>>>>>> theirs
   std::string push(int32_t id);
   /// Returns the text that push() has not returned yet, and resets the decoder.
   std::string finish();

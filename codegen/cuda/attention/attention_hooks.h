@@ -3,9 +3,9 @@
 //
 // A kernel of attention consists of the text of the body, which defines the functions below, and a template:
 // text that follows and calls them. The whole text has no #include. All functions are `static __device__
-// __forceinline__` (the macro SM), and b, h, t, s are the indices of batch, query head, query and key; B, H,
-// T, S are the numbers of these, and `group` query heads share a head of keys and values. With score = scale
-// * q.k:
+// __forceinline__` (the macro SM). b, h, t, s are the indices of batch, query head, query and key, and B, H,
+// T, S are the sizes of these dims. `group` query heads share a head of keys and values. With score = scale *
+// q.k:
 //
 //   weight = exp(modified - lse)            lse[b,h,t] = log sum_s exp(modified), f32, compact
 //   O[b,h,t] = sum_s weight * factor * V[b,h/group,s]
@@ -16,15 +16,15 @@
 //   int body_tile(const BodyArguments&, int b, int h, int t0, int t1, int s0, int s1)
 //       Returns the mask state of the tile of queries [t0,t1) and keys [s0,s1): 0 all pairs are masked, 1
 //       some may be, 2 none is. 1 is always a correct result. All threads of a block call it for the same
-//       tile, except in the templates for sm_90a: there each lane calls it for a different tile, and passes
-//       two more arguments, const QueryNumbers& and const KeyNumbers&, which the two functions below return.
+//       tile, except in the templates for sm_90a. There each lane calls it for a different tile, and passes
+//       two more arguments: the QueryNumbers and the KeyNumbers that the next two functions return.
 //   template <bool kByLane> QueryNumbers body_queries(const BodyArguments&, int b, int h, int t0, int t1)
 //   template <bool kByLane> KeyNumbers body_keys(const BodyArguments&, int b, int h, int s0, int s1)
 //       Some masks compare integers that they load from memory for each query or key, such as the number of
 //       its document. These functions return the least and the largest of these integers for the given
 //       queries or keys, and load nothing for an empty interval (t1 <= t0 or s1 <= s0). All lanes of a warp
-//       must call them together, except if the constant kLooksUp is false, because then the mask loads no
-//       integers. kByLane: the lanes have different queries or keys.
+//       must call them together, unless the constant kLooksUp is false (the mask loads no integers). kByLane:
+//       the lanes have different queries or keys.
 //   void body_draw(const BodyArguments&, int op, long long row, int column8, unsigned (&words)[4])
 //       Draws eight random 16-bit numbers, for columns 8 * column8 ... + 7 of row (b * H + h) * T + t: word w
 //       holds column 2w in its low half and 2w + 1 in its high half.
@@ -45,7 +45,7 @@
 //       element gradients (see below). Each is 0 where the weight is 0.
 //
 // t and s are always in range. Results that a caller does not use cost nothing, because all functions are
-// inlined. So a kernel may call body_forward for the scores alone, and again for the factors alone.
+// inlined.
 //
 // There are three kinds of gradients of values that the body reads. All are f32, and complete when the kernel
 // ends; no kernel needs a workspace or atomics for them:

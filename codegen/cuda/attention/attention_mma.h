@@ -3,9 +3,8 @@
 // A block keeps a tile of rows in shared memory and loops over tiles of columns. It skips the tiles that the
 // mask excludes, which body_tile finds (attention_hooks.h). Rows are queries and columns are keys; in the
 // kernel for the gradients of keys and values, rows are keys and columns are queries. Scores and weights stay
-// in registers, because the result of one product has the layout of the first operand of the next. With a
-// causal mask, the tiles with the most work start first. All sums have a fixed order; no kernel has a
-// workspace.
+// in registers. With a causal mask, the tiles with the most work start first. All sums have a fixed order; no
+// kernel has a workspace.
 //
 // The text ends with a function that a kernel of kThreads threads calls. T is the element type, a 16-bit
 // integer with the bits of a bf16 or f16 (Half). All integers are long longs. `strides of q, k, ...` stands
@@ -19,12 +18,13 @@
 //   element_gradient  attention(INPUTS, float* gradient, SIZES, strides of q, k, v, d_o, SCALE)
 //
 // `rest` is the rounding residual of o; without a residual the pointer is not read. If `has_places`, keys and
-// values are rows of tables, such as a paged KV cache: places[b,s] is the row of key s of batch b and of its
-// value, and the strides of k and v along positions are those along rows. INPUTS are q, k, v, d_o,
-// const float* lse, const float* delta, the last two [batch, heads, queries]. SIZES are batch, heads, group,
-// queries, keys: `group` query heads share a head of keys and values. SCALE is float scale, const
-// BodyArguments&. Each row, column or element gradient (attention_hooks.h) is a float* to a compact array.
-// The bases and strides of q, k, v, d_o, o, dq, dk and dv are multiples of `vector` elements.
+// values are rows of tables, such as a paged KV cache: places[b,s] is the row of key s and value s of batch
+// b, and positions of k and v are rows of the tables. INPUTS are q, k, v, d_o, const float* lse, const float*
+// delta, the last two [batch, heads, queries]. SIZES are batch, heads, group, queries, keys: `group` query
+// heads share a head of keys and values. SCALE is float scale, const BodyArguments&. "row gradients", "column
+// gradients" and `gradient` are gradients of values that the score_mod reads, such as biases
+// (attention_hooks.h): one float* to a compact array per gradient. The bases and strides of q, k, v, d_o, o,
+// dq, dk and dv are multiples of `vector` elements.
 #pragma once
 
 #include <cstdint>
@@ -47,21 +47,21 @@ struct MmaAttention {
   AttentionHooks hooks = {};
   bool has_rest = false;    // the forward kernel also stores the rounding residual of o
   bool has_places = false;  // the forward kernel reads keys and values from tables
-  // For element_gradient: the number of the element gradient, and whether it has separate values for each
-  // batch row and for each head. If not, it is summed over them.
+  // For element_gradient: the index of the gradient among the element gradients of the score_mod, and whether
+  // it has separate values per batch row and per head. If not, it is summed over them.
   int element = 0;
   bool keeps_batch = true, keeps_head = true;
 };
 
-/// Returns tiles for a device of this compute capability, the fastest first. The functions of a score_mod
-/// (attention_hooks.h) differ in the registers that they need, so the caller uses the first tiles whose code
-/// spills no registers (is_lean in runtime/cuda/nvrtc.h). `rows` is the largest number of queries, or of keys
-/// for key_gradients. Tiles with more rows than `rows` are left out, unless they have at most 64 rows.
+/// Returns tiles for a device of this compute capability, the fastest first. The caller uses the first tiles
+/// whose code spills no registers (is_lean in runtime/cuda/nvrtc.h). `rows` is the largest number of queries,
+/// or of keys for key_gradients. Tiles with more rows than `rows` are left out, unless they have at most 64
+/// rows.
 std::vector<AttentionTiles> mma_tiles(AttentionPart part, int64_t head_size, int compute_capability,
                                       int64_t rows);
 
 /// A range of tile sizes: all tiles with `least` to `most` rows. A variant of a kernel has one such range.
-/// Its tiles are tried in the order of mma_tiles, and the first whose code spills no registers are used.
+/// Its tiles are tried in the order of mma_tiles: the first whose code spills no registers is used.
 struct AttentionTileRows {
   int least = 0, most = 0;
   bool operator==(const AttentionTileRows&) const = default;

@@ -4,8 +4,8 @@
 // The kernels are persistent: a block takes work items from a counter until none is left. One warp copies
 // tiles by TMA into a ring buffer in shared memory. The other warpgroups multiply them with wgmma and keep
 // weights, sums and gradients in registers. Tiles that the mask excludes are not loaded. The backward kernel
-// adds the contribution of each tile of keys to dQ in device memory, one after the other in a fixed order, so
-// the bits are the same in every run.
+// adds the contributions of the tiles of keys to dQ in device memory, in a fixed order. So the bits are the
+// same in every run.
 //
 // The text ends with a function for a kernel of `threads` threads (__launch_bounds__(kThreads, kBlocks)).
 // Half is a 16-bit integer with the bits of a bf16 or f16:
@@ -19,8 +19,8 @@
 //                       float scale)
 //
 // `rest` is the rounding residual of o; without a residual the pointer is not read. SIZES are batch, heads,
-// group, queries, keys. They are long longs, and so are the strides, which are in elements, for one step
-// along batch, position and head. lse and delta are f32[batch, heads, queries]. A launch has
+// group, queries, keys. "strides" are three numbers per matrix, in elements: along batch, position and head.
+// Sizes and strides are long longs. lse and delta are f32[batch, heads, queries]. A launch has
 //
 //   blocks    for the forward and the backward kernel, the smaller of multiprocessors * blocks_each and the
 //             number of items. An item of the forward kernel is a tile of queries of one query head; an item

@@ -1,19 +1,18 @@
 // Decode attention: few queries over many keys, as when a token is generated.
 //
-// A block processes some rows and a part of the keys. A row is a query of one query head, and the rows of a
-// block share a key head, so K and V are read once for all of them. The kernel is bound by memory, and a tile
-// of 16 rows of tensor cores would be nearly empty. So products are computed by multiply-adds in f32, for
-// every element type. Several lanes compute one score together: each multiplies some pieces of the key, of 16
-// bytes each. Each warp loads several keys and values concurrently and has separate sums; the warps of a
-// block combine them only at the end of a part.
+// A block processes some rows and a part of the keys. A row is a query of one query head. The rows of a block
+// share a key head, so K and V are read once for all of them. Products are computed by multiply-adds in f32,
+// for every element type. Several lanes compute one score together: each multiplies some pieces of the key,
+// of 16 bytes each. Each warp has separate sums, and the warps of a block add up their sums at the end of a
+// part.
 //
 // The number of parts of the keys, and their boundaries, depend only on the keys that the masks of the
 // block's rows allow. The results of the parts are combined in the order of the parts. So the
 // result of a row has the same bits for any batch size, and for any assignment of parts to blocks. If there
-// are many rows, one block processes all parts of its rows. Otherwise each part has a separate block. These
-// blocks form a cluster, and read each other's partial results in shared memory. On a GPU without clusters
-// they store partial results in device memory, where the block that ends last combines them. Keys that no row
-// of the block sees are not read, except for a few at the end.
+// are many rows, one block processes all parts of its rows. Otherwise each part has a separate block. The
+// blocks of all parts form a cluster, and read each other's partial results in shared memory. On a GPU
+// without clusters, blocks store partial results in device memory, and the last block to end combines them.
+// Keys that no row of the block sees are not read, except for a few at the end.
 #pragma once
 
 #include <string>
@@ -25,8 +24,7 @@ namespace smelt {
 
 /// The workload that tiles are chosen for.
 struct DecodeAttention {
-  /// The tiles are for at most this number of queries, and the keys may be divided into parts. 0: for any
-  /// number of queries; the keys are not divided.
+  /// Most queries that the tiles are for. 0: any number of queries, and the keys are not divided into parts.
   int64_t queries = 0;
   bool alone = false;          // one block processes all parts of the keys of its rows
   int compute_capability = 0;  // of the GPU: 80, 90, ...
@@ -51,7 +49,7 @@ Dim few_partials(const AttentionKernel& attention, const FewTiles& tiles);
 /// E is the element type. Arguments with the names of attention_mma.h have the same meaning. `tickets` has
 /// FewTiles::tickets counters, which are zero before and after a launch. If that number is 0, tickets and
 /// partials are not accessed. If the keys and values are rows of tables (such as a paged cache), places[b,s]
-/// is the row of key s of batch b and of its value. Otherwise key s is at position s, and places is not read.
+/// is the row of key s and value s of batch b. Otherwise key s is at position s, and places is not read.
 std::string decode_attention_text(const Kernel& kernel);
 
 }  // namespace smelt

@@ -26,9 +26,10 @@ std::optional<int> weight_factor(const Kernel& kernel);
 std::optional<KeptDraws> kept_draws(const Kernel& kernel);
 
 /// Returns whether the templates support the body. If the body has a factor, it must be 0 or one positive
-/// constant, and random draws may decide nothing else. In a gradient's body, the gradient of a score must be
-/// g = weight * (product * factor - delta). If the body modifies scores, the gradient may also be g times a
-/// derivative, which depends neither on draws nor on weight, product or delta.
+/// constant, and random draws may decide nothing else. For the body of a gradient, `product` and `delta` are
+/// as for body_backward (attention_hooks.h). The gradient of a score must be g = weight * (product * factor -
+/// delta). If the body modifies scores, the gradient may also be g times a derivative. The derivative must
+/// not depend on draws, weight, product or delta.
 bool wgmma_takes_body(const Kernel& kernel);
 
 // ---- pieces_wgmma.cpp

@@ -3,9 +3,9 @@
 //
 // The kernel is persistent: a block computes tiles of the result, one after the other in a fixed order. One
 // warp copies the operands into a ring buffer in shared memory by TMA. Two other warpgroups multiply with
-// wgmma. Either each of them has a separate tile, and multiplies while the other runs the epilogue, or both
-// share one tile (GemmTiles::sharing). Blocks may form clusters of two, whose tiles are neighbours along m
-// and read the same part of B: each block copies half of that part to the shared memory of both.
+// wgmma. Each of the two has a separate tile, and multiplies while the other runs the epilogue; or both share
+// one tile (GemmTiles::sharing). Blocks may form clusters of two. Their tiles are neighbours along m and read
+// the same part of B, so each block copies half of that part to the shared memory of both.
 //
 // Each element of the product is first rounded to its type, as a library would store it. The epilogue is then
 // called for eight adjacent columns of a lane's rows at a time. The text ends with
@@ -16,16 +16,15 @@
 //
 //   blocks    any multiple of kCluster; a cluster for which no tile is left ends at once
 //   maps      `const __grid_constant__ TensorMap` parameters: CUtensorMaps of rank 2 of 16-bit floats, sizes
-//             (k, m) and (k, n), or (m, k) and (n, k) of transposed operands, which are not contiguous
-//             along k; box (64, 64); 128-byte swizzle; zeros outside
+//             (k, m) and (k, n), or (m, k) and (n, k) if an operand is not contiguous along k; box (64, 64);
+//             128-byte swizzle; zeros outside
 //
 // The kernel uses these types and calls these functions of the epilogue. Index is the integer type of
 // indices, `c` is the first of the eight columns, and rows and columns are m and n:
 //
 //   struct BodyArguments      the pointers and numbers that the epilogue reads
-//   struct BodyLoads          values that are loaded early, for kLaneRows rows of eight columns. A load
-//                             that reads the same values in all rows, such as that of a bias, has only eight
-//                             values, in a Same<T>
+//   struct BodyLoads          values that are loaded early, for kLaneRows rows of eight columns. Values that
+//                             are the same in all rows, such as a bias, are stored for one row, in a Same<T>
 //   void body_load(const BodyArguments&, int first, int rows, Index c, int columns, BodyLoads&)
 //   void body_run(const BodyArguments&, int first, int rows, Index c, int columns, const BodyLoads&,
 //                 Take take, int group, int wg, int warp, int lane, unsigned scratch)

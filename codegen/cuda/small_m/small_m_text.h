@@ -11,8 +11,8 @@
 //                           are then in flight
 //   load_rows(to, round)    loads the elements of A that the lane multiplies in a round. A round is kRound
 //                           terms along k. In a round, a lane multiplies 16 bytes of each of its columns of
-//                           B, so it needs 8 elements of each of its rows of A, or 16 if weights are bytes.
-//                           These begin at kRound * round plus an offset that depends on the lane
+//                           B, so it needs 8 elements of each of its rows of A (16 if weights are bytes),
+//                           from kRound * round plus an offset of the lane on
 //   begin(first)            called before the tile whose first column is `first`
 //   put(row, column, sums, item)    called with the sums of an element, one per part; the element is the
 //                                   item-th element of this thread in the tile

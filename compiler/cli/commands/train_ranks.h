@@ -31,8 +31,7 @@ class TrainRanks {
   /// have the same batch as rank 0, or if the entry `logits` exchanges values along the axis `data`.
   bool samples(const Plan& plan) const;
   /// Throws Error with both meshes if the plan is for another mesh. Throws Error with the axis if the mesh
-  /// has several ranks along an axis that the plan does not use, because these ranks would all compute the
-  /// same.
+  /// has several ranks along an axis that the plan does not use.
   void require_plan(const Plan& plan);
   /// Compares the compiler's build, the plans' meshes and targets, and, for pipeline stages, the options that
   /// the plans were compiled with. If two ranks differ, throws Error at all ranks with both values. The ranks

@@ -63,11 +63,10 @@ std::string without_layers(std::string_view source);
 // ---- memory_curve_text.cpp
 // The table of recomputation policies from which the compiler chooses one for a memory budget.
 
-/// Returns a table with one row per recomputation policy: its memory, the bytes of activations that are
-/// stored for backward, also as a share of the first row's, the predicted time, and the FLOP that are
-/// computed again. `>` marks the first policy whose memory on the device is at most `budget` bytes. The
-/// states that move to the host's memory because of the budget do not count. Empty if the compilation has no
-/// policies.
+/// Returns a table with one row per recomputation policy. Columns: memory; bytes of activations that are
+/// stored for backward, and their ratio to those of the first row; predicted time; FLOP that are computed
+/// again. `>` marks the first policy whose memory on the device is at most `budget` bytes. The states that
+/// move to the host's memory because of the budget do not count. Empty if the compilation has no policies.
 std::string curve_text(const Compilation& compilation, std::optional<int64_t> budget);
 
 // ---- step_text.cpp
@@ -82,8 +81,8 @@ std::string step_sources(const Step& step, size_t width);
 // ---- summary_tables.cpp
 // Tables of `smelt dump --summary` about the whole compilation.
 
-/// Returns tables of the launches and bytes of every entry before and after fusion, of the memory of each
-/// entry by role and, if there is a mesh, of the part of each state that a rank stores.
+/// Returns tables of the launches and bytes of every entry before and after fusion, and of the memory of each
+/// entry by role. With a mesh, also returns a table of the part of each state that a rank stores.
 std::string summary_tables(const Compilation& compilation);
 
 }  // namespace smelt::cli

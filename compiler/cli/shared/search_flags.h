@@ -18,9 +18,8 @@ struct SearchFlags {
   bool is_on = false;  // --plan-search was given
   int64_t ranks = 0;   // value of --mesh-size; 0: not given
 
-  /// Adds --plan-search, which cannot be given together with the options that the search chooses, such as
-  /// --mesh,
-  /// --zero and --recompute. Requires: `command` already has these options.
+  /// Adds --plan-search, which cannot be given together with options that the search chooses (--mesh, --zero,
+  /// --recompute, ...). Requires: `command` already has these options.
   void add_to(CLI::App& command);
   /// Adds --plan-search, and --mesh-size, the number of ranks for commands that start none.
   void add_simulated(CLI::App& command);
@@ -44,8 +43,7 @@ struct ChosenPlan {
   int64_t batch = 1, micro_batches = 1;  // records per micro-batch of a rank; micro-batches per update
   int64_t base_batch = 1;                // the bound of B in the options that the search began with
   int64_t bytes = 0;                     // memory of the rank that needs the most (PlanCost::bytes)
-  /// Predicted seconds of an update, and the part of them that collectives add, because steps wait for them
-  /// or are slower while they run.
+  /// Predicted seconds of an update, and the part of the seconds that collectives add.
   double seconds = 0, exposed = 0;
   double bubble = 0;  // share of an update in which pipeline stages are idle, 0 to 1
 
@@ -80,7 +78,7 @@ void train_over_ranks(const SearchFlags& flags, const Mesh& mesh,
                       const std::function<SearchedModel(int device)>& model,
                       const std::function<void(TrainRanks*, const ChosenPlan*)>& train);
 
-/// Searches, and prints the plans for `ranks` ranks to standard output; If `ranks` is 0, searches for one
+/// Searches, and prints the plans for `ranks` ranks to standard output. If `ranks` is 0, searches for one
 /// rank. Throws Error if no plan fits.
 void print_search(SearchedModel model, int64_t ranks);
 

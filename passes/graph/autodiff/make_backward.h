@@ -36,10 +36,10 @@ bool make_backward(Module& module, const MakeBackwardOptions& options = {});
 //   backward before    dx = x <= 0 ? 0 : (keep ? g : 0) * c
 //   backward after     dx = h <= 0 ? 0 : g * c
 //
-// Here c > 0. The dropout and the factors c may be missing. The gradient of the matmul needs h, so h is in
-// memory anyway. With the masks from h, backward needs neither x nor the random numbers of the dropout. If r
-// is also read other than through the dropout, the mask of x stays. Runs before rematerialize. If x is so
-// small that the stored h is 0 (below 3e-8 in f16), the gradient becomes 0 instead of g * c.
+// Here c > 0. The dropout and the factors c may be missing. h is stored anyway, for the gradient of the
+// matmul. After the rewrite, backward needs neither x nor the random numbers of the dropout. If r has readers
+// other than the dropout, the mask of x stays. Runs before rematerialize. If x is positive but the stored h
+// is rounded to 0 (x below 3e-8 in f16), the gradient becomes 0 instead of g * c.
 
 struct RectifierMasksOptions {};
 bool rectifier_masks(Graph& graph, const RectifierMasksOptions& options);

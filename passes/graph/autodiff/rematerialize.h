@@ -13,16 +13,14 @@
 // Pointwise ops, converts, broadcasts, views, constants, iota, random (which makes the same bits again) and
 // reductions that read only fixed positions of a row may be recomputed. Matmuls, gathers, scatters, concats
 // and other reductions are kept. Parameters, inputs and states cost nothing. A parameter that is gathered
-// from the parts on all ranks costs nothing either, because backward gathers it again. A value that forward
-// reads again after further matmuls, such as a residual stream, is kept, because its recomputation would
-// include the whole stream before it. Softmax probabilities are recomputed from the stored statistics of
-// their rows (softmax_statistic.h).
+// from all ranks costs nothing either, because backward gathers it again. A value that forward reads again
+// after further matmuls, such as a residual stream, is kept. Softmax probabilities are recomputed from the
+// stored statistics of their rows (softmax_statistic.h).
 //
-// With a price (recompute_policy.h), the other ops may be recomputed too, if the price of the bytes that are
-// saved is above the time of the ops (ir/analysis/node_seconds.h). The cut then minimises the sum of the
-// costs of keeping and recomputing. A value is still kept if a later segment of the policy reads it, so that
-// only one segment at a time is recomputed in memory. Values after the end of the residual stream are kept,
-// because backward reads them first. Collectives are not repeated.
+// With a price per byte (recompute_policy.h), the other ops may be recomputed too, if that saves more than
+// the time of the ops (ir/analysis/node_seconds.h). The cut then minimises the sum of the costs of keeping
+// and recomputing. A value is kept if a later segment of the policy reads it. Values after the end of the
+// residual stream are kept, because backward reads them first. Collectives are not repeated.
 //
 // A recomputed node is a clone with the phase of its reader. It is marked `anchored`, so that no later pass
 // merges it with the original, and it is placed directly before its first reader. Ensures: values stay

@@ -7,8 +7,8 @@
 namespace smelt {
 
 // ---- sink_masks.cpp
-// sink_masks: moves the computation of a mask into the body of an attention if the mask is computed
-// elementwise from values of fewer axes or from positions alone.
+// sink_masks: moves the computation of a mask into the body of an attention. The mask must be computed
+// elementwise from values of fewer axes, or from positions alone.
 //
 //   %seen = logical_and (le %s, %t), %mask : bool[B,T,T]       attention ... (%score, %a = %mask) {
 //   attention ... (%score, %a = %seen) { ... }             =>    %seen = ...
@@ -30,10 +30,9 @@ bool sink_masks(Graph& graph, const SinkMasksOptions& options);
 //
 // Here %low and %high are slices of %x: a rotary embedding becomes one kernel that reads %x and writes each
 // half directly to its position in the result. The rewrite applies only if it saves memory or work. All
-// readers of the concat must be elementwise, and either each part of the concat is computed elementwise from
-// slices along the concat's axis, or all parts are the same value. The other operands, such as %cos, are
-// sliced to match each part. If such an operand is a broadcast, or an elementwise operation without another
-// reader, its operands are sliced instead. Values stay the same.
+// readers of the concat must be elementwise. Also, either each part of the concat is computed elementwise
+// from slices along the concat's axis, or all parts are the same value. Other operands, such as %cos, are
+// sliced to match each part. Values stay the same.
 
 struct SinkConcatsOptions {};
 bool sink_concats(Graph& graph, const SinkConcatsOptions& options);

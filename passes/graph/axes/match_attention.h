@@ -15,20 +15,19 @@
 //   - the second matmul sums only s;
 //   - all nodes from the first matmul to the softmax are pointwise operations and conversions;
 //   - the softmax is read by the second matmul, or by a dropout that the second matmul reads;
-//   - no other node reads the results of the first matmul, of the nodes up to the softmax, of the softmax or
-//     of the dropout, and none of these results is an output of the graph.
+//   - the results of the first matmul, of the nodes up to the softmax, of the softmax and of the dropout have
+//     no other readers, and are not outputs of the graph.
 //
 // If the first operation on the scores is a multiplication or division by a number, it becomes the
 // attention's scale. Other operands of the operations on scores become arguments of the body. If an operand
 // is a broadcast to the scores' shape, the broadcast's operand becomes the argument. An operand that is
 // computed elementwise from values of fewer axes, such as a mask from positions and lengths, is computed in
-// the body. If all scores of a query are -inf, its softmax is NaN. A select after the attention then sets
-// this query's result to NaN. The select is omitted if no query can have only such scores.
+// the body. If all scores of a query are -inf, its softmax is NaN. A select after the attention then sets the
+// query's result to NaN. The select is omitted if it is proven that every query has a score above -inf.
 //
 // Results are those of the original nodes, with one exception. If a mask or bias has finite numbers below
 // -1e30, scores below -1e30 are set to -1e30, which prevents f32 overflow. That changes no weight of a query
-// that has a score above -1e30. For a query without such a score, all keys get the same weight, no matter how
-// many masks apply to a key.
+// that has a score above -1e30. All keys of any other query get the same weight.
 #pragma once
 
 #include "ir/graph/graph.h"

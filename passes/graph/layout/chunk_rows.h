@@ -13,14 +13,14 @@
 //
 // row_region.h defines the part of a graph that is computed by chunks. Its nodes of the backward phase become
 // nodes of the forward phase, because each chunk computes its gradient directly after its loss. Each of n
-// chunks has R / n of the R rows. R / n is rounded down to a multiple of 16, so that every chunk is aligned.
-// (If the option `rows` is no multiple of 16, R / n may be rounded down to any integer.) The last chunk also
-// has the remaining rows. If R is small, all other chunks are empty.
+// chunks has R / n of the R rows, rounded down to a multiple of 16. (If the option `rows` is no multiple of
+// 16, R / n may be rounded down to any integer.) The last chunk also has the remaining rows. If R is small,
+// all other chunks are empty.
 //
-// Runs after rewrite_reductions: f' then reads the sums over the columns of a row that f has computed,
-// instead of computing them again. Runs before rematerialize: the gradients g_i are then in the forward
-// phase, so that rematerialize neither keeps logits for backward nor recomputes them. Ensures: values differ
-// only by the order of sums over rows, and by the rounding of such a sum to its type after every chunk.
+// Runs after rewrite_reductions, so that f' reads the sums over columns that f has computed. Runs before
+// rematerialize, so that rematerialize neither keeps logits for backward nor recomputes them. Ensures: values
+// differ only by the order of sums over rows, and by the rounding of such a sum to its type after every
+// chunk.
 #pragma once
 
 #include <string>
@@ -32,13 +32,10 @@
 
 namespace smelt {
 
-/// Sizes of chunks. The defaults have these reasons. With chunks of 8,192 rows, the matmuls of a vocabulary
-/// still fill a GPU, and each sum over rows is read and written only a few times. With a large vocabulary,
-/// 4,096 rows also fill a GPU, and the size of a chunk determines the peak of memory. If all logits have less
-/// than 512 MiB, there is little to gain, because the peak of a training step tends to be elsewhere.
+/// Sizes of chunks. With the default sizes, the matmuls of a chunk still fill a GPU.
 struct ChunkRowsOptions {
-  /// Most rows per chunk, at the symbols' upper bounds; 0: no chunks. There are at most 64 chunks; more rows
-  /// make the chunks larger.
+  /// Most rows per chunk, at the symbols' upper bounds; 0: no chunks. There are at most 64 chunks, so chunks
+  /// may become larger than this.
   int64_t rows = 8192;
   int64_t least_rows = 4096;   // a chunk may have this number of rows even if its result exceeds most_mib
   int64_t most_mib = 1024;     // most MiB of the matmul's result per chunk

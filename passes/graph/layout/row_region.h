@@ -44,8 +44,8 @@ struct RowRegion {
   bool has_columns(const Value* value) const { return has(value) && row_axes.lookup(value) < value->rank(); }
 };
 
-/// Returns the region that starts with this matmul. Returns nothing if the matmul is not of the forward
-/// phase, if a node outside the region or an output reads a value with columns, or if no columns are reduced,
+/// Returns the region that starts with this matmul. Returns nothing in three cases: the matmul is not of the
+/// forward phase; a node outside the region or an output reads a value with columns; no columns are reduced,
 /// as in a feed-forward block.
 std::optional<RowRegion> find_row_region(const Graph& graph, Node& matmul);
 

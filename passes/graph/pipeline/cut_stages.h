@@ -7,7 +7,7 @@
 // Part K is on stage K modulo the number of stages. The values that cross the boundary before part K are
 // called values.K.0, values.K.1, ... They are outputs of part K - 1 and inputs of part K. A part also passes
 // on values that only later parts read. Values that are cheap to compute, such as a mask or positions, do not
-// cross a boundary: each part that reads one recomputes it (remade_values.h).
+// cross a boundary: each part that reads such a value recomputes it (remade_values.h).
 //
 // Every part has all inputs of the graph. A new graph @batch has the same inputs and returns only
 // token_count. The inputs of @batch are those that a caller of the stage must give to every part. If the
@@ -57,8 +57,8 @@ inline constexpr std::string_view kBatchEntry = "batch";
 std::string part_name(std::string_view graph, int64_t part);
 /// Returns the number of the part if `name` is the name of a part of `graph`, else nothing.
 std::optional<int64_t> part_number(std::string_view name, std::string_view graph);
-/// Return the name of value `number` of those that cross the boundary before `part`, "values.3.0", and the
-/// name of its gradient, "gradients.3.0".
+/// Return the name of the value with the index `number` at the boundary before `part` ("values.3.0"), and the
+/// name of its gradient ("gradients.3.0").
 std::string values_name(int64_t part, size_t number);
 std::string gradients_name(int64_t part, size_t number);
 

@@ -5,18 +5,18 @@
 //                                                 %s = slice (state "parameters.i8.scales") : f32[o]
 //                                                 %y = mul %m, broadcast %s
 //
-// Every row of a weight has one scale. A row has the weights of one output: the weight's last dim is the one
-// that matmuls sum over. So the sum can be multiplied by the scale, instead of each weight. The pass
-// quantizes weights [out,in], and also weights with more output dims, such as [s,out,in], if each of their
-// readers is one of these, and not all are gathers:
+// Every row of a weight has one scale. Matmuls sum over the last dim of the weight, so the sum can be
+// multiplied by the scale, instead of each weight. The pass quantizes weights [out,in], and also weights with
+// more output dims, such as [s,out,in]. At least one reader of a weight must not be a gather, and each reader
+// must be one of:
 //   - a matmul that sums over the last dim of the weight;
 //   - a concat along dim 0 with other such weights, which only such matmuls read;
 //   - a gather of rows, if the weight is also an embedding table. The rows are scaled after they are read, so
 //     that no float copy of the weight is kept.
 //
-// The sums are f32, because sums of products with integers up to 127 would overflow f16. The pass runs after
-// partition, so it quantizes only one rank's part of a sharded weight. Scales are sharded with the rows. If a
-// rank has only a part of the columns, its scales are still those of whole rows.
+// The sums are f32, because f16 would overflow. The pass runs after partition, so it quantizes only one
+// rank's part of a sharded weight. Scales are sharded with the rows. If a rank has only a part of the
+// columns, its scales are still those of whole rows.
 //
 // Ensures: the segments of these weights move from the state "parameters" to "parameters.i8", in the same
 // order, and adjacent segments stay adjacent. Results are those of the weights that

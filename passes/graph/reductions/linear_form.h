@@ -41,10 +41,10 @@ struct LinearTerm {
 using LinearForm = std::vector<LinearTerm>;
 
 /// Splits values into linear forms. `depends` selects the values that must be split. Each other value becomes
-/// one varying factor; in exact mode, factors of it that are constant along the row become row values. Exact
-/// mode prepares a rewrite: a value has no form if its split would make rounding errors larger. Plain mode
-/// only serves to recognise equal expressions: it emits only row values, and a value that exact mode refuses
-/// to split becomes one varying factor.
+/// one varying factor. In exact mode, factors of that value that are constant along the row become row
+/// values. Exact mode prepares a rewrite: a value has no form if its split would make rounding errors larger.
+/// Plain mode only serves to recognise equal expressions: a value that exact mode refuses to split becomes
+/// one varying factor.
 class LinearSplitter {
  public:
   enum class Mode { exact, plain };
@@ -55,9 +55,8 @@ class LinearSplitter {
   /// Returns the form of the value, or nothing if it has none.
   std::optional<LinearForm> split(Value* value);
   /// Returns the form with shifted varying factors. If x0 is a sample of the row x, x - s becomes (x - x0) -
-  /// (s - x0). Both parts are then about as small as their difference. The form must have a term such as s,
-  /// which consists of row values only, and `depends` must select one of these. Otherwise the form does not
-  /// change.
+  /// (s - x0). The form must have a term such as s, which consists of row values only, and `depends` must
+  /// select one of the row values. Otherwise the form does not change.
   LinearForm shift(LinearForm form);
 
   /// Two terms of a form, such as those of x - max(x): a multiple of the row value `row`, and a multiple of

@@ -9,8 +9,7 @@
 //                    rows with NaN or infinity, except in gradients whose other terms are NaN anyway.
 //   max_sumexp       max x, then sum exp(x - max x): one reduction with two results
 //   shift            x - mean x = u - mean u with u = x - (sample x). Rows with a large common offset keep
-//                    their digits. The sample is the mean of a few elements, because a single one may be far
-//                    from all others.
+//                    their digits. The sample is the mean of a few elements.
 //   linear           sum (s f + g) = s sum f + sum g, if s depends on another sum over the row
 //   centred_squares  sum (u - s)^2 = max(sum u^2 - (sum u)^2 / n, 0) + n (s - sum u / n)^2, with u from shift
 //   collect          s f + t f = (s + t) f, if s and t are row values
@@ -19,9 +18,9 @@
 // In these rules, x, u, f and g vary along the row, except that f is a pointwise operation in the rule hoist.
 // Row values, which have one element per row, are a, b, m, s and t. The number of elements per row is n. The
 // rules are algebraic: none of them is specific to a norm or a loss. Ensures: values differ only by rounding,
-// whose error does not grow, because x - s is expanded only after the row's sample was subtracted from x and
-// from s. The rules linear and centred_squares apply only if the new sums depend on no other reduction in
-// their kernel. Reductions are in one kernel if they have the same phase and no matmul is between them.
+// and rounding errors do not grow. The rules linear and centred_squares apply only if the new sums depend on
+// no other reduction in their kernel. Reductions are in one kernel if they have the same phase and no matmul
+// is between them.
 #pragma once
 
 #include <string>

@@ -45,13 +45,12 @@ class RowEmitter {
   Value* times_count(Value* row, const RowSpace& space);
   Value* over_count(Value* row, const RowSpace& space);
   /// Returns an estimate of each row's mean, as a row value that needs no loop over the row. It is the mean
-  /// of the first four elements (ReduceOp::pivot), because a single element may be far from the mean of all.
-  /// If rows may have fewer than four elements, it is the first element.
+  /// of the first four elements (ReduceOp::pivot). If rows may have fewer than four elements, it is the first
+  /// element.
   Value* sample(Value* value, const RowSpace& space);
   /// Returns the shift of each row: its sample, or 0 if the sample is infinite or NaN. Statistics such as a
-  /// variance are computed from the elements minus the shift, because a large offset common to all elements
-  /// would cost digits. The sample lies between the row's smallest and largest elements, so the differences
-  /// are at most as large as the row's range.
+  /// variance are computed from the elements minus the shift, because a large offset that all elements have
+  /// would cost digits.
   Value* shift(Value* value, const RowSpace& space) { return if_finite(sample(value, space)); }
   /// Returns the sample, or 0 if it is infinite or NaN.
   Value* if_finite(Value* sample);

@@ -40,12 +40,12 @@ using Assignments = llvm::DenseMap<const Node*, Assignment>;
 class AxisAssigner {
  public:
   /// Assigns every axis that cuts an operand or result to the factor for which the fewest bytes move between
-  /// ranks. An axis is not used if it cuts none of the factors that can be cut. `cost`, if given, receives
-  /// the bytes that move (moved_bytes), plus kLatencyBytes for each move.
+  /// ranks. An axis that fits no factor is not used. `cost`, if given, receives the bytes that move
+  /// (moved_bytes), plus kLatencyBytes for each move.
   Assignment assign(const Node& node, const KnownShardings& known, double* cost = nullptr);
   /// Records that the value is moved to the sharding `to` for the node `by` (null: for no particular node).
-  /// Other nodes of this phase can read the moved value, so later calls of assign() for them count no bytes
-  /// for the same move.
+  /// Other nodes of this phase can read the moved value, so later calls of assign() count no bytes for the
+  /// same move.
   void add_move(const Value& value, Sharding to, Phase phase, const Node* by = nullptr);
   /// Removes the last move of the value that add_move recorded.
   void drop_move(const Value& value) { moves_[&value].pop_back(); }
@@ -65,8 +65,8 @@ class AxisAssigner {
   llvm::DenseMap<const Value*, double> bytes_;
 };
 
-/// Returns the sharding of a value that every rank of the mesh has whole. Here `rank` is the number of the
-/// value's dims.
+/// Returns the sharding of a value that every rank of the mesh has whole. `rank` is the value's number of
+/// dims.
 Sharding replicated(int64_t rank);
 /// Returns the bytes of the whole value at the symbols' upper bounds; the largest double if a symbol has no
 /// bound or the number of bytes overflows.

@@ -8,13 +8,11 @@
 // Shapes become those of one rank's parts. If an operation needs a value with another sharding than the value
 // has, a collective is inserted. A sharded value that is needed whole is gathered. A sum over ranks is
 // computed once for all its users: by an all_reduce, or by a reduce_scatter if the sum is sharded. The symbol
-// of a sharded dim, such as B above, stays and now means the size of this rank's part; if the whole size is
-// needed, the symbol is multiplied by the number of ranks. All ranks run the same graph: offsets are written
-// with the coordinates of the rank (ir/graph/sharding.h). States and parameters keep their sharding, with the
-// shapes of parts (State::whole has the whole shape). Ranks with different parts of a batch draw the random
-// numbers that one rank would draw in different micro-steps. Along all other axes, a rank's part has the
-// random numbers that its positions have in the whole value, so the partition does not change them
-// (docs/dev/sharding.md).
+// of a sharded dim, such as B above, now means the size of this rank's part. If the whole size is needed, the
+// symbol is multiplied by the number of ranks. All ranks run the same graph: offsets are written with the
+// coordinates of the rank (ir/graph/sharding.h). States and parameters keep their sharding, and have the
+// shapes of parts (State::whole has the whole shape). Ranks with different parts of a batch draw separate
+// random numbers. Along all other axes, the partition does not change random numbers (docs/dev/sharding.md).
 #pragma once
 
 #include <string>

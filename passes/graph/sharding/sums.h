@@ -14,10 +14,10 @@ namespace smelt {
 //
 //   pack (all_reduce %a), (all_reduce %b)    =>    %s = all_reduce (concat %a, %b), then slices of %s
 //
-// If ranks share sequences (shard_sequences.h), they have addends of the gradients of every norm and bias.
-// Because of its latency, the sum of one such gradient takes as long as the sum of a megabyte. Requires: no
-// operand of the pack depends on the all_reduce of another operand. Ensures: each element has the same
-// addends as before, so no value changes.
+// If ranks share sequences (shard_sequences.h), each gradient of a norm or bias would otherwise have a
+// separate all_reduce, which takes as long as the all_reduce of a megabyte. Requires: no operand of the pack
+// depends on the all_reduce of another operand. Ensures: each element has the same addends as before, so no
+// value changes.
 
 struct JoinSumsOptions {
   int64_t most_bytes = 1 << 20;  // largest all_reduce that is joined
@@ -32,12 +32,12 @@ bool join_sums(Graph& graph, const JoinSumsOptions& options);
 // ---- partial_sums.cpp
 // Placement of sums over ranks. A value is partial over a mesh axis if each rank along the axis holds an
 // addend of the value. An operation that is linear in a partial operand returns a partial result. The sum is
-// computed once for all users, at the point where it moves the fewest bytes: gradients of weights are summed
-// after the `pack` that makes them one flat value, not one by one.
+// computed once for all users, at the point where it moves the fewest bytes. For example, gradients of
+// weights are summed after the `pack` that makes them one flat value.
 
-/// Returns whether the node, run on each rank's addends, returns addends of its results, up to the order of
-/// float additions. `is_partial` returns whether operand i is partial; all ranks have the same values of the
-/// other operands. A convert to a type with fewer digits does not pass, because it would round each addend.
+/// Returns whether the node, applied to each rank's addends, returns addends of its results, up to the order
+/// of float additions. `is_partial` returns whether operand i is partial; all ranks have the same values of
+/// the other operands. The result is false for a convert to a type with fewer digits.
 bool passes_partial(const Node& node, llvm::function_ref<bool(unsigned)> is_partial);
 
 /// Adds to each value's sharding the axes over which it stays partial. `shardings` has an entry for every
@@ -55,8 +55,8 @@ void keep_partial_sums(const Graph& graph, const Assignments& assignments,
 // Here sum is an all_reduce or reduce_scatter that adds; the joined sums have the same axis and dim. For
 // example, the gradients that three projections return to their common operand then cost one collective, and
 // merge_gemms merges their matmuls. The additions form one tree whose inner values have no other reader. A
-// convert ends a tree, so that a value that is rounded before an addition stays rounded. Runs after partition
-// and before join_sums and merge_gemms. Ensures: values differ only by the order of float additions.
+// convert ends a tree. Runs after partition and before join_sums and merge_gemms. Ensures: values differ only
+// by the order of float additions.
 
 struct ReassociateSumsOptions {};
 /// Joins the sums; returns whether there were any to join.

@@ -46,8 +46,7 @@ bool bind_symbols(Module& module, const BindSymbolsOptions& options = {});
 //                                  %c = add %a, %b : i32[n]
 //                                  %z = convert %c : u8[n]
 //
-// Kernels compute in 32 bits. Without the converts, a value that stays in registers would keep bits above its
-// width, while a value that is stored in memory would lose them.
+// Kernels compute in 32 bits, so the converts cut off the bits above the value's width.
 
 /// Decomposes add, sub, mul, div, neg, abs and sums on such types; returns whether there were any.
 bool decompose_narrow(Graph& graph);

@@ -12,7 +12,8 @@ using SimplifyRule = Value* (*)(GraphBuilder&, const Node&);
 
 /// Returns all rules for an op, in the order in which they are tried.
 llvm::ArrayRef<SimplifyRule> simplify_rules(Op op);
-/// Return the parts of this table for single ops, which other files define.
+/// Return the rules for pointwise ops, for slice, for concat, for insert and for gather. simplify_rules
+/// collects them.
 llvm::ArrayRef<SimplifyRule> pointwise_rules();
 llvm::ArrayRef<SimplifyRule> slice_rules();
 llvm::ArrayRef<SimplifyRule> concat_rules();

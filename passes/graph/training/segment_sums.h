@@ -10,10 +10,10 @@
 //            are divided into blocks, and a second table has, for each block, the segment in which it begins.
 //            The search begins at that segment.
 //
-// For flat values [buckets, rows, row] whose rows are sharded over ranks, `tiles` first sums tiles of `tile_`
-// adjacent elements, without moving elements between ranks. The sums of tiles are ordered by their position
-// in a bucket, and then by bucket, so that the tiles of one rank are adjacent. They are the input of `rows`,
-// and chunks then count tiles instead of elements: ranks exchange one number per segment.
+// If the rows of flat values [buckets, rows, row] are sharded over ranks, `tiles` first sums tiles of `tile_`
+// adjacent elements on each rank. The sums of tiles are ordered by their position in a bucket, and then by
+// bucket, so the tiles of one rank are adjacent. The sums of tiles are then the input of `rows`, and chunks
+// count tiles instead of elements. Ranks exchange one number per segment.
 #pragma once
 
 #include "ir/graph/builder.h"
@@ -36,8 +36,8 @@ class SegmentSums {
   Value* tiles(Value* flat) const;
   /// Reduces a value [chunks, length], as rows() returns it, to its sums [segments].
   Value* sums(Value* rows) const;
-  /// Returns a value of the flat state's shape, in which each element has its segment's number of
-  /// `by_segment` [segments].
+  /// Returns a value of the flat state's shape. Each element is the element of `by_segment` [segments] for
+  /// its segment.
   Value* spread(Value* by_segment) const;
 
  private:

@@ -6,9 +6,8 @@
 // from all ranks, and computes their elements of the result.
 //
 // A rank has two slots for each rank that sends to it: one for the messages of even calls, and one for those
-// of odd calls. Call n + 2 overwrites the slot of call n only after its messages have been read: a rank sends
-// the messages of call n + 2 after it has received those of call n + 1 from every rank, and each rank sent
-// those after it had read the messages of call n. `type` is 0 for f32, 1 for bf16, 2 for f16.
+// of odd calls. A call ends after it has received messages from every rank, so the messages of call n have
+// been read before call n + 2 overwrites them. `type` is 0 for f32, 1 for bf16, 2 for f16.
 // Requires: kTicketsAt, kStopAt, kPeersAt, kSlotsAt and kBytes, the layout of PeerSumBlock
 // (runtime/cuda/peer_sum_kernel.h).
 

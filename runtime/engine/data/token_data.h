@@ -19,9 +19,8 @@ namespace smelt {
 
 /// Format of a token file. `bytes`: each byte is a token. `llmc`: the format of llm.c, with a header. `u16`:
 /// uint16 tokens, little-endian, without a header. `automatic`: llmc if the file begins with the header of
-/// llm.c, otherwise bytes. Without that header, `automatic` refuses a file whose name ends in ".bin". It also
-/// refuses a file that is not text in UTF-8, such as an archive, a table, an array or text in UTF-16; the
-/// message names a command for converting it.
+/// llm.c, otherwise bytes. Without that header, `automatic` refuses a file whose name ends in ".bin", and a
+/// file that is not text in UTF-8. The message names a command for converting the file.
 enum class TokenFormat : uint8_t { automatic, bytes, llmc, u16 };
 std::string_view name(TokenFormat format);
 std::optional<TokenFormat> parse_token_format(std::string_view name);

@@ -36,14 +36,15 @@ class BeamLoop {
   bool is_there(size_t sentence, size_t place) const;
   /// Returns these candidates and clears their memory. `row` is the number of the sentence.
   std::vector<Continuation> take(const Sentence& sentence, size_t row, size_t place);
-  /// By sentence: the sum of log-probabilities from which the device counts the sums of its candidates.
+  /// The device stores the sums of a sentence's candidates minus an offset, to keep precision. best_sums_ has
+  /// the offsets, one per sentence.
   std::vector<double> best_sums_;
 
   Session& session_;
   size_t capacity_;
-  /// Candidates in memory that the device writes and the host reads and clears: by sentence, by position (of
-  /// the last positions), and by rank. They are the beam that continues, its next token, and the bits of the
-  /// f32 sum of its log-probabilities.
+  /// Candidates in memory that the device writes and the host reads and clears. Each array has the dims
+  /// [sentences, last positions, candidates], with the best candidate first. A candidate is the beam that
+  /// continues, its next token, and the bits of the f32 sum of its log-probabilities.
   volatile int32_t *beams_ = nullptr, *tokens_ = nullptr, *sums_ = nullptr;
 };
 

@@ -1,5 +1,5 @@
-// Beam search for one sentence, as transformers 5 defines it: which beams are kept, when the search ends, and
-// which sequences are the results. The caller runs the model that computes the logits.
+// Beam search for one sentence, by the rules of the library transformers 5. The caller runs the model that
+// computes the logits.
 #pragma once
 
 #include <span>
@@ -24,8 +24,8 @@ struct Continuation {
   double rank = 0;  // sort key: the score, plus Gumbel noise if options.do_sample is set
 };
 
-/// Returns the number of continuations that a search considers in each step. It is large enough that at least
-/// num_beams of them do not end, because each running sequence has only one continuation per end token.
+/// Returns the number of continuations that a search considers in each step. At least num_beams of them do
+/// not end, because each running sequence has only one continuation per end token.
 int64_t kept_continuations(const GenerationOptions& options);
 
 class BeamSearch {
@@ -37,7 +37,7 @@ class BeamSearch {
              std::vector<int32_t> source, size_t index);
 
   /// Returns the running sequences, each with its prompt, all of the same length. There are at most
-  /// num_beams; before the first step there is one, because all beams would be the same.
+  /// num_beams, and only one before the first step.
   const std::vector<std::vector<int32_t>>& rows() const { return rows_; }
   /// Continues the search by one token. `logits` are those of the next token of each sequence of rows(),
   /// [rows, vocabulary]. `chosen_before`: tokens that earlier groups of beams have chosen in this step.

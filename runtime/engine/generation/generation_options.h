@@ -34,7 +34,8 @@ enum class EarlyStopping : uint8_t { no, yes, never };
 /// arXiv 1609.08144; LightSeq). `none`: 1, which is fairseq's unnormalized score.
 enum class LengthScore : uint8_t { power, gnmt, none };
 
-/// A bias that is added to the score of the last of `tokens` if the text ends with the tokens before it.
+/// A bias for a sequence of tokens. If the text ends with all of `tokens` except the last, the bias is added
+/// to the score of the last.
 struct SequenceBias {
   std::vector<int32_t> tokens;
   double bias = 0;
@@ -76,14 +77,14 @@ struct GenerationOptions : SamplingOptions {
   EarlyStopping early_stopping = EarlyStopping::no;
   LengthScore length_score = LengthScore::power;
   /// Diverse beam search (arXiv 1610.02424), as in transformers 4: `num_beam_groups` groups of num_beams /
-  /// num_beam_groups beams search independently, one after the other at each step. The score of a token is
-  /// lower by diversity_penalty for each beam of earlier groups that has chosen it in this step.
+  /// num_beam_groups beams search independently, one after the other at each step. For each beam of earlier
+  /// groups that has chosen a token in this step, diversity_penalty is subtracted from the token's score.
   /// num_beam_groups = 1 is usual beam search.
   int64_t num_beam_groups = 1;
   double diversity_penalty = 0;
   std::optional<int32_t> pad_token_id;  // see padding()
-  /// LightSeq's diverse beams: the candidate of rank r of a beam, where its best has rank 0, gets a score
-  /// that is lower by r * diverse_lambda.
+  /// LightSeq's diverse beams: r * diverse_lambda is subtracted from the score of a beam's r-th best
+  /// candidate, counted from 0.
   double diverse_lambda = 0;
 
   /// Resets the options of several beams and several results, so that one sequence is generated without

@@ -38,11 +38,12 @@ void wait_for_result(Session& session, std::string_view entry, const IsThere& is
 }
 
 /// Starts and counts the runs of an entry. A run is "under way" from its start until its result is taken. The
-/// limits for starts are in the struct RunsAhead (loop_inputs.h): `most` runs may be under way at a time, and
-/// one start adds at least `together` runs, unless none is under way.
+/// struct RunsAhead (loop_inputs.h) has the limits for starts: RunsAhead::most runs may be under way at a
+/// time, and one start adds at least RunsAhead::together runs, unless none is under way.
 class RunAhead {
  public:
-  /// `inputs` are the inputs of all runs. There are at most `most` runs.
+  /// `inputs` are the inputs of all runs. `most` is the most runs that are started in all; it is unrelated to
+  /// RunsAhead::most.
   RunAhead(Session& session, std::string entry, std::vector<InputTensor> inputs, int64_t most)
       : session_(session),
         entry_(std::move(entry)),
@@ -60,10 +61,8 @@ class RunAhead {
   RunAhead(const RunAhead&) = delete;
   RunAhead& operator=(const RunAhead&) = delete;
 
-  /// Starts as many runs as the limits allow. Returns the number of runs that may stay under way: one less
-  /// than are under way now. So the caller takes exactly one result before it calls start() again
-  /// (step_loop.h). If several runs are under way, the device works on the next one while the host handles
-  /// this result.
+  /// Starts as many runs as the limits allow. Returns the number of runs under way minus 1, because the
+  /// caller takes exactly one result before it calls start() again (step_loop.h).
   int64_t start() {
     const bool is_due = under_way() == 0 || under_way() + ahead_.together <= ahead_.most;
     const int64_t more = std::min(taken_ + ahead_.most, most_) - started_;

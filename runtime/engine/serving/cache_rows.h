@@ -42,9 +42,9 @@ class CacheRows {
   /// encoder-decoder.
   static std::unique_ptr<CacheRows> of(Session& session, bool shares_prefixes);
 
-  /// Returns the number of rows that may run together such that the results of each row are bit-identical to
-  /// those of a run with that row alone. It is the smaller of `rows` and the device's limit
-  /// (DeviceKind::most_exact_rows). Returns `rows` on a device without a limit, such as a GPU.
+  /// Returns how many of `rows` rows may run together with results that are bit-identical to those of a run
+  /// of each row alone: the smaller of `rows` and the device's limit (DeviceKind::most_exact_rows). A GPU has
+  /// no limit.
   static size_t exact_rows(const Session& session, size_t rows);
 
   virtual ~CacheRows() = default;
@@ -60,7 +60,7 @@ class CacheRows {
   /// Returns the most rows of which one run can read more than one token, if rows mix.
   virtual size_t mixed_prompts() const { return slots_; }
 
-  /// Throws Error if there is not enough memory for a row of `tokens` tokens even if it is the only one.
+  /// Throws Error if the memory is too small for a row of `tokens` tokens, even without other rows.
   virtual void check(size_t /*tokens*/) const {}
   /// Returns whether there is memory for a row that begins with this prompt and may grow to `tokens` tokens.
   virtual bool has_room(std::span<const int32_t> /*prompt*/, size_t /*tokens*/) const { return true; }
@@ -87,7 +87,7 @@ class CacheRows {
   /// row. If rows are slots, only row 0 may be missing, while it reads its prompt.
   virtual std::span<const float> run(std::span<const RowStep> steps) = 0;
   /// Warm-up: if the device captures runs as graphs, executes run() once with every number of rows and tokens
-  /// that it may have later, so that all captures are made here. Requires: no row is in use.
+  /// that may occur later. Requires: no row is in use.
   virtual void prepare() {}
   /// Returns the counts of pages; all are 0 if rows are slots.
   virtual PageCounts pages() const { return {}; }

@@ -6,24 +6,22 @@
 // and, in the same run, prompts of other rows, in the order in which their requests came. A request begins in
 // a new last row.
 //
-// Otherwise a prompt is read in row 0, in runs of its own. When the next prompt begins, the request in row 0
-// moves to a new row after the last one. When a request ends, the request of the last row moves to its row;
-// but if the request in row 0 ends and another one waits, that one begins in row 0. So the rows in use are
-// always the first ones. If caches have a fixed slot per row (slot_rows.h), a move copies the row's keys and
-// values; if rows are lists of pages (page_rows.h), a move copies only the list.
+// Otherwise a prompt is read in row 0, in separate runs. When the next prompt begins, the request in row 0
+// moves to a new row after the last one. When a request ends, the request of the last row moves to its row.
+// There is one exception: if the request in row 0 ends and another request waits, the waiting request begins
+// in row 0. The rows in use are always the first ones. If caches have a fixed slot per row (slot_rows.h), a
+// move copies the row's keys and values; if rows are lists of pages (page_rows.h), a move copies only the
+// list.
 //
-// On a CPU the results of each request have the same bits as if it ran alone. In a run that reads one token
-// per row, the sums of a row do not depend on the other rows (runtime/cpu/small_m.h). If rows mix, this is
-// sufficient, because the matmuls of a run have one row per token. If rows do not mix, prompts need two more
-// reasons: the division of a prompt into chunks depends only on its length, and each chunk is a separate run.
+// On a CPU the results of each request have the same bits as if it ran alone.
 //
 // If the plan samples tokens (@next_pages, @mixed_pages or @tiled_pages), and the host samples for no row,
 // the next step is started before the host has read the tokens of the last one. A row that has ended is then
 // part of steps that were started before the host knew its last token. It keeps its slot and its pages until
 // these steps have ended.
 //
-// If caches are in pages, a request begins when as many pages are available as it may ever need, so that it
-// never waits for memory after that. Requests begin in the order of their arrival.
+// If caches are in pages, a request begins when all pages that it may need are available. Requests begin in
+// the order of their arrival.
 #pragma once
 
 #include <cstdint>
@@ -40,22 +38,23 @@
 namespace smelt {
 
 struct ContinuousBatchOptions {
-  /// Most requests that run together. 0: as many as the plan supports; on a CPU at most as many as have the
-  /// same bits as if each ran alone.
+  /// Most requests that run together. 0: as many as the plan supports. On a CPU, also at most the number with
+  /// which results have the same bits as if each request ran alone.
   size_t slots = 0;
   size_t most_waiting = 64;  // requests that wait while no slot is free; others are refused
-  /// Prompt tokens that a step reads: of one prompt, or, if rows mix (CacheRows::mixed_tokens), of several
-  /// prompts together. 0: 64, or, if rows mix, all tokens of a run (CacheRows::mixed_tokens) except those of
-  /// rows that have read their prompts.
+  /// Prompt tokens that a step reads: of one prompt, or of several together if rows mix. 0: 64. If rows mix,
+  /// 0 is as many as a run may have (CacheRows::mixed_tokens) next to one token of each row that has read its
+  /// prompt.
   size_t chunk = 0;
   bool shares_prefixes = true;  // with caches in pages: reads equal beginnings of prompts once
   bool prepares = false;        // the constructor runs all sizes of runs (CacheRows::prepare)
   bool plan_chooses = true;     // the plan samples tokens if it can and supports the request's options
-  /// Number of steps in progress while the host processes the results of the step before them, if the plan
-  /// samples all tokens. Nothing: one on a GPU, none on a CPU.
+  /// Number of steps in progress while the host processes the results of an earlier step, if the plan samples
+  /// all tokens. Nothing: 1 on a GPU, 0 on a CPU.
   std::optional<size_t> ahead = {};
-  /// Most tokens of a draft (drafts.h) that a step reads after each text's last token, as far as slots and
-  /// tokens of a run are left. The host then samples all tokens. 0: no drafts. Requires that rows mix.
+  /// Most tokens of a draft (drafts.h) that a step reads after each text's last token. A step reads fewer if
+  /// not enough slots are free or the run would have too many tokens. The host then samples all tokens. 0: no
+  /// drafts. Requires that rows mix.
   size_t draft = 0;
 };
 
@@ -65,7 +64,7 @@ struct ContinuousBatchCounts {
   uint64_t steps = 0, prompt_tokens = 0, new_tokens = 0;
   uint64_t plan_tokens = 0;  // new tokens that the plan has sampled
   uint64_t draft_tokens = 0,
-           kept_draft_tokens = 0;  // tokens of drafts that were read; that were sampled, too
+           kept_draft_tokens = 0;  // tokens of drafts: read; also sampled
   uint64_t ended = 0, cancelled = 0, failed = 0;
   int64_t cache_bytes = 0;  // of the plan's caches and states for sampling
   PageCounts pages = {};    // all 0 if caches are not in pages

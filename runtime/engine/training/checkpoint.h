@@ -1,9 +1,9 @@
-// Checkpoints of training runs. They are written such that after a kill, a full disk or a damaged file, the
-// run can continue from an earlier checkpoint.
+// Checkpoints of training runs. After a kill, a full disk or a damaged file, the run can continue from an
+// earlier checkpoint.
 //
 // A checkpoint is one safetensors file. If states are sharded over ranks, each rank first writes its parts to
-// a separate file in the same directory. The first rank then writes the checkpoint file: it has the states
-// that are not sharded, and is the index of the other files. A checkpoint exists when its index exists. A
+// a separate file in the same directory. The first rank then writes the checkpoint file, the index of the
+// other files, which also has the states that are not sharded. A checkpoint exists when its index exists. A
 // checkpoint can be read by a different number of ranks, because tensors are found by name, and each rank
 // reads the elements that it needs.
 #pragma once

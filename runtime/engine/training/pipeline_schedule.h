@@ -41,8 +41,7 @@ enum class PipelineAction : uint8_t {
 std::string_view name(PipelineAction action);
 
 /// An action for one micro-batch. forward and backward compute the part `part` of the model. In a send,
-/// `part` is the part that made the data; in a receive, it is the part that needs the data. The part at the
-/// other end is other_part(step).
+/// `part` made the data; in a receive, `part` needs the data. The part at the other end is other_part(step).
 struct PipelineStep {
   PipelineAction action = PipelineAction::forward;
   int64_t part = 0, micro_batch = 0;
@@ -58,18 +57,18 @@ struct PipelineSchedule {
 };
 
 /// Creates the schedule. A send directly follows the work that makes its data. A receive directly precedes
-/// the work that needs its data, but messages between two stages arrive in the order in which they were sent.
-/// So if the sender has sent other messages before the needed one, those are received first. Adjacent parts
-/// on the same stage send no messages. Throws Error if a number of the shape is below 1 or above 65536, or if
-/// `order` is 1f1b and there are several parts per stage.
+/// the work that needs its data. There is one exception: messages between two stages arrive in the order in
+/// which they were sent, so earlier messages of the sender are received first. Adjacent parts on the same
+/// stage send no messages. Throws Error if a number of the shape is below 1 or above 65536, or if `order` is
+/// 1f1b and there are several parts per stage.
 PipelineSchedule make_schedule(PipelineOrder order, const PipelineShape& shape);
 
 /// Returns, for each part, the largest number of micro-batches whose forward results are kept at the same
 /// time.
 std::vector<int64_t> most_kept(const PipelineSchedule& schedule);
-/// Returns, for each part, the number of slots of a ring for these results: the least number n such that
-/// slot i modulo n is free whenever the results of micro-batch i are stored in it. It is at least as large
-/// as the part's number of most_kept.
+/// Returns, for each part, the number of slots of a ring buffer for forward results: the least n such that
+/// slot i modulo n is free when the results of micro-batch i are stored. n is at least the part's number of
+/// most_kept.
 std::vector<int64_t> ring_sizes(const PipelineSchedule& schedule);
 
 }  // namespace smelt

@@ -1,5 +1,5 @@
 // Reader of the states in a checkpoint, which is one file or one file per rank. States are read by the
-// positions of elements in whole tensors, so that a reader may be sharded in another way than the writer was.
+// positions of elements in whole tensors, so the reader may have another sharding than the writer.
 #pragma once
 
 #include <filesystem>
@@ -54,8 +54,9 @@ class StoredStates {
   /// Returns the only file of the checkpoint, or the index, which also has the states that are not sharded.
   const Checkpoint& index() const { return index_; }
 
-  /// Copies elements of one tensor of the state, number `tensor` of StoredState::tensors, from its element
-  /// `at` on, until `to` is full. Throws Error (invalid_file) if an element is in no file.
+  /// Copies elements of one tensor of the state to `to`, from the tensor's element `at` on, until `to` is
+  /// full. `tensor` is an index into StoredState::tensors. Throws Error (invalid_file) if an element is in no
+  /// file.
   void copy(const StoredState& state, size_t tensor, int64_t at, std::span<std::byte> to) const;
 
  private:

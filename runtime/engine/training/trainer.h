@@ -1,13 +1,13 @@
 // The training loop over a plan's entries train_step (or accumulate and apply) and evaluate.
 //
 // If the plan is for several ranks (Session::ranks), a trainer at each rank runs the same loop. A step is one
-// update of the parameters, by the gradients of one or more micro-steps, each of which reads one batch per
-// rank. N ranks along the mesh axis `data` read different batches: in micro-step m, batch m * N + r is read
-// by rank r. So N ranks with one micro-step make the same update as one rank with N micro-steps. Losses and
-// other figures are those of all ranks. The first rank writes the run directory, except for the checkpoint
-// files of sharded states, which each rank writes itself. All ranks resume from the checkpoint that the first
-// rank finds, so all must have access to the directory. All ranks must begin with the same states. This is
-// checked at the start of a run and at every checkpoint.
+// update of the parameters. It has one or more micro-steps, whose gradients are added, and each micro-step
+// reads one batch per rank. With N ranks along the mesh axis `data`, rank r reads batch m * N + r in
+// micro-step m. So N ranks with one micro-step make the same update as one rank with N micro-steps. Losses
+// and other figures are those of all ranks. The first rank writes the run directory; each rank writes the
+// checkpoint files of its parts of sharded states. All ranks resume from the checkpoint that the first rank
+// finds, so all must have access to the directory. All ranks must begin with the same states. The trainer
+// checks at the start of a run and at every checkpoint that the states are the same.
 //
 // If the plan is that of a pipeline stage (pipeline_stage.h), the stages along the mesh axis `stage` read the
 // same batches, and each stage computes its parts of the model. Micro-steps are then the micro-batches of the
@@ -53,8 +53,8 @@ struct TrainerOptions {
   int64_t data_ranks = 1;  // number of ranks that read different batches; set by the trainer
   /// Description of the data with checksums. Set by the trainer.
   std::string data = {};
-  /// Position in the data (StreamPlace) at which the stream began when the batch size last changed. Set by
-  /// the trainer.
+  /// Position in the data (StreamPlace) at which the last change of the batch size occurred. Set by the
+  /// trainer.
   int64_t data_step = 0, data_epoch = 0, data_record = 0;
   /// Steps between evaluations; 0: never. There is one more before the first step and at the end of a run.
   int64_t eval_every = 0;
@@ -90,8 +90,8 @@ struct TrainingResult {
 };
 
 /// The training loop. The run directory holds options.json (the options), metrics.jsonl, loss.svg,
-/// checkpoints/step-N.safetensors, and run.lock, which the trainer's process keeps locked while the trainer
-/// exists, so that two processes never write to one directory.
+/// checkpoints/step-N.safetensors and run.lock. The trainer keeps run.lock locked while it exists, so two
+/// processes never write to one directory.
 class Trainer {
  public:
   /// Checks options, plan and data. Requires: the session has weights (loaded or initialized) or will resume,
@@ -122,9 +122,9 @@ class Trainer {
   /// checkpoint does not fit the plan. run() calls this function if the caller has not.
   int64_t restore();
   /// Runs the updates up to TrainerOptions::steps, with evaluations, samples and checkpoints. Throws Error
-  /// (numeric) naming the step if a loss is not finite, or if the gradient norm is not finite and the plan
-  /// does not skip the update to retry with a smaller loss scale. An Error of a run, such as from a callback
-  /// of the session, also ends the training. The last checkpoint is kept.
+  /// (numeric) naming the step if a loss is not finite. Throws it also if the gradient norm is not finite,
+  /// unless the plan skips the update and retries with a smaller loss scale. An Error of a run, such as from
+  /// a callback of the session, also ends the training. The last checkpoint is kept.
   TrainingResult run();
   /// Computes the mean loss over the held-back data. `step` is the step number in the record.
   EvaluationRecord evaluate(int64_t step);

@@ -1,10 +1,10 @@
 // Batched matmul C = alpha * A B of many small 16-bit matrices, with mma.sync. A block computes one tile of
-// 64 x 64 elements of C. It copies the operands in stages of 64 elements along k, each of which is a tile of
-// A and a tile of B, of 8192 bytes each. Two buffers: the next stage is copied while one is multiplied. If k
+// 64 x 64 elements of C. It copies the operands in stages of 64 elements along k. A stage is a tile of A and
+// a tile of B, of 8192 bytes each. With two buffers, the next stage is copied while one is multiplied. If k
 // is at most 64, the launch gives shared memory for one buffer only. A row of a tile is 128 bytes. Its
 // 16-byte piece c is stored as piece c ^ (row & 7), so that the pieces c of eight adjacent rows are in
-// different banks. The matmuls are small and a block mostly waits, so eight of them share a multiprocessor
-// (six, with two buffers). This leaves 64 registers per thread, too few to unroll the steps along k.
+// different banks. Eight blocks share a multiprocessor (six, with two buffers), which leaves 64 registers per
+// thread.
 // Requires: the macros SM, KERNEL (the kernel's name), MMA_TYPE (element type of A and B in PTX, a string),
 // A_BY_K and B_BY_K (1: the matrix is contiguous along k; 0: along m or n), BATCH_PARAMETERS (kernel
 // parameters: batch extents and strides) and MOVE_TO_PRODUCT (a statement that moves a, b and c to the

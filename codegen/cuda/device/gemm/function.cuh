@@ -2,8 +2,8 @@
 // (codegen/cuda/gemm/gemm_text.h). A block is persistent: its cluster computes every N-th work item, where N
 // is the number of clusters. An item is kCluster tiles of C, one for each block of the cluster. The first
 // warp of a block is the producer, which copies tiles into a ring buffer of kStages stages in shared memory.
-// The two warp groups after the first are consumers. If kSharing is 2, both compute one tile. Otherwise they
-// alternate: each has every other tile, and multiplies while the other runs the epilogue.
+// The two warp groups after the first are consumers. If kSharing is 2, both compute one tile. Otherwise the
+// two alternate: one multiplies a tile while the other runs the epilogue of the previous tile.
 // Requires: epilogue.cuh, and the products begin_tile and multiply_tile.
 
 

@@ -5,8 +5,8 @@
 // compile kernels for the host.
 // Requires: the macro SM (static __device__ __forceinline__). The first file of the prelude.
 // A line with ==== begins a piece and names the type or function that the piece defines. A piece calls only
-// pieces before it. The text of a kernel contains those pieces whose names are words of its code or of
-// another piece that it contains, comments included (codegen/cuda/prelude.h).
+// pieces before it. The text of a kernel contains the pieces that its code or another contained piece names,
+// also in comments (codegen/cuda/prelude.h).
 
 // ==== float
 SM float sm_get(float x) { return x; }

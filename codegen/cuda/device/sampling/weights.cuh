@@ -1,8 +1,8 @@
 // Integer weights of tokens, random draws, and thresholds of top-p and min-p. The functions return the same
 // bits as those of runtime/sampling/token_weights.h. A word is a token of the vocabulary, and a weight is its
 // unnormalized probability.
-// Requires: nothing. Order: one_block.cuh or cluster.cuh of ../rows, entry.cuh, kLowestKey, kHeld and held,
-// then weights, row, bins, list, search, best, kernel.
+// Requires: nothing. The function sample_kernel (codegen/cuda/sample_kernel.cpp) puts the files of a kernel
+// in order.
 
 typedef unsigned long long Mass;            // a sum of weights: a row has at most 2^23 words
 constexpr Mass kWholeWeight = 1ull << 40;  // the weight of the largest score

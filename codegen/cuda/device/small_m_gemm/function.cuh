@@ -1,10 +1,9 @@
 // The function small_m of a small-M GEMM (codegen/cuda/small_m/small_m_text.h has its arguments and
 // callbacks). The product C = A B has few rows. B is stored as rows of weights, one per column of C,
 // contiguous along k. The tensor cores take weights as their operand of 16 rows, and the rows of A as their
-// operand of 8 columns. The terms of a sum over k may be added in any order, if it is the same for both
-// operands. So each lane multiplies 16 contiguous bytes of a row of weights, and needs only weights that it
-// has loaded itself. It keeps them in a ring buffer in shared memory, which has space for more loads in
-// flight than registers. In a round, the eight warps of a block read successive pieces of 64 bytes of each
+// operand of 8 columns. Each lane multiplies 16 contiguous bytes of a row of weights. This permutes k, in the
+// same way for both operands. So a lane needs only weights that it has loaded itself. It keeps them in a ring
+// buffer in shared memory. In a round, the eight warps of a block read successive pieces of 64 bytes of each
 // row of weights; the part of a piece beyond k is zero. A block computes one tile after the other, and its
 // loads continue from one tile to the next.
 //   ROWS, WEIGHTS   rows of A (8 or 16), and rows of weights in PIECES groups of 8, that a tile multiplies

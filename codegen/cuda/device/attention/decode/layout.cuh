@@ -1,8 +1,8 @@
 // Layout of decode attention: pieces of a key, lanes that share a key, and rows of a block.
-// A warp is kTogether groups of kLanes lanes. The lanes of a group divide each of its keys and values, of
-// kHead elements, into pieces of kVector elements: piece p belongs to lane p % kLanes of the group, so that a
-// lane holds kOwn elements. In a step, a group processes kLoads keys. A row is a query of one of the kGroup
-// query heads that share a key head, and a block has up to kRows of them.
+// A warp is kTogether groups of kLanes lanes. Keys and values have kHead elements, in pieces of kVector
+// elements. A group processes kLoads keys in a step. Piece p of a key or value belongs to lane p % kLanes of
+// the group, so a lane holds kOwn elements. A row is a query of one of the kGroup query heads that share a
+// key head, and a block has up to kRows of them.
 // Requires: the body (attention_hooks.h), the prelude, the constants of decode_attention_text, and the
 // namespace `sharing` (codegen/cuda/attention/decode_attention.cpp).
 // Order: layout, keys, scores, sums, block.

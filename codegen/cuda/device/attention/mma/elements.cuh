@@ -1,8 +1,8 @@
 // Random draws for the elements of a tile, and calls of the score_mod (`body`) for each element.
 // A cell is two adjacent columns of one row of the accumulators (Sums in tiles.cuh), and each lane holds
 // several cells. One call of body_draw returns the 16-bit random numbers of eight adjacent keys of a query,
-// two per word. Each of the four lanes of a quad needs one of these words. So the lanes make four calls, one
-// each, and then exchange words.
+// two per word. Each of the four lanes of a quad needs one word of each of four calls. So each lane makes one
+// call, and the lanes then exchange words.
 // Requires: tiles.cuh.
 
 

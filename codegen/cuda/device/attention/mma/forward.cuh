@@ -4,9 +4,7 @@
 // V. The softmax is online, in base 2: weights are 2^(score - base), with a base per row. A base is raised,
 // and the sums scaled, only if the row's maximum exceeds it by more than kSlack, which is rare. If gradients
 // are needed (kHasRest), kSlack is 0. If the factor of a weight is always 0 or the constant kKeptFactor, as
-// in dropout, weights are only set to 0, and the results are multiplied by kKeptFactor at the end. So the
-// value of a key that has all the weight is multiplied by exactly 1, and the rounding errors of weights are
-// as small in O as in the gradients (tests/codegen/cuda/attention/attention_rounding_test.cpp).
+// in dropout, weights are only set to 0, and the results are multiplied by kKeptFactor at the end.
 // Requires: elements.cuh and table_rows.cuh.
 
 

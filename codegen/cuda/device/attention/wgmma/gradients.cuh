@@ -1,8 +1,8 @@
 // Softmax weights of a tile of scores in the backward kernel, and the gradients of the scores, in registers
 // of the consumers. Scores are transposed here: a consumer warp group has 64 keys (rows) x 64 queries
-// (columns) in a wgmma accumulator fragment. Element s[4 * g + e] of a lane is the score of key `key` + 8 *
-// (e / 2) and query t + 8 * g + e % 2, where `key` and t are the lane's first key and query (struct Place). g
-// is called a column group.
+// (columns) in a wgmma accumulator fragment. `key` and t are the lane's first key and query (struct Place).
+// Element s[4 * g + e] of a lane is the score of key `key` + 8 * (e / 2) and query t + 8 * g + e % 2. g is
+// called a column group.
 // Requires: backward_tiles.cuh.
 
 

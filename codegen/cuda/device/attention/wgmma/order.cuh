@@ -1,8 +1,8 @@
 // The order in which the contributions of key tiles are added to dQ. It is fixed, so dQ has the same bits in
 // every run. The f32 sums of a query tile are in device memory, with a counter `done` of the key tiles whose
-// contributions have been added. Key tiles with higher numbers come first, and a key tile in which the query
-// tile sees no key is left out. The rank of a key tile for a query tile is the number of key tiles that come
-// before it. The contribution of a key tile is added when `done` is its rank.
+// contributions have been added. Key tiles with higher numbers come first. A key tile is left out if the
+// query tile sees none of its keys. The rank of a key tile for a query tile is the number of key tiles that
+// come before it. The contribution of a key tile is added when `done` is its rank.
 // Requires: backward_tiles.cuh. Comes after gradients.cuh.
 
 
