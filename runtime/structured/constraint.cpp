@@ -16,7 +16,7 @@ Constraint::Constraint(std::shared_ptr<const Automaton> automaton,
     : automaton_(std::move(automaton)),
       tokens_(std::move(tokens)),
       automaton_bytes_(memory_of(*automaton_)),
-      masks_(automaton_, tokens_->trie, {}, mask_bytes) {}
+      masks_(automaton_, tokens_->trie, {}, mask_bytes, tokens_->covers) {}
 
 void Constraint::mask(const Matcher& matcher, std::span<uint64_t> allowed) {
   const std::lock_guard lock(mutex_);

@@ -16,11 +16,14 @@ namespace smelt::structured {
 struct ConstraintTokens {
   /// Throws Error (invalid_argument) if a token has more than 4096 bytes.
   explicit ConstraintTokens(TokenBytes tokens)
-      : texts(std::move(tokens)), trie(std::make_shared<const TokenTrie>(texts.bytes)) {}
+      : texts(std::move(tokens)),
+        trie(std::make_shared<const TokenTrie>(texts.bytes)),
+        covers(std::make_shared<TokenCovers>(trie)) {}
   size_t count() const { return texts.bytes.size(); }
 
   TokenBytes texts;
   std::shared_ptr<const TokenTrie> trie;
+  std::shared_ptr<TokenCovers> covers;
 };
 
 /// An automaton with the masks of its states. All texts of equal specifications share one constraint, because

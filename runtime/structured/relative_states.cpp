@@ -75,8 +75,9 @@ uint32_t RelativeStates::clamped(uint32_t state, uint32_t count) const {
   return loop.most - count > longest_text_ ? loop.least : count;
 }
 
-uint32_t RelativeStates::state_of(std::vector<Reader> readers) {
+uint32_t RelativeStates::state_of(std::vector<Reader> readers, bool ends) {
   Set set;
+  set.ends = ends;
   for (const Reader& reader : readers)
     set.items.push_back({reader.state, clamped(reader.state, reader.count), 0});
   return intern(std::move(set));
@@ -111,7 +112,7 @@ uint32_t RelativeStates::compute_next(uint32_t state, uint8_t byte) {
 const Repeating& RelativeStates::repeating(uint32_t state) {
   if (!sets_[state].has_repeating) {
     Repeating repeating;
-    const bool is_candidate = state != kDead && !ends(state);
+    const bool is_candidate = state != kDead;
     for (uint8_t b = 0; b < 128 && is_candidate; ++b)
       if (next(state, b) == state) repeating.ascii[b / 64] |= uint64_t{1} << b % 64;
     repeating.all_others = is_candidate && others_repeat(state);

@@ -24,6 +24,7 @@ struct Reader {
 struct Repeating {
   std::array<uint64_t, 2> ascii{};
   bool all_others = false;
+  bool operator==(const Repeating&) const = default;
 };
 
 /// The states are sets of configurations whose stacks are known down to a base. They do not depend on the
@@ -37,8 +38,8 @@ class RelativeStates {
   /// without an effect on such texts are one state.
   RelativeStates(std::shared_ptr<const Automaton> automaton, uint32_t longest_text);
 
-  /// Returns the state of these configurations on the base.
-  uint32_t state_of(std::vector<Reader> readers);
+  /// Returns the state of these configurations on the base; `ends`: the base's rule can end here.
+  uint32_t state_of(std::vector<Reader> readers, bool ends = false);
   /// Returns the state after a byte.
   uint32_t next(uint32_t state, uint8_t byte) {
     const uint32_t known = next_[size_t{state} * classes_ + automaton_->byte_class[byte]];
@@ -46,8 +47,7 @@ class RelativeStates {
   }
   /// Returns whether the base's rule can end here.
   bool ends(uint32_t state) const { return ends_[state] != 0; }
-  /// Returns the texts that lead from a state to itself. There are none for states that can end the base's
-  /// rule.
+  /// Returns the texts that lead from a state to itself.
   const Repeating& repeating(uint32_t state);
   /// Returns the configurations of a state; none if one of them has a frame above the base.
   std::vector<Reader> readers(uint32_t state) const;

@@ -1,6 +1,7 @@
 #include "runtime/structured/token_masks.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "runtime/base/error.h"
@@ -11,7 +12,10 @@ namespace {
 // Repeating texts are computed for states that are visited often, and used where they save many nodes.
 constexpr uint16_t kRareVisits = 40;
 constexpr uint32_t kFewNodes = 4;
-constexpr uint8_t kShortTexts[] = {2, 4, 8, 16};  // longest texts in bytes of the short states
+constexpr uint8_t kShortTexts[] = {2, 4, 6, 8, 12, 16, 24};  // longest texts in bytes of the short states
+// Covers are used for sets of at least this many ASCII characters, and for texts of at least this length.
+constexpr int kManyCharacters = 32;
+constexpr uint8_t kShortestCover = 8;
 
 struct Group {
   Stack stack;
@@ -45,10 +49,12 @@ void allow(std::span<uint64_t> allowed, uint32_t token) { allowed[token / 64] |=
 }  // namespace
 
 TokenMasks::TokenMasks(std::shared_ptr<const Automaton> automaton, std::shared_ptr<const TokenTrie> trie,
-                       std::vector<uint32_t> end_tokens, size_t cache_bytes)
+                       std::vector<uint32_t> end_tokens, size_t cache_bytes,
+                       std::shared_ptr<TokenCovers> covers)
     : automaton_(std::move(automaton)),
       trie_(std::move(trie)),
       end_tokens_(std::move(end_tokens)),
+      covers_(covers ? std::move(covers) : std::make_shared<TokenCovers>(trie_)),
       cache_bytes_(cache_bytes),
       states_(automaton_, trie_->longest),
       path_(trie_->longest + 1) {
@@ -105,7 +111,7 @@ const TokenMasks::Entry& TokenMasks::entry_of(uint32_t state, const ByteSet& fol
   if (is_new) try {
       entry.allowed.resize(words());
       Walk whole{entry.allowed, entry.exits, follow};
-      walk(0, state, whole);
+      walk_all(state, whole);
       cached_bytes_ += entry.allowed.size() * 8 + entry.exits.size() * 4 + 100;
     } catch (...) {
       entries_.erase(state);
@@ -128,26 +134,61 @@ void TokenMasks::allow_after(const Matcher& matcher, const std::vector<uint32_t>
   }
 }
 
-/// Allows the tokens below a node that the automaton accepts from `state` on, and collects the exits.
+/// Allows the tokens that the automaton accepts from `state` on, and collects the exits.
+void TokenMasks::walk_all(uint32_t state, Walk& all) {
+  const auto cover = cover_of(state, all.follow);
+  if (!cover) return walk(0, state, all);
+  for (size_t i = 0; i < all.allowed.size(); ++i) all.allowed[i] |= cover->mask[i];
+  walk_others(*cover, state, all);
+}
+
+/// Does the same for the tokens below a node.
 void TokenMasks::walk(uint32_t node, uint32_t state, Walk& walk) {
   const std::vector<TrieNode>& nodes = trie_->nodes;
   path_[nodes[node].depth] = state;
-  for (uint32_t i = node + 1, end = nodes[node].end; i < end;) {
-    const TrieNode& at = nodes[i];
-    const uint32_t after = states_.next(path_[at.depth - 1u], at.byte);
-    if (after == RelativeStates::kDead) {
-      i = at.end;
-      continue;
-    }
-    path_[at.depth] = after;
-    uint32_t next = i + 1;  // first node whose tokens are not allowed here
-    if (at.end > next) {
-      if (states_.ends(after) && exit_matters(i, walk.follow)) walk.exits.push_back(i);
-      if (at.below != BytesBelow::other && allows_all_below(i, after)) next = at.end;
-    }
-    allow_tokens(i, next, walk.allowed);
-    i = next;
+  for (uint32_t i = node + 1, end = nodes[node].end; i < end;) i = visit(i, walk) ? nodes[i].end : i + 1;
+}
+
+/// Does the same for the tokens that a cover does not have.
+void TokenMasks::walk_others(const TokenCover& cover, uint32_t state, Walk& walk) {
+  path_[0] = state;
+  for (uint32_t k = 0; k < cover.nodes.size();) k = visit(cover.nodes[k], walk) ? cover.skips[k] : k + 1;
+}
+
+/// Allows the tokens at a node, if the automaton accepts them. Returns whether the nodes below are done: none
+/// or all of their tokens are allowed.
+bool TokenMasks::visit(uint32_t node, Walk& walk) {
+  const TrieNode& at = trie_->nodes[node];
+  const uint32_t after = states_.next(path_[at.depth - 1u], at.byte);
+  if (after == RelativeStates::kDead) return true;
+  path_[at.depth] = after;
+  bool is_done = false;
+  if (at.end > node + 1) {
+    if (states_.ends(after) && exit_matters(node, walk.follow)) walk.exits.push_back(node);
+    is_done = at.below != BytesBelow::other && allows_all_below(node, after, walk.follow);
   }
+  allow_tokens(node, is_done ? at.end : node + 1, walk.allowed);
+  return is_done;
+}
+
+/// Returns the cover of the texts that repeat a state; null if there are few. The end of the base's rule has
+/// no effect where nothing follows it, so the state is also examined as one that can end.
+std::shared_ptr<const TokenCover> TokenMasks::cover_of(uint32_t state, const ByteSet& follow) {
+  if (auto cover = cover_of_repeating(state)) return cover;
+  const std::vector<Reader> readers = states_.readers(state);
+  return follow.none() && !readers.empty() ? cover_of_repeating(states_.state_of(readers, true)) : nullptr;
+}
+
+std::shared_ptr<const TokenCover> TokenMasks::cover_of_repeating(uint32_t state) {
+  const auto is_large = [](const Repeating& set) {
+    return set.all_others && std::popcount(set.ascii[0]) + std::popcount(set.ascii[1]) >= kManyCharacters;
+  };
+  if (const Repeating& set = states_.repeating(state); is_large(set))
+    return covers_->get(set, trie_->longest);
+  for (size_t i = short_states_.size(); i-- > 0 && kShortTexts[i] >= kShortestCover;)
+    if (const Repeating& set = short_states_[i].of(states_, state); is_large(set))
+      return covers_->get(set, kShortTexts[i]);
+  return nullptr;
 }
 
 bool TokenMasks::repeats(uint32_t node, const Repeating& repeating) const {
@@ -157,13 +198,15 @@ bool TokenMasks::repeats(uint32_t node, const Repeating& repeating) const {
 
 const Repeating& TokenMasks::ShortStates::of(RelativeStates& whole, uint32_t state) {
   if (state >= repeating.size()) repeating.resize(whole.states());
-  if (!repeating[state]) repeating[state] = states.repeating(states.state_of(whole.readers(state)));
+  if (!repeating[state])
+    repeating[state] = states.repeating(states.state_of(whole.readers(state), whole.ends(state)));
   return *repeating[state];
 }
 
-/// Returns true only if all texts from a node to the nodes below are accepted and do not end the base's rule.
-bool TokenMasks::allows_all_below(uint32_t node, uint32_t state) {
-  if (trie_->nodes[node].end - node < kFewNodes) return false;
+/// Returns true only if all texts from a node to the nodes below are accepted, and exits at these do not
+/// matter.
+bool TokenMasks::allows_all_below(uint32_t node, uint32_t state, const ByteSet& follow) {
+  if (trie_->nodes[node].end - node < kFewNodes || (states_.ends(state) && follow.any())) return false;
   if (state >= visits_.size()) visits_.resize(states_.states());
   if (visits_[state] < kRareVisits) return ++visits_[state], false;
   if (repeats(node, states_.repeating(state))) return true;

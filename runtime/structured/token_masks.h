@@ -10,6 +10,7 @@
 
 #include "runtime/structured/matcher.h"
 #include "runtime/structured/relative_states.h"
+#include "runtime/structured/token_cover.h"
 #include "runtime/structured/token_trie.h"
 
 namespace smelt::structured {
@@ -18,9 +19,11 @@ namespace smelt::structured {
 /// cache is bounded: when it is full, it is emptied. Not thread-safe.
 class TokenMasks {
  public:
-  /// `end_tokens` are allowed where the text can end.
+  /// `end_tokens` are allowed where the text can end. `covers`, if given, are those of the trie, and other
+  /// masks may share them.
   TokenMasks(std::shared_ptr<const Automaton> automaton, std::shared_ptr<const TokenTrie> trie,
-             std::vector<uint32_t> end_tokens, size_t cache_bytes = size_t{64} << 20);
+             std::vector<uint32_t> end_tokens, size_t cache_bytes = size_t{64} << 20,
+             std::shared_ptr<TokenCovers> covers = nullptr);
 
   /// Words of a mask: one bit per token, beginning with bit 0 of word 0.
   size_t words() const { return (trie_->vocabulary + 63) / 64; }
@@ -48,7 +51,12 @@ class TokenMasks {
   void allow_groups(const Matcher& matcher, std::span<uint64_t> allowed);
   void allow_after(const Matcher& matcher, const std::vector<uint32_t>& exits, std::span<uint64_t> allowed);
   void walk(uint32_t node, uint32_t state, Walk& walk);
-  bool allows_all_below(uint32_t node, uint32_t state);
+  void walk_all(uint32_t state, Walk& walk);
+  void walk_others(const TokenCover& cover, uint32_t state, Walk& walk);
+  bool visit(uint32_t node, Walk& walk);
+  std::shared_ptr<const TokenCover> cover_of(uint32_t state, const ByteSet& follow);
+  std::shared_ptr<const TokenCover> cover_of_repeating(uint32_t state);
+  bool allows_all_below(uint32_t node, uint32_t state, const ByteSet& follow);
   bool repeats(uint32_t node, const Repeating& repeating) const;
   void allow_tokens(uint32_t first_node, uint32_t end_node, std::span<uint64_t> allowed) const;
   void mask_near_bound(const Matcher& matcher, std::span<uint64_t> allowed) const;
@@ -59,6 +67,7 @@ class TokenMasks {
   std::shared_ptr<const Automaton> automaton_;
   std::shared_ptr<const TokenTrie> trie_;
   std::vector<uint32_t> end_tokens_;
+  std::shared_ptr<TokenCovers> covers_;
   size_t cache_bytes_, cached_bytes_ = 0;
   RelativeStates states_;
   /// States for short texts only, in which more counts of rounds are equal; for the texts below low nodes of

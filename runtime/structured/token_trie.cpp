@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "runtime/base/error.h"
+#include "runtime/structured/utf8_state.h"
 
 namespace smelt::structured {
 namespace {
@@ -23,26 +24,6 @@ std::vector<uint32_t> sorted_ids(const std::vector<std::string>& vocabulary) {
 size_t common_prefix(const std::string& a, const std::string& b) {
   return static_cast<size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
 }
-
-/// A position in UTF-8: the continuation bytes that follow, and the range of the next one.
-struct Utf8State {
-  static constexpr uint8_t kInvalid = 255;
-  uint8_t rest = 0, first = 0x80, last = 0xBF;
-
-  Utf8State after(uint8_t byte) const {
-    if (rest == kInvalid) return *this;
-    if (rest > 0)
-      return byte >= first && byte <= last ? Utf8State{static_cast<uint8_t>(rest - 1)} : Utf8State{kInvalid};
-    if (byte < 0x80) return {};
-    if (byte < 0xC2 || byte > 0xF4) return {kInvalid};
-    if (byte < 0xE0) return {1};
-    if (byte < 0xF0)
-      return {2, static_cast<uint8_t>(byte == 0xE0 ? 0xA0 : 0x80),
-              static_cast<uint8_t>(byte == 0xED ? 0x9F : 0xBF)};
-    return {3, static_cast<uint8_t>(byte == 0xF0 ? 0x90 : 0x80),
-            static_cast<uint8_t>(byte == 0xF4 ? 0x8F : 0xBF)};
-  }
-};
 
 class TrieBuilder {
  public:
@@ -85,7 +66,7 @@ class TrieBuilder {
     TrieNode& node = trie_.nodes[closed.node];
     node.end = nodes();
     if (node.below != BytesBelow::ascii)
-      node.below = closed.is_utf8_below && closed.state.rest == 0 ? BytesBelow::utf8 : BytesBelow::other;
+      node.below = closed.is_utf8_below && closed.state.is_whole() ? BytesBelow::utf8 : BytesBelow::other;
     if (open_.empty()) return;
     Open& parent = open_.back();
     TrieNode& above = trie_.nodes[parent.node];
@@ -93,8 +74,7 @@ class TrieBuilder {
     for (size_t i = 0; i < 2; ++i) bytes[i] |= trie_.bytes_below[closed.node][i];
     if (node.byte < 128) bytes[node.byte / 64] |= uint64_t{1} << node.byte % 64;
     if (node.byte >= 128 || node.below != BytesBelow::ascii) above.below = BytesBelow::other;
-    parent.is_utf8_below =
-        parent.is_utf8_below && closed.is_utf8_below && closed.state.rest != Utf8State::kInvalid;
+    parent.is_utf8_below = parent.is_utf8_below && closed.is_utf8_below && closed.state.is_valid();
     above.height = static_cast<uint8_t>(std::max<int>(above.height, std::min(node.height + 1, 255)));
   }
 

@@ -82,6 +82,35 @@ TEST(TokenMasks, SmallCachesAreEmptied) {
   compare(compile(json_value_grammar({.most_whitespace = 2}, true)), 8, 2000);
 }
 
+/// Small caches compute masks again and again, so that covers of other sets than that of JSON are used, too.
+TEST(TokenMasks, EqualTheReferenceWithCovers) {
+  compare(compile(regex_grammar("[^\\n\"]*\\n")), 10, 2000);
+  compare(compile(regex_grammar("[^ab]{3,70}(a|b)")), 11, 2000);
+  compare(compile(regex_grammar("(.|\\n)*")), 12, 2000);
+  compare(compile(parse_gbnf("root ::= (\"<\" text \">\")+ \ntext ::= [^>]{0,60}")), 13, 2000);
+  compare(schema_automaton(R"({"type":"array","items":{"type":"string","maxLength":30}})"), 14, 2000);
+}
+
+TEST(TokenCovers, HaveTheTokensOfASet) {
+  const auto trie = std::make_shared<TokenTrie>(
+      std::vector<std::string>{"a", "ab", "a\"", "\xC3\xA9", "\xC3", "abc", "", "\xA9", "a\xC3\xA9\n"});
+  Repeating set{.ascii = {0, uint64_t{0b1110} << 32},
+                .all_others = true};  // a, b, c and all that is not ASCII
+  const TokenCover cover = TokenCover::of(*trie, set, 2);
+  EXPECT_EQ(ids_of(cover.mask), (std::vector<uint32_t>{0, 1, 3}));
+  std::vector<uint32_t> others;
+  for (const uint32_t node : cover.nodes)
+    for (uint32_t t = trie->nodes[node].first_token; t < trie->nodes[node + 1].first_token; ++t)
+      others.push_back(trie->tokens[t]);
+  EXPECT_THAT(others, testing::IsSupersetOf({2u, 4u, 5u, 7u, 8u}));
+  for (size_t k = 0; k < cover.nodes.size(); ++k) {
+    const uint32_t end = trie->nodes[cover.nodes[k]].end;
+    ASSERT_GT(cover.skips[k], k);
+    EXPECT_TRUE(cover.skips[k] == cover.nodes.size() || cover.nodes[cover.skips[k]] >= end);
+    EXPECT_LT(cover.nodes[cover.skips[k] - 1], end);
+  }
+}
+
 TEST(TokenMasks, EqualTheReferenceNearTheDeepestStack) {
   const AutomatonPointer automaton = compile(json_value_grammar({}, true));
   std::mt19937 random(9);
