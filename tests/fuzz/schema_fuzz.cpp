@@ -1,5 +1,5 @@
-// Any bytes as a JSON Schema, an expression or a grammar: an Error, or an automaton whose prefixes have an
-// end.
+// Any bytes as a JSON Schema, an expression, a grammar or the body of a request: an Error, or an automaton
+// whose prefixes have an end.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
@@ -9,6 +9,7 @@
 #include "runtime/structured/json_schema.h"
 #include "runtime/structured/matcher.h"
 #include "runtime/structured/regex.h"
+#include "runtime/structured/specification.h"
 #include "runtime/structured/token_masks.h"
 #include "runtime/system/json_text.h"
 
@@ -24,6 +25,15 @@ Grammar grammar_of(uint8_t kind, std::string_view text) {
   options.layout.most_whitespace = kind % 8 == 7 ? 3 : 0;
   if (kind % 3 == 0) return regex_grammar(text);
   return kind % 3 == 1 ? parse_gbnf(text) : json_schema_grammar(parse_ordered_json(text, "fuzz"), options);
+}
+
+std::shared_ptr<const Automaton> automaton_of(uint8_t kind, std::string_view text) {
+  constexpr uint8_t kBody = 128;
+  if (kind < kBody) return compile(grammar_of(kind, text));
+  auto body = parse_ordered_json(text, "fuzz");
+  if (!body.is_object()) fail("no body");
+  const auto specification = take_specification(body);
+  return compile(specification ? *specification : Specification{});
 }
 
 /// Follows allowed tokens that `choices` selects. Masks and matchers must agree.
@@ -55,7 +65,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
   try {
-    follow(compile(grammar_of(data[0], text)), text);
+    follow(automaton_of(data[0], text), text);
   } catch (const smelt::Error&) {
     // Refused texts, and grammars that are too ambiguous.
   }

@@ -146,9 +146,10 @@ TEST(Matcher, DeepNestingLeavesAnEnd) {
   EXPECT_TRUE(matcher.can_end());
 }
 
+/// Each byte a doubles the number of stacks.
 TEST(Matcher, AmbiguityIsBounded) {
-  const AutomatonPointer a = regex("((a|aa|aaa){0,90000}b|(a|aa){0,90000}c)");
-  EXPECT_THAT(error_of([&] { matches(a, std::string(40'000, 'a')); }), HasSubstr("less ambiguous"));
+  const AutomatonPointer a = gbnf("root ::= \"a\" root \"x\" | \"a\" root \"y\" | \"z\"");
+  EXPECT_THAT(error_of([&] { matches(a, std::string(40, 'a')); }), HasSubstr("less ambiguous"));
 }
 
 }  // namespace
