@@ -101,15 +101,10 @@ class Tokenizer {
 class StreamingDecoder {
  public:
   explicit StreamingDecoder(Tokenizer tokenizer, bool skip_special_tokens = true);
-<<<<<<< ours
   /// Skips all special tokens except those with the ids `kept`.
   StreamingDecoder(Tokenizer tokenizer, std::vector<int32_t> kept);
-  /// Returns the new text up to this token, without the bytes at its end that may belong to an incomplete
-  /// character; it may be empty.
-=======
   /// Returns the new text up to this token, without bytes at the end that may belong to an incomplete
   /// character. The result may be empty.
->>>>>>> theirs
   std::string push(int32_t id);
   /// Returns the text that push() has not returned yet, and resets the decoder.
   std::string finish();
