@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <utility>
 
 #include "runtime/base/error.h"
 #include "runtime/tokenizers/unicode/utf8.h"
@@ -15,6 +16,17 @@ constexpr size_t kMostLanguageStates = 20'000;
 constexpr size_t kMostTransitions = 2'000'000;
 constexpr size_t kMostLanguageSteps = 40'000'000;
 
+thread_local size_t language_steps_left = SIZE_MAX;
+
+void charge_steps(size_t steps) {
+  if (steps > language_steps_left)
+    fail(
+        "structured output: the expressions, bounds and names take too many steps together; expected fewer "
+        "or "
+        "simpler ones");
+  language_steps_left -= steps;
+}
+
 void check_size(size_t states, size_t classes) {
   if (states > kMostLanguageStates || states * classes > kMostTransitions)
     fail(
@@ -24,6 +36,9 @@ void check_size(size_t states, size_t classes) {
 }
 
 }  // namespace
+
+LanguageSteps::LanguageSteps(size_t most) : before_(std::exchange(language_steps_left, most)) {}
+LanguageSteps::~LanguageSteps() { language_steps_left = before_; }
 
 /// A nondeterministic automaton over code points.
 class CodePointNetwork {
@@ -306,6 +321,7 @@ Language operator&(const Language& a, const Language& b) {
       result.next_.push_back(known->second);
     }
     check_size(pairs.size(), result.classes());
+    charge_steps(result.classes());
   }
   result.minimize();
   return result;
@@ -329,6 +345,7 @@ void Language::minimize() {
     blocks = numbers.size();
     block = std::move(divided);
     if (is_stable) break;
+    charge_steps(states * classes());
     if (steps > kMostLanguageSteps) return;  // a larger automaton of the same language
   }
   std::vector<uint32_t> merged(blocks * classes());

@@ -10,6 +10,19 @@
 
 namespace smelt::structured {
 
+/// Bounds the steps of all languages that this thread computes while the object exists. They throw Error
+/// (invalid_argument) when the steps are used up.
+class LanguageSteps {
+ public:
+  explicit LanguageSteps(size_t most);
+  ~LanguageSteps();
+  LanguageSteps(const LanguageSteps&) = delete;
+  LanguageSteps& operator=(const LanguageSteps&) = delete;
+
+ private:
+  size_t before_;
+};
+
 /// A set of texts. The automaton is complete and minimal; state 0 is the start. Every operation throws Error
 /// (invalid_argument) if the result would have too many states.
 class Language {

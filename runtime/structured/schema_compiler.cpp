@@ -10,6 +10,7 @@ namespace smelt::structured {
 namespace {
 
 constexpr size_t kMostRules = 20'000;
+constexpr size_t kMostLanguageStepsOfSchema = 20'000'000;
 constexpr size_t kMostText = 64u << 20;  // bytes of the texts of all rules' schemas
 
 }  // namespace
@@ -144,6 +145,7 @@ NodeId SchemaCompiler::object(const ObjectLimits& limits) {
 }
 
 Grammar json_schema_grammar(const nlohmann::ordered_json& schema, const SchemaOptions& options) {
+  const LanguageSteps bound(kMostLanguageStepsOfSchema);
   Grammar grammar;
   grammar.set_root(SchemaCompiler(schema, options, grammar).compile(schema));
   return grammar;

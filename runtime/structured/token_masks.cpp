@@ -185,9 +185,12 @@ std::shared_ptr<const TokenCover> TokenMasks::cover_of_repeating(uint32_t state)
   };
   if (const Repeating& set = states_.repeating(state); is_large(set))
     return covers_->get(set, trie_->longest);
-  for (size_t i = short_states_.size(); i-- > 0 && kShortTexts[i] >= kShortestCover;)
-    if (const Repeating& set = short_states_[i].of(states_, state); is_large(set))
-      return covers_->get(set, kShortTexts[i]);
+  for (size_t i = short_states_.size(); i > 0; --i) {
+    const uint8_t longest = kShortTexts[i - 1];
+    if (longest < kShortestCover) break;
+    const Repeating& set = short_states_[i - 1].of(states_, state);
+    if (is_large(set)) return covers_->get(set, longest);
+  }
   return nullptr;
 }
 

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "runtime/structured/flat_schema.h"
 #include "tests/runtime/structured/matching.h"
 
 namespace smelt::structured {
@@ -126,6 +127,16 @@ TEST(JsonSchema, RefusesByName) {
       {"[]", "expected an object or a boolean"}};
   for (const auto& [schema, message] : refused)
     EXPECT_THAT(error_of([&] { schema_automaton(schema); }), HasSubstr(message)) << schema;
+}
+
+TEST(JsonSchema, StepsOfAllPatternsAreBounded) {
+  const LanguageSteps bound(100);
+  const auto compile_patterns = [] {
+    schema_automaton(R"({"properties":{"a":{"pattern":"^(a|b)*a(a|b){5}$"}}})");
+  };
+  EXPECT_EQ(error_of(compile_patterns), "");  // a schema has a bound of its own
+  EXPECT_THAT(error_of([] { pattern_language("^(a|b)*a(a|b){5}$", "pattern"); }),
+              HasSubstr("too many steps"));
 }
 
 TEST(JsonSchema, WhitespaceIsBounded) {
