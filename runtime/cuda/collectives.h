@@ -81,8 +81,8 @@ class Collectives {
   NcclComms& comms() { return *comms_; }
 
  private:
-  /// Copies along an axis. `ways` is null if NCCL is used instead. `at_end`: the number that
-  /// NcclComms::at_end returned.
+  /// Copies along an axis. `ways` is null if NCCL is used instead. `at_end`: the number
+  /// that NcclComms::forget() takes to remove the function which ends waits of the copies.
   struct Copies {
     std::unique_ptr<PeerCopies> ways;
     int at_end = 0;
@@ -103,7 +103,7 @@ class Collectives {
   /// Returns the event that is recorded when the part from `rank`, which step `step` reads, has arrived.
   Event arrival(size_t step, int64_t rank);
   void launch_copies(const PeerCopies& copies, const CollectiveLaunch& launch, Stream stream);
-  /// Enqueues all rows as one NCCL group.
+  /// Enqueues all operations of the step (CollectiveStep::rows) as one NCCL group.
   void run(const CollectiveLaunch& launch, NcclComm comm, Stream stream) const;
   void run_row(const CollectiveLaunch& launch, NcclComm comm, Stream stream) const;
 

@@ -3,11 +3,12 @@
 // other ranks' memory by copy engines. Unlike a kernel of NCCL, these copies occupy no multiprocessors, so
 // concurrent matmuls run at full speed.
 //
-// For each other rank, a rank has two 32-bit words in its own memory: "my destination is free" and "my parts
-// have arrived". The other rank sets a word to 1; this rank's stream waits for it and resets it to 0. Every
-// collective has the same sequence. A rank reports to all others that its destination is free, and waits for
-// the same report of each of them. Then it copies, reports that its parts have arrived, and waits for the
-// parts of all others. Requires: all ranks issue their collectives one after the other in the same order.
+// For each other rank, a rank has two 32-bit words in its own memory. The other rank sets the first one to 1
+// when its destination is free, and the second one when its parts have arrived at this rank. This rank's
+// stream waits for a word and resets it to 0. Every collective has the same sequence. A rank reports to all
+// others that its destination is free, and waits for the same report of each of them. Then it copies, reports
+// that its parts have arrived, and waits for the parts of all others. Requires: all ranks issue their
+// collectives one after the other in the same order.
 //
 // A rank may also exchange part by part. It sends each part when it has been computed, sets the word of the
 // receiver after each copy, and enqueues work after the arrival of each part. Each rank may decide

@@ -37,7 +37,7 @@ class Parameters {
   std::vector<const Value*> values_;
 };
 
-/// Number for `keywords` above that of the parameters of every function.
+/// A value of `keywords` that is larger than the number of parameters of every function.
 constexpr size_t kNoKeywords = 99;
 
 /// Returns the value as an integer, for lengths and indices. Throws TemplateError if it is neither an int nor

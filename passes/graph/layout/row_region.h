@@ -8,7 +8,7 @@
 //   product   a matmul that keeps the rows of its operand, such as the gradient of the seed's operand
 //   sum       a matmul or a reduction that sums over all rows, such as the gradient of a weight or a bias
 //
-// Only nodes of the region read a value with columns, so no such value must be in memory for all rows at
+// Values with columns are read by nodes of the region alone, so they need not be in memory for all rows at
 // once.
 #pragma once
 

@@ -3,11 +3,12 @@
 // has @tiled_pages instead, it is a run of @tiled_pages, or of @next_pages if it reads one token of each row
 // and samples a token for each.
 //
-// A device that captures runs (DeviceKind::captures_runs) pads a run to one of a few sizes: a run of one
-// token per row to padded_size(rows), any other one to padded_size(tokens) tokens and all slots as rows.
-// prepare() runs each of these sizes, so that later runs find them captured. Padding stores nothing.
-// On a CPU the number of tokens per run is limited (CacheRows::exact_rows), so that the results of each token
-// have the same bits as in a run of that token alone.
+// A device that captures runs (DeviceKind::captures_runs) pads a run to one of a few sizes. A run of one
+// token per row is padded to padded_size(rows) rows. Any other run is padded to padded_size(tokens) tokens,
+// and its number of rows to the number of slots. prepare() runs each of these sizes, so that later runs find
+// them captured. Padding stores nothing. On a CPU the number of tokens per run is limited
+// (CacheRows::exact_rows), so that the results of each token have the same bits as in a run of that token
+// alone.
 #pragma once
 
 #include "runtime/engine/serving/choosing_rows.h"

@@ -17,7 +17,7 @@ class SlotRows : public CacheRows {
   std::span<const float> run(std::span<const RowStep> steps) override;
 
  private:
-  /// Runs the entry on `tokens` of row 0's prompt, which come after the `past` tokens in the caches.
+  /// Runs the entry `decode` on `tokens` of row 0's prompt. The caches hold the `past` tokens before them.
   std::span<const float> read_run(std::span<const int32_t> tokens, size_t past);
   /// Runs the entry `decode`, and returns its logits.
   std::span<const float> decode(std::span<const InputTensor> inputs);
