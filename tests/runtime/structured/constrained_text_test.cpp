@@ -1,6 +1,5 @@
 #include "runtime/structured/constrained_text.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -93,10 +92,10 @@ TEST(ConstrainedText, CopiesAreIndependent) {
 
 TEST(ConstrainedText, ChecksItsArguments) {
   const auto constraint = constraint_of("a", tokens_of(std::vector<std::string>(40, "a")));
-  EXPECT_THAT(error_of([&] { ConstrainedText(constraint, {41}); }), testing::HasSubstr("end token 41"));
+  EXPECT_HAS(error_of([&] { ConstrainedText(constraint, {41}); }), "end token 41");
   ConstrainedText text(constraint, {40});
   std::vector<uint32_t> bits(1);
-  EXPECT_THAT(error_of([&] { text.fill(bits); }), testing::HasSubstr("expected at least 2"));
+  EXPECT_HAS(error_of([&] { text.fill(bits); }), "expected at least 2");
 }
 
 /// Each byte a doubles the number of stacks.
@@ -107,7 +106,7 @@ TEST(ConstrainedText, AmbiguousTextsFailAndStayUnchanged) {
   const auto advance = [&] {
     for (; text.advance(0); ++accepted) continue;
   };
-  EXPECT_THAT(error_of(advance), testing::HasSubstr("less ambiguous"));
+  EXPECT_HAS(error_of(advance), "less ambiguous");
   EXPECT_GT(accepted, 8);
   EXPECT_TRUE(text.advance(1) && text.advance(2));
 }

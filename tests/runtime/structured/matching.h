@@ -10,6 +10,7 @@
 #include "runtime/structured/json_schema.h"
 #include "runtime/structured/matcher.h"
 #include "runtime/system/json_text.h"
+#include "tests/runtime/temporary_directory.h"
 
 namespace smelt::structured {
 

@@ -1,6 +1,5 @@
 #include "runtime/structured/specification.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -11,8 +10,6 @@
 
 namespace smelt::structured {
 namespace {
-
-using testing::HasSubstr;
 
 std::optional<Specification> read(const std::string& body) {
   auto parsed = parse_ordered_json(body, "body");
@@ -112,10 +109,10 @@ TEST(Specifications, AreRefusedByName) {
        "expected "
        "response_format, structured_outputs, guided_json"}};
   for (const auto& [body, message] : faults)
-    EXPECT_THAT(fault_of([&, text = body] { read(text); }), HasSubstr(message)) << body;
+    EXPECT_HAS(fault_of([&, text = body] { read(text); }), message) << body;
   const std::string long_text =
       R"({"guided_regex": ")" + std::string(kMostSpecificationBytes + 1, 'a') + "\"}";
-  EXPECT_THAT(fault_of([&] { read(long_text); }), HasSubstr("expected at most 1048576"));
+  EXPECT_HAS(fault_of([&] { read(long_text); }), "expected at most 1048576");
 }
 
 TEST(Specifications, FaultsOfTheirTextsHaveMemberAndPlace) {
@@ -135,7 +132,7 @@ TEST(Specifications, FaultsOfTheirTextsHaveMemberAndPlace) {
        "JSON Schema at #: 'patternProperties' has \"[\""},
       {R"({"guided_json": {"items": {"format": "phone"}}})", "JSON Schema at #/items: the format 'phone'"}};
   for (const auto& [body, message] : faults)
-    EXPECT_THAT(fault_of([&, text = body] { compile(read(text).value()); }), HasSubstr(message)) << body;
+    EXPECT_HAS(fault_of([&, text = body] { compile(read(text).value()); }), message) << body;
 }
 
 class ConstraintCaches : public testing::Test {
@@ -158,7 +155,7 @@ TEST_F(ConstraintCaches, CompileEqualSpecificationsOnce) {
   other.text = "[\"a\"]";
   EXPECT_NE(cache.get(other), first);
   EXPECT_EQ(cache.compiled(), 3u);
-  EXPECT_THAT(fault_of([&] { cache.get(regex("(")); }), HasSubstr("400 guided_regex"));
+  EXPECT_HAS(fault_of([&] { cache.get(regex("(")); }), "400 guided_regex");
   EXPECT_EQ(cache.entries(), 3u);
 }
 
