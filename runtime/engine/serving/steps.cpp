@@ -97,11 +97,13 @@ std::vector<RowStep> Steps::next_reads() {
 std::span<const float> Steps::run(const std::vector<RowStep>& reads, const Step& step) {
   const auto is_constrained = [](const Row& row) { return row.sequence->is_constrained(); };
   if (std::ranges::none_of(step.rows, is_constrained)) return rows_.run(reads);
-  const auto masks = std::async(std::launch::async, [&] {
+  std::future<void> masks = std::async(std::launch::async, [&] {
     for (const Row& row : step.rows)
       if (row.sampling == Sampling::host) row.sequence->prepare();
   });
-  return rows_.run(reads);
+  const std::span<const float> logits = rows_.run(reads);
+  masks.get();
+  return logits;
 }
 
 /// Returns false if no row may go on.
