@@ -11,6 +11,7 @@
 #include "runtime/structured/gbnf.h"
 #include "runtime/structured/json_schema.h"
 #include "runtime/structured/regex.h"
+#include "runtime/system/json_members.h"
 #include "runtime/system/json_text.h"
 
 namespace smelt::structured {
@@ -94,13 +95,7 @@ class SpecificationReader {
                                                              {"guided_choice", Kind::choice},
                                                              {"guided_grammar", Kind::grammar}};
 
-  Ordered take(const char* name) {
-    const auto found = body_.find(name);
-    if (found == body_.end()) return nullptr;
-    Ordered value = std::move(*found);
-    body_.erase(found);
-    return value;
-  }
+  Ordered take(const char* name) { return take_member(body_, name); }
 
   void refuse_unknown_guides() const {
     for (const auto& [name, value] : body_.items())

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/engine/serving/api_error.h"
+#include "runtime/system/json_members.h"
 
 namespace smelt {
 namespace {
@@ -38,13 +39,7 @@ class ChatReader {
 
  private:
   /// Removes a field and returns its value; null if there is none.
-  Ordered take(const char* name) {
-    const auto found = body_.find(name);
-    if (found == body_.end()) return nullptr;
-    Ordered value = std::move(*found);
-    body_.erase(found);
-    return value;
-  }
+  Ordered take(const char* name) { return take_member(body_, name); }
 
   Ordered messages() {
     Ordered list = take("messages");
