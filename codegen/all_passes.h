@@ -33,7 +33,7 @@ namespace smelt::pass {
 /// Returns calls of the passes of kind `gpu` in the order of kernel_passes.def: the passes that adapt a
 /// kernel to its GPU schedule. They are sufficient for kernels that get their first schedule. If the schedule
 /// of a kernel is replaced, the pass `legalize` must run instead: it undoes what these passes did for the
-/// former schedule, and then runs them.
+/// former schedule, and then runs these passes again.
 std::vector<PassCall> legalization();
 
 }  // namespace smelt::pass

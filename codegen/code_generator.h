@@ -23,23 +23,24 @@ class CodeGenerator {
  public:
   virtual ~CodeGenerator() = default;
 
-  virtual std::string_view level() const = 0;     // argument of `smelt dump --emit`: "llvm", "cuda"
-  virtual std::string_view language() const = 0;  // of listings: "LLVM IR", "CUDA C++"
-  virtual std::string_view suffix() const = 0;    // of the names of listing files: ".ll", ".cu"
+  virtual std::string_view level() const = 0;     // value of `smelt dump --emit`: "llvm", "cuda"
+  virtual std::string_view language() const = 0;  // language of the listings: "LLVM IR", "CUDA C++"
+  virtual std::string_view suffix() const = 0;    // end of a listing file's name: ".ll", ".cu"
   /// Returns the name and version of the compiler that makes machine code, such as "NVRTC 13.0". Returns ""
   /// if it is not available.
   virtual std::string version() const = 0;
   /// Returns the reason why the compiler is not available. Meaningful only if `version` returns "".
   virtual std::string problem() const = 0;
-  /// Returns whether `listing` can make text. LLVM IR requires a build with LLVM; CUDA C++ has no
-  /// requirements.
+  /// Returns whether `listing` is supported by this build of Smelt. The CPU's back end needs LLVM for it; the
+  /// CUDA back end needs nothing.
   virtual bool lists() const = 0;
   /// Returns whether this back end replaces the schedule of a kernel whose machine code is slow, for
   /// example because it spills registers.
   virtual bool revises_schedules() const = 0;
-  /// Returns the processor that code is made for: "cpu-x86_64-znver5", "sm_90".
+  /// Returns the processor for which code is generated: "cpu-x86_64-znver5", "sm_90".
   virtual std::string processor(const Target& target) const = 0;
-  /// Returns all properties of the machine that code depends on, for the keys of caches.
+  /// Returns a text with all properties of the machine that affect the generated code. It becomes a part of
+  /// the keys of code caches.
   virtual std::string machine(const Target& target) const = 0;
 
   /// Fills kernel.schedule. Other fields that depend on the schedule are set later, by passes over kernels.
@@ -53,12 +54,12 @@ class CodeGenerator {
 
 /// Returns the implementation for a back end.
 const CodeGenerator& code_generator(BackEnd back_end);
-/// Returns the implementation with this level(); null if there is none.
+/// Returns the back end whose level() is `level`; null if there is none.
 const CodeGenerator* find_code_generator(std::string_view level);
 inline const CodeGenerator& code_generator(const Target& target) { return code_generator(target.back_end); }
 
-/// Returns the kernels of a program, each once. ListedKernel::sources has the graph nodes of all steps that
-/// launch the kernel.
+/// Returns each kernel of a program once. Several steps may launch one kernel; its ListedKernel::sources has
+/// the names of the graph nodes of all these steps.
 std::vector<ListedKernel> listed_kernels(const Program& program);
 
 // The implementations. The CPU's back end makes code only in a build with SMELT_CPU.

@@ -6,11 +6,11 @@
 
 namespace smelt {
 
-/// Sets KernelCode::parameters, which has the elements of memory that each parameter's accesses touch, and
-/// KernelCode::axes, the extents of the loops around these accesses. Covers the kernel, its prologue, its
-/// horizontally fused kernels and its tail. A parameter of integers has bounds (KernelParameter::indices) if
-/// the kernel computes indices or the bounds of segments from these integers, or if it writes integers that
-/// other kernels use in this way.
+/// Sets two members of `code`. KernelCode::parameters has the elements of memory that each parameter's
+/// accesses touch. KernelCode::axes has the extents of the loops around these accesses. The accesses are
+/// those of the kernel, its prologue, its horizontally fused kernels and its last-block epilogue. A parameter
+/// of integers has bounds (KernelParameter::indices) if this or another kernel computes indices or the bounds
+/// of segments from these integers.
 void describe_parameters(const Kernel& kernel, KernelCode& code);
 
 }  // namespace smelt

@@ -8,16 +8,16 @@
 namespace smelt {
 
 /// Makes the plan. For a CPU, all kernels are linked into Plan::binary; the code is for the processor of this
-/// machine. For a GPU, each kernel has separate source text and a separate cubin. Kernels whose code does not
-/// fit a GPU's registers get schedules that need fewer registers. The new schedules are also stored in
-/// `program`, so that listings of the program show the kernels of the plan. Throws Error if this build lacks
-/// a code generator for the target.
+/// machine. For a GPU, each kernel has separate source text and a separate cubin. If a GPU kernel needs more
+/// registers than the GPU has, it gets another schedule, which needs fewer. The new schedule is also stored
+/// in `program`, so that a listing of the program shows the kernel as it is in the plan. Throws Error if this
+/// build lacks a code generator for the target.
 Plan make_plan(Program& program, const Target& target = {});
 
 /// Make a plan for one kind of target. make_cpu_plan exists only in builds with SMELT_CPU.
 Plan make_cpu_plan(const Program& program);
 Plan make_cuda_plan(Program& program, const Target& target);
-/// Returns the part of a plan that is the same for every target.
+/// Returns a plan that has everything but the code of its kernels. This part is the same for every target.
 Plan plan_without_code(const Program& program);
 /// Returns the KernelCode of a kernel, without machine code.
 KernelCode describe_kernel(const Kernel& kernel);

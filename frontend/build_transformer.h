@@ -24,7 +24,7 @@ struct BuildOptions {
   /// above 0.
   std::optional<double> dropout = std::nullopt;
   bool training = true;        // build @loss and @evaluate; false: only @logits and the cached entries
-  bool hidden_states = false;  // @logits also returns last_hidden_state, pooler_output, hidden.0 ... hidden.N
+  bool hidden_states = false;  // @logits also returns the hidden states (see build_transformer)
   /// Whether an input attention_mask exists. nullopt: it exists if the model has an encoder. Models of images
   /// have none.
   std::optional<bool> attention_mask = std::nullopt;
@@ -55,14 +55,15 @@ struct BuildOptions {
 /// Builds the graphs, here with their outputs:
 ///   @loss      loss_sum, token_count (f32[]), computed with dropout
 ///   @evaluate  the same outputs, without dropout
-///   @logits    logits; for a model without a head last_hidden_state and, with a pooler, pooler_output;
-///              with BuildOptions::hidden_states all of these, hidden.0 (embeddings), hidden.i (after
-///              block i), hidden.N (last, after the final norm if norm.final_is_hidden), and
-///              encoder_hidden.i of an encoder before a decoder
+///   @logits    logits, if the model has a head; else last_hidden_state and, with a pooler, pooler_output.
+///              With BuildOptions::hidden_states all of these, and for a stack of N blocks: hidden.0
+///              (embeddings), hidden.i (after block i) and hidden.N (after the last block; after the final
+///              norm if norm.final_is_hidden). The hidden states of an encoder before a decoder are
+///              encoder_hidden.i
 /// and the entries for generation (runtime/plan/decode_contract.def). The number of rows of their caches is
 /// the upper bound of B. The number of tokens per row is the upper bound of T, or the upper bound of S for an
 /// encoder's output. The graphs have these inputs, i32 unless another type is given:
-///   input_ids          [B,T], or [B,S] before a decoder
+///   input_ids          [B,T], or [B,S] if an encoder before a decoder reads them
 ///   pixel_values       f32[B,channels,size,size] instead of ids
 ///   attention_mask     as input_ids, 0 for padding; optional: all 1
 ///   token_type_ids     as input_ids; optional: all 0
@@ -70,7 +71,8 @@ struct BuildOptions {
 ///   segment_ids        as input_ids: a token sees only tokens of the same number, and a decoder has no
 ///                      target at the last token of a segment; optional: all 0
 ///   decoder_input_ids  [B,T], only in @logits; @loss uses the labels, shifted to the right
-///   labels             [B,T]; [B] of models that classify, or f32 [B] or [B,classes] by head.problem
+///   labels             [B,T]. A model that classifies has i32[B], f32[B] or f32[B,classes], which the spec's
+///                      head.problem determines
 /// A decoder without an encoder is trained to predict label t + 1 at position t. Throws one Error with all
 /// parts of the spec that cannot be built.
 std::unique_ptr<Module> build_transformer(const TransformerSpec& spec, const BuildOptions& options);

@@ -1,4 +1,5 @@
-// Merging of low-rank adapters (lora_config.h) into the weights of a model: W + scale B A.
+// Merging of low-rank adapters (lora_config.h) into the weights of a model: W becomes W + scale B A, where A
+// and B are the two matrices of an adapter.
 #pragma once
 
 #include <vector>

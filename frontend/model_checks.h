@@ -1,6 +1,6 @@
-// Checks before a graph is built. They find the combinations of spec fields and options that
-// build_transformer does not support, and those for which it cannot build the entries with KV caches (for
-// generation).
+// Checks before a graph is built. They find combinations of spec fields and options that build_transformer
+// does not support. They also find specs for which it cannot build the entries with KV caches, which
+// generation uses.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,6 @@
 // ModelGraph: builder of one graph of a model. It builds the entries @loss, @evaluate and @logits, which read
-// whole sequences. A derived class builds the entries with caches (cached_graphs.cpp).
+// whole sequences. A derived class builds the entries with caches (cached_graphs.cpp). A stack is the encoder
+// or the decoder. In shapes, B is the batch size and T the length of the sequences.
 #pragma once
 
 #include <string>

@@ -1,6 +1,7 @@
 // Tensor parallelism (as in Megatron-LM): sharding of a model's parameters along the axis "model" of a mesh.
-// A weight matrix [out,in] that reads the residual stream is sharded along its outputs, and one whose result
-// is added to it along its inputs. The embedding and the head are sharded along the vocabulary.
+// A weight matrix [out,in] whose input is the residual stream is sharded along `out`. A weight matrix whose
+// output is added to the residual stream is sharded along `in`. The embedding and the head are sharded along
+// the vocabulary.
 #pragma once
 
 #include <optional>
@@ -15,8 +16,8 @@ namespace smelt {
 
 inline constexpr std::string_view kModelAxis = "model";
 
-/// Returns the sharding of the parameter `kind`, "weight" or "bias", of a module. Returns nothing if it is
-/// not sharded: every rank then has all of it.
+/// Returns the sharding of a parameter of the model's module at `place`. `kind` is "weight" or "bias".
+/// Returns nothing if the parameter is not sharded: every rank then has all of it.
 std::optional<Sharding> tensor_parallel(const Place& place, std::string_view kind, const Shape& shape,
                                         const Mesh& mesh);
 /// Returns the sharding of a cache as State::cut has it: for each dim, the mesh axes that divide it. A cache
@@ -25,12 +26,12 @@ std::optional<Sharding> tensor_parallel(const Place& place, std::string_view kin
 std::vector<std::vector<std::string>> heads_of_cache(const Shape& shape, const Mesh& mesh);
 /// Returns whether the mesh has several ranks along the axis "model".
 bool is_tensor_parallel(const Mesh& mesh);
-/// Returns the name of the first axis with several ranks that is not "data", "model" or "stage", because the
-/// compiler divides nothing along such an axis. Returns an empty text if there is none.
+/// Returns the name of the first axis with several ranks that is not "data", "model" or "stage". The compiler
+/// divides nothing along such an axis. Returns an empty text if there is none.
 std::string unknown_axis(const Mesh& mesh);
 /// Returns a problem for every size of the spec (heads, kv_heads, ffn) that is not a multiple of the number
-/// of ranks along the axis "model", and for unknown_axis(). A vocabulary need not be a multiple: if it is
-/// not, every rank has all of it.
+/// of ranks along the axis "model", and for unknown_axis(). The size of the vocabulary need not be a
+/// multiple: if it is not, every rank has the whole embedding and head.
 std::vector<SpecProblem> undivided(const TransformerSpec& spec, const Mesh& mesh);
 
 }  // namespace smelt

@@ -108,8 +108,8 @@ struct TransformerSpec {
     double rotary_fraction = 1;  // rope: fraction of head_dim that is rotated: the first elements
     RopeScaling scaling = RopeScaling::none;  // rope: extension to sequences longer than those of pretraining
     double scaling_factor = 0;  // ratio of the lengths; yarn: 0 means max_positions / original_max_positions
-    // The following four fields compare with the number of periods (full turns) that a frequency has in the
-    // longest sequence of pretraining.
+    // The following four fields are numbers of periods (full turns). They are compared with the number of
+    // periods that a frequency has in the longest sequence of pretraining.
     double low_freq_factor = 1;          // llama3: frequencies with fewer periods are scaled
     double high_freq_factor = 4;         // llama3: frequencies with more periods are not scaled
     double beta_fast = 32;               // yarn: frequencies with more periods are not scaled

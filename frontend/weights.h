@@ -18,7 +18,8 @@ namespace smelt {
 void check_weights(const Module& module, const Checkpoint& weights, bool new_adapters = false);
 
 /// Sets spec.head.tied to false if the config ties the head to the embeddings, but the checkpoint has a
-/// weight for the head with other values. transformers does the same. T5 1.1 is stored in that way.
+/// weight for the head with other values. The Python library transformers does the same. Checkpoints of T5
+/// 1.1 are an example.
 void untie_stored_head(TransformerSpec& spec, const Checkpoint& weights);
 
 /// Checks the stored position tables of a model with sinusoidal positions. Throws Error if one differs from

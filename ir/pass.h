@@ -1,6 +1,7 @@
-// Passes: the row of a pass in a table (Pass), a pass with its options (PassCall), and the registry of all
-// rows. A pass is a function. Its unit is the object that one call transforms. The function's signature
-// defines the unit and the type of the options. A function without options has only the first parameter:
+// Passes of the compiler. A Pass is a row of a table of passes, a PassCall is a pass with its options, and
+// the PassRegistry has all rows. A pass is a function. The unit of a pass is the object that one call of the
+// function transforms. The signature of the function determines the unit and the type of the options. The
+// second parameter is absent if a pass has no options:
 //
 //   bool NAME(Graph&, const OPTIONS&)       graph     runs on every graph of a module
 //   bool NAME(Module&, const OPTIONS&)      module
@@ -37,8 +38,8 @@ struct Pass {
   std::string_view name, description;
   PassUnit unit;
   bool required;  // later passes need it, so neither an option nor `smelt opt --bisect-limit` disables it
-  /// Returns the function with these options. Throws Error if an option or its value is not valid; `name` is
-  /// the pass's name for the message.
+  /// Returns the function of the pass, bound to these options. Throws Error if an option or its value is not
+  /// valid. `name`: the name of the pass, for the message.
   PassBody (*bind)(std::string_view name, const PassArguments& arguments);
 };
 

@@ -1,4 +1,4 @@
-// The target that a plan is compiled for. Passes and code generation query its properties, not its name.
+// The target for which a plan is compiled. Passes and code generation test its capabilities, never its name.
 #pragma once
 
 #include <cstdint>
@@ -15,29 +15,29 @@ namespace smelt {
 
 class Node;
 
-/// Templates for attention kernels. `mma`: templates for all architectures, with tiles that suit most shapes.
-/// `wgmma`: templates for sm_90a if they support the attention, else those of `mma`. `measured`: all
-/// templates that support it; the runtime measures them and chooses the fastest.
+/// Templates that the compiler uses for an attention kernel. `mma`: the templates for all GPUs. `wgmma`: the
+/// templates for sm_90a if they support the attention, else those of `mma`. `measured`: every template that
+/// supports the attention; the runtime measures them and uses the fastest.
 enum class AttentionTemplates : uint8_t { mma, wgmma, measured };
 
-/// Policy for fusing an epilogue into a matmul's kernel if a template supports it. `off`: never. `measured`:
-/// if the runtime measures that the fused kernel is faster than separate ones. `only`: always, with tiles
-/// that suit most shapes. `wide`: always, with the widest tiles.
+/// Policy for fusing an epilogue into the kernel of a matmul. It applies if a template supports the epilogue.
+/// `off`: never fuse. `measured`: make a fused kernel and separate ones; the runtime measures them and uses
+/// the faster variant. `only`: always fuse, with tiles that suit most shapes. `wide`: always fuse, with the
+/// widest tiles.
 enum class GemmEpilogues : uint8_t { off, measured, only, wide };
 
 /// Capabilities of a target that decide which code is made for it.
 struct Capabilities {
   bool own_memory = false;  // the device has its own memory, apart from the host's
-  bool launches = false;    // kernels are launched by the host on a queue, and have many threads
-  bool tf32 = false;        // matmuls of f32 can read operands with 10 bits of mantissa
-  bool wgmma = false;       // has the instructions wgmma of sm_90a, with which four warps multiply tiles
+  bool launches = false;    // the host launches kernels on a queue; a kernel has many threads
+  bool tf32 = false;        // matmuls of f32 can round their operands to TF32 (10 bits of mantissa)
+  bool wgmma = false;       // has the wgmma instructions of sm_90a
   bool i8_weights = false;  // matmuls read i8 weights; if not, a convert node first converts them to floats
   bool bias_epilogue = false;   // the matmul library can add a bias to each row of the result
   bool odd_matmuls = false;     // matmuls are not slower if extents are no multiples of 8
   bool strided_copies = false;  // a copy step may copy a tensor with any strides
-  /// An attention is one kernel that contains its score_mod (the body that modifies each score). Without this
-  /// capability, one step computes it by blocks of queries and keys
-  /// (codegen/lowering/lower_attention_blocks.cpp).
+  /// True: one kernel computes an attention, with its score_mod (the body that modifies each score). False: a
+  /// step computes the attention by blocks of queries and keys (codegen/lowering/lower_attention_blocks.cpp).
   bool attention_kernels = false;
   bool f32_attention_gradient = false;  // attention_grad supports f32 queries, keys and values
   bool operator==(const Capabilities&) const = default;
@@ -52,7 +52,7 @@ struct Target {
   BackEnd back_end = BackEnd::cpu;
   Capabilities can;
   int compute_capability = 0;  // 90 for sm_90; 0 for a CPU
-  DeviceModel device = {};     // of a GPU: this machine's, or a representative one of the architecture
+  DeviceModel device = {};     // for a GPU: that of this machine, or a typical one of the architecture
   AttentionTemplates attention = AttentionTemplates::mma;
   GemmEpilogues gemm_epilogues = GemmEpilogues::off;
 
@@ -60,9 +60,10 @@ struct Target {
   /// Returns the target for a GPU of this compute capability, for example 90, with the properties `device`.
   static Target gpu(int compute_capability, const DeviceModel& device);
 
-  /// Returns the reason why code generation does not support the composite node, or nothing if it supports
-  /// the node. `storage` is the type in which the queries, keys and values of an attention are stored. The
-  /// pass `decompose` replaces unsupported composites by primitives.
+  /// Returns the reason why code generation does not support the node, whose op is a composite (an op that
+  /// can be decomposed into primitives). Returns nothing if it supports the node. The pass `decompose`
+  /// decomposes unsupported composites. `storage`: the type in which the queries, keys and values of an
+  /// attention are stored.
   std::optional<std::string> refuses(const Node& composite, DType storage) const;
   /// Returns whether the target's matmul library computes the epilogue ("body") of this matmul. The pass
   /// split_bodies turns any other epilogue into separate nodes.

@@ -30,8 +30,8 @@ bool is_view(const Node& node);
 /// rounding: the gradient of a maximum, for example, tests which elements equal the maximum bitwise.
 bool is_matched(const Value* value, llvm::function_ref<bool(const Node&)> counts);
 
-/// Returns the operand of the chain of stop_gradient nodes that ends with `value`; `value` itself if it is
-/// not the result of a stop_gradient. After differentiation a stop_gradient is an identity.
+/// If `value` is the result of a chain of stop_gradient nodes, returns the operand of the first node of the
+/// chain; otherwise returns `value` itself. After differentiation a stop_gradient is an identity.
 Value* skip_identity(Value* value);
 /// Returns whether it is proven that no element of the value is negative, for any data. Elements may be NaN.
 bool non_negative(const Value* value);
@@ -52,8 +52,8 @@ struct RowSpace {
   Dim count() const;
 };
 RowSpace row_space(const Node& reduce);
-/// Returns the node of a value that is a broadcast to the space's shape and is constant along each row.
-/// Returns null for all other values.
+/// Returns the node that computes `value` if it is a broadcast to the space's shape whose result is constant
+/// along each row; null otherwise.
 Node* row_broadcast(const Value* value, const RowSpace& space);
 /// Returns whether the node is a reduction with exactly this row space.
 bool reduces_over(const Node& node, const RowSpace& space);

@@ -1,6 +1,6 @@
 // Functions that build small expressions, for decompositions and derivatives, and functions that set the
-// marks of new nodes. The marks are Node::phase and Node::anchored. The latter keeps a recomputed node from
-// being merged with the original.
+// marks of new nodes. The marks are Node::phase and Node::anchored. A node with Node::anchored is never
+// merged with an equal node.
 #pragma once
 
 #include <numeric>
@@ -16,8 +16,8 @@ inline Value* scale(GraphBuilder& b, Value* x, double factor) { return b.mul(x, 
 inline Value* shift(GraphBuilder& b, Value* x, double term) { return b.add(x, b.like(x, term)); }
 inline Value* zeros(GraphBuilder& b, const Type& type) { return b.constant(0, type); }
 
-/// Converts bf16 and f16 to f32, in which statistics, norms and losses are computed. Returns other types
-/// unchanged.
+/// Converts bf16 and f16 to f32. Returns values of other types unchanged. Statistics, norms and losses are
+/// computed in f32.
 inline Value* widened(GraphBuilder& b, Value* x) {
   return x->dtype() == DType::bf16 || x->dtype() == DType::f16 ? b.convert(x, DType::f32) : x;
 }
@@ -40,7 +40,7 @@ inline Value* along_row(GraphBuilder& b, Value* row, const Shape& shape) {
 inline Value* everywhere(GraphBuilder& b, Value* scalar, const Shape& shape) {
   return b.broadcast(scalar, {}, shape);
 }
-/// Broadcasts a vector to `shape`, whose last axis is the vector's.
+/// Broadcasts a vector, which has one element per index of the last axis of `shape`, to `shape`.
 inline Value* along_last(GraphBuilder& b, Value* vector, const Shape& shape) {
   return b.broadcast(vector, {static_cast<int64_t>(shape.size()) - 1}, shape);
 }
@@ -51,12 +51,11 @@ Value* row_mean(GraphBuilder& b, Value* x);
 struct LogSumExp {
   Value *largest, *log;  // m and log sum exp(x - m)
 };
-/// Returns both terms. Subtracting the terms from x one after the other has a smaller error than subtracting
-/// their sum.
+/// Returns both terms. (x - m) - log has a smaller rounding error than x - (m + log).
 LogSumExp log_sum_exp_parts(GraphBuilder& b, Value* x);
 Value* log_sum_exp(GraphBuilder& b, Value* x);
-/// Returns a boolean value of the shape of `logits`, which is true where the index along the last axis equals
-/// the row's target.
+/// Returns a boolean value of the shape of `logits`. An element is true if its index along the last axis is
+/// the target of its row.
 Value* is_target(GraphBuilder& b, Value* logits, Value* targets);
 
 /// Weights of cross_entropy, from its attributes. With nll_j the negative log probability of class j and k
@@ -69,11 +68,12 @@ struct SmoothingWeights {
 };
 SmoothingWeights smoothing_of(const Node& cross_entropy);
 
-/// Copies the marks (phase and `anchored`) of `from` to the node `to` that replaces it. A phase of `to` that
-/// is not `forward` does not change.
+/// Copies the marks of `from` to the node `to` that replaces it. The phase is copied only if the phase of
+/// `to` is `forward`.
 void inherit_marks(const Node& from, Node& to);
 
-/// Copies the marks of `from` to the nodes that are built directly before `place` during the object's life.
+/// Copies the marks of `from` to all nodes that are built directly before `place` during the object's life.
+/// The destructor copies them.
 class InheritMarks {
  public:
   InheritMarks(Graph& graph, const Node* place, const Node& from)

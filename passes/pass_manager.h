@@ -1,7 +1,7 @@
-// Runs passes over units, which are graphs, modules, programs and kernels, and measures their time. Options
-// select verification of the IR, printing of the IR, and files that reproduce a failure. Unused nodes of a
-// graph are removed after every pass over it. The kinds of passes, and the text form of a pipeline of passes,
-// are in ir/pass.h.
+// Runs passes over units, which are graphs, modules, programs and kernels, and measures the time of each
+// pass. Options turn on verification of the IR, printing of the IR, and files that reproduce a failure. After
+// every pass over a graph, unused nodes of the graph are removed. The kinds of passes, and the text form of a
+// list of passes ("pipeline"), are in ir/pass.h.
 #pragma once
 
 #include <functional>
@@ -36,8 +36,8 @@ struct PassManagerOptions {
   /// Receives the name of each phase and pass of a compilation before it runs. An exception that it throws
   /// ends the compilation.
   std::function<void(std::string_view)> on_step;
-  /// Copies of these options share the counters, so that several managers that run parts of one compilation
-  /// continue the count.
+  /// The counters. Copies of these options share them, so that the counts continue if several managers run
+  /// parts of one compilation.
   std::shared_ptr<PassProgress> progress = std::make_shared<PassProgress>();
 };
 
@@ -59,21 +59,22 @@ class PassManager {
   PassManager& add(std::string_view pipeline);
   PassManager& add(PassCall call);
 
-  // The next four functions run all added passes in order and return whether a pass changed something. They
-  // throw Error for a pass over a unit that their comment does not name.
+  // The next four functions run all added passes in order, and return whether a pass changed something. The
+  // comment of each function names the kinds of passes that it can run. It throws Error if another kind was
+  // added.
   /// Runs passes over graphs.
   bool run(Graph& graph);
-  /// Runs passes over graphs and modules. A pass over graphs runs over all graphs that the module has at that
-  /// time, before the next pass runs.
+  /// Runs passes over graphs and modules. A pass over graphs runs over all graphs of the module before the
+  /// next pass runs.
   bool run(Module& module);
   /// Runs passes over programs and kernels.
   bool run(Program& program);
   /// Runs passes over kernels.
   bool run(Kernel& kernel);
 
-  /// Runs `calls` instead of the added passes, in order: passes over graphs and modules run over `module`,
-  /// a lowering fills `program` from the module, and passes over programs and kernels run over `program`.
-  /// Returns whether a pass changed something.
+  /// Runs `calls` in order, instead of the added passes. Passes over graphs and modules change `module`. A
+  /// lowering creates the content of `program` from the module. Passes over programs and kernels change
+  /// `program`. Returns whether a pass changed something.
   bool run(llvm::ArrayRef<PassCall> calls, Module& module, Program& program);
 
   const std::vector<PassRecord>& records() const { return records_; }
@@ -93,7 +94,7 @@ class PassManager {
   bool is_left_out(const PassCall& call) const;
   template <typename Unit>
   std::string kept_input(const Unit& unit, const PassCall& call) const;
-  /// `given`: the text of the pass's input, if the input is not `unit` itself, as in a lowering.
+  /// `given`: the text of the pass's input. It is set only for a lowering, whose input is not `unit`.
   template <typename Unit>
   bool run_on(const PassCall& call, Unit& unit, const std::function<bool(Unit&)>& body,
               const std::optional<std::string>& given = {});

@@ -13,8 +13,8 @@ class MemoryTypes {
  public:
   using V = llvm::Value*;
 
-  /// `native_halves`: the processor has instructions that convert between f16 and f32. Otherwise, it
-  /// emits a sequence of other instructions for each of these conversions.
+  /// `native_halves`: the processor has instructions that convert between f16 and f32. If it has none, each
+  /// such conversion is emitted as a sequence of other instructions.
   MemoryTypes(llvm::IRBuilder<>& builder, ScalarMath& math, bool native_halves)
       : b(builder), math_(math), native_halves_(native_halves) {}
 
@@ -30,7 +30,7 @@ class MemoryTypes {
   /// Converts a value or a vector to its type in memory, rounding to nearest even. `exact`: the value is
   /// known to be representable in `type`, so it need not be rounded.
   V pack(V value, DType type, bool exact);
-  /// Returns the value, in registers, after it is rounded to `type`.
+  /// Rounds a value in registers to `type`, and returns it as a value in registers.
   V convert(V value, DType type);
   /// Rounds an f32 stochastically to one of its two bf16 neighbours: adds 16 random bits below the last bit
   /// that bf16 keeps, and clears the lower 16 bits. Returns an f32.

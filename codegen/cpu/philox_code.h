@@ -8,8 +8,8 @@
 
 namespace smelt {
 
-/// The inputs of Philox that are the same for all elements of one random instruction. Every value is an i32
-/// scalar.
+/// The inputs of Philox that are the same for all elements of one random instruction: the seed, the
+/// instruction's random id, and the numbers of the step and micro-step. Every value is an i32 scalar.
 struct PhiloxStream {
   llvm::Value *seed, *id, *step, *micro_step;
 };
@@ -18,8 +18,8 @@ struct PhiloxStream {
 class PhiloxCode {
  public:
   using V = llvm::Value*;
-  static constexpr int kGroups = 16;            // Philox calls of one vector
-  static constexpr int kColumns = 8 * kGroups;  // columns of these calls, with 16 bits each
+  static constexpr int kGroups = 16;            // Philox calls that `fill` computes in one vector
+  static constexpr int kColumns = 8 * kGroups;  // columns that `fill` draws
 
   explicit PhiloxCode(llvm::IRBuilder<>& builder) : b(builder) {}
 
@@ -28,8 +28,9 @@ class PhiloxCode {
   std::array<V, 4> words(const PhiloxStream& stream, V row, V group);
   /// Returns the 16 random bits of an element as an i32, or of one element per lane as a vector of i32.
   V bits(const PhiloxStream& stream, V row, V column);
-  /// Stores the random bits of the kColumns columns from 8 * first on of a row, as an array of u16 at the
-  /// address `place`. `row` and `first`, the number of a group of 8 columns, are i32 scalars.
+  /// Stores the random bits of kColumns columns of a row as an array of u16 at the address `place`. `first`
+  /// is the number of the first group of 8 columns, so the first column is 8 * first. `row` and `first` are
+  /// i32 scalars.
   void fill(const PhiloxStream& stream, V row, V first, V place);
 
  private:

@@ -28,11 +28,10 @@ class Reducer {
   State lift(V x, V index) const;
   /// Returns the state of all elements whose states are `left` and `right`.
   State combine(const State& left, const State& right) const;
-  /// Combines all lanes to one scalar state: the lower half with the upper half, until one lane is left. The
-  /// result has the same bits on every processor, because vectors have the same number of lanes on all of
-  /// them.
+  /// Combines all lanes to one scalar state: the lower half of the lanes with the upper half, until one lane
+  /// is left.
   State across(State state) const;
-  /// Returns the result with this number (max_sumexp has two).
+  /// Returns the result with the number `result`: 0, or 0 and 1 for max_sumexp, which has two results.
   V finish(const State& state, size_t result) const;
   /// Returns whether every result is a scalar of the state, unchanged.
   bool is_plain() const;
@@ -49,8 +48,8 @@ class Reducer {
   const ReduceOpInfo& row_;
 };
 
-/// Returns the number to subtract from x before exp(x - m), where m is a maximum: m, but 0 where m is
-/// infinite, because infinity - infinity would be NaN.
+/// Returns m where m is finite, and 0 where m is infinite. Code that computes exp(x - m), where m is a
+/// maximum, subtracts this number instead of m, because infinity - infinity would be NaN.
 llvm::Value* finite_maximum(llvm::IRBuilder<>& b, ScalarMath& math, llvm::Value* m);
 
 }  // namespace smelt

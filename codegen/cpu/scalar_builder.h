@@ -1,6 +1,6 @@
-// Building blocks of the LLVM code of scalar operations: conversions of kinds and widths, constants, and
-// functions such as polynomials, of which scalar_math.h is made. Operands are scalars or vectors of f32, i32,
-// i64 or i1.
+// Building blocks of the LLVM code of scalar operations, which ScalarMath (scalar_math.h) uses: conversions
+// of kinds and widths, constants, and functions such as polynomials. Operands are scalars or vectors of f32,
+// i32, i64 or i1.
 #pragma once
 
 #include <initializer_list>
@@ -22,7 +22,7 @@ int width_of(const llvm::Type* type);
 /// Returns a vector of `width` elements, or `element` itself if the width is 1.
 llvm::Type* lanes_of(llvm::Type* element, int width);
 
-/// The base class of ScalarMath (scalar_math.h), which emits the building blocks.
+/// The base class of ScalarMath. Its functions emit the building blocks.
 class ScalarBuilder {
  public:
   using V = llvm::Value*;

@@ -6,7 +6,8 @@
 
 namespace smelt {
 
-/// OfValues<arity>::Function is the type of a function of `arity` LLVM values that returns one.
+/// OfValues<arity>::Function is the type of a function that takes `arity` LLVM values and returns one LLVM
+/// value.
 template <int arity, typename... Values>
 struct OfValues : OfValues<arity - 1, Values..., llvm::Value*> {};
 template <typename... Values>
@@ -21,12 +22,12 @@ class ScalarMath : public ScalarBuilder {
   ScalarMath(llvm::IRBuilder<>& builder, bool native_rounding)
       : ScalarBuilder(builder), native_rounding_(native_rounding) {}
 
-  /// Returns op(operands). The operands are first converted to a common width, and to the kind of number that
-  /// the op's domain requires.
+  /// Returns op(operands). First converts the operands to a common number of bits, and to the kind of number
+  /// (integer, float) that the op requires.
   V apply(ScalarOp op, llvm::ArrayRef<V> operands);
 
-  // A function per row of scalar_ops.def: V add(V, V), V neg(V), ... The operands have a common width and are
-  // numbers of the row's domain.
+  // One function per row of scalar_ops.def: V add(V, V), V neg(V), and so on. Requires: the operands are
+  // already converted as `apply` converts them.
 #define SMELT_DECLARE(name, arity) OfValues<arity>::Function name;
   SMELT_SCALAR_OPS(SMELT_DECLARE)
 #undef SMELT_DECLARE
@@ -37,8 +38,7 @@ class ScalarMath : public ScalarBuilder {
   };
   Reduced reduce_by_ln2(V x);
   V log_of_positive(V x);
-  /// An angle as a whole number of quarter turns, in the low bits of `shifted`, and the remaining radians,
-  /// `rest`.
+  /// An angle: a whole number of quarter turns, which is in the low bits of `shifted`, plus `rest` radians.
   struct Quarters {
     V shifted, rest;
   };

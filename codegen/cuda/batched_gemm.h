@@ -1,6 +1,6 @@
 // Smelt's kernels for matmuls of many small matrices, which a step may use instead of cuBLASLt's. The batch
-// has several axes with different strides: batch and heads of [B,T,heads,D], for example, or groups of heads
-// that share an operand (a stride of 0).
+// has several axes with different strides: batch and heads of [batch, tokens, heads, head size], for example,
+// or groups of heads that share an operand (a stride of 0).
 //
 //   C[o,i,m,n] = alpha * sum_k A[o,i,m,k] B[o,i,k,n]          o outer batch axes, i innermost batch axis
 //

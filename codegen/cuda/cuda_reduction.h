@@ -10,7 +10,8 @@
 
 namespace smelt {
 
-/// A reduction of elements of one type. A state is a list of CUDA expressions, one per scalar.
+/// A reduction of elements of one type. The state of a reduction consists of one or several scalars, such as
+/// a sum, or a maximum and its position. Here a state is a list of CUDA expressions, one per scalar.
 class CudaReduction {
  public:
   using State = std::vector<std::string>;
@@ -37,19 +38,20 @@ class CudaReduction {
   /// Returns an expression for the result with number `result` (0 unless the reduction has several).
   std::string finish(const State& state, size_t result) const;
 
-  /// Return the statements that reduce_ops.def has for whole vectors and for the lanes of a warp; "" if it
-  /// has none. combine_vector combines the state `to` with the elements of an array. combine_lanes combines
-  /// the states of `lanes` neighbouring lanes; `mask` is the mask of a shuffle.
+  /// Return a statement that reduce_ops.def gives for this op; "" if it gives none. The statement of
+  /// combine_vector combines the state `to` with all elements of the array `vector`. That of combine_lanes
+  /// combines the states of `lanes` neighbouring lanes of a warp; `mask` is the mask of its shuffles.
   std::string combine_vector(const State& to, const std::string& vector) const;
   std::string combine_lanes(const State& to, int lanes, const std::string& mask) const;
 
  private:
-  /// The expressions for the variables of a ReductionFunction.
+  /// The expressions that replace the variables of a ReductionFunction: the states `left` and `right`, the
+  /// element, and its position.
   struct Leaves {
     const State *left = nullptr, *right = nullptr;
     std::string element = {}, place = {};
   };
-  /// Returns the expression of one variable or constant.
+  /// Returns the expression of one step, which is a variable or a constant.
   CudaValue leaf(const ReductionStep& step, const Leaves& leaves) const;
   State expressions(const ReductionFunction& function, const Leaves& leaves) const;
   /// Returns a pattern of reduce_ops.def with its placeholders replaced by the operands.

@@ -14,8 +14,8 @@ namespace smelt::cuda {
 /// One kernel, at fixed sizes, with the buffers of its trial runs.
 class KernelTrial {
  public:
-  /// Returns false for kernels that read indices or segment bounds from memory, because the generated data of
-  /// a trial cannot replace these.
+  /// Returns false for kernels that read indices or segment bounds from memory, because the generated numbers
+  /// of a trial would not be valid indices.
   static bool is_possible(const Kernel& kernel);
   /// Returns the bytes of all buffers that the kernel accesses if the symbols have these values. A trial
   /// allocates one or more copies of these buffers.
@@ -28,7 +28,8 @@ class KernelTrial {
   /// cannot be launched.
   double seconds(Function function, const Schedule& schedule);
   /// Runs `function` and returns the elements of each output, in the order of the parameters. The inputs are
-  /// the same in each call. For an output of partial sums, returns the sums of its slices.
+  /// the same in each call. An output of partial sums consists of slices with the same number of elements,
+  /// which are added up.
   std::vector<std::vector<float>> results(Function function, const Schedule& schedule);
 
  private:
@@ -42,7 +43,7 @@ class KernelTrial {
   std::vector<int64_t> offsets_, sizes_;  // of each parameter within a copy, in bytes
   int64_t copy_bytes_ = 0;
   /// Number of copies of all buffers. Runs use the copies in turn, so that the L2 cache does not hold the
-  /// next run's inputs. The number is limited, so all copies of small buffers still fit in the cache.
+  /// next run's inputs.
   int copies_ = 1;
   DeviceBlock memory_, random_;  // all copies of the buffers; the key of the random numbers
   StreamOwner stream_;

@@ -22,16 +22,16 @@ constexpr int64_t kLongRow = 8192;
 /// The text for one block uses no clusters.
 std::string row_blocks_text(int blocks);
 
-/// The rows of a step that a kernel is launched for. Rows are long if they have at least kLongRow elements,
-/// and they are many if there are at least kManyRows of them. A step has several kernels, and exactly one of
-/// them is launched for the length and the number of its rows.
+/// Condition on the rows of a step under which a kernel is launched. Rows are long if they have at least
+/// kLongRow elements, and they are many if there are at least kManyRows of them. A step has several kernels.
+/// Exactly one of them is launched, depending on the length and the number of the rows.
 enum class RowKind : uint8_t { any, short_ones, long_ones, few_long_ones, many_long_ones };
-/// The least number of rows that keeps all multiprocessors busy with one block per row.
+/// The least number of rows that count as many. One block per row is then faster than a cluster.
 constexpr int64_t kManyRows = 65;
 
 /// Returns a kernel that has `blocks` blocks per row. Its source is row_blocks_text(blocks) and `text`, in
 /// which the word KERNEL is replaced by the name, and CLUSTER by the attribute of the cluster's size. `step`:
-/// the kind of step that the kernel carries out. `rows`: the rows for which the kernel is launched.
+/// the name of the kind of step that the kernel carries out. `rows`: the condition for its launch.
 KernelCode kernel_of_rows(std::string name, std::string_view step, const std::string& text, int threads,
                           int blocks, RowKind rows);
 

@@ -1,5 +1,5 @@
-// Template kernels of steps and of states. Their CUDA text is written by hand (codegen/cuda/device);
-// constants and names are added to it.
+// Template kernels of steps and of states. Their CUDA text is written by hand (codegen/cuda/device); the
+// functions below add constants, such as types and sizes, and the kernel's name.
 #pragma once
 
 #include <string>
@@ -11,30 +11,29 @@
 namespace smelt {
 
 // ---- steps
-// Template kernels for kinds of steps for which the compiler generates no other kernels, such as top_k;
-// docs/dev/cuda.md has their signatures.
+// Kinds of steps, such as top_k, that are always computed by template kernels. docs/dev/cuda.md has the
+// signatures of these kernels.
 
 /// The template kernels of one step.
 struct StepKernels {
   std::vector<KernelCode> kernels;
-  bool in_sequence = false;  // a step runs all kernels, in order; false: its sizes determine which one runs
+  bool in_sequence = false;  // true: a step runs all kernels, in order; false: it runs one, by its sizes
 };
 
-/// Returns the kernels of a step. The macro declares one function per kind of step. The functions for kinds
-/// that have StepKind::by_template are defined in the source files of their kernels.
+/// Returns the kernels of a step. The macro declares one such function per kind of step.
 #define SMELT_DECLARE_KERNELS(Kind) \
   StepKernels step_kernels(const Kind& step, const Symbols& symbols, int compute_capability);
 SMELT_STEP_KINDS(SMELT_DECLARE_KERNELS)
 #undef SMELT_DECLARE_KERNELS
 
 // ---- batched_gemm_kernel.cpp
-// The template for matmuls of many small matrices (batched_gemm.h), on the tensor cores.
+// The template kernel for matmuls of many small matrices (batched_gemm.h). It uses tensor cores.
 
 KernelCode batched_gemm_kernel(const BatchedGemm& gemm);
 
 // ---- copy_kernel.cpp
-// The template for small copies between dense arrays. Unlike a copy by the driver, a kernel can overlap with
-// the launches before and after it.
+// The template kernel for small copies between dense arrays. A kernel is used because, unlike a copy by the
+// CUDA driver, it can overlap with the launches before and after it.
 
 KernelCode copy_kernel(const CopyStep& step);
 
@@ -42,8 +41,8 @@ KernelCode copy_kernel(const CopyStep& step);
 // The kernels that compute initial values of states on the GPU; their text is the same in every plan.
 
 /// Returns the kernels smelt_initialize_f32 and smelt_initialize_bf16. Each is returned only if a state of
-/// its type has random initial values and is not a copy of another state. The kernels read rows that
-/// initial_rows makes (runtime/engine/weights/initialize.h), and compute the same bits as initialize_state.
+/// its type has random initial values and is not a copy of another state. A kernel computes the same bits as
+/// initialize_state on the CPU (runtime/engine/weights/initialize.h).
 std::vector<KernelCode> initialize_kernels(const std::vector<State>& states);
 
 // ---- round_kernels.cpp
@@ -57,8 +56,8 @@ std::vector<KernelCode> round_kernels(const std::vector<State>& states);
 // ---- sample_kernel.cpp
 // Template kernels of runtime/plan/steps/sample.h; docs/dev/cuda.md has their signature.
 
-/// Returns the kernels for a GPU of this compute capability: one for short rows and one for long rows, or one
-/// for all rows.
+/// Returns the kernels for a GPU of this compute capability: either one for short rows and one for long rows,
+/// or a single kernel for all rows.
 std::vector<KernelCode> sample_kernels(int compute_capability);
 
 // ---- scan_kernels.cpp
@@ -76,7 +75,8 @@ std::vector<KernelCode> scan_kernels(const std::string& kind, DType dtype, bool 
 std::vector<KernelCode> top_k_kernels(int64_t k, int compute_capability);
 
 // ---- waiting_template.cpp
-// Programmatic dependent launch of templates (KernelCode::waits).
+// Programmatic dependent launch of template kernels (KernelCode::waits): a kernel may start before the launch
+// before it has ended.
 
 /// Inserts code at the beginning of the kernel's function. The code lets the next launch start, and waits for
 /// the preceding launches. Throws Error (internal) if the source has no __global__ function.

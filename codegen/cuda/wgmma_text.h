@@ -1,5 +1,5 @@
-// CUDA text of functions that multiply by wgmma, for a given shape. The text comes after the files of
-// codegen/cuda/device/wgmma, which all kernels for sm_90a share.
+// CUDA text of functions that multiply two tiles with wgmma instructions. The functions call those in the
+// files of codegen/cuda/device/wgmma, so the text of these files must come first.
 #pragma once
 
 #include <string>
@@ -12,9 +12,10 @@ namespace smelt {
 /// Returns "bf16" or "f16", as in PTX.
 std::string_view half_text(DType dtype);
 
-/// The shape of a pair of functions: begin_NAME computes d = A B, and multiply_NAME computes d += A B. NAME
-/// is `name`, A is [64,16], B is [16,columns], and d is [64,columns] in f32. A transposed operand is not
-/// contiguous along k. Operands are in shared memory, unless A is in registers.
+/// Shapes and locations of the operands of two functions: begin_NAME computes d = A B, and multiply_NAME
+/// computes d += A B. NAME is the member `name`. A is [64,16], B is [16,columns], and d is [64,columns] in
+/// f32. An operand is transposed if it is not contiguous along the summed dim of 16. B is in shared memory; A
+/// is in shared memory or in registers.
 struct WgmmaShape {
   std::string_view name;
   int columns = 64;

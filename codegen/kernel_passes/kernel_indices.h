@@ -9,7 +9,7 @@
 namespace smelt {
 
 // ---- index_bounds.cpp
-// Upper bounds of the numbers that a kernel's indices are computed from.
+// Upper bounds of sizes and of a kernel's indices.
 
 /// Returns the upper bound of the dim that follows from the bounds of its symbols, or 0 if that is negative.
 /// Returns 2^40 if there is no upper bound.
@@ -18,10 +18,10 @@ int64_t bound_or_large(const Dim& dim, const Symbols& symbols);
 /// Returns whether the dim is known to be at least 1 at all sizes that the symbols' bounds allow.
 bool is_at_least_one(const Dim& dim, const Symbols& symbols);
 
-/// Returns whether all indices that the kernel's code computes are known to be below 2^30. These are the
-/// indices of the accessed elements, of the iterations of all axes together, of the items of the kernel's
-/// range (Kernel::range), and of the elements of a slice of partial sums. The index of a gather is bounded by
-/// the number of elements of its table (KernelParam::table_elements).
+/// Returns whether all indices that the kernel's code computes are known to be below 2^30. The function
+/// checks the index of every accessed element, the number of iterations of all loops together, the size of
+/// the kernel's range (Kernel::range), and the number of elements of a slice of partial sums. The index of a
+/// gather is bounded by the number of elements of its table (KernelParam::table_elements).
 bool has_32_bit_indices(const Kernel& kernel, const Symbols& symbols);
 /// Returns whether the indices of the accessed elements alone are known to be below 2^30.
 bool has_32_bit_accesses(const Kernel& kernel, const Symbols& symbols);

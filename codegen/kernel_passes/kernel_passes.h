@@ -9,12 +9,12 @@
 namespace smelt {
 
 // ---- collapse_axes.cpp
-// Merges neighbouring axes that every access traverses like one axis. The kernel then computes fewer indices,
-// with fewer divisions.
+// Merges neighbouring axes into one axis where this does not change the addresses of the kernel's accesses.
+// The kernel then needs fewer divisions to compute its indices.
 
-/// Merges two neighbouring axes of one kind (parallel, or reduced without segments). Conditions of a merge:
-/// the outer stride of each access is the inner stride times the inner extent, and no instruction uses an
-/// index along either axis. Other axes are left unchanged.
+/// Merges two neighbouring axes if three conditions hold. Both are parallel, or both are reduced and have no
+/// segments. In every access, the stride along the outer axis is the stride along the inner axis times the
+/// inner extent. No instruction uses an index along either axis as a value.
 void collapse_axes(Kernel& kernel);
 
 // ---- column_sums.cpp
@@ -31,8 +31,8 @@ struct ColumnSum {
 /// Rewrites a kernel that has parallel and column axes and one column block. The kernel must have no stores
 /// and no reductions, and must accumulate only in the column block. Its parallel axes become reduced axes,
 /// its accumulations become reductions, and its partial parameters become outputs for the sums, which are
-/// rounded once. Requires: `sums` has an entry for each partial parameter. Returns false, and changes
-/// nothing, for other kernels.
+/// rounded once. Returns true for such a kernel. Returns false for any other kernel, and changes nothing.
+/// Requires: `sums` has an entry for each partial parameter.
 bool sum_columns_in_tiles(Kernel& kernel, llvm::ArrayRef<ColumnSum> sums);
 
 // ---- conditional_sums.cpp
@@ -48,9 +48,10 @@ void sum_where_chosen(Kernel& kernel);
 // are separated by reductions. The loads of a later block do not depend on these reductions, so they can be
 // issued before the loads of the first block.
 
-/// Gives loads of later column blocks the form `early`, in order, while registers are available. Changes only
-/// kernels in which a thread issues all loads of its row concurrently. Skips prefetched loads. If a thread
-/// block processes several rows, also skips loads that all rows read, because these hit the cache.
+/// Gives loads of later column blocks the form `early`, in order, until no registers are left for more.
+/// Changes only kernels in which a thread issues all loads of its row before it waits for one. Skips
+/// prefetched loads. If a thread block processes several rows, also skips loads of data that all rows read,
+/// because these data are in the cache.
 void issue_loads_early(Kernel& kernel);
 
 // ---- exchange_rounds.cpp
@@ -60,32 +61,31 @@ void issue_loads_early(Kernel& kernel);
 /// Sets the rounds of exchange (Instruction::exchange_round) of reductions over reduced axes, and of
 /// accumulations along columns that are kept in registers. Each round has as many sums as fit in shared
 /// memory. If a single reduction does not fit with all columns of a vector, its rounds have fewer columns. An
-/// accumulation needs one row of sums per thread group ("team"). If these rows do not fit, it gets the form
-/// `sequential`: the teams then add to a single row, one after the other.
+/// accumulation needs one row of sums per thread group ("team"). If these rows do not fit, the accumulation
+/// gets the form `sequential`: the teams then add to a single row, one after the other.
 void exchange_in_rounds(Kernel& kernel);
 
-/// Returns the number of groups of threads that exchange the partial results of a reduced block through
-/// shared memory. A group is a thread group ("team"). If teams are smaller than a warp, a group is a warp,
-/// because its teams exchange by shuffles first.
+/// Returns how many partial results of a reduced block are exchanged through shared memory: one per team, or
+/// one per warp if teams are smaller than a warp, because the teams of a warp exchange by shuffles first.
 int exchanging_groups(const Schedule& schedule);
 
 // ---- fast_forms.cpp
-// Short forms of functions such as exp, for results that are rounded to bf16 or f16. The error of the
-// rounding is larger than that of a short form.
+// Fast approximations of functions such as exp, for results that are rounded to bf16 or f16. The error of
+// this rounding is larger than the error of the approximation.
 
-/// Chooses fast forms in a kernel with a bf16 or f16 parameter. A function that has a short form gets the
-/// form `fast` if its values reach memory only rounded to 16 bits. If the short form is inaccurate near 0,
-/// the function gets `fast_tangent` instead, unless its values are only added to 1. Every max_sumexp of the
-/// kernel gets the form `fast`.
+/// Chooses fast forms in a kernel with a bf16 or f16 parameter. A function that has a fast approximation gets
+/// the form `fast` if all its results are rounded to 16 bits before they are stored. If the approximation is
+/// inaccurate near 0, the function gets the form `fast_tangent` instead, unless its results are only added to
+/// 1. Every max_sumexp of the kernel gets the form `fast`.
 void choose_fast_forms(Kernel& kernel);
 
 // ---- inverse_divisions.cpp
 // Divisions of all elements of a row by the same number. They become multiplications by the inverse of this
 // number, which is computed once per row.
 
-/// Gives f32 divisions of column values by row scalars, in row kernels, the form `inverse` if the divisor is
-/// a sum of exponentials, else `scaled_inverse`. A sum of exponentials of a softmax is at least 1, so its
-/// inverse cannot overflow.
+/// Changes f32 divisions of a value per column by a scalar of the row, in kernels without reduced axes. A
+/// division gets the form `inverse` if the divisor is the sum of exponentials of a softmax; this sum is at
+/// least 1, so its inverse cannot overflow. Any other division gets the form `scaled_inverse`.
 void divide_by_inverses(Kernel& kernel);
 
 // ---- keep_columns.cpp
@@ -94,31 +94,32 @@ void divide_by_inverses(Kernel& kernel);
 
 struct KeepColumnsOptions {
   /// True: keeps only values that take many instructions, or that read random bits. False: also keeps loaded
-  /// values, and values that are computed from several others. Results of simple operations on one kept
-  /// value, or on indices and row scalars alone, are never kept.
+  /// values, and values that are computed from several others. A value that a simple operation computes from
+  /// one kept value, from indices or from row scalars is never kept.
   bool expensive_only = false;
   /// If a block loads what an earlier block has stored, keeps the stored value instead of loading it.
   bool forward_stores = true;
 };
 
 /// Writes the numbers of the kept instructions to schedule.cached, and drops instructions that have become
-/// unused. Returns false, and changes nothing, if there is no value to keep. Also does this for kernels that
-/// are flat, have reduced axes, or do not have exactly one column axis.
+/// unused. Returns false, and changes nothing, if there is no value to keep. Returns false also for a kernel
+/// that is flat, has reduced axes, or does not have exactly one column axis.
 bool keep_columns(Kernel& kernel, const KeepColumnsOptions& options = {});
 
 // ---- keep_exponentials.cpp
 // Keeps exponentials of a softmax, which needs exp(x - m) twice. The reduction max_sumexp computes the
-// maximum m and the sum of exp(x - m); the result contains exp(x - m) again. The reduction keeps exp(x -
-// maximum so far), and a later block scales the kept numbers to the final m.
+// maximum m and the sum of exp(x - m); the result contains exp(x - m) again. So the reduction stores exp(x -
+// n), where n is the maximum of the elements so far. A later block multiplies the stored numbers by exp(n -
+// m).
 
-/// Gives exp(x - m) of later blocks the form `kept` if m is the maximum of a max_sumexp of the same x. If
-/// there are several such reductions, only the first `most_reductions` of them keep exponentials. Does
-/// nothing if the kernel has reduced axes, or not exactly one column axis. Returns whether an instruction got
-/// the form.
+/// Gives exp(x - m) in a later block the form `kept` if m is the maximum of a max_sumexp of the same x. Only
+/// the first `most_reductions` of such reductions keep exponentials. Does nothing if the kernel has reduced
+/// axes, or does not have exactly one column axis. Returns whether an instruction got the form.
 bool keep_exponentials(Kernel& kernel, int64_t most_reductions);
 
-/// Does the same for a GPU kernel whose threads keep a row in registers. The number of reductions is limited
-/// by the registers that the values in Schedule::cached do not use.
+/// Calls keep_exponentials for a GPU kernel whose threads keep a row in registers. `most_reductions` is the
+/// number of reductions whose exponentials fit in the registers that the values in Schedule::cached leave
+/// free.
 void keep_exponentials_in_registers(Kernel& kernel);
 
 /// Returns the number of the max_sumexp whose exponentials an exponential of the form `kept` uses.
@@ -138,8 +139,8 @@ void legalize_for_gpu(Kernel& kernel);
 // Issues the loads of several indices of a reduced axis before the arithmetic of the first index, because
 // otherwise the CUDA compiler has only few loads in flight.
 
-/// Sets KernelBlock::loads_first of reduced blocks if the schedule unrolls loops, and the only memory
-/// accesses in the block's innermost loop are loads of vectors.
+/// Sets KernelBlock::loads_first of a reduced block if the schedule unrolls loops and the innermost loop of
+/// the block has no memory accesses other than loads of vectors.
 void put_loads_first(Kernel& kernel);
 
 // ---- ordered_comparisons.cpp
@@ -162,7 +163,7 @@ void prefetch_rows(Kernel& kernel);
 /// Returns whether a load can be issued before its block. It must be a load of whole, aligned vectors,
 /// without a predicate and without a computed index, and its parameter must not be an output.
 bool can_be_early(const Kernel& kernel, const KernelShape& shape, int id);
-/// Returns whether can_be_early is true, and different rows load different elements.
+/// Returns whether can_be_early is true for the load and each row loads different elements.
 bool can_be_prefetched(const Kernel& kernel, const KernelShape& shape, int id);
 /// Returns the bytes of one vector of an access.
 int64_t vector_bytes(const Kernel& kernel, int id);
@@ -171,35 +172,36 @@ int64_t vector_bytes(const Kernel& kernel, int id);
 // Barriers in rows that are overwritten in place. Without a barrier, one thread could overwrite a value that
 // other threads of the row have not read yet.
 
-/// Sets KernelBlock::after_barrier of a column block of a row kernel if two conditions hold. The block stores
-/// columns. The same or an earlier block has a load from memory of the stored type, and this load reads one
-/// element for all columns. Only types are compared, because parameters of one type may be the same memory. A
-/// reduction between the load and the block contains a barrier, so no other is needed.
+/// Changes only kernels without reduced axes. Sets KernelBlock::after_barrier of a block that stores columns
+/// if the same or an earlier block has a load that reads one element for all columns, from memory of the
+/// stored type. Only types are compared, because two parameters of one type may be the same memory. No
+/// barrier is inserted if there is a reduction between the load and the block, because the reduction contains
+/// one.
 void insert_row_barriers(Kernel& kernel);
 
 // ---- unrounded_stores.cpp
 // Removes roundings before stores. A store rounds its operand to the type in memory, so an instruction that
 // rounds the operand to this type first is not needed.
 
-/// If the operand of a store is a conversion to the type in memory (to nearest), the store gets the
-/// conversion's operand instead. This requires that the conversion's operand is visible in the
-/// block of the store (KernelBlock::instructions).
+/// If the operand of a store is a conversion to the type in memory, rounding to nearest, the store gets the
+/// conversion's operand instead. Stores in blocks that cannot read the conversion's operand are left
+/// unchanged.
 void store_unrounded(Kernel& kernel);
 
 // ---- exact_differences.cpp
 // Differences that must not be contracted with a product to a fused multiply-add.
 
 /// Returns whether an instruction subtracts a loaded or reduced value of the row from a product, or the
-/// product from the value. An example is q k * scale - m, where m is the maximum of the row: the largest
-/// rounded product. A fused multiply-add would subtract it from the unrounded product, so the result for the
-/// largest element could differ from 0.
+/// product from the value. An example is p * scale - m, where m is the row's maximum of the rounded products
+/// p * scale. A fused multiply-add would subtract m from the unrounded product, so the result for the largest
+/// element could differ from 0.
 bool subtracts_statistic(const Kernel& kernel, const KernelShape& shape, int id);
 
 // ---- kinds of registered passes
 // Kinds of the passes in kernel_passes.def.
 
-/// `alone`: runs where a pass pipeline names it. `gpu`: depends on a GPU kernel's schedule; legalize_for_gpu
-/// runs all passes of this kind.
+/// `alone`: the pass runs only where a pass pipeline names it. `gpu`: the pass depends on a GPU kernel's
+/// schedule, and legalize_for_gpu runs it.
 enum class KernelPassKind : uint8_t { alone, gpu };
 
 }  // namespace smelt

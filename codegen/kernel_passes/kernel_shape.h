@@ -41,9 +41,8 @@ class KernelShape {
   /// block.
   bool moves(int id, int axis) const { return axis >= 0 && (axes_[id] >> axis & 1) != 0; }
   BlockNest nest_of(const KernelBlock& block) const;
-  /// Returns whether an instruction is a load or store that accesses adjacent elements for adjacent columns,
-  /// and does so for all columns or for none. So a load must have no predicate. A store may have a predicate
-  /// that is the same for all columns.
+  /// Returns whether an instruction is a load or store that accesses adjacent elements for adjacent columns.
+  /// A load must have no predicate. A store may have a predicate that is the same for all columns.
   bool is_vector_access(int id) const;
   /// Returns whether an instruction is a load for which is_vector_access is true, and the schedule either has
   /// vectors of several elements or unrolls loops.

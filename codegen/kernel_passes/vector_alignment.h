@@ -21,8 +21,8 @@ struct VectorAlignment {
   std::vector<Condition> conditions = {};  // for `sometimes`: all must hold
 };
 
-/// Returns the alignment of the vectors of the load or store `id`, a vector access. A vector has
-/// Schedule::vector_width elements, or fewer if these are more than 16 bytes.
+/// Returns the alignment of the vectors of instruction `id`, which loads or stores vectors. A vector has
+/// Schedule::vector_width elements, but never more than 16 bytes.
 VectorAlignment vector_alignment(const Kernel& kernel, const KernelShape& shape, int id);
 
 }  // namespace smelt

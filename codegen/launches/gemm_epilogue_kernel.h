@@ -1,5 +1,5 @@
 // Epilogue fusion of one kernel: a kernel that reads a matmul's result element by element becomes part of the
-// template that computes the matmul.
+// template (a kernel that is written by hand) that computes the matmul.
 #pragma once
 
 #include <optional>

@@ -20,9 +20,9 @@ bool touches(const Step& step, int buffer);
 /// with the number `kernel`. Its arguments are those of the first part, then those of the second part, and so
 /// on.
 Step join_steps(int kernel, llvm::ArrayRef<Step> parts);
-/// Returns the number of a kernel of the program with the same code. If there is none, adds `kernel` and
-/// returns its number. The added kernel's name ends with `suffix`, followed by a number if the name is not
-/// unique.
+/// Returns the number of a kernel of the program that has the same code as `kernel`. If there is none, adds
+/// `kernel` and returns its number. `suffix` is appended to the name of an added kernel, followed by a number
+/// if the name is not unique.
 int add_kernel(Program& program, Kernel kernel, std::string_view suffix);
 /// Removes kernels that no step runs, and renumbers the others.
 void drop_unused_kernels(Program& program);
@@ -31,9 +31,9 @@ void drop_unused_kernels(Program& program);
 // Detection of steps that convert weights, which are stored as bytes, to floats before a matmul
 // (passes/graph/precision/quantize_weights.h).
 
-/// Returns the address of the byte that the step converts to the float at the address `floats`. Returns
-/// nothing if the step has any other effect than to convert signed bytes to the floats of that buffer,
-/// element by element in order.
+/// Returns the address of the bytes that the step converts to the floats at `floats`. Returns nothing unless
+/// the only effect of the step is to convert each signed byte of one array to the float with the same number
+/// in the array at `floats`.
 std::optional<BufferRef> widened_bytes(const Program& program, const Step& step, const BufferRef& floats);
 
 }  // namespace smelt

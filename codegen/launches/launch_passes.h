@@ -29,11 +29,10 @@ bool can_be_tail(const Kernel& kernel);
 void fit_tails(Kernel& kernel);
 
 // ---- dependent_launches.cpp
-// Programmatic dependent launch (sm_90): marks kernels whose code waits for the preceding launches
-// (Kernel::waits), so that a GPU may start them before those launches have ended. The pass marks kernels in
-// the entries that run for a few tokens at a time. Of the kernels with templates (attention, matmuls), it
-// marks only those of decode attention. A marked kernel waits until the preceding launches have ended before
-// it accesses memory that they write.
+// Programmatic dependent launch (sm_90): a GPU may start a marked kernel (Kernel::waits) before the preceding
+// launches have ended. The code of a marked kernel waits for their end before it accesses memory that they
+// write. The pass marks kernels in the entries that run for a few tokens at a time. Of the kernels with
+// templates (attention, matmuls), it marks only those of decode attention.
 
 /// Returns whether a step of the entry writes a cache that keeps values of each token, such as a KV cache
 /// (Role::cache). Such an entry runs for a few tokens at a time.
@@ -49,8 +48,7 @@ bool mark_dependent_launches(Program& program);
 /// fastest. `heavy[i]` is true if the code of kernel i spills registers. Erases the variants that run a heavy
 /// kernel, if another variant of the same choice runs no heavy kernel. A variant that is chosen by sizes
 /// (Choice::last_where) and not by measurement is never erased. Then erases kernels that no step runs any
-/// more. The pass may run after memory has been planned: buffers keep their locations, and their lifetimes
-/// refer to the same steps under their new numbers.
+/// more. The pass may run after memory has been planned: buffers keep their locations.
 bool drop_alternatives(Program& program, const std::vector<bool>& heavy);
 
 // ---- small_m_epilogues.cpp
@@ -58,10 +56,12 @@ bool drop_alternatives(Program& program, const std::vector<bool>& heavy);
 // and an epilogue per element, such as a bias and an activation. Fusion saves the launches of the small
 // kernels between matmuls, which take much of the time of generating a token.
 //
-//   prologue  (Kernel::before) a kernel over rows that computes A. Every block runs all of it while its first
-//             weights are loaded, and stores A in shared memory; only the first block stores other results
-//   epilogue  a kernel without reductions that reads the result at the current element, or one element of
-//             each of a few adjacent parts of its columns (a gate and the gated values, for example)
+//   prologue  (Kernel::before) a kernel over rows that computes the matmul's left operand. Every block runs
+//             the whole prologue while its first weights are loaded, and stores the operand in shared memory.
+//             Only the first block stores other results of the prologue
+//   epilogue  a kernel without reductions. It reads the result at the current element. If the result's
+//             columns consist of a few adjacent parts (such as a gate and the gated values), it reads the
+//             same column of each part
 //
 // A matmul is fused only if its number of rows is never larger than the template supports
 // (codegen/cuda/small_m/). A matmul that has neither a prologue nor an epilogue uses the template, too.
@@ -71,15 +71,16 @@ bool fuse_small_m(Program& program, const Target& target);
 
 // ---- gemm_epilogues.cpp
 // Epilogue fusion for sm_90a: a matmul and the kernel that reads its result element by element become one
-// kernel, a template (codegen/cuda/gemm/) with that kernel's instructions as its epilogue. The two separate
-// steps become the first variant of a choice. The other variants are the template, one for each size of its
-// tiles. The executor measures the variants and uses the fastest. If Target::gemm_epilogues fixes the tiles,
-// the template replaces the two steps instead.
+// kernel. The fused kernel is a template (codegen/cuda/gemm/), whose epilogue has the instructions of the
+// second kernel. The pass makes a choice: its first variant is the two separate steps, and each other variant
+// is the fused kernel with another size of tiles. The executor measures the variants and uses the fastest. If
+// Target::gemm_epilogues fixes the size of the tiles, there is no choice, and the fused kernel replaces the
+// two steps.
 //
-// The kernel must have a single column block, whose columns are the columns of the result, and no reduction
-// along a row. It must read the result at the current element. It may accumulate column sums if the buffer of
-// partial sums has a slice for each row of tiles of the result. If other steps read the result, too, the
-// template also stores the result.
+// The second kernel must have a single column block, whose columns are the columns of the result, and no
+// reduction along a row. It must read the result at the current element. It may accumulate column sums if the
+// buffer of partial sums has a slice for each row of tiles of the result. If other steps read the result,
+// too, the fused kernel also stores the result.
 
 /// Runs on programs for a GPU, between `lower` and `schedule_kernels`.
 bool offer_gemm_epilogues(Program& program, const Target& target);

@@ -19,13 +19,14 @@ struct ProductShape {
   int parts = 1;
 };
 
-/// The kernel under conversion, with its arguments. The members `kernel` and `arguments` have the result.
+/// The kernel under conversion, `kernel`, and its arguments. The functions below change both.
 class ResultReader {
  public:
   ResultReader(const Program& program, const KernelStep& reader, const ProductShape& product);
 
-  /// Returns whether the kernel has parallel axes, one last column axis, one column block and no reductions.
-  /// `row_blocks`: it may also have row blocks.
+  /// Returns whether the kernel's axes and blocks have the form of an epilogue. The last axis must be a
+  /// column axis, and all others parallel axes. There must be one block that loops over columns, and no
+  /// reductions. `row_blocks`: there may also be blocks that run once per row.
   bool has_form(bool row_blocks) const;
   /// Collapses the kernel's axes where possible, and splits a single axis into rows and columns. Returns
   /// whether the rows and columns of the kernel are then those of the result.

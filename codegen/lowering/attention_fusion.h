@@ -1,6 +1,7 @@
 // The body (score_mod) of an attention node as a fusion over [b,h,t,s] (batch, head, query, key), which is
 // lowered like any other fusion. The block arguments of the body, such as the score, and the body's results
-// are not stored in memory. Instead of buffers they have the negative numbers below.
+// are not stored in memory. The lowering identifies memory by the number of a buffer. For values that are not
+// in memory, it uses the negative numbers below instead.
 #pragma once
 
 #include "codegen/lowering/fusion_blocks.h"
@@ -14,8 +15,8 @@ constexpr int handed_buffer(int slot) { return kFirstHanded - slot; }
 /// Returns the number that stands for an output of the body in place of a buffer's number.
 constexpr int returned_buffer(int output) { return kFirstHanded - 100 - output; }
 
-/// A fusion node with a copy of an attention node's body. The destructor erases it. Functions are called in
-/// this order: `hand` for each block argument, copy_body, add_output for each output, finish.
+/// A fusion node with a copy of an attention node's body. The destructor erases the fusion node. Functions
+/// are called in this order: `hand` for each block argument, copy_body, add_output for each output, finish.
 class AttentionFusion {
  public:
   explicit AttentionFusion(const Node& node);
@@ -24,8 +25,9 @@ class AttentionFusion {
 
   /// Adds an input for the block argument with this slot, and returns the input's value in the copy. The
   /// input replaces `value`, a value of the node's body, wherever the copy would use it. If `value` is null,
-  /// the input replaces no value.
+  /// the input replaces no value. `strides`: the input's stride along each dim of `type`, in elements.
   Value* hand(const Type& type, int slot, std::vector<Dim> strides, const Value* value = nullptr);
+  /// Copies the nodes of the body to the fusion. The inputs that `hand` added replace values of the body.
   void copy_body();
   /// Returns the value of the copy for a value of the node's body; null if it was not copied.
   Value* twin(const Value* value) const { return twins_.lookup(value); }
@@ -34,8 +36,8 @@ class AttentionFusion {
   /// Adds `value`, a value of the copy, to the outputs.
   void add_output(Value* value, std::vector<Dim> strides);
   /// Creates the fusion node and returns it. The node has an additional last output: the sum of all outputs
-  /// that have the type of the first one. It exists only because outputs that do not depend on each other
-  /// could otherwise be assigned to different axes of the kernel.
+  /// that have the type of the first one. This sum connects the outputs, so that all of them are assigned to
+  /// the same axes of the kernel.
   const Node& finish();
 
  private:
@@ -54,12 +56,12 @@ class AttentionFusion {
 };
 
 /// The gradients of the values that the body of an attention reads, for a node that computes the gradient of
-/// the attention. They are the outputs of that node's body from number 2 on. Row gradients are summed over
-/// keys, column gradients over queries, and element gradients over neither.
+/// the attention. In the body of that node, these gradients are the outputs number 2 and higher. Row
+/// gradients are summed over keys, column gradients over queries, and element gradients over neither.
 struct BodyGradients {
   struct One {
     const Value* per_score;            // the gradient before it is summed, [b,h,t,s], in the node's body
-    const Value* result;               // result of the node that is the gradient
+    const Value* result;               // the node's result that is the gradient
     const std::vector<int64_t>* axes;  // axes of [b,h,t,s] that are summed; null: none
     /// Returns whether the gradient is summed over an axis.
     bool sums(int64_t axis) const;

@@ -1,6 +1,6 @@
-// Construction of a kernel that computes a part of an attention node (AttentionPart). Its first parameters
-// are those of the template (queries, keys, values, results, ...), and the parameters of the body (score_mod)
-// follow.
+// Construction of a kernel that computes a part (AttentionPart, such as forward) of an attention node. The
+// kernel's first parameters are those of its template: queries, keys, values, results and so on. The
+// parameters of the body (the score_mod) follow.
 #pragma once
 
 #include "codegen/lowering/program_builder.h"
@@ -21,11 +21,11 @@ class AttentionLowering {
   /// `of_keys`: the positions and heads are those of keys; false: those of queries. `written`: the matrix is
   /// an output.
   void add_heads(const Value& value, bool of_keys, bool written);
-  /// Adds the keys and values, operands 1 and 2 of the node. If an operand is gathered from rows of a table,
-  /// adds the table instead.
+  /// Adds the keys and values, operands 1 and 2 of the node. If an operand is a gather of rows of a table,
+  /// such as a paged KV cache, adds the table instead.
   void add_keys_and_values();
-  /// Adds the matrix i32[batch, keys] with the row of each key in the table, if the keys are gathered from a
-  /// table.
+  /// If the keys are gathered from a table, adds the matrix i32[batch, keys] that gives the table row of each
+  /// key. Else adds nothing.
   void add_places();
   /// Adds an array with one number per query, f32[batch, heads, queries], such as LSE. An input that is not
   /// compact is copied first.

@@ -49,7 +49,7 @@ class FusionKernel {
   bool is_column_axis(int axis) const { return kernel.axes[axis].kind != AxisKind::parallel; }
   bool is_innermost(int axis) const { return axis + 1 == static_cast<int>(kernel.axes.size()); }
   /// Returns the parameter for an input of the body. Returns -1 for an input that is only the destination of
-  /// inserts, because the kernel writes to it and does not read it.
+  /// `insert` ops, because the kernel writes to it and does not read it.
   int param_of(const Value& input) const {
     const auto found = param_of_.find(&input);
     return found == param_of_.end() ? -1 : found->second;
@@ -90,7 +90,7 @@ class FusionKernel {
   const IterationSpace space_;
   std::vector<int> axis_of_;  // axis of space_ -> axis of the kernel
   llvm::DenseMap<const Value*, int> param_of_;
-  llvm::DenseMap<const Node*, int> place_of_;  // index of each node of the body in reading_order
+  llvm::DenseMap<const Node*, int> place_of_;  // index of each node in reading_order(body_)
   Origin origin_;
 };
 

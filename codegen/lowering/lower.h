@@ -15,11 +15,12 @@
 namespace smelt {
 
 // ---- lower.cpp
-// A fusion becomes one kernel. If it has sums over rows, that kernel stores partial sums, and a second
-// kernel adds them up. A matmul becomes a gemm step. A scatter_add becomes a sort of its indices and a kernel
-// that sums segments of rows with the same index. A view that cannot be expressed by strides becomes a copy.
-// Kernels that are equal except for names are stored once. The kernels have no schedules yet:
-// schedule_kernels chooses them (codegen/scheduling/schedule_kernels.h).
+// A fusion (a group of nodes that run in one kernel) becomes one kernel. If the fusion has sums over rows,
+// the kernel stores partial sums, and a second kernel adds them up. A matmul becomes a gemm step. A
+// scatter_add becomes a sort of its indices and a kernel that sums segments of rows with the same index. A
+// view that cannot be expressed by strides becomes a copy. Kernels that are equal except for names are stored
+// once. The kernels have no schedules yet: schedule_kernels chooses them
+// (codegen/scheduling/schedule_kernels.h).
 
 /// Lowers every graph of the module to an entry with the graph's name. Uses only the kinds of steps that
 /// `target` supports. Requires: values have layouts (assign_layout).
@@ -29,9 +30,9 @@ Program lower(const Module& module, const Target& target = {});
 // Splits matmuls with large odd extents, such as a vocabulary of 50,257. cuBLASLt's kernels take four times
 // as long if an extent is not a multiple of 8 (docs/bench/benchmarks.md).
 
-/// Returns steps that together compute the same as `step`, in the order in which they must run. Each of m, n
-/// and k that is a constant >= 4096 and not a multiple of 8 is split into a multiple of 8 and a remainder
-/// below 8. Only matmuls of 16-bit floats are split.
+/// Returns steps that together compute the same as `step`, in the order in which they must run. A matmul has
+/// the extents m (rows), n (columns) and k (summed). If one of them is a constant >= 4096 and not a multiple
+/// of 8, it is split into a multiple of 8 and a remainder below 8. Only matmuls of 16-bit floats are split.
 std::vector<GemmStep> cut_gemm(const GemmStep& step);
 
 // ---- finish_partial_sums.cpp
@@ -54,8 +55,8 @@ void finish_partial_sums(ProgramBuilder& builder, llvm::ArrayRef<PartialSum> sum
 // ---- fusion_aliases.cpp
 // Outputs of a fusion that may share the memory of an input.
 
-/// Returns pairs (written buffer, read buffer) that may share memory (Step::may_alias): with one address for
-/// both, the kernel reads no element that it has already overwritten. Requires: the kernel is complete.
+/// Returns pairs (written buffer, read buffer) that may have the same address (Step::may_alias), because the
+/// kernel reads every element before it overwrites it. Requires: the kernel is complete.
 std::vector<std::pair<int, int>> aliases_of(const FusionKernel& fusion);
 /// Checks each input and output that already have the same buffer and offset. Throws Error (internal) if the
 /// kernel loads an element of such an input after it has stored the element to the output. Requires: the

@@ -14,8 +14,8 @@ struct MatmulRun {
   Dim a, b, c;  // stride of the innermost letter in A, B and C; 0 if the matrix does not have the letters
 };
 
-/// Removes runs of extent 1, and joins pairs of runs while there is a pair whose outer stride is the inner
-/// stride times the inner extent in A, B and C.
+/// Removes runs of extent 1. Then joins two runs into one if, in each of A, B and C, the stride of the outer
+/// run is the stride of the inner run times its extent, and repeats this as often as possible.
 std::vector<MatmulRun> joined(std::vector<MatmulRun> runs);
 
 /// The runs of a matmul, divided into two groups: one run each for m, n and k, which together are one product
@@ -28,10 +28,9 @@ struct MatrixDims {
 };
 
 /// Returns all selections of one run each from the lists m, n and k. For an empty list, the selected run has
-/// extent 1. The selections are sorted in ascending order by two numbers at the symbols' bounds: first by the
-/// number of results that are added up, the product of the extents of `summed`; then by the number of
-/// repetitions, the product of the extents of `repeated`. If both numbers are equal, the selections are
-/// sorted by the selected run of m, then of n, then of k, where a later run of a list comes first.
+/// extent 1. The selections are sorted: those whose `summed` runs have the smallest product of extents come
+/// first, and among these, those whose `repeated` runs have the smallest product. Extents are taken at the
+/// symbols' bounds.
 std::vector<MatrixDims> matrix_dims(const std::vector<MatmulRun>& m, const std::vector<MatmulRun>& n,
                                     const std::vector<MatmulRun>& k, const Symbols& symbols);
 

@@ -57,14 +57,13 @@ class ProgramBuilder {
   void begin_alternative(std::string name);
   /// Makes the last variant of the open choice run if, and only if, the sizes satisfy the rule.
   void take_last_where(SizeRule rule);
-  /// Ends the choice. An input of a variant is a buffer that the variant reads before it has written it. If a
-  /// variant writes an input of any variant, repeated runs have different results, so variants cannot be
-  /// measured. Then only the first variant is kept, as steps without a choice. The same applies if there is
-  /// only one variant.
+  /// Ends the choice. If there is only one variant, its steps stay, without a choice. The same is done with
+  /// the first of several variants if a variant overwrites a buffer that this or another variant reads as
+  /// input, because such variants cannot be run repeatedly to measure them.
   void end_choice();
 
   /// Returns the bounds of the integers in `value`, a value of the current entry. Returns nothing for floats
-  /// and booleans, and for integers whose known bounds are those of i32 or wider.
+  /// and booleans, and for integers that have no known bounds narrower than those of i32.
   std::optional<IndexBounds> indices(const Value& value) const;
   /// Appends a step that copies `shape` elements of `value` from the layout `from` to the layout `to`.
   void copy(const Layout& from, const Layout& to, const Shape& shape, const Value& value);

@@ -1,6 +1,6 @@
-// Choice of a kernel's schedule, which is plain data (Schedule in ir/kernel/kernel.h): chunk sizes, tiles,
-// and the values that are kept between the kernel's blocks; on a GPU also the threads that share a row, and
-// the part of the row that each thread has in registers.
+// Choice of a kernel's schedule, which is plain data (Schedule in ir/kernel/kernel.h). A schedule has chunk
+// sizes, tiles, and the values that are kept between the kernel's blocks. On a GPU it also has the number of
+// threads that share a row, and the part of the row that each thread has in registers.
 #pragma once
 
 #include "ir/kernel/kernel.h"
@@ -15,7 +15,8 @@ namespace smelt {
 /// runs the plan.
 int64_t partial_splits(const Target& target);
 
-/// Returns Schedule::sum_rows for a CPU kernel with partial sums.
+/// Returns Schedule::sum_rows for a CPU kernel with partial sums: the number of rows after which f32 sums are
+/// added to f64 sums. 0: there are no f64 sums.
 int64_t partial_sum_rows(const Kernel& kernel, const Symbols& symbols);
 
 /// Sets kernel.schedule, based on the kernel's axes and instructions and on the bounds of `symbols`.
@@ -35,9 +36,9 @@ void take_schedule(Kernel& kernel, const Schedule& schedule);
 bool lighten_schedule(Kernel& kernel);
 
 /// Makes the kernels of each attention gradient use templates that fit together. The templates for sm_90a
-/// require that all these kernels use them, because they exchange results in memory. If lighten_schedule has
-/// given one of the kernels another template, gives the others another template, too. Returns the numbers of
-/// the changed kernels.
+/// require that all these kernels use them, because they exchange results in memory. So if lighten_schedule
+/// has given one of the kernels another template, this function changes the templates of the other kernels,
+/// too. Returns the numbers of the changed kernels.
 std::vector<size_t> leave_shared_templates(Program& program);
 
 }  // namespace smelt

@@ -16,8 +16,9 @@ namespace smelt {
 // measurement on an H200. They depend more on the instructions of a thread than on the GPU.
 
 /// Threads per block. kRowThreads: of kernels in which each thread group processes one row. kWalkThreads: of
-/// kernels with a grid-stride loop over rows. kFlatThreads: of kernels with a flat range (Schedule::flat).
-/// kTileThreads: the most for kernels with tiles. kLargestTeam: the most threads that share a row.
+/// kernels with a grid-stride loop over rows. kFlatThreads: of kernels that divide their columns, not their
+/// rows, among threads (Schedule::flat). kTileThreads: the most for kernels with reduced axes
+/// (schedule_tiles). kLargestTeam: the most threads that share a row.
 constexpr int kRowThreads = 128, kWalkThreads = 512, kFlatThreads = 256, kTileThreads = 512;
 constexpr int64_t kLargestTeam = 512;
 /// Number of registers of a thread that may hold elements of a row.

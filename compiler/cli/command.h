@@ -28,8 +28,8 @@ void add_options(CLI::App& app);
 /// Ends the program with an exit status and no message, for commands that have already printed what failed.
 [[noreturn]] inline void exit_with(int status) { throw CLI::RuntimeError(status); }
 
-/// Makes the parser of the command line call run(*options), after it has parsed the options, if the command
-/// line names `command`.
+/// Registers a callback: if the command line names `command`, the parser calls run(*options) after it has
+/// parsed all options.
 template <typename Options, typename Run>
 void on_call(CLI::App* command, std::shared_ptr<Options> options, Run run) {
   command->callback([options, run] { run(*options); });

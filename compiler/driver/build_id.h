@@ -6,9 +6,9 @@
 
 namespace smelt {
 
-/// Returns "ID+LLVM_ID": the linker's build ids, in hexadecimal, of the program or library that contains the
-/// compiler, and of the LLVM library (nothing after "+" if LLVM is linked statically). Returns an empty text
-/// if the program has no build id.
+/// Returns "ID+LLVM_ID", two build ids of the linker in hexadecimal. ID is that of the program or library
+/// that contains the compiler. LLVM_ID is that of the LLVM library; it is empty if LLVM is linked statically.
+/// Returns an empty text if there is no ID.
 const std::string& compiler_build_id();
 
 }  // namespace smelt

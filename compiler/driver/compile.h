@@ -127,9 +127,9 @@ struct StateSize {
   int64_t host_bytes = 0;              // part of `bytes` that is in the host's memory
 };
 
-/// All results of a compilation, for callers that inspect it. Results of stages that the compilation did not
-/// reach are empty. If the plan came from the cache, there are only `plan`, `seconds` and, if the caller had
-/// built it, `graph`.
+/// All results of a compilation, for callers that inspect it. Results that the compilation did not compute
+/// are empty. If the plan came from the cache, only `plan`, `seconds` and, if the caller had built it,
+/// `graph` are set.
 struct Compilation {
   std::unique_ptr<Module> graph;  // after building: before any pass
   std::unique_ptr<Module> fused;  // after assign_layout

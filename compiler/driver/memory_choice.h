@@ -16,8 +16,9 @@ namespace smelt {
 ///
 /// The candidates are the default policy, and policies that combine one of several prices with a length of
 /// segments: one attention or feed-forward block, or 1 to 4 layers. If the options have a memory budget, more
-/// policies are tried, between the last policy of the curve that exceeds the budget and the first that fits.
-/// They use the price of one of the two in some segments, and the price of the other in the other segments.
+/// policies are tried. They are mixtures of two policies of the curve, the last one that exceeds the budget
+/// and the first one that fits: some segments have the price of one, and all other segments the price of the
+/// other.
 ///
 /// `prepared`: the graphs before the pass rematerialize. Throws Error if no graph has a backward phase, or if
 /// `options` replace the pass pipeline.

@@ -29,12 +29,14 @@ constexpr bool is_list(ValueKind kind) { return kind == ValueKind::list || kind 
 /// Returns whether values are true and false. The option's name without a value means true.
 constexpr bool is_switch(ValueKind kind) { return kind == ValueKind::flag || kind == ValueKind::toggle; }
 
+/// The upper limit of whole numbers that have no other limit.
 inline constexpr int64_t kAnyWhole = std::numeric_limits<int64_t>::max();
 
 /// Parses an amount of memory, such as "12GiB", "500MiB", "1.5 GB" (a power of ten) or "1073741824". Returns
 /// bytes.
 int64_t parse_bytes(std::string_view text);
-/// Parses "all", "none", a share such as "50%", or a text for parse_bytes.
+/// Parses the part of the states that is kept in host memory: "all", "none", a share such as "50%", or a text
+/// for parse_bytes.
 OffloadStatesOptions parse_offload(std::string_view text);
 /// Parses a text such as "B=32,T=1024,B*T=4096"; bounds_text is the inverse.
 std::vector<Symbols::Bound> parse_bounds(std::string_view text);
@@ -71,7 +73,8 @@ struct Toggle {
   std::string text(std::optional<bool> value) const { return value ? *value ? "true" : "false" : ""; }
 };
 
-/// One word per value of an enumeration, or one each for false and true, in the order of the values.
+/// One of several words. `words` has the form "a|b|c": one word per value of an enumeration, in the order of
+/// the values, or one word for false and one for true.
 struct Words {
   static constexpr ValueKind kKind = ValueKind::one_of;
   std::string_view words;
@@ -139,6 +142,7 @@ struct Bytes {
   }
 };
 
+/// Names with commas between them.
 struct List {
   static constexpr ValueKind kKind = ValueKind::list;
   std::string values() const { return "names, with commas"; }
@@ -165,6 +169,7 @@ struct BoundsForm {
   std::string text(const std::vector<Symbols::Bound>& value) const { return bounds_text(value); }
 };
 
+/// A mesh of ranks: the name of each axis, and its number of ranks.
 struct MeshForm {
   static constexpr ValueKind kKind = ValueKind::text;
   std::string values() const { return "AXIS=RANKS, with commas"; }
@@ -183,7 +188,7 @@ struct RecomputeForm {
   }
 };
 
-/// The members `storage` and `tf32`.
+/// Form of the option that sets CompileOptions::storage and CompileOptions::tf32.
 struct PrecisionForm {
   static constexpr ValueKind kKind = ValueKind::one_of;
   std::string values() const { return "fp32|tf32|bf16|fp16"; }
@@ -191,8 +196,8 @@ struct PrecisionForm {
   std::string get(const CompileOptions& options) const;
 };
 
-/// The member `offload`: the share or the bytes of the states. Also records that the user has set it, so that
-/// a memory budget does not choose it.
+/// Form of the option that sets CompileOptions::offload, the part of the states that is kept in host memory.
+/// Also records that the user has set it, so that a memory budget does not choose it.
 struct OffloadForm {
   static constexpr ValueKind kKind = ValueKind::text;
   std::string values() const { return "all, none, a share or bytes"; }

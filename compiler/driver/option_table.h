@@ -39,7 +39,7 @@ struct CompileOption {
   std::string_view name;  // "weight-type"
   OptionGroup group;
   ValueKind kind;
-  std::string values;  // accepted values, for people; "float|int8" if `kind` is one_of
+  std::string values;  // text that describes the accepted values; "float|int8" if `kind` is one_of
   std::string_view help;
   /// Sets the option from a text. Throws Error with the expected form.
   std::function<void(CompileOptions&, std::string_view text)> set;
@@ -50,11 +50,12 @@ const std::vector<CompileOption>& option_table();
 /// Returns the option of this name, which may have dashes or underscores; null if there is none.
 const CompileOption* find_option(std::string_view name);
 
-/// Returns the options of a user who sets none.
+/// Returns the values of all options if the user sets none.
 CompileOptions default_options();
-/// Checks that the options do not contradict each other, and sets the options that follow from others.
-/// `has_mode`: false for commands without the option --mode; a check whose message asks for that option is
-/// then left out. Throws Error with the names of the options as on the command line.
+/// Checks that the options do not contradict each other, and sets options whose values are determined by
+/// others. Throws Error; its message has the options' names as on the command line. `has_mode`: false for
+/// commands that do not have the option --mode. A check whose message would ask the user for --mode is then
+/// left out.
 CompileOptions checked_options(CompileOptions options, bool has_mode = true);
 
 /// Spelling of option names: "--weight-type", "weight-type=" or "weight_type=".

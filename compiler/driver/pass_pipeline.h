@@ -69,8 +69,9 @@ std::vector<PassCall> program_passes(const CompileOptions& options, const Target
 /// Returns print() of the pipeline that compile() runs for the same arguments.
 std::string pipeline_text(const Description& description, const CompileOptions& options);
 
-/// Returns one wrapped line per phase and per kind of unit that its passes run on. The line
-/// "fuse  graph  guard_indices,fuse{...}" has the phase, the unit, and the passes with their options.
+/// Returns the pipeline as text. A line such as "fuse  graph  guard_indices,fuse{...}" has the name of a
+/// phase, the unit that passes run on (such as a graph), and these passes with their options. A phase with
+/// passes on several kinds of units has several lines. Long lines are wrapped.
 std::string print(const PassPipeline& pipeline);
 
 }  // namespace smelt

@@ -34,10 +34,11 @@ class PlanCache {
   int64_t most_bytes_;
 };
 
-/// Returns 64 hexadecimal digits for the description, the options that change a plan
-/// (compiler/compile_options.def), the target (for a CPU: this machine's processor), the format of plans and
-/// this build of the compiler. Returns an empty key if the cache must not be used. This is the case if the
-/// options disable the cache, print passes or tune kernels, or if this build has no id (build_id.h).
+/// Returns a hash, as 64 hexadecimal digits, of the description, the options that change a plan
+/// (compiler/compile_options.def), the target (for a CPU: this machine's processor), the version of the
+/// format of plans, and the id of this build of the compiler. Returns an empty key if the cache must not be
+/// used. This is the case if the options disable the cache, print passes or tune kernels, or if this build
+/// has no id (build_id.h).
 std::string plan_key(const Description& description, const CompileOptions& options);
 
 /// Compiles like compile(), but loads the plan from the cache if it has one with the same key. `built`: the

@@ -9,29 +9,31 @@ namespace smelt {
 
 /// The work of one step.
 struct StepCost {
-  int64_t bytes = 0;  // read and written
+  int64_t bytes = 0;  // bytes of memory that the step reads and writes
   double flops = 0;   // floating-point operations; a multiply-add of a matmul counts as two
-  /// Returns whether memory traffic limits the step on a CPU. A core does about ten operations in the time in
-  /// which it moves one byte from memory.
+  /// Returns whether memory traffic, not arithmetic, limits the speed of the step on a CPU. A core is assumed
+  /// to do ten operations in the time in which it moves one byte.
   bool memory_bound() const { return flops < 10.0 * static_cast<double>(bytes); }
 };
 
 StepCost step_cost(const Program& program, const Step& step);
 
-/// Returns the predicted time of one step. The model ignores elementwise operations of kernels, because
-/// memory traffic hides them. For a collective, the result is only the time in which this rank's memory
-/// reads and writes its bytes; compiler/search/plan_time.h adds the time of the transfer between ranks.
+/// Returns the predicted time of one step. The time of elementwise operations is not counted, because they
+/// run while memory is read and written. For a collective, the result is only the time in which this rank's
+/// memory reads and writes its bytes; compiler/search/plan_time.h adds the time of the transfer between
+/// ranks.
 double step_seconds(const Program& program, const Step& step, const Rates& rates);
 /// Returns whether the step contains matrix products (matmuls or attention).
 bool has_products(const Program& program, const Step& step);
-/// Returns the sum of step_seconds over the entry's steps. If work has several variants, only the steps of
-/// the first one count. The sum assumes that steps do not overlap.
+/// Returns the sum of step_seconds over the entry's steps. If the plan has several variants of a part of the
+/// work, only the steps of the first variant are counted. The sum assumes that steps do not overlap.
 double predicted_seconds(const Program& program, const PlanEntry& entry, const Rates& rates);
-/// Returns the seconds in which matmuls with an inner dimension of 1,024 compute one GiB of results. A
-/// recomputation policy with at least this price, in seconds per saved GiB, computes such results again
-/// instead of storing them.
+/// Returns the predicted seconds in which matmuls compute one GiB of results, if they sum over 1,024
+/// elements. Recomputation policies are specified by a price in seconds per saved GiB. A policy with at least
+/// this price computes such results again instead of storing them.
 double matmul_price(const Rates& rates, DType storage, bool tf32);
-/// Returns the floating-point operations of products that the entry computes again (Step::recomputed).
+/// Returns the number of floating-point operations in matrix products of the entry that repeat earlier ones,
+/// to save memory (Step::recomputed).
 double recomputed_flops(const Program& program, const PlanEntry& entry);
 
 }  // namespace smelt

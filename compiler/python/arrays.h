@@ -47,7 +47,7 @@ struct OutputArray {
 OutputArray output_array(const std::string& name, nb::handle array, ArrayDevices devices);
 
 /// Throws Error if the memory of an output overlaps the memory of an input or of another output, because the
-/// run would then overwrite data that it has not read yet, or results.
+/// run would then overwrite inputs that it has not read yet, or results that it has written.
 void require_apart(const std::vector<InputTensor>& inputs, const std::vector<OutputArray>& outputs);
 
 }  // namespace smelt::python

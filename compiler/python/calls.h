@@ -15,9 +15,9 @@ namespace smelt::python {
 /// same status.
 void translate_errors();
 
-/// Calls `body` without the GIL, so that other Python threads run concurrently, and returns its result. If it
-/// throws an exception of the C++ standard library, throws an Error instead. Errors and Python exceptions are
-/// passed on.
+/// Calls `body` without the GIL, so that other Python threads run concurrently, and returns its result. If
+/// `body` throws an exception of the C++ standard library, throws an Error instead. If `body` throws an Error
+/// or a Python exception, the exception is not changed.
 template <typename Body>
 auto released(Body body) {
   const nanobind::gil_scoped_release release;
@@ -25,7 +25,7 @@ auto released(Body body) {
     return body();
   } catch (const Error&) {
     throw;
-  } catch (const nanobind::python_error&) {  // of a function of the caller's, or of a signal
+  } catch (const nanobind::python_error&) {  // raised by a Python function that `body` called, or by a signal
     throw;
   } catch (const std::bad_alloc&) {
     fail_with(Status::out_of_memory, "memory does not suffice");

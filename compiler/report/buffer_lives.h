@@ -9,16 +9,15 @@
 
 namespace smelt {
 
-/// The live ranges of a buffer. A buffer whose parts have different lifetimes has one range per part. A range
-/// has an interval of bytes of the arena, [begin, end), and an interval of steps, `first` to `last`,
-/// inclusive.
+/// The live ranges of a buffer. There are several if parts of the buffer have different lifetimes. A range is
+/// the bytes [begin, end) of the arena, during the steps `first` to `last`, inclusive.
 struct BufferLife {
   int buffer = -1;  // number of the buffer
   std::vector<LiveRange> ranges;
 };
 
-/// Returns the life of every buffer in the arena that the entry's steps or ports use, in the order of their
-/// numbers. Requires: memory has been planned.
+/// Returns the life of every buffer in the arena that the entry's steps or ports (inputs and outputs) use, in
+/// the order of the buffers' numbers. Requires: memory has been planned.
 std::vector<BufferLife> buffer_lives(const std::vector<Buffer>& buffers, const PlanEntry& entry);
 
 /// Returns, for each of the entry's `steps` steps, the bytes of the arena that are in use at that step.

@@ -1,4 +1,5 @@
-// The difference between two plans: their steps, matched by the names of their sources.
+// The difference between two plans. Steps of the plans are matched by the names of their sources (the graph
+// nodes that they were made from).
 #pragma once
 
 #include <string>
@@ -8,8 +9,8 @@
 
 namespace smelt {
 
-/// Numbers of steps of the plan `before`, and of the steps of the plan `after` that replace them. One of the
-/// two lists may be empty.
+/// A group of neighbouring steps that differs between the plans: the numbers of the steps in the first plan,
+/// and of the steps that replace them in the second. One of the two lists may be empty.
 struct StepChange {
   std::vector<int> before, after;
 };
@@ -19,7 +20,7 @@ struct EntryDiff {
   std::string entry;
   std::vector<StepChange> changes;              // in the order of their first steps
   std::vector<std::pair<int, int>> equal = {};  // (before, after): numbers of equal steps
-  int moved = 0;  // the least number of equal steps that have to move to give both plans the same order
+  int moved = 0;  // the smallest number of equal steps that must move so that both plans have the same order
 };
 
 /// The difference between two plans.
@@ -27,7 +28,8 @@ struct PlanDiff {
   std::vector<EntryDiff> entries;                    // entries that both plans have
   std::vector<std::string> only_before, only_after;  // names of the entries that only one plan has
 
-  /// Returns whether the plans have the same entries, and these have equal steps in the same order.
+  /// Returns whether there is no difference: both plans have the same entries, with equal steps in the same
+  /// order.
   bool is_empty() const;
 };
 

@@ -51,7 +51,7 @@ Json diff_data(const ReportedPlan& before, const ReportedPlan& after);
 // One entry of a plan as a report shows it.
 
 /// Returns {"name", "summary", "memory", "steps", "choices", "buffers", "graph", "kernels", "borders"}. Texts
-/// are stored in the pool.
+/// are stored in the pool `texts`, and the result has indices into it.
 Json entry_data(const ReportedPlan& plan, const PlanEntry& entry, const StepTimes& times, TextPool& texts);
 
 // ---- graph_data.cpp
@@ -62,7 +62,8 @@ Json entry_data(const ReportedPlan& plan, const PlanEntry& entry, const StepTime
 ///   {"op", "source", "layer", "phase", "kind": "leaf"|"view"|"effect"|"step", "in", "out", "body"?: text,
 ///    "steps": [numbers]}
 /// "in" has a pair [position of the node, number of its result] per operand, and "out" a pair [type, bytes at
-/// the symbols' bounds] per result. Texts are stored in the pool.
+/// the symbols' bounds] per result. "steps" has the numbers of the plan's steps that compute the node, from
+/// `links`. Texts are stored in the pool `texts`.
 Json graph_data(const Graph& graph, const std::vector<NodeSteps>& links, TextPool& texts);
 
 /// Returns the nodes of a fused node's body as text, in reading_order (ir/analysis/reading_order.h), one per

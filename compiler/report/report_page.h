@@ -10,7 +10,7 @@ namespace smelt {
 
 /// Returns the HTML page with its style, scripts and data. `data`: the result of report_data.
 std::string report_page(const Json& data, const std::string& title);
-/// Returns a page about a training run, from run_data.
+/// Returns an HTML page about a training run. `data`: the result of run_data.
 std::string run_page(const Json& data, const std::string& title);
 
 /// Contents of the files in compiler/report/page, which cmake/embed.cmake embeds in this library.

@@ -19,15 +19,16 @@ struct ReportedPlan {
   Program program;
   std::vector<std::string> codes;  // code of each kernel: CUDA C++ or LLVM IR; empty text: unknown
   /// Per kernel of a plan for a GPU; an element is empty if the kernel's machine code is not known. The list
-  /// is empty for other targets, and for a compilation before add_resources.
+  /// is empty for other targets, and for a compilation until add_resources is called.
   std::vector<std::optional<KernelResources>> resources;
   // Data that plan files do not contain: null or empty if the plan comes from a file.
   std::unique_ptr<Module> fused;
   FusionReport fusions;
-  std::vector<EntrySummary> summary;  // without the members *_before if the plan comes from a file
+  std::vector<EntrySummary> summary;  // for a plan from a file, the members *_before (before fusion) are 0
 };
 
-/// Returns the data of a compilation that reached at least the program, with explain_fusion.
+/// Returns the data of a compilation. Requires: it has produced a program, and the option explain_fusion was
+/// set.
 ReportedPlan reported(Compilation compilation, const CompileOptions& options, std::string model);
 /// Returns the data of a plan. Its kernels are parsed from their text in the plan.
 ReportedPlan reported(const Plan& plan, std::string model);

@@ -10,12 +10,12 @@
 
 namespace smelt {
 
-/// Lower bounds for all candidates with the same number of ranks along the axis `model`, from one compiled
-/// plan with that number. The compiled plan has one micro-batch, no ZeRO, whole sequences and no pipeline
-/// stages. Other candidates do the same work per record (sequence), with these differences. Pipeline stages
-/// divide the work, and are idle for a part of the time. Sharded sequences divide all work except matmuls and
-/// attention. ZeRO divides the update of parameters and optimizer states, so the bounds do not contain the
-/// time of that update. Collectives add time, and the bounds do not contain that time either.
+/// Lower bounds for all candidates with the same number of ranks along the mesh axis `model`. They are
+/// computed from one compiled plan with that number, which has one micro-batch, no ZeRO, whole sequences and
+/// no pipeline stages. Another candidate does the same work per record (sequence), except for three
+/// differences. Pipeline stages divide the work, and are idle for a part of the time. Sharded sequences
+/// divide all work except matmuls and attention. ZeRO divides the update of parameters and optimizer states.
+/// The bounds contain neither the time of this update nor that of collectives.
 class LeastTime {
  public:
   /// `program`: that of the compiled plan. `records`: the bound of its symbol B, in records per micro-batch.
@@ -38,8 +38,8 @@ class LeastTime {
   const Symbols symbols_;  // of the compiled program
   int64_t records_;
   Rates rates_;
-  double update_ = 0;                   // upper bound for the seconds of the update of the states
-  std::map<int64_t, Work> of_records_;  // by records: results of work_of so far
+  double update_ = 0;  // at least the seconds of the update of parameters and optimizer states
+  std::map<int64_t, Work> of_records_;  // results of work_of so far; the key is the number of records
 };
 
 }  // namespace smelt

@@ -16,7 +16,7 @@ struct PlanCandidate {
   bool sequence_parallel = false;  // sequences are sharded along the axis `model`
   int64_t parts_a_stage = 1;       // model parts (virtual stages) per pipeline stage
   int64_t batch = 1;               // records (sequences) per micro-batch of a rank
-  int64_t micro_batches = 1;       // number that a rank runs per update
+  int64_t micro_batches = 1;       // micro-batches that a rank runs per update
   RecomputePolicy recompute = {};  // activations that backward computes again instead of storing them
 
   /// Returns the number of ranks along an axis of the mesh; 1 if there is no such axis.
@@ -47,14 +47,14 @@ std::vector<PlanCandidate> variants_of(const Mesh& mesh);
 std::vector<RecomputePolicy> recompute_levels(const Target& target, const CompileOptions& options);
 
 /// Returns the options that compile one pipeline stage of the candidate, or the candidate as a whole if it
-/// has no stages. `base`: the options that candidates do not change; their bound of B is `base_batch`
-/// records. If base.entries is empty, the plan has all entries of training that the candidate needs;
-/// otherwise it has only the entries that compute an update.
+/// has no stages. `base`: the options that candidates do not change. B is the number of records per
+/// micro-batch; its bound in `base` is `base_batch`. If base.entries is empty, the plan has all entries of
+/// training that the candidate needs; otherwise it has only the entries that compute an update.
 CompileOptions options_of(const PlanCandidate& candidate, const CompileOptions& base, int64_t base_batch,
                           int64_t stage = 0);
 
-/// Returns `bounds`, in which the bounds of B, and of products that contain B, are multiplied by `to` /
-/// `from` (numbers of records). If there is no bound of B, adds the bound `to`.
+/// Returns `bounds` for a batch of `to` records instead of `from`: the bounds of B, and of products that
+/// contain B, are multiplied by `to` / `from`. If there is no bound of B, adds the bound `to`.
 std::vector<Symbols::Bound> with_batch(std::vector<Symbols::Bound> bounds, int64_t from, int64_t to);
 
 }  // namespace smelt

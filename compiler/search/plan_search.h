@@ -1,15 +1,15 @@
 // plan_search: finds the configuration in which a number of ranks train a model in the least predicted time
-// within the available memory. A configuration is a mesh with the axes data, model and stage, the stage of
-// ZeRO, sharded or whole sequences, the parts per pipeline stage, the number of micro-batches, and the level
-// of recomputation.
+// within the available memory. A configuration consists of a mesh with the axes data, model and stage; the
+// level of ZeRO (0 to 3); whether sequences are sharded; the number of parts per pipeline stage; the number
+// of micro-batches; and the level of recomputation.
 //
 // The search compiles some candidates to a Program, or to one Program per pipeline stage. The memory of a
 // compiled candidate is exact; its time is predicted (plan_time.h, stage_cost.h). The search first compiles
 // one candidate for each mesh without stages, and computes from the results lower bounds for the time of all
 // other candidates (least_time.h). It then compiles the others in the order of their bounds, until a bound
 // exceeds the time of the best candidate that fits. More micro-batches, and more recomputation, save memory
-// and cost time. So a candidate with more of them is compiled only if the same candidate with less does not
-// fit in memory.
+// and cost time. So a candidate with more of either is compiled only if the same candidate with fewer
+// micro-batches or less recomputation does not fit in memory.
 #pragma once
 
 #include <optional>
@@ -24,8 +24,8 @@ namespace smelt {
 
 struct PlanSearchOptions {
   int64_t ranks = 1;
-  /// All candidates have the same number of records per update: the bound of B in the options, times
-  /// `micro_batches`, times `ranks`.
+  /// All candidates have the same number of records per update: the bound of the symbol B (records per
+  /// micro-batch) in the compile options, times `micro_batches`, times `ranks`.
   int64_t micro_batches = 1;
   std::optional<int64_t> budget;  // bytes on each rank; empty: every plan fits
   std::string no_stages = {};     // the reason why the caller cannot run pipeline stages; empty: it can
@@ -48,7 +48,7 @@ struct PlanSearch {
   std::vector<SearchedPlan> plans;
   int64_t left_out = 0;    // number of candidates that were not compiled, because they cannot be faster
   int64_t records = 0;     // records (sequences) per update, of all ranks together
-  int64_t base_batch = 1;  // the bound of B in the options
+  int64_t base_batch = 1;  // the bound of B in the compile options
   double seconds = 0;      // duration of the search
 
   /// Returns the fastest plan that fits. If none fits, throws Error with the least memory of a plan.

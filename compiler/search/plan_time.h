@@ -17,7 +17,7 @@ struct CollectiveUse {
   int64_t ranks = 1;      // along the axis
   int64_t count = 0;      // number of these collectives; the following members are sums over all of them
   double bytes = 0;       // of the whole tensors, that is, of the shards of all ranks together
-  double link_bytes = 0;  // bytes over each link, if the ranks are a ring
+  double link_bytes = 0;  // bytes over each link, if the ranks form a ring
   double seconds = 0;     // if no other work runs at the same time
 };
 
@@ -39,9 +39,10 @@ EntryTime operator*(double times, EntryTime time);
 /// concurrently with the steps on two streams. One stream has the gathers and exchanges that the GPU's copy
 /// engines run (MachineRates::copied_from), and the other stream has all other collectives. A collective
 /// begins after the previous step and after the previous collective of its stream. The step with the number
-/// CollectiveStep::waited_at waits for the end of the collective. A matmul next to a collective of the first
-/// stream, which reads its result or computes its operand, is divided into one matmul per rank's rows if that
-/// is faster; each of them overlaps with the transfer of other rows (runtime/plan/row_parts.h).
+/// CollectiveStep::waited_at waits for the end of the collective. A matmul that reads the result of a
+/// collective of the first stream, or computes its operand, may be divided into one matmul for the rows of
+/// each rank (runtime/plan/row_parts.h). Each of these matmuls overlaps with the transfer of other rows. A
+/// matmul is divided only if that saves time, and if it is next to the collective.
 EntryTime predicted_time(const Program& program, const PlanEntry& entry, const MachineRates& rates);
 
 /// Returns the collectives of an entry by kind and axis.

@@ -1,6 +1,6 @@
-// BatchFollower: the continuous batch of a rank other than the first, if several ranks serve one model. This
-// rank has no HTTP clients. It receives the new and cancelled requests from the first rank (turns.h), submits
-// the same requests to its batch, and runs the same steps.
+// BatchFollower runs the continuous batch of a rank other than the first, if several ranks serve one model.
+// Such a rank has no HTTP clients. The first rank broadcasts its new and cancelled requests (turns.h). The
+// follower submits the same requests to its own batch, and runs the same steps.
 #pragma once
 
 #include <functional>
@@ -11,8 +11,8 @@
 
 namespace smelt::server {
 
-/// Function that makes the batch's requests from the body of an HTTP request. It makes the same ones as on
-/// the first rank.
+/// Function that makes the batch's requests from the body of an HTTP request. The first rank makes its
+/// requests in the same way.
 using MakeRequests = std::function<std::vector<Request>(const AskedCompletion&)>;
 
 class BatchFollower {

@@ -43,8 +43,8 @@ class BatchThread {
   std::shared_ptr<Mailbox> submit(std::vector<Request> requests, AskedCompletion asked = {});
   ContinuousBatchCounts counts() const;
   RequestTimes times() const;
-  /// Waits until no request runs or waits, but at most for `most`, and not after the thread has ended.
-  /// Returns whether that is so.
+  /// Waits until no request runs or waits, until the time `most` has passed, or until the thread ends.
+  /// Returns whether no request runs or waits now.
   bool wait_idle(std::chrono::steady_clock::duration most);
   /// Returns the error that has ended the thread; empty if there was none.
   std::string fault() const;
@@ -61,7 +61,7 @@ class BatchThread {
     std::vector<Request> requests;
     std::shared_ptr<Mailbox> mailbox;
     AskedCompletion asked;
-    RequestClock clock;  // of each of the requests
+    RequestClock clock;  // initial clock of every request
   };
   /// Destination of the progress of a running request.
   struct Live {

@@ -1,4 +1,4 @@
-// Counts of observed values by size, in the form of Prometheus's histograms.
+// Histograms of observed values, in the form of Prometheus's histograms.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace smelt::server {
 
-/// A histogram with fixed buckets. Bucket i counts the values that are at most bounds[i] and that no earlier
-/// bucket counts; one more bucket counts larger values.
+/// A histogram with fixed buckets. Bucket i counts the values above bounds[i - 1] and at most bounds[i].
+/// Bucket 0 has no lower bound. A last bucket counts the values above all bounds.
 class Histogram {
  public:
   /// Requires: `bounds` increase, and outlive the histogram.

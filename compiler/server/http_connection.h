@@ -58,8 +58,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   std::optional<Clock::time_point> waits_since() const { return waits_since_; }
   /// Closes the socket.
   void close();
-  /// Cancels the completion that the connection waits for, if there is one. The batch's thread does not call
-  /// the connection's listener afterwards.
+  /// Cancels the completion that the connection waits for, if there is one.
   void abandon();
 
  private:
@@ -111,7 +110,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   std::shared_ptr<CompletionAnswer> answer_;
   std::optional<RequestRecord>
       record_;                 // of the request that is being answered; nothing before its head is read
-  OpenRequests::Claim claim_;  // of its client
+  OpenRequests::Claim claim_;  // counts the request among the open requests of its client
   std::optional<Clock::time_point> waits_since_;
   uint64_t limit_ = 0;  // number of the current time limit; timers of earlier limits are ignored
   size_t claimed_ = 0;  // bytes of HttpService::body_bytes that the current body reserves

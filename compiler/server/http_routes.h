@@ -19,18 +19,19 @@ namespace smelt::server {
 
 /// Checks the fields that frame a request: Host, Content-Length, Transfer-Encoding and Expect. Throws
 /// ApiError if a proxy between client and server could read the request differently (request smuggling), or
-/// if it has more than kMostFields fields. The caller must then close the connection.
+/// if the request has more than kMostFields fields. The caller must then close the connection.
 void check_framing(const HttpHead& head);
 
 /// State of the server. `starting`: the model is being compiled or loaded. `ready`: it answers requests.
 /// `draining`: it completes the requests that it has, and accepts no others.
 enum class ServerState : uint8_t { starting, ready, draining };
 
-/// The function of each path. It has no sockets: a connection calls it with requests that it has read.
+/// Answers requests by their path. It has no sockets: the code of a connection reads requests and calls these
+/// functions.
 class HttpRoutes {
  public:
-  /// `keys`: keys of which a client must send one for the paths below /v1. The references must outlive the
-  /// object.
+  /// `hosts`: host names that a request may have. `keys`: API keys; a request for a path below /v1 must have
+  /// one of them. Both must outlive the object.
   HttpRoutes(AllowedHosts& hosts, const ApiKeys& keys) : hosts_(hosts), keys_(keys) {}
 
   /// Makes the server ready: it answers requests with this model from now on. The references must outlive the
@@ -47,8 +48,8 @@ class HttpRoutes {
   /// Returns the reply to GET or HEAD of `path`. Throws ApiError for an unknown model, and for /health if the
   /// batch has ended by a fault. Requires: check() has accepted the request.
   HttpReply get(const std::string& path) const;
-  /// Starts the completion for a POST of `body` to `path`, and returns its answer, never null. Throws
-  /// ApiError or Error for a bad body.
+  /// Starts the completion that a POST of `body` to `path` asks for. Returns the answer, which is never null.
+  /// Throws ApiError or Error for a bad body.
   std::shared_ptr<CompletionAnswer> post(const std::string& path, std::string_view body) const;
   /// Counts a reply with HTTP status `status` for /metrics.
   void count(int status) { ++replies_[status]; }
@@ -57,16 +58,16 @@ class HttpRoutes {
   HttpReply health() const;
 
   BatchThread* batch_ = nullptr;              // null while the server is starting
-  CompletionService* completions_ = nullptr;  // the same
+  CompletionService* completions_ = nullptr;  // null while the server is starting
   std::atomic<ServerState> state_ = ServerState::starting;
   AllowedHosts& hosts_;
   const ApiKeys& keys_;
   std::map<int, uint64_t> replies_;  // number of replies by status
 };
 
-/// Returns the reply for an exception that was thrown while a request was served. Its HTTP status is that of
-/// the ApiError; that of api_error(thrown) for another Error; 503 for std::bad_alloc; else 500. The body is
-/// JSON that states the error.
+/// Returns the reply for an exception that was thrown while a request was served. An ApiError has its own
+/// HTTP status. The status of any other Error is that of api_error(thrown). The status is 503 for
+/// std::bad_alloc, and 500 for any other exception. The body is JSON that states the error.
 HttpReply error_reply(const std::exception& thrown);
 
 }  // namespace smelt::server

@@ -28,8 +28,9 @@ struct HttpOptions {
 
 class HttpServer {
  public:
-  /// Creates a server that is starting (ServerState): it answers GET /health, and refuses what needs the
-  /// model. Throws Error if an allowed host is not a host, or if memory for the worker threads is lacking.
+  /// Creates a server without a model. Until serve() is called, it answers GET /health and refuses requests
+  /// that need the model. Throws Error if a text in `allowed_hosts` is not a host, or if memory for the
+  /// worker threads is lacking.
   explicit HttpServer(HttpOptions options);
   ~HttpServer();
 
@@ -42,12 +43,12 @@ class HttpServer {
   /// Binds to the address and returns the bound port; if `port` is 0, the system chooses a free one. Throws
   /// Error if it cannot listen there.
   int bind(const std::string& host, int port);
-  /// Serves connections until stop() is called. Answers that are incomplete then have kMostEndTime
-  /// (http_limits.h) to end.
-  /// Throws Error if the server ends for any other reason, or if bind() has not succeeded.
+  /// Serves connections until stop() is called. Answers that are incomplete at that time have kMostEndTime
+  /// (http_limits.h) to end. Throws Error if the server ends for any other reason, or if bind() has not
+  /// succeeded.
   void listen();
   /// Makes listen() return. It may be called from any thread, at any time. If it is called before listen(),
-  /// the later call of listen() returns at once. After listen() has returned, it has no effect.
+  /// the later call of listen() returns at once. After listen() has returned, stop() has no effect.
   void stop();
 
  private:

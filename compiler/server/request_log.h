@@ -27,7 +27,7 @@ struct RequestRecord {
 };
 
 /// Returns the id that a client gave to its request, if it is one to 128 letters, digits or characters of
-/// "-_."; otherwise "req-" and a number, which increases by one with each call.
+/// "-_."; otherwise "req-" and a number, which is different in each call.
 std::string request_id(const std::optional<std::string>& given);
 
 /// Returns the line without its end: {"time" (UTC, ISO 8601), "request_id", "client", "method", "path",

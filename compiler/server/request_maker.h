@@ -36,7 +36,8 @@ class RequestMaker {
   /// so on. Calls `check` with each request before it makes the next one, so that a body with long prompts is
   /// refused early; `check` throws to refuse the body.
   Made make(const CompletionRequest& request, const std::function<void(const Request&)>& check) const;
-  /// Returns the requests that make() returned for this body on rank 0.
+  /// Makes the requests for a body and a seed that rank 0 has sent. They equal those that make() returned on
+  /// rank 0.
   std::vector<Request> again(const AskedCompletion& asked) const;
 
  private:
@@ -52,9 +53,9 @@ class RequestMaker {
 
   const cli::PromptText& texts_;
   const GenerationOptions defaults_;
-  mutable std::mutex mutex_;                                            // of constraints_ until it is there
+  mutable std::mutex mutex_;                                            // held while constraints_ is created
   mutable std::shared_ptr<const structured::ConstraintTokens> tokens_;  // null until a request needs it
-  mutable std::unique_ptr<structured::ConstraintCache> constraints_;    // the same
+  mutable std::unique_ptr<structured::ConstraintCache> constraints_;    // null until a request needs it
 };
 
 }  // namespace smelt::server

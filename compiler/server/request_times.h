@@ -1,4 +1,4 @@
-// Waiting times of the requests of a batch, as histograms for GET /metrics.
+// Histograms of times for GET /metrics: how long the requests of a batch wait for their tokens.
 #pragma once
 
 #include <chrono>
@@ -13,17 +13,18 @@ namespace smelt::server {
 /// Times of one request (one choice of an answer).
 struct RequestClock {
   using Clock = std::chrono::steady_clock;
-  Clock::time_point asked = Clock::now();            // when the request was handed to the batch
-  std::optional<Clock::time_point> last_token = {};  // when its newest token was reported; nothing: none was
+  Clock::time_point asked = Clock::now();            // when the request was submitted to the batch
+  std::optional<Clock::time_point> last_token = {};  // when the newest token was reported; empty: none yet
 };
 
 /// Histograms of all requests since the server was started. Not thread-safe.
 class RequestTimes {
  public:
   RequestTimes();
-  /// Adds what the progress of a request says at time `now`, and updates the request's clock.
+  /// Adds the times that follow from the progress of a request at time `now`, such as the time to the first
+  /// token. Updates the request's clock.
   void add(const Progress& progress, RequestClock& clock, RequestClock::Clock::time_point now);
-  /// Adds the number of requests that were running in a step.
+  /// Adds a step of the batch in which `running` requests were running.
   void add_step(size_t running);
   /// Returns the metrics in the text format of Prometheus.
   std::string text() const;

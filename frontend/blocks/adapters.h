@@ -23,9 +23,9 @@ struct Adapters {
 
 /// Returns the adapter's addend to the result of the linear map of x at `place` (the name of the map in the
 /// model); null if the map has no adapter. For x [...,in] and the adapter's matrices A [r,in] and B [out,r],
-/// the addend is scale * dropout(x) A^T B^T, [...,out]. `count` is 0 for a plain linear map. The `count` maps
-/// of stacked_linear (blocks.h) share the matrix A; their matrix B is [count,out,r], and for x [batch,T,in]
-/// their addend is [batch,T,count,out].
+/// where r is the rank of the adapter, the addend is scale * dropout(x) A^T B^T, [...,out]. `count` is 0 for
+/// a plain linear map. The `count` maps of stacked_linear (blocks.h) share the matrix A; their matrix B is
+/// [count,out,r], and for x [batch,tokens,in] their addend is [batch,tokens,count,out].
 Value* adapter(BlockBuilder& b, const Place& place, Value* x, int64_t count, int64_t out);
 /// Prefix of the names of tensors in files of adapters.
 inline constexpr std::string_view kAdapterPrefix = "base_model.model.";

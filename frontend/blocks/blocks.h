@@ -1,6 +1,7 @@
 // Parts of a transformer's graphs: functions that add nodes to the graph of a BlockBuilder, which
 // build_transformer (frontend/build_transformer.h) composes. B is the number of rows (sequences) of the
-// batch, T the number of tokens per row, V the size of the vocabulary. A run is one execution of a graph.
+// batch, T the number of tokens per row, S the number of tokens per row of the encoder's output, V the size
+// of the vocabulary. A run is one execution of a graph.
 #pragma once
 
 #include <optional>
@@ -38,7 +39,7 @@ struct QueryTiles {
     Value* tokens = nullptr;  // i32[R,T]: index in the run of each query's token
     /// i32[R]: tokens of the sequence before the first query; -T: the group is padding, which sees no keys.
     Value* past = nullptr;
-    Value* lines = nullptr;  // i32[R,capacity]: for the sequence of each group, as Cache::lines
+    Value* lines = nullptr;  // i32[R,capacity]: per group, the lines of its sequence (see Cache::lines)
   };
   Part singles, tiles;  // T is 1 in singles, and kTileTokens in tiles
   /// i32[B]: index of each token's result among the results of all queries, first of singles, then of tiles.
@@ -66,8 +67,8 @@ struct Cache {
   Value* lines = nullptr;
   /// i32[B,T]: page and offset in it for each token of this run; a token of page -1 is not cached.
   Value *new_pages = nullptr, *new_offsets = nullptr;
-  /// Division of the queries; null: one attention node, in which row i of the batch has T queries and
-  /// lines[i].
+  /// Division of the queries among two attention nodes; null: one attention node, in which row i of the batch
+  /// has T queries that see the positions in lines[i].
   const QueryTiles* queries = nullptr;
 };
 
@@ -93,8 +94,8 @@ struct Stack {
   /// Cached keys and values of `memory`; if not null, cross attention reads them instead of `memory`.
   const Cache* memory_cache = nullptr;
 
-  /// Returns the module `part` of a block: the role "decoder.{}.attention.query" for "attention.query", and
-  /// the number of the block, which replaces {}.
+  /// Returns the module `part` of block number `block`. The role of the module "attention.query" of a decoder
+  /// is "decoder.{}.attention.query", in which the block's number replaces {}.
   Place in_block(std::string_view part, int64_t block) const;
   /// Returns the module `part` of the stack itself: "decoder.norm" for "norm".
   Place part(std::string_view part) const;

@@ -1,7 +1,8 @@
 // Changes of the scores of tokens before sampling that depend on the row's text (its earlier tokens), such as
 // repetition penalties and banned n-grams and phrases, for the entries @next_guided and @next_beams_guided.
 // They are the same changes, in the same order, that the host makes in
-// runtime/engine/generation/logits_processors.h.
+// runtime/engine/generation/logits_processors.h. In shapes, B is the number of rows and V the size of the
+// vocabulary.
 #pragma once
 
 #include "frontend/blocks/token_choice.h"
@@ -9,8 +10,8 @@
 namespace smelt {
 
 /// Inputs of a graph that specify the changes; runtime/plan/decode_contract.def defines their shapes and
-/// meanings. `places`, the input text_places, has values for each row of the batch. The other inputs
-/// are common to all rows, because all rows are sequences of one request.
+/// meanings. `places`, the input text_places, has values for each row of the batch. The other inputs are
+/// common to all rows, because all rows are sequences of one request.
 struct TextChoice {
   Value *places = nullptr, *numbers = nullptr, *integers = nullptr;
   Value* growth = nullptr;
@@ -31,8 +32,8 @@ Value* text_lengths(GraphBuilder& g, const TokenChoice& choice, const TextChoice
 Value* guided_scores(BlockBuilder& b, Value* scores, const TokenChoice& choice, const TextChoice& text);
 /// Returns element `which` of the vector `numbers` (TextChoice::numbers or ::integers), broadcast to `shape`.
 Value* number_of(GraphBuilder& g, Value* numbers, int64_t which, const Shape& shape);
-/// Returns table[b, columns[b,...]] for each row b of table [B,W], in the shape of `columns`, i32[B,...].
-/// Requires: columns are in [0, W).
+/// Returns table[b, columns[b,...]] for each row b of `table`, which has B rows and W columns. The result has
+/// the shape of `columns`, i32[B,...]. Requires: columns are in [0, W).
 Value* elements_of_rows(GraphBuilder& g, Value* table, Value* columns);
 
 }  // namespace smelt

@@ -1,7 +1,7 @@
-// Sampling of the next token of every row from its logits by nodes of a graph instead of the host. The
-// entries next and next_pages sample with it, and the entry next_beams does a beam search.
+// Functions that add nodes to a graph which sample the next token of every row from its logits, so that the
+// host need not. The entries next and next_pages use sample_tokens; the entry next_beams uses choose_beams.
 // runtime/plan/decode_contract.def defines their inputs and states, and decode_contract.h the limits. B is
-// the batch, V the vocabulary.
+// the batch (number of rows), V the vocabulary.
 #pragma once
 
 #include <functional>
@@ -16,9 +16,9 @@ struct TokenChoice {
   Value* rows = nullptr;   // i32[B]: the slot of each row in the states
   bool any_slots = false;  // false: the slots are 0 ... B-1
   Value* past = nullptr;   // i32[B]: number of tokens of each row before the token that this run reads
-  /// Inputs of these names in decode_contract.def; null if the entry does not have them. Tokens `held_back`
-  /// may not be sampled before the positions `held_back_until`. Tokens `forced` are the only ones at the
-  /// positions `forced_at`.
+  /// Inputs of these names in decode_contract.def; null if the entry does not have them. A token of
+  /// `held_back` may not be sampled before its position in `held_back_until`. At a position in `forced_at`,
+  /// only the token of `forced` may be sampled.
   Value *numbers = nullptr, *integers = nullptr, *penalty = nullptr;
   Value *held_back = nullptr, *held_back_until = nullptr, *forced = nullptr, *forced_at = nullptr;
 };
@@ -30,7 +30,7 @@ TokenChoice token_choice_inputs(BlockBuilder& b, Value* rows, Value* past);
 TokenChoice drawing_inputs(BlockBuilder& b, Value* rows, Value* past);
 /// Adds an input of the decode contract to the graph; `sizes` are the extents that its shape refers to.
 Value* decode_input(BlockBuilder& b, const DecodePort& port, const Extents& sizes);
-/// Adds an input of token ids as decode_input does, in which -1 means no token.
+/// Adds an input of token ids, in which -1 means no token. The parameters are those of decode_input.
 Value* tokens_or_none(BlockBuilder& b, const DecodePort& port, const Extents& sizes);
 /// Declares states of the decode contract for plans of these sizes.
 void declare_states(BlockBuilder& b, const Extents& sizes,
@@ -46,18 +46,19 @@ void declare_beam_states(BlockBuilder& b, int64_t slots, int64_t capacity);
 /// Returns the first `rows` rows of an integer state [slots,...], with its elements clamped to [0, below).
 Value* rows_of_state(BlockBuilder& b, std::string_view name, const Dim& rows, int64_t below);
 
-/// Returns column i of a table [B,columns]: [B].
+/// Returns column i, of shape [B], of a table [B,columns].
 Value* column(GraphBuilder& g, Value* x, int64_t i);
-/// Clamps an index to [0, below), so that no kernel has to check it.
+/// Returns `index`, clamped to [0, below), so that kernels need not check it.
 Value* within(GraphBuilder& g, Value* index, int64_t below);
-/// Appends `count` dims of size 1 to the shape of x, as GraphBuilder::insert needs them for single elements.
+/// Appends `count` dims of size 1 to the shape of x. GraphBuilder::insert needs this shape if it inserts
+/// single elements.
 Value* with_ones(GraphBuilder& g, Value* x, int64_t count = 1);
 /// Writes `rows` to the first rows of a state.
 void put_rows(GraphBuilder& g, std::string_view state, Value* rows);
-/// Returns the rows of a state in the slots of the batch (choice.rows).
+/// Returns, for each row of the batch, the row of the state in its slot (choice.rows).
 Value* of_rows(GraphBuilder& g, std::string_view state, const TokenChoice& choice);
 /// `top`: maximum of each row of logits f32[B,V]. `log`: log(sum of exp(logit - top)) of each row. Both
-/// f32[B]. A log-probability is (logit - top) - log. This order of subtraction has the smaller rounding
+/// f32[B]. A log-probability is computed as (logit - top) - log, because this order has the smaller rounding
 /// error.
 struct LogSum {
   Value *top, *log;
@@ -75,7 +76,7 @@ Value* biased(GraphBuilder& g, Value* scores, const TokenChoice& choice);
 /// token.
 Value* without_held_back(GraphBuilder& g, Value* scores, const TokenChoice& choice, Value* place);
 
-/// Returns the slot that caches the token at each position of each row, i32[B,capacity]
+/// Returns i32[B,capacity]: for each row and position, the slot whose KV cache has the token at that position
 /// (Cache::row_of_place). The token that this run reads is in the row's own slot.
 Value* beam_rows(BlockBuilder& b, const TokenChoice& choice);
 /// The best continuations of each sentence, best first, each [sentences, kBeamCandidates]: their sums of
@@ -86,18 +87,18 @@ struct Candidates {
 /// Returns the best candidates. `sums`, f32[sentences, beams * V], are the sums of log-probabilities of all
 /// continuations: each beam followed by each token.
 Candidates best_candidates(BlockBuilder& b, Value* sums);
-/// Returns a number per row, f32[sentences * beams]: NaN if the log-probabilities of the row's logits are
-/// NaN, so that no token can be chosen; else a number that is not NaN.
+/// Returns one number per row, f32[sentences * beams]. The number is NaN if the log-probabilities of the row
+/// are NaN, so that no token can be chosen. Else it is any number that is not NaN.
 Value* fault_of_sums(GraphBuilder& g, Value* logits);
 /// For each of the next beams, i32[sentences * beams]: the slot of the beam that it continues (`parents`),
 /// and its new token.
 struct NextBeams {
   Value *parents, *tokens;
 };
-/// Stores the candidates for the host, and the next beams for the next run. The next beams are the best
-/// candidates whose new token is not an end token. `faults`: as from fault_of_sums; a NaN of an active beam
-/// makes the sums of its sentence's candidates NaN. `ends`, i32[sentences,kEndTokens]: end tokens of each
-/// sentence.
+/// Stores the candidates for the host, and the next beams for the next run. Returns the next beams: the best
+/// candidates whose new token is not an end token. `faults`: the result of fault_of_sums. If the number of an
+/// active beam is NaN, the sums of all candidates of its sentence become NaN. `ends`,
+/// i32[sentences,kEndTokens]: end tokens of each sentence.
 NextBeams leave_beams(BlockBuilder& b, const Candidates& found, Value* faults, const TokenChoice& choice,
                       Value* ends, const Dim& beams);
 /// Adds a step of beam search: computes the candidates of each sentence from logits f32[B,V], B = sentences *
@@ -108,10 +109,10 @@ void choose_beams(BlockBuilder& b, Value* logits, const TokenChoice& choice, Val
 /// `place`, i32[B], is the position of the token, which selects the random number.
 Value* drawn_tokens(GraphBuilder& g, Value* scores, const TokenChoice& choice, Value* place);
 /// Stores the sampled tokens `token`, i32[B], in a state that the next run reads. Also stores them for the
-/// host, at the positions `place` of the rows, together with their log-probabilities by `logits`, f32[B,V].
-/// Returns the tokens that the next run reads: `token`, with 0 instead of -1.
+/// host, at position `place` of each row, with their log-probabilities, which are computed from `logits`,
+/// f32[B,V]. Returns the tokens that the next run reads: those of `token`, with 0 instead of -1.
 Value* leave_tokens(BlockBuilder& b, Value* logits, Value* token, const TokenChoice& choice, Value* place);
-/// Samples a token per row from logits f32[B,V], and stores the states for the next run, except
+/// Samples a token per row from logits f32[B,V], and stores all states that the next run reads, except
 /// state::next_past.
 void sample_tokens(BlockBuilder& b, Value* logits, const TokenChoice& choice);
 

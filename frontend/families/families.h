@@ -1,6 +1,6 @@
-// Model families as tables: the names and values in config.json of the fields of a TransformerSpec, and the
-// names of parameters in checkpoints. A new family that consists of supported parts needs one more file like
-// gpt2.cpp, and its declaration and entry in families.cpp.
+// Model families as tables. A table translates between Hugging Face's config.json and a TransformerSpec (the
+// "spec"), and between the names of parameters in checkpoints and in the model. For a new family whose blocks
+// are all supported, add a file like gpt2.cpp, and list the family in families.cpp.
 #pragma once
 
 #include <initializer_list>
@@ -14,8 +14,8 @@
 namespace smelt {
 
 /// One value of a field as it is written in config.json and in the spec, both as JSON text: for example,
-/// {"\"gelu_new\"", "\"gelu_tanh\""}. If one value in config.json sets several fields of a group of the spec
-/// (such as "norm"), `spec` is an object of the fields.
+/// {"\"gelu_new\"", "\"gelu_tanh\""}. If one value in config.json sets several fields of a group of the spec,
+/// such as "norm", then `spec` is a JSON object with these fields.
 struct Spelling {
   std::string_view config, spec;
 };
@@ -24,7 +24,8 @@ using Spellings = const std::vector<Spelling>*;
 /// Activation names in the library transformers. If several names have the same value in the spec,
 /// config_from_spec() writes the first.
 extern const std::vector<Spelling> kActivations;
-/// Names of the values of Problem (transformer_spec.h) in transformers, whose field is problem_type.
+/// Values of the field problem_type in transformers, and the values of Problem (transformer_spec.h) that they
+/// mean.
 extern const std::vector<Spelling> kProblems;
 
 /// Maps config.json's field `config` to the spec's field `spec`. Both may be dotted paths.
@@ -33,18 +34,19 @@ struct FieldRow {
   bool required = false;          // false: the family's default applies if the field is absent or null
   Spellings spellings = nullptr;  // null: config and spec spell the values alike
   std::vector<std::string_view> also_called = {};  // other names of the field in config.json
-  bool counted = false;          // the config has an object, and the spec the number of its members
+  bool counted = false;          // config.json has an object here; the spec has the number of its members
   int64_t plus = 0;              // the spec's number is the config's number plus this
-  bool unsaid_if_empty = false;  // 0 or an empty list means the same as an absent field, and is not written
-  /// JSON text: the spec's value if the config has null; empty: the family's default.
+  bool unsaid_if_empty = false;  // 0 or an empty list means the same as no field, and is not written
+  /// The spec's value, as JSON text, if the value in config.json is null; empty: the family's default.
   std::string_view null = {};
-  /// JSON text: the config's value that transformers assumes if the field is absent; empty: the family's
-  /// default.
+  /// The value in config.json, as JSON text, that transformers assumes if the field is absent; empty: the
+  /// family's default.
   std::string_view implied = {};
 };
 
-/// Field of config.json that changes the model's computation in a way that is not supported. It is accepted
-/// only if it is absent or null, or has `value` or the value of the spec's field `same_as`.
+/// Field of config.json of which only one value is supported, because others change the model's computation.
+/// The field may be absent or null. Otherwise it must have the value `value`, or the value of the spec's
+/// field `same_as`.
 struct FixedRow {
   std::string_view config;
   std::string_view value;                                              // JSON text
@@ -54,9 +56,9 @@ struct FixedRow {
   std::string_view only_with = {};  // the row applies only if this numeric field is above 1; empty: always
 };
 
-/// Name of one module of the model in checkpoints. Its parameters are "<name>.weight" and "<name>.bias"; {}
-/// is the number of the block. If the role ends in .weight or .bias, `name` is the whole name of that one
-/// parameter.
+/// Name in checkpoints of one module of the model. "{}" in the name is replaced by the number of the block.
+/// The module's parameters are "<name>.weight" and "<name>.bias". If the role ends in .weight or .bias,
+/// `name` is the whole name of that one parameter.
 struct NameRow {
   std::string_view role;  // see frontend/parameter_names.h
   std::string_view name;
@@ -72,7 +74,8 @@ struct Architecture {
   std::string_view defaults = "{}";
 };
 
-/// Another name, `other`, under which transformers accepts config.json's field `config` (its attribute_map).
+/// Another name, `other`, that transformers accepts for the field `config` of config.json (attribute_map in
+/// transformers).
 struct Synonym {
   std::string_view other, config;
 };
@@ -86,7 +89,8 @@ struct Family {
   std::vector<Synonym> synonyms = {};
   std::vector<FixedRow> fixed = {};
   std::vector<std::string_view> harmless = {};  // fields that are ignored, whatever their values
-  std::vector<std::string_view> prefixes;       // of checkpoint names: all are accepted, the first is written
+  /// Beginnings of checkpoint names. All of them are read; the first one is written.
+  std::vector<std::string_view> prefixes;
   std::vector<NameRow> names;
   std::vector<std::string_view> ignored_tensors;  // in checkpoints, without prefix; {} is a number
 };

@@ -19,8 +19,8 @@ struct Epilogue {
 /// anything else.
 std::optional<Epilogue> epilogue(const Node& matmul);
 
-/// Returns whether the result is a matrix to whose rows a library call can add a bias: the matmul has no
-/// batch dims, sums over one dim, and the result's last dim is a dim of its second operand.
+/// Returns whether a library call can add a bias to each row of the result. This is so if the matmul has no
+/// batch dims and sums over one dim, and if the result's last dim is a dim of the second operand.
 bool has_rows(const Node& matmul);
 
 }  // namespace smelt

@@ -19,21 +19,22 @@ struct IndexRange {
 
   /// Returns whether every element is certainly in [0, rows).
   bool within(const Dim& rows) const;
-  /// Returns the same, but also uses the bounds of symbols: if B <= 8, a table of 9 - B rows has at least one
-  /// row.
+  /// Returns the same, but also uses the bounds of symbolic sizes such as B: if B <= 8, a table of 9 - B rows
+  /// has at least one row.
   bool within(const Dim& rows, const Symbols& symbols) const;
-  /// Returns a number outside [0, rows) if an element is certainly outside; else nothing. The number is an
-  /// element, or an end of the range if all elements are outside. If `rows` is not constant, only negative
-  /// numbers and those from 2^31 - 1 on are certainly outside.
+  /// Returns a number outside [0, rows), for a message, if it is proven that an element is outside; else
+  /// nothing. The number is the value of an element. If all elements are outside, it may instead be an end of
+  /// the range. If `rows` is not constant, only negative numbers and those from 2^31 - 1 on are treated as
+  /// outside.
   std::optional<int64_t> surely_outside(const Dim& rows) const;
 };
 
 /// Ranges of the values of a graph. Ranges are propagated through constants, iota, inputs with declared
 /// bounds, views, conversions, arithmetic, look-ups in constant tables, inserts, reductions and bodies of
-/// fusions. The branches of a select are evaluated under its condition and its negation. The result of
-/// arithmetic that may wrap around is unknown. Floats have a range (RealRange) if they are computed from
-/// constants and integers. A RealRange has a margin for rounding to any float type. The range of a float is
-/// unknown if an element may be infinite or NaN.
+/// fusions. The first branch of a select is evaluated with its condition true, the second branch with its
+/// condition false. The result of arithmetic that may wrap around is unknown. Floats have a range (RealRange)
+/// if they are computed from constants and integers. A RealRange has a margin for rounding to any float type.
+/// The range of a float is unknown if an element may be infinite or NaN.
 class IndexRanges {
  public:
   explicit IndexRanges(const Graph& graph);
@@ -77,11 +78,11 @@ class IndexRanges {
   std::optional<RealRange> selected_reals(const Node& node);
 
   // ---- branches of a select (select_ranges.cpp)
-  /// Returns the range of the elements of an operand that the select chooses; nothing if it never chooses
-  /// one.
+  /// Returns the range of those elements of operand number `operand` that the select chooses; nothing if it
+  /// never chooses an element of this operand.
   std::optional<Known> chosen(const Node& select, unsigned operand);
-  /// Narrows the ranges of the integers that `condition` compares, given that it is true (or false, if not
-  /// `holds`). Returns false if it never is.
+  /// Narrows the ranges of the integers that `condition` compares, given that the condition is true (or
+  /// false, if `holds` is false). Returns false if this case never occurs.
   bool narrow(Narrowed& narrowed, const Value* condition, bool holds) const;
   /// Returns the range in `narrowed`, else at(value).
   IndexRange now(const Narrowed& narrowed, const Value* value) const;

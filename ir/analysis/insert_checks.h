@@ -1,6 +1,6 @@
 // Legality of the fusion of insert nodes (ir/graph/insertion.h) with other nodes into one kernel. An insert
-// stores the elements into its target, operand 0, in any order, so no other node of the kernel may read the
-// target.
+// stores elements into its target, operand 0. The order of these stores is not specified, so no other node of
+// the same kernel may read the target.
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace smelt {
 
-/// Returns the reason, as a phrase for --explain-fusion, why one kernel cannot compute all of `nodes` because
-/// of the inserts among them; empty if it can. `is_output` returns whether a result is stored for other
-/// nodes.
+/// Checks whether one kernel can compute all of `nodes`, as far as the inserts among them are concerned.
+/// Returns an empty text if it can, else the reason, as a phrase for --explain-fusion. `is_output` returns
+/// whether the kernel stores a result for other nodes.
 std::string refusal_of_inserts(llvm::ArrayRef<const Node*> nodes,
                                llvm::function_ref<bool(const Value*)> is_output);
 

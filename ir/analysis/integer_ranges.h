@@ -1,4 +1,6 @@
-// Interval arithmetic on integers (IndexRange).
+// Interval arithmetic on integers. An IndexRange contains the elements of a value: every element is in
+// [least, most] or equals the optional number `beside`. Its member `attained` says that some element is
+// `least` and some element is `most`.
 #pragma once
 
 #include "ir/analysis/index_ranges.h"
@@ -12,10 +14,10 @@ __extension__ typedef __int128 Bound;
 
 /// Returns the range of all numbers of a type.
 IndexRange all_of_type(DType type);
-/// Returns the range [least, most]; nothing if a number of it exceeds the type, so that arithmetic may wrap
-/// around.
+/// Returns the range [least, most]; nothing if the type cannot represent all of its numbers, so that
+/// arithmetic may wrap around.
 std::optional<IndexRange> in_bits_of(DType type, Bound least, Bound most);
-/// Returns the range from x.least to x.most, extended to include x.beside, without a member `beside`.
+/// Returns x without its additional number: [least, most] is extended to contain that number.
 IndexRange hull(const IndexRange& x);
 /// Returns whether a size is certainly at least 1, provided that all its symbols are at least 1.
 bool is_never_zero(const Dim& dim);
@@ -24,7 +26,7 @@ bool is_never_zero(const Dim& dim);
 bool is_never_zero(const Dim& dim, const Symbols& symbols);
 /// Returns a range that contains both `a` and `b`.
 IndexRange either(const IndexRange& a, const IndexRange& b);
-/// Returns the range of an unknown subset of the elements of a value: `range`, but without `attained`.
+/// Returns the range of an unknown subset of a value's elements: `range` itself, with `attained` false.
 IndexRange of_some(IndexRange range);
 
 /// Returns the range of op(x, y) in arithmetic of `type`; nothing if a result may wrap around, or if there is

@@ -1,7 +1,7 @@
 // Loop nest (iteration space) of a fusion's body: its axes, and the axis that iterates over each dim of each
 // value (the dim "follows" the axis). The analysis also decides whether one kernel can compute the body. The
-// pass `fuse` asks this before it builds a fusion, and `lower` builds the kernel (ir/kernel/kernel.h) by the
-// result.
+// pass `fuse` asks this before it builds a fusion, and `lower` builds the kernel (ir/kernel/kernel.h) from
+// the result.
 #pragma once
 
 #include <optional>
@@ -23,12 +23,12 @@ struct IterationSpace {
     Dim extent;
     AxisKind kind = AxisKind::parallel;
   };
-  /// Kind of a reduction, by the axes that it reduces. Of `column` and `full`, the kernel computes only
-  /// partial sums. A later step adds them, so the body must not use these results, except to round them for
-  /// storing.
+  /// Kind of a reduction, by the axes that it reduces. For the kinds `column` and `full`, the kernel computes
+  /// only partial sums, which a later step adds up. So the body must not use the results of these reductions,
+  /// except to round them for storing.
   enum class Reduction : uint8_t {
     row,     // over all column axes: a scalar per row, which later blocks may read
-    first,   // as `row`, but without a loop: reads the first column (op first) or four columns (op pivot)
+    first,   // as `row`, but reads only one column (the op `first`) or four columns (the op `pivot`)
     column,  // over all parallel axes, keeping columns: a partial sum per chunk of rows
     /// Over all axes of the reduced value, which may have columns or be one scalar per row: one partial sum
     /// per chunk of rows.

@@ -29,8 +29,9 @@ struct Rates {
   double seconds(double bytes, double flop, double flops_per_second) const;
 };
 
-/// Returns the rates of the newest architecture in a table that is not newer than the target's.
-/// bytes_per_second is derived from the device's bandwidth if that is known.
+/// Returns the rates of the target's architecture from a table. If the table lacks this architecture, returns
+/// those of the newest one before it. bytes_per_second is derived from the device's bandwidth if that is
+/// known.
 Rates rates_of(const Target& target);
 
 /// The target's rates, and the types that kernels use.

@@ -1,8 +1,10 @@
 // Correspondence between the dims of an operation's operands and the dims of its results, for passes that
 // follow a dim through a graph.
 //
-// The correspondence is described by factors. Dims with the same factor correspond to each other. Most dims
-// are one factor. Dims of a reshape, and the heads of an attention, may be products of several factors.
+// Each dim is a product of factors; most dims have one factor, which is the dim itself. Dims of operands and
+// results that have the same factor correspond to each other. A dim of a reshape, or the heads of an
+// attention, may have several factors. A factor has a relation (DimRelation). Examples of nodes and of the
+// relations of their factors:
 //
 //   matmul "bc,oc->bo"             b: carried, o: carried, c: summed
 //   reshape [B,T,8] -> [B*T,8]     B, T, 8: carried; dim 0 of the result has the factors B and T
@@ -17,13 +19,14 @@
 
 namespace smelt {
 
-/// Elements of the operands, along a factor, that an element of a result may depend on. Each relation permits
-/// all dependences that the relations before it permit.
+/// The relation of a factor specifies, along this factor, the elements of operands on which an element of a
+/// result may depend. Each relation also permits all dependences that the relations before it permit.
 enum class DimRelation : uint8_t {
   /// Element i of a result depends only on elements i of the operands. If no operand has the factor,
   /// the result repeats the same elements along it.
   carried,
-  /// As carried, but element i also depends on the number i, as for iota, random numbers and constant tables.
+  /// As carried, but the value of element i may also depend on the number i. Examples are iota, random
+  /// numbers and constant tables.
   counted,
   /// As carried in results that have the factor. Other results are sums over i of terms that depend
   /// on elements i, and on operands without the factor.
@@ -41,7 +44,7 @@ enum class DimRelation : uint8_t {
 /// One factor of a node's dims.
 struct DimFactor {
   DimRelation relation = DimRelation::carried;
-  Dim size;  // in the first operand that has it; sizes may differ between operands if placed or whole
+  Dim size;  // size in the first operand that has the factor; others may differ if placed or whole
 };
 
 /// For each dim of a value: its factors (indices into OpDims::factors), outermost first; at least one.
@@ -50,9 +53,9 @@ using DimFactors = llvm::SmallVector<llvm::SmallVector<int, 2>, 4>;
 /// Factors of all dims of one node.
 struct OpDims {
   std::vector<DimFactor> factors;
-  llvm::SmallVector<DimFactors, 3> operands;  // the factors of the dims of each operand
-  llvm::SmallVector<DimFactors, 1> results;   // of each result
-  llvm::SmallVector<DimFactors, 2> handed;  // of the block arguments, which the operation passes to its body
+  llvm::SmallVector<DimFactors, 3> operands;  // for each operand, the factors of its dims
+  llvm::SmallVector<DimFactors, 1> results;   // for each result
+  llvm::SmallVector<DimFactors, 2> handed;  // for each block argument, which the operation passes to its body
 
   DimFactor& operator[](int factor) { return factors[static_cast<size_t>(factor)]; }
   const DimFactor& operator[](int factor) const { return factors[static_cast<size_t>(factor)]; }

@@ -14,8 +14,9 @@ struct RealRange {
   double least = 0, most = 0;
 };
 
-/// Returns the range of numbers whose exact values are in `exact`, after a kernel has computed and stored
-/// them in any float type, including bf16 and f16. Returns nothing if they may be too large for f16.
+/// Returns the range of the numbers that a kernel stores if their exact values are in `exact`. The kernel may
+/// compute and store them in any float type, including bf16 and f16. Returns nothing if a number may be too
+/// large for f16.
 std::optional<RealRange> rounded(const RealRange& exact);
 
 /// Does the same for numbers that are whole. The range does not change if all are at most 256 in magnitude,

@@ -13,13 +13,14 @@ namespace smelt {
 struct ReshapeFactor {
   Dim size;
   std::optional<size_t> from, to;  // dims of operand and result that contain the factor; nothing: none does
-  /// True: a common factor, or a dim of size 1. False: a dim, or the quotient of a dim by its common factors,
-  /// for which no common factor was found; it belongs to the operand or to the result.
+  /// True: a factor of both shapes, or a dim of size 1. False: the part of a dim of one shape for which no
+  /// common factor with the other shape was found.
   bool is_clear = true;
 };
 /// Returns the factors of a reshape of shape `from` to shape `to` in row-major order: [B,T,8] -> [B*T,8] has
-/// B, T and 8; [6,4] -> [8,3] has no clear factor. The shapes are compared from the first dim on. After the
-/// first two dims (or quotients) of which neither divides the other, no factor is clear.
+/// B, T and 8; [6,4] -> [8,3] has no clear factor. The shapes are compared from the first dim on. If, of the
+/// next dims or their remaining parts, neither divides the other, the comparison ends, and all factors after
+/// that point are not clear.
 std::vector<ReshapeFactor> reshape_factors(const Shape& from, const Shape& to);
 
 }  // namespace smelt

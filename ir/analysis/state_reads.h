@@ -14,27 +14,27 @@ namespace smelt {
 struct Region {
   int64_t begin = 0, end = 0;
 };
-/// Returns the region of a value; the whole buffer, as [0, INT64_MAX), if offset or size is known only at
-/// launch.
+/// Returns the region of a value. If its offset or size is known only at launch, returns [0, INT64_MAX),
+/// which stands for the whole buffer.
 Region region_of(const Layout& layout, const Shape& shape);
 inline bool overlap(const Region& a, const Region& b) { return a.begin < b.end && b.begin < a.end; }
 
 /// One read of the memory of a state by a node.
 struct StateRead {
   const Node* reader;
-  const Value* value;  // operand of `reader`: a state, a parameter, or a view in their memory; has a layout
-  Region region;       // of `value`
+  const Value* value;  // operand that is read: a state, a parameter, or a view of one; has a layout
+  Region region;       // the elements of the state's buffer that `value` occupies
 };
 
 /// Returns the reads of the state whose memory is `buffer`, including reads of views in this memory. A concat
-/// of such views is a read, even if its result is a view in this memory too. Updates are not included; for
-/// them, see moves_content().
+/// whose operands are such views is included, even if its result is stored in this memory too. Updates are
+/// not included; for them, see moves_content().
 std::vector<StateRead> reads_of_state(const Graph& graph, int buffer);
 
 /// Returns whether the value is a state or a parameter, or a view in the memory of one.
 bool is_old_content(const Value& value);
-/// Returns whether the update stores old content of a state that the graph writes, and stores it in another
-/// state or at another position. That content must then be copied before any update writes.
+/// Returns whether the value that `update` stores is old content of a state that the graph writes, and moves
+/// to another state or to another position. Such content must be copied before any update writes.
 bool moves_content(const Graph& graph, const Node& update);
 
 }  // namespace smelt

@@ -11,9 +11,9 @@ namespace smelt {
 
 /// Access of a step to elements [begin, end) of one piece of memory.
 struct Touch {
-  /// Identifies the piece of memory. A buffer that is no part of a state has its number. All buffers of state
-  /// s have -2 - s, because they are parts of one memory. -1 represents communication between ranks: every
-  /// collective counts as a write of the same element, so that collectives keep their order.
+  /// Identifies the piece of memory. For a buffer that is no part of a state: the buffer's number. For the
+  /// buffers of state s: -2 - s, because they are parts of one memory. For collectives: -1; every collective
+  /// counts as a write of the same element, so that collectives keep their order.
   int memory = -1;
   int64_t begin = 0, end = 0;
   bool written = false;  // false: read

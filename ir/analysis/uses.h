@@ -18,10 +18,10 @@ inline bool has_one_use(const Value& value) {
 // ---- splat.cpp
 // The numbers of splat constants.
 
-/// Returns the number that all elements of a splat constant have, or of a broadcast or reshape of one;
-/// nothing for other values.
+/// Returns the number that all elements of `value` have, if `value` is a splat constant, or a broadcast or
+/// reshape of a splat constant; nothing for other values.
 std::optional<double> splat(const Value* value);
-/// Returns the same if it is a whole number of at most INT32_MAX in magnitude; else nothing.
+/// Returns the result of splat() if it is a whole number of at most INT32_MAX in magnitude; else nothing.
 std::optional<int64_t> whole_splat(const Value* value);
 
 }  // namespace smelt

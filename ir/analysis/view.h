@@ -1,5 +1,6 @@
-// Layouts of views. A view node (reshape, transpose, slice, windows, broadcast, stop_gradient) moves no data
-// if its result has an offset and strides in its operand's memory. Offsets and strides are in elements.
+// Layouts of views. View nodes are reshape, transpose, slice, windows, broadcast and stop_gradient. A view
+// moves no data if an offset and strides in the memory of its operand can describe its result. Offsets and
+// strides are in elements.
 #pragma once
 
 #include <optional>
@@ -15,11 +16,12 @@ std::vector<Dim> dense_strides(const Shape& shape, const Dim& last_pitch);
 /// Returns whether these are the strides of contiguous elements in row-major order.
 bool is_dense(const Shape& shape, const std::vector<Dim>& strides);
 
-/// Returns the number of elements of memory from the layout's offset to the end of the tensor's last element.
+/// Returns the number of elements of memory that the tensor spans: from its first element, at the layout's
+/// offset, to the end of its last element. Gaps between rows are counted.
 Dim reach(const Layout& layout, const Shape& shape);
 
-/// Returns the strides of a reshape's result, of shape `to`, in the memory of its operand, of shape `from`
-/// with `strides`. Returns nothing if the reshape needs a copy.
+/// A reshape changes the shape from `from` to `to`. `strides` are the strides of its operand. Returns the
+/// strides of its result in the operand's memory, or nothing if the reshape needs a copy.
 std::optional<std::vector<Dim>> reshape_strides(const Shape& from, const std::vector<Dim>& strides,
                                                 const Shape& to);
 

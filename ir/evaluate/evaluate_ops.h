@@ -1,5 +1,6 @@
 // Internals of the evaluator (evaluator.h): one function per primitive operation, a template over the scalar
-// type S, which is float, double, Dual<double> or Bounded.
+// type S, which is float, double, Dual<double> (a value with a derivative) or Bounded (a value with a bound
+// on its float32 error).
 #pragma once
 
 #include <functional>
@@ -41,7 +42,8 @@ struct Call {
 };
 
 /// Returns `result` as the node stores it: rounded to the element type of the node's result if
-/// EvaluateOptions::round. It is for operations whose kernels add up in f32 and store a 16-bit type.
+/// EvaluateOptions::round. This function serves operations whose kernels add up in f32 and store a 16-bit
+/// type.
 template <typename S>
 Array<S> stored(const Call<S>& call, Array<S> result);
 
@@ -82,10 +84,11 @@ template <typename S>
 Arrays<S> evaluate_scatter(const Call<S>& call);
 template <typename S>
 Arrays<S> evaluate_matmul(const Call<S>& call);
-// evaluate_matmul, evaluate_attention and evaluate_attention_grad also evaluate nodes with a body. They are
-// called before the body runs, with the operands that the op itself reads (own_operands), and return the
-// block arguments of the body. After the body has run, the two attention functions are called again, with
-// these operands followed by the body's results, and return the node's results.
+// For a node with a body, evaluate_matmul, evaluate_attention and evaluate_attention_grad do not return the
+// node's results in the first call. This call has only the operands that the op itself reads (own_operands),
+// and it returns the block arguments of the body. Then the caller runs the body. The two attention functions
+// are called a second time, with the same operands followed by the body's results, and then return the node's
+// results. The results of a matmul are those of its body.
 template <typename S>
 Arrays<S> evaluate_attention(const Call<S>& call);
 template <typename S>

@@ -12,17 +12,17 @@ namespace smelt {
 // Evaluation of a graph after the pass `partition` on all ranks of its mesh, node by node in one process. It
 // gives the reference result for several GPUs, without a GPU.
 
-/// Evaluates the graph. Arguments and results are whole values. The function divides arguments between ranks
-/// by their shardings, and joins the parts of results. Flat states with sharded segments are given and
-/// returned as one tensor per segment (rank_states.cpp below). options.symbols has the sizes over all ranks.
-/// Throws the Errors of evaluate(), and Error if a size is not a multiple of its number of ranks, or if ranks
-/// that should hold the same data differ.
+/// Evaluates the graph. Arguments and results are whole values: the function divides arguments between ranks
+/// by their shardings, and joins the ranks' parts of each result. A flat state (many parameters in one
+/// vector) with sharded segments is passed as one tensor per segment (see rank_states.cpp below). In
+/// options.symbols, a size is the sum over all ranks. Throws the Errors of evaluate(), and Error if a size is
+/// not a multiple of its number of ranks, or if ranks that should hold the same data differ.
 Evaluation evaluate_ranks(const Graph& graph, const Tensors& inputs, const Tensors& states,
                           const EvaluateOptions& options);
 
-/// Returns one rank's part of a whole value: the rank's block of every sharded dim. A partial value is the
-/// sum of addends on the ranks along an axis (Sharding::partial). The first rank along that axis gets the
-/// value, and the other ranks get zeros.
+/// Returns one rank's part of a whole value: the rank's block of every sharded dim. If the value is partial
+/// along an axis (Sharding::partial), the ranks along that axis have addends whose sum is the value. The
+/// first of these ranks then gets the value, and the others get zeros.
 Tensor part_of(const Tensor& whole, const Sharding& sharding, const Mesh& mesh, int64_t rank);
 /// Returns the whole value, given parts[rank] of all ranks. Throws Error that names `what` and two ranks if
 /// parts that should be equal differ in any bit.
@@ -39,8 +39,8 @@ struct StageRun {
   const Tensors* inputs = nullptr;
   const Tensors* states = nullptr;
 };
-/// Returns the evaluation of each stage, in order. Throws the Errors of evaluate(), and Error if the stages
-/// reach different collectives, or one that is not an all_reduce along the axis `stage`.
+/// Returns the evaluation of each stage, in order. Throws the Errors of evaluate(). Also throws Error if the
+/// stages reach different collectives, or a collective other than an all_reduce along the axis `stage`.
 std::vector<Evaluation> evaluate_stages(const std::vector<StageRun>& stages, const EvaluateOptions& options);
 
 // ---- rank_states.cpp
@@ -53,9 +53,9 @@ std::string segment_key(const std::string& state, const std::string& segment);  
 /// Returns the tensors of all segments of the flat state `flat`, by their keys.
 Tensors segments_of(const State& state, const Tensor& flat);
 
-/// Returns a rank's flat state, given tensors of all whole segments by their keys, or, for parameters, by
-/// their names. Returns nothing if a segment's tensor is missing in `given`. If the flat state itself is
-/// sharded as well, returns the rank's part of it.
+/// Returns a rank's flat state. `given` has the tensor of every whole segment; its name is the segment's key
+/// or, for parameters, the parameter's name. Returns nothing if a tensor is missing in `given`. If the flat
+/// state itself is sharded as well, returns only the rank's part of it.
 std::optional<Tensor> flat_part(const State& state, const Tensors& given, const Mesh& mesh, int64_t rank);
 /// Returns the tensors of all whole segments by their keys, given parts[rank], the flat states of all ranks.
 /// Throws Error if ranks that should hold equal data do not.

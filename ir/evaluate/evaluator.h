@@ -1,7 +1,7 @@
-// Reference evaluator of graphs, in float64, for small tensors. It supports primitive operations only, and
-// throws Error for a composite: call decompose() first. It is a template over the scalar type, so that dual
-// numbers give forward-mode derivatives. It is slow and simple on purpose, because tests compare compiled
-// results with it.
+// Reference evaluator of graphs, in float64, for small tensors. It supports primitive operations only. It
+// throws Error for a composite operation, which decompose() replaces by primitive ones. It is a template over
+// the scalar type, so that dual numbers give forward-mode derivatives. It is slow and simple on purpose,
+// because tests compare compiled results with it.
 #pragma once
 
 #include <map>

@@ -1,5 +1,6 @@
-// Run: one evaluation of a graph over a scalar type S. It evaluates all nodes in order, or one node per call
-// for a caller that evaluates several ranks together. Only the evaluators include this header.
+// Run: one evaluation of a graph over a scalar type S: a floating-point type, Dual<double> (with a tangent),
+// or Bounded (with an error bound). It evaluates all nodes in order, or one node per call for a caller that
+// evaluates several ranks together. Only the evaluators include this header.
 #pragma once
 
 #include <fmt/ranges.h>

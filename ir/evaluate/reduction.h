@@ -1,6 +1,6 @@
-// Reference functions of the reductions in ir/ops/reduce_ops.def (one row of that table per reduction), over
-// any scalar type of the evaluator, and the functions that their expressions use in addition to those of
-// dual.h.
+// Reference functions of the reductions, over any scalar type of the evaluator. A reduction is a row of the
+// table ir/ops/reduce_ops.def, which has the expressions of its functions. The expressions use the functions
+// of dual.h and those of namespace math below.
 #pragma once
 
 #include <array>
@@ -31,8 +31,8 @@ T select(bool condition, const T& yes, const T& no) {
   return condition ? yes : no;
 }
 
-/// Returns the larger number, or 0 if that is infinite. A log-sum-exp subtracts the result from its terms
-/// before exp.
+/// Returns the larger of a and b, or 0 if the larger one is infinite. A log-sum-exp subtracts the result from
+/// its terms before exp.
 template <typename T>
 T finite_maximum(const T& a, const T& b) {
   const T larger = maximum(a, b);

@@ -1,4 +1,5 @@
-// Arithmetic of the evaluator: rounding to element types, and operations on bounded numbers (bounded.h).
+// Arithmetic of the evaluator: rounding to element types, and operations on bounded numbers. A bounded number
+// is a value with a bound on the error of its computation in f32 (bounded.h).
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,8 @@ namespace smelt {
 /// or 1.
 double round_to(DType type, double x);
 
-/// Returns the largest change of x by rounding to bf16 or f16; 0 for other types. If x is exact, it is the
-/// actual change.
+/// Returns the largest change that rounding to bf16 or f16 can make to a number within the bounds of x. If x
+/// has no error, returns the change of x itself. Returns 0 for other types.
 double rounding_error(DType type, const Bounded& x);
 
 /// Returns x rounded stochastically to bf16: the 16 low bits of `bits` are added to the bits of x, and the 16

@@ -19,7 +19,8 @@ int64_t wrapped(DType type, int64_t x);
 int64_t converted_to_integer(DType from, DType to, double x);
 
 /// Returns op(operands) for whole numbers of the integer type `type`. Returns nothing for operations that
-/// cannot overflow, such as max and comparisons, because doubles compute these exactly. x / 0 is x.
+/// cannot overflow, such as max and comparisons, because doubles compute these exactly. The result of x / 0
+/// is x.
 std::optional<int64_t> whole_result(ScalarOp op, DType type, const std::array<double, 3>& operands);
 
 /// Returns whether a double represents the number exactly.

@@ -1,17 +1,17 @@
 // Bodies of attention nodes (score_mod): the function that modifies each attention score.
 //
-// Attention computes score = scale * q . k for each batch, head, query and key, f32[b,h,t,s], and passes it
-// to its body, which returns a modified score of the same shape and optionally a factor of the weight. A
-// modified score of -inf hides the key from the query. The results are
+// Attention computes score = scale * q . k, f32[b,h,t,s], for each batch b, head h, query t and key s. It
+// passes the scores to its body, which returns modified scores of the same shape and, optionally, a factor
+// for each weight. A modified score of -inf hides the key from the query. The results are
 //
 //   lse[b,h,t] = log sum_s exp(modified)              (-inf for a query that sees no key)
 //   y[b,t,h,:] = sum_s exp(modified - lse) factor v[b,s,h / group,:]            (0 for such a query)
 //   rest = (exact y) - (y rounded to its type)      (only if the attribute `rest` is true)
 //
 // where `group` query heads share a head of k and v. `rest` is the rounding residual and has the type of y.
-// Gradients that need more digits than y has use y + rest (passes/graph/precision/precision_passes.h). A body
-// is a small graph that computes each score separately. It may read positions (iota), random numbers, and
-// arguments that are broadcast to the scores, but no other score.
+// Gradients read y + rest where y alone is not accurate enough. A body is a small graph that computes each
+// score separately. It may read positions (iota), random numbers, and arguments that are broadcast to the
+// scores, but no other score. Example:
 //
 //   %y, %lse = attention %q, %k, %v (%score, %slopes = %alibi) {scale = 0.125} {
 //     %t = iota {axis = 2} : i32[B,12,T,T]
@@ -19,18 +19,19 @@
 //     return %modified
 //   } : f32[B,T,12,64], f32[B,12,T]
 //
-// Here %score is the score, and %slopes is the body's name of the operand %alibi.
+// Here %score is the score. The body reads the operand %alibi under the name %slopes.
 //
-// attention_grad(q, k, v, dy) passes score and product = dy . v, both f32[b,h,t,s], to its body. The body
-// returns the weight that multiplied v and the gradient dscore of score, both f32[b,h,t,s], and then the
-// gradients of the values that it reads. The results of attention_grad are
+// attention_grad(q, k, v, dy) computes the gradients, where dy is the gradient of y. It passes two values to
+// its body, both f32[b,h,t,s]: score, and product = dy . v. The body returns two values of the same shape:
+// the weight that multiplied v, and the gradient dscore of score. It then returns the gradients of the values
+// that it reads. The results of attention_grad are
 //
 //   dq[b,t,h,:] = scale sum_s dscore[b,h,t,s] k[b,s,h / group,:]
 //   dk[b,s,g,:] = scale sum_{h,t} dscore[b,h,t,s] q[b,t,h,:]
 //   dv[b,s,g,:] = sum_{h,t} weight[b,h,t,s] dy[b,t,h,:]
 //
-// where h in dk and dv runs over the `group` query heads that share key head g. Further results are the
-// gradients of the values that the body reads.
+// where h in dk and dv runs over the query heads that share key head g. The further results are the gradients
+// of the values that the body reads.
 #pragma once
 
 #include "ir/graph/builder.h"
@@ -44,7 +45,7 @@ namespace smelt {
 /// it.
 class AttentionWriter {
  public:
-  /// Starts the attention of q[b,t,h,d], k[b,s,k,d] and v[b,s,k,d], where k is the number of key heads. `b`
+  /// Starts the attention of q[b,t,h,d], k[b,s,g,d] and v[b,s,g,d], where g is the number of key heads. `b`
   /// is the builder of the graph that contains the attention.
   AttentionWriter(GraphBuilder& b, Value* q, Value* k, Value* v, double scale);
 
@@ -58,9 +59,10 @@ class AttentionWriter {
   /// Sets the position of query t of batch b to past[b] + t; past: i32[b]. Key s has position s. Call it
   /// before modifications that use positions. By default, the last query has the position of the last key.
   void place_queries(Value* past);
-  /// Interprets keys as slots of rings (sliding-window KV cache, ir/ops/ring_places.h) of constant size. Row
-  /// b has had tokens[b] >= 1 tokens so far, i32[b]. The position of a key is the number of the token in its
-  /// slot, and slots without a token are hidden. Call it before modifications that use positions.
+  /// Interprets the keys as the slots of a sliding-window KV cache ("ring", ir/ops/ring_places.h) of constant
+  /// size. `tokens`, i32[b], has the number of tokens of each row so far, at least 1. The position of a key
+  /// is the number of the token in its slot. Slots without a token are hidden. Call it before modifications
+  /// that use positions.
   void place_keys_in_ring(Value* tokens);
   /// Hides the keys whose position is after the query's position (causal mask).
   void mask_future();
@@ -79,8 +81,8 @@ class AttentionWriter {
   /// not combine several scores.
   using Modify = llvm::function_ref<Value*(GraphBuilder& inside, Value* score)>;
   void modify(Modify make);
-  /// Returns the value `outside`, of the surrounding graph, broadcast to the scores in the body. Its dims are
-  /// dims `axes` of [b,h,t,s].
+  /// Makes `outside`, a value of the surrounding graph, available in the body. Returns it, broadcast to the
+  /// shape of the scores, [b,h,t,s]. `axes`: for each dim of `outside`, the number of its dim in that shape.
   Value* read(Value* outside, std::vector<int64_t> axes);
 
   /// Creates the attention node at the position of the builder `b`, and returns it. Call it once, last.

@@ -43,7 +43,7 @@ llvm::ArrayRef<Value*> own_operands(const Node& node);
 llvm::SmallVector<Value*, 2> handed_values(const Node& node);
 /// Returns the first node of a body that is no input; null if there is none.
 Node* first_computation(const Graph& body);
-/// Returns whether nodes of this op that have a body return the outputs of the body.
+/// Returns whether the results of a node of this op are the outputs of its body, if it has a body.
 bool returns_its_body(Op op);
 
 /// Returns a body for the op that has only inputs, of these types. Block arguments are named as in

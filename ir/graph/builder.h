@@ -10,10 +10,10 @@
 namespace smelt {
 
 /// Returns the result types of an op on operands, by the op's type rule in ops.def. Throws Error, with the
-/// expected types, if operands, attributes or types do not fit. `declared` is the result type for ops with
-/// the trait `declared`, which is checked; empty for other ops. `scalar` is read only for Op::pointwise, and
-/// `reduce` only for Op::reduce. `body`: the node's body, whose inputs are checked and whose outputs are the
-/// results; null: none.
+/// expected types, if operands, attributes or types do not fit. `declared` has the result type for ops with
+/// the trait `declared`, and is empty for other ops. This function checks the declared type. `scalar` is read
+/// only for Op::pointwise, and `reduce` only for Op::reduce. `body`: the node's body, whose inputs are
+/// checked and whose outputs are the results; null: none.
 std::vector<Type> infer_types(Op op, ScalarOp scalar, ReduceOp reduce, llvm::ArrayRef<Value*> operands,
                               const Attributes& attributes, llvm::ArrayRef<Type> declared,
                               const Graph* body = nullptr);

@@ -1,6 +1,6 @@
-// The Graph IR: SSA form over tensors, without memory until assign_layout. A Module owns states, and named
-// graphs that read and update them. A Graph owns nodes. A Node has an op, operands, attributes and results,
-// and may have a body (ir/graph/body.h).
+// The Graph IR: SSA form over tensors. Values get memory locations only in the pass assign_layout. A Module
+// owns states, and named graphs that read and update them. A Graph owns nodes. A Node has an op, operands,
+// attributes and results, and may have a body (ir/graph/body.h).
 #pragma once
 
 #include <list>
@@ -29,8 +29,9 @@ struct Type {
   bool operator==(const Type&) const = default;
 };
 std::string str(const Type& type);  // "f32[B,T,768]"
-/// Returns whether the last of the reduced `axes` certainly has at least kPivotElements elements. Only then
-/// is the reduction `pivot` legal, because it is the mean of the first kPivotElements elements.
+/// The reduction `pivot` is the mean of the first kPivotElements elements along the last of the reduced axes.
+/// Returns whether it is legal: whether that axis has at least kPivotElements elements for all values of the
+/// symbols.
 bool has_pivot(const Shape& shape, llvm::ArrayRef<int64_t> axes);
 
 /// Memory location of a value, set by assign_layout. Element (i, j, ...) of the value is element
@@ -128,8 +129,8 @@ class Node {
   Attributes attributes;
   std::string source;  // origin in the model, for messages, such as "h.0.ln_1"; may be empty
   Phase phase = Phase::forward;
-  /// Whether the node is a copy of another node, made in order to recompute the result in a later phase
-  /// instead of storing it. No pass may merge the copy with the original node.
+  /// True for a copy of another node that recomputes its result in a later phase, so that the result need not
+  /// be stored. No pass may merge the copy with the original node.
   bool anchored = false;
   std::unique_ptr<Graph> body;  // only of ops with the trait `region` (ir/graph/body.h); null: none
 
@@ -149,8 +150,8 @@ NumberedName<Dim> draw_begin(size_t dim);   // "begin.1"
 NumberedName<Dim> draw_extent(size_t dim);  // "extent.1"
 /// Returns the mesh axis along which a collective node communicates.
 const MeshAxis& mesh_axis(const Node& collective);
-/// Returns the sharding of a state. State::cut and State::partial name mesh axes; the result has their
-/// indices. Throws Error if the mesh lacks one of the axes.
+/// Returns the sharding of a state. The state names mesh axes (State::cut, State::partial); the result has
+/// their indices in the mesh. Throws Error if the mesh lacks one of the axes.
 Sharding sharding_of(const State& state, const Mesh& mesh);
 /// Returns the shape of a value over all ranks, given the shape `part` of the part that one rank has.
 Shape whole_shape(const Module& module, const Shape& part, const Sharding& sharding);
@@ -186,7 +187,8 @@ class Graph {
   Node* clone(const Node& node, llvm::ArrayRef<Value*> operands, Node* before = nullptr);
   /// Replaces `from` by `to` in all operands and outputs. If `to` has no sharding, it gets that of `from`.
   void replace_all_uses(Value* from, Value* to);
-  /// Replaces `from` by `to` in the operands of the users that `accept` returns true for; not in outputs.
+  /// Replaces `from` by `to` in the operands of the users for which `accept` returns true. Outputs are not
+  /// changed.
   void replace_uses_if(Value* from, Value* to, llvm::function_ref<bool(Node&)> accept);
   /// Erases the node. Throws Error if a result has users or is an output.
   void erase(Node* node);
@@ -263,11 +265,11 @@ class Module {
   State* find_state(std::string_view name);
   /// Returns the index of the buffer that is the state's memory; -1 if it has none.
   int buffer_of(std::string_view state) const;
-  /// Returns the flat state with a segment for this parameter in this type: "parameters", a rounded copy of
-  /// it, or the state of frozen or quantized parameters. Null if there is none.
+  /// Returns the flat state of element type `dtype` that has the parameter as a segment. It is "parameters",
+  /// a rounded copy of "parameters", or the state of frozen or quantized parameters. Null if there is none.
   const State* find_parameter_state(std::string_view parameter, DType dtype) const;
-  /// Returns the flat state that has the parameter as a segment, whatever its element type; never a rounded
-  /// copy of such a state. Null before flatten_parameters.
+  /// Returns the flat state that has the parameter as a segment, of any element type, but not a rounded copy.
+  /// Null if flatten_parameters has not run.
   const State* state_of_parameter(std::string_view parameter) const;
   /// Returns a new id for a `random` node.
   uint32_t next_random_id() { return random_ids++; }
@@ -277,10 +279,10 @@ class Module {
   const Mesh& mesh() const { return mesh_; }
 
   Symbols symbols;
-  /// Set by the pass `partition`: the axes that divide each symbol. Types are then the types on one rank, and
-  /// a symbol and its bounds are the size of one rank's part.
+  /// Set by the pass `partition`: for each symbol, the mesh axes that divide it. All types are then those of
+  /// one rank's parts, and the value of a symbol is the size of one rank's part.
   std::optional<SymbolCuts> partitioned;
-  /// Set by the pass `cut_stages`: the number of the pipeline stage that the graphs are for.
+  /// Set by the pass `cut_stages`: the number of the pipeline stage that runs the graphs.
   std::optional<int64_t> stage;
   std::vector<Parameter> parameters;
   /// Groups of names of parameters that should be adjacent in the flat state, so that their concat is a view.

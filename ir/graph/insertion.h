@@ -3,11 +3,11 @@
 //
 //   insert %x, %value, %index {axis = 2}       x[..., index + i, ...] = value[..., i, ...]
 //
-// The dims of an index operand are the first r dims of the value, r >= 0. If they include the indexed axis
-// (axis < r), the operand gives the position of each element along that axis. Otherwise, as in the example,
-// it gives the first position of a block of adjacent positions. Elements with a negative index are omitted
-// (padding). An index that is too large is an error. All elements of x at other positions keep their values.
-// If two elements have the same position, either may be stored.
+// The dims of an index operand of rank r >= 0 are the first r dims of the value. If they include the indexed
+// axis (axis < r), the operand gives the position of each element along that axis. Otherwise, as in the
+// example, it gives the first position of a block of adjacent positions. Elements with a negative index are
+// omitted (padding). An index that is too large is an error. All elements of x at other positions keep their
+// values. If two elements have the same position, either may be stored.
 #pragma once
 
 #include "ir/graph/graph.h"
@@ -35,9 +35,9 @@ Dim places_along(const Shape& target, const Node& node, const IndexedAxis& index
 llvm::SmallVector<const Node*, 2> insert_chain(const Node& last);
 /// Returns the tensor into which the first insert of the chain writes.
 inline Value* inserted_into(const Node& last) { return insert_chain(last).front()->operand(0); }
-/// Returns whether two inserts certainly write different elements. This is proven if along each indexed axis
-/// they have the same index operand or blocks at constant positions, and if along one axis these blocks do
-/// not overlap.
+/// Returns whether two inserts certainly write different elements. Requires for true: both have the same
+/// indexed axes; along each of them, both have the same indices, or both have blocks at constant positions;
+/// and along one axis, the constant blocks do not overlap.
 bool write_apart(const Node& a, const Node& b);
 
 }  // namespace smelt

@@ -9,7 +9,7 @@
 
 namespace smelt {
 
-/// Calls visit(keyword, pointer to member) for each field, in printed order.
+/// Calls visit(keyword, pointer to member) for each field, in the order of the text form.
 template <typename Visit>
 void visit_attention_fields(const Visit& visit) {
   visit("part", &AttentionKernel::part);
@@ -50,14 +50,14 @@ void visit_attention_fields(const Visit& visit) {
   visit("shared_bytes", &AttentionKernel::shared_bytes);
 }
 
-/// Returns the name of the template that has tiles of this type. Tiles are printed as this name, and the list
-/// of numbers that visit_tile_numbers visits.
+/// Returns the name of the template that has tiles of this type. The text form of tiles is this name,
+/// followed by the numbers that visit_tile_numbers visits.
 inline constexpr const char* template_name(const AttentionTiles&) { return "mma"; }
 inline constexpr const char* template_name(const WgmmaTiles&) { return "wgmma"; }
 inline constexpr const char* template_name(const BlockTiles&) { return "blocks"; }
 inline constexpr const char* template_name(const FewTiles&) { return "few"; }
 
-// Each function calls visit(number) for every number of the tiles, in printed order.
+// Each function calls visit(number) for every number of the tiles, in the order of the text form.
 
 template <typename Tiles, typename Visit>
   requires std::same_as<std::remove_const_t<Tiles>, AttentionTiles>

@@ -1,7 +1,8 @@
 // Part of the Kernel IR for kernels that compute attention, or one of its gradients (AttentionPart in
 // runtime/plan/attention_spec.h): the matrices, sizes and tiles. The kernel's instructions compute the body
 // (score_mod, ir/graph/attention_body.h) for one score. They are called by a template: the hand-written code
-// in codegen/cuda/attention/, or the loop over blocks of scores on a CPU.
+// in codegen/cuda/attention/, or the loop over blocks of scores on a CPU. dQ, dK, dV and dO are the gradients
+// of the queries, keys, values and the result.
 #pragma once
 
 #include <cstdint>
@@ -43,8 +44,8 @@ struct WgmmaTiles {
 ///   unit     number of keys: each part begins at a multiple of it
 ///   parts    largest number of parts
 ///   cluster  blocks of a cluster, each of which computes one part; 1: no cluster
-///   tickets  largest number of groups of blocks with the same rows, if each block of a group computes one
-///            part and the group is no cluster: each group has a counter ("ticket") in global memory; else 0
+///   tickets  number of counters in global memory: one per group of blocks with the same rows, if each block
+///            of a group computes one part and the group is no cluster. 0: there are no such groups
 struct FewTiles {
   int rows = 8, loads = 4, unit = 64, parts = 1, cluster = 1, tickets = 0;
   /// Returns the number of blocks that share the same rows.
@@ -76,9 +77,10 @@ struct AttentionKernel : AttentionSpec {
   /// Parameters that the two gradient kernels of "wgmma" share: f32 sums of dq, which the first kernel
   /// computes and the second rounds, and i32 counters, which must be zero before the first.
   int query_sums = -1, counters = -1;
-  /// If keys and values are rows of a table: the parameter i32[batch, keys] with the row number of each key,
-  /// its strides, and the number of rows of the table. The batch stride of the key and value matrices is then
-  /// 0, and their positions are the rows of the table.
+  /// Only if keys and values are rows of a table. `places`: the parameter i32[batch, keys] that has the row
+  /// number of each key. The next members are the strides of this parameter, in elements, and the number of
+  /// rows of the table. The batch stride of the key and value matrices is then 0, and their positions are the
+  /// rows of the table.
   int places = -1;
   Dim places_batch_stride, places_stride, table_rows;
   /// Only for CPUs: how many of the last parameters of the kernel are tiles (arrays over a block of scores).
@@ -99,7 +101,7 @@ struct AttentionKernel : AttentionSpec {
   int vector = 1;            // elements per access to a matrix
   int64_t shared_bytes = 0;  // dynamic shared memory per block
 
-  /// Returns whether the forward kernel also stores the rounding residual of y.
+  /// Returns whether this is a forward kernel that also stores the rounding residual of its output.
   bool has_rest() const { return part == AttentionPart::forward && matrices.size() > 4; }
   /// Return the tiles if they are of this type; else null.
   const BlockTiles* blocked() const { return std::get_if<BlockTiles>(&tiles); }

@@ -56,7 +56,8 @@ struct GemmKernel {
   int most_blocks = 0;       // largest number of blocks of the grid: those that the GPU runs concurrently
   int64_t shared_bytes = 0;  // dynamic shared memory per block
 
-  /// Returns the number of tiles, rounded up to whole clusters.
+  /// Returns the number of blocks if each computes one tile: the number of tiles, rounded up to whole
+  /// clusters.
   Dim blocks() const;
   bool operator==(const GemmKernel&) const = default;
 };

@@ -7,9 +7,10 @@
 //   reduced block   code for every column and every index of the reduced axes; it reduces values to one
 //                   accumulator per column, which later column blocks read as a value
 //
-// A kernel has either reduced axes (for a column reduction or a segmented sum) or none (a row kernel).
-// `Kernel::schedule` defines how the code emitters for CPUs and GPUs map the loops to vectors, threads and
-// blocks. A "block" in this header is a KernelBlock, unless the text says thread block.
+// A kernel without reduced axes is called a row kernel. A kernel with reduced axes computes a column
+// reduction, or a segmented sum, in which each row adds up a different range of elements. `Kernel::schedule`
+// defines how the code emitters for CPUs and GPUs map the loops to vectors, threads and blocks. A "block" in
+// this header is a KernelBlock, unless the text says thread block.
 #pragma once
 
 #include <optional>
@@ -50,15 +51,15 @@ struct KernelParam {
   /// The parameter is a buffer of partial sums, [splits, ...]: one slice per chunk of the parallel range
   /// (Schedule::splits). The kernel sets its slice to zero, and `accumulate` instructions add to it.
   bool partial = false;
-  Dim partial_elements = 0;  // of one slice
-  Dim table_elements = 0;    // accesses by computed indices are below this element; 0: not known
-  std::optional<IndexBounds> indices = {};  // of integers: bounds of all numbers that are read or written
-  int64_t alignment = 0;  // of the address at every launch, in bytes; 0: the size of an element
+  Dim partial_elements = 0;  // elements of one slice
+  Dim table_elements = 0;    // limit of the elements that computed indices can reach; 0: not known
+  std::optional<IndexBounds> indices = {};  // for integers: bounds of all numbers in the tensor
+  int64_t alignment = 0;                    // alignment of the address, in bytes; 0: the size of an element
   bool operator==(const KernelParam&) const = default;
 };
 
-/// Element of a parameter that an instruction accesses: element offset + sum_i strides[i] * (index along axis
-/// i) + (value of instruction `computed`) * computed_stride.
+/// Element of a parameter that an instruction accesses. Its number is offset + sum_i strides[i] * (index
+/// along axis i) + (value of instruction `computed`) * computed_stride.
 struct Access {
   int param = -1;  // index into Kernel::params
   Dim offset = 0;
@@ -68,24 +69,24 @@ struct Access {
   bool operator==(const Access&) const = default;
 };
 
-/// Implementation of an instruction, if there are several. Passes over kernels choose it: for GPUs only,
-/// except `kept`, which is also for CPUs. The text form writes it after the instruction's name: exp.fast,
-/// load.early.
+/// Implementation of an instruction, if there are several. Passes over kernels choose it. All forms but
+/// `kept` are for GPUs only. In the text of a kernel, the form is written after the instruction's name:
+/// exp.fast, load.early.
 enum class Form : uint8_t {
   plain,
-  /// Function such as exp, or the reduction max_sumexp: short code with an error of some ulp. It is chosen if
-  /// the results are stored in a type with fewer digits than f32.
+  /// Function such as exp, or the reduction max_sumexp: a fast approximation with an error of a few ulp. It
+  /// is chosen if the results are stored in a type with fewer digits than f32.
   fast,
-  /// Function: as `fast`, but near 0 the tangent of the function at 0 is computed instead, because the short
-  /// code has a large relative error there.
+  /// Function: as `fast`, but near 0, where the approximation has a large relative error, the tangent of the
+  /// function at 0 is computed instead.
   fast_tangent,
   /// Division: multiplication by the inverse of the divisor, which is computed once per row. The divisor is
   /// at least 1.
   inverse,
   /// As `inverse`, for any divisor. The divisor is scaled first, because it may be subnormal.
   scaled_inverse,
-  /// exp(x - m), where m is the maximum from a max_sumexp: computed by scaling the exponentials that the
-  /// max_sumexp has stored.
+  /// exp(x - m), where m is the maximum that a max_sumexp has computed. That reduction has stored
+  /// exponentials relative to earlier maxima; they are multiplied by a factor.
   kept,
   /// Load: issued before the first block of the row.
   early,
@@ -96,17 +97,17 @@ enum class Form : uint8_t {
   sequential,
 };
 
-/// Source operation of an instruction: the index of a node in the body of the fusion that the kernel was
-/// lowered from; -1: unknown. It is for diagnostics only: the text form omits it, and comparisons of kernels
-/// ignore it.
+/// Source operation of an instruction. A kernel is made from a fusion; `node` is the index of a node in the
+/// body of that fusion; -1: unknown. It is for diagnostics only: the text form omits it, and comparisons of
+/// kernels ignore it.
 struct Origin {
   int node = -1;
   bool operator==(const Origin&) const { return true; }
 };
 
-/// Instruction, which computes at most one value. Operands refer to a value by the index of its instruction
-/// in Kernel::instructions. Arithmetic is in f32 (or i32, bool). `dtype` is the type of the value, or for
-/// load and store the type in memory.
+/// An instruction. It computes one value or none. Its number is its index in Kernel::instructions, and
+/// operands are given by the numbers of the instructions that compute them. Arithmetic is in f32 (or i32,
+/// bool). `dtype` is the type of the value, or for load and store the type in memory.
 struct Instruction {
   enum class Kind : uint8_t {
     constant,  // `number`
@@ -121,7 +122,8 @@ struct Instruction {
     random,
     load,   // the element at `access`; 0 if `predicate` does not hold
     store,  // stores the operand at `access`, if `predicate` holds
-    /// Adds the operand to the element at `access` of a partial parameter, in the slice of this chunk.
+    /// Adds the operand to the element at `access` of a partial parameter (KernelParam::partial), in the
+    /// slice of the current chunk.
     accumulate,
     /// reduce_op of the operand over the axes of the block: a scalar of the row in a column block, or one
     /// accumulator per column in a reduced block. An add skips the elements for which `predicate` does not
@@ -170,7 +172,8 @@ struct KernelBlock {
   bool operator==(const KernelBlock&) const = default;
 };
 
-/// Number of terms of a long sum that are added up in f32 before their sum is added to an f64 sum.
+/// A long sum is computed in two levels: this many terms are added up in f32, and their sum is then added to
+/// a sum in f64.
 constexpr int64_t kShortSumTerms = 32;
 
 /// Returns the number of f32 slices that a buffer of partial sums must have. If `sum_rows` > 0
@@ -179,18 +182,18 @@ constexpr int64_t partial_slices(int64_t splits, int64_t sum_rows) {
   return sum_rows > 0 ? 3 * splits : splits;
 }
 
-/// Mapping of a kernel's loops to vectors, threads and thread blocks, chosen by `schedule` and read by the
-/// emitters. The range of parallel indices (Kernel::range) is divided into chunks: work items of a CPU, or
-/// thread blocks of a GPU.
+/// Mapping of a kernel's loops to vectors, threads and thread blocks. The back end chooses it, and the
+/// emitters of code read it. The range of parallel indices (Kernel::range) is divided into chunks: work items
+/// of a CPU, or thread blocks of a GPU.
 struct Schedule {
-  bool flat = false;      // the range that is divided is the single column axis, not the rows
+  bool flat = false;      // the range is the kernel's only column axis, not its rows
   int vector_width = 16;  // elements
   int64_t tile = 512;     // columns processed at a time (random bits, column accumulators); a multiple of 8
   int64_t grain = 1;      // parallel indices per chunk, unless `splits` is set
   int64_t splits = 0;     // number of chunks of a kernel with partial results; 0: it has none
-  int64_t sum_rows = 0;   // CPU only: rows whose f32 sum is added to an f64 sum at a time; 0: no f64 sums
-  /// Numbers of column instructions whose values are kept in a scratch row between blocks, instead of
-  /// computed again.
+  int64_t sum_rows = 0;   // CPU only: rows per f32 sum, before it is added to an f64 sum; 0: no f64 sums
+  /// Numbers of instructions in column blocks whose values are kept for later blocks, one value per column (a
+  /// scratch row), so that they are not computed again.
   std::vector<int> cached;
   int64_t cached_elements = 0;  // largest number of columns of such a scratch row
   // GPU only:
@@ -198,10 +201,10 @@ struct Schedule {
   int team = 0;     // threads that share a row; in a column reduction, threads along the columns of a tile
   int vectors = 0;  // vectors of a row per thread, all in registers; 0: a loop processes the row's vectors
   int unroll = 1;   // vectors that are loaded before the arithmetic on the first one
-  int prefetch_distance = 0;  // number of rows ahead of the loop's current row that loads are issued; 0: none
+  int prefetch_distance = 0;  // rows from the issue of a load to the row that uses it; 0: no prefetches
   bool interleaved = false;  // consecutive rows are in different thread blocks; false: a block's are adjacent
   bool index32 = false;      // every index fits in 32 bits
-  int64_t short_sum = 0;     // terms of a thread's f32 sum before it is added to an f64 sum; 0: no f64 sums
+  int64_t short_sum = 0;     // terms that a thread sums in f32 before it adds to an f64 sum; 0: no f64 sums
   bool operator==(const Schedule&) const = default;
 };
 
@@ -217,27 +220,26 @@ struct Kernel {
   int row_predicate = -1;
   Schedule schedule;
   int random_slots = 0;                           // number of ids of random numbers that a step provides
-  std::optional<AttentionKernel> attention = {};  // set: the instructions are the body of this attention
+  std::optional<AttentionKernel> attention = {};  // if set, the instructions are its body (score_mod)
   // GPU only:
   std::optional<GemmKernel> gemm = {};  // set: the instructions are the epilogue of this matmul
   /// Programmatic dependent launch: the kernel may start before the previous launches have ended, and waits
   /// for them itself (KernelCode::waits).
   bool waits = false;
-  int copies = 1;  // number of sets of arguments for which one launch runs the kernel
-  /// Prologue: at most one kernel, for a small-M `gemm`. Every thread block runs all of it first, into shared
-  /// memory. Only the first thread block runs its stores to other memory.
+  int copies = 1;  // one launch runs the kernel this many times, each with other arguments
+  /// Prologue of a small-M `gemm`: at most one kernel. Every thread block runs the whole prologue first; its
+  /// result is in shared memory. Only the first thread block executes the prologue's stores to device memory.
   std::vector<Kernel> before;
-  /// Horizontally fused kernels, which other thread blocks of the same launch run. Their arguments follow.
+  /// Horizontally fused kernels, which other thread blocks of the same launch run.
   std::vector<Kernel> beside;
-  /// Last-block epilogue: small kernels that the last thread block to end runs, one after the other. Their
-  /// arguments follow.
+  /// Last-block epilogue: small kernels. The last thread block to end runs them, one after the other.
   std::vector<Kernel> tail;
 
   /// Returns whether the instructions are the body of a template.
   bool has_template() const { return attention || gemm; }
-  /// Returns the number of buffers that a step passes to the kernel. Their order: arguments of all `copies`,
-  /// of the prologue (without its last parameter, which is in shared memory), of the horizontally fused
-  /// kernels, and of the tail.
+  /// Returns the number of buffers that a step passes to the launch. They are, in this order, the arguments
+  /// of each of the `copies`, of the prologue, of the horizontally fused kernels, and of the tail. The last
+  /// parameter of the prologue is in shared memory and has no argument.
   size_t arguments() const;
   /// Returns the size of the range that is divided into chunks. It is the product of the parallel extents. In
   /// a kernel with reduced axes, this product is multiplied by the number of column tiles. If Schedule::flat,

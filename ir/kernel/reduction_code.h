@@ -30,8 +30,7 @@ struct ReductionStep {
   bool operator==(const ReductionStep&) const = default;
 };
 
-/// One function of a reduction. No two of its steps are equal. The order of the steps does not depend on the
-/// C++ compiler that builds Smelt, so generated code does not depend on it either.
+/// One function of a reduction. No two of its steps are equal.
 struct ReductionFunction {
   std::vector<ReductionStep> steps;
   std::vector<int> results;  // numbers of the steps whose values are returned
@@ -39,10 +38,10 @@ struct ReductionFunction {
 
 /// All functions of one reduction. A state is its accumulator: one to four scalars.
 struct ReductionCode {
-  /// `identity` returns the state of no elements, `lift` the state of one element, and `combine` the state of
-  /// the elements of its two states together.
+  /// `identity` returns the state of no elements, and `lift` the state of one element. `combine` merges two
+  /// states: it returns the state of the elements of both.
   ReductionFunction identity, lift, combine;
-  std::vector<ReductionFunction> finish;  // one per result, which it computes from the final state
+  std::vector<ReductionFunction> finish;  // one per result: computes the result from the final state
   /// Returns whether `lift` reads the index of its element.
   bool reads_place() const;
 };

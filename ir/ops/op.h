@@ -66,8 +66,8 @@ struct ScalarOpInfo {
   std::string_view cuda_integer = {};  // for integers
   std::string_view cuda_flag = {};     // for booleans
   std::string_view cuda_fast = {};     // for reals: faster, with an error of a few roundings
-  /// The derivative at 0. It is set if cuda_fast has a large relative error near 0; the derivative times the
-  /// operand is then computed there instead. "": cuda_fast is accurate near 0.
+  /// The derivative at 0, if cuda_fast has a large relative error near 0. Near 0, the code then computes the
+  /// derivative times the operand instead. "": cuda_fast is accurate near 0.
   std::string_view cuda_slope = {};
   Domain domain = Domain::numbers;
   /// The value and the derivative both exist only for operands above this number.

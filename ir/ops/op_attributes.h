@@ -47,7 +47,7 @@ void check_attribute(Op op, std::string_view name, const AttributeColumn& column
 /// `operands[0]` or the result of type `declared[0]`.
 void check_attributes(Op op, const Attributes& attributes, llvm::ArrayRef<Value*> operands,
                       llvm::ArrayRef<Type> declared);
-/// Converts a list of integers to a list of numbers if the column expects numbers.
+/// Converts a list of integers to a list of floating-point numbers if the column expects those.
 void widen(const AttributeColumn& column, Attribute& value);
 
 }  // namespace smelt

@@ -6,17 +6,18 @@
 
 namespace smelt {
 
-/// State of rings after their last token, one ring per row (sequence). Both values are i32, in the shape of
-/// ring_end's argument `tokens`.
+/// Positions in rings that follow from the number of tokens so far. There is one ring per row (sequence).
+/// Both values are i32 and have the shape of the argument `tokens` of ring_end.
 struct RingEnd {
   Value* last_place;   // ring position of the row's last token
   Value* first_token;  // number of the token at ring position 0
 };
-/// Returns the ring ends of rows that have `tokens` tokens each (at least 1), in rings of `places` positions.
+/// Returns the RingEnd of rows. `tokens`: the number of tokens of each row so far, at least 1. `places`: the
+/// number of positions per ring.
 RingEnd ring_end(GraphBuilder& g, Value* tokens, int64_t places);
 
-/// Returns the number of the token at each ring position `place`, below 0 if there is none yet. Requires: the
-/// values of `end` have the shape of `place`.
+/// Returns the number of the token at each ring position `place`. The number is below 0 if no token is there
+/// yet. `places`: the number of positions per ring. Requires: the values of `end` have the shape of `place`.
 Value* token_at(GraphBuilder& g, Value* place, const RingEnd& end, int64_t places);
 /// Returns the ring position of each token. Requires: no token number is below 0.
 Value* place_in_ring(GraphBuilder& g, Value* token, int64_t places);

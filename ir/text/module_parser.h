@@ -7,8 +7,9 @@
 
 namespace smelt {
 
-/// Parser of one text. Functions parse the construct that their name says, from the next token on. A
-/// parameter or member `at` is the token at whose position errors are reported.
+/// Parser of one text. A private function is named after a construct of the text form, and parses that
+/// construct, which begins at the next token. A parameter or member `at` is a token: errors are reported at
+/// its position.
 class ModuleParser : TextParser {
  public:
   ModuleParser(std::string_view text, std::string_view file);
@@ -28,8 +29,8 @@ class ModuleParser : TextParser {
   };
   /// Node that is being parsed.
   struct Draft {
-    Token at;                  // of the op's name
-    std::vector<Token> names;  // of the results
+    Token at;                  // the name of the op
+    std::vector<Token> names;  // the names of the results
     Op op{};
     ScalarOp scalar{};  // if op is pointwise
     ReduceOp reduce{};  // if op is reduce
@@ -41,7 +42,8 @@ class ModuleParser : TextParser {
     std::vector<Type> types;       // types, layouts and shardings: one per result
     std::vector<std::optional<Layout>> layouts;
     std::vector<std::optional<Sharding>> shardings;
-    /// Inputs of the body. First those that the op computes, then one for each argument (ir/graph/body.h).
+    /// Inputs of the body: first those that the op itself computes, then one for each value of the
+    /// surrounding graph that the body reads (ir/graph/body.h).
     std::vector<BodyInput> body_inputs;
     bool has_body = false;
     std::unique_ptr<Graph> body;
@@ -50,14 +52,14 @@ class ModuleParser : TextParser {
   // ---- module level
   void item();  // one declaration or graph
   void mesh();  // mesh {data = 2, model = 4}
-  /// Parses partitioned {B = data}: the mesh axis data divides the symbol B, and all sizes are those of one
-  /// rank.
+  /// Parses partitioned {B = data}. It means that the mesh axis data divides the symbol B, and that all sizes
+  /// in the text are those of one rank.
   void partitioned();
   /// Returns the index of the mesh axis of this name.
   size_t axis_named(const Token& at, const std::string& name) const;
   std::optional<Sharding> sharding();
   void random_ids();  // random_ids COUNT: number of ids of random nodes
-  /// Raises Module::random_ids to at least `count`.
+  /// Sets Module::random_ids to `count` if it is smaller.
   void take_random_ids(const Token& at, int64_t count);
   /// Parses a field of a parameter. Returns false if `key` is none of its fields.
   bool parameter_field(const Token& key, Module::Parameter& parameter);
@@ -99,7 +101,7 @@ class ModuleParser : TextParser {
   void finish(Graph& graph, Scope& scope, Draft& draft);
 
   std::unique_ptr<Module> module_;
-  int depth_ = 0;  // of nested bodies
+  int depth_ = 0;  // number of bodies that contain the current position
 };
 
 }  // namespace smelt

@@ -9,9 +9,9 @@
 
 namespace smelt {
 
-/// Parser of the constructs that modules, kernels and programs have in common. Unless noted otherwise, a
-/// function parses the construct that its name says, from the next token on, and throws Error with the file,
-/// line and column of a fault.
+/// Parser of the constructs that modules, kernels and programs have in common. A function is named after a
+/// construct. It parses this construct, which begins at the next token, and throws Error with the file, line
+/// and column of a fault. Some comments are examples of the text.
 class TextParser {
  public:
   TextParser(std::string_view text, std::string_view file) : lexer(text, file) {}
@@ -38,7 +38,8 @@ class TextParser {
 
   // ---- sizes and types
   Dim dim();
-  /// Returns f(). Throws Error at `at` if f throws Error, or if the size has too many terms or factors.
+  /// Returns f(). Throws Error with the position of `at` if f throws Error, or if the size has too many terms
+  /// or factors.
   Dim dim(const Token& at, const std::function<Dim()>& f);
   Shape shape();  // [B,T]
   std::vector<int64_t> constant_shape();
@@ -73,9 +74,9 @@ class TextParser {
   Lexer lexer;
   /// Symbols that sizes may name; null: any symbol.
   const Symbols* known_symbols = nullptr;
-  /// Function for tokens within a size that are not symbols, such as the axes of a kernel and its computed
-  /// indices (%value). Returns the size that the token represents, or nothing if the token is a symbol. Only
-  /// the parser of kernels sets it. If it is empty, all names are symbols.
+  /// Function for names in a size that are not symbols, such as the axes of a kernel and its computed indices
+  /// (%value). Given the token, it returns the size that the token stands for, or nothing if the token is a
+  /// symbol. Only the parser of kernels sets it. If it is empty, all names are symbols.
   std::function<std::optional<Dim>(const Token&)> stand_in;
 
  private:

@@ -5,8 +5,9 @@
 
 namespace smelt {
 
-/// Scope in which `check` may interrupt the computations of the thread that created it. poll_interrupt calls
-/// `check`, which interrupts by throwing an exception. An inner scope hides the outer one.
+/// Scope in which the computations of the current thread can be interrupted. poll_interrupt calls `check`,
+/// which throws an exception if the computation is to end. Scopes may be nested; only the `check` of the
+/// innermost one is called.
 class InterruptScope {
  public:
   explicit InterruptScope(std::function<void()> check);
@@ -19,8 +20,8 @@ class InterruptScope {
   const std::function<void()>* outer_;
 };
 
-/// Calls the check of this thread's innermost scope, if there is one, and if the thread's last call of a
-/// check was at least 50 ms ago. Loops that may run for seconds call this function once per iteration.
+/// Calls the `check` of this thread's innermost scope. Does nothing if there is no scope, or if the thread
+/// called a check less than 50 ms ago. Loops that may run for seconds call this function once per iteration.
 void poll_interrupt();
 
 }  // namespace smelt

@@ -35,7 +35,7 @@ struct OutputBuffer {
   bool on_device = false;
 };
 
-/// A tensor in host memory that it owns.
+/// A tensor that owns its elements, which are in host memory.
 struct HostTensor {
   std::string name;
   DType dtype = DType::f32;

@@ -46,7 +46,8 @@ namespace smelt::c_api {
 /// Stores the message, which smelt_last_error then returns, and returns the status. Never throws.
 smelt_status remember(Status status, const char* message) noexcept;
 
-/// Runs `body` and returns SMELT_OK. If `body` throws, stores the message and returns the status.
+/// Runs `body` and returns SMELT_OK. If `body` throws, stores the message of the exception and returns its
+/// status.
 template <typename Body>
 smelt_status guarded(Body body) noexcept {
   try {

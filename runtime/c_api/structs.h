@@ -1,6 +1,6 @@
-// Access to structs of applications that may be built with another version of runtime/smelt.h. The member
-// struct_size of a struct, sizeof in the application, identifies the version: later versions only append
-// members.
+// Access to structs of an application, which may have been built with another version of runtime/smelt.h than
+// this library. The application sets the member struct_size of a struct to its sizeof. That identifies the
+// version of the struct, because later versions only append members.
 #pragma once
 
 #include <algorithm>
@@ -13,15 +13,17 @@
 
 namespace smelt::c_api {
 
-/// Size of the first version of a struct. A struct that gets new members later needs a specialization with
-/// its first size.
+/// Size of the first version of a struct, in bytes. If members are appended to a struct later, a
+/// specialization must give its first size.
 template <typename T>
 inline constexpr size_t kFirstSize = sizeof(T);
 
-/// Limit of struct_size. No version of a struct is larger, so a larger number is uninitialized memory.
+/// Largest struct_size that is accepted. No version of a struct is larger, so a larger number means that
+/// struct_size was not set.
 inline constexpr size_t kMostBytes = 4096;
 
-/// Returns struct_size. Throws Error if no version of the struct has that size; `what` names the struct.
+/// Returns struct_size. Throws Error if no version of the struct can have that size. `what`: the name of the
+/// struct, for messages.
 template <typename T>
 size_t checked_size(const T& given, const char* what) {
   const size_t size = given.struct_size;

@@ -1,4 +1,5 @@
-// Inline functions of AttentionLane that divide a work item into blocks of queries and keys of one head.
+// Inline functions of AttentionLane, the computation of attention by one thread (attention_lane.h). They
+// divide the thread's work into blocks of queries and keys of one head.
 #pragma once
 
 #include <algorithm>
@@ -7,8 +8,7 @@
 
 namespace smelt {
 
-/// Returns a block with no keys yet, whose queries are block number `index` of the queries of head h of batch
-/// b.
+/// Returns block number `index` of the queries of head h of batch b. The block has no keys yet.
 inline AttentionLane::Block AttentionLane::query_block(int64_t b, int64_t h, int64_t index) const {
   const int64_t first = index * tile_queries();
   return {b, h, first, std::min(tile_queries(), a_.queries - first), 0, 0};

@@ -65,7 +65,7 @@ class AttentionLane {
   void write(size_t matrix, int64_t b, int64_t head, int64_t first, int64_t count, const float* from) const;
   Rows queries_of(size_t matrix, const Block& block, float* scratch) const;
   Rows keys_of(size_t matrix, const Block& block, float* scratch) const;
-  /// Returns keys_of if keys are rows of a table (BlockedAttention::places).
+  /// Does the same as keys_of, for keys that are rows of a table (BlockedAttention::places).
   Rows keys_in_table(size_t matrix, const Block& block, float* scratch) const;
   float* argument(int64_t param) const { return static_cast<float*>(buffers_[static_cast<size_t>(param)]); }
 
@@ -84,7 +84,7 @@ class AttentionLane {
   float* memory_;
   std::vector<void*> buffers_;  // the step's arguments, then tiles
   size_t arguments_;            // number of the step's arguments
-  int old_ = 0;                 // 0 or 1: which of two lists of maxima, and of sums, is current
+  int old_ = 0;  // 0 or 1: number of the current list of maxima, and of the current list of sums
 };
 
 /// Product of row-major f32 matrices: C[m,n] += factor A B if `adds`, else C = factor A B. A is [m,k], and B

@@ -1,5 +1,5 @@
-// Binding of steps: conversion of a step, for one set of symbol values, to a function that a run of the entry
-// calls.
+// Binding of steps. A step is converted to a function for one set of values of the symbols. Runs of the entry
+// call this function.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@ namespace smelt {
 template <typename T>
 class BoundPointer {
  public:
-  /// `place` contains the address. Requires: it outlives this object.
+  /// `place` points to the variable that contains the address. Requires: this variable outlives the object.
   explicit BoundPointer(void* const* place) : place_(place) {}
   operator T*() const { return static_cast<T*>(*place_); }  // NOLINT: passed where a T* is expected
 
@@ -27,8 +27,9 @@ class BoundPointer {
 /// Binder of the steps of one entry, for one set of symbol values.
 class StepBinder {
  public:
-  /// The parameters are those of resolve() in resolve.h, and `resolved` is the entry to which steps are
-  /// added. Requires: resolved.values is set; all of them outlive this object.
+  /// `functions` has the functions of each kernel of the plan. `bases` has the address of each buffer; null
+  /// for inputs and outputs. `resolved` receives the functions of the steps. Requires: resolved.values is
+  /// set, and all arguments outlive this object.
   StepBinder(const Plan& plan, const std::vector<KernelFunctions>& functions,
              const std::vector<std::byte*>& bases, ResolvedEntry& resolved)
       : plan_(plan), functions_(functions), bases_(bases), resolved_(resolved) {}
@@ -40,7 +41,8 @@ class StepBinder {
   int64_t value(const Dim& dim) const { return dim.evaluate(resolved_.values); }
   /// Returns the element type of the operand's buffer.
   DType dtype(const BufferRef& ref) const { return plan_.buffers[static_cast<size_t>(ref.buffer)].dtype; }
-  /// Returns the address of the operand. If its buffer is an input or output, each run sets the address.
+  /// Returns the address of the operand. Inputs and outputs get their addresses at the beginning of each run;
+  /// other buffers have fixed addresses.
   template <typename T>
   BoundPointer<T> pointer(const BufferRef& ref) {
     return BoundPointer<T>(place(ref));

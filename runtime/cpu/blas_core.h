@@ -6,9 +6,9 @@
 namespace smelt {
 
 // ---- blas_core.cpp
-// When OpenBLAS is loaded, it selects its kernels for the processor that it recognizes. A version may be
-// older than the processor, as the OpenBLAS of Debian 12 is with Intel's processors of 2023. It then selects
-// kernels without AVX2, which are several times slower.
+// When OpenBLAS is loaded, it selects its kernels for the processor that it recognizes. If OpenBLAS is older
+// than the processor, it may not recognize the processor. It then selects kernels without AVX2, which are
+// several times slower.
 
 /// Environment variable of OpenBLAS that overrides the selection. OpenBLAS reads it when it is loaded.
 inline constexpr const char* kBlasCoreVariable = "OPENBLAS_CORETYPE";

@@ -1,4 +1,5 @@
-// Copies of strided boxes, and fills. Large ones use all OpenMP threads.
+// Copies of strided boxes (multi-dimensional ranges of elements), and fills. Large copies and fills use all
+// OpenMP threads.
 #pragma once
 
 #include <cstddef>

@@ -39,7 +39,7 @@ class CpuExecutor : public Executor {
   void bind_inputs(const ResolvedEntry& resolved, std::span<const void* const> inputs);
   void bind_outputs(const ResolvedEntry& resolved, std::span<void* const> outputs);
   void copy_outputs(const ResolvedEntry& resolved, std::span<void* const> outputs) const;
-  /// Fills the arena and the outputs with NaNs.
+  /// Fills the arena and the outputs with NaNs, so that reads of undefined values show.
   void poison(const ResolvedEntry& resolved);
   /// Throws Error if the run has recorded an index that is out of bounds.
   void check_indices() const;

@@ -1,5 +1,5 @@
-// GEMMs of matrices that are stored in 16 or 8 bits. Operands are converted to f32 in scratch memory and
-// multiplied there, and the result is rounded to its type.
+// GEMMs of matrices that are stored in 16 or 8 bits. Operands are converted to f32 in scratch memory,
+// multiplied in f32, and the result is rounded to its type.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace smelt {
 
-/// The operands that are stored as i8.
+/// True for an operand that is stored as i8.
 struct ByteOperands {
   bool a = false, b = false;
 };
@@ -21,12 +21,13 @@ struct ByteOperands {
 class TypedGemm {
  public:
   TypedGemm() = default;
-  /// `operands`: type of the operands that are not i8. `place` names the step in messages. Throws Error as
-  /// PreparedGemm does.
+  /// `operands`: type of the operands that are not i8. `result`: type of c. `place` names the step in
+  /// messages. Throws Error if the constructor of PreparedGemm (gemm.h) does.
   TypedGemm(const GemmSizes& sizes, DType operands, DType result, const std::string& place,
             ByteOperands bytes = {});
-  /// Computes c = alpha * a b + beta * c, plus the bias, if it is not null. The bias has the result's type
-  /// and one element per column. Requires, with a bias: the elements of each row of c are contiguous.
+  /// Computes c = alpha * a b + beta * c, and adds the bias if it is not null. alpha and beta are in
+  /// GemmSizes. The bias has the result's type and one element per column. Requires, with a bias: the
+  /// elements of each row of c are contiguous.
   void run(const void* a, const void* b, void* c, const void* bias = nullptr) const;
 
  private:

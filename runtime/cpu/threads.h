@@ -8,15 +8,15 @@ namespace smelt {
 // ---- team_threads.cpp
 // Number of threads that an OpenMP team can have, because the system may limit the threads of a process.
 
-/// Largest number of threads. OpenBLAS ends the process if more threads multiply than it has memory for.
+/// Largest number of threads. OpenBLAS ends the process if too many threads call it concurrently.
 inline constexpr int kMostThreads = 512;
 
-/// Returns the number of threads for a parallel region of the calling thread: omp_get_max_threads(), but at
-/// most kMostThreads, and at most as many as the system lets start. To find this number, a thread's first
-/// call starts threads that end immediately, because GCC's OpenMP ends the process if a thread of a team
-/// cannot be started. Later calls do so only if they need more threads.
+/// Returns the number of threads for a parallel region of the calling thread. It is omp_get_max_threads(),
+/// but at most kMostThreads, and at most the number of threads that the system can start. GCC's OpenMP ends
+/// the process if it cannot start a thread, so the first call tests this: it starts threads that end
+/// immediately. A later call tests again only if it needs more threads.
 int team_threads();
-/// Returns the same with `wanted` in place of omp_get_max_threads().
+/// Does the same, with `wanted` instead of omp_get_max_threads().
 int team_threads(int wanted);
 
 // ---- thread_waits.cpp
@@ -27,8 +27,8 @@ int team_threads(int wanted);
 /// Environment variable of the spin count: the number of iterations of a loop before a waiting thread sleeps.
 inline constexpr const char* kSpinVariable = "GOMP_SPINCOUNT";
 
-/// Returns a value for this variable with which threads spin between the kernels of a run, but sleep soon
-/// after the run has ended. Returns "" if the environment already specifies how threads wait.
+/// Returns a value for kSpinVariable. With this value, threads spin between the kernels of a run, but sleep
+/// soon after the run has ended. Returns "" if the environment already specifies how threads wait.
 std::string better_spin_count();
 
 }  // namespace smelt

@@ -81,8 +81,8 @@ class Collectives {
   NcclComms& comms() { return *comms_; }
 
  private:
-  /// Copies along an axis. `ways` is null if NCCL is used instead. `at_end`: the number
-  /// that NcclComms::forget() takes to remove the function which ends waits of the copies.
+  /// Copies along an axis. `ways` is null if NCCL is used instead. `at_end`: the number of the function that
+  /// ends waits of the copies if the run fails (NcclComms::at_end).
   struct Copies {
     std::unique_ptr<PeerCopies> ways;
     int at_end = 0;

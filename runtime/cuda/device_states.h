@@ -4,9 +4,9 @@
 //
 // There are two exceptions. States whose role is Role::stream (runtime/plan/plan.h) are read by the host
 // during runs; they are located in pinned host memory, to which kernels write over the bus. Other states may
-// be divided at the index State::resident: the device holds the elements from that index on, and the host
-// holds the elements before it in pinned memory. The pinned memory has room for the whole state, so it is
-// also the mirror of the device's part.
+// be divided at the index State::resident. The elements before this index are in pinned host memory, and the
+// elements from this index on are in device memory. The pinned memory has room for the whole state, so it
+// also serves as the mirror.
 #pragma once
 
 #include <memory>
@@ -22,26 +22,27 @@ namespace smelt::cuda {
 class DeviceStates {
  public:
   DeviceStates() = default;
-  /// Allocates the states and sets them to zero. With an `owner`, the weights are not allocated, but shared
-  /// with it. Requires: the owner has uploaded its mirrors of the weights, and nothing writes to the weights
-  /// as long as both objects exist.
+  /// Allocates the states and sets them to zero. If `owner` is not null, the weights are not allocated: they
+  /// are those of `owner`. Requires: `owner` has uploaded its mirrors of the weights, and nothing writes to
+  /// the weights as long as both objects exist.
   DeviceStates(const Device& device, const Plan& plan, Stream stream,
                std::shared_ptr<const Allocator> allocator, const DeviceStates* owner = nullptr);
 
-  /// Returns the device address of element 0, from which kernels count elements. If the host holds element 0,
-  /// there is no device memory at that address.
+  /// Returns the address to which kernels add the offset of an element. It is the device address of element
+  /// 0. If element 0 is in host memory, there is no device memory at this address.
   DevicePointer address(int index) const { return states_[static_cast<size_t>(index)].address(); }
-  /// Returns the device's part of a state; `memory` is null for a state of the role stream.
+  /// Returns the device memory of a state; SharedBlock::memory is null for a state of the role stream.
   SharedBlock block(int index) const;
   /// Returns the pinned memory of a state of which the host holds a part; null for all others.
   std::byte* host(int index) const { return states_[static_cast<size_t>(index)].host.get(); }
-  /// Return the whole state in host memory, after waiting for runs that may write to it. After write(), the
-  /// next upload sends the state to the device.
+  /// Return the whole state in host memory. They wait for runs that may write to it. The caller of write()
+  /// may change the state; the next upload sends it to the device.
   std::span<const std::byte> read(int index);
   std::span<std::byte> write(int index);
   /// Returns the current contents of a state of the role stream, without waiting for runs.
   std::span<std::byte> peek(int index);
-  /// Set a state to zero, or to the bytes that `make` writes part by part. Neither creates a mirror.
+  /// clear() sets a state to zero. fill() sets it to the bytes that `make` writes, part by part. Neither
+  /// creates a mirror.
   void clear(int index);
   void fill(int index, const Executor::MakePart& make);
 

@@ -30,8 +30,8 @@ using GraphExec = GraphExecTag*;
 struct Copy2D {
   /// CUmemorytype. kUnified: the driver finds out from the address where the memory is.
   static constexpr int kHost = 1, kDevice = 2, kUnified = 4;
-  /// One side of the copy: the position x (bytes), y (rows) in a matrix at `host` or `device`, by the kind of
-  /// `memory`. `array` is not used.
+  /// One side of the copy. It begins at byte x of row y of a matrix. `memory` says whether `host` or `device`
+  /// has the address of the matrix. `array` is not used.
   struct Place {
     size_t x = 0, y = 0;
     int memory = kDevice;

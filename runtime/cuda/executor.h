@@ -31,6 +31,7 @@ namespace smelt::cuda {
 /// stage. `places` is as in CudaExecutor::run_at; if it is empty, no port has an address.
 void require_places(const Plan& plan, const PlanEntry& entry, std::span<const DevicePointer> places);
 
+/// Executor of one plan. Functions without a comment are described in runtime/session/executor.h.
 class CudaExecutor : public Executor {
  public:
   explicit CudaExecutor(std::shared_ptr<const Plan> plan, const ExecutorOptions& options = {});
@@ -50,7 +51,8 @@ class CudaExecutor : public Executor {
   /// still works.
   void run(const PlanEntry& entry, const SymbolValues& symbols, std::span<const void* const> inputs,
            std::span<void* const> outputs, const Philox& random) override;
-  /// Orders the run with the caller's stream by events (execute_on_device.cpp).
+  /// The run waits for earlier work of the caller's stream, and later work of that stream waits for the run
+  /// (execute_on_device.cpp).
   void run_on_device(const PlanEntry& entry, const SymbolValues& symbols, std::span<const void* const> inputs,
                      std::span<void* const> outputs, const Philox& random, const DevicePorts& ports) override;
   void repeat(const PlanEntry& entry, const SymbolValues& symbols, std::span<const void* const> inputs,
@@ -92,7 +94,8 @@ class CudaExecutor : public Executor {
   void mark_written(const PlanEntry& entry);
   ResolvedEntry& resolved(const PlanEntry& entry, const SymbolValues& symbols,
                           std::span<const DevicePointer> places);
-  /// Removes the least recently used entries of cache_ while its graphs are estimated to exceed a limit.
+  /// Removes the least recently used entries of cache_ while the estimated memory of its graphs exceeds a
+  /// limit.
   void forget_oldest();
   GemmChoices& gemm_choices();
   /// Fills the arena, and the entry's output buffers, with bytes 0xFF (NaNs), so that reads of undefined
@@ -109,8 +112,8 @@ class CudaExecutor : public Executor {
                                        const DevicePorts& ports) const;
   void copy_to_caller(const ResolvedEntry& resolved, std::span<void* const> outputs,
                       const DevicePorts& ports);
-  /// Copies requested outputs to the host's memory `outputs`. If there are any, waits for the run and throws
-  /// the Errors of faults up to here.
+  /// Copies requested outputs to the host's memory `outputs`. If any output is requested, waits for the run,
+  /// and throws Error if a fault has occurred.
   void deliver(const ResolvedEntry& resolved, std::span<void* const> outputs);
   void execute(ResolvedEntry& resolved);
   void launch_all(ResolvedEntry& resolved);

@@ -1,8 +1,9 @@
-// GEMMs by cuBLASLt. Operands have strides instead of transpose flags, and a batch is one call if the library
-// supports its strides.
+// GEMMs by cuBLASLt ("the library"). Operands have strides instead of transpose flags. A batch of matrices is
+// one call if the library supports its strides.
 //
-// The library is column-major. If the result has contiguous rows, the library computes C^T = B^T A^T. An
-// algorithm is chosen by measurement when sizes are seen for the first time (gemm_choices.h).
+// The library is column-major. If the rows of the result are contiguous, the library computes C^T = B^T A^T.
+// If a GEMM has new sizes, several algorithms are measured, and the fastest is stored for later GEMMs
+// (gemm_choices.h).
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,7 @@ struct GemmSizes {
     int64_t row_stride = 0, column_stride = 0;  // one of the two is 1
   };
   struct Batch {
-    int64_t extent = 1, a = 0, b = 0, c = 0;  // a, b, c: strides of this axis in each matrix
+    int64_t extent = 1, a = 0, b = 0, c = 0;  // a, b, c: strides along this axis in A, B and C
     bool reduced = false;                     // the products of this axis are added to the same C; c is 0
   };
   int64_t m = 0, n = 0, k = 0;
@@ -36,21 +37,23 @@ struct GemmSizes {
 /// Returns the sizes of the transposed product, C^T = B^T A^T.
 GemmSizes transposed(const GemmSizes& sizes);
 
-/// Description of one call of the library, whose matrices are column-major. Pitches and strides are in
-/// elements; `by_pointers`: the batch is given as lists of addresses, and the strides are unused.
+/// Description of one call of the library, whose matrices are column-major. A pitch is the distance between
+/// columns, and a stride the distance between matrices of a batch, in elements. `by_pointers`: the batch is
+/// given as lists of addresses, and the strides are not used.
 struct GemmProblem {
   DType dtype = DType::f32, result_dtype = DType::f32;
   bool transpose_a = false, transpose_b = false, accumulates = false, by_pointers = false, has_bias = false;
   bool tf32 = false;
   int64_t m = 0, n = 0, k = 0, a_pitch = 0, b_pitch = 0, c_pitch = 0;
   int64_t batch = 1, a_stride = 0, b_stride = 0, c_stride = 0;
-  int64_t alignment = 256;  // bytes: a divisor of the addresses of all matrices, at most 16 in PreparedGemm
+  int64_t alignment = 256;  // bytes: divides the addresses of all matrices; at most 16 in PreparedGemm
 
-  /// Returns the name of the problem's bucket. Problems of one bucket can share an algorithm. They have the
-  /// same types, flags and alignments (of addresses and pitches), and their sizes are in the same size
-  /// buckets (size_bucket in algorithm_choice.h).
+  /// Returns the name of the problem's bucket. Problems of one bucket can use the same algorithm: they have
+  /// the same types, flags and alignments of addresses and pitches, and similar sizes (size_bucket in
+  /// algorithm_choice.h).
   std::string bucket() const;
-  /// Returns the bucket and, for problems of at least 2^29 multiplications, the exact sizes.
+  /// Returns the key under which the algorithm is stored: the bucket. For problems of at least 2^29
+  /// multiplications, it also has the exact sizes.
   GemmKey key() const;
 };
 
@@ -60,13 +63,13 @@ class PreparedGemm {
   PreparedGemm() = default;
   /// Makes the descriptors. `bias` is null if there is none. `place` describes the step for messages. Throws
   /// Error with `place` if the library does not support the strides, or if a bias is combined with a reduced
-  /// batch axis. If the sums have no terms (such as k = 0), also throws Error if there is a bias, or if beta
-  /// is neither 0 nor 1.
+  /// batch axis. Sums can have no terms, for example if k = 0. In this case, also throws Error if there is a
+  /// bias, or if beta is neither 0 nor 1.
   PreparedGemm(const Device& device, const GemmSizes& sizes, DevicePointer a, DevicePointer b,
                DevicePointer c, const std::string& place, DevicePointer bias = 0);
 
-  /// Adds a kernel of Smelt that computes the same product. `choose` measures it together with the library's
-  /// algorithms, and `run` launches it if it was the fastest.
+  /// Adds a kernel of Smelt that computes the same product. `choose` measures it like the library's
+  /// algorithms. If it was the fastest, `run` launches it.
   void consider(KernelLaunch own) { own_ = std::move(own); }
   /// Returns the kernel that was added; null if there is none.
   KernelLaunch* considered() { return own_ ? &own_ : nullptr; }
@@ -87,7 +90,8 @@ class PreparedGemm {
     DevicePointer a = 0, b = 0, c = 0;
     float beta = 0;
   };
-  /// Memory that `run` sets to zero: a result matrix, or a column of one, whose sums have no terms.
+  /// Memory that `run` sets to zero, because the sums of its elements have no terms: a result matrix, or one
+  /// column of it.
   struct Zeros {
     DevicePointer to = 0;
     size_t bytes = 0;

@@ -29,14 +29,14 @@ struct GemmPlace {
 };
 
 /// Key of a choice: the bucket of the matmul (GemmProblem::bucket), and the exact sizes of a large matmul (""
-/// for others).
+/// for others). Matmuls of one bucket have the same types and layouts, and similar sizes.
 struct GemmKey {
   std::string bucket, sizes = {};
 };
 
-/// Algorithm per key. Large matmuls are measured at their exact sizes: a tile that fits 3,136 rows may leave
-/// half of the GPU idle at 3,200. Only kMeasuredSizes sizes per bucket are measured, because otherwise every
-/// batch with a new shape would wait for a measurement. Other sizes use the bucket's first choice.
+/// Algorithm per key. Large matmuls are measured at their exact sizes, but only kMeasuredSizes sizes per
+/// bucket are measured, because otherwise every batch with a new shape would wait for a measurement. Other
+/// sizes use the bucket's first choice.
 class GemmChoices {
  public:
   /// Reads the file of `place` in `directory`. Choices that cannot be read are made again. If `directory` is

@@ -12,12 +12,12 @@ namespace smelt::cuda {
 class LoadedKernels {
  public:
   LoadedKernels() = default;
-  /// Loads the kernels, compiled again for this GPU if necessary (machine_code.h). Throws Error with the
-  /// kernel's name if the driver refuses its code.
+  /// Loads the kernels. A kernel whose machine code does not run on this GPU is compiled again first
+  /// (machine_code.h). Throws Error with the kernel's name if the driver does not accept its code.
   LoadedKernels(const Plan& plan, const Device& device);
 
-  /// Returns one function per kernel of the plan. It is null if the kernel needs instructions that this GPU
-  /// lacks and the plan can run without it (MachineCode).
+  /// Returns one function per kernel of the plan. A function is null if this GPU lacks instructions of the
+  /// kernel. This is allowed only for kernels without which the plan can run (MachineCode).
   std::span<const Function> functions() const { return functions_; }
 
  private:

@@ -15,10 +15,10 @@ namespace smelt::cuda {
 
 class NcclComms {
  public:
-  /// Creates the communicator of `ranks` ranks, and returns it; this object owns it. All these ranks call it
-  /// together with the same id, and it waits for all of them. `rank` is the number of this rank, from 0.
-  /// `what` describes the ranks in messages. `most_blocks` limits the thread blocks of each NCCL kernel; 0:
-  /// NCCL chooses.
+  /// Creates the communicator of a group of `ranks` ranks, and returns it; this object owns it. All ranks of
+  /// the group make this call with the same id, and each call waits for the others. `rank` is the number of
+  /// this rank, from 0. `what` describes the ranks in messages. `most_blocks` limits the thread blocks of
+  /// each NCCL kernel; 0: NCCL chooses.
   NcclComm connect(const Device& device, int64_t ranks, int64_t rank, const NcclId& id,
                    const std::string& what, int most_blocks = 0);
 
@@ -40,9 +40,9 @@ class NcclComms {
   /// Throws Error with the reason if the communicators have been ended.
   void check();
 
-  /// Registers a function that ends waits for other ranks in work that does not use NCCL, such as copies
-  /// between GPUs. It is called when the communicators end, or now if they have ended. Returns a number for
-  /// forget(), which removes the function.
+  /// Registers `call`, which is called when the communicators end, or immediately if they have ended. It can
+  /// end other waits for ranks, such as those in copies between GPUs. Returns a number; forget() with this
+  /// number removes the function.
   int at_end(std::function<void()> call);
   void forget(int number);
 
@@ -51,9 +51,9 @@ class NcclComms {
   std::timed_mutex in_call_;  // held during calls of NCCL, except in connect()
   std::atomic<bool> ended_ = false;
   std::mutex text_mutex_;  // guards text_
-  std::string text_;       // of the failure; empty: none
+  std::string text_;       // text of the failure; empty: no failure
   std::mutex calls_mutex_;
-  std::map<int, std::function<void()>> calls_;  // functions of at_end, by number
+  std::map<int, std::function<void()>> calls_;  // functions of at_end; the key is the number
   int numbered_ = 0;                            // the next number
 };
 

@@ -11,7 +11,7 @@ namespace smelt::cuda {
 /// it begins with the parts of its operand that have arrived, or sends the parts of its result that have been
 /// computed.
 enum class PeerChoice : uint8_t {
-  usual,   // variable not set: by size, the faster transport, and matmuls in parts if that is faster
+  usual,   // variable not set: the faster transport for each size; matmuls in parts if faster
   copies,  // always copies, and always matmuls in parts; an Error if copies do not work
   whole,   // as usual, but no matmul in parts
   nccl,    // always NCCL

@@ -5,10 +5,10 @@
 //
 // For each other rank, a rank has two 32-bit words in its own memory. The other rank sets the first one to 1
 // when its destination is free, and the second one when its parts have arrived at this rank. This rank's
-// stream waits for a word and resets it to 0. Every collective has the same sequence. A rank reports to all
-// others that its destination is free, and waits for the same report of each of them. Then it copies, reports
-// that its parts have arrived, and waits for the parts of all others. Requires: all ranks issue their
-// collectives one after the other in the same order.
+// stream waits for a word and resets it to 0. Every collective consists of the same actions. A rank reports
+// to all others that its destination is free, and waits for the same report from each of them. Then it copies
+// its parts, reports that they have arrived, and waits for the parts of all others. Requires: all ranks issue
+// their collectives one after the other in the same order.
 //
 // A rank may also exchange part by part. It sends each part when it has been computed, sets the word of the
 // receiver after each copy, and enqueues work after the arrival of each part. Each rank may decide
@@ -29,14 +29,15 @@ namespace smelt::cuda {
 
 class PeerCopies {
  public:
-  /// Smallest collective that uses copies: bytes of all ranks' parts together. Smaller collectives are faster
-  /// with NCCL (on two H100: for 1 MiB, NCCL 11 us, copies 19 us; for 4 MiB, NCCL 27 us, copies 23 us).
+  /// Smallest collective that uses copies, in bytes: the parts of all ranks together. Smaller collectives are
+  /// faster with NCCL. For example, on two H100, 1 MiB takes 11 us with NCCL and 19 us with copies; 4 MiB
+  /// takes 27 us with NCCL and 23 us with copies.
   static constexpr int64_t kLeastBytes = 2 << 20;
 
   /// Creates the object. All ranks of the group call it together. `blocks` are the blocks of memory that the
   /// group's collectives write to, in the same order at all ranks. Returns null at all ranks if they cannot
-  /// write to each other's memory, or if the environment variable SMELT_GATHERS selects NCCL. If the
-  /// variable is "copies", throws Error instead of returning null (peer_choice.h).
+  /// write to each other's memory; if the environment variable SMELT_GATHERS is "copies", throws Error
+  /// instead. Also returns null if SMELT_GATHERS selects NCCL (peer_choice.h).
   static std::unique_ptr<PeerCopies> connect(const Device& device, Communicator& group,
                                              std::vector<SharedBlock> blocks);
   PeerCopies(const PeerCopies&) = delete;
@@ -59,10 +60,11 @@ class PeerCopies {
     std::function<void(int64_t to)> before_copy;    // before the copy of the part for rank `to`
     std::function<void(int64_t from)> has_arrived;  // after the wait for the part of rank `from`
   };
-  /// Does the same as `exchange` part by part, in the order of `sent`.
+  /// Does the same as `exchange`, but part by part, in the order that sent() returns.
   void exchange_in_parts(const CollectiveLaunch& launch, const PartEvents& events, Stream stream) const;
-  /// Selects the matmuls that are computed in parts, concurrently with copies: none, those whose estimated
-  /// time is then shorter, or all. The environment variable SMELT_GATHERS decides.
+  /// A matmul can be computed in parts, concurrently with copies. `never`: no matmul is. `where_faster`:
+  /// those whose estimated time becomes shorter. `always`: all matmuls. The environment variable
+  /// SMELT_GATHERS determines the value.
   enum class Parts : uint8_t { never, where_faster, always };
   Parts parts() const { return parts_; }
   /// Return all ranks of the group. sent(): in the order in which parts are sent to them, this rank last.
@@ -82,7 +84,7 @@ class PeerCopies {
   /// Returns whether the driver can set words in memory and wait for them, also in a captured graph.
   bool can_meet() const;
   bool reach(Communicator& group, std::vector<SharedBlock> blocks);
-  /// Tests the words: returns whether the words that each rank sets arrive at all others.
+  /// Tests the words: each rank sets them at all others. Returns whether all of them arrive.
   bool hears_all(Communicator& group);
   void make_operations();
   /// Returns the address of this rank's word that rank `of_rank` sets.
@@ -100,8 +102,8 @@ class PeerCopies {
   Parts parts_ = Parts::where_faster;
   SharedBlock words_;
   std::unique_ptr<PeerMemory> memory_;
-  /// Operations by kind of word and by other rank. tell_ writes the word in the other rank's memory. wait_
-  /// waits for the word in this rank's memory and resets it.
+  /// Operations on the words; the indices are the kind of word and the other rank (among_others). tell_ sets
+  /// the word in the other rank's memory. wait_ waits for the word in this rank's memory and resets it.
   std::array<std::vector<WordOperation>, kKindsOfNews> tell_, wait_;
   StreamOwner own_stream_;  // not ordered with any other stream
   std::atomic<bool> given_up_ = false;

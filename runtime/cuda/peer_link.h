@@ -1,5 +1,5 @@
 // One-way link from one GPU of a host to another. Messages are copies into the receiver's memory by copy
-// engines, so that neither a message nor a wait for one occupies multiprocessors, as a kernel of NCCL does.
+// engines. So neither a message nor a wait for one occupies multiprocessors; a kernel of NCCL would.
 //
 // The receiver has two slots in its memory, which the sender maps and fills alternately. There are two
 // counters. One is in the receiver's memory: the sender writes the number of sent messages to it after each

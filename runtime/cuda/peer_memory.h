@@ -15,8 +15,8 @@ bool driver_maps_peers();
 /// CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS
 inline constexpr unsigned kMapForPeers = 1;
 
-/// A block that other objects or ranks may write to. Objects that may still write to it keep a copy of
-/// `memory`.
+/// A block that other objects or ranks may write to. Each object that may still write to it has a copy of the
+/// shared pointer `memory`, so that the block is not freed.
 struct SharedBlock {
   std::shared_ptr<const DeviceBlock> memory;
   int64_t bytes = 0;

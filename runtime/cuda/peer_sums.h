@@ -1,7 +1,8 @@
-// Sums and maxima of small vectors over the GPUs of one host, in one kernel on the stream of the steps. The
-// kernel writes this rank's vector into the other ranks' memory, waits for their vectors, and adds all of
-// them in the order of the ranks, so that every rank has the same bits. If a model is sharded over several
-// GPUs, each token waits for two such sums per layer, and NCCL takes several times as long for them.
+// Sums and maxima of small vectors over the GPUs of one host. Each rank (GPU) runs one kernel per sum. The
+// kernel writes this rank's vector into the memory of the other ranks and waits for their vectors. It adds
+// all vectors in the order of the ranks, so that every rank has the same bits. NCCL takes several times as
+// long for such sums. The time matters for generation with a sharded model, because each token waits for two
+// sums per layer.
 //
 // Requires: all ranks enqueue their sums in the same order.
 #pragma once
@@ -16,17 +17,17 @@ namespace smelt::cuda {
 
 class PeerSums {
  public:
-  /// Creates the object. All ranks of the group call it together. Returns null at all ranks if they cannot
-  /// write to each other's memory, if the kernel cannot be compiled or loaded, for example because NVRTC is
-  /// missing, or if the environment variable SMELT_GATHERS selects NCCL.
+  /// Creates the object. All ranks of the group call it together. Returns null at all ranks in three cases:
+  /// they cannot write to each other's memory; the kernel cannot be compiled or loaded, for example because
+  /// NVRTC is missing; or the environment variable SMELT_GATHERS selects NCCL.
   static std::unique_ptr<PeerSums> connect(const Device& device, Communicator& group);
   PeerSums(const PeerSums&) = delete;
   PeerSums& operator=(const PeerSums&) = delete;
   /// Requires: the streams on which sums were enqueued are idle.
   ~PeerSums();
 
-  /// Returns whether this object can execute the collective: an all-reduce of at most
-  /// PeerSumBlock::most_bytes(ranks) bytes for whose result the next step waits. All ranks return the same.
+  /// Returns whether this object can execute the collective. It must be an all-reduce of at most
+  /// PeerSumBlock::most_bytes(ranks) bytes, and the next step must wait for it. All ranks return the same.
   bool takes(const CollectiveLaunch& launch) const;
   /// Enqueues the kernel. Requires: takes(launch).
   void run(const CollectiveLaunch& launch, Stream stream) const;

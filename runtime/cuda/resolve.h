@@ -52,9 +52,10 @@ using Launch = std::variant<KernelLaunch, GemmLaunch, PartedGemm, TemplateLaunch
 struct ResolvedEntry {
   const PlanEntry* entry = nullptr;
   SymbolValues values;
-  std::vector<DevicePointer> places;  // addresses of the ports, as in CudaExecutor::run_at
+  std::vector<DevicePointer> places;  // by port, inputs first: its address; 0: it is copied;
+                                      // empty: all are copied
   std::vector<Launch> launches;       // by step
-  std::vector<int> taken;             // by choice of the entry: the alternative that runs; -1: not chosen yet
+  std::vector<int> taken;  // by choice: the number of the alternative that runs; -1: not chosen yet
   std::vector<int64_t> input_bytes, output_bytes;  // by port; 0: not copied, because it has a place
   bool has_run = false;                            // has run once, so that every GEMM has its algorithm
   GraphOwner graph;                                // empty until the second run
@@ -68,9 +69,9 @@ struct Addresses {
   const RandomKeys& random;
 };
 
-/// Function that returns two facts about a collective (Collectives::parts): whether a matmul that reads its
-/// result, or computes its operand, is computed in parts, and the number of this rank along the collective's
-/// mesh axis.
+/// Function that returns two facts about a collective (Collectives::parts). The first is whether a matmul
+/// that reads its result, or computes its operand, is computed in parts. The second is the number of this
+/// rank along the collective's mesh axis.
 using PartsOf = std::function<Collectives::Parts(const CollectiveLaunch&)>;
 
 /// Resolves the entry. `device` is the GPU of all addresses. `dependent`: kernels that wait for earlier

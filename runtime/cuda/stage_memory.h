@@ -4,10 +4,9 @@
 //
 // A link carries all messages from one stage to another. Each link has its own stream, and both stages
 // enqueue its messages in the same order. So a message may wait for the stage at the other end of the link,
-// but never for a message of another link. The simulation of the schedule assumes the same
-// (pipeline_simulation.h). Events order messages and runs: a message begins when earlier runs have ended. A
-// run waits for a message that fills a place that the run uses, and for a message that sends a place that the
-// run overwrites.
+// but never for a message of another link. CUDA events order messages and runs. A message begins when all
+// earlier runs have ended. A run waits until the places that it reads have been received, and until the
+// places that it overwrites have been sent.
 #pragma once
 
 #include <map>
@@ -30,7 +29,8 @@ class CudaStageMemory : public StageMemory {
   ~CudaStageMemory() override;
 
   int add_place(int64_t bytes) override;
-  /// Runs an entry. The executor captures one graph per assignment of places to ports.
+  /// Runs an entry. The executor captures one CUDA graph for each assignment of places to ports (the inputs
+  /// and outputs of the entry).
   void run(const PlanEntry& entry, const SymbolValues& symbols, const Ports& ports,
            const Philox& random) override;
   void send(std::span<const Part> parts, int64_t to) override;
@@ -68,7 +68,7 @@ class CudaStageMemory : public StageMemory {
   int64_t stage_;
   std::vector<Place> places_;
   std::map<Stages, Link> links_;
-  std::map<std::vector<int64_t>, NcclComm> holders_;  // communicators of add_up, by stages
+  std::map<std::vector<int64_t>, NcclComm> holders_;  // communicators of add_up; the key is the stages
 };
 
 }  // namespace smelt::cuda

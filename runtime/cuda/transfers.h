@@ -13,8 +13,9 @@ namespace smelt::cuda {
 /// because a run has the inputs and outputs of only one entry. Retained outputs of a pipeline stage
 /// (retained_ports.h) are not in it.
 struct PortMemory {
-  std::vector<int64_t> offsets;  // bytes, by buffer of the plan; -1: not in the block
-  /// Bytes of the block, and the most bytes of the inputs and of the outputs of any entry.
+  std::vector<int64_t> offsets;  // for each buffer of the plan: its offset in bytes; -1: not in the block
+  /// total: bytes of the block. inputs, outputs: the most bytes that the inputs, or the outputs, of one entry
+  /// need.
   int64_t total = 0, inputs = 0, outputs = 0;
 };
 PortMemory port_memory(const Plan& plan);
@@ -26,14 +27,15 @@ class Transfers {
   Transfers() = default;
   Transfers(const Device& device, const PortMemory& ports, const std::shared_ptr<const Allocator>& allocator);
 
-  /// Copies the inputs to the device. Enqueues on `stream` a wait for these inputs, and copies of them to the
-  /// buffers that the steps read. `addresses` has the addresses of these buffers, by buffer of the plan.
-  /// `on_device`, by port, selects inputs that are device addresses; empty: none is. Inputs without bytes
-  /// (ResolvedEntry::input_bytes) are not copied.
+  /// Copies the inputs to the device. Enqueues on `stream` a wait for these copies, and then copies to the
+  /// buffers that the steps read. `addresses` has the device address of each buffer of the plan. `on_device`
+  /// has one element per input, which is true if the input is a device address; empty: none is. Inputs of 0
+  /// bytes (ResolvedEntry::input_bytes) are not copied.
   void stage(const ResolvedEntry& resolved, std::span<const void* const> inputs,
              const std::vector<bool>& on_device, std::span<const DevicePointer> addresses, Stream stream);
-  /// Copies to the host each output that is requested (not null) and has bytes (ResolvedEntry::output_bytes).
-  /// Waits for `stream` if there is such an output, and returns whether it waited.
+  /// Copies each requested output to the host. An output is requested if its pointer is not null and it has
+  /// more than 0 bytes (ResolvedEntry::output_bytes). Waits for `stream` if there is such an output, and
+  /// returns whether it waited.
   bool fetch(const ResolvedEntry& resolved, std::span<void* const> outputs,
              std::span<const DevicePointer> addresses, Stream stream);
 

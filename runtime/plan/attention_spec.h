@@ -12,7 +12,8 @@
 
 namespace smelt {
 
-/// A part of attention. Its results are
+/// A part of attention. q, k and v are the queries, keys and values, y is the result of attention, and dq,
+/// dk, dv and dy are the gradients of these. The results of a part are
 ///   forward           y, optionally the rounding residual of y, and lse (log-sum-exp of the scores)
 ///   key_gradients     dk and dv
 ///   query_gradients   dq

@@ -26,8 +26,8 @@ size_t needed_until(const std::vector<Step>& steps, size_t step, int buffer);
 
 /// Returns the last step at which the memory of a buffer that `step` uses must not be given to another
 /// buffer. If the step runs concurrently with later steps (waited_at), this is the last step before the one
-/// that waits for it. Otherwise it is needed_until if the step reads the buffer (`reads`), and `step` if it
-/// writes it.
+/// that waits for it. Otherwise it is the result of needed_until if `reads` is true (the step reads the
+/// buffer), else `step`.
 size_t used_until(const std::vector<Step>& steps, size_t step, int buffer, bool reads);
 
 /// Returns whether an alternative may run at these sizes.

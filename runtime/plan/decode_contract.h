@@ -48,7 +48,7 @@ enum TokenKind : uint8_t {
 enum TextPlace : uint8_t {
   kNotRead,            // tokens of the text that the model does not read
   kPassedOver,         // tokens at the begin of the text that repetition_penalty skips
-  kSourceLength,       // length of the source
+  kSourceLength,       // length of the source text, such as the encoder's input
   kEndsFrom,           // least length of a text that may end
   kForcedFirstAt,      // length at which tokens of the kind kIsForcedFirst are forced; -1: never
   kForcedLastAt,       // length at which tokens of the kind kIsForcedLast are forced; -1: never
@@ -59,9 +59,10 @@ enum TextPlace : uint8_t {
 /// Elements of the input `text_numbers`. They are options of generation: 1 / encoder_repetition_penalty,
 /// repetition_penalty, and diverse_lambda.
 enum TextNumber : uint8_t { kSourcePenalty, kTextPenalty, kRankPenalty, kTextNumbers };
-/// Elements of the input `text_integers`. kNgram, kSourceNgram: sizes of n-grams that may not repeat in the
-/// text, or from the source; 0: none. kRemovesInvalid: 1 if NaN and infinite scores are replaced, else 0.
-/// kKeptOfBeam: for beam search, the number of continuations that are considered per beam.
+/// Elements of the input `text_integers`. kNgram: size of n-grams that may occur only once in the text; 0: no
+/// limit. kSourceNgram: size of n-grams of the source text that the text may not contain; 0: no limit.
+/// kRemovesInvalid: 1 if NaN and infinite scores are replaced, else 0. kKeptOfBeam: for beam search, the
+/// number of continuations that are considered per beam.
 enum TextInteger : uint8_t { kNgram, kSourceNgram, kRemovesInvalid, kKeptOfBeam, kTextIntegers };
 /// Limits per request. A request has at most kBiasedPhrases phrases with a bias, of which at most
 /// kBiasesOfToken end in the same token, and at most kBannedPhrases banned phrases. A phrase is specified by
@@ -71,8 +72,8 @@ inline constexpr int64_t kBiasedPhrases = 64, kBiasesOfToken = 4, kBannedPhrases
                          kMostNgram = 16;
 inline constexpr int32_t kAnyToken = -2;
 
-/// Sizes that shapes of the contract refer to. Sizes before row_pages may differ between entries. row_pages
-/// and the sizes after it are equal in all entries of a plan.
+/// Sizes that shapes of the contract refer to. The sizes that are listed before row_pages may differ between
+/// entries. row_pages and the sizes listed after it are equal in all entries of a plan.
 enum class Extent : uint8_t {
 #define SMELT_DECODE_EXTENT(name) name,
 #include "runtime/plan/decode_contract.def"
@@ -101,7 +102,7 @@ struct ContractShape {
   /// Returns whether `shape` is this shape for `sizes`. A name that `sizes` does not have gets the size in
   /// `shape`, which is added to `sizes`.
   bool matches(const Shape& shape, Extents& sizes) const;
-  /// Returns the shape for messages, such as "[B,16]". A name without a size is printed itself.
+  /// Returns the shape for messages, such as "[B,16]". A name without a size is printed as the name.
   std::string str(const Extents& sizes) const;
 };
 

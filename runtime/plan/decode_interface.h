@@ -11,16 +11,16 @@ namespace smelt {
 
 /// Location of a row's tokens in the caches:
 ///   none   the plan does not generate text with caches
-///   slots  a slot per row, with one position per token
-///   rings  the same, but layers with a sliding window have rings of fewer positions: in a ring of n
-///          positions, token t is at position t modulo n
-///   pages  a list of pages per row
+///   slots  each row has a slot, with one position per token
+///   rings  as `slots`, but in layers with a sliding window the slot is a ring, which has fewer positions: in
+///          a ring of n positions, token t is at position t modulo n
+///   pages  each row has a list of pages, which have a fixed number of positions
 enum class CacheAddressing : uint8_t { none, slots, rings, pages };
 
-/// Samplers of a plan: entries that read one token per row and choose the next one. `tokens` (entry next or
-/// next_pages) samples, and `beams` (next_beams) does a beam search. `..._by_text` (next_guided,
-/// next_beams_guided) do the same, and also support settings that depend on the text so far, such as n-grams
-/// that may not repeat.
+/// Samplers that a plan has. A sampler is an entry that reads one token per row and chooses the next one.
+/// `tokens`: the entry next or next_pages, which samples. `beams`: next_beams, which does a beam search.
+/// `tokens_by_text` and `beams_by_text`: next_guided and next_beams_guided, which also support settings that
+/// depend on the text so far, such as n-grams that may not repeat.
 struct PlanSamplers {
   bool tokens = false, tokens_by_text = false, beams = false, beams_by_text = false;
 };
@@ -28,9 +28,8 @@ struct PlanSamplers {
 /// Features and sizes of a plan's entries for generation.
 struct DecodeInterface {
   /// Derives the interface. If the plan lacks the entries for generation, addressing is `none` and all sizes
-  /// are 0. Throws Error (invalid_file) if the plan has these entries, and an entry or a state is not as
-  /// decode_contract.def specifies. The message names the entry and the port or state, and tells what was
-  /// expected and what to do.
+  /// are 0. Throws Error (invalid_file) if the plan has these entries, but an entry or a state is not as
+  /// decode_contract.def specifies. The message names the entry and the input, output or state.
   explicit DecodeInterface(const Plan& plan);
 
   CacheAddressing addressing = CacheAddressing::none;
@@ -38,8 +37,8 @@ struct DecodeInterface {
   bool reads_source = false;  // the plan has an encoder: its entry encode reads the source
   /// The plan has an entry that reads any number of tokens of several rows: mixed_pages or tiled_pages.
   bool mixes_rows = false;
-  /// The entry of mixes_rows is tiled_pages. The plan then also has next_pages, which reads one token of each
-  /// row.
+  /// True if the entry of mixes_rows is tiled_pages. The plan then also has next_pages, which reads one token
+  /// of each row.
   bool tiles_prompts = false;
   bool masks_source = false;  // the sources of a run may have different lengths
 
@@ -51,7 +50,7 @@ struct DecodeInterface {
   size_t vocabulary = 0;       // scores per row
   size_t rows = 0;             // largest number of rows per run
   size_t capacity = 0;         // largest number of tokens per row
-  size_t run_tokens = 0;       // most tokens of one row in a run; if mixes_rows, of all rows together
+  size_t run_tokens = 0;       // most tokens that a run reads of one row; if mixes_rows, of all rows
   size_t ring = 0;             // positions of the shortest ring; 0: there is none
   size_t source_capacity = 0;  // largest number of tokens per source
   /// Tokens per row of the states text_tokens and text_source; 0: the plan does not have the state.

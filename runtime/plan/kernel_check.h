@@ -41,9 +41,9 @@ ElementSpan span_of(const KernelParameter& parameter, const std::vector<int64_t>
 /// (invalid_file).
 void check_parameters(const KernelCode& kernel);
 
-/// Checks that `launch`, which is the work of `step`, has the number and types of arguments that its kernel
-/// expects, that Step::reads and Step::writes list all buffers which the kernel reads and writes, and that
-/// the kernel does not overwrite integers by which it indexes tables. Throws Error (invalid_file) that begins
+/// Checks `launch`, which is the work of `step`. The number and types of its arguments must be those that its
+/// kernel expects. Step::reads and Step::writes must list all buffers which the kernel reads and writes. The
+/// kernel must not overwrite integers by which it indexes tables. Throws Error (invalid_file) that begins
 /// with `place`, a description of the step.
 void check_launch(const Plan& plan, const Step& step, const KernelStep& launch, const std::string& place);
 

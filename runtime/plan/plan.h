@@ -107,7 +107,7 @@ struct State {
 
 /// A range of bytes of a buffer that is used at some steps only, such as the bytes of one weight in a flat
 /// gradient. Other buffers may use that memory before and after these steps, or always if no step uses the
-/// bytes (-1 to -1).
+/// bytes (first_step and last_step are -1).
 struct BufferPart {
   int64_t begin = 0;  // in bytes from the begin of the buffer; the part ends where the next one begins
   int first_step = -1, last_step = -1;  // both ends included
@@ -141,9 +141,10 @@ struct SizeRule {
 /// case `last_where` may decide instead.
 ///
 /// All alternatives write the same results. Any other buffer that an alternative writes is used by that
-/// alternative alone. An alternative can run any number of times with the same results. So before an
-/// alternative reads a buffer that any alternative writes, it has written the buffer itself. A step may
-/// overwrite a buffer that it reads (Step::may_alias) only if its own alternative has written the buffer.
+/// alternative alone. An alternative can run any number of times with the same results. For this reason, an
+/// alternative reads a buffer that some alternative writes only after it has written the buffer itself. A
+/// step may overwrite a buffer that it reads (Step::may_alias) only if its own alternative has written the
+/// buffer.
 struct Choice {
   std::vector<std::string> alternatives;  // names for reports
   /// If set, the last alternative runs if and only if this condition holds, because its results may be
@@ -312,7 +313,7 @@ struct Plan {
 /// Arguments of a call of a CPU kernel. Kernels are compiled for this layout, so a change of it changes
 /// kPlanFormat.
 struct KernelArgs {
-  void* const* buffers;             // one per parameter, at the argument's offset
+  void* const* buffers;             // per parameter: address of the argument's first element
   const int64_t* dims;              // KernelCode::dims at this launch
   const uint32_t* random_ids;       // KernelStep::random_ids
   uint32_t seed, step, micro_step;  // as in Philox

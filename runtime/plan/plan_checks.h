@@ -17,19 +17,19 @@ namespace smelt {
 // the forward pass, or some of the gradients.
 
 /// Checks that the parameters and the tiles of the kernel fit its AttentionSpec. Checks the sizes of its
-/// matrices at each element of `values`, which are values of the symbols. Does not check the ranges of the
-/// elements that the kernel accesses: check_ranges checks them for all kernels.
+/// matrices for each element of `values`; an element has a value for each symbol. Does not check which
+/// elements the kernel accesses: check_ranges does that for all kernels.
 void check_attention(const KernelCode& kernel, const std::vector<SymbolValues>& values);
 
 // ---- output_check.cpp
 // Check that steps do not destroy outputs.
 
-/// Checks at these values of the symbols that no step overwrites elements of an output that an earlier step
-/// has written. There are three exceptions. A step that also reads the output's buffer may change it in
-/// place. Elements that a fill has written may be overwritten. Alternatives of a choice may write the same
-/// elements. Each access is a strided box of elements. The check finds an overlap of two boxes only if a
-/// corner element of one box is in the other box. Outputs that are states, and accesses by computed indices,
-/// are not examined.
+/// Checks, for these values of the symbols, that no step overwrites elements of an output that an earlier
+/// step has written. There are three exceptions. A step that also reads the output's buffer may change it in
+/// place. Elements that a fill has written may be overwritten. Alternatives of a choice (PlanEntry::choices)
+/// may write the same elements. The check is not complete: each access is treated as a strided box of
+/// elements, and an overlap of two boxes is found only if a corner of one box is in the other box. Outputs
+/// that are states, and accesses by computed indices, are not examined.
 ///
 /// Requires: steps access only elements inside their buffers. Throws Error (invalid_file), which names the
 /// output, the steps and the buffer.
@@ -40,16 +40,15 @@ void check_outputs(const Plan& plan, const PlanEntry& entry, const SymbolValues&
 
 /// Returns whether buffers of this role hold states.
 bool is_state(Role role);
-/// Returns the largest value of `dim`, a number of elements, within the symbols' bounds. Throws Error
-/// (invalid_file), whose text begins with `what`, if this many elements of type `dtype` have more than
-/// kMostBytes bytes. Throws it also if `dim` is negative at one of `points` (values of the symbols from
-/// extreme_values).
+/// Returns the largest value that `dim`, a number of elements, has within the symbols' bounds. Throws Error
+/// (invalid_file), whose text begins with `what`, in two cases: if the elements, of type `dtype`, need more
+/// than kMostBytes bytes; or if `dim` is negative for one of `points`. A point has a value for each symbol
+/// (extreme_values).
 int64_t most_elements(const Symbols& symbols, std::span<const SymbolValues> points, const Dim& dim,
                       DType dtype, std::string_view what);
 
-/// Checks all states: their roles, sizes, segments and sharding, the references of rounded copies to their
-/// originals (State::copy_of), and the references of scales to their weights (State::scales_of). Throws Error
-/// (invalid_file).
+/// Checks the roles, sizes, segments and shardings of all states. Checks that rounded copies refer to their
+/// originals (State::copy_of), and scales to their weights (State::scales_of). Throws Error (invalid_file).
 void check_states(const Plan& plan, std::span<const SymbolValues> points);
 
 // ---- template_check.cpp
@@ -60,14 +59,14 @@ void check_states(const Plan& plan, std::span<const SymbolValues> points);
 void check_template(const KernelCode& kernel);
 
 /// Checks the templates of the step (Step::kernels, or the kernel of a KernelStep). Each must be a template
-/// for this kind of step, and the step must have the values with which the template is launched. On a GPU, a
-/// step whose kind is run by templates only (StepKind::by_template) must have a template. Calls
-/// check_results. Throws Error (invalid_file) with `place`.
+/// for this kind of step, and the step must have the values that its launch uses. Some kinds of steps can
+/// only be run by templates on a GPU (StepKind::by_template); such a step must have one. Calls check_results.
+/// Throws Error (invalid_file) with `place`.
 void check_templates(const Plan& plan, const Step& step, const std::string& place);
 
-/// Checks that the template kernels with these indices carry out the whole step: together they write all of
-/// its results, and each reads only results that an earlier one has written. Throws Error (invalid_file) with
-/// `place`.
+/// Checks that the kernels with these indices, which are templates, do the whole work of the step. Together
+/// they must write all results of the step. A kernel may read a result only if an earlier kernel has written
+/// it. Throws Error (invalid_file) with `place`.
 void check_results(const Plan& plan, const Step& step, std::span<const int> kernels,
                    const std::string& place);
 
@@ -85,29 +84,29 @@ void check_maps(const Plan& plan, const KernelStep& launch, const SymbolValues& 
 // ---- wait_check.cpp
 // Checks of collectives and copies that run concurrently with later steps (CollectiveStep::waited_at).
 
-/// Checks that waited_at of each concurrent step is a later step, or the end of the entry. Checks the steps
-/// between the two: no operand may begin in the memory that the concurrent step writes, and no result in the
-/// memory that it reads. The memory of the concurrent step is taken at the largest sizes. Throws Error
-/// (invalid_file).
+/// Checks that waited_at of each concurrent step is a later step, or the end of the entry. Then checks the
+/// steps between the two: none of their operands may begin in memory that the concurrent step writes, and
+/// none of their results in memory that it reads. The symbols have their largest values in this check. Throws
+/// Error (invalid_file).
 void check_waits(const PlanEntry& entry, const Symbols& symbols);
 
 // ---- index_flow.cpp
-// Check that the integers by which kernels index tables are in range. Every source of such integers
-// guarantees bounds (inputs with ids, constants, sorts, results of kernels). The check follows the integers
-// through copy steps to the kernels that use them as indices.
+// Check that the integers by which kernels index tables are in range. Such integers come from inputs with
+// ids, constants, sorts, and results of kernels, all of which guarantee bounds. The check follows the
+// integers through copy steps to the kernels that use them as indices.
 
-/// Checks at these values of the symbols every kernel argument that holds indices (KernelParameter::indices).
-/// The step that last wrote the argument's elements must guarantee bounds within those of the parameter.
-/// Requires: steps access only elements inside their buffers. Throws Error (invalid_file), which names the
-/// step, the argument and the bounds.
+/// Checks, for these values of the symbols, every kernel argument that holds indices
+/// (KernelParameter::indices). The step that last wrote the argument's elements must guarantee bounds that
+/// are within the bounds of the parameter. Requires: steps access only elements inside their buffers. Throws
+/// Error (invalid_file), which names the step, the argument and the bounds.
 void check_indices(const Plan& plan, const PlanEntry& entry, const SymbolValues& values);
 
 // ---- kernel_checksum.cpp
 // Checksums that bind the description of a kernel in a manifest (plan_file.h) to its machine code.
 
 /// Sets the member "checksum" of every kernel in `plan`, the JSON of a manifest. The checksum covers all
-/// other fields of the kernel, its machine code, and the symbols, target and features of the plan for which
-/// it was compiled. `blobs` has the checksum of each blob of the file, by its number.
+/// other fields of the kernel, its machine code, and the symbols, target and features of the plan. `blobs`
+/// has the checksum of each blob (block of binary data) of the file, such as machine code.
 void set_kernel_checksums(nlohmann::json& plan, const std::vector<std::string>& blobs);
 
 /// Checks the checksums that set_kernel_checksums sets. Throws Error (invalid_file) naming `file` and the

@@ -27,8 +27,9 @@ HostTraffic host_traffic(const PlanEntry& entry, std::span<const State> states,
 
 /// Returns the number of floating-point operations of the entry's gemm steps at these sizes. A multiplication
 /// and an addition count as two. Products that are recomputed to save memory (Step::recomputed) are not
-/// counted. Of a choice (Choice), the first alternative is counted. Products within attention kernels are not
-/// counted, because these are not gemm steps. If attention is not fused, masked scores are counted.
+/// counted. If there are several variants of the same work (Choice), the first one is counted. Products
+/// within attention kernels are not counted, because these are not gemm steps. If attention is not fused,
+/// masked scores are counted.
 double matrix_flops(const PlanEntry& entry, const SymbolValues& sizes);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// The JSON texts in a plan file: the manifest, and the description of the model.
+// The two JSON texts in a plan file: the manifest, and the description of the model.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +12,11 @@
 namespace smelt {
 
 // ---- plan_model.cpp
-// Plan::model: the description of a plan's model for hosts that read weights, data and tokens.
+// Plan::model describes the model of a plan. Programs read it in order to load weights, data and tokens.
 
-/// Parses Plan::model. Returns an object, or null for an empty text. Known members ("vocab_size",
-/// "eos_token_id", "spec", ...) that it has are of the right types; unknown members may have any type. Throws
-/// Error (invalid_file) naming a member of a wrong type.
+/// Parses Plan::model. Returns an object, or null for an empty text. Checks the types of known members, such
+/// as "vocab_size", "eos_token_id" and "spec". Unknown members may have any type. Throws Error (invalid_file)
+/// with the name of a member that has a wrong type.
 nlohmann::json read_plan_model(std::string_view text);
 
 // ---- the manifest
@@ -26,7 +26,8 @@ nlohmann::json read_plan_model(std::string_view text);
 /// The manifest of a plan and the blobs to which it refers.
 struct Manifest {
   nlohmann::json json;
-  std::vector<std::span<const std::byte>> blobs;  // by number: views of the plan's constants and machine code
+  /// Views of the plan's constants and machine code; the index is the blob's number.
+  std::vector<std::span<const std::byte>> blobs;
 };
 /// Returns the manifest of a plan. Requires: the plan outlives the result.
 Manifest write_manifest(const Plan& plan);

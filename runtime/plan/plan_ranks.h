@@ -6,13 +6,14 @@
 
 namespace smelt {
 
-/// Returns whether an entry can run only together with the other ranks of the plan's mesh: it has
-/// collectives, its sizes or random numbers depend on the rank's coordinates in the mesh, or it uses states
-/// that are sharded over ranks or are sums of addends of the ranks (State::partial).
+/// Returns whether an entry can run only together with the other ranks of the plan's mesh. This is so if it
+/// has collectives, or if its sizes or random numbers depend on the rank's coordinates in the mesh. It is
+/// also so if the entry uses a state that is sharded over ranks, or of which each rank holds an addend
+/// (State::partial).
 bool needs_ranks(const Plan& plan, const PlanEntry& entry);
 
 /// Returns whether a collective of the plan runs along this axis of its mesh, a state is sharded along the
-/// axis, or a state is the sum of addends of the ranks along it.
+/// axis, or each rank along the axis holds an addend of a state.
 bool uses_axis(const Plan& plan, const MeshAxis& axis);
 
 /// Returns whether the entry of this name has collectives along the axis of this name, so that all ranks

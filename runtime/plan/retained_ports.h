@@ -1,10 +1,10 @@
 // Names of retained outputs ("kept ports"). A retained output is an output of an entry of a pipeline stage
 // that a later run reads as an input of the same name. Its tensor stays in the memory of the stage
-// (runtime/session/stage_memory.h) between the run or message that writes it and the runs that read it.
-// Retained outputs are the tensors that cross a boundary between two parts of the model ("values.", and their
-// gradients "gradients."), and those that the forward pass of a part saves for its backward pass ("saved.").
-// The prefix is followed by the number of the part and the number of the tensor: "values.3.0" is tensor 0 at
-// the boundary before part 3.
+// (runtime/session/stage_memory.h) until the last run that reads it. There are three kinds, with these
+// prefixes: "values." for tensors that cross a boundary between two parts of the model; "gradients." for the
+// gradients of these tensors; and "saved." for tensors that the forward pass of a part saves for its backward
+// pass. The prefix is followed by the number of the part and the number of the tensor: "values.3.0" is tensor
+// 0 at the boundary before part 3.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ inline bool is_kept_port(std::string_view port) {
   });
 }
 
-/// Returns whether the plan is that of a pipeline stage, which has retained outputs.
+/// Returns whether the plan is that of a pipeline stage. Only such plans have retained outputs.
 inline bool keeps_ports(const Plan& plan) {
   const auto axis = plan.mesh.find(kStageAxis);
   return axis && plan.mesh.axes[*axis].size > 1;

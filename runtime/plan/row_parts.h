@@ -1,17 +1,16 @@
-// Matrix products that run concurrently with a collective. There are two cases. The rows of the product's
-// operand A come from a gather (all_gather) or an exchange (all_to_all) between N ranks; or the rows of its
-// result go into an exchange. In this example of plan text, #x, #g, #w and #c are buffers. The all_gather has
-// B rows, and each rank contributes P elements to each row. `#g(N*P)`: the rows of the all_gather begin N*P
-// elements apart in #g. `#g(w, 1)`: the product reads #g as its operand A, whose rows are w elements apart
-// and whose columns are 1 element apart, so w is the row length of A:
+// Matrix products that are computed in parts, one per rank, concurrently with a collective. There are two
+// cases. If the rows of the product's operand A come from an all_gather or an all_to_all, a GPU can compute
+// the part of a rank whose elements have arrived while the elements of other ranks arrive. If the rows of the
+// product's result go into an all_to_all, the GPU can send finished parts while it computes others.
 //
-//   collective all_gather #g(N*P) = #x of P rows B          row b of #g: P elements of each of N ranks
-//   gemm #c = #g(w, 1) * #w {m = B*N*P/w}                   rows of the product: B times N times P/w
+// Example of the first case in plan text, with N ranks and the buffers #x, #g, #w and #c:
 //
-// Each of the B rows of the all_gather has P/w rows of A from each rank. So the part of the product for one
-// rank is a batch of B products with P/w rows each. A GPU can compute the part of a rank whose elements have
-// arrived while the elements of other ranks arrive. If the result of the product goes into an all_to_all, the
-// GPU can send finished parts while it computes others.
+//   collective all_gather #g(N*P) = #x of P rows B
+//   gemm #c = #g(w, 1) * #w {m = B*N*P/w}
+//
+// The all_gather makes B rows. Each row has P elements of each rank, so rows begin N*P elements apart in #g.
+// The product reads #g as its operand A, a matrix with w columns. The P elements of a rank are then P/w rows
+// of A. So the part of the product for one rank is a batch of B products with P/w rows each.
 #pragma once
 
 #include <functional>

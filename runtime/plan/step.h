@@ -31,8 +31,8 @@
 
 namespace smelt {
 
-/// The variant of `Kinds`. AnyStep below expands to VariantOf<void, KernelStep, GemmStep, ...>: `None` is the
-/// `void` before the first comma.
+/// The std::variant of `Kinds`. `None` is not used: it is the `void` in the definition of AnyStep, which
+/// expands to VariantOf<void, KernelStep, GemmStep, ...>.
 template <typename None, typename... Kinds>
 using VariantOf = std::variant<Kinds...>;
 #define SMELT_AFTER_COMMA(Kind) , Kind
@@ -46,17 +46,18 @@ struct Step {
   std::vector<std::pair<int, int>> may_alias;  // pairs of (written, read) buffers that may share memory
   std::vector<std::string> sources;            // names of the graph nodes that the step was made from
   std::string phase;                           // "forward", "backward", "update"
-  /// The step computes matrix products that an earlier step of the entry has computed too: they are computed
-  /// again instead of stored, to save memory.
+  /// True if the step computes matrix products again that an earlier step of the entry has computed. Their
+  /// results were not stored, to save memory.
   bool recomputed = false;
   /// Template kernels (TemplateLaunch), as indices into Plan::kernels, that carry out the step on a GPU. They
-  /// are launched one after the other with the step's fields as arguments. For a gemm, only the first kernel
-  /// whose conditions hold is used; if it is TemplateLaunch::measured, it is used only if it is faster than
-  /// the library.
+  /// are launched one after the other, with the step's fields as arguments. For a gemm, only the first kernel
+  /// whose conditions hold is launched. If TemplateLaunch::measured is set for it, the runtime measures it,
+  /// and launches it only if it is faster than the library.
   std::vector<int> kernels = {};
-  /// A choice is a list of alternative step sequences, of which a run executes one. `choice` is the index
-  /// into PlanEntry::choices of the choice that the step belongs to (-1: none), and `alternative` the number
-  /// of its alternative. The steps of a choice are contiguous, in the order of the alternatives.
+  /// A choice is a list of alternative step sequences, of which a run executes one. If the step belongs to a
+  /// choice, `choice` is the index of that choice in PlanEntry::choices, and `alternative` is the number of
+  /// the sequence. -1: the step belongs to no choice. The steps of a choice are contiguous, in the order of
+  /// the alternatives.
   int choice = -1, alternative = 0;
 };
 

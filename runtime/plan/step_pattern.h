@@ -1,6 +1,6 @@
 // Patterns for the text of a step (StepKind::text and StepKind::description). "$count" is replaced by the
-// text of the step's field of that name. A group in braces, such as "{ until $waited_at}", is left out for
-// the steps for which StepKind::shows returns false.
+// text of the step's field `count`. A group in braces, such as "{ until $waited_at}", is left out if
+// StepKind::shows returns false for the step.
 #pragma once
 
 #include <string>

@@ -2,9 +2,9 @@
 // the same collectives in the same order with the same sizes. A call returns when this rank's result is
 // available.
 //
-// Values are added in the order of the ranks, so that results have the same bits in every run. If a rank
-// dies, does not call, or calls another function or with another size than the other ranks, all ranks that
-// wait for it throw Error.
+// Values are added in the order of the ranks, so that results have the same bits in every run. If a rank dies
+// or does not call, or if its function or size differs from that of the other ranks, all ranks that wait for
+// it throw Error.
 #pragma once
 
 #include <cstddef>

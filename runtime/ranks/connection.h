@@ -1,5 +1,5 @@
-// Exchange of frames (message.h) over a non-blocking socket. Data that cannot be sent yet are stored, and
-// frames that have arrived in part are completed later.
+// Exchange of frames (message.h) over a non-blocking socket. Data that cannot be sent yet are stored and sent
+// later. The received part of an incomplete frame is stored until the rest arrives.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace smelt {
 
-/// One connection between the hub and a rank (hub.h), as the process at one end uses it.
+/// One end of a connection between a rank and the hub, the process that coordinates the ranks (hub.h).
 class Connection {
  public:
   /// The connection ends if a frame with a body of more than `limit` bytes arrives.

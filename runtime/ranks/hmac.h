@@ -15,7 +15,7 @@ using Digest = std::array<uint8_t, 32>;
 
 Digest sha256(std::string_view text);
 Digest hmac_sha256(std::string_view key, std::string_view message);
-/// Returns whether the digests are equal, in a time that does not depend on their contents.
+/// Returns whether the digests are equal. The time of the comparison does not depend on their contents.
 bool are_equal(const Digest& a, const Digest& b);
 
 /// Returns unpredictable random bytes from the system. Throws Error (io) if the system has none.

@@ -1,5 +1,5 @@
-// Connections to the hub that have not yet proved that they have the run's secret. Here they are called
-// strangers.
+// Connections to the hub, the thread of rank 0's process to which all ranks of a run connect (hub.h). The
+// connections in this file have not yet proved that they have the run's secret. They are called strangers.
 #pragma once
 
 #include <deque>

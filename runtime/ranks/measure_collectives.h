@@ -9,9 +9,9 @@
 
 namespace smelt {
 
-/// Function that runs a collective of `bytes` bytes, as collective_rates.h counts them, and returns its
-/// seconds at this rank. All ranks of the group call it together. Requires: `bytes` is a multiple of 8 times
-/// the number of ranks.
+/// Function that runs a collective of `bytes` bytes and returns its seconds at this rank. collective_rates.h
+/// defines the bytes of each kind of collective. All ranks of the group call it together. Requires: `bytes`
+/// is a multiple of 8 times the number of ranks.
 using CollectiveClock = std::function<double(CollectiveKind kind, int64_t bytes)>;
 
 /// Returns a function that runs the collectives of `group` on host memory. Requires: `group` outlives it.
@@ -22,8 +22,8 @@ struct MeasureCollectivesOptions {
   std::vector<int64_t> bytes;  // sizes, which are rounded up to a multiple of 8 times the number of ranks
   int repetitions = 9;         // timed runs per size, after one run that is not timed; their median is used
 };
-/// Return the sizes to measure: from 4 KiB to 16 MiB for processes of a host, from 64 KiB to 256 MiB for
-/// GPUs.
+/// Return the sizes to measure: from 4 KiB to 16 MiB if the ranks are processes on CPUs, from 64 KiB to 256
+/// MiB if they are GPUs.
 MeasureCollectivesOptions sizes_for_processes();
 MeasureCollectivesOptions sizes_for_gpus();
 
@@ -32,17 +32,17 @@ struct MeasuredCollective {
   CollectiveRates::Row row;
   std::vector<TimedSize> sizes;
 };
-/// Measures every kind of collective in groups of `ranks` ranks. All ranks of the run, which are those of
-/// `everyone`, call it together, so that all groups work concurrently. `clock` runs collectives of the group
-/// of `ranks` ranks to which this rank belongs. The time of a size is that of the slowest rank of the run, so
-/// all ranks get the same results.
+/// Measures every kind of collective. The ranks of the run are divided into groups of `ranks` ranks, and
+/// `clock` runs collectives of this rank's group. All ranks of the run call this function together, so all
+/// groups work concurrently. `everyone` is the communicator of all ranks. The time of a size is that of the
+/// slowest rank of the run, so all ranks get the same results.
 std::vector<MeasuredCollective> measure_collectives(const CollectiveClock& clock, int64_t ranks,
                                                     Communicator& everyone,
                                                     const MeasureCollectivesOptions& options);
 
 /// Returns the sizes that a mesh axis of the run may have: the divisors of `ranks` from 2 on, increasing.
 std::vector<int64_t> axis_sizes(int64_t ranks);
-/// Returns the largest of the ranks' numbers. All ranks call it together.
+/// Returns the maximum of `number` over all ranks. All ranks call it together.
 double largest_of_ranks(double number, Communicator& everyone);
 
 }  // namespace smelt

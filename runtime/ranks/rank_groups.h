@@ -1,4 +1,4 @@
-// The position of this process in a mesh of ranks, and its communicators, for sessions that run a plan of
+// The position of this process in a mesh of ranks, and its communicators. Sessions use it if a plan runs on
 // several ranks.
 #pragma once
 
@@ -19,23 +19,23 @@ class RankGroups {
 
   virtual const Mesh& mesh() const = 0;
   virtual int64_t rank() const = 0;  // number of this rank in the mesh
-  /// Returns the communicator of the ranks whose coordinates in the mesh differ from this rank's at most
-  /// along the axis with this index. They are in the order of their coordinates along it.
+  /// Returns the communicator of the ranks along one axis of the mesh: this rank, and the ranks whose
+  /// coordinates differ only along this axis. They are ordered by this coordinate.
   virtual Communicator& along(size_t axis) = 0;
   /// Returns the communicator of all ranks, in order. All ranks must make the calls of this communicator and
   /// of those of `along` in the same order.
   virtual Communicator& everyone() = 0;
 
-  /// Reports this rank's current work, for messages at other ranks if this rank is lost. Each call counts as
-  /// progress. A rank that makes no progress for the progress timeout (Launch::progress_timeout) fails the
-  /// run.
+  /// Reports this rank's current work. Other ranks show it in a message if this rank is lost. Each call
+  /// counts as progress. If a rank reports no progress for the time Launch::progress_timeout, the run fails.
   virtual void progress(std::string_view what, int64_t step) = 0;
-  /// Fails the run: calls in which other ranks wait, and their later calls, throw Error with this text.
+  /// Makes the run fail. The waiting calls of all other ranks, and their later calls, throw Error with this
+  /// text.
   virtual void report_failure(std::string_view text) = 0;
-  /// Sets a function that is called once, if the run fails, with the text of the failure. The function is
-  /// called by another thread, or within this call if the run has already failed. It can end waits elsewhere,
-  /// such as those of a GPU, and must not throw. It replaces an earlier one; an empty function removes it.
-  /// The implementation here ignores the function.
+  /// Sets a function that is called once if the run fails, with the text of the failure. It is called by
+  /// another thread, or within on_failure if the run has already failed. The function can end other waits,
+  /// such as those of a GPU. It must not throw. It replaces the function of an earlier call; an empty
+  /// function removes that one. This default implementation does nothing.
   virtual void on_failure(std::function<void(const std::string& text)> /*listener*/) {}
 };
 

@@ -1,5 +1,5 @@
-// This process as one of the ranks of a run: its number, its link to the other ranks, and the communicators
-// of the groups that it is in.
+// The state of this process as one of the ranks of a run: its number, its link to the other ranks, and the
+// communicators of its groups.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ namespace smelt {
 
 class Ranks {
  public:
-  /// Function that makes the communicator of one group. All ranks of the run call it together, each with the
-  /// members of the group that it is in.
+  /// Function that makes the communicator of one group. All ranks of the run call it together. Each rank
+  /// passes the members of its own group.
   using Connect =
       std::function<std::unique_ptr<Communicator>(RankLink& link, std::span<const int64_t> members)>;
 
@@ -37,9 +37,8 @@ class Ranks {
   /// Returns the communicator of all ranks.
   Communicator& all();
 
-  /// Calls `work`, and then waits until `work` has ended at all ranks. An exception that `work` throws is
-  /// reported to all ranks and is rethrown; if another rank has failed before, that failure is thrown
-  /// instead.
+  /// Calls `work`, and then waits until `work` has ended at all ranks. If `work` throws an exception, reports
+  /// it to all ranks and throws it again. If another rank has failed before, throws that failure instead.
   void run(const std::function<void()>& work);
 
  private:

@@ -47,8 +47,8 @@ class SharedCommunicator final : public Communicator {
    private:
     RankLink& link_;
   };
-  /// Function that copies one piece between the caller's data and the shared region: `count` bytes at
-  /// `offset` in the data, to this rank's part or from the members' parts.
+  /// Function that copies one piece of the caller's data: `count` bytes at `offset`. It copies them to this
+  /// rank's part of the shared region, or from the parts of the members.
   using Piece = std::function<void(size_t offset, size_t count)>;
 
   /// Exchanges `bytes` bytes in pieces of up to `step` bytes. For each piece, each rank writes its part,
@@ -66,8 +66,8 @@ class SharedCommunicator final : public Communicator {
   void check_parts(CollectiveKind kind, size_t whole, size_t part);
   void check_elements(CollectiveKind kind, size_t bytes, DType dtype);
   size_t check_peer(int64_t peer, const char* what);
-  /// Throws if `peer` waits in a collective that this rank has not called, because a wait for `peer` would
-  /// not end.
+  /// Throws Error if `peer` waits in a collective that this rank has not called, because a wait for a message
+  /// of `peer` would never end.
   void check_vain(size_t peer, const char* what, const std::function<bool()>& is_ready);
   std::string describe(size_t member) const;
 
@@ -96,8 +96,8 @@ class SharedCommunicator final : public Communicator {
   RankLink& link_;
   RegionWait wait_;
   uint64_t collectives_ = 0;  // number of collectives that this rank has finished
-  size_t barriers_ = 0;       // number of parts that this rank has finished; selects the part (kParities)
-  std::vector<std::deque<MailPiece>> kept_;  // by sender: pieces that were read while this rank waited
+  size_t barriers_ = 0;  // number of parts that this rank has finished; selects the memory of the next one
+  std::vector<std::deque<MailPiece>> kept_;  // for each sender: pieces that were read while this rank waited
 };
 
 }  // namespace smelt

@@ -18,8 +18,8 @@ class HostStageMemory : public StageMemory {
            const Philox& random) override;
   void send(std::span<const Part> parts, int64_t to) override;
   void receive(std::span<const Part> parts, int64_t from) override;
-  /// The first stage of `holders` adds up the elements of all stages in the order of `holders`, and sends the
-  /// sums to the other stages.
+  /// `holders` are the numbers of the stages that hold the same elements. The first of these stages adds up
+  /// the elements in the order of `holders`, and sends the sums to the others.
   void add_up(int state, int64_t first, int64_t count, const std::vector<int64_t>& holders) override;
 
  private:

@@ -35,9 +35,12 @@ struct SessionOptions {
   bool profile = false;  // measures the time of every step; results: executor().profile()
   /// Fills the arena and outputs with NaNs before each run, to find reads of memory that was not written.
   bool poison = false;
-  std::function<void(const StepDone&)> after_step = {};  // see ExecutorOptions
-  bool check_steps = false;  // see ExecutorOptions; SMELT_CHECK_STEPS=1 has the same effect
-  int device = -1;           // see ExecutorOptions
+  /// Called after every step; an exception from it ends the run.
+  std::function<void(const StepDone&)> after_step = {};
+  /// Waits for the device after every step, so that an Error names the faulty step. SMELT_CHECK_STEPS=1 has
+  /// the same effect.
+  bool check_steps = false;
+  int device = -1;  // number of the GPU; -1: the number in SMELT_DEVICE, or else the first GPU
   /// Rank groups of this process if the plan is for several ranks (Plan::mesh), else null. Requires: they
   /// outlive the session.
   RankGroups* ranks = nullptr;
@@ -49,7 +52,9 @@ struct SessionOptions {
 /// Options of one run with inputs or outputs in device memory.
 struct RunOptions {
   void* stream = nullptr;  // the caller's CUstream; null: the default stream
-  bool in_place = false;   // see DevicePorts
+  /// True: kernels access tensors in device memory at the caller's addresses if alignment permits. False: the
+  /// tensors are copied within the device.
+  bool in_place = false;
 };
 
 class Session {
@@ -97,7 +102,7 @@ class Session {
   /// Runs an entry of a pipeline stage with these values of the symbols. `place_of` returns the location of a
   /// port's tensor: the number of a block of `memory` (StageMemory::add_place), or StageMemory::kHost for the
   /// caller's memory. `inputs` are the tensors of the input ports in the caller's memory. The result has the
-  /// tensors of the output ports there.
+  /// tensors of the output ports for which place_of returns kHost.
   using PlaceOf = std::function<int(const Port& port)>;
   std::vector<HostTensor> run(std::string_view entry, const SymbolValues& sizes,
                               std::span<const InputTensor> inputs, StageMemory& memory,
@@ -131,9 +136,9 @@ class Session {
   /// over ranks in another way than the state is not updated: use write_segment, which writes the state and
   /// the copy.
   std::span<std::byte> state(std::string_view name);
-  /// Returns the same for reading only.
+  /// Returns the memory of a state for reading only.
   std::span<const std::byte> state(std::string_view name) const;
-  /// Returns the same as floats. Throws Error if the state is not f32.
+  /// Returns the memory of an f32 state, as state() does. Throws Error if the state is not f32.
   std::span<float> state_f32(std::string_view name);
   /// Returns an f32 state that has one element. Throws Error for any other state.
   float& scalar(std::string_view name);

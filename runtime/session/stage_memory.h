@@ -15,15 +15,15 @@
 namespace smelt {
 
 /// Messages and sums between pipeline stages. A stage is specified by its coordinate along the mesh axis of
-/// the stages. Each stage has a StageExchange; an element of `links` or `holders` is equal in the
-/// StageExchanges of all stages that it contains.
+/// the stages. Each stage has a StageExchange. If two stages share a link or a sum, the StageExchange of each
+/// has an equal element for it.
 struct StageExchange {
   size_t axis = 0;  // mesh axis of the stages
-  /// Key: (sending stage, receiving stage). Value: for each kind of message between the two, the sizes of its
-  /// parts in bytes, for the largest values of the symbols. The value is empty if this stage is neither of
-  /// the two.
+  /// The key is (sending stage, receiving stage). The value has, for each kind of message between the two,
+  /// the sizes of its parts in bytes, with the largest values of the symbols. It is empty if this stage is
+  /// neither of the two.
   std::map<std::pair<int64_t, int64_t>, std::vector<std::vector<int64_t>>> links;
-  std::vector<std::vector<int64_t>> holders;  // groups of stages for add_up; each contains this stage
+  std::vector<std::vector<int64_t>> holders;  // groups of stages for add_up; this stage is in each of them
 };
 
 /// The memory of one stage, and the operations of the stage that use it.
@@ -31,9 +31,9 @@ class StageMemory {
  public:
   static constexpr int kHost = -1;  // instead of a place: the port uses the caller's host memory
 
-  /// Memory of the entry's ports. Each list has one element per port, in the order of the entry. Pointers are
-  /// used only where the place is kHost. A null pointer is an optional input that is not given, or an output
-  /// that is not requested.
+  /// Memory of the entry's ports (its inputs and outputs). Each list has one element per port, in the order
+  /// of the entry. A pointer is used only if the place of the port is kHost. It is null if an optional input
+  /// is not given, or if an output is not requested.
   struct Ports {
     std::vector<const void*> inputs;
     std::vector<void*> outputs;
@@ -50,7 +50,7 @@ class StageMemory {
   /// Allocates a place, and returns its number. Places are numbered from 0, and live as long as this object.
   /// Throws Error (out_of_memory).
   virtual int add_place(int64_t bytes) = 0;
-  /// Runs an entry. If no output uses the caller's memory, a GPU may still work when the call returns.
+  /// Runs an entry. On a GPU, the call waits for the run to end only if an output uses the caller's memory.
   virtual void run(const PlanEntry& entry, const SymbolValues& symbols, const Ports& ports,
                    const Philox& random) = 0;
   /// Send a message to stage `to`, and receive one from stage `from`. Messages between two stages arrive in

@@ -1,4 +1,5 @@
-// Pushdown automata over bytes, which recognize the texts of a grammar.
+// Pushdown automata over bytes, which recognize the texts of a grammar. The automaton is nondeterministic.
+// Its stack has a frame for each rule that has been entered and not left, except the root rule.
 #pragma once
 
 #include <array>
@@ -13,7 +14,8 @@
 
 namespace smelt::structured {
 
-/// Frames on a stack, at most. A configuration that needs more frames until the end of the text is dropped.
+/// Largest number of frames on a stack. A configuration (a state with its stack, matcher.h) that needs more
+/// frames to reach the end of the text is dropped.
 constexpr uint32_t kDeepestStack = 1024;
 
 enum class StateKind : uint8_t {
@@ -24,24 +26,28 @@ enum class StateKind : uint8_t {
   final       // ends its rule
 };
 
+/// A state. Numbers of states, rules and loops are indices into the lists of Automaton.
 struct State {
   StateKind kind = StateKind::plain;
   uint32_t index = 0, to = 0;
-  uint32_t rule = 0;  // the state's own rule
-  uint32_t need = 0;  // frames above this state's frame that the shortest end of the rule needs
+  uint32_t rule = 0;  // the rule that contains the state
+  uint32_t need = 0;  // further frames for which the stack needs room to reach the end of the rule
+  // The state's edges in Automaton::byte_edges and empty_edges: index of the first one, and number of edges.
   uint32_t first_byte_edge = 0, byte_edges = 0;
   uint32_t first_empty_edge = 0, empty_edges = 0;
 };
 
+/// An edge to state `to`, for each byte from `first` to `last`.
 struct ByteEdge {
   uint8_t first, last;
   uint32_t to;
 };
 
-/// A counted repetition. The count of rounds is a part of a configuration. A rule's loops are not nested.
+/// A repetition with limits on the number of rounds. A configuration contains the number of rounds so far.
+/// The loops of one rule are not nested.
 struct Loop {
-  uint32_t least, most;       // rounds; most may be kUnbounded
-  uint32_t head, body, exit;  // states
+  uint32_t least, most;       // limits of the number of rounds; most may be kUnbounded
+  uint32_t head, body, exit;  // states: the loop_head, the first of a round, the one after the loop
 };
 
 using ByteSet = std::bitset<256>;
@@ -49,19 +55,19 @@ using ByteSet = std::bitset<256>;
 struct AutomatonRule {
   std::string name;
   uint32_t start = 0;
-  ByteSet follow;  // bytes that may follow a text of the rule
+  ByteSet follow;  // bytes that may come directly after a text of the rule
 };
 
-/// An automaton without useless edges: every state that can be reached can reach the end of the text.
+/// An automaton. Every state that can be reached from the start can reach the end of the text.
 struct Automaton {
   std::vector<State> states;
   std::vector<ByteEdge> byte_edges;   // grouped by state
   std::vector<uint32_t> empty_edges;  // grouped by state
   std::vector<Loop> loops;
   std::vector<AutomatonRule> rules;
-  uint32_t root = 0;                      // rule
-  uint32_t largest_need = 0;              // frames, of all states that can be reached
-  std::array<uint8_t, 256> byte_class{};  // bytes of one class have the same edges
+  uint32_t root = 0;                      // number of the rule that whole texts match
+  uint32_t largest_need = 0;              // largest State::need, in frames
+  std::array<uint8_t, 256> byte_class{};  // by byte: its class; bytes of one class have the same edges
   uint32_t byte_classes = 0;
 
   std::span<const ByteEdge> bytes_of(const State& s) const {

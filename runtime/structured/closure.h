@@ -1,4 +1,7 @@
-// Closure of configurations under moves that read no byte: empty edges, calls, returns and counts of loops.
+// Closure of configurations of an automaton (automaton.h). A configuration is a state, the number of
+// completed rounds of the innermost loop, and a stack of the calls of rules that have not returned. The
+// closure of a configuration has all configurations that are reached from it without reading a byte: by empty
+// edges, by calls of rules and returns from them, and by entering, repeating and leaving loops.
 #pragma once
 
 #include <algorithm>
@@ -12,13 +15,14 @@
 
 namespace smelt::structured {
 
-/// Configurations of one closure, at most, with those that have no byte edge.
+/// Largest number of configurations of one closure.
 constexpr size_t kMostConfigurations = 20'000;
 
 /// Computes closures. `Stacks` has the type Stack (with ==), and these functions:
-///   push(state, count, stack): a stack with one more frame;  hash(stack): a number;
-///   frame(stack): a pointer to the top frame (state, count, below), or null where the rule's end is not
-///   followed here; fits(state, stack): whether the rule's end needs no more frames than there may be.
+///   push(state, count, stack)   returns the stack with one more frame
+///   hash(stack)                 returns a hash value of the stack
+///   frame(stack)                returns a pointer to the top frame (state, count, below); null if none
+///   fits(state, stack)          returns whether the rule of `state` can end within the limit of frames
 template <typename Stacks>
 class Closure {
  public:
@@ -42,7 +46,7 @@ class Closure {
   }
 
   std::vector<Item> readers;  // configurations whose states have byte edges
-  bool has_ended = false;     // an end was reached whose stack has no frame
+  bool has_ended = false;     // the end of a rule was reached with an empty stack
 
  private:
   struct Hash {
@@ -72,7 +76,7 @@ class Closure {
     if (state.kind == StateKind::loop_end) end_round(automaton_.loops[state.index], item);
   }
 
-  /// A call before the end of the caller's rule needs no frame.
+  /// If the state after the call is the end of the caller's rule, the call needs no frame (a tail call).
   void call(const State& state, const Item& item) {
     const uint32_t start = automaton_.rules[state.index].start;
     const State& after = automaton_.states[state.to];

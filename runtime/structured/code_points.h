@@ -27,7 +27,7 @@ class CodePointSet {
   /// Returns the set of the characters of an ASCII text.
   static CodePointSet of(std::string_view characters);
 
-  /// Returns the ranges, sorted; no two of them touch.
+  /// Returns the ranges, sorted. No two ranges overlap or are adjacent.
   const std::vector<CodePointRange>& ranges() const { return ranges_; }
   bool empty() const { return ranges_.empty(); }
   bool contains(char32_t c) const;

@@ -15,19 +15,20 @@ namespace smelt::structured {
 class ConstrainedText {
  public:
   /// `end_tokens` are ids that end the text, even if they have bytes. `follows_text`: false if no token with
-  /// bytes precedes the text when it is decoded, as after an empty prompt; TokenBytes::other_at_start is then
-  /// not allowed first. Throws Error (invalid_argument) if an end token is not in the vocabulary.
+  /// bytes precedes the text when it is decoded, as after an empty prompt. The first token must then not be
+  /// one whose bytes differ at the beginning of a text (TokenBytes::other_at_start). Throws Error
+  /// (invalid_argument) if an end token is not in the vocabulary.
   ConstrainedText(std::shared_ptr<Constraint> constraint, std::vector<int32_t> end_tokens,
                   bool follows_text = true);
 
   /// Returns the number of words that fill() needs.
   size_t words() const { return (constraint_->tokens()->count() + 31) / 32; }
 
-  /// Assigns bit t % 32 of word t / 32 for each token t: 1 if the token may come next, else 0. An end token
-  /// may come only where the text satisfies the constraint, or where no other token fits, because the
-  /// vocabulary has none for the next byte; can_end() tells these cases apart. After the end, only end tokens
-  /// are allowed. More words than words() are allowed, and cleared. Throws Error (invalid_argument) if there
-  /// are fewer words, and if the grammar is too ambiguous for the text (Matcher); the text is then unchanged.
+  /// Assigns bit t % 32 of word t / 32 for each token t: 1 if the token may come next, else 0. End tokens may
+  /// come next if the text satisfies the constraint (can_end), or if no other token of the vocabulary may
+  /// come next. After the end, only end tokens are allowed. If `bits` has more than words() words, the
+  /// additional ones are cleared. Throws Error (invalid_argument) if it has fewer, and if the grammar is too
+  /// ambiguous for the text (Matcher); the text is then unchanged.
   void fill(std::span<uint32_t> bits);
 
   /// Appends a token, and returns true. Returns false, and does nothing, if the token is not allowed. Throws

@@ -1,4 +1,5 @@
-// A compiled specification of texts, with the masks of one vocabulary.
+// A compiled specification of texts, such as a JSON Schema, with masks of the tokens of one vocabulary that
+// can come next.
 #pragma once
 
 #include <atomic>
@@ -12,7 +13,8 @@
 
 namespace smelt::structured {
 
-/// The tokens of a model, which all constraints of this model share.
+/// The tokens of a model, with two structures that speed up the computation of masks. All constraints of the
+/// model share them.
 struct ConstraintTokens {
   /// Throws Error (invalid_argument) if a token has more than 4096 bytes.
   explicit ConstraintTokens(TokenBytes tokens)
@@ -26,24 +28,25 @@ struct ConstraintTokens {
   std::shared_ptr<TokenCovers> covers;
 };
 
-/// An automaton with the masks of its states. All texts of equal specifications share one constraint, because
-/// the masks of one text are then known for the others. Thread-safe.
+/// An automaton with a cache of masks of its states. Texts with equal specifications should share one
+/// constraint, so that each mask is computed once. Thread-safe.
 class Constraint {
  public:
   static constexpr size_t kMaskBytes = size_t{16} << 20;
 
-  /// `mask_bytes` bounds the memory of the masks that are kept.
+  /// `mask_bytes`: limit of the memory of the cache of masks.
   Constraint(std::shared_ptr<const Automaton> automaton, std::shared_ptr<const ConstraintTokens> tokens,
              size_t mask_bytes = kMaskBytes);
 
-  /// Does the same as TokenMasks::mask, without end tokens.
+  /// Sets the bits of the tokens that can continue the matcher's text, and clears all others
+  /// (TokenMasks::mask). The caller adds the tokens that end the text.
   void mask(const Matcher& matcher, std::span<uint64_t> allowed);
 
   const std::shared_ptr<const Automaton>& automaton() const { return automaton_; }
   const std::shared_ptr<const ConstraintTokens>& tokens() const { return tokens_; }
-  /// Words of a mask.
+  /// Returns the number of 64-bit words of a mask, which has one bit per token.
   size_t words() const { return (tokens_->count() + 63) / 64; }
-  /// Returns the bytes of the automaton and of the masks that are kept, approximately.
+  /// Returns the approximate bytes of the automaton and of the cache of masks.
   size_t memory() const { return automaton_bytes_ + mask_bytes_; }
 
  private:

@@ -14,8 +14,8 @@ namespace smelt::structured {
 
 struct ConstraintCacheOptions {
   size_t most_entries = 64;
-  /// Bytes of all constraints of the cache, approximately: texts of specifications, automata and masks. The
-  /// masks of each are bounded by Constraint::kMaskBytes.
+  /// Largest approximate number of bytes of all constraints of the cache: texts of specifications, automata
+  /// and masks of tokens.
   size_t most_bytes = size_t{256} << 20;
 };
 
@@ -47,7 +47,7 @@ class ConstraintCache {
 
   std::shared_ptr<const ConstraintTokens> tokens_;
   ConstraintCacheOptions options_;
-  mutable std::mutex mutex_;  // of all below
+  mutable std::mutex mutex_;  // guards the members below
   std::list<Entry> entries_;  // the most recently used one is the first
   std::unordered_map<std::string, std::list<Entry>::iterator> by_key_;
   size_t compiled_ = 0;

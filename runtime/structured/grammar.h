@@ -1,4 +1,5 @@
-// Grammars over code points: the common form of regular expressions, EBNF texts and JSON Schemas.
+// Context-free grammars over Unicode code points. Regular expressions, EBNF texts and JSON Schemas are
+// converted to this form.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@ namespace smelt::structured {
 
 using NodeId = uint32_t;
 using RuleId = uint32_t;
-constexpr uint32_t kUnbounded = UINT32_MAX;  // of a repetition
+constexpr uint32_t kUnbounded = UINT32_MAX;  // Node::most of a repetition without a limit
 
 enum class NodeKind : uint8_t {
   never,        // matches nothing
@@ -36,10 +37,10 @@ struct Node {
   std::vector<NodeId> parts;
   uint32_t least = 0, most = 0;
   uint32_t index = 0;
-  uint32_t depth = 0;  // of the tree of nodes; 0 for leaves
+  uint32_t depth = 0;  // levels of nodes below this one; 0 for leaves
 };
 
-/// A finite automaton whose transitions are labelled by nodes. State 0 is the start.
+/// A finite automaton. An edge reads a text that matches the node `label`. State 0 is the start.
 struct Graph {
   struct Edge {
     uint32_t from, to;
@@ -47,19 +48,19 @@ struct Graph {
   };
   uint32_t states = 1;
   std::vector<Edge> edges;
-  std::vector<bool> accepts;  // per state
+  std::vector<bool> accepts;  // per state: whether a text may end in it
 };
 
-/// A rule with its name, which messages contain.
+/// A rule. Its name is for messages.
 struct Rule {
   std::string name;
   NodeId body = 0;
   bool defined = false;
 };
 
-/// A context-free grammar. The builders simplify: a sequence with `never` is `never`, and a choice drops it.
-/// Every builder throws Error (invalid_argument) if the grammar grows beyond its bounds (nodes, bytes or
-/// depth).
+/// A context-free grammar. Functions that return a NodeId build a node, or return an equal or simpler one: a
+/// sequence with a part `never` is `never`, and parts `never` are left out of a choice. They throw Error
+/// (invalid_argument) if the grammar becomes too large or too deep.
 class Grammar {
  public:
   Grammar();

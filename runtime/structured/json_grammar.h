@@ -16,7 +16,7 @@ namespace smelt::structured {
 
 /// The layout of JSON texts. There is no white space before and after the text.
 struct JsonLayout {
-  /// Characters of white space at each position between two symbols, at most; 0: the compact form.
+  /// Largest number of white-space characters between two symbols; 0: the compact form.
   uint32_t most_whitespace = 0;
 };
 
@@ -32,19 +32,18 @@ class JsonGrammar {
   NodeId comma() { return grammar_.sequence({space(), grammar_.bytes(","), space()}); }
   /// A colon with the white space around it.
   NodeId colon() { return grammar_.sequence({space(), grammar_.bytes(":"), space()}); }
-  /// Any value; any value of one type.
+  /// value() is any JSON value. The functions object() to integer() are any value of one type.
   NodeId value();
   NodeId object();
   NodeId array();
   NodeId string();
   NodeId number();
   NodeId integer();
-  /// A string of `least` to `most` code points, in any spelling: raw, or with any escapes that form scalar
-  /// values.
+  /// A string of `least` to `most` code points, where each code point is written as itself or as an escape.
   NodeId string_of_length(uint32_t least, uint32_t most);
   /// A string whose text is in a language. Only characters that must be escaped are escaped.
   NodeId string_in(const Language& language);
-  /// The string with this text, with the same escapes.
+  /// The string with exactly this text. Only characters that must be escaped are escaped.
   NodeId literal_string(std::string_view text);
 
  private:

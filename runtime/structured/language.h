@@ -10,8 +10,8 @@
 
 namespace smelt::structured {
 
-/// Bounds the steps of all languages that this thread computes while the object exists. They throw Error
-/// (invalid_argument) when the steps are used up.
+/// Limits the computation steps of all operations on languages in this thread, while the object exists. An
+/// operation throws Error (invalid_argument) when the steps are used up.
 class LanguageSteps {
  public:
   explicit LanguageSteps(size_t most);
@@ -32,7 +32,7 @@ class Language {
   /// Returns all texts of `least` to `most` code points.
   static Language of_lengths(uint32_t least, uint32_t most);
 
-  /// Returns the texts of decimal digits, with or without a sign -, of the multiples of a number > 0.
+  /// Returns the multiples of `divisor` (> 0) as texts: decimal digits, after an optional sign -.
   static Language of_multiples(uint32_t divisor);
 
   bool empty() const;
@@ -41,8 +41,8 @@ class Language {
   Language complement() const;
   friend Language operator&(const Language& a, const Language& b);
 
-  /// Returns a node that matches exactly the language, where `label` gives the node of one code point of a
-  /// set.
+  /// Returns a node that matches exactly the texts of the language. label(set) makes the nodes for single
+  /// code points: it returns a node that matches one code point of `set`.
   NodeId node(Grammar& grammar, const std::function<NodeId(const CodePointSet&)>& label) const;
 
  private:
@@ -56,7 +56,7 @@ class Language {
   void minimize();
   std::vector<bool> live_states() const;
 
-  std::vector<char32_t> starts_{0};   // class i is [starts_[i], starts_[i + 1])
+  std::vector<char32_t> starts_{0};   // class i is the code points in [starts_[i], starts_[i + 1])
   std::vector<uint32_t> next_{0};     // per state and class
   std::vector<bool> accepts_{false};  // per state
 };

@@ -1,4 +1,4 @@
-// Matching of a text with an automaton, byte by byte.
+// Matching of a text with an automaton (automaton.h), byte by byte.
 #pragma once
 
 #include <cstdint>
@@ -14,29 +14,34 @@ namespace smelt::structured {
 struct StackFrame;
 using FramePointer = std::shared_ptr<const StackFrame>;
 
-/// The state to which a rule returns. Frames are immutable, so matchers share them.
+/// A frame of a stack: the state to which a rule returns at its end, and the rounds so far (`count`) of the
+/// loop that contains this state. Frames are immutable, so matchers share them.
 struct StackFrame {
   uint32_t state, count;
   FramePointer below;
-  uint32_t depth;  // frames from this one down
-  uint64_t hash;   // of this frame and those below
+  uint32_t depth;  // number of frames of the stack, from this one to the bottom
+  uint64_t hash;   // of this frame and all frames below
 };
 
-/// A pointer to the top frame, null for the root rule. Two stacks are equal if all their frames are.
+/// A stack: a pointer to its top frame; null: it is empty, because the state is in the root rule. Two stacks
+/// are equal if all their frames are.
 struct Stack {
   FramePointer top;
   bool operator==(const Stack& other) const;
 };
 
-/// A state in which the text so far may have left the automaton, with the rounds of its loop and its stack.
+/// One way in which the automaton can have read the text so far: the state that it has reached, the rounds so
+/// far (`count`) of the loop that contains this state, and the stack. A text may have several configurations,
+/// because the automaton is nondeterministic.
 struct Configuration {
   uint32_t state, count;
   Stack stack;
 };
 
-/// A text's position in an automaton. Copies are cheap: they share their stacks. A matcher is not
-/// thread-safe, but copies are independent. All functions throw Error (invalid_argument) if the grammar is so
-/// ambiguous that the number of configurations exceeds its bound; the matcher is then unchanged.
+/// A text so far, as its configurations in an automaton. Copies are cheap, because they share the frames of
+/// their stacks. A matcher is not thread-safe, but copies are independent. All functions throw Error
+/// (invalid_argument) if the grammar is so ambiguous that the number of configurations exceeds its bound; the
+/// matcher is then unchanged.
 class Matcher {
  public:
   explicit Matcher(std::shared_ptr<const Automaton> automaton);
@@ -46,7 +51,7 @@ class Matcher {
   /// Appends the bytes to the text, and returns true; returns false, and does nothing, if the result is not a
   /// prefix of a text of the grammar.
   bool advance(std::string_view bytes);
-  /// Returns whether the text so far is a text of the grammar.
+  /// Returns whether the text so far is a whole text of the grammar.
   bool can_end() const { return can_end_; }
   /// Returns the bytes that can come next.
   ByteSet next_bytes() const;
@@ -55,8 +60,8 @@ class Matcher {
 
   const std::shared_ptr<const Automaton>& automaton() const { return automaton_; }
   const std::vector<Configuration>& configurations() const { return configurations_; }
-  /// Returns the matcher whose configurations follow the end of the rules on top of `stack`. Requires: a
-  /// frame.
+  /// Returns a matcher in the position after a return: in the state of the top frame of `stack`, with the
+  /// frames below it as stack. Requires: `stack` has a frame.
   Matcher after_return(const Stack& stack) const;
 
  private:
@@ -64,7 +69,7 @@ class Matcher {
   bool step(uint8_t byte);
 
   std::shared_ptr<const Automaton> automaton_;
-  std::vector<Configuration> configurations_;  // all states have byte edges
+  std::vector<Configuration> configurations_;  // only those whose states have byte edges
   bool can_end_ = false;
 };
 

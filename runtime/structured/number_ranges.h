@@ -10,7 +10,8 @@
 
 namespace smelt::structured {
 
-/// A bound of a number: `value` <= x or, with `is_lower` false, x <= `value`; < with `is_strict`.
+/// A bound of a number x. If `is_lower`, `value` <= x; otherwise x <= `value`. If `is_strict`, equality is
+/// excluded.
 struct NumberBound {
   std::string value;  // a JSON number
   bool is_lower, is_strict;

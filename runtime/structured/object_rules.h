@@ -5,8 +5,9 @@
 
 namespace smelt::structured {
 
-/// Builds the node of an object. Its members are the transitions of a graph, whose states are the number of
-/// the next property and the count of members so far.
+/// Builds the grammar node of an object. The object's members are the transitions of a graph (a state
+/// machine). A state of the graph is a pair: the number of the next property, and the count of members so
+/// far.
 class ObjectRules {
  public:
   ObjectRules(SchemaCompiler& compiler, const ObjectLimits& limits);
@@ -34,11 +35,11 @@ class ObjectRules {
   Grammar& grammar_;
   JsonGrammar& json_;
   const ObjectLimits& limits_;
-  Language names_ = Language::of_lengths(0, kUnbounded);  // that `propertyNames` allows
+  Language names_ = Language::of_lengths(0, kUnbounded);  // names that `propertyNames` allows
   std::vector<Language> patterns_;
   std::vector<Property> properties_;
   std::vector<std::pair<NodeId, NodeId>> others_;  // names and values of members after the properties
-  uint32_t counts_ = 2;  // different counts of members: the last one stands for all larger
+  uint32_t counts_ = 2;  // counts of members that states distinguish; the last one stands for all larger
   Graph graph_;
 };
 

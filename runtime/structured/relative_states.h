@@ -1,5 +1,5 @@
-// A deterministic automaton that is built on demand: the states of a pushdown automaton relative to one stack
-// frame.
+// A deterministic automaton that is built on demand from a pushdown automaton (automaton.h). Of each stack of
+// the pushdown automaton, it keeps only the frames above one frame, the base.
 #pragma once
 
 #include <array>
@@ -13,47 +13,48 @@
 
 namespace smelt::structured {
 
-/// A state of the pushdown automaton with the rounds of its loop.
+/// A configuration whose stack is the base alone: a state of the pushdown automaton, and the rounds so far
+/// (`count`) of the loop that contains it.
 struct Reader {
   uint32_t state, count;
   auto operator<=>(const Reader&) const = default;
 };
 
-/// Texts that lead from a state to itself: those of `ascii` bytes and, if `all_others`, of all other
-/// characters in UTF-8.
+/// A set of characters. Texts of these characters lead from a state to itself. `ascii` has one bit per ASCII
+/// character. `all_others`: all other characters are in the set, too.
 struct Repeating {
   std::array<uint64_t, 2> ascii{};
   bool all_others = false;
   bool operator==(const Repeating&) const = default;
 };
 
-/// The states are sets of configurations whose stacks are known down to a base. They do not depend on the
-/// frames below the base, so equal parts of a text have equal states, however deep they are nested. Not
-/// thread-safe.
+/// A state of the deterministic automaton is a number, from 0 on, of a set of configurations of the pushdown
+/// automaton. It does not depend on the frames below the base, so equal parts of a text have equal states,
+/// however deep they are nested. Not thread-safe.
 class RelativeStates {
  public:
-  static constexpr uint32_t kDead = 0;
+  static constexpr uint32_t kDead = 0;  // the state without configurations
 
-  /// `longest_text` is the longest text in bytes for which the states are used. Counts of rounds that differ
-  /// without an effect on such texts are one state.
+  /// `longest_text`: largest length, in bytes, of the texts that are read from a state. Configurations that
+  /// differ only in counts of rounds are treated as equal if no text of this length can distinguish them.
   RelativeStates(std::shared_ptr<const Automaton> automaton, uint32_t longest_text);
 
-  /// Returns the state of these configurations on the base; `ends`: the base's rule can end here.
+  /// Returns the state of these configurations. `ends`: the rule that returns to the base can end here.
   uint32_t state_of(std::vector<Reader> readers, bool ends = false);
   /// Returns the state after a byte.
   uint32_t next(uint32_t state, uint8_t byte) {
     const uint32_t known = next_[size_t{state} * classes_ + automaton_->byte_class[byte]];
     return known != kUnknown ? known : compute_next(state, byte);
   }
-  /// Returns whether the base's rule can end here.
+  /// Returns whether the rule that returns to the base can end in this state.
   bool ends(uint32_t state) const { return ends_[state] != 0; }
-  /// Returns the texts that lead from a state to itself.
+  /// Returns the characters that lead from a state to itself.
   const Repeating& repeating(uint32_t state);
   /// Returns the configurations of a state; none if one of them has a frame above the base.
   std::vector<Reader> readers(uint32_t state) const;
 
   uint32_t states() const { return static_cast<uint32_t>(sets_.size()); }
-  /// Returns the frames above the base, at most, of all states since the last clear().
+  /// Returns the largest number of frames above the base in any state since the last clear().
   uint32_t deepest_frame() const { return deepest_; }
   size_t memory() const { return memory_; }
   void clear();

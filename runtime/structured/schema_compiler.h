@@ -10,7 +10,8 @@
 
 namespace smelt::structured {
 
-/// Translates schemas to rules, one per schema. Equal schemas share a rule, so recursive references end.
+/// Translates schemas to rules, one per schema. Equal schemas share a rule, so that the translation of a
+/// recursive schema ends.
 class SchemaCompiler {
  public:
   SchemaCompiler(const SchemaJson& document, const SchemaOptions& options, Grammar& grammar)

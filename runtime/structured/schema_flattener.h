@@ -1,4 +1,5 @@
-// Resolution of references and combinations in a JSON Schema.
+// Translation of a JSON Schema to flat schemas (flat_schema.h): resolves references ($ref) and combinations
+// such as allOf, anyOf and oneOf.
 #pragma once
 
 #include <string>
@@ -14,9 +15,9 @@ class SchemaFlattener {
  public:
   SchemaFlattener(const SchemaJson& document, const SchemaOptions& options);
 
-  /// Returns the alternatives of a schema; a value is valid if it satisfies one of them. Throws Error for
-  /// keywords that cannot be enforced, references that cannot be resolved, and schemas with too many
-  /// alternatives.
+  /// Returns the alternatives of a schema: a value satisfies the schema if it satisfies one of them. Throws
+  /// Error for keywords that cannot be enforced, references that cannot be resolved, and schemas with too
+  /// many alternatives.
   std::vector<FlatSchema> flatten(const SchemaJson& schema) { return flatten(schema, 0); }
 
   const SchemaJson& document() const { return document_; }

@@ -42,9 +42,10 @@ inline constexpr const char* kSpecificationMembers[] = {"response_format", "stru
 
 /// Removes the members of a specification from the body of a request, and returns the specification; nothing
 /// if there is none, or a response_format of type "text". Null members count as missing. Requires: the body
-/// is an object whose members have the order of the request, because texts have the order of a schema's
-/// properties. Throws ApiError (400) with the member if it is wrong or not supported, and with both members
-/// if there are two specifications. The text itself is only checked by compile().
+/// is an object whose members have the order of the request, because generated JSON objects have their
+/// members in the order of the schema's properties. Throws ApiError (400) with the member if it is wrong or
+/// not supported, and with both members if there are two specifications. The text itself is only checked by
+/// compile().
 std::optional<Specification> take_specification(nlohmann::ordered_json& body);
 
 /// Compiles a specification. Throws ApiError (400) with the member and what is wrong with the schema, the

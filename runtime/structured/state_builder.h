@@ -10,7 +10,8 @@
 
 namespace smelt::structured {
 
-/// A state with its edges, before the edges of all states are stored together.
+/// A state with its edges. In the finished automaton, the edges of all states are stored together
+/// (automaton.h).
 struct RawState {
   StateKind kind = StateKind::plain;
   uint32_t index = 0, to = 0, rule = 0;

@@ -11,13 +11,16 @@ namespace smelt::structured {
 
 constexpr uint32_t kNoEnd = UINT32_MAX;
 
+/// Facts, by state.
 struct StateFacts {
-  std::vector<uint32_t> need;  // frames that the shortest end of the rule needs; kNoEnd if there is no end
+  /// Number of stack frames that are needed to reach the end of the state's rule, at least; kNoEnd if the end
+  /// is not reachable.
+  std::vector<uint32_t> need;
   std::vector<bool> nullable;  // the rule's end is reachable without a byte
   std::vector<ByteSet> first;  // bytes that can come next before the end of the rule
 };
 
-/// Computes the facts. Throws Error if that takes too many steps.
+/// Computes the facts of all states. Throws Error if that takes too many steps.
 StateFacts facts_of(const RawAutomaton& raw);
 
 /// Removes all edges to states from which no end is reachable.

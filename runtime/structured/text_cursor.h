@@ -12,7 +12,8 @@
 
 namespace smelt::structured {
 
-/// The cursor throws Error (invalid_argument) with the name of the text and the byte.
+/// A position in a text. Functions throw Error (invalid_argument) with the name of the text and the number of
+/// the byte if the text does not continue as required.
 class TextCursor {
  public:
   TextCursor(std::string_view text, std::string_view name) : text_(text), name_(name) {

@@ -10,8 +10,9 @@
 namespace smelt::structured {
 
 struct TokenBytes {
-  /// By id, within a text. Special tokens and ids without a token have no bytes, so they are never chosen for
-  /// a text. The bytes may be a part of a character.
+  /// The index is the token's id. The bytes are those that the token adds inside a text. They may be a part
+  /// of a character. Special tokens, and ids without a token, have no bytes, so they are never chosen for a
+  /// text.
   std::vector<std::string> bytes;
   /// Ids of tokens that have other bytes at the beginning of a decoded text, in ascending order. For example,
   /// SentencePiece drops a space there.
@@ -23,7 +24,8 @@ struct TokenBytes {
 /// it, as with WordPiece.
 TokenBytes token_bytes(const Tokenizer& tokenizer, size_t count);
 
-/// Returns the bytes of a model without a tokenizer, whose ids 0 to 255 are bytes.
+/// Returns the bytes for a model without a tokenizer. The ids 0 to 255 of such a model are bytes; other ids
+/// have no bytes.
 TokenBytes byte_token_bytes(size_t count);
 
 }  // namespace smelt::structured

@@ -12,25 +12,28 @@
 
 namespace smelt::structured {
 
-/// The tokens that consist of characters of one set and have at most a number of bytes, and the nodes of the
-/// trie that lead to the other tokens.
+/// For one set of characters and a largest number of bytes: the tokens that consist of characters of the set
+/// and have at most this number of bytes ("covered"), and the nodes of the trie that lead to all other
+/// tokens.
 struct TokenCover {
   /// Returns the cover of the characters of a set. Tokens that contain a part of a character are not covered.
   static TokenCover of(const TokenTrie& trie, const Repeating& set, uint32_t most_bytes);
 
   std::vector<uint64_t> mask;  // of the tokens that are covered
-  std::vector<uint32_t>
-      nodes;  // that have another token at or below them, without the root, in ascending order
-  std::vector<uint32_t> skips;  // per element of `nodes`: index of the first one that is not below it
+  /// Nodes of the trie, except the root, with a token at or below them that is not covered; ascending.
+  std::vector<uint32_t> nodes;
+  /// Per element of `nodes`: the index in `nodes` of the next element that is not below this one.
+  std::vector<uint32_t> skips;
 };
 
-/// Covers of one trie, which all masks of a vocabulary share: most strings have one of few sets of
-/// characters. The least recently used ones are dropped. Thread-safe.
+/// The covers of one trie that were used most recently. All masks of a vocabulary share them, because most
+/// strings have one of few sets of characters. Thread-safe.
 class TokenCovers {
  public:
   /// Computes the covers of the strings of JSON.
   explicit TokenCovers(std::shared_ptr<const TokenTrie> trie);
-  /// Returns the cover; null if it is not stored and has rarely been asked for.
+  /// Returns the cover of `set` and `most_bytes`. Returns null if it is not stored and has been requested
+  /// only a few times.
   std::shared_ptr<const TokenCover> get(const Repeating& set, uint32_t most_bytes);
 
  private:
@@ -38,7 +41,7 @@ class TokenCovers {
     Repeating set;
     uint32_t most_bytes;
     std::shared_ptr<const TokenCover> cover;
-    uint32_t requests = 0;  // without a cover
+    uint32_t requests = 0;  // number of calls of get() for this entry while it had no cover
   };
 
   Entry& entry_of(const Repeating& set, uint32_t most_bytes);

@@ -15,31 +15,34 @@
 
 namespace smelt::structured {
 
-/// Computes masks for one automaton and one vocabulary, and caches them by the states of the automaton. The
-/// cache is bounded: when it is full, it is emptied. Not thread-safe.
+/// Computes masks for one automaton and one vocabulary, and caches them per state of the automaton. When the
+/// cache is full, it is emptied. Not thread-safe.
 class TokenMasks {
  public:
-  /// `end_tokens` are allowed where the text can end. `covers`, if given, are those of the trie, and other
-  /// masks may share them.
+  /// `end_tokens` are allowed where the text can end. `trie` has the tokens of the vocabulary. `covers` is a
+  /// store of masks for sets of characters (token_cover.h), which objects with the same trie may share; null:
+  /// this object has its own.
   TokenMasks(std::shared_ptr<const Automaton> automaton, std::shared_ptr<const TokenTrie> trie,
              std::vector<uint32_t> end_tokens, size_t cache_bytes = size_t{64} << 20,
              std::shared_ptr<TokenCovers> covers = nullptr);
 
-  /// Words of a mask: one bit per token, beginning with bit 0 of word 0.
+  /// Returns the number of words of a mask. A mask has one bit per token, beginning with bit 0 of word 0.
   size_t words() const { return (trie_->vocabulary + 63) / 64; }
 
-  /// Sets the bits of exactly the tokens whose bytes the matcher's text can be continued with, and of the end
-  /// tokens if the text can end; clears all others. Requires: the matcher is of the same automaton. Throws
-  /// Error (invalid_argument) if `allowed` does not have words() words, and the errors of Matcher.
+  /// Sets the bits of the tokens whose bytes can continue the matcher's text, and of the end tokens if the
+  /// text can end. Clears all other bits. Requires: the matcher is of the same automaton. Throws Error
+  /// (invalid_argument) if `allowed` does not have words() words, and the errors of Matcher.
   void mask(const Matcher& matcher, std::span<uint64_t> allowed);
 
-  /// Returns the bytes of the cache, approximately.
+  /// Returns the approximate bytes of the cache.
   size_t memory() const;
 
  private:
+  /// The result of reading all tokens from one state of `states_`. Such a state is relative to one frame of
+  /// the stack, the base (relative_states.h).
   struct Entry {
-    std::vector<uint64_t> allowed;  // tokens that do not leave the base's rule
-    std::vector<uint32_t> exits;    // nodes of the trie at which the base's rule ends
+    std::vector<uint64_t> allowed;  // tokens that are read without a return to the base
+    std::vector<uint32_t> exits;    // nodes of the trie at which the automaton can return to the base
   };
   struct Walk {
     std::span<uint64_t> allowed;
@@ -70,8 +73,8 @@ class TokenMasks {
   std::shared_ptr<TokenCovers> covers_;
   size_t cache_bytes_, cached_bytes_ = 0;
   RelativeStates states_;
-  /// States for short texts only, in which more counts of rounds are equal; for the texts below low nodes of
-  /// the trie.
+  /// States for short texts (RelativeStates with a small `longest_text`): states that only longer texts can
+  /// distinguish are one state. They are used at nodes of the trie that have only short texts below them.
   struct ShortStates {
     const Repeating& of(RelativeStates& whole, uint32_t state);
     RelativeStates states;
@@ -80,7 +83,7 @@ class TokenMasks {
   std::vector<ShortStates> short_states_;
   std::vector<uint16_t> visits_;  // per state of states_
   std::unordered_map<uint32_t, Entry> entries_;
-  std::vector<uint32_t> path_;  // states on the way to a node, per depth
+  std::vector<uint32_t> path_;  // states on the way from the root of the trie to a node, per depth
 };
 
 /// Allows tokens one by one with copies of the matcher: a slow reference for tests.

@@ -1,4 +1,4 @@
-// The tokens of a vocabulary as a trie, which masks of tokens traverse.
+// The tokens of a vocabulary as a trie of their bytes. The computation of token masks traverses it.
 #pragma once
 
 #include <array>
@@ -9,9 +9,10 @@
 
 namespace smelt::structured {
 
+/// Kind of the bytes of the nodes below a node of the trie. A path leads from the node to a node below it.
 enum class BytesBelow : uint8_t {
   ascii,  // only ASCII bytes
-  utf8,   // beginnings of UTF-8 that start at a character
+  utf8,   // the bytes of each path are valid UTF-8, but the last character may be incomplete
   other
 };
 
@@ -21,8 +22,8 @@ struct TrieNode {
   uint32_t first_token;  // index in `tokens` of the first token at or below the node
   uint16_t depth;        // bytes of the text
   uint8_t byte;          // the last one of the text
-  BytesBelow below;      // kind of the texts from this node to the nodes below
-  uint8_t height;        // bytes of the longest of these texts; 255 for more
+  BytesBelow below;      // kind of the bytes of the nodes below
+  uint8_t height;        // length in bytes of the longest path to a node below; 255: 255 or more
   auto operator<=>(const TrieNode&) const = default;
 };
 

@@ -12,7 +12,7 @@ namespace smelt::structured {
 struct ByteRange {
   uint8_t first, last;
 };
-using ByteRanges = std::vector<ByteRange>;  // one per byte of the encoding
+using ByteRanges = std::vector<ByteRange>;  // one range per byte of the UTF-8 encoding
 
 /// Returns sequences that together match exactly the encodings of the set's code points.
 std::vector<ByteRanges> utf8_ranges(const CodePointSet& set);

@@ -5,7 +5,8 @@
 
 namespace smelt::structured {
 
-/// The continuation bytes that follow, and the range of the next one.
+/// `rest` is the number of continuation bytes that the current character still needs, and [first, last] is
+/// the range of the next one. If `rest` is kInvalid, the text is not UTF-8.
 struct Utf8State {
   static constexpr uint8_t kInvalid = 255;
   uint8_t rest = 0, first = 0x80, last = 0xBF;

@@ -17,8 +17,8 @@ enum class EnvironmentVariable : uint8_t {
 #include "runtime/system/environment.def"
 };
 
-/// Groups of variables: `own` are Smelt's, `ranks` are for runs with several ranks, `launchers` are set by
-/// launchers of ranks (torchrun, MPI, Slurm), and `others` are those of other programs.
+/// Groups of variables. `own`: variables of Smelt. `ranks`: variables of Smelt for runs with several ranks.
+/// `launchers`: set by launchers of ranks (torchrun, MPI, Slurm). `others`: variables of other programs.
 enum class VariableGroup : uint8_t { own, ranks, launchers, others };
 
 /// Description of the valid values of a variable.
@@ -50,8 +50,8 @@ using Environment = std::function<std::optional<std::string>(std::string_view na
 /// is not in the table.
 Environment process_environment();
 
-/// Return the value of a variable; nothing if it is not set. Throw Error naming the variable and its valid
-/// values if the value is invalid.
+/// Return the value of a variable; nothing if it is not set. If the value is invalid, throw Error with the
+/// name of the variable and its valid values.
 std::optional<std::string> read_text(EnvironmentVariable variable,
                                      const Environment& environment = process_environment());
 std::optional<bool> read_flag(EnvironmentVariable variable,

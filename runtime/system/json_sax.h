@@ -1,7 +1,7 @@
 // Base class for strict readers of untrusted JSON with nlohmann's SAX interface. A reader is a derived class
-// that overrides the functions for the kinds of values it expects. All other kinds of values throw Error with
-// the file and the reader's position in the document. By default, keys and the ends of objects and arrays are
-// ignored.
+// that overrides the functions for the kinds of values that it expects. For any other kind of value, an Error
+// is thrown, with the file and the position in the document. By default, keys and the ends of objects and
+// arrays are ignored.
 #pragma once
 
 #include <nlohmann/json.hpp>

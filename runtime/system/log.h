@@ -19,8 +19,8 @@ using LogListener = std::function<void(LogLevel, std::string_view message)>;
 
 /// Sets the listener of the whole process; an empty function removes it. The listener is called in the
 /// threads that do the work, possibly concurrently. When this function returns, the earlier listener is no
-/// longer called. Library functions that a listener calls log nothing; if a listener calls set_log, it throws
-/// Error. Exceptions of a listener are ignored.
+/// longer called. Library functions that a listener calls log nothing. set_log throws Error if a listener
+/// calls it. Exceptions of a listener are ignored.
 void set_log(LogListener listener);
 
 /// Returns whether a message would be logged: there is a listener, and this thread is not within a call of

@@ -7,12 +7,13 @@
 namespace smelt {
 
 /// An exclusive lock of a file or directory (flock). It is released when this object is destroyed or when the
-/// process ends; the file is not removed. If the file system does not support locks, nothing is locked.
+/// process ends; the file is not removed. If the file system does not support locks, the object holds no
+/// lock, and no error is reported.
 class ProcessLock {
  public:
   /// Creates the file if necessary, locks it, and writes the id of this process to it. If another process
-  /// holds the lock for more than a second, throws Error naming that process. If the file cannot be locked, a
-  /// warning is logged.
+  /// still holds the lock after one second, throws Error with the id of that process. If the file cannot be
+  /// locked for another reason, logs a warning.
   explicit ProcessLock(const std::filesystem::path& file);
   /// Waits for the lock of a directory, and returns it. The lock is on the directory itself, so its owner may
   /// replace files in the directory. If the directory does not exist, the result holds no lock.

@@ -18,7 +18,7 @@ namespace smelt::templates {
 
 struct Tree;
 
-/// Function that returns the current time in `format`, a format of strftime.
+/// Function that returns the current time as text. `format` is a format of strftime.
 using Clock = std::function<std::string(const std::string& format)>;
 /// Returns the local time of the system in a format of strftime. Throws TemplateError if the result is longer
 /// than 4 KiB.
@@ -41,7 +41,8 @@ struct Rendered {
 class ChatTemplate {
  public:
   /// `name` is for messages. Throws TemplateError with the line: `syntax` if the template is not valid,
-  /// `unsupported` for features that Smelt does not have, `limit` if the template is too large or too deep.
+  /// `unsupported` for features that Smelt does not have, `limit` if the template is too large or its nesting
+  /// too deep.
   static ChatTemplate parse(std::string_view source, std::string_view name = "chat template");
 
   /// Renders the template. `variables` is an object with one member per variable of the template; the order

@@ -26,7 +26,7 @@ std::string replaced(Budget& budget, std::string_view text, std::string_view fro
 /// time is linear.
 size_t find_text(std::string_view text, std::string_view part, size_t from = 0);
 /// Returns the byte offset of the last occurrence of `part`; npos if there is none. Spends steps of the
-/// budget, because the time may be quadratic.
+/// budget that limits the rendering of a template, because the time may be quadratic.
 size_t find_last(Budget& budget, std::string_view text, std::string_view part);
 /// Return text.islower() and text.isupper(), as Python defines them.
 bool is_lower(const Text& text);

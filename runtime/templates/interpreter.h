@@ -16,8 +16,9 @@
 
 namespace smelt::templates {
 
-/// The variables of a scope at run time. `level` and `slots` are those of its Frame; a slot without a value
-/// is a variable that is not set yet.
+/// The variables of a scope at run time. The parser has computed a Frame (syntax.h) for each scope, which
+/// gives it a level and the number of its slots. A slot has one variable, and is empty until the variable is
+/// set.
 struct Scope {
   int level;
   std::vector<std::optional<Value>> slots;
@@ -40,8 +41,8 @@ class Interpreter {
   Budget& budget() { return budget_; }
   const Clock& clock() const { return clock_; }
 
-  /// Creates an object of type T that may change, and keeps it until the rendering ends. Then Object::clear
-  /// breaks cycles of references between such objects.
+  /// Creates an object of type T that may change, and keeps it until the rendering ends. At the end,
+  /// Object::clear is called for all such objects, to break cycles of references between them.
   template <typename T, typename... Args>
   Value keep(Args&&... args) {
     budget_.spend(4);
@@ -97,7 +98,7 @@ class Interpreter {
   Value make_macro(const Statement& s, const ScopePtr& scope);
   Value filtered(const Expression& filter, const std::string& text, const ScopePtr& scope);
 
-  /// Creates a scope with the initial values of its slots (load).
+  /// Creates a scope, and sets its slots to their initial values by load().
   ScopePtr enter(const Frame& frame, const ScopePtr& parent);
   /// Sets the slots of the scope to their initial values (Frame::loads).
   void load(const Frame& frame, Scope& scope);
@@ -112,7 +113,7 @@ class Interpreter {
   const Clock& clock_;
   std::vector<std::shared_ptr<Object>> kept_;  // results of keep()
   std::map<std::string, Value> globals_;       // globals that were looked up (find_global)
-  const Value* block_text_ = nullptr;          // text of the {% filter %} block whose filter is evaluated
+  const Value* block_text_ = nullptr;          // text of the {% filter %} block whose filter runs; else null
   TextBuilder* root_ = nullptr;                // the output of the template, outside of macros and blocks
   Rendered rendered_;                          // result of run()
   int line_ = 1;                               // line of the current statement, for messages

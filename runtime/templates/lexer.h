@@ -28,7 +28,7 @@ enum class TokenKind {
 struct Token {
   TokenKind kind;
   int line;             // from 1
-  std::string text;     // of data, names and signs; of a text: its value, with escapes replaced
+  std::string text;     // of data, names and signs; for a string literal: its value, with escapes replaced
   int64_t integer = 0;  // value of an integer
   double real = 0;      // value of a real
 };

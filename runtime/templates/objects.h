@@ -40,9 +40,9 @@ struct View : Object {
   int depth() const override { return dict.depth() + 2; }
 };
 
-/// An iterator: its elements, the index `at` of the next one, and the error (null: none) that is thrown after
-/// the last one. The elements are computed in advance, but an error is only thrown when Python's lazy
-/// iterator would have thrown it.
+/// An iterator: its elements, and the index `at` of the next one. All elements are computed in advance. If an
+/// element cannot be computed, the list ends before it, and `error` is thrown when that element is requested,
+/// as Python's lazy iterators do. `error` is null if there is none.
 struct Iterator : Object {
   std::string_view name;
   std::vector<Value> items;
@@ -59,8 +59,8 @@ struct Iterator : Object {
   void clear() override { items.clear(); }
 };
 
-/// The result of namespace(...). A template can set the attributes of namespaces, as in {% set n.x = 1 %},
-/// and those of no other values.
+/// The result of namespace(...). A template can set attributes of a namespace, as in {% set n.x = 1 %}, but
+/// not attributes of other values.
 struct Namespace : Object {
   std::vector<std::pair<std::string, Value>> attributes;
   std::string_view type() const override { return "TemplateNamespace"; }
@@ -76,7 +76,7 @@ struct Function : Object {
   using Body = Value (*)(Interpreter&, const Value& subject, Arguments&);  // subject: see below
   std::string_view name;
   Body body;
-  Value subject;  // of a method: the value whose method it is
+  Value subject;  // for a method: the value on which it is called
   Function(std::string_view title, Body code) : name(title), body(code) {}
   Function(std::string_view title, Body code, Value self)
       : name(title), body(code), subject(std::move(self)) {}

@@ -18,7 +18,7 @@ struct Ref {
   uint32_t slot = 0;
 };
 
-/// The initial value of one slot when a scope is entered. `nothing`: none. `parameter`: a value that the
+/// The initial value of one slot when a scope is entered. `nothing`: no value. `parameter`: a value that the
 /// statement sets, such as an argument of a macro or the element of a loop. `variables`: a variable of the
 /// rendering, or a global. `outer`: the value of a variable of an enclosing scope.
 struct Load {
@@ -137,8 +137,8 @@ struct Statement {
   int line;
   /// By kind. output: the values to print. condition: the condition of each branch. loop: the iterable, and
   /// then the filter ({% for x in y if filter %}) if there is one. set: the value. with: one value per
-  /// target. call: the call. filter: the filters, as one expression. set_block: likewise, if there are
-  /// filters.
+  /// target. call: the call. filter: the filters, as one expression. set_block: the filters, as one
+  /// expression; empty if there are none.
   std::vector<ExpressionPtr> expressions;
   /// set, set_block, loop and with: the variables that are assigned. macro: its name.
   std::vector<ExpressionPtr> targets;

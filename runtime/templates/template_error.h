@@ -40,12 +40,13 @@ template <typename... Args>
 [[noreturn]] void fault(Fault kind, fmt::format_string<Args...> format, Args&&... args) {
   throw TemplateError(kind, fmt::format(format, std::forward<Args>(args)...));
 }
-/// Throws the error (Fault::runtime) for an operation for which Python or Jinja raises an error.
+/// Throws a TemplateError of the kind Fault::runtime, for an operation for which Python or Jinja raises an
+/// error.
 template <typename... Args>
 [[noreturn]] void refuse(fmt::format_string<Args...> format, Args&&... args) {
   throw TemplateError(Fault::runtime, fmt::format(format, std::forward<Args>(args)...));
 }
-/// Throws the error (Fault::unsupported) for an operation that Smelt does not have.
+/// Throws a TemplateError of the kind Fault::unsupported, for an operation that Smelt does not have.
 template <typename... Args>
 [[noreturn]] void unsupported(fmt::format_string<Args...> format, Args&&... args) {
   throw TemplateError(Fault::unsupported, fmt::format(format, std::forward<Args>(args)...));

@@ -21,7 +21,8 @@ struct AddedToken {
   bool single_word = false;  // matches only if no word character precedes or follows it
   bool lstrip = false;       // the match includes preceding white space
   bool rstrip = false;       // the match includes following white space
-  bool normalized = true;    // find the normalized content in the normalized text; false: both original
+  bool normalized = true;    // the normalized content is searched for in the normalized text; false: the
+                             // content in the original text
   bool special = false;      // may be omitted by a decoder
 };
 

@@ -11,7 +11,8 @@ namespace smelt {
 char32_t letter_of_byte(unsigned char byte);
 /// Returns the byte of a letter; nothing if the code point is not in the alphabet.
 std::optional<unsigned char> byte_of_letter(char32_t letter);
-/// Appends one letter per byte of the range to `to`. A letter has the origin of its byte.
+/// Appends one letter to `to` for each byte of `from` in the range. The letter gets the origin of the byte
+/// (AlignedText::source).
 void append_byte_level(const AlignedText& from, Span range, AlignedText& to);
 
 }  // namespace smelt

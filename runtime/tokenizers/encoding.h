@@ -32,9 +32,10 @@ struct Encoding {
 /// A side of a sequence of tokens.
 enum class Side { left, right };
 
-/// Options of truncation: the largest number of tokens, and the tokens that are removed.
+/// Options of truncation: the largest number of tokens, and the side and the sequence from which tokens are
+/// removed.
 struct Truncation {
-  enum class Strategy { longest_first, only_first, only_second };  // the sequence of a pair that is truncated
+  enum class Strategy { longest_first, only_first, only_second };  // which sequence of a pair is truncated
   size_t max_length = 512;                                         // including special tokens
   Strategy strategy = Strategy::longest_first;
   Side side = Side::right;  // tokens are removed on this side
@@ -45,7 +46,7 @@ struct Padding {
   std::optional<size_t> length;  // in tokens; nothing: the length of the longest encoding of a batch
   size_t multiple_of = 1;        // the length is rounded up to a multiple of it
   Side side = Side::right;       // padding is added on this side
-  int32_t id = 0, type_id = 0;   // of a padding token
+  int32_t id = 0, type_id = 0;   // token id and type id of a padding token
 };
 
 /// Pads all encodings to the length that `padding` specifies. A longer encoding is not changed.

@@ -18,8 +18,8 @@ struct NamedToken {
 struct TokenizerConfig {
   std::vector<NamedToken> tokens;      // all special and added tokens that the files name
   bool splits_special_tokens = false;  // true: special tokens in a text are encoded as ordinary text
-  /// The setting add_prefix_space of a GPT-2 tokenizer; nothing if the files do not have it, and for other
-  /// tokenizers. If it contradicts tokenizer.json, Tokenizer::load throws Error.
+  /// The setting add_prefix_space of a GPT-2 tokenizer. Nothing if the files do not have it, or if the
+  /// tokenizer is of another kind. If the setting contradicts tokenizer.json, Tokenizer::load throws Error.
   std::optional<bool> puts_space_before;
 };
 

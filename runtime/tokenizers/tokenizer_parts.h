@@ -13,9 +13,9 @@
 
 namespace smelt {
 
-/// The parts of a tokenizer. Text passes added_tokens first, which finds added tokens and calls `normalizer`;
-/// then pre_tokenizer, `model` and post_processor. `decoder` is for decoding. Any pointer except `model` may
-/// be null.
+/// The parts of a tokenizer. Encoding uses them in this order: added_tokens, which finds added tokens and
+/// calls `normalizer` for the text around them; pre_tokenizer; `model`; post_processor. Decoding uses
+/// `decoder`. Any pointer except `model` may be null.
 struct TokenizerParts {
   std::unique_ptr<Normalizer> normalizer;
   std::unique_ptr<PreTokenizer> pre_tokenizer;

@@ -20,8 +20,9 @@ class CallObject {
   explicit CallObject(std::span<const std::string_view> arguments) : keys_(arguments) {}
 
   enum class State : uint8_t { open, whole, wrong };
-  /// Reads the next byte, from the opening brace on. Returns `wrong` if the bytes so far begin no call, and
-  /// `whole` after the last brace. Requires: it returned `open` before.
+  /// Reads the next byte, from the opening brace on. Returns `whole` after the last brace, `wrong` if the
+  /// bytes so far cannot be the beginning of a call, and else `open`. Requires: the previous result was
+  /// `open`.
   State push(char byte);
   /// Returns whether the name and the beginning of the arguments are known.
   bool is_call() const { return has_name_ && has_arguments_; }

@@ -31,7 +31,7 @@ class JsonScanner {
  private:
   /// The part of the grammar that the next byte must match.
   enum class Next : uint8_t {
-    structure,    // { or [, of the whole value
+    structure,    // the first byte: { or [
     value,        // after a colon, or after a comma in an array
     first_value,  // after [: a value or ]
     key,          // after a comma in an object
@@ -44,7 +44,7 @@ class JsonScanner {
     word,    // letters of true, false or null
     minus,   // after -
     zero,    // after a leading 0
-    digits,  // of the whole part
+    digits,  // of a number, before the decimal point
     point,   // after the decimal point
     fraction,
     exponent,  // after e or E

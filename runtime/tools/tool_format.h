@@ -11,7 +11,7 @@ namespace smelt::tools {
 /// Shape of the text after the marker that opens calls.
 enum class CallShape : uint8_t {
   object,        // one object {"name", "arguments"}; `close` ends it
-  objects,       // objects with semicolons between them; at the beginning of an answer without a marker, too
+  objects,       // objects with semicolons between them; a call at the begin of an answer needs no marker
   named_or_list  // NAME[ARGS]{...}, or a list of objects
 };
 
@@ -19,7 +19,7 @@ struct ToolFormat {
   std::string_view name, help;
   CallShape shape;
   std::string_view open, close;             // markers; `close` may be empty
-  std::vector<std::string_view> arguments;  // names of the member that has the arguments
+  std::vector<std::string_view> arguments;  // accepted names of the member that has the arguments
   std::vector<std::string_view> special;    // markers that may be special tokens, which a decoder must keep
   /// A chat template that contains all texts of `in_template` and none of `not_in_template` is for this
   /// format.
@@ -37,8 +37,9 @@ const ToolFormat* recognize_format(std::string_view chat_template);
 /// Returns the names of all formats, for messages: "hermes, llama3_json, mistral".
 std::string format_names();
 
-/// Returns the id of a call: "call_" and the arguments, or 9 letters and digits (ToolFormat::has_short_ids).
-/// Ids of the first kind are unique if `answer` is; two of the second kind are equal with probability 7e-17.
+/// Returns the id of a call. The id is "call_" followed by `answer`, `choice` and `index`, or, if
+/// ToolFormat::has_short_ids, 9 letters and digits that are derived from them. Ids of the first kind are
+/// unique if `answer` is unique. Two ids of the second kind are equal with probability 7e-17.
 std::string call_id(const ToolFormat& format, std::string_view answer, size_t choice, size_t index);
 
 }  // namespace smelt::tools

@@ -1,13 +1,15 @@
-// ToolParser: division of a model's text into content and calls of tools, while its tokens arrive.
+// ToolParser divides the text that a model generates into content and tool calls, while the text is received
+// piece by piece.
 //
-// A text begins a call when its name and the opening brace of its arguments were read in the place and the
-// grammar of the format (tool_format.h). From then on it is a call: its arguments are given as they arrive.
-// If they end too early or are no JSON, the call keeps the arguments up to there, and the other text is
-// content. Text that only looks like the beginning of a call is content. So each byte of the text is in a
-// call, in a marker of the format, or in the content, except white space at the end of a text with calls.
+// The grammar of calls depends on the model's format (tool_format.h). A call begins when its name and the
+// opening brace of its arguments have been read. From then on, its arguments are returned as they arrive. If
+// the arguments end too early or are not JSON, the call keeps the arguments up to the error, and the text
+// after it is content. Text that only looks like the beginning of a call is content. So each byte of the text
+// is in a call, in a marker of the format, or in the content. There is one exception: white space at the end
+// of a text with calls is dropped.
 //
-// Like vLLM's parsers, it does not compare a call's name with the tools of the request: the client is given
-// the call and answers it, for example with an error for the model.
+// The parser does not check that the name of a call is the name of a tool of the request. The client gets the
+// call in any case, as with vLLM's parsers.
 #pragma once
 
 #include <functional>
@@ -43,9 +45,9 @@ class ToolParser {
   /// `make_id` returns the id of the call with this index. `format` must outlive the parser.
   ToolParser(const ToolFormat& format, std::function<std::string(size_t index)> make_id);
 
-  /// Reads a piece of the text, and returns what it decides: no byte is held back that can be given. The
-  /// concatenation of all results does not depend on the division into pieces. A result ends inside a UTF-8
-  /// character only if a piece of the text does.
+  /// Reads a piece of the text. Returns all new content and calls that are certain now; text that may still
+  /// be the beginning of a call is held back. The concatenation of all results does not depend on how the
+  /// text is divided into pieces. A result ends inside a UTF-8 character only if a piece of the text does.
   ParsedPiece push(std::string_view text);
   /// Ends the text, and returns the text that was held back. Requires: push() is not called afterwards.
   ParsedPiece finish();
@@ -56,15 +58,15 @@ class ToolParser {
   /// Position in the grammar of a format.
   enum class Place : uint8_t {
     start,      // white space at the beginning of an answer, where an object may be a call
-    content,    // also inside a possible opening marker
+    content,    // inside content, or inside a possible opening marker
     opened,     // after an opening marker, a bracket or a separator
     object,     // inside an object
     after,      // after an object
-    name,       // of NAME[ARGS]{...}
+    name,       // inside NAME of NAME[ARGS]{...}
     mark,       // inside [ARGS] or [CALL_ID]
     id,         // after [CALL_ID]
     brace,      // after [ARGS]
-    arguments,  // of NAME[ARGS]{...}
+    arguments,  // inside {...} of NAME[ARGS]{...}
   };
 
   bool step(char byte);
@@ -88,12 +90,12 @@ class ToolParser {
   const ToolFormat& format_;
   std::function<std::string(size_t)> make_id_;
   Place place_;
-  std::string held_;    // text of a possible call, which is content if it is none
+  std::string held_;    // text of a possible call; it becomes content if there is no call
   std::string spaces_;  // white space at the end of the content so far
   size_t matched_ = 0;  // bytes of a marker that were read
   size_t calls_ = 0;
-  bool in_list_ = false, is_continued_ = false;  // continued: a separator between two calls was read
-  bool is_committed_ = false;                    // the object is a call
+  bool in_list_ = false, is_continued_ = false;  // is_continued_: a separator between two calls was read
+  bool is_committed_ = false;                    // true: the current object is certainly a call
   std::optional<CallObject> object_;
   JsonScanner arguments_;
   std::string name_, mark_;

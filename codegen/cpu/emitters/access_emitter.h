@@ -1,9 +1,9 @@
 // Emission of the instructions that access memory: loads, stores, and accumulations (additions to partial
 // sums in memory). `id` is the number of an instruction in Kernel::instructions. An instruction may have a
-// predicate, which is evaluated for each lane. If it is false, the lane loads zero, and stores and
-// accumulates nothing. A lane whose column does not exist accesses nothing either. Vector accesses use masks
-// for this purpose. A scalar access whose predicate is false accesses a slot on the stack instead of the
-// kernel's parameter.
+// predicate, which is evaluated for each lane. A lane whose predicate is false loads zero, and stores and
+// accumulates nothing. A lane past the last column of a row accesses nothing either. Vector accesses use
+// masks that switch such lanes off. A scalar access whose predicate is false accesses a slot on the stack
+// instead of the kernel's parameter.
 #pragma once
 
 #include "codegen/cpu/emitters/address_emitter.h"
@@ -20,7 +20,7 @@ class AccessEmitter {
   AccessEmitter(KernelContext& context, KernelValues& values, AddressEmitter& addresses)
       : c_(context), b(context.b), values_(values), addresses_(addresses) {}
 
-  /// Emits a load, and returns the loaded elements in the type that the kernel computes with (MemoryTypes).
+  /// Emits a load, and returns the loaded elements, converted to the type in which the kernel computes.
   V load(int id);
   /// Rounds the operand of a store to the parameter's type, and stores it.
   void store(int id);
@@ -28,7 +28,8 @@ class AccessEmitter {
   void accumulate(int id);
 
  private:
-  // Masks and predicates: i1 per lane; null: true in all lanes. `packed`: values in their type in memory.
+  // Masks and predicates have one i1 per lane; null means true in all lanes. `packed` are values in the type
+  // that they have in memory.
   V load_scalar(V pointer, DType type, V predicate);
   V load_lanes(const LaneAddress& address, DType type, V mask);
   V store_mask(const Instruction& x);

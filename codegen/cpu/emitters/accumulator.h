@@ -7,8 +7,9 @@
 namespace smelt {
 
 /// Scratch memory of a max_sumexp, the reduction that computes the maximum m and the sum of exp(x - m). If
-/// later blocks of the kernel read the exponentials, `array` has an element for each column of a row, and
-/// each x in it is replaced by exp(x - maximum up to its tile). Otherwise `array` holds the x of one tile.
+/// later blocks of the kernel read the exponentials, `array` has an element for each column of a row. Each x
+/// in it is then replaced by exp(x - t), where t is the maximum of the row's columns up to the end of the
+/// tile that contains x. Otherwise `array` holds the x of one tile.
 struct Exponentials {
   llvm::Value* array = nullptr;
   llvm::Value* maximum = nullptr;  // address of the maximum so far
@@ -26,8 +27,8 @@ struct Accumulator {
   /// For each scalar of the state, the address of an array on the stack. The array has one element per lane,
   /// or one per column of a tile if the block reduces along other axes than the columns.
   Reducer::State state = {};
-  /// Address of the second-level sums of a sum with many terms; null for other reductions. After each tile,
-  /// or after a fixed number of terms, the state is added to these sums and set to zero (wide_sums.cpp).
+  /// For a sum with many terms: the address of its wide sums; null for other reductions. After each tile, or
+  /// after a fixed number of terms, the state is added to the wide sums and set to zero (wide_sums.cpp).
   llvm::Value* wide = nullptr;
   llvm::Type* wide_type = nullptr;  // of an element of `wide`: f32 or f64
   Exponentials exponentials = {};

@@ -1,6 +1,6 @@
 // The loop nest of a block of a kernel (KernelBlock in ir/kernel/kernel.h). The innermost loop iterates over
 // the vectors of the inner axis, the kernel's last column axis. If an instruction works on whole tiles of
-// columns, a loop over tiles encloses that loop.
+// columns, the innermost loop is inside a loop over tiles.
 #pragma once
 
 #include "codegen/cpu/emitters/address_emitter.h"
@@ -12,7 +12,7 @@
 
 namespace smelt {
 
-/// Emits the blocks of one kernel, one at a time: the loops, and the instructions at each depth of them.
+/// Emits the loops and instructions of the blocks of one kernel, one block at a time.
 class BlockEmitter {
  public:
   using V = llvm::Value*;
@@ -31,6 +31,8 @@ class BlockEmitter {
   void emit(const KernelBlock& block);
 
  private:
+  // Emit parts of the loop nest. `first` and `limit` are the begin and the end of a range of columns (i64);
+  // `mask` selects the lanes of a vector that exist (null: all).
   void emit_loops(const BlockNest& nest, int depth);
   void emit_innermost(const BlockNest& nest);
   void emit_tile(const BlockNest& nest, V first, V limit);

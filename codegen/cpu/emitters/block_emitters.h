@@ -1,4 +1,5 @@
-// The BlockEmitter of one kernel (block_emitter.h), together with all emitters that it uses.
+// The BlockEmitter of one kernel, which emits the LLVM code of the kernel's blocks (block_emitter.h),
+// together with all emitters that it uses.
 #pragma once
 
 #include "codegen/cpu/emitters/access_emitter.h"

@@ -9,19 +9,19 @@
 namespace smelt {
 
 // ---- emit_kernel.cpp
-// The LLVM function of one kernel. Blocks become loop nests over their axes. The innermost column axis (the
-// *inner* axis) is cut into vectors; the last vector is masked if it is not whole. An instruction is emitted
-// at the least loop depth at which its operands and indices are known. So values that change along the inner
-// axis are vectors, and all other values are scalars.
+// The LLVM function of one kernel. The blocks of the kernel become loop nests over their axes. The innermost
+// column axis (the *inner* axis) is cut into vectors; the last vector is masked if it is not whole. An
+// instruction is emitted at the least loop depth at which its operands and indices are known. So values that
+// change along the inner axis are vectors, and all other values are scalars.
 
 /// Adds the function of the kernel to `module`. If the kernel computes a part of attention (AttentionPart),
-/// also adds the function of emit_sees.
+/// also calls emit_sees.
 void emit_kernel(const Kernel& kernel, llvm::Module& module, const TargetTraits& traits);
 
 // ---- wide_sums.cpp
-// Two-level sums: each short sum of a few terms is f32, and short sums are added to a wide sum. Wide sums are
-// f64, or f32 if there are few short sums. With f64, the error of the total is that of one short sum, for any
-// number of terms. Infinities and NaN need no special cases, unlike in compensated sums.
+// Two-level sums: the terms are added to short sums of a few terms each, in f32, and the short sums are added
+// to a wide sum. Wide sums are f64, or f32 if there are few short sums. With f64, the error of the total does
+// not grow with the number of terms.
 
 /// The addresses of `width` independent two-level sums, such as those of `width` adjacent columns.
 struct WideSums {

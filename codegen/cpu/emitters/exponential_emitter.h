@@ -1,7 +1,8 @@
 // Online softmax, tile by tile: the reduction max_sumexp, which computes the maximum m of a row and the sum
 // of exp(x - m). The exponentials of a tile are computed after the maximum of the tile is known, so exp is
-// called once per element. If later blocks of the kernel read the exponentials, they are kept in an array as
-// long as a row, with one scale per tile.
+// called once per element. If later blocks of the kernel read the exponentials, an array as long as a row
+// keeps them. The exponentials of a tile are relative to the maximum that was known after this tile; one
+// scale per tile converts them to the maximum of the row.
 #pragma once
 
 #include "codegen/cpu/emitters/accumulator.h"
@@ -30,17 +31,18 @@ class ExponentialEmitter {
   /// Returns the state of the whole row: its maximum m and the sum of exp(x - m).
   Reducer::State finish(const Accumulator& accumulator);
 
-  /// Returns the value of an instruction of the form `kept` (Form in ir/kernel/kernel.h). This is an
-  /// exponential that a max_sumexp of an earlier block has stored in its array, scaled to the row's maximum.
-  /// Returns null for instructions of other forms, and outside of the innermost loop.
+  /// Returns the value of an instruction of the form `kept` (Form in ir/kernel/kernel.h). The value is an
+  /// exponential from the array of an earlier block's max_sumexp, times the scale of its tile. Returns null
+  /// for instructions of other forms, and outside of the innermost loop.
   V kept_value(int id);
 
  private:
-  /// Returns the address of the sums of exp(x - against) over the columns [first, limit), one per lane.
-  /// Stores the exponentials in place of x if they are kept. `against`: the maximum so far, or 0 if it is
-  /// infinite.
+  /// Sums exp(x - against) over the columns [first, limit), one sum per lane, and returns the address of the
+  /// sums. If later blocks read the exponentials, stores them in place of x. `against`: the maximum so far,
+  /// or 0 if the maximum is infinite.
   V sum_of_tile(const Exponentials& exponentials, V against, V first, V limit);
-  /// Replaces the maximum that each tile has in `scales` by the factor to the row's maximum.
+  /// Before the call, exponentials.scales has the maximum that each tile used. Replaces each of them by the
+  /// tile's scale, exp(tile's maximum - row's maximum).
   void finish_scales(const Exponentials& exponentials, V maximum);
   V element_pointer(const Exponentials& exponentials, V column);
   V scale_pointer(const Exponentials& exponentials, V column);

@@ -35,8 +35,8 @@ class FunctionFrame {
   bool has_random_slot(int slot) const { return slot >= 0 && slot < static_cast<int>(random_ids_.size()); }
   /// Returns the inputs of the random number generator for the random id with this index.
   PhiloxStream random_stream(int slot) const { return {seed_, random_ids_[slot], step_, micro_steps_[slot]}; }
-  /// Allocates an array of `count` elements on the stack, aligned to 64 bytes if it has more than one.
-  /// Returns its address.
+  /// Allocates an array of `count` elements on the stack, and returns its address. An array of more than one
+  /// element is aligned to 64 bytes.
   V alloca_array(llvm::Type* type, int64_t count);
   llvm::BasicBlock* create_block(const char* name);
 

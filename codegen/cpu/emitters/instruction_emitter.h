@@ -1,4 +1,5 @@
-// Emission of single instructions of a kernel. `id` is the number of an instruction in Kernel::instructions.
+// Emission of LLVM code for single instructions of a kernel. `id` is the number of an instruction in
+// Kernel::instructions.
 #pragma once
 
 #include "codegen/cpu/emitters/access_emitter.h"
@@ -26,8 +27,8 @@ class InstructionEmitter {
 
   /// Emits instruction `id` of the block with the loops `nest`, at the builder's current position.
   void emit(const BlockNest& nest, int id);
-  /// Emits the instructions of a block at one depth of its loop nest: 0 is before all loops, 1 is in the
-  /// outermost loop.
+  /// Emits those instructions of a block that belong at one depth of its loop nest. Depth 0 is before all
+  /// loops, and depth 1 is in the outermost loop.
   void emit_depth(const BlockNest& nest, int depth);
 
  private:

@@ -1,6 +1,7 @@
 // State that the emitters of one kernel share: the kernel, the sizes of its vectors and tiles, the builders
 // for numbers and for types in memory, the function, and the current position in the code. `id` is the number
-// of an instruction in Kernel::instructions.
+// of an instruction in Kernel::instructions. The range of a kernel (Kernel::range) is divided into items. An
+// item is a row, one tile of the columns of a row, or a single column (range_emitter.h).
 #pragma once
 
 #include <vector>
@@ -23,12 +24,12 @@ struct Lanes {
   llvm::Value* mask = nullptr;   // null: all lanes are on
 };
 
-/// The position in the kernel where code is being emitted. `row_begin`, `row_end` and `may_store_row` are
-/// those of the current item of the kernel's range (range_emitter.h).
+/// The position in the kernel where code is being emitted. `row_begin`, `row_end` and `may_store_row`
+/// describe the current item of the kernel's range.
 struct KernelPlace {
   Lanes lanes;
   std::vector<llvm::Value*> indices;  // current index along each axis of the kernel, i64
-  llvm::Value* row_begin = nullptr;   // first column of the inner axis that is computed
+  llvm::Value* row_begin = nullptr;   // first column of the inner axis that the item computes
   llvm::Value* row_end = nullptr;     // one past the last of these columns
   /// i1: whether the current item stores the values that are the same for all columns of a row. The columns
   /// of a row may be split among several items, and only the first of them stores these values. Null: all do.

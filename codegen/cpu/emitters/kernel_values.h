@@ -34,13 +34,13 @@ class KernelValues {
   V value_of(int id);
   V value_as(int id, ComputeKind kind) { return c_.math.coerce(value_of(id), kind); }
   V index_of(int id) { return value_as(id, ComputeKind::wide); }
-  /// Returns one flag (i1) per lane: whether the lane is active and the value of the instruction `predicate`
-  /// is true. `predicate` = -1 is true in all lanes. Returns null if all lanes are active and `predicate` is
-  /// -1.
+  /// Returns one flag (i1) per lane. The flag is true if the lane is active and the value of the instruction
+  /// `predicate` is true for it. If `predicate` is -1, only the first condition counts; null is then returned
+  /// if all lanes are active.
   V active_mask(int predicate);
-  /// Returns the row-major position (i64) of the current indices (those of lane 0) in an array whose dims are
-  /// the extents of `axes`. The indices of some axes start at a value that the kernel computes
-  /// (KernelAxis::begin); they are counted from this start.
+  /// Returns the position (i64) of the current element in a row-major array that has one dim per axis of
+  /// `axes`, as long as the axis. The current element is that of lane 0. If an axis begins at an index other
+  /// than 0 (KernelAxis::begin), its indices are counted from there.
   V flat_index(llvm::ArrayRef<int> axes);
 
  private:

@@ -1,8 +1,9 @@
 // Partial sums of a chunk, which is the part of a kernel's range that one call computes, such as some
-// consecutive rows. A chunk adds to its own slice of each partial parameter (KernelParam::partial), and first
-// sets the slice to zero, even if it has no rows. If a chunk may have many rows (Schedule::sum_rows > 0), its
-// slice is added to f64 sums every sum_rows rows. The f64 sums are stored in the parameter's memory after the
-// slices of all chunks. At the end, the total is rounded to f32 and stored in the slice.
+// consecutive rows. A partial parameter (KernelParam::partial) is an f32 buffer that has one slice per chunk.
+// Each chunk first sets its slice to zero, and then adds the terms of its rows to it. If a chunk may have
+// many rows (Schedule::sum_rows > 0), it also has f64 sums, and adds the slice to them after every sum_rows
+// rows. The f64 sums are stored in the parameter's memory after the slices of all chunks. At the end, the
+// total is rounded to f32 and stored in the slice.
 #pragma once
 
 #include <vector>
@@ -13,15 +14,15 @@
 
 namespace smelt {
 
-/// Emits the treatment of a kernel's partial parameters before, during and after the loop over its rows.
+/// Emits the code for a kernel's partial parameters before, in and after the loop over the chunk's rows.
 class PartialSums {
  public:
   using V = llvm::Value*;
 
   explicit PartialSums(KernelContext& context) : c_(context), b(context.b) {}
 
-  /// Emits code that sets the chunk's slices to zero. Replaces the base addresses of the partial parameters
-  /// by those of the slices.
+  /// Emits code that sets the chunk's slices to zero. From then on, the base address of a partial parameter
+  /// is that of the chunk's slice.
   void begin();
   /// Emits, at the end of the row `item`, the code that adds the slices to the f64 sums after every sum_rows
   /// rows.

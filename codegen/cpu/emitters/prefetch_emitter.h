@@ -17,9 +17,9 @@ class PrefetchEmitter {
   PrefetchEmitter(KernelContext& context, AddressEmitter& addresses)
       : c_(context), b(context.b), addresses_(addresses) {}
 
-  /// Finds the addresses to prefetch. They are the addresses that the block reads in the next tile, or in the
-  /// next row if a row has only one tile, and the addresses that the kernel stores to in the current row.
-  /// Finds none if a vector has fewer than 16 elements.
+  /// Finds the addresses to prefetch. They are of two kinds: the addresses that the block reads in the next
+  /// tile (part of a row), or in the next row if a row has only one tile; and the addresses that the kernel
+  /// stores to in the current row. Finds none if a vector has fewer than 16 elements.
   void find(const BlockNest& nest);
   /// Emits prefetches of the vector at column `column` of each address that was found.
   void emit(V column);

@@ -19,7 +19,8 @@ class RandomEmitter {
 
   /// Returns whether the block has random instructions whose bits are drawn for a whole tile at a time.
   bool has_tile_draws(const BlockNest& nest) const;
-  /// Draws the bits of the columns [KernelPlace::tile_first, limit) for these instructions of the block.
+  /// Draws the bits of the columns [KernelPlace::tile_first, limit) for those random instructions of the
+  /// block whose bits are drawn for a whole tile at a time.
   void draw_tile(const BlockNest& nest, V limit);
   /// Returns the bits of a random instruction: one i32 per lane, below 65,536.
   V bits(int id);

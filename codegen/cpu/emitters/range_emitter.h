@@ -1,6 +1,7 @@
-// The loop over the items of a kernel's range (Kernel::range) that one call computes. In a kernel without
-// reduced axes, an item is a row: all columns at one index along each parallel axis. In a kernel with reduced
-// axes, an item is one tile of the columns of a row, or the row itself if it has no columns. In a flat kernel
+// The outermost loop of a kernel's function. The range of a kernel (Kernel::range) is the set of its items;
+// one call of the function computes some of them, one after the other. In a kernel without reduced axes, an
+// item is a row: all columns at one index along each parallel axis. In a kernel with reduced axes, an item is
+// one tile of the columns of a row, or the row itself if it has no columns. In a flat kernel
 // (Schedule::flat), an item is one column.
 #pragma once
 
@@ -30,8 +31,9 @@ class RangeEmitter {
   void emit_items();
   void emit_row(llvm::BasicBlock* next);
 
-  // The counters are the indices of the current item, on the stack. Those of the first item are computed by
-  // division, and those of each further item by counting up with carries.
+  // The counters are the indices of the current item, on the stack. The indices of the first item are
+  // computed by division. Those of each later item are computed from the item before it, by adding 1 with
+  // carries.
   V tile_count();
   V create_counter(V first);
   void start_counters(V item);
@@ -39,7 +41,7 @@ class RangeEmitter {
   V advanced(V counter, V extent, V carry);
 
   void set_indices(V item);
-  void set_block();  // for attention: sets the columns to those of the block of scores that the call computes
+  void set_block();  // only for attention: sets the columns to those of the current block of scores
   void set_tile();   // sets the columns to those of the item's tile
 
   KernelContext& c_;

@@ -1,7 +1,10 @@
 // Reductions of a block of a kernel (KernelBlock in ir/kernel/kernel.h). A column block reduces along the
-// columns; the state of such a reduction has one element per lane. A reduced block reduces along other axes;
-// the state is then an array with one element per column of a tile. `id` is the number of a reduce
+// columns; the state of such a reduction has one element per vector lane. A reduced block reduces along other
+// axes; the state is then an array with one element per column of a tile. `id` is the number of a reduce
 // instruction.
+//
+// A sum of many terms has two levels. A short sum, in f32, adds up the terms of a few runs; a run is one
+// execution of the block's innermost loop. Each short sum is then added to a wide sum, in f64 or f32.
 #pragma once
 
 #include <optional>
@@ -15,8 +18,8 @@
 
 namespace smelt {
 
-/// Emits the reduce instructions of one block at a time: `begin` before the block's loops, `add` and the
-/// functions for tiles and runs within them, and `finish` after them.
+/// Emits the reduce instructions of one block at a time. `begin` is called before the block's loops are
+/// emitted, `finish` after them, and the other functions within them.
 class ReductionEmitter {
  public:
   using V = llvm::Value*;
@@ -36,12 +39,11 @@ class ReductionEmitter {
   void begin_tile();
   void finish_tile(const BlockNest& nest, V first, V limit);
 
-  /// Emits code after a block's innermost loop, for sums with many terms (wide_sums.cpp). The code counts how
-  /// often the innermost loop has been executed. After a fixed number of executions ("runs") it adds the
-  /// short f32 sums to the wide sums.
+  /// Emits code after a block's innermost loop, for sums of many terms. The code counts the runs. After a
+  /// fixed number of runs it adds the short sums to the wide sums.
   void finish_run(const BlockNest& nest);
 
-  /// Emits the step of reduction `id` that combines the current lanes' elements with its state.
+  /// Emits code that combines the current elements, one per lane, with the state of reduction `id`.
   void add(const BlockNest& nest, int id);
 
  private:
@@ -49,7 +51,8 @@ class ReductionEmitter {
 
   bool is_tiled(const BlockNest& nest, int id) const;
   bool is_real_sum(int id) const;  // a sum that is computed in f32
-  // Terms that a run adds to the sum of one lane, and runs per block; nothing if known only at launch.
+  // Return the number of terms that a run adds to the sum of one lane, and the number of runs of a block;
+  // nothing if the number is known only at launch.
   std::optional<int64_t> terms_of_run(const BlockNest& nest) const;
   std::optional<int64_t> runs_of(const BlockNest& nest) const;
   int64_t runs_of_short_sum(const BlockNest& nest) const;
@@ -64,9 +67,9 @@ class ReductionEmitter {
   void store_identity(const Accumulator& accumulator);
   void store_column_identities(const Accumulator& accumulator);
 
-  // Parts of `add`: the elements of the current lanes; their positions among the reduced elements; their
-  // states `lifted`, with the identity in lanes that are off; the addresses of the states to combine these
-  // with.
+  // Parts of `add`. element: the current elements. element_index: their positions along the reduced axes.
+  // masked: `lifted`, with the reduction's identity in the lanes that `mask` excludes. state_pointers: the
+  // addresses of the states.
   V element(const Accumulator& accumulator);
   V element_index(const BlockNest& nest);
   Reducer::State masked(const BlockNest& nest, const Accumulator& accumulator, Reducer::State lifted, V mask);
@@ -89,7 +92,7 @@ class ReductionEmitter {
   KernelValues& values_;
   ExponentialEmitter& exponentials_;
   std::vector<Accumulator> accumulators_;  // of the current block
-  /// Executions ("runs") of the current block's innermost loop per short sum; 0: they are not counted.
+  /// Number of runs per short sum in the current block; 0: runs are not counted.
   int64_t runs_of_short_sum_ = 0;
   V run_counter_ = nullptr;  // address of the number of runs of the current short sum
 };

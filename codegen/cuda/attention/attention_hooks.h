@@ -4,10 +4,11 @@
 // A kernel of attention consists of the text of the body, which defines the functions below, and a template:
 // text that follows and calls them. The whole text has no #include. All functions are `static __device__
 // __forceinline__` (the macro SM). b, h, t, s are the indices of batch, query head, query and key, and B, H,
-// T, S are the sizes of these dims. `group` query heads share a head of keys and values. With score = scale *
-// q.k:
+// T, S are the sizes of these dims. Q, K, V are the queries, keys and values, and O is the result of the
+// attention. A "d" before a name means the gradient with respect to it: dO is the gradient of O. `group`
+// query heads share a head of keys and values. With score = scale * q.k:
 //
-//   weight = exp(modified - lse)            lse[b,h,t] = log sum_s exp(modified), f32, compact
+//   weight = exp(modified - lse)            lse[b,h,t] = log sum_s exp(modified), f32, dense
 //   O[b,h,t] = sum_s weight * factor * V[b,h/group,s]
 //
 //   struct BodyArguments { const float* bias; long long bias_stride; };
@@ -26,8 +27,9 @@
 //       must call them together, unless the constant kLooksUp is false (the mask loads no integers). kByLane:
 //       the lanes have different queries or keys.
 //   void body_draw(const BodyArguments&, int op, long long row, int column8, unsigned (&words)[4])
-//       Draws eight random 16-bit numbers, for columns 8 * column8 ... + 7 of row (b * H + h) * T + t: word w
-//       holds column 2w in its low half and 2w + 1 in its high half.
+//       Draws eight random 16-bit numbers, for random op number `op` of the body. They are for the query with
+//       row = (b * H + h) * T + t, and for the keys 8 * column8 to 8 * column8 + 7. Word w holds the number
+//       of the key 8 * column8 + 2w in its low half, and that of the next key in its high half.
 //   template <bool kUnmasked> void body_forward(const BodyArguments&, int b, int h, int t, int s,
 //                                               const unsigned* draws, float score, float& modified,
 //                                               float& factor)
@@ -37,7 +39,7 @@
 //   void body_backward(const BodyArguments&, int b, int h, int t, int s, const unsigned* draws, float score,
 //                      float weight, float product, float delta, float& mixed, float& dscore,
 //                      float* gradients)
-//       product = dO[b,h,t] . V[b,h/group,s]; delta[b,h,t] = dO . O (minus the gradient of lse). The kernel
+//       product = dO[b,h,t] . V[b,h/group,s]; delta[b,h,t] = dO[b,h,t] . O[b,h,t] - dlse[b,h,t]. The kernel
 //       computes the weight, which is 0 if the query does not see the key, so masks need not be tested. mixed
 //       = weight * factor (dV += mixed dO). dscore is the gradient of the score (dQ += scale dscore K, dK +=
 //       scale dscore Q): weight * (factor * product - delta) times the derivative of `modified`. `gradients`
@@ -66,8 +68,8 @@ namespace smelt {
 /// A factor of the weight that is either 0 or one positive number, as dropout has. The 16-bit draw d decides:
 /// the factor is positive if (d >= from) == keeps_from.
 struct KeptDraws {
-  double factor = 0;       // kKeptFactor: the positive number; 0 if an AttentionHooks has no KeptDraws
-  int from = 0;            // kKeptFrom: 0 to 65,536
+  double factor = 0;  // kKeptFactor: the positive number; the text has 0 if AttentionHooks::kept is empty
+  int from = 0;       // kKeptFrom: 0 to 65,536
   bool keeps_from = true;  // kKeepsFrom
 };
 

@@ -1,14 +1,14 @@
 // Flash attention on the tensor cores of sm_80 and later: mma.sync, ldmatrix and cp.async.
 //
-// A block keeps a tile of rows in shared memory and loops over tiles of columns. It skips the tiles that the
-// mask excludes, which body_tile finds (attention_hooks.h). Rows are queries and columns are keys; in the
-// kernel for the gradients of keys and values, rows are keys and columns are queries. Scores and weights stay
-// in registers. With a causal mask, the tiles with the most work start first. All sums have a fixed order; no
-// kernel has a workspace.
+// A thread block keeps a tile of rows in shared memory and loops over tiles of columns. It skips the tiles
+// that the mask excludes. Rows are queries and columns are keys; in the kernel for the gradients of keys and
+// values, rows are keys and columns are queries. Scores and weights stay in registers. With a causal mask,
+// the tiles with the most work start first. All sums have a fixed order; no kernel has a workspace.
 //
-// The text ends with a function that a kernel of kThreads threads calls. T is the element type, a 16-bit
-// integer with the bits of a bf16 or f16 (Half). All integers are long longs. `strides of q, k, ...` stands
-// for three arguments per matrix: its strides along batch, position and head, in elements.
+// The source text that this header's functions make ends with the function `attention`. A kernel of kThreads
+// threads per block calls it. T is the element type, a 16-bit integer with the bits of a bf16 or f16. All
+// integer arguments are long longs. `strides of q, k, ...` stands for three arguments per matrix: its strides
+// along batch, position and head, in elements.
 //
 //   forward           attention(q, k, v, T* o, T* rest, float* lse, SIZES,
 //                               strides of q, k, v, o, rest, const int* places, strides of places, SCALE)
@@ -17,11 +17,13 @@
 //   query_gradients   attention(INPUTS, T* dq, row gradients, SIZES, strides of q, k, v, d_o, dq, SCALE)
 //   element_gradient  attention(INPUTS, float* gradient, SIZES, strides of q, k, v, d_o, SCALE)
 //
-// `rest` is the rounding residual of o; without a residual the pointer is not read. If `has_places`, keys and
-// values are rows of tables, such as a paged KV cache: places[b,s] is the row of key s and value s of batch
-// b, and positions of k and v are rows of the tables. INPUTS are q, k, v, d_o, const float* lse, const float*
-// delta, the last two [batch, heads, queries]. SIZES are batch, heads, group, queries, keys: `group` query
-// heads share a head of keys and values. SCALE is float scale, const BodyArguments&. "row gradients", "column
+// The argument `rest` is the address of the rounding residual of o; it is not used if `has_rest` is false. If
+// `has_places`, keys and values are rows of tables, such as a paged KV cache. places[b,s] is then the row of
+// key s and value s of batch b, and the strides of k and v along positions are those from row to row. INPUTS
+// are q, k, v, d_o (the gradient of o), const float* lse (log-sum-exp of the scores), and const float* delta
+// (the sum of d_o * o over the elements of a head). lse and delta are [batch, heads, queries]. SIZES are
+// batch, heads, group, queries, keys: `group` query heads share a head of keys and values. SCALE is float
+// scale, const BodyArguments&; the latter holds the arguments of the score_mod. "row gradients", "column
 // gradients" and `gradient` are gradients of values that the score_mod reads, such as biases
 // (attention_hooks.h): one float* to a compact array per gradient. The bases and strides of q, k, v, d_o, o,
 // dq, dk and dv are multiples of `vector` elements.
@@ -48,7 +50,7 @@ struct MmaAttention {
   bool has_rest = false;    // the forward kernel also stores the rounding residual of o
   bool has_places = false;  // the forward kernel reads keys and values from tables
   // For element_gradient: the index of the gradient among the element gradients of the score_mod, and whether
-  // it has separate values per batch row and per head. If not, it is summed over them.
+  // it has separate values per batch row and per head. A gradient without separate values is summed.
   int element = 0;
   bool keeps_batch = true, keeps_head = true;
 };
@@ -61,7 +63,8 @@ std::vector<AttentionTiles> mma_tiles(AttentionPart part, int64_t head_size, int
                                       int64_t rows);
 
 /// A range of tile sizes: all tiles with `least` to `most` rows. A variant of a kernel has one such range.
-/// Its tiles are tried in the order of mma_tiles: the first whose code spills no registers is used.
+/// The tiles of the range are tried in the order of mma_tiles, and the first whose code spills no registers
+/// are used.
 struct AttentionTileRows {
   int least = 0, most = 0;
   bool operator==(const AttentionTileRows&) const = default;

@@ -1,14 +1,14 @@
 // Flash attention for sm_90a: the text of the forward and backward kernels, which call the functions of a
 // score_mod ("body", attention_hooks.h).
 //
-// The kernels are persistent: a block takes work items from a counter until none is left. One warp copies
-// tiles by TMA into a ring buffer in shared memory. The other warpgroups multiply them with wgmma and keep
-// weights, sums and gradients in registers. Tiles that the mask excludes are not loaded. The backward kernel
-// adds the contributions of the tiles of keys to dQ in device memory, in a fixed order. So the bits are the
-// same in every run.
+// The kernels are persistent: each thread block processes work items, whose numbers it takes from a counter
+// in device memory, until no items are left. One warp copies tiles by TMA into a ring buffer in shared
+// memory. The other warpgroups multiply them with wgmma and keep weights, sums and gradients in registers.
+// Tiles that the mask excludes are not loaded. The backward kernel adds the contributions of the tiles of
+// keys to dQ in device memory, in a fixed order. So every run gives the same bits.
 //
-// The text ends with a function for a kernel of `threads` threads (__launch_bounds__(kThreads, kBlocks)).
-// Half is a 16-bit integer with the bits of a bf16 or f16:
+// The text ends with one function, `attention`. The kernel of a launch only calls it. Half is a 16-bit
+// integer with the bits of a bf16 or f16:
 //
 //   forward   attention(q, k, v maps, Half* o, Half* rest, float* lse, unsigned* counters, SIZES,
 //                       strides of o, rest, float scale, const BodyArguments&)
@@ -20,15 +20,17 @@
 //
 // `rest` is the rounding residual of o; without a residual the pointer is not read. SIZES are batch, heads,
 // group, queries, keys. "strides" are three numbers per matrix, in elements: along batch, position and head.
-// Sizes and strides are long longs. lse and delta are f32[batch, heads, queries]. A launch has
+// Sizes and strides are long longs. lse (the log-sum-exp of a query's scores) and delta (dO . O of a query)
+// are f32[batch, heads, queries]. BodyArguments are the arguments of the score_mod. A launch needs:
 //
-//   blocks    for the forward and the backward kernel, the smaller of multiprocessors * blocks_each and the
-//             number of items. An item of the forward kernel is a tile of queries of one query head; an item
-//             of the backward kernel is a tile of keys of one key head. dQ's kernel has one block per tile of
-//             queries of one query head
+//   blocks    for the forward and the backward kernel, the smaller of two numbers: the GPU's multiprocessors
+//   *
+//             blocks_each, and the number of items. An item of the forward kernel is a tile of queries of one
+//             query head; an item of the backward kernel is a tile of keys of one key head. dQ's kernel has
+//             one block per tile of queries of one query head
 //   counters  2 for the forward kernel. The backward kernel and dQ's kernel share 2 + batch * heads *
-//             ceil(queries / tiles.queries). They are zero before the forward kernel or the backward kernel,
-//             and zero again after the forward kernel or dQ's kernel
+//             ceil(queries / tiles.queries). They must be zero before the forward kernel or the backward
+//             kernel starts. The forward kernel and dQ's kernel set their counters to zero again
 //   sums      sum_floats floats per tile of queries of each query head; their values before the launch of the
 //             backward kernel do not matter
 //   maps      `const __grid_constant__ TensorMap` parameters, each a CUtensorMap of 16-bit floats of rank 4:
@@ -67,10 +69,10 @@ struct WgmmaKernelText {
   int sum_floats = 0;                 // number of f32 sums of dQ per tile of queries
 };
 
-/// Return the tiles, or nothing if these kernels do not support the head size or the body. They support head
-/// sizes that are multiples of 8, up to 256 (backward: up to 128). The body may use random draws only for the
-/// factor of the weight (dropout), and may have no row or column gradients. Element gradients are allowed,
-/// because separate kernels compute them.
+/// Return the tiles that the kernels use, or nothing if the kernels do not support the head size or the body.
+/// They support head sizes that are multiples of 8, up to 256 (backward: up to 128). The body may use random
+/// numbers only for dropout. It may have gradients per element of the scores, but none that are summed over
+/// rows or columns of the scores.
 std::optional<WgmmaTiles> forward_wgmma_tiles(int head_size, const AttentionHooks& hooks);
 std::optional<WgmmaTiles> backward_wgmma_tiles(int head_size, const AttentionHooks& hooks);
 /// Returns tiles of the same sizes that need fewer registers, or nothing if there are none.

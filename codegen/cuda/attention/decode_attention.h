@@ -1,18 +1,17 @@
 // Decode attention: few queries over many keys, as when a token is generated.
 //
 // A block processes some rows and a part of the keys. A row is a query of one query head. The rows of a block
-// share a key head, so K and V are read once for all of them. Products are computed by multiply-adds in f32,
-// for every element type. Several lanes compute one score together: each multiplies some pieces of the key,
-// of 16 bytes each. Each warp has separate sums, and the warps of a block add up their sums at the end of a
-// part.
+// share a key head, so the block reads keys and values once for all of its rows. Products are computed in f32
+// for every element type, without tensor cores. Several lanes compute one score together. Each warp has
+// separate sums, and the warps of a block add up their sums at the end of a part.
 //
 // The number of parts of the keys, and their boundaries, depend only on the keys that the masks of the
-// block's rows allow. The results of the parts are combined in the order of the parts. So the
-// result of a row has the same bits for any batch size, and for any assignment of parts to blocks. If there
-// are many rows, one block processes all parts of its rows. Otherwise each part has a separate block. The
-// blocks of all parts form a cluster, and read each other's partial results in shared memory. On a GPU
-// without clusters, blocks store partial results in device memory, and the last block to end combines them.
-// Keys that no row of the block sees are not read, except for a few at the end.
+// block's rows allow. The results of the parts are combined in a fixed order. So the result of a row has the
+// same bits for any batch size, and for any assignment of parts to blocks. If there are many rows, one block
+// processes all parts of its rows. Otherwise each part has a separate block. The blocks of all parts form a
+// cluster, and read each other's partial results in shared memory. On a GPU without clusters, blocks store
+// partial results in device memory, and the last block to end combines them. Keys that no row of the block
+// sees are not read, except for a few at the end.
 #pragma once
 
 #include <string>
@@ -46,10 +45,13 @@ Dim few_partials(const AttentionKernel& attention, const FewTiles& tiles);
 ///             strides of q, k, v, o, const int* places, strides of places, float scale, const
 ///             BodyArguments&)
 ///
-/// E is the element type. Arguments with the names of attention_mma.h have the same meaning. `tickets` has
-/// FewTiles::tickets counters, which are zero before and after a launch. If that number is 0, tickets and
-/// partials are not accessed. If the keys and values are rows of tables (such as a paged cache), places[b,s]
-/// is the row of key s and value s of batch b. Otherwise key s is at position s, and places is not read.
+/// E is the element type, o is the result, and BodyArguments has the arguments of the score_mod. `queries`
+/// and `keys` are the numbers of queries and keys. The strides of a matrix are those along batch, position
+/// and head, in elements. `lse` receives the logarithm of each row's sum of exponentials, and `scale`
+/// multiplies the scores. `partials` has the size that few_partials returns, and `tickets` has
+/// FewTiles::tickets counters, which are zero before and after a launch. If the number of counters is 0,
+/// neither is accessed. If the keys and values are rows of tables (such as a paged cache), places[b,s] is the
+/// row of key s and value s of batch b. Otherwise key s is at position s, and places is not read.
 std::string decode_attention_text(const Kernel& kernel);
 
 }  // namespace smelt

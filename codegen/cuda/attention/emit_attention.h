@@ -23,7 +23,7 @@ std::string emit_attention(const Kernel& kernel);
 /// mask is the condition that selects between a score and -inf in the modified score. It is not evaluated in
 /// a tile that is known to be unmasked.
 AttentionHooks print_hooks(const Kernel& kernel, HookUse use);
-/// Returns the same as print_hooks, but with an empty text. The kernel need not have a schedule.
+/// Returns the same constants as print_hooks, with an empty text. The kernel need not have a schedule.
 AttentionHooks hook_facts(const Kernel& kernel, HookUse use);
 
 /// Returns whether the body does not change the scores of pairs that its mask, if any, allows.

@@ -14,22 +14,23 @@
 namespace smelt {
 
 // ---- wgmma_body.cpp
-// Legality of the bodies of attention for the templates for sm_90a.
+// The functions examine the instructions of the body. The weight of a key is exp(score - log-sum-exp).
 
 /// Returns the number of the instruction that computes the factor of the weight (dropout, for example); -1 if
-/// there is no factor. The body of the forward kernel returns the factor. The body of a gradient returns the
-/// weight or weight * factor; if it returns another expression, the result of this function is nothing.
+/// there is no factor. The body of the forward kernel returns the factor itself. The body of a gradient must
+/// return the weight or weight * factor. If it returns another expression, this function returns nothing.
 std::optional<int> weight_factor(const Kernel& kernel);
 
 /// Returns the random draws for which the factor is not 0, and the factor. Returns nothing if there is no
 /// factor, or if the factor is not always either 0 or one positive constant.
 std::optional<KeptDraws> kept_draws(const Kernel& kernel);
 
-/// Returns whether the templates support the body. If the body has a factor, it must be 0 or one positive
-/// constant, and random draws may decide nothing else. For the body of a gradient, `product` and `delta` are
-/// as for body_backward (attention_hooks.h). The gradient of a score must be g = weight * (product * factor -
-/// delta). If the body modifies scores, the gradient may also be g times a derivative. The derivative must
-/// not depend on draws, weight, product or delta.
+/// Returns whether the templates support the body. The factor, if there is one, must always be 0 or one
+/// positive constant, and no other value may depend on random draws. In the body of a gradient, the gradient
+/// of a score must be g = weight * (product * factor - delta). Here `product` is the dot product of the value
+/// vector and the gradient of the output, and `delta` is the dot product of the output and its gradient. If
+/// the body modifies scores, the gradient may also be g times the derivative of the modified score. This
+/// derivative must not depend on draws, weight, product or delta.
 bool wgmma_takes_body(const Kernel& kernel);
 
 // ---- pieces_wgmma.cpp

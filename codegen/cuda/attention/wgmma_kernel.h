@@ -1,4 +1,5 @@
-// Kernels of attention with templates for sm_90a: their legality, their tiles, and the arguments of a launch.
+// Attention kernels that use the wgmma templates for sm_90a (attention_wgmma.h): whether a kernel can use
+// them, the tile sizes, the text, and the tensor maps of a launch.
 #pragma once
 
 #include <optional>
@@ -12,26 +13,27 @@ namespace smelt {
 /// Compute capability of the only GPUs that can run these kernels (sm_90a).
 inline constexpr int kWgmmaCapability = 90;
 
-/// Returns the largest number of elements per access, at most 8, with which all matrices can be read and
-/// written: it divides their strides, the alignment of their addresses and the head size.
+/// Returns the number of adjacent elements that one access to a matrix of the kernel can read or write, at
+/// most 8. The number divides the head size, and the strides and the alignment of the addresses of all
+/// matrices.
 int64_t attention_access_width(const Kernel& kernel);
 
 /// Returns the tiles for the kernel. Returns nothing if the templates do not support the kernel's part, head
 /// size, scale, strides or body.
 std::optional<WgmmaTiles> wgmma_tiles(const Kernel& kernel);
 
-/// Returns the text of a kernel whose tiles are WgmmaTiles. `hooks`: the kernel's body
-/// (print_hooks in emit_attention.h).
+/// Returns the text of a kernel. `hooks`: the CUDA text of its score_mod (print_hooks in emit_attention.h).
+/// Requires: the kernel's tiles are WgmmaTiles.
 WgmmaKernelText wgmma_text(const Kernel& kernel, AttentionHooks hooks);
 /// Returns the TMA tensor maps of a launch, one per input matrix; none for the kernel of dQ.
 std::vector<TensorMap> attention_maps(const Kernel& kernel);
 
-/// Numbers of elements of the buffers that the two gradient kernels share: the f32 sums of dQ, and the i32
-/// counters (attention_wgmma.h).
+/// Sizes, in elements, of the two buffers that the backward kernel and dQ's kernel share (attention_wgmma.h):
+/// the f32 sums of dQ, and the i32 counters.
 struct WgmmaShared {
   Dim query_sums, counters;
 };
-/// Returns these numbers, as large as any choice of tiles requires.
+/// Returns sizes that suffice for every choice of tiles.
 WgmmaShared wgmma_shared(const AttentionKernel& attention);
 
 }  // namespace smelt

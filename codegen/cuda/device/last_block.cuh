@@ -1,14 +1,15 @@
-// is_last_block, which finds the block of a launch that ends last. This block runs the kernel's last-block
-// epilogue. A kernel with this text must not run in two launches concurrently, because they would share the
-// counter.
+// The function is_last_block, which detects the thread block of a launch that ends last. This block then
+// runs the kernel's last-block epilogue. A kernel that contains this text must not run in two launches
+// concurrently, because the launches would share the counter.
 // Requires: SM.
 
-// Number of blocks that have ended. atomicInc sets it to 0 again in the last block, for the next launch.
+// Number of blocks of this launch that have ended. atomicInc sets it to 0 in the last block.
 __device__ unsigned blocks_ended;
 
-// Returns whether all other blocks of the launch have called this function. All threads of a block call it,
-// after their last writes. The first fence makes these writes visible before the block is counted. The second
-// one makes the last block read what the others have written: it discards what the multiprocessor has cached.
+// Returns true to all threads of the block that calls it last, and false to the other blocks. All threads
+// of a block call it, after their last writes. The first fence makes these writes visible to other blocks
+// before the block is counted. The second fence makes the last block read what the other blocks have
+// written.
 SM bool is_last_block() {
   __shared__ bool last;
   __threadfence();

@@ -20,14 +20,13 @@ std::string emit_gemm(const Kernel& kernel);
 std::vector<TensorMap> gemm_maps(const Kernel& kernel);
 
 // ---- print_gemm_epilogue.cpp
-// The epilogue of a matmul as the types and functions that its template calls (gemm_text.h).
+// The epilogue of a matmul: the types and functions that the template of the matmul uses (gemm_text.h).
 
 /// Number of adjacent columns of a row that a lane passes to the epilogue at a time.
 inline constexpr int kGemmVector = 8;
 
-/// Returns the load instructions that are issued before the epilogue runs, as indices into
-/// Kernel::instructions. These loads read whole vectors whose addresses are always aligned. Requires:
-/// `kernel` has a schedule.
+/// Returns the loads of the epilogue that are issued before the epilogue runs, as indices into
+/// Kernel::instructions. Each of them reads whole, aligned vectors. Requires: `kernel` has a schedule.
 std::vector<int> early_gemm_loads(const Kernel& kernel);
 
 /// Returns the instructions that accumulate column sums, as indices into Kernel::instructions. Requires:

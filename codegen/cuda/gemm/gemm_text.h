@@ -28,7 +28,8 @@
 //   void body_load(const BodyArguments&, int first, int rows, Index c, int columns, BodyLoads&)
 //   void body_run(const BodyArguments&, int first, int rows, Index c, int columns, const BodyLoads&,
 //                 Take take, int group, int wg, int warp, int lane, unsigned scratch)
-//       Row i of a lane is first + row_of(i). Rows >= `rows` and columns >= `columns` do not exist.
+//       Row i of a lane is first + row_of(i), where row_of is a function of the template. Rows >= `rows` and
+//       columns >= `columns` do not exist.
 //       The callback take(i, float (&)[8]) writes the eight elements of the product in row i to its argument;
 //       all lanes must call it. `group` is the number of a group of 32 columns within the tile, `wg` is the
 //       number of the warpgroup, and `scratch` is an address in shared memory. If the epilogue has column

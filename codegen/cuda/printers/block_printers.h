@@ -1,4 +1,5 @@
-// The printers that RowPrinter and TilePrinter share, for the blocks of one kernel.
+// The printers that RowPrinter and TilePrinter share, for the blocks of one kernel. A printer appends CUDA
+// C++ code to the text of the kernel.
 #pragma once
 
 #include "codegen/cuda/printers/address_printer.h"

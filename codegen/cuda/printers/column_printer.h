@@ -1,6 +1,6 @@
-// Column blocks (KernelBlock in ir/kernel/kernel.h) of row kernels, that is, of kernels without reduced axes.
-// The threads of a thread group ("team") loop over the vectors of a row: neighbouring threads have
-// neighbouring vectors, and each thread has several loads in flight.
+// Prints the CUDA text of column blocks (KernelBlock in ir/kernel/kernel.h), in kernels without reduced axes.
+// A thread group ("team") computes a row. Its threads loop over the vectors of the row; neighbouring threads
+// process neighbouring vectors. Each thread issues several loads before it uses the first one.
 #pragma once
 
 #include <string>
@@ -26,7 +26,8 @@ class ColumnPrinter {
   void print(const KernelBlock& block);
 
  private:
-  /// Vectors whose loads are all printed before their arithmetic, in a loop over the vectors.
+  /// Vectors of one thread whose loads are all issued before the arithmetic. If there are several vectors,
+  /// the text loops over them twice: once for the loads, and once for the arithmetic.
   struct Group {
     std::string variable;         // loop variable: the number of a vector in the group
     int64_t count = 1;            // number of vectors

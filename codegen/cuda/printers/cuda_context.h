@@ -72,9 +72,9 @@ class CudaContext {
   void set_value(int id, CudaValue value) { values_[id] = std::move(value); }
   /// Prints the definition of a variable for the instruction's value, and sets the value to the variable.
   void define(int id, CudaKind kind, const std::string& text);
-  /// Returns the value of an instruction. The instruction is in the current block, or it computes a row
-  /// scalar, or a column value that an earlier block has kept. Throws Error (internal) if it has no value
-  /// yet.
+  /// Returns the value of an instruction. An instruction of an earlier block has a value only if the value is
+  /// the same for all columns of a row, or is kept for later blocks (is_cached). Throws Error (internal) if
+  /// the instruction has no value.
   const CudaValue& value_of(int id) const;
   std::string value_as(int id, CudaKind kind) const { return coerce(value_of(id), kind); }
   /// Returns the value of an instruction as an index of 32 or 64 bits.

@@ -1,4 +1,5 @@
-// Printing of single instructions of a kernel. `id` is the number of an instruction in Kernel::instructions.
+// Printing of single instructions of a kernel as CUDA C++. `id` is the number of an instruction in
+// Kernel::instructions.
 #pragma once
 
 #include <string>
@@ -22,8 +23,8 @@ class InstructionPrinter {
   /// Prints all instructions of a row block, which has no loops.
   void print_row_block(const KernelBlock& block);
 
-  /// Prints the Philox call whose words contain the random bits of all elements of a vector. Requires:
-  /// draws_by_vector(id).
+  /// Prints one call of Philox (a counter-based generator), whose result has the random bits of all elements
+  /// of a vector. Requires: draws_by_vector(id).
   void declare_random_words(int id);
   /// Returns whether a random instruction draws the bits of all elements of a vector by one Philox call.
   bool draws_by_vector(int id) const;

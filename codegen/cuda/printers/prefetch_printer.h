@@ -1,6 +1,6 @@
-// Loads that are issued before the block that uses them. In a grid-stride loop, loads for the next rows go to
-// shared memory; each thread reads there only what it has loaded itself, so no barrier is needed. Loads for
-// later blocks of the current row go to registers.
+// Loads that are issued before the block that uses them. Loads for the next rows of a grid-stride loop go to
+// shared memory. No barrier is needed, because each thread reads only data that it has loaded itself. Loads
+// for later blocks of the current row go to registers.
 #pragma once
 
 #include <map>
@@ -15,16 +15,18 @@ class PrefetchPrinter {
  public:
   PrefetchPrinter(CudaContext& context, const AddressPrinter& addresses);
 
-  /// Prints, before the loop over rows, prefetches of the first Schedule::prefetch_distance rows: `first`,
-  /// first + step, ...
+  /// Called before the loop over rows. Prints prefetches of the first Schedule::prefetch_distance rows, which
+  /// are the rows `first`, first + step, first + 2 * step and so on. ...
   void print_first_rows(const std::string& first, int64_t step);
-  /// Prints, at the top of the loop, the prefetch of one more row and the wait for the current row.
+  /// Called at the beginning of the loop's body. Prints the prefetch of one more row, and a wait for the data
+  /// of the current row.
   void print_next_row(int64_t step);
-  /// Prints, before a row's blocks, the loads of the form `early`.
+  /// Called before the blocks of a row. Prints the loads of the form `early`.
   void print_early_loads();
 
-  /// Return an expression for the thread's k-th vector (k is a variable of the text) that a load of the form
-  /// `prefetched` has stored in shared memory, or that a load of the form `early` has stored in registers.
+  /// Return an expression for vector k of the thread, where k is a variable of the CUDA text. `id` is the
+  /// number of the load of this vector. Its form is `prefetched` in the first function (the vector is in
+  /// shared memory), and `early` in the second one (the vector is in registers).
   std::string prefetched_vector(int id) const;
   std::string early_vector(int id) const;
 
@@ -34,8 +36,8 @@ class PrefetchPrinter {
 
   CudaContext& c_;
   const AddressPrinter& addresses_;
-  /// Offset of the vectors of each prefetched load in a stage, in bytes. A stage is the shared memory of the
-  /// prefetched data of one row per team.
+  /// For each prefetched load: the offset, in bytes, of its vectors in a stage. A stage is the shared memory
+  /// that holds the prefetched data of one row of each team.
   std::map<int, int64_t> offsets_;
   int64_t stage_bytes_ = 0;
 };

@@ -1,9 +1,9 @@
 // Printing of all reductions of a block of a kernel (KernelBlock in ir/kernel/kernel.h). Each thread reduces
 // its own elements. In a row kernel (without reduced axes), the lanes of a warp then exchange states by
 // shuffles, and the warps of a thread group ("team") that shares a row exchange them through shared memory.
-// Which of these steps are needed, and the order of the additions, depend only on Schedule::team. At the end
-// all threads of a team have the same bits. team_exchange.h has the exchange in kernels with reduced axes
-// ("reduced kernels").
+// Which of these steps are needed, and the order of the additions, depend only on Schedule::team, the number
+// of threads of a team. At the end all threads of a team have bitwise equal results. team_exchange.h has the
+// exchange in kernels with reduced axes ("reduced kernels").
 #pragma once
 
 #include <string>
@@ -48,8 +48,8 @@ class ReductionPrinter {
   void round_long_sums();
   /// Prints the steps that combine the states of a team's threads, then binds the results.
   void finish_in_team();
-  /// Sets the values of the reductions' results to expressions of the states; in a reduced kernel, of the
-  /// state of the current column.
+  /// Sets the values of the reductions' results to expressions of the states. In a reduced kernel, the
+  /// expressions use the state of the current column.
   void bind_results();
 
   const std::vector<CudaReductionState>& states() const { return states_; }

@@ -1,8 +1,8 @@
 // Exchange of the states of reductions between the thread groups ("teams") of a thread block, in kernels with
 // reduced axes. Each thread has one state per column of its vector. If a team is smaller than a warp, the
-// teams of each warp first exchange states by shuffles. Then the groups (warps, or teams if these are at
-// least as large) exchange states through shared memory. Schedule::team and Schedule::threads determine which
-// of the two steps are needed, and the number of groups.
+// teams of a warp first exchange their states by shuffles. Then the warps exchange states through shared
+// memory. If a team has one or several warps, there are no shuffles, and the teams exchange states through
+// shared memory. "Group" below means a warp in the first case, and a team in the second.
 #pragma once
 
 #include <span>
@@ -25,13 +25,14 @@ class TeamExchange {
 
  private:
   using States = std::span<const CudaReductionState>;
-  /// A state and, for each of its scalars, the first part of the expression for an element in shared memory,
-  /// such as "shared_floats[0 + ". The rest of the expression is the index of a column of a group, and "]".
+  /// A state, and the arrays in shared memory for its scalars. Each array is the beginning of an expression,
+  /// such as "shared_floats[0 + ". An index and "]" are appended to it.
   struct SharedState {
     const CudaReductionState* state;
     std::vector<std::string> arrays;
   };
-  /// States that are exchanged together, `columns` columns of a vector at a time.
+  /// States that are exchanged together. `columns`: the number of columns of a vector that shared memory can
+  /// hold at a time.
   struct Round {
     std::vector<SharedState> states;
     int groups, columns;

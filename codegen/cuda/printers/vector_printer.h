@@ -55,7 +55,7 @@ class VectorPrinter {
   const PrefetchPrinter& prefetch_;
   InstructionPrinter& instructions_;
   ReductionPrinter& reductions_;
-  std::map<int, std::string> loaded_;  // the array of each load that is printed
+  std::map<int, std::string> loaded_;  // by number of a load: the array of its vector, if it is printed
 };
 
 }  // namespace smelt

@@ -9,34 +9,35 @@
 namespace smelt {
 
 // ---- emit_small_m.cpp
-// The text of a kernel for a small-M GEMM with weights and an epilogue per element. If it has a prologue
-// (Kernel::before), every block runs the prologue first.
+// The text of a kernel that multiplies a few rows, A, by weights, and then runs an epilogue on each element
+// of the result. If the kernel has a prologue (Kernel::before), every block runs the prologue first.
 
 /// Returns the text of a kernel. Requires: `kernel` has a schedule, and a `gemm` with SmallMTiles.
 std::string emit_small_m(const Kernel& kernel);
-/// Returns the type of A. Weights have the same type, unless they are i8.
+/// Returns the element type of A. The weights have the same type, or are i8.
 DType small_m_dtype(const Kernel& kernel);
-/// Returns the bytes of dynamic shared memory of a block: those of the template, and those of A if a prologue
-/// stores A there. `most_rows`: the largest number of rows of A.
+/// Returns the bytes of dynamic shared memory that a block needs. If a prologue stores A in shared memory,
+/// the bytes of A are included. `most_rows`: the largest number of rows of A.
 int64_t small_m_kernel_bytes(const GemmKernel& gemm, int64_t most_rows);
 
 // ---- small_m_kernel.cpp
-// The template for small-M GEMMs (small_m.h) on the tensor cores, without prologue and epilogue.
+// The template kernel for small-M GEMMs (small_m.h) that have no prologue and no epilogue. It uses tensor
+// cores.
 
 KernelCode small_m_kernel(const SmallM& few);
 
 // ---- print_element_body.cpp
-// The epilogue of a small-M GEMM as the types and functions that its text calls:
+// The epilogue of a small-M GEMM. It consists of the types and functions that the text of the GEMM uses:
 //
 //   struct BodyArguments, BodyLoads
 //   void body_load(const BodyArguments& body, Index row, Index c, BodyLoads& loads)
 //   void body_run(const BodyArguments& body, Index row, Index c, const BodyLoads& loads,
 //                 const float (&handed)[PARTS])
 //
-// Both functions process one element of the result. body_load issues the loads that depend on no other value,
-// and is called before the products of its tile. `handed` holds the elements of the product, one per part:
-// the product's columns consist of PARTS equal parts (a gate and the gated values, for example), and one call
-// of body_run reads the same column of each part.
+// Both functions process one element of the result. body_load is called before the products of a tile are
+// computed, and issues the loads whose addresses depend on no other value. body_run computes the epilogue.
+// The columns of the product consist of PARTS equal parts, such as a gate and the gated values. `handed` has
+// the product's element at column c of each part.
 
 std::string print_element_body(const Kernel& kernel);
 

@@ -26,7 +26,7 @@ struct SmallM {
   int weights = 16;  // columns of C per tile of a block
   int depth = 11;    // number of loads along k that a warp has in flight
   int64_t columns_below = std::numeric_limits<int64_t>::max();  // the kernel is for n < columns_below
-  int64_t least_sums = 1;                                       // and for k >= least_sums
+  int64_t least_sums = 1;                                       // the kernel is for k >= least_sums
 
   /// Returns a name such as "smelt_small_m_08_16_bf16_f32_bias" for 8 rows, 16 weights, operands in bf16,
   /// results in f32, and a bias. Sorted by name, kernels for fewer rows come first, and among these, kernels

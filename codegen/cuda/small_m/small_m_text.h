@@ -1,18 +1,19 @@
-// The text that kernels of small-M GEMMs share (small_m.h): one function, small_m, which a kernel calls
-// with its own callbacks.
+// The CUDA text that kernels of small-M GEMMs share: one function, small_m, which a kernel calls with its own
+// callbacks. It computes A times B, where A has few rows, and B is a matrix of weights (small_m.h).
 //
 //   small_m(ring, b, m, n, k, b_pitch, before, load_rows, begin, put)
 //
 //   uint4* ring             ring buffer: the first small_m_bytes bytes of dynamic shared memory
 //   const Weight* b         weights of 16 bits, or signed bytes that are widened before they are multiplied
-//   m, n, k                 sizes; the product has PARTS parts of n columns each, which are stored in order
+//   m, n, k                 A has m rows and k columns. The product has PARTS parts; part i has the columns
+//                           i * n to (i + 1) * n - 1
 //   b_pitch                 elements of B from one column of the product to the next
 //   before()                called once, when the preceding launches have ended; the first loads of weights
 //                           are then in flight
-//   load_rows(to, round)    loads the elements of A that the lane multiplies in a round. A round is kRound
-//                           terms along k. In a round, a lane multiplies 16 bytes of each of its columns of
-//                           B, so it needs 8 elements of each of its rows of A (16 if weights are bytes),
-//                           from kRound * round plus an offset of the lane on
+//   load_rows(to, round)    loads the elements of A that the lane multiplies in a round. A round has kRound
+//                           of the k terms of each sum. The lane needs 8 adjacent elements (16 if weights
+//                           are bytes) of each row of A that it uses. They begin at kRound * round plus an
+//                           offset of the lane
 //   begin(first)            called before the tile whose first column is `first`
 //   put(row, column, sums, item)    called with the sums of an element, one per part; the element is the
 //                                   item-th element of this thread in the tile
@@ -38,8 +39,8 @@ std::string small_m_macros(DType dtype, const SmallMTiles& tiles, bool staged, b
 std::string small_m_function();
 /// Returns the bytes of shared memory for loads in flight and partial sums.
 int64_t small_m_bytes(const SmallMTiles& tiles);
-/// Returns the distance between rows of A in shared memory, in elements. It is larger than k, so that a
-/// warp's reads have no bank conflicts.
+/// Returns the number of elements from one row of A to the next in shared memory, for rows of k elements. It
+/// is larger than k, so that a warp's reads have no bank conflicts.
 int64_t staged_pitch(int64_t k);
 
 }  // namespace smelt

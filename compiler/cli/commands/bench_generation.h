@@ -15,11 +15,11 @@ struct GenerationBench {
   std::string name;  // of the workload, in reports
   /// Number of prompts, tokens per prompt, new tokens per prompt, and beams per prompt (1: no beam search).
   int64_t batch = 1, prompt = 128, new_tokens = 32, beams = 1;
-  int threads = 0, warm_up = 2, steps = 6;  // threads (0: all cores); calls to discard, and to measure
+  int threads = 0, warm_up = 2, steps = 6;  // CPU threads (0: all cores); unmeasured calls; measured calls
   bool sample = false;                      // sampling with top-k 50 and top-p 0.9 instead of greedy decoding
   /// profile: also prints the time of each step of the plan. json: prints JSON instead of a table.
   bool profile = false, json = false;
-  std::string output;               // the results are also written to <output>.json and .md; empty: not
+  std::string output;  // the results are also written to <output>.json and <output>.md; empty: no files
   InferenceRanks* ranks = nullptr;  // processes that share the model; null: only this one
 };
 

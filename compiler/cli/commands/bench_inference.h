@@ -1,4 +1,5 @@
-// Inference benchmark: runs of an encoder, or of a decoder over whole sequences without caches.
+// Inference benchmark. It measures runs of an encoder, or runs of a decoder that processes whole sequences
+// without KV caches.
 #pragma once
 
 #include <optional>
@@ -13,17 +14,19 @@ namespace smelt::cli {
 struct InferenceBench {
   Description description;
   CompileOptions compile;
-  std::string name;                         // of the workload, in reports
-  int threads = 0, warm_up = 2, steps = 6;  // threads (0: all cores); measurements to discard, and to use
+  std::string name;  // name of the workload in reports
+  /// CPU threads (0: all cores); numbers of measurements to discard, and to use.
+  int threads = 0, warm_up = 2, steps = 6;
   std::optional<int> together;  // runs per measurement; empty: as many as take 20 ms, or 1 with `ranks`
   /// profile: also prints the time of each step of the plan. json: prints JSON instead of a table.
   bool profile = false, json = false;
-  std::string output;               // the results are also written to <output>.json and .md; empty: not
+  std::string output;  // results are also written to <output>.json and <output>.md; empty: no files
   InferenceRanks* ranks = nullptr;  // processes that share the model; null: only this one
 };
 
-/// Measures runs of the entry `logits` with initial weights and random inputs of the largest sizes that the
-/// bounds allow, and prints the times. Every run copies its inputs from the host; outputs stay on the device.
+/// Measures runs of the entry `logits`, and prints their times. The weights have their initial values. The
+/// inputs are random, and as large as the bounds of the symbols allow. Every run copies its inputs from the
+/// host; outputs stay on the device.
 void bench_inference(const InferenceBench& bench);
 
 }  // namespace smelt::cli

@@ -1,5 +1,5 @@
-// Operator benchmark: times of graphs in text form, each of which is an operator, and the memory bandwidth
-// that they reach, compared with that of a copy.
+// Operator benchmark: measures graphs in text form, each of which is one operator. Reports the time of each
+// graph, and its memory bandwidth in comparison with that of a copy.
 #pragma once
 
 #include <optional>
@@ -17,11 +17,12 @@ struct OperatorBench {
   int threads = 0, warm_up = 2, steps = 6;  // threads (0: all cores); measurements to discard, and to use
   std::optional<int> together;              // runs per measurement; empty: as many as take 20 ms
   bool json = false;                        // prints JSON lines instead of a table
-  std::string output;  // the results are also written to <output>.json and .md; empty: not
+  std::string output;  // results are also written to <output>.json and <output>.md; empty: to no file
 };
 
-/// Returns whether all of `models` are graphs in text form (.ir or .smelt); false if there are none. Throws
-/// Error if there are several models and one of them is not a graph.
+/// Returns true if all of `models` are graphs in text form (.ir or .smelt). Returns false if there is no
+/// model, or if there is one model and it is not a graph. Throws Error if there are several models and one of
+/// them is not a graph.
 bool are_graphs(const std::vector<std::string>& models);
 
 /// Measures every graph with all symbols at their bounds, and prints a table: the time of a run, the time of

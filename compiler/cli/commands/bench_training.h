@@ -40,9 +40,9 @@ std::vector<HostTensor> random_inputs(const PlanEntry& entry, const Symbols& sym
 
 /// Returns a table of the steps of all entries that ran. A row has a kernel, or an operation such as a gemm
 /// with its sizes. Equal steps, such as the steps of different layers, share a row. Columns are, among
-/// others, the time, the bytes at the symbols' bounds, the bandwidth as a share of `copy`, and the
-/// floating-point operations per second. `copy`: the bandwidth of a plain copy of memory, in bytes per
-/// second.
+/// others, the time, the bytes that the step reads and writes when all symbols have their upper bounds, the
+/// bandwidth as a share of `copy`, and the floating-point operations per second. `copy`: the bandwidth of a
+/// plain copy of memory, in bytes per second.
 TextTable step_table(const Program& program, std::span<const StepTime> times, double copy);
 /// Returns step_table, then a table with one row per phase (forward, backward, update) and the share of time
 /// that is not spent in GEMM steps. `threads`: the threads that measure the bandwidth of a copy on a CPU; 0:

@@ -46,9 +46,8 @@ double copy_bytes_per_second(Executor& executor, int threads);
 // utilization).
 
 /// Returns the floating-point operations per second of the BLAS that plans call, in an f32 matmul of two
-/// 1024x1024 matrices on `threads` threads (0: all). The result is the best of all runs in a sixth of a
-/// second, or of two runs if they take longer. A step of a plan may be slightly faster than the measured rate
-/// if other processes used the machine during the measurement.
+/// 1024x1024 matrices on `threads` threads (0: all). The result is that of the fastest run. The function
+/// measures for a sixth of a second, and at least two runs.
 double peak_matrix_flops(int threads = 0);
 
 }  // namespace smelt::cli

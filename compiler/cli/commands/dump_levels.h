@@ -16,13 +16,13 @@ struct DumpLevel {
   std::string filter = {};
 };
 
-/// Throws Error if there is no such format, if the level cannot be printed in it, or if the level is "llvm"
-/// and the target is a GPU.
+/// Throws Error if the format is unknown, if the level cannot be printed in this format, or if the level is
+/// "llvm" and the target is a GPU.
 void check_level(const DumpLevel& level, const Target& target);
 /// Returns the text of a level that the compilation has reached. For the levels "program", "kernels", "llvm"
-/// and "cuda", a filter changes compilation.program: the steps that do not match are removed. A kernel is
-/// printed only if a remaining step runs it or if its name contains the filter; the names of all other
-/// kernels are cleared.
+/// and "cuda", a filter removes the steps that do not match from compilation.program. It also clears the
+/// names of the kernels that are not printed. A kernel is printed if a remaining step runs it, or if its name
+/// contains the filter.
 std::string emit_level(const DumpLevel& level, Compilation& compilation);
 /// Returns the text of the level "plan". The filter is not used.
 std::string plan_text(const DumpLevel& level, const Plan& plan);

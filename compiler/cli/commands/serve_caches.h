@@ -1,5 +1,6 @@
-// The caches of keys and values of `smelt serve`: their memory, and whether they consist of pages, which
-// requests share, or of one slot of T tokens per request.
+// The KV caches of `smelt serve`: their size, and their kind. A cache consists of pages, which are assigned
+// to requests as needed, or of one slot of T tokens per request. B is the largest number of concurrent
+// requests.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Verification of a model directory against its recorded references, for the command and for tests.
+// Verification of a model directory against its recorded references (expected values), for `smelt verify` and
+// for tests.
 #pragma once
 
 #include <filesystem>
@@ -18,9 +19,9 @@ struct Verified {
 /// Function that replaces the compiler for tests; it may compile a GPU's kernels for the host, for example.
 using PlanMaker = std::function<Plan(const Description&, const CompileOptions&)>;
 
-/// Computes every recorded quantity of training and generation, and compares its error with the bound for the
-/// flags' precision. With int8 weights, training is left out. `make` makes the plans; if it is empty, the
-/// compiler does.
+/// Computes every recorded quantity of training and generation, such as losses and logits, and compares its
+/// error with the bound for the precision that the flags select. With int8 weights, training is left out.
+/// `make` makes the plans; if it is empty, the compiler does.
 Verified verify_directory(const std::filesystem::path& directory, const CompileFlags& flags,
                           const PlanMaker& make = {});
 

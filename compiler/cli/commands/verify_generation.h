@@ -14,7 +14,7 @@ namespace smelt::cli {
 /// One recorded call of transformers' generate().
 struct GenerationCase {
   std::string name;
-  Json options;  // by Hugging Face's names
+  Json options;  // the names are those of Hugging Face's GenerationConfig
   /// Prompts may contain padding, whose elements in `masks` are 0.
   std::vector<Generator::Tokens> prompts, masks;
   /// Expected results, in the order of the prompts; each prompt has the same number of them.
@@ -24,11 +24,11 @@ struct GenerationCase {
 
 /// The comparison of one case.
 struct GenerationOutcome {
-  size_t rows = 0, equal = 0;  // number of expected sequences, and of those that were generated exactly
+  size_t rows = 0, equal = 0;  // number of expected sequences; number of them that were generated exactly
   bool has_scores = false;
-  /// Largest error of a score, where each error is divided by max(1, |score|, n^-length_penalty) for a
-  /// sequence of n new tokens. A score is the sum of the log-probabilities times n^-length_penalty, so this
-  /// factor also scales the rounding errors of the sum.
+  /// Largest relative error of a score of a beam search. The score of a sequence of n new tokens is the sum
+  /// of their log-probabilities, times n^-length_penalty. The error of a score is divided by max(1, |score|,
+  /// n^-length_penalty).
   double score_error = 0;
 };
 
@@ -40,7 +40,8 @@ std::vector<GenerationCase> read_generation_cases(const std::filesystem::path& d
 int64_t longest_sequence(const std::vector<GenerationCase>& cases);
 /// Returns the number of tokens of the longest prompt; 0 if there are no cases.
 int64_t longest_prompt(const std::vector<GenerationCase>& cases);
-/// Returns the largest number of prompts times beams of a case, at least 1.
+/// Returns the number of rows that generation needs: the maximum over all cases of prompts times beams, at
+/// least 1.
 int64_t most_rows(const std::vector<GenerationCase>& cases);
 
 /// Generates with the options of the model, overridden by those of the case, and compares the results.

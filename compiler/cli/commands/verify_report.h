@@ -23,7 +23,8 @@ class VerifyReport {
   /// number of elements than the reference fails.
   void add_tensor(const std::string& what, std::span<const float> value, std::span<const float> reference,
                   double bound);
-  /// Adds a quantity that must be equal to its reference. `good`: whether it is. `found`: text for the table.
+  /// Adds a quantity that must be equal to its reference. `good`: whether both are equal. `found`: text for
+  /// the table.
   void add_exact(const std::string& what, const std::string& found, bool good);
   /// Adds a row of information, which neither passes nor fails.
   void add_note(const std::string& what, const std::string& found);

@@ -1,5 +1,5 @@
-// ChatText: prompts of chats, by the chat template in a model's directory. A template is rendered as
-// transformers' apply_chat_template renders it.
+// ChatText makes the prompt of a chat with the chat template in a model's directory. The prompt is the same
+// as that of apply_chat_template in Hugging Face transformers.
 #pragma once
 
 #include <filesystem>
@@ -31,9 +31,9 @@ class ChatText {
   /// Throws Error (invalid_file) for a damaged file and for a template that is not valid.
   static std::optional<ChatText> load(const std::filesystem::path& directory);
 
-  /// Returns the prompt. The prompt contains its special tokens, so it is encoded without adding any. For a
-  /// chat with tools, the template "tool_use" is used if there is one, else "default". Throws Error if the
-  /// template raises an exception or cannot be rendered.
+  /// Returns the prompt. The template has already written the special tokens into it, so the tokenizer must
+  /// not add any. For a chat with tools, the template "tool_use" is used if there is one, else "default".
+  /// Throws Error if the template raises an exception or cannot be rendered.
   std::string render(const Chat& chat) const;
   /// Returns the source of the template that is used with tools; empty if there is none.
   const std::string& source_with_tools() const;
@@ -43,7 +43,7 @@ class ChatText {
     std::string source;
     templates::ChatTemplate parsed;
   };
-  using Templates = std::map<std::string, Named>;  // by name
+  using Templates = std::map<std::string, Named>;  // the key is the template's name
 
   /// Returns templates_.end() if there is no such template.
   Templates::const_iterator template_for(bool has_tools) const;

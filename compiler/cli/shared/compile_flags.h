@@ -46,8 +46,8 @@ struct CompileFlags {
 /// to stderr.
 CompileFlags silent_flags(CompileOptions values);
 
-/// Adds the upper bound `upper` of a symbolic size such as B unless `bounds` already has a bound of that
-/// symbol. A bound of a product, such as B*T, does not count. Returns whether it added the bound.
+/// Adds the upper bound `upper` of a symbolic size, such as B (batch size), unless `bounds` already has a
+/// bound of that symbol. A bound of a product of symbols does not count. Returns whether the bound was added.
 bool default_bound(std::vector<Symbols::Bound>& bounds, std::string_view symbol, int64_t upper);
 
 /// Bounds of symbols that the user did not set with --max, and that other options of the command determine.

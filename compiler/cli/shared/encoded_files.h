@@ -9,9 +9,9 @@
 
 namespace smelt::cli {
 
-/// A list of data files in which each text file has been replaced by a temporary token file in the format of
-/// llm.c. The destructor deletes the temporary files; memory mappings of them stay valid. The list is
-/// unchanged if the model's tokens are bytes, or if the model has no tokenizer.
+/// Takes a list of data files, and replaces each text file by a temporary file of its tokens, in the format
+/// of llm.c. The destructor deletes the temporary files; existing memory mappings of them stay valid. If the
+/// model's tokens are bytes, or if the model has no tokenizer, no file is replaced.
 class EncodedFiles {
  public:
   EncodedFiles(const Model& model, const std::vector<std::string>& files);

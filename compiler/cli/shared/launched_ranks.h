@@ -40,8 +40,8 @@ class LaunchedRanks {
   /// signal killed another rank within the next second, reports the killed rank, because the first one may
   /// have failed only because it lost its connection to the killed one.
   ///
-  /// If no rank failed, returns 0. A rank that ends with status 128 + n after signal n has been passed on has
-  /// not failed; if there is such a rank, returns 128 + n.
+  /// If no rank failed, returns 0, with one exception. After signal n has been passed on, a rank that ends
+  /// with status 128 + n has not failed. If there is such a rank, returns 128 + n.
   int wait();
 
  private:

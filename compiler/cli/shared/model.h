@@ -18,30 +18,30 @@ namespace smelt::cli {
 struct Model {
   std::filesystem::path path;
   std::optional<Description> description;  // empty if `path` is a plan
-  std::optional<Compilation> compilation;  // without its plan, which is in `plan`; empty if `path` is a plan
+  std::optional<Compilation> compilation;  // without the plan, which is in `plan`; empty if `path` is a plan
   std::shared_ptr<const Plan> plan;        // null until compile_model has compiled a description
-  Json about;                      // description of the model, as an object; null for graphs in text form
-  std::optional<Weights> weights;  // with the adapter's tensors; empty: none were found
+  Json about;                              // the model's description as JSON; null for graphs in text form
+  std::optional<Weights> weights;          // includes the adapter's tensors; empty: no weights were found
   std::optional<Adapter> adapter;
-  DefaultBounds bounds;  // bounds of symbols that other options than --max have set
+  DefaultBounds bounds;  // bounds of symbols that were not set by --max, but by other options
 
   /// Returns null for plans and for graphs in text form.
   const TransformerSpec* spec() const;
   /// Returns the number of token ids that the inputs input_ids and labels accept, as the plan records it.
   int64_t vocabulary() const;
-  /// Returns the upper bound of the number of tokens per row of the input `labels`, or of the symbol T if
-  /// labels have no rows of tokens. Requires: a plan for training.
+  /// Returns the largest number of tokens per row of the input `labels`. If labels are not rows of tokens,
+  /// returns the upper bound of T, the number of tokens per row. Requires: a plan for training.
   int64_t longest_labels() const;
   /// Returns whether the model's tokens are the bytes of a text.
   bool reads_bytes() const;
 };
 
-/// Options of a session: its weights and its execution.
+/// Options of a session: the weights that it loads, and how it runs.
 struct WeightFlags {
   std::string weights;        // path; empty: the weights in the model's directory
   bool from_scratch = false;  // initial values instead of weights
   int threads = 0;            // 0: SMELT_NUM_THREADS, OMP_NUM_THREADS or all cores
-  uint32_t seed = 0;          // of initial values and random numbers
+  uint32_t seed = 0;          // seed of initial values and of random numbers
   bool check_steps = false;   // on a GPU: waits after every step, so that a fault names the step
   AdapterFlags adapter;
 
@@ -52,8 +52,7 @@ struct WeightFlags {
 /// Reads a description without compiling it, or loads a plan. Opens the weights, if there are any.
 Model open_model(const std::filesystem::path& path, const WeightFlags& weights);
 /// Compiles the description of an open model. If the model is a plan, compiles nothing, and throws Error if
-/// the user gave options that only a compilation reads. Prints the planned memory to stderr if
-/// flags.says_memory.
+/// the user gave an option of the compiler. Prints the planned memory to stderr if flags.says_memory.
 void compile_model(Model& model, const CompileOptions& options, const CompileFlags& flags);
 /// Opens and compiles a model, or loads a plan.
 Model compile_or_load(const std::filesystem::path& path, const CompileOptions& options,
@@ -69,13 +68,13 @@ void load_weights(Session& session, const Model& model);
 /// Returns a session with the model's weights, or with initial values if flags.from_scratch. Throws Error if
 /// the model has parameters and there are no weights and no --from-scratch.
 std::unique_ptr<Session> open_session(const Model& model, const WeightFlags& flags);
-/// Does the same with other session options than those of the flags, such as the options of a rank.
+/// Does the same with `options` instead of flags.session_options().
 std::unique_ptr<Session> open_session(const Model& model, const WeightFlags& flags,
                                       const SessionOptions& options);
 
 /// Writes the description, the files of the model's tokenizer, and its chat templates. The description is
-/// config.json if the family is one of Hugging Face transformers', else spec.json or model.ir. A plan that
-/// was compiled from a graph has none.
+/// config.json if the family is one of Hugging Face transformers', else spec.json or model.ir. No description
+/// is written for a plan that was compiled from a graph.
 void save_description(const Model& model, const std::filesystem::path& directory);
 /// Writes the description and the weights. `step`: the number of updates so far, which becomes metadata of
 /// the weights. If a rank has only a part of the weights, they are copied from `checkpoint`, which must have
@@ -83,11 +82,12 @@ void save_description(const Model& model, const std::filesystem::path& directory
 void save_model(const Session& session, const Model& model, const std::filesystem::path& directory,
                 int64_t step, const std::filesystem::path& checkpoint);
 
-/// Returns the names of the entries that a generator needs: the result of cache_entries if the model supports
-/// caches of keys and values. Returns an empty list, which means all entries, for other models.
+/// Returns the names of the entries that a generator needs. If the model supports KV caches, these are the
+/// entries of cache_entries(). For other models, returns an empty list, which means all entries.
 std::vector<std::string> generation_entries(const Model& model, const CompileOptions& options);
 
-/// Returns the names of the entries for generation with caches. `reads_source`: the decoder has an encoder.
+/// Returns the names of the entries for generation with KV caches. `reads_source`: the model has an encoder,
+/// whose output the decoder reads.
 std::vector<std::string> cache_entries(bool reads_source, const CompileOptions& options);
 
 /// Returns a text such as "@loss, @logits".

@@ -36,9 +36,9 @@ std::map<std::string, std::string> taken_alternatives(const std::vector<ChoiceTa
 // The collectives of each entry of a program and their predicted cost: a part of dump --summary.
 
 /// Returns a table of the collectives by kind and axis. For each entry it has the time of collectives that
-/// overlaps with computation (hidden), and the time that does not overlap (exposed). It compares planned
-/// memory and traffic with textbook formulas (compiler/search/rank_formulas.h). Returns an empty text for a
-/// program of one rank.
+/// overlaps with computation (hidden), and the time that does not overlap (exposed). The table also compares
+/// planned memory and traffic with textbook formulas (compiler/search/rank_formulas.h). Returns an empty text
+/// for a program of one rank.
 std::string collectives_text(const Program& program, const MachineRates& rates);
 
 // ---- explain_fusion.cpp
@@ -50,7 +50,8 @@ std::string collectives_text(const Program& program, const MachineRates& rates);
 std::string explain_fusion(const FusionReport& report, std::string_view filter);
 
 /// Returns a line for each composite operation, such as attention, that was decomposed into primitives, with
-/// the reason. Only operations of a kind for which the target has kernels are listed.
+/// the reason. Only operations of a kind for which the target has kernels are listed. `filter` is that of
+/// explain_fusion.
 std::string refusals_text(const FusionReport& report, std::string_view filter);
 
 /// Returns each distinct line once. A line that occurs several times begins with the number of its
@@ -65,8 +66,9 @@ std::string without_layers(std::string_view source);
 
 /// Returns a table with one row per recomputation policy. Columns: memory; bytes of activations that are
 /// stored for backward, and their ratio to those of the first row; predicted time; FLOP that are computed
-/// again. `>` marks the first policy whose memory on the device is at most `budget` bytes. The states that
-/// move to the host's memory because of the budget do not count. Empty if the compilation has no policies.
+/// again. `>` marks the first policy whose memory on the device is at most `budget` bytes. States that move
+/// to the host's memory because of the budget do not count as memory on the device. Empty if the compilation
+/// has no policies.
 std::string curve_text(const Compilation& compilation, std::optional<int64_t> budget);
 
 // ---- step_text.cpp

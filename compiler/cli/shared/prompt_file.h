@@ -13,8 +13,8 @@ namespace smelt::cli {
 struct GivenPrompt {
   std::string text;                         // empty if there are ids
   std::optional<std::vector<int32_t>> ids;  // at least one id
-  std::string place;                        // "prompts.txt, line 3"; empty: from the command line
-  int64_t line = 0;                         // line number in the file, from 1; 0: from the command line
+  std::string place;  // location for messages, "prompts.txt, line 3"; empty: from the command line
+  int64_t line = 0;   // line number in the file, from 1; 0: from the command line
 
   bool is_text() const { return !ids; }
 };

@@ -35,7 +35,7 @@ class PromptText {
   structured::TokenBytes token_bytes() const;
   /// Returns a function that decodes tokens one by one. Called with a token, it returns the text that is now
   /// complete, in whole characters. Called without one, after the last token, it returns the remaining text.
-  /// Special tokens are no text, except those of `kept` that the tokenizer has.
+  /// Special tokens add no text, except those that `kept` names.
   std::function<std::string(std::optional<int32_t>)> stream(const std::vector<std::string>& kept = {}) const;
 
  private:

@@ -25,8 +25,8 @@ struct SearchFlags {
   void add_simulated(CLI::App& command);
 };
 
-/// The input of a search: a model, and its options without a mesh. The bound of B in the options is the batch
-/// of a rank if all ranks are along `data`.
+/// The input of a search: a model, and its options without a mesh. The options have a bound of the symbol B:
+/// the batch size of a rank if all ranks are along the axis `data`.
 struct SearchedModel {
   Description description;
   CompileOptions options;
@@ -65,9 +65,9 @@ struct FoundPlan {
   /// Returns the fastest plan that fits. If none fits, throws Error with the least memory of a plan.
   ChosenPlan chosen() const;
 };
-/// Finds the plan for `ranks` ranks. The budget is --memory-budget. Without that option, it is the free
-/// memory of this machine's GPU minus 1 GiB for libraries; for a CPU, a rank's share of the machine's free
-/// memory; for a GPU that this machine does not have, empty.
+/// Finds the plan for `ranks` ranks. The budget is the value of --memory-budget. Without that option, it is
+/// the free memory of this machine's GPU minus 1 GiB for libraries. For a CPU it is a rank's share of the
+/// machine's free memory. For a GPU that this machine does not have, there is no budget.
 FoundPlan find_plan(const SearchedModel& model, int64_t ranks);
 
 /// Trains over all ranks. If flags.is_on, rank 0 searches and prints the plans to standard error, and all

@@ -8,9 +8,9 @@
 //
 // For every parameter or input NAME of the option `wrt`, an input "tangent.NAME" of its type is appended. For
 // every float output OUT, an output "tangent.OUT" is appended: the derivative of OUT along these tangents, or
-// zeros if OUT does not depend on the variables. The rules are in the same table as those of reverse mode
-// (vjp.h). Composites are decomposed first, except with_slopes, an op that states the derivatives of its
-// result. New nodes have the phase tangent.
+// zeros if OUT depends on no NAME. The rules are in the same table as those of reverse mode (vjp.h).
+// Composites are decomposed first, except with_slopes, an op that states the derivatives of its result. New
+// nodes have the phase tangent.
 #pragma once
 
 #include <string>
@@ -30,7 +30,7 @@ template <typename Field>
 void visit_options(Field& field, DifferentiateForwardOptions& o) {
   field("wrt", o.wrt);
 }
-/// Appends the derivatives. Throws Error if a name is unknown, or if an op that depends on a variable has no
+/// Appends the derivatives. Throws Error if a name is unknown, or if an op that must be differentiated has no
 /// forward rule, such as custom_vjp.
 bool differentiate_forward(Graph& graph, const DifferentiateForwardOptions& options);
 

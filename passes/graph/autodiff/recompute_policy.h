@@ -13,11 +13,11 @@ namespace smelt {
 /// The price is the time that may be spent on recomputation to save one GiB of memory. With price 0, only
 /// cheap values are recomputed: those that the kernels of their readers can compute, such as pointwise
 /// operations (rematerialize.h). With a higher price, matmuls, attention, reductions and the additions that
-/// make the values of the residual stream (passes/graph/autodiff/trunk.h) are recomputed too, if their time
-/// is less than the price of their bytes. The policy divides the forward phase into segments, which begin and
-/// end at values of the residual stream. A block, such as an attention block, is the part between two
-/// consecutive values of the stream. A layer is a sequence of one or more blocks that repeats, such as an
-/// attention block and a feed-forward block.
+/// make the values of the residual stream (passes/graph/autodiff/trunk.h) are recomputed too, if that takes
+/// less time than the price times the size of their results. The policy divides the forward phase into
+/// segments, which begin and end at values of the residual stream. A block, such as an attention block, is
+/// the part between two consecutive values of the stream. A layer is a sequence of one or more blocks that
+/// repeats, such as an attention block and a feed-forward block.
 struct RecomputePolicy {
   double seconds_per_gib = 0;  // the price; infinite: any time is worth it
   int64_t layers = 0;          // layers per segment; 0: one block per segment, not a whole layer

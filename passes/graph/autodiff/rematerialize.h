@@ -17,10 +17,11 @@
 // after further matmuls, such as a residual stream, is kept. Softmax probabilities are recomputed from the
 // stored statistics of their rows (softmax_statistic.h).
 //
-// With a price per byte (recompute_policy.h), the other ops may be recomputed too, if that saves more than
-// the time of the ops (ir/analysis/node_seconds.h). The cut then minimises the sum of the costs of keeping
-// and recomputing. A value is kept if a later segment of the policy reads it. Values after the end of the
-// residual stream are kept, because backward reads them first. Collectives are not repeated.
+// If the policy has a price (recompute_policy.h), the other ops may be recomputed too. The price is the most
+// seconds of recomputation that the pass spends to save a GiB. The cut then minimises the sum of the costs of
+// keeping and recomputing, with the times of ops from ir/analysis/node_seconds.h. The policy also divides
+// forward into segments, and a value that a later segment reads is kept. Values after the end of the residual
+// stream are kept, because backward reads them first. Collectives are not repeated.
 //
 // A recomputed node is a clone with the phase of its reader. It is marked `anchored`, so that no later pass
 // merges it with the original, and it is placed directly before its first reader. Ensures: values stay

@@ -4,7 +4,7 @@
 //
 // A value belongs to the stream if both conditions hold:
 //   - it is read again after further matmuls, as the input of a residual addition is;
-//   - no earlier value that depends on a matmul is read after the value is made. This ignores values that all
+//   - no earlier value that depends on a matmul is read after the value is made, except for values that all
 //     later blocks read, such as the result of an encoder.
 // Each value of the stream begins a block. A layer is a sequence of blocks: it begins with a block, and ends
 // before the next block that has the same matmuls.

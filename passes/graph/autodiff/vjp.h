@@ -9,16 +9,16 @@
 namespace smelt {
 
 /// Cotangents that the rules have added so far. The cotangent of a value is the gradient of the
-/// differentiated output with respect to it. Only active values have one: floats that depend on the
-/// variables.
+/// differentiated output with respect to that value. Only active values have one. A value is active if it is
+/// a float and depends on the variables of the differentiation.
 class Cotangents {
  public:
   void activate(const Value* value) { active_.insert(value); }
   bool active(const Value* value) const { return active_.contains(value); }
 
   void add(Value* value, Value* cotangent);
-  /// Adds the cotangent of the slice of `value` that starts at `begin` of `axis`. If slices cover the value
-  /// without overlap, take() joins their cotangents by one concat.
+  /// Adds the cotangent of a slice of `value`, which starts at index `begin` along `axis`. If slices cover
+  /// the value without overlap, take() joins their cotangents by one concat.
   void add_slice(Value* value, int64_t axis, Dim begin, Value* cotangent);
   /// Returns the sum of the cotangents that were added for `value`, or null if there are none.
   Value* take(GraphBuilder& b, Value* value);
@@ -58,7 +58,8 @@ struct Reverse {
 };
 
 /// Arguments of a forward rule. The rule reads the tangents of the node's operands, and returns the tangents
-/// of the node's results. The tangent of a value is its derivative along the variables' tangents.
+/// of the node's results. The tangent of a value is its directional derivative; the direction is given by the
+/// tangents of the variables.
 struct Forward {
   using Tangents = llvm::SmallVector<Value*, 2>;
   GraphBuilder& b;
@@ -70,8 +71,8 @@ struct Forward {
   Value* t_or_zero(unsigned i) const;
 };
 
-/// Rules of one op. `forward` is null if the op has no forward rule: composites other than with_slopes have
-/// none, because they are decomposed first.
+/// Rules of one op. `forward` is null if the op has no forward rule. Composite ops are decomposed before
+/// forward mode, so only the composite with_slopes has a forward rule.
 struct DerivativeRule {
   Op op;
   void (*reverse)(const Reverse&);
@@ -85,7 +86,7 @@ const DerivativeRule* derivative_rule(Op op);
 
 /// Activates every float of the graph that depends on an active value through differentiable ops.
 void activate_users(const Graph& graph, Cotangents& cotangents);
-/// Visits `nodes` from the last to the first, and runs the reverse rule of each node of which a result has a
+/// Visits `nodes` from the last to the first. Runs the reverse rule of a node if one of its results has a
 /// cotangent.
 void walk_back(GraphBuilder& b, llvm::ArrayRef<Node*> nodes, Cotangents& cotangents);
 
@@ -113,8 +114,8 @@ Forward::Tangents forward_order(const Forward& f);
 /// first operand and read no other float.
 Forward::Tangents forward_linear(const Forward& f);
 Forward::Tangents forward_reduce(const Forward& f);
-/// The op with_slopes has the operands (y, x, slope, ...): it returns y, whose derivative by each x is the
-/// slope after it.
+/// The op with_slopes has the operands y, followed by pairs of an x and a slope. It returns y. Its derivative
+/// with respect to each x is defined as the slope of the pair.
 Forward::Tangents forward_with_slopes(const Forward& f);
 Forward::Tangents forward_concat(const Forward& f);
 Forward::Tangents forward_gather(const Forward& f);

@@ -1,4 +1,5 @@
 // Passes that move elementwise computations into an attention or before a concat, and remove repeated heads.
+// In the examples, B is the batch size and T the number of tokens.
 #pragma once
 
 #include "ir/graph/builder.h"
@@ -32,7 +33,7 @@ bool sink_masks(Graph& graph, const SinkMasksOptions& options);
 // half directly to its position in the result. The rewrite applies only if it saves memory or work. All
 // readers of the concat must be elementwise. Also, either each part of the concat is computed elementwise
 // from slices along the concat's axis, or all parts are the same value. Other operands, such as %cos, are
-// sliced to match each part. Values stay the same.
+// sliced to match each part (%cos_low, %cos_high). Values stay the same.
 
 struct SinkConcatsOptions {};
 bool sink_concats(Graph& graph, const SinkConcatsOptions& options);

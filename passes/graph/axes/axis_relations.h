@@ -1,5 +1,6 @@
-// Relations between the axes of a graph's values. Axes of two values are in one class (axis_classes.h) if an
-// operation such as an elementwise one or a reduction iterates over them together.
+// Relations between the axes of a graph's values. Axes of two values are in one class (axis_classes.h) if one
+// loop of an operation, such as an elementwise op or a reduction, iterates over both. An axis can be split
+// into several axes, as a reshape does; all axes of a class are then split alike.
 #pragma once
 
 #include "ir/analysis/op_dims.h"
@@ -14,11 +15,12 @@ class AxisRelations {
  public:
   using Axes = AxisClasses::Axes;
 
-  /// Relates the axes of all values. Two kinds of nodes relate no axes: nodes that a kernel cannot compute
-  /// along split axes, such as reshapes, matmuls and attention, and nodes with a sharded result.
+  /// Computes the classes of all axes. Two kinds of nodes are ignored: nodes that a kernel cannot compute
+  /// along split axes, such as reshapes, matmuls and attention; and nodes with a sharded result.
   explicit AxisRelations(const Graph& graph);
 
-  /// Returns whether the node relates axes. Such a node computes the same values if its axes are split.
+  /// Returns whether the node puts axes into one class. Such a node computes the same values after its axes
+  /// are split.
   bool relates(const Node& node) const { return relates_.contains(&node); }
   /// Returns the axis of each dim of the value, as a number in `classes`.
   const Axes& axes(const Value* value) const { return axes_.find(value)->second; }

@@ -22,8 +22,8 @@ class SplitLetters {
   bool is_any_split() const { return !parts_.empty(); }
   /// Returns the spec after the splits.
   MatmulSpec spec() const { return {names(spec_.a), names(spec_.b), names(spec_.out)}; }
-  /// Returns the shape after the splits of an operand or result that had these letters and the shape
-  /// `before`.
+  /// Returns the shape that an operand or result has after the splits. Before them, it has the shape `before`
+  /// and these letters.
   Shape shape(const std::string& letters, const Shape& before) const;
 
  private:
@@ -32,7 +32,7 @@ class SplitLetters {
 
   MatmulSpec spec_;
   std::string used_;  // letters that a split must not choose
-  /// By split letter: the new letters and their extents.
+  /// The key is a split letter. The value has the letters that replace it, and their extents.
   std::map<char, std::pair<std::string, Shape>> parts_;
 };
 

@@ -6,9 +6,10 @@
 
 namespace smelt {
 
-/// Cheap nodes of a graph: broadcasts, nodes that read no memory (constants, random bits, and elementwise
-/// functions of such values, such as a causal mask), and transposes that only `insert` nodes read, directly
-/// or through conversions, because an insert can store elements in any order.
+/// Cheap nodes of a graph. There are three kinds: broadcasts; nodes that read no memory (constants, random
+/// bits, and elementwise functions of such values, such as a causal mask); and transposes that only `insert`
+/// nodes read, directly or through conversions. An insert can store elements in any order, so it does not
+/// need the transposed value in memory.
 class CheapNodes {
  public:
   explicit CheapNodes(const Graph& graph);

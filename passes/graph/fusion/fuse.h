@@ -25,17 +25,17 @@
 namespace smelt {
 
 struct FuseOptions {
-  int max_levels = 4;              // most dependent loops over the columns per kernel
+  int max_levels = 4;              // most loops over the columns, one after another, per kernel
   size_t max_nodes = 160;          // most nodes per body
-  int64_t max_single_row = 8192;   // most columns of a kernel with a single row, which cannot run in parallel
+  int64_t max_single_row = 8192;   // most columns of a kernel that has only one row
   FusionReport* report = nullptr;  // receives the graph's kernels; null: no report
-  /// With a target, a gather that only attentions read is not fused if its elements have the type `storage`,
-  /// and if the target's attention kernels can do the gather: they take the table and its indices as
-  /// operands. Without a target all gathers are fused.
+  /// Attention kernels of some targets can read keys and values directly from a table, by indices. If
+  /// `target` is such a target, a gather is not fused if only attentions read its result and its elements
+  /// have the type `storage`. Without a target, all gathers are fused.
   std::optional<Target> target = {};
   DType storage = DType::f32;
-  /// True: a kernel that writes parameters or optimizer states contains no reduction and writes no scalar
-  /// that other kernels read. Such a kernel can run on slices of the elements.
+  /// True: a kernel that writes parameters or optimizer states has no reductions, and writes no scalar that
+  /// other kernels read. Such a kernel can be run on one slice of the elements after another.
   bool updates_apart = false;
 };
 

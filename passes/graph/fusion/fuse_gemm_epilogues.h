@@ -7,9 +7,8 @@
 //     return add .. }         =>    }
 //
 // Runs after assign_precision, because the library adds only a bias of the result's type. A bias of a wider
-// type is not fused: its rounding error would be the same in every row, so that sums over rows, such as
-// gradients of biases, would not average it out. Ensures: values differ only because the matmul's result is
-// no longer rounded before the epilogue.
+// type is not rounded to this type, and so is not fused. Ensures: values differ only because the matmul's
+// result is no longer rounded before the epilogue.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
-// Matmuls that the pass merge_gemms (merge_gemms.h) merges into one: their common properties, and their
-// replacement. merge_gemms.h has the shapes.
+// Matmuls that the pass merge_gemms (merge_gemms.h) merges into one matmul. They are called members. One
+// operand of each member is stacked: these operands of all members are concatenated to one operand.
 #pragma once
 
 #include <string>
@@ -11,11 +11,11 @@
 
 namespace smelt {
 
-/// Matmul of which one operand is stacked with operands of other matmuls.
+/// A matmul that can be merged with others.
 struct Member {
   Node* node;
   unsigned side;       // 0 or 1: number of the operand that is stacked
-  MatmulSpec letters;  // renamed by renamed(), so that mergeable matmuls have the same letters
+  MatmulSpec letters;  // spec after renamed(), so that all members of a merge have the same letters
   Value* stacked() const { return node->operand(side); }
   Value* other() const { return node->operand(1 - side); }
   const std::string& stacked_letters() const { return side == 0 ? letters.a : letters.b; }
@@ -26,17 +26,17 @@ using Members = std::vector<Member>;
 /// Returns the spec with letters renamed to a, b, c, ... in the order in which they first appear in `first`,
 /// then in the two operands.
 MatmulSpec renamed(const MatmulSpec& spec, const std::string& first);
-/// Returns the member whose stacked operand is number `side`. Its letters are renamed with the other
-/// operand's letters as `first`.
+/// Returns the matmul as a member whose stacked operand is number `side`. Calls renamed() with the letters of
+/// the other operand as `first`.
 Member member_of(Node* matmul, unsigned side);
-/// Returns a text that is equal for all members of a merge: it has the letters, the side, the phase,
-/// `anchored`, and the type of the stacked operand without the dim `axis`, along which it is stacked.
+/// Returns a text that must be equal for matmuls to be merged. It has the letters, the side, the phase,
+/// `anchored`, and the type of the stacked operand without the dim `axis`, along which operands are stacked.
 std::string common_key(const Member& member, int64_t axis);
 /// Returns whether the node is a matmul without a body.
 inline bool is_product(const Node& node) { return node.is(Op::matmul) && !node.body; }
 inline bool has(const std::string& letters, char letter) { return letters.find(letter) != std::string::npos; }
 
-/// Returns the names of the stacked parameters, in the members' order.
+/// Returns the names of the parameters that are the stacked operands, in the order of the members.
 Stack names_of(const Members& members);
 /// Sorts the members by the order of their stacked parameters in `stack`.
 void order_like(Members& members, const Stack& stack);

@@ -35,9 +35,8 @@ bool merge_gemms(Graph& graph, const MergeGemmsOptions& options);
 //   update %z {state = "s"}
 //
 // The library call of the new matmul has beta = 1: it adds the product to the old content of the result's
-// memory. The product itself is neither stored nor rounded before the addition. If several matmuls accumulate
-// one product (chunk_rows), the first one starts with the state. The pass applies if no other node reads the
-// matmul's result, and only updates of the same state read the sum. Runs after fuse and before
+// memory. The product itself is neither stored nor rounded before the addition. The pass applies if no other
+// node reads the matmul's result, and only updates of the same state read the sum. Runs after fuse and before
 // assign_precision. Ensures: values differ only because the product is not rounded.
 
 struct AccumulateGemmsOptions {};

@@ -4,15 +4,15 @@
 // concat, or of a pack (the op that makes a flat state from many operands), are computed in the memory of its
 // result. The new value of a state is computed in the state's memory if overwrites.h allows it. A value that
 // is computed from one part of a larger value overwrites this part if part_in_place.h allows it. If a value
-// cannot be computed where it is needed, such as in the memory of a concat, it gets a buffer of its own and
-// is copied. If strides cannot express a view, the view is a copy of its operand; AssignLayoutOptions::log
-// lists these copies.
+// cannot be computed where a rule above would place it, it gets a buffer of its own and is copied. If strides
+// cannot express a view, the view gets its own buffer, and its operand is copied there;
+// AssignLayoutOptions::log lists these copies.
 //
 // A row of a value is the vector of its elements along the last dim. The pitch of a temporary is the distance
 // between its rows. It is a multiple of 16 bytes, or of 64 elements if rows have a constant length of 4,096
-// elements or more. The order of the other dims suits the matmuls that use the temporary (matmul_layouts.h).
-// States, inputs and outputs are dense, without gaps between rows. So are temporaries whose kernels do not
-// support a pitch.
+// elements or more. The order of the other dims is chosen for the matmuls that use the temporary
+// (matmul_layouts.h). States, inputs and outputs have no gaps between rows. Temporaries have none either if a
+// kernel that uses them does not support a pitch.
 #pragma once
 
 #include <string>

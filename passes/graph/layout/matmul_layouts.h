@@ -10,10 +10,10 @@
 
 namespace smelt {
 
-/// Returns the strides of `value` with which its matmuls have the fewest dims after this collapse. Its
-/// matmuls are the one that makes it and those that read it, directly or through views. The last dim is
-/// innermost, the distance between rows is `pitch` elements, and there are no other gaps. Returns nothing if
-/// no order is better than row-major, or if a view of the value would need a copy.
+/// The matmuls of `value` are the one that makes it and those that read it, directly or through views.
+/// Returns the strides of `value` with which these matmuls have the fewest dims after the collapse. The last
+/// dim is innermost, the distance between rows is `pitch` elements, and there are no other gaps. Returns
+/// nothing if no order is better than row-major, or if a view of the value would need a copy.
 std::optional<std::vector<Dim>> matmul_strides(const Value& value, const Dim& pitch);
 
 }  // namespace smelt

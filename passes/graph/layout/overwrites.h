@@ -18,8 +18,8 @@ namespace smelt {
 /// if another node or an output reads the operand or a view of it, because the operand must then be copied.
 Value* added_to(const Value& result);
 
-/// Decides for each new content of a state, as the updates of a graph write it, whether it is computed in the
-/// state's memory. Requires: states, parameters and views of these have layouts.
+/// Decides, for each value that an update of the graph writes to a state, whether the value is computed in
+/// the state's memory or copied to it. Requires: states, parameters and views of these have layouts.
 class Overwrites {
  public:
   explicit Overwrites(const Graph& graph) : graph_(graph) {}

@@ -20,13 +20,12 @@ struct PartInPlace {
 ///   - `value` is a result of a fusion, or a concat of results of one fusion, and has the type of the part;
 ///   - only this fusion reads the part, and it computes each element of `value` from only one element of the
 ///     part, the one that the result overwrites;
-///   - all readers of `value` also read another part of the whole, so that the whole is in memory until then
-///     anyway;
+///   - all readers of `value` also read another part of the whole, so its memory is in use until then;
 ///   - all readers of `value` are attentions or their gradients, because a matmul might need another layout.
 std::optional<PartInPlace> part_in_place(const Value& value);
 
-/// Returns whether the fusion has one sweep, and for each element of `result` reads no other element of
-/// `operand` than the one at the same index.
+/// Returns whether the fusion loops over its elements only once, and computes each element of `result` from
+/// at most one element of `operand`: the one at the same index.
 bool body_reads_elementwise(const Node& fusion, const Value& operand, const Value& result);
 
 }  // namespace smelt

@@ -2,7 +2,8 @@
 // Example: the matmul that makes logits, and the loss, forward and backward. Nodes of the region have one of
 // these roles:
 //
-//   seed      the matmul; its result has row dims (B, T, ...), followed by column dims of constant extents
+//   seed      the matmul; its result has row dims, such as batch and length, and then column dims, whose
+//             extents are constant
 //   rowwise   pointwise operations, reductions over all columns, broadcasts of row values along the columns,
 //             reshapes of the row dims; a row value has row dims only
 //   product   a matmul that keeps the rows of its operand, such as the gradient of the seed's operand
@@ -49,7 +50,8 @@ struct RowRegion {
 /// as in a feed-forward block.
 std::optional<RowRegion> find_row_region(const Graph& graph, Node& matmul);
 
-/// Returns the row values of the region that outputs or nodes outside the region read.
+/// Returns the row values of the region that are outputs of the graph or are read by nodes outside the
+/// region.
 std::vector<Value*> row_outputs(const Graph& graph, const RowRegion& region);
 
 /// Returns the letters that the matmul's spec has for the first `row_axes` dims of `value`, an operand of the

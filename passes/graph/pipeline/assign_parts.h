@@ -13,8 +13,8 @@
 namespace smelt {
 
 /// The end of each part except the last, as an index of a value of the residual stream. The first value of
-/// the stream after the first matmul has the index 0. They are valid for all graphs with the same residual
-/// stream, such as the model's graph without dropouts.
+/// the stream after the first matmul has the index 0. The indices are valid for all graphs with the same
+/// residual stream, such as the model's graph without dropouts.
 using PartEnds = std::vector<size_t>;
 
 /// Chooses the ends of `parts` parts by the node times that `time` predicts. Throws Error if the residual

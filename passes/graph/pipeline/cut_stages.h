@@ -5,9 +5,10 @@
 //                              graph @loss.2 (%values.2.0: f32[..]) { ... return values.3.0 = .. }
 //
 // Part K is on stage K modulo the number of stages. The values that cross the boundary before part K are
-// called values.K.0, values.K.1, ... They are outputs of part K - 1 and inputs of part K. A part also passes
-// on values that only later parts read. Values that are cheap to compute, such as a mask or positions, do not
-// cross a boundary: each part that reads such a value recomputes it (remade_values.h).
+// called values.K.0, values.K.1, ... They are outputs of part K - 1 and inputs of part K. A value that is
+// read only after part K is also passed through part K: it is an input and an output of K. Values that are
+// cheap to compute, such as a mask or positions, do not cross a boundary: each part that reads such a value
+// recomputes it (remade_values.h).
 //
 // Every part has all inputs of the graph. A new graph @batch has the same inputs and returns only
 // token_count. The inputs of @batch are those that a caller of the stage must give to every part. If the
@@ -27,7 +28,7 @@
 namespace smelt {
 
 struct CutStagesOptions {
-  int64_t stages = 1, parts_a_stage = 1;  // numbers of stages, and of parts per stage
+  int64_t stages = 1, parts_a_stage = 1;  // number of stages; number of parts per stage
   int64_t stage = 0;                      // the stage whose parts are kept
   /// Name of the graph to cut. `others` are names of graphs that are cut at the same values, if they exist.
   std::string loss = "loss";

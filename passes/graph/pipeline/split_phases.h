@@ -1,10 +1,10 @@
 // split_phases: splits the work of a pipeline part on a micro-batch (pipeline_entries.h) into a forward and a
-// backward entry. With J = K + 1:
+// backward entry. K is the number of the part, J = K + 1 is the next part, and I is the number of a value:
 //
 //   graph @loss.K  ->  graph @forward.K    reads the inputs and values.K.I
 //                                          returns values.J.I, and saved.K.0, saved.K.1, ... for backward
 //                      graph @backward.K   reads the inputs, values.K.I, values.J.I, saved.K.I, gradients.J.I
-//                                          returns gradients.K.I, and adds to the sums in states
+//                                          returns gradients.K.I, and adds parameter gradients to states
 //
 // Runs after rematerialize, which has chosen the values that backward reads from forward. Inputs, states,
 // parameters, concats of parameters, constants and views are not saved, because backward reads or makes them

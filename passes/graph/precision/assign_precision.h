@@ -4,17 +4,18 @@
 //                                                 %n = convert %v : bf16[..]; return %n }
 //
 // bf16 and f16 are called narrow, and f32 wide. Arithmetic stays f32: bodies widen their operands and round
-// their results with explicit `convert` nodes. A node of the same body that reads a stored value reads the
+// their results with explicit `convert` nodes. If a body stores a value and also uses it, the use reads the
 // rounded value. A matmul reads narrow operands, sums in f32 and stores a narrow result. storage_classes.h
-// defines which values are narrow. Outputs keep their types: a narrow value that is an output is stored in
-// both types. A state of gradients that no graph reads becomes narrow, because no entry accumulates in it.
+// defines which values are narrow. Outputs keep their types: if a narrow value is also an output, it is
+// stored in both types. A state of gradients becomes narrow if no graph reads it, because then no entry adds
+// to it.
 //
-// In a pipeline stage, values that cross a boundary between parts are narrow. Values that forward saves for
-// backward have the type in which forward stores them. Both kinds of values are outputs and inputs with names
-// such as "values.3.0" and "saved.3.0" (runtime/plan/retained_ports.h).
+// Some outputs and inputs of a pipeline stage are exceptions. Values that cross a boundary between parts
+// (named "values.3.0", for example) are narrow. Values that forward saves for backward ("saved.3.0") have the
+// type in which forward stores them.
 //
-// Runs after fuse, so that the kernels are the same as for fp32, and before assign_layout. Ensures: the only
-// added rounding is to the type `storage`; the types of other outputs, inputs and states do not change.
+// Runs after fuse, so that the fusions are the same as for fp32, and before assign_layout. Ensures: the only
+// added rounding is to the type `storage`; the types of all other outputs, inputs and states do not change.
 #pragma once
 
 #include <string_view>
@@ -35,7 +36,7 @@ void visit_options(Field& field, AssignPrecisionOptions& o) {
 /// entries.
 bool assign_precision(Graph& graph, const AssignPrecisionOptions& options);
 
-/// Parses "fp32", "bf16" or "fp16", the values of --precision. Throws Error naming these.
+/// Parses "fp32", "bf16" or "fp16", the values of --precision. Throws Error for any other text.
 DType parse_precision(std::string_view text);
 
 }  // namespace smelt

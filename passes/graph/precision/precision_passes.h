@@ -29,9 +29,9 @@ bool allow_tf32(Graph& graph, const AllowTf32Options& options = {});
 // Here %y is the result of the attention: for each query, the mean of the values, weighted by the softmax of
 // the scores. These means are stored as bf16 or f16, and %rest is what their rounding removed. %dy is the
 // gradient of the means, and %delta has one sum per query. The gradient of a score is weight * (product -
-// delta), where `product` is the dot product of the rows of dy and of the values. This is a difference of two
-// nearly equal numbers. Without %rest, the rounding error of y would be most of the error of the gradients of
-// queries and keys.
+// delta), where `product` is the dot product of the query's row of dy and the key's row of the values. The
+// numbers `product` and delta are nearly equal. So without %rest, the rounding error of y would be most of
+// the error of the gradients of queries and keys.
 //
 // Runs after assign_precision. Ensures: attentions whose means are stored as f32, and attentions without a
 // gradient, do not change; a fusion that computes delta reads y + rest instead of y.

@@ -5,10 +5,10 @@
 //                                                 %s = slice (state "parameters.i8.scales") : f32[o]
 //                                                 %y = mul %m, broadcast %s
 //
-// Every row of a weight has one scale. Matmuls sum over the last dim of the weight, so the sum can be
-// multiplied by the scale, instead of each weight. The pass quantizes weights [out,in], and also weights with
-// more output dims, such as [s,out,in]. At least one reader of a weight must not be a gather, and each reader
-// must be one of:
+// Here b, t, c and o are the dims of batch, tokens, inputs and outputs. Every row of a weight has one scale.
+// Matmuls sum over the last dim of the weight, so the sum can be multiplied by the scale, instead of each
+// weight. The pass quantizes weights [out,in], and also weights with more output dims, such as [s,out,in]. At
+// least one reader of a weight must not be a gather, and each reader must be one of:
 //   - a matmul that sums over the last dim of the weight;
 //   - a concat along dim 0 with other such weights, which only such matmuls read;
 //   - a gather of rows, if the weight is also an embedding table. The rows are scaled after they are read, so

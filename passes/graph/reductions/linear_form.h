@@ -1,7 +1,8 @@
-// Linear form of a value of a row space (RowSpace in passes/analysis.h): a sum of terms. Each term is the
-// product of a constant coefficient, row values (one element per row) and factors that vary along the row. In
-// a sum over the row, the coefficient and the row values can be multiplied after the sum. That makes
-// dependent reductions independent.
+// Linear form of a value: a sum of terms. Each term is the product of a constant coefficient, row values (one
+// number per row) and factors that vary along the row. A row is the set of elements that one reduction
+// combines (RowSpace in passes/analysis.h). If a term is summed over the row, the coefficient and the row
+// values can be multiplied after the sum. A sum then need not wait for an earlier reduction that computes one
+// of the row values.
 #pragma once
 
 #include <optional>
@@ -40,11 +41,10 @@ struct LinearTerm {
 };
 using LinearForm = std::vector<LinearTerm>;
 
-/// Splits values into linear forms. `depends` selects the values that must be split. Each other value becomes
-/// one varying factor. In exact mode, factors of that value that are constant along the row become row
+/// Splits values into linear forms. `depends` selects the values that must be split. A value that it does not
+/// select becomes one varying factor; in exact mode, its factors that are constant along the row become row
 /// values. Exact mode prepares a rewrite: a value has no form if its split would make rounding errors larger.
-/// Plain mode only serves to recognise equal expressions: a value that exact mode refuses to split becomes
-/// one varying factor.
+/// Plain mode only compares expressions: a value that exact mode does not split becomes one varying factor.
 class LinearSplitter {
  public:
   enum class Mode { exact, plain };
@@ -54,14 +54,14 @@ class LinearSplitter {
 
   /// Returns the form of the value, or nothing if it has none.
   std::optional<LinearForm> split(Value* value);
-  /// Returns the form with shifted varying factors. If x0 is a sample of the row x, x - s becomes (x - x0) -
-  /// (s - x0). The form must have a term such as s, which consists of row values only, and `depends` must
-  /// select one of the row values. Otherwise the form does not change.
+  /// Subtracts a sample x0 of the row from the varying factors, to make rounding errors smaller: x - s
+  /// becomes (x - x0) - (s - x0). Here s is a term that consists of row values only. Returns the form
+  /// unchanged if it has no such term with a row value that `depends` selects.
   LinearForm shift(LinearForm form);
 
-  /// Two terms of a form, such as those of x - max(x): a multiple of the row value `row`, and a multiple of
-  /// the varying value `element`. `row` is computed from the maximum or minimum of factor * element over the
-  /// row.
+  /// Two terms of a form, such as those of x - max(x). One term is a multiple of the varying value `element`.
+  /// The other is a multiple of the row value `row`, which is computed from the maximum or minimum over the
+  /// row of factor * element.
   struct Extreme {
     Value *row, *element;
     double factor;

@@ -9,9 +9,10 @@
 
 namespace smelt {
 
-/// Analyses for one run of a rule over the graph. They describe the graph at the start of the run. Rewrites
-/// during the run do not change any value, so value numbers and algebra stay valid. Rewrites can only make
-/// sweep levels smaller.
+/// Analyses for one run of a rule over the graph. They describe the graph at the start of the run, and stay
+/// valid during the run, because rewrites do not change any value. A row is the set of elements that a
+/// reduction reduces to one result. The sweep level of a value is the number of sweeps over the row that must
+/// precede its computation; rewrites can only make it smaller.
 class ReductionContext {
  public:
   ReductionContext(Graph& graph, std::vector<ReductionRewrite>* log)
@@ -20,14 +21,15 @@ class ReductionContext {
   SweepLevels& levels(const RowSpace& space);
   RowAlgebra& algebra(const RowSpace& space) { return analyses(space).algebra; }
   /// Returns whether there are values of the symbols for which rows have no elements. Rules then do not
-  /// apply, because an empty row has no sample.
+  /// apply.
   bool may_be_empty(const RowSpace& space) const;
   /// Adds the rewrite to the log, if there is one.
   void record(ReductionRule rule, const Node& node);
-  /// Returns the sum of `summed` over each row. Requires: this sum is algebraically zero, and is the value of
-  /// the reduction `node` or a term of it. The result is 0 for a row whose values, from which `summed` is
-  /// computed, are all finite, and NaN for any other row. Returns null if 0 may be used for all rows. That is
-  /// so in backward, if all readers of `node` add the sum to values that are NaN for the same rows.
+  /// Returns a value that replaces the sum of `summed` over each row. Requires: this sum is algebraically
+  /// zero, and is the value of the reduction `node` or a term of it. The new value is 0 for a row in which
+  /// all values that `summed` is computed from are finite, and NaN for any other row. Returns null if the
+  /// caller may use 0 for all rows: in backward, if the readers of `node` are NaN for these other rows
+  /// anyway.
   Value* cancelled(const Node& node, Value* summed, const RowSpace& space);
   /// Replaces all uses of `from` by `to`. If `to` is the constant 0, also replaces the results of users that
   /// are then known, such as a product with `to`.

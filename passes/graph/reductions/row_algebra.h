@@ -1,7 +1,7 @@
 // Algebra of row values, which have one element per row (RowSpace in passes/analysis.h). A row value is
 // represented as a polynomial, in which powers may be negative. Its variables are sums of products over the
-// row, the row's length, and other row values. That recognises values that are algebraically zero, such as
-// the sum of deviations from the mean.
+// row, the row's length, and other row values. In this form, values that are algebraically zero are
+// recognised, such as the sum of deviations from the mean.
 #pragma once
 
 #include <map>

@@ -32,10 +32,11 @@ class RowEmitter {
   Value* div(Value* a, Value* b) { return pointwise(ScalarOp::div, {a, b}); }
   Value* scale(Value* value, double factor);
   Value* broadcast(Value* value, std::vector<int64_t> axes, Shape shape);
-  /// Broadcasts a row value to the space's shape: all elements of a row get the number that `row` has for it.
+  /// Broadcasts a row value to the shape of the space: every element of a row gets the number of its row.
   Value* along(Value* row, const RowSpace& space);
-  /// Returns the row value that along() would broadcast to the result of `broadcast`. Requires: that result
-  /// has the space's shape and is constant along each row (row_broadcast in passes/analysis.h).
+  /// The inverse of along(): returns the row value whose broadcast is the result of `broadcast`. Requires:
+  /// that result has the shape of the space and is constant along each row (row_broadcast in
+  /// passes/analysis.h).
   Value* row_value(Node* broadcast, const RowSpace& space);
   Node* reduce(ReduceOp op, Value* value, const RowSpace& space);
   Value* sum(Value* value, const RowSpace& space) { return reduce(ReduceOp::add, value, space)->result(); }
@@ -49,8 +50,8 @@ class RowEmitter {
   /// element.
   Value* sample(Value* value, const RowSpace& space);
   /// Returns the shift of each row: its sample, or 0 if the sample is infinite or NaN. Statistics such as a
-  /// variance are computed from the elements minus the shift, because a large offset that all elements have
-  /// would cost digits.
+  /// variance are computed from the elements minus the shift. Without it, a large mean would make the
+  /// rounding errors large.
   Value* shift(Value* value, const RowSpace& space) { return if_finite(sample(value, space)); }
   /// Returns the sample, or 0 if it is infinite or NaN.
   Value* if_finite(Value* sample);
@@ -58,7 +59,8 @@ class RowEmitter {
   Value* shifted(Value* value, const RowSpace& space) {
     return is_shifted(value, space) ? value : sub(value, along(shift(value, space), space));
   }
-  /// Returns whether the value is x minus a broadcast of x's sample, or of if_finite of that sample.
+  /// Returns whether the value is already shifted: whether it is x minus the broadcast of sample(x) or
+  /// shift(x).
   bool is_shifted(Value* value, const RowSpace& space);
 
   /// Erases the nodes without users that were made since the last call. Analyses that have visited these

@@ -1,6 +1,7 @@
-// Assignment of mesh axes to the factors of an operation (op_factors.h), given the shardings of its operands
-// and results. A factor is a dim of the operation, such as m, n or k of a matmul; the ranks along the axes of
-// a factor each compute a part of it. Axes are indices into Mesh::axes.
+// Assignment of mesh axes to the factors of an operation (op_factors.h). A factor is a dim of the operation,
+// such as the rows, the columns or the summed dim of a matmul. If a mesh axis is assigned to a factor, it
+// "cuts" the factor: each rank along the axis computes one part of it. The assignment is chosen by the known
+// shardings of operands and results. Axes are given as indices into Mesh::axes.
 #pragma once
 
 #include <memory>
@@ -18,7 +19,7 @@ struct KnownShardings {
 /// Assignment of one node: how the ranks divide its work.
 struct Assignment {
   std::shared_ptr<const OpFactors> factors;
-  std::vector<std::vector<size_t>> axes;  // per factor the mesh axes that cut it, outermost first
+  std::vector<std::vector<size_t>> axes;  // for each factor: the mesh axes that cut it, outermost first
 
   /// Returns the sharding that operand i must have. It is never partial, so sums over ranks are computed
   /// before the node runs.
@@ -39,13 +40,13 @@ using Assignments = llvm::DenseMap<const Node*, Assignment>;
 /// Assigns axes to one node after another. It caches the factors of nodes and the sizes of values.
 class AxisAssigner {
  public:
-  /// Assigns every axis that cuts an operand or result to the factor for which the fewest bytes move between
-  /// ranks. An axis that fits no factor is not used. `cost`, if given, receives the bytes that move
-  /// (moved_bytes), plus kLatencyBytes for each move.
+  /// Assigns each mesh axis that occurs in a known sharding to the factor for which the fewest bytes move
+  /// between ranks. An axis that can cut no factor is not used. `cost`, if not null, receives the bytes that
+  /// move (moved_bytes), plus kLatencyBytes for each move.
   Assignment assign(const Node& node, const KnownShardings& known, double* cost = nullptr);
-  /// Records that the value is moved to the sharding `to` for the node `by` (null: for no particular node).
-  /// Other nodes of this phase can read the moved value, so later calls of assign() count no bytes for the
-  /// same move.
+  /// Records that the value is moved to the sharding `to`. Other nodes of this phase can read the moved
+  /// value, so later calls of assign() count no bytes for the same move. `by`: the node for which it is
+  /// moved; null: no particular node.
   void add_move(const Value& value, Sharding to, Phase phase, const Node* by = nullptr);
   /// Removes the last move of the value that add_move recorded.
   void drop_move(const Value& value) { moves_[&value].pop_back(); }
@@ -71,8 +72,8 @@ Sharding replicated(int64_t rank);
 /// Returns the bytes of the whole value at the symbols' upper bounds; the largest double if a symbol has no
 /// bound or the number of bytes overflows.
 double whole_bytes(const Value& value);
-/// Bytes that are added to the cost of each move for its latency: between GPUs of a host, messages of up to 4
-/// MiB take equally long.
+/// Bytes that are added to the cost of each move for its latency. Between GPUs of one host, all messages of
+/// up to 4 MiB take about the same time.
 inline constexpr double kLatencyBytes = 4 << 20;
 /// Returns the approximate number of bytes that one rank receives when a value of `bytes` bytes (of the whole
 /// value) changes its sharding. A copy within the rank's memory counts as the number of bytes that a link

@@ -7,9 +7,9 @@
 // the sum. A sum by NCCL would take multiprocessors from concurrent matmuls. The same bytes cross each link,
 // but each rank must store one addend per rank until the sum is computed, and read all of them. So the pass
 // replaces only large sums over few ranks, of values whose shape has a symbol, such as the batch size. This
-// excludes gradients in the shape of flat states, whose addends would take too much memory. Runs after
-// reassociate_sums. Ensures: addends are added in the order of the ranks; values differ only by the order of
-// float additions.
+// excludes gradients in the shape of flat states, which hold all parameters one after another: their addends
+// would take too much memory. Runs after reassociate_sums. Ensures: addends are added in the order of the
+// ranks; values differ only by the order of float additions.
 #pragma once
 
 #include <cstdint>

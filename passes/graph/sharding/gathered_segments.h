@@ -1,7 +1,7 @@
 // Reads of parameters whose flat state is sharded over ranks. A flat state stores many parameters one after
 // another, each as a segment (passes/graph/training/flatten_parameters.h). If every rank has a whole rounded
-// copy of the state, parameters are read from the copy. Otherwise the whole state is gathered, once for
-// forward and again for backward, so that no rank keeps all parameters in between (ZeRO stage 3).
+// copy of the state, parameters are read from the copy. Otherwise the whole state is gathered before forward
+// and again before backward, so that no rank stores all parameters between the two (ZeRO stage 3).
 #pragma once
 
 #include <map>
@@ -11,8 +11,8 @@
 
 namespace smelt {
 
-/// Returns the flat state in which the parameter that the node reads is a segment, if that state is sharded
-/// over ranks. Returns null otherwise, and for nodes of other ops than `parameter`.
+/// `node` reads a parameter. Returns the flat state that has this parameter as a segment. Returns null if
+/// that state is not sharded over ranks, or if the op of `node` is not `parameter`.
 const State* cut_flat_state(const Node& node);
 
 /// Builder of the reads of such parameters. It builds each gather, and each read of a parameter, once per
@@ -22,8 +22,8 @@ class GatheredSegments {
   GatheredSegments(GraphBuilder& b, Resharder& resharder, const LocalSizes& sizes)
       : b_(b), resharder_(resharder), sizes_(sizes) {}
 
-  /// Returns the parameter for users in this phase, gathered over the ranks that share `flat`. If the
-  /// parameter itself is sharded, this is the rank's part of it.
+  /// Returns the value of the parameter that nodes of this phase read. It is gathered over the ranks that
+  /// share `flat`. If the parameter itself is sharded too, returns the rank's part of it.
   Value* value(const Node& parameter, const State& flat, Phase phase);
 
  private:

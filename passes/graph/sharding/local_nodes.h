@@ -7,8 +7,8 @@
 
 namespace smelt {
 
-/// Translation of sizes of the whole graph into sizes of one rank. A cut symbol, one whose dim is sharded,
-/// means the size of a rank's part after partition.
+/// Translation of sizes of the whole graph into sizes of one rank. The size of a sharded dim may be a symbol,
+/// such as B. After partition, this symbol means the size of one rank's part; it is then called a cut symbol.
 class LocalSizes {
  public:
   /// Requires: `mesh` outlives this object. `cuts` holds the axes that cut each cut symbol.
@@ -37,7 +37,7 @@ struct LocalNode {
   GraphBuilder& b;
   Resharder& resharder;
   /// Mesh axes along which ranks have different parts of a batch. Each of these ranks draws different random
-  /// numbers, as one rank does in different micro-steps.
+  /// numbers.
   const std::vector<size_t>& batch_axes;
 };
 /// Builds the rank's node, with collectives if it needs them, and returns its results. They have the

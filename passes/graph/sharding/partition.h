@@ -9,10 +9,11 @@
 // has, a collective is inserted. A sharded value that is needed whole is gathered. A sum over ranks is
 // computed once for all its users: by an all_reduce, or by a reduce_scatter if the sum is sharded. The symbol
 // of a sharded dim, such as B above, now means the size of this rank's part. If the whole size is needed, the
-// symbol is multiplied by the number of ranks. All ranks run the same graph: offsets are written with the
-// coordinates of the rank (ir/graph/sharding.h). States and parameters keep their sharding, and have the
-// shapes of parts (State::whole has the whole shape). Ranks with different parts of a batch draw separate
-// random numbers. Along all other axes, the partition does not change random numbers (docs/dev/sharding.md).
+// symbol is multiplied by the number of ranks. All ranks run the same graph. If a rank's part begins at an
+// offset, the offset is an expression of the rank's coordinates in the mesh (ir/graph/sharding.h). States and
+// parameters keep their sharding, and have the shapes of parts (State::whole has the whole shape). Ranks with
+// different parts of a batch draw separate random numbers. Along all other axes, the partition does not
+// change random numbers (docs/dev/sharding.md).
 #pragma once
 
 #include <string>
@@ -24,9 +25,9 @@
 namespace smelt {
 
 struct PartitionOptions {
-  /// Mesh axes along which ranks have different parts of a batch. Along them ranks draw separate random
-  /// numbers, and the bounds of symbols are already those of one rank's part. Names that the mesh lacks are
-  /// ignored.
+  /// Mesh axes along which ranks have different parts of a batch. Ranks along such an axis draw different
+  /// random numbers, and the upper bounds of symbols are not divided by the size of the axis. Names that the
+  /// mesh lacks are ignored.
   std::vector<std::string> batch = {"data"};
   /// Names of outputs whose sums over ranks are not computed, such as "evaluate.loss_sum": each rank returns
   /// its own addend.
@@ -45,8 +46,8 @@ void visit_options(Field& field, PartitionOptions& o) {
 /// with every dim that the number of ranks does not divide.
 bool partition(Module& module, const PartitionOptions& options);
 
-/// Returns one line per collective: "@train_step all_reduce data f32[1024] 4096 bytes: "optimizer", for
-/// pack".
+/// Returns one line per collective, with its entry, op, mesh axis, type, bytes, source and reader. Example:
+/// @train_step all_reduce data f32[1024] 4096 bytes: "optimizer", for pack
 std::string explain(const std::vector<CollectiveEntry>& entries);
 
 }  // namespace smelt

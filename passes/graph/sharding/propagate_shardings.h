@@ -7,13 +7,12 @@
 // (passes/graph/sharding/op_factors.h). If one of these dims is sharded, the others are sharded along the
 // same mesh axes: from operands to results and from results to operands, until nothing changes. A dim that
 // has axes keeps them. If an axis could cut two factors of an operation, it cuts the one for which the fewest
-// bytes move between ranks (assign_nodes.h). A constant, iota or broadcast scalar that no neighbour shards is
-// sharded along its first dim, if an input with the same first dim, a symbol, is sharded along it. For
-// example, if a graph counts the records of a batch by the sum of f32[B] ones, each rank sums the ones of its
-// own records. Annotated values, states and parameters keep their shardings; states and parameters without
-// annotation are whole on every rank. Sums over ranks are placed last (passes/graph/sharding/sums.h).
-// Ensures: every value has a sharding. Shardings affect results only by the order of float additions, because
-// partition inserts the necessary moves.
+// bytes move between ranks (assign_nodes.h). A constant, iota or broadcast scalar may have no sharded
+// neighbour, but the same symbolic first dim as a sharded input, such as the batch size B. It is then sharded
+// like the input along this dim. Annotated values, states and parameters keep their shardings; states and
+// parameters without annotation are whole on every rank. Sums over ranks are placed last
+// (passes/graph/sharding/sums.h). Ensures: every value has a sharding. Shardings affect results only by the
+// order of float additions, because partition inserts the necessary moves.
 #pragma once
 
 #include <string>

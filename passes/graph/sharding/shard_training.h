@@ -4,14 +4,14 @@
 //   graph @train_step(%x: i32[B,T])          graph @train_step(%x: i32[B,T] on [data, -])
 //   state "moment1" : f32[..]          =>    state "moment1" : f32[..] on [-, data, -]   (zero >= 1)
 //
-// An input whose first dim is a symbol is sharded along that dim. If the module has training entries, an
-// input is sharded only if that symbol is the batch symbol. Among the inputs of these entries, the first one
-// with a symbol as its first dim defines the batch symbol. Sums of gradients over micro-steps stay partial,
-// one addend per rank, and are reduced over ranks when they are applied. With `zero`, flat states
-// (flatten_parameters.h) are sharded (Rajbhandari et al., 2020, "ZeRO", arXiv:1910.02054). Stage 1 shards the
-// states of the optimizer. It also shards the f32 parameters if they have a rounded copy, because forward and
-// backward read only the copy. Stage 2 also shards the sums of gradients, and stage 3 all other parameters.
-// Ensures: existing annotations stay; no value changes.
+// If the module has training entries, inputs whose first dim is the batch symbol are sharded along that dim.
+// The batch symbol is the first dim of the first input of these entries that begins with a symbol. Without
+// training entries, all inputs whose first dim is a symbol are sharded along it. If an update has several
+// micro-steps, each rank has its own sum of gradients over them; these sums are added over ranks only when
+// they are applied. With `zero`, flat states (flatten_parameters.h) are sharded (Rajbhandari et al., 2020,
+// "ZeRO", arXiv:1910.02054). Stage 1 shards the states of the optimizer. It also shards the f32 parameters if
+// they have a rounded copy, because forward and backward read only the copy. Stage 2 also shards the sums of
+// gradients, and stage 3 all other parameters. Ensures: existing annotations stay; no value changes.
 #pragma once
 
 #include <string>
@@ -31,14 +31,15 @@ template <typename Field>
 void visit_options(Field& field, ShardTrainingOptions& o) {
   field("axes", o.axes), field("zero", o.zero), field("bucket", o.bucket);
 }
-/// Returns options for flatten_parameters: `flat` with buckets that the ranks along the options' axes share.
-/// Axes that the mesh lacks are ignored. Returns `flat` unchanged for ZeRO stage 0 or a single rank.
+/// Returns a copy of the options `flat` with buckets added: flatten_parameters then makes states of buckets,
+/// each of which the ranks along `options.axes` share. Axes that the mesh lacks are ignored. Returns `flat`
+/// unchanged for ZeRO stage 0 or a single rank.
 FlattenParametersOptions in_buckets(FlattenParametersOptions flat, const Mesh& mesh,
                                     const ShardTrainingOptions& options);
 /// Annotates the module; returns whether anything changed. Does nothing without a mesh or after partition.
-/// Throws Error if the mesh lacks one of the axes. Also throws one Error with every input of a training entry
-/// whose first dim is not the batch symbol, because each rank feeds a batch of its own, while the graph would
-/// treat such an input as equal on all ranks. Optional, scalar and annotated inputs are not checked.
+/// Throws Error if the mesh lacks one of the axes. Also throws Error if the first dim of an input of a
+/// training entry is not the batch symbol; the message lists all such inputs. Optional, scalar and annotated
+/// inputs are not checked.
 bool shard_training(Module& module, const ShardTrainingOptions& options);
 
 }  // namespace smelt

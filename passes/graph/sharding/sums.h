@@ -54,9 +54,9 @@ void keep_partial_sums(const Graph& graph, const Assignments& assignments,
 //
 // Here sum is an all_reduce or reduce_scatter that adds; the joined sums have the same axis and dim. For
 // example, the gradients that three projections return to their common operand then cost one collective, and
-// merge_gemms merges their matmuls. The additions form one tree whose inner values have no other reader. A
-// convert ends a tree. Runs after partition and before join_sums and merge_gemms. Ensures: values differ only
-// by the order of float additions.
+// merge_gemms merges their matmuls. The results of sum(a), sum(b) and the inner additions must have no other
+// readers. Runs after partition and before join_sums and merge_gemms. Ensures: values differ only by the
+// order of float additions.
 
 struct ReassociateSumsOptions {};
 /// Joins the sums; returns whether there were any to join.

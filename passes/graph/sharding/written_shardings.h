@@ -12,7 +12,7 @@ namespace smelt {
 // Annotated shardings of a graph's values, states and parameters.
 
 /// Returns the annotation of a value; nothing if there is none. For a value that is read from a state or
-/// parameter, returns the sharding of the state or parameter, which is whole if it has no annotation.
+/// parameter, returns the sharding of the state or parameter, which is replicated if it has no annotation.
 std::optional<Sharding> written_sharding(const Value& value);
 /// Returns the sharding of the state that the node reads or updates.
 Sharding sharding_of_state(const Node& node);

@@ -5,9 +5,9 @@
 //
 // The new nodes take the composite's position, its source name (perhaps with a suffix) and its phase. The
 // epilogue of a matmul becomes nodes after the matmul. A decomposition may return composites again (attention
-// returns a softmax and a dropout); these are decomposed as well. The pass also decomposes arithmetic on
-// integers of 8 and 16 bits, and updates of a part of a state (simplify.h). Ensures: the graph computes the
-// same values; types of results do not change.
+// returns a softmax and a dropout); these are decomposed as well. The pass also calls decompose_narrow and
+// decompose_updates (simplify.h). Ensures: the graph computes the same values; types of results do not
+// change.
 #pragma once
 
 #include <string_view>

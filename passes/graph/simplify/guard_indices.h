@@ -12,11 +12,11 @@
 // run; if an index was invalid, they throw an Error and reset the state to zeros
 // (runtime/session/index_faults.h). Gathers with the same indices and the same number of rows share a guard.
 //
-// A scatter_add or scatter omits invalid indices itself when it sorts its indices. So the pass does not
-// change its indices, and adds only an update of a state, "dropped_index/@graph scatter_add \"source\"".
-// There is no update if another node already records the same indices. A scatter with the attribute
-// leaves_out has no update either, because its indices include those of other ranks' rows. An insert omits
-// negative indices. So an index that is too large becomes -1, and is recorded in a "dropped_index/" state.
+// A scatter_add or scatter omits invalid indices itself. So the pass does not change its indices, and adds
+// only an update of a state, "dropped_index/@graph scatter_add \"source\"". There is no update if another
+// node already records the same indices, or if the scatter has the attribute leaves_out: its indices then
+// include those of rows that other ranks have, which are not errors. An insert omits negative indices. So the
+// pass replaces an index that is too large by -1, and records it in a "dropped_index/" state.
 //
 // Runs once, when no later pass adds or removes gathers. Ensures: values change only where an index was out
 // of bounds.

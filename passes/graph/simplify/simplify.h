@@ -18,7 +18,7 @@ namespace smelt {
 // Node::anchored are never merged; states are never reordered.
 
 struct SimplifyOptions {
-  int max_sweeps = 16;  // most passes over the graph, even if the last one still changed it
+  int max_sweeps = 16;  // most passes over the graph; simplify ends after them in any case
 };
 /// Simplifies the graph; returns whether anything changed.
 bool simplify(Graph& graph, const SimplifyOptions& options);
@@ -30,8 +30,8 @@ bool simplify(Graph& graph, const SimplifyOptions& options);
 //   symbols N <= 8                    =>    graph @g(%x: f32[8,3]) ..
 //   graph @g(%x: f32[N,3]) ..
 //
-// The pass is for graphs that run without inputs whose shapes would define N. Ensures: results are those of a
-// run at the bounds.
+// A run usually gets the value of N from the shapes of its inputs. The pass is for graphs that run without
+// such inputs. Ensures: the results are those of a run in which every symbol has its upper bound.
 
 struct BindSymbolsOptions {};
 /// Binds the symbols; returns whether there were any. Throws Error if the symbols cannot reach all bounds at
@@ -46,14 +46,15 @@ bool bind_symbols(Module& module, const BindSymbolsOptions& options = {});
 //                                  %c = add %a, %b : i32[n]
 //                                  %z = convert %c : u8[n]
 //
-// Kernels compute in 32 bits, so the converts cut off the bits above the value's width.
+// Kernels compute in 32 bits. The last convert cuts off the bits above the width of the type, so the result
+// wraps around.
 
 /// Decomposes add, sub, mul, div, neg, abs and sums on such types; returns whether there were any.
 bool decompose_narrow(Graph& graph);
 
 // ---- decompose_updates.cpp
-// Decomposition of an update of a part of a state, at an index, into an update of the whole state. The new
-// value is the old content with the part inserted:
+// An update of a part of a state, at an index, becomes an update of the whole state. The new value of the
+// state is its old content, with the part inserted:
 //
 //   update %v, %i {state = "s", axis = 2} =>  %old = state "s"; %new = insert %old, %v, %i {axis = 2}
 //                                             update %new {state = "s"}

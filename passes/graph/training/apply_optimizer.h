@@ -5,7 +5,8 @@
 //                                           update %p {state = "parameters"}
 //                                           return loss = %l, gradient_norm = %n
 //
-// The gradients are packed in the order of the parameters' segments (flatten_parameters.h). With the option
+// A flat value holds the elements of all parameters one after another; the elements of one parameter are its
+// segment (flatten_parameters.h). The gradients are packed in the order of the segments. With the option
 // keep_gradients, the flat gradient is also written to the state "gradients". The optimizer (optimizers.h) is
 // pointwise code over flat values, so that one launch updates all parameters. The pass declares the states
 // that it needs: the moments, "learning_rate" (set by the host), "step" and, if kept, "gradients". It

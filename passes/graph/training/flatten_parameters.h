@@ -11,10 +11,11 @@
 // rounded copy with the same segments at the same offsets. Without masters, "parameters" itself is narrow.
 // Frozen parameters have no masters, because no update is added to them. Ensures: no graph changes.
 //
-// If ranks share the flat states, these have the shape [buckets, rows, row]. Every rank has the same number
-// of rows of each bucket, so that one bucket can be summed or gathered while others are still computed.
-// Segment offsets count elements in row-major order, and a segment may cross from one bucket to the next. If
-// little padding suffices, layers begin at bucket borders (bucket_layout.h).
+// If ranks share the flat states, these have the shape [buckets, rows, row], where `row` is the number of
+// elements per row. Every rank has the same number of rows of each bucket, so that one bucket can be summed
+// or gathered while others are still computed. Segment offsets count elements in row-major order, and a
+// segment may cross from one bucket to the next. If little padding suffices, layers begin at bucket borders
+// (bucket_layout.h).
 #pragma once
 
 #include "ir/graph/builder.h"

@@ -1,8 +1,8 @@
 // freeze_parameters: freezes (excludes from training) the parameters whose names match no pattern.
 //
 // Frozen parameters cost a training plan only their own memory: differentiate computes no gradients for them,
-// and flatten_parameters stores them in a separate state, without masters, moments and sums. Ensures: no
-// graph changes; parameters that were frozen before stay frozen.
+// and flatten_parameters stores them in a separate state, without f32 master copies, moments and sums of
+// gradients. Ensures: no graph changes; parameters that were frozen before stay frozen.
 #pragma once
 
 #include <string>

@@ -14,11 +14,13 @@ Value* mean_loss(GraphBuilder& b, Value* sum, Value* count);
 struct BatchCounts {
   Value* loss_sum = nullptr;     // sum of the loss over the targets; null: another pipeline stage computes it
   Value* token_count = nullptr;  // number of targets
-  bool adds_tokens = true;  // false: token_count is not added, because the first part of the stage adds it
+  /// False: token_count is not added here. In a pipeline stage, only the first part adds it.
+  bool adds_tokens = true;
 };
-/// Replaces the outputs "grad.PARAMETER" of all trained parameters with updates that add them to the state
-/// "gradients". Also adds the counts to the states "loss_sum" and "token_count". With a loss scale, the
-/// outputs must be gradients of the scaled mean loss; they are converted to gradients of the loss sum.
+/// Replaces the outputs "grad.PARAMETER" of all trained parameters by updates, which add these gradients to
+/// the state "gradients". Also adds `counts` to the states "loss_sum" and "token_count". If there is a loss
+/// scale, the outputs must be gradients of the mean loss times the scale. They are then converted to
+/// gradients of the sum of the loss.
 void add_sums(Graph& graph, const BatchCounts& counts, const TrainingOptions& options);
 
 /// Adds the entry @apply of training_entries.h to the module. In a pipeline, it sums the loss and the squared

@@ -1,6 +1,7 @@
 // Sums over the segments of a flat state, and broadcasts of one number per segment to the elements of the
-// segment. A segment is one parameter (flatten_parameters.h). Only primitives that any target has are used:
-// no atomics, no sort, three launches for any number of segments.
+// segment. A flat state holds parameters one after another, and a segment is one parameter
+// (flatten_parameters.h). Only primitives that any target has are used: no atomics, no sort, three launches
+// for any number of segments.
 //
 //   rows     gathers a flat value as [chunks, length]: row c holds the elements from begin[c] on. A chunk
 //            belongs to one segment, whose last chunk may be shorter than a row.
@@ -10,10 +11,11 @@
 //            are divided into blocks, and a second table has, for each block, the segment in which it begins.
 //            The search begins at that segment.
 //
-// If the rows of flat values [buckets, rows, row] are sharded over ranks, `tiles` first sums tiles of `tile_`
-// adjacent elements on each rank. The sums of tiles are ordered by their position in a bucket, and then by
-// bucket, so the tiles of one rank are adjacent. The sums of tiles are then the input of `rows`, and chunks
-// count tiles instead of elements. Ranks exchange one number per segment.
+// If ranks share a flat state, its shape is [buckets, rows, row], and each rank has an equal number of rows
+// of every bucket. In this case, `tiles` first sums tiles of `tile_` adjacent elements on each rank. The sums
+// of tiles are ordered by the position of the tile in its bucket, and then by bucket, so that the tiles of
+// one rank are adjacent. The sums of tiles are then the input of `rows`, and chunks count tiles instead of
+// elements. Ranks exchange one number per segment.
 #pragma once
 
 #include "ir/graph/builder.h"
@@ -60,7 +62,7 @@ class SegmentSums {
 
   GraphBuilder& b_;
   const Shape shape_;                // of the flat state
-  int64_t tile_, chunk_, elements_;  // elements per tile (1: no tiles), tiles per chunk, all tiles
+  int64_t tile_, chunk_, elements_;  // elements per tile (1: no tiles), tiles per chunk, number of tiles
   std::vector<double> offsets_;      // per segment, in elements
   std::vector<double> chunk_begin_, chunk_length_;    // per chunk, in tiles
   std::vector<double> first_chunk_, segment_chunks_;  // per segment: first chunk, number of chunks

@@ -16,7 +16,8 @@ namespace smelt {
 
 struct KeepEntriesOptions {
   std::vector<std::string> entries;
-  /// Returns text that is appended to the message about a missing entry, such as how to get it; null: none.
+  /// Returns text that is appended to the message about a missing entry, such as the option that creates it;
+  /// null: no text.
   std::function<std::string(const std::string& entry)> hint = {};
 };
 template <typename Field>

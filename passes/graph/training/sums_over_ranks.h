@@ -7,8 +7,8 @@
 namespace smelt {
 
 // ---- sums_over_ranks.cpp
-// Sums over the elements of all ranks. In a flat state (flatten_parameters.h), the segments of some
-// parameters may be sharded over ranks, while every rank has the other segments whole. Elements of whole
+// Sums over the elements of all ranks. A flat state (flatten_parameters.h) has one segment per parameter.
+// Some segments may be sharded over ranks, while every rank has the other segments whole. Elements of whole
 // segments are counted once, not once per rank. Each stage of a pipeline has different segments; a segment
 // that several stages have is counted on the first of them.
 
@@ -27,8 +27,8 @@ Value* segment_sums_over_ranks(GraphBuilder& b, const State& flat, Value* by_seg
 // the matmul that computes a gradient can add it to the sum itself.
 
 /// Emits the update of the state `sums`. `gradients` has one gradient per segment, in the order of the
-/// segments. Gradients that are consecutive slices of one value, for segments without a gap between them, are
-/// added as that value.
+/// segments. If the gradients of adjacent segments are consecutive slices of one value, that value is added
+/// instead of the slices.
 void add_gradients(GraphBuilder& b, const State& sums, llvm::ArrayRef<Value*> gradients);
 
 }  // namespace smelt

@@ -7,8 +7,8 @@
 
 namespace smelt {
 
-/// Arguments of an update rule: values with the shape of the flat state of parameters, and scalars of this
-/// step.
+/// Arguments of an update rule: values with the shape of the flat state of parameters, which holds all
+/// parameters one after another, and scalars of this step.
 struct UpdateContext {
   GraphBuilder& b;
   const ApplyOptimizerOptions& options;
@@ -24,7 +24,7 @@ struct UpdateContext {
   Value* spread(Value* scalar) const { return spread(scalar, parameters); }
   /// Broadcasts a scalar to the shape of `like`.
   Value* spread(Value* scalar, Value* like) const { return everywhere(b, scalar, like->shape()); }
-  /// Returns `factor` times `from`, which has elements of `gradients` in any shape.
+  /// Returns `factor` times `from`. `from` has elements of `gradients`, in any shape.
   Value* gradient(Value* from) const { return factor ? b.mul(from, spread(factor, from)) : from; }
   /// Returns the whole gradient.
   Value* gradient() const { return gradient(gradients); }

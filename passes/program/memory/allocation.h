@@ -1,5 +1,5 @@
-// Allocations of the arena, the memory of an entry's temporary buffers. Buffers that share memory in place
-// form one allocation; any other buffer has an allocation of its own.
+// Allocations of the arena, the memory of an entry's temporary buffers. If a step writes its output in place,
+// over an input, the two buffers form one allocation. Any other buffer has an allocation of its own.
 #pragma once
 
 #include <vector>
@@ -21,15 +21,14 @@ int64_t aligned(int64_t bytes);
 
 /// Returns the allocations of all buffers. An output of a step shares the memory of an input if the step may
 /// alias the two (Step::may_alias), no earlier step uses the output, no later step uses the input, and the
-/// input's memory is large enough. Without this sharing, peaks of training steps are up to 23% higher, and
-/// those of other entries up to twice as high, and no placement compensates for it.
+/// input's memory is large enough.
 std::vector<Allocation> make_allocations(const std::vector<Step>& steps,
                                          const std::map<int, Lifetime>& lifetimes);
 
 /// Returns for each of `steps` steps a lower bound of the bytes that any placement needs at that step: the
 /// sum of the sizes of the live ranges. Sizes are counted in units of kArenaAlignment bytes. The size of an
-/// allocation without parts is rounded up, because the allocation begins at a unit. A part (BufferPart) may
-/// begin within a unit, so only the units that lie completely in the part count.
+/// allocation without parts is rounded up to whole units. The size of a part (BufferPart) counts only the
+/// units that are completely in the part, because a part may begin within a unit.
 std::vector<int64_t> least_bytes(const std::vector<Allocation>& allocations, size_t steps);
 
 }  // namespace smelt

@@ -14,14 +14,14 @@ class FirstFit {
   /// Requires: `allocations` outlives this object.
   explicit FirstFit(const std::vector<Allocation>& allocations);
 
-  /// Forgets the last placement and places the allocations with these numbers in this order. Returns the
-  /// bytes of the arena.
+  /// Discards the last placement. Places the allocations in this order; `order` has their indices in the
+  /// list. Returns the size of the arena in bytes.
   int64_t place(const std::vector<int>& order);
 
   /// Returns the offset of each allocation in the last placement, in bytes; a multiple of kArenaAlignment.
   const std::vector<int64_t>& offsets() const { return offsets_; }
-  /// Returns the number of comparisons of ranges in all placements so far. It measures the time of a search
-  /// in a way that is equal on every machine.
+  /// Returns the number of comparisons of ranges in all placements so far. It measures the effort of a search
+  /// by a number that is the same on every machine.
   int64_t comparisons() const { return comparisons_; }
 
  private:
@@ -32,7 +32,7 @@ class FirstFit {
 
   const std::vector<Allocation>& allocations_;
   std::vector<int64_t> offsets_;
-  std::vector<LiveRange> taken_;  // of the placed allocations, sorted by LiveRange::begin
+  std::vector<LiveRange> taken_;  // ranges of the placed allocations, sorted by LiveRange::begin
   int64_t comparisons_ = 0;
 };
 

@@ -14,8 +14,8 @@ namespace smelt {
 //
 // If the same parts of a state are gathered into two buffers, the second buffer and its gathers are removed,
 // and its readers read the first one. The first buffer then stays in memory between its last reader and the
-// first reader of the second buffer. So the pass requires that the steps between these two read few other
-// gathered values. Reads and writes of every element keep their order.
+// first reader of the second buffer. So the pass requires that the steps between these two readers read few
+// other gathered values. Reads and writes of every element keep their order.
 
 /// Joins the gathers. Runs after place_collectives. Does nothing without a mesh.
 bool join_gathers(Program& program);
@@ -23,11 +23,12 @@ bool join_gathers(Program& program);
 // ---- order_steps.cpp
 // order_steps: reorders the steps of every entry so that fewer bytes are live at once.
 //
-// The next step is the first ready step that frees at least as many bytes as it allocates. Steps whose
-// buffers are all small (at most a thousandth of the largest buffer) do not count here. If there is no such
-// step, the next step is the first ready step in the old order. An order that would need more memory than the
-// old one is rejected. Reads and writes of every element keep their order, so results do not change. Steps
-// that touch different elements of one buffer, such as gradients of two weights, may change their order.
+// A step is ready if all steps on which it depends have been placed. The next step is the first ready step
+// that frees at least as many bytes as it allocates, and uses a buffer that is larger than a thousandth of
+// the largest buffer. If there is no such step, the next step is the first ready step in the old order. An
+// order that would need more memory than the old one is rejected. Reads and writes of every element keep
+// their order, so results do not change. Steps that touch different elements of one buffer, such as gradients
+// of two weights, may change their order.
 
 struct OrderStepsOptions {};
 

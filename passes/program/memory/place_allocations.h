@@ -19,16 +19,17 @@ struct ArenaPlacement {
 };
 
 /// Places allocations so that no two overlap while both are live. The arena is at most as large as that of
-/// first fit by decreasing size. `least` is the result of least_bytes (allocation.h).
+/// first fit by decreasing size. `least` has for each step a lower bound of the bytes that any placement
+/// needs at that step (least_bytes in allocation.h).
 ArenaPlacement place_allocations(const std::vector<Allocation>& allocations,
                                  const std::vector<int64_t>& least);
 
 // ---- placement_orders.cpp
 // Orders in which allocations are placed.
 
-/// Returns promising orders of the allocations' numbers. `least` is the result of least_bytes (allocation.h),
-/// and the peak is the step at which it is largest. Sizes, lifetimes (numbers of steps) and last steps are
-/// decreasing:
+/// Returns promising orders of the allocations' numbers. `least` is as for place_allocations, and the peak is
+/// the step at which it is largest. All orders by size, by lifetime (number of steps) and by last step begin
+/// with the largest number:
 ///   1. by size
 ///   2. by size times lifetime
 ///   3. allocations with parts first, each group by lifetime

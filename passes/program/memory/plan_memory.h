@@ -2,10 +2,9 @@
 //
 // Buffers share memory in place if a step may alias them (passes/program/memory/allocation.h). A buffer that
 // is written piece by piece, such as the buffer of all gradients, has one lifetime per piece
-// (passes/program/memory/buffer_parts.h). So values that forward saves for backward can use memory in which
-// gradients are stored later. A search then finds offsets at which no two live buffers overlap
-// (passes/program/memory/place_allocations.h), and check_memory verifies the result
-// (passes/program/memory/memory_passes.h).
+// (passes/program/memory/buffer_parts.h). Until a piece is written, other values can use its memory. A search
+// then finds offsets at which no two live buffers overlap (passes/program/memory/place_allocations.h), and
+// check_memory verifies the result (passes/program/memory/memory_passes.h).
 #pragma once
 
 #include <map>
@@ -21,9 +20,9 @@ struct MemoryReport {
   std::string entry;
   int64_t arena = 0;          // size of the planned arena
   int64_t without_reuse = 0;  // size of an arena in which every buffer has separate memory
-  int64_t lower_bound = 0;    // no placement needs less: the largest number of live bytes at any step
-  /// For roles of states, the states' bytes in device memory. For other roles, the arena's live bytes at the
-  /// step that has the most.
+  int64_t lower_bound = 0;    // every placement needs at least this: the most bytes that are live at one step
+  /// Bytes by role of the buffers. For roles of states: the bytes of the states in device memory. For other
+  /// roles: the bytes of the arena that are live at the step with the most live bytes.
   std::map<Role, int64_t> by_role;
 };
 

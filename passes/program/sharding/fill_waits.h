@@ -8,9 +8,9 @@
 // past steps that neither use its result nor overwrite its operands, but past at most `most_places` steps, so
 // that the memory of the operands is not occupied much longer. If a step would wait for a collective, delayed
 // matmuls are inserted before that step, one after another, until their time fills the wait or no delayed
-// matmul is left. The next one is the shortest matmul that fills most of the wait, or, if none fills most of
-// it, the longest matmul. A matmul that fills no wait does not move. Of two adjacent all_gathers, the one
-// whose result is read earlier comes first. Runs before overlap_collectives, which decides when each
+// matmul is left. The next one is the shortest matmul that fills most of the wait. If none fills most of it,
+// the next one is the longest matmul. A matmul that fills no wait does not move. Of two adjacent all_gathers,
+// the one whose result is read earlier comes first. Runs before overlap_collectives, which decides when each
 // collective begins and which step waits for it.
 #pragma once
 

@@ -22,10 +22,10 @@ struct OverlapCollectivesOptions {
   /// Approximate number of bytes that are gathered and not read yet; limited to 1/16 of all bytes that the
   /// entry gathers.
   int64_t bytes_ahead = int64_t{256} << 20;
-  /// Consecutive reduce_scatters with operands in temporary memory form groups. This is the least sum of the
-  /// bytes of the operands of a group; it is limited to 1/16 of the bytes of all such operands of the entry.
-  /// The operands of one group are freed when the group after the next one begins, so that one group is
-  /// summed while the operands of the next one are computed.
+  /// Consecutive reduce_scatters with operands in temporary memory form groups. A group ends as soon as its
+  /// operands have at least this number of bytes together. The number is limited to 1/16 of the bytes of all
+  /// such operands of the entry. While the sums of one group are computed, the operands of the next group are
+  /// computed. The operands of the first group are freed before the third group begins.
   int64_t bytes_taken = int64_t{256} << 20;
 };
 

@@ -7,12 +7,13 @@
 
 namespace smelt {
 
-/// One step, or, if a run selects one of several variants of the same work, the steps of all variants.
+/// One step; or, if there are several variants of a part of the work, of which a run executes one, the steps
+/// of all variants.
 struct StepUnit {
   std::vector<Step> steps;
-  /// Elements that the steps read and write. The accesses with Touch::memory -1, which only keep collectives
-  /// in order, are omitted, so that passes may reorder collectives. Their new order is the same on all ranks,
-  /// because all ranks compile the same steps.
+  /// Elements that the steps read and write. Accesses with Touch::memory -1 are omitted. Their only purpose
+  /// is to keep collectives in order, but passes that move units may reorder collectives. The new order is
+  /// the same on all ranks, because all ranks compile the same steps.
   Footprint touches;
 
   /// Returns the unit's step if it is a collective, else null.

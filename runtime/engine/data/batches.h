@@ -71,8 +71,8 @@ std::unique_ptr<BatchStream> make_stream(const DataPart& part, const BatchOption
 /// Returns the data as packed rows: the documents of the part, concatenated in rows. A part that has packed
 /// rows is returned unchanged.
 DataPart pack(const DataPart& part, const PackOptions& options);
-/// Creates a list of at most `max_batches` batches, whose items are spread evenly over the part. The last
-/// batch may be smaller. Throws Error if the part has no item.
+/// Creates a list of at most `max_batches` batches. Their windows, records or packed rows are spread evenly
+/// over the part. The last batch may be smaller. Throws Error if the part has none of these items.
 std::unique_ptr<BatchList> make_list(const DataPart& part, const BatchOptions& options, int64_t max_batches);
 
 }  // namespace smelt

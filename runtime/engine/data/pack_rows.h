@@ -16,14 +16,14 @@ class PackedRows {
   void add(std::span<const int64_t> documents);
 
  private:
-  std::vector<int64_t> documents_, ends_;  // documents of all rows; by row, its end in documents_
+  std::vector<int64_t> documents_, ends_;  // documents of all rows; for each row, its end in documents_
 };
 
-/// Assigns each document to one row of at most `width` tokens, and returns the rows. `lengths` has the tokens
-/// of each document; documents without tokens are left out. The method is first fit: documents are processed
-/// in order, and each is added to the oldest open row that has room for it. At most 64 rows are open: if a
-/// new one is needed, the fullest is closed. The same lengths give the same rows. Throws Error if a document
-/// is longer than `width`.
+/// Assigns each document to one row of at most `width` tokens, and returns the rows. `lengths` has the number
+/// of tokens of each document; documents without tokens are left out. The method is first fit: documents are
+/// processed in order, and each is added to the oldest open row that has room for it. At most 64 rows are
+/// open: if a new one is needed, the fullest is closed. The same lengths give the same rows. Throws Error if
+/// a document is longer than `width`.
 PackedRows pack_rows(std::span<const int64_t> lengths, int64_t width);
 
 }  // namespace smelt

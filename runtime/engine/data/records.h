@@ -1,5 +1,5 @@
-// Labelled data: safetensors files that have one tensor per input of an entry, of shape [records, ...]. The
-// format is described in docs/guides/data.md.
+// Labelled data: safetensors files that have one tensor per input of an entry (a function of a plan), of
+// shape [records, ...]. The format is described in docs/guides/data.md.
 #pragma once
 
 #include <cstdint>
@@ -60,7 +60,7 @@ class RecordData {
         judge;  // tensor whose padding gives the lengths; empty: they are the tensors' second dimensions
     std::vector<int32_t> of_row;  // length of each record without padding
     int64_t longest = 1;          // maximum of of_row
-    /// Divisor of the length of a batch, because ranks read equal parts of a sequence.
+    /// The length of a batch is a multiple of this number, so that ranks can read equal parts of a sequence.
     int64_t multiple = 1;
 
     int64_t padded(int64_t length) const { return (length + multiple - 1) / multiple * multiple; }
@@ -69,7 +69,7 @@ class RecordData {
   struct Piece {
     Checkpoint file;
     std::vector<const TensorView*> tensors;  // by column
-    int64_t begin = 0, rows = 0;             // number of the file's first record, and its records
+    int64_t begin = 0, rows = 0;             // number of the file's first record; number of its records
   };
   void choose_columns(const Piece& first, const PlanEntry& entry);
   void add_column(const Port& port, const PlanEntry& entry);

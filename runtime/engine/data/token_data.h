@@ -1,5 +1,5 @@
-// Token data for language models: memory-mapped files, and windows of tokens for batches. Positions of
-// training windows are a pure function of (seed, step, micro-step, row), so that a resumed run need not read
+// Token data for language models: memory-mapped files, and windows of tokens for batches. The position of a
+// training window is determined by seed, step, micro-step and row alone, so that a resumed run need not read
 // earlier batches.
 #pragma once
 
@@ -19,16 +19,16 @@ namespace smelt {
 
 /// Format of a token file. `bytes`: each byte is a token. `llmc`: the format of llm.c, with a header. `u16`:
 /// uint16 tokens, little-endian, without a header. `automatic`: llmc if the file begins with the header of
-/// llm.c, otherwise bytes. Without that header, `automatic` refuses a file whose name ends in ".bin", and a
-/// file that is not text in UTF-8. The message names a command for converting the file.
+/// llm.c, otherwise bytes. `automatic` refuses a file without that header if its name ends in ".bin" or if it
+/// is not text in UTF-8.
 enum class TokenFormat : uint8_t { automatic, bytes, llmc, u16 };
 std::string_view name(TokenFormat format);
 std::optional<TokenFormat> parse_token_format(std::string_view name);
 /// Returns the format that `automatic` detects in a file: llmc or bytes. Throws Error if it refuses the file.
 TokenFormat format_of(const std::filesystem::path& path);
 
-/// One or more files as one sequence of token ids. The constructor checks that all ids are below
-/// `vocabulary`; it throws Error naming file, position, id and vocabulary.
+/// The tokens of one or several files as one sequence of token ids. The constructor throws Error if an id is
+/// not below `vocabulary`; the message has the file, the position and the id.
 class TokenData {
  public:
   static constexpr const char* kItems = "tokens";
@@ -80,9 +80,9 @@ class RandomWindows {
   uint32_t seed_;
 };
 
-/// Validation batches: always the same windows of `length` tokens, which do not overlap. If the range has
-/// more windows than `max_batches` batches need, the windows are spread evenly. The last batch may be
-/// smaller.
+/// Validation batches of `batch` windows of `length` tokens. The windows are the same at each validation, and
+/// do not overlap. If the range has more windows than `max_batches` batches need, the used windows are spread
+/// evenly over it. The last batch may have fewer windows.
 class FixedWindows {
  public:
   FixedWindows(TokenRange range, int64_t batch, int64_t length, int64_t max_batches);

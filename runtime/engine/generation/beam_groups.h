@@ -13,7 +13,9 @@ namespace smelt {
 
 class BeamGroups {
  public:
-  /// The arguments are those of BeamSearch. `options` is copied. There are options.num_beam_groups groups.
+  /// `prompt`: the decoder's first tokens, of which the first `padding` are padding. `source`: the encoder's
+  /// input. `index` selects the random numbers if the search samples (options.do_sample). `options` is
+  /// copied. There are options.num_beam_groups groups.
   BeamGroups(const GenerationOptions& options, const std::vector<int32_t>& prompt, size_t padding,
              const std::vector<int32_t>& source, size_t index);
 

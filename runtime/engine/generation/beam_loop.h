@@ -43,8 +43,9 @@ class BeamLoop {
   Session& session_;
   size_t capacity_;
   /// Candidates in memory that the device writes and the host reads and clears. Each array has the dims
-  /// [sentences, last positions, candidates], with the best candidate first. A candidate is the beam that
-  /// continues, its next token, and the bits of the f32 sum of its log-probabilities.
+  /// [sentences, positions, candidates], with the best candidate first. There is room for the candidates of a
+  /// fixed number of positions; later positions reuse this room. A candidate is the beam that continues, its
+  /// next token, and the bits of the f32 sum of its log-probabilities.
   volatile int32_t *beams_ = nullptr, *tokens_ = nullptr, *sums_ = nullptr;
 };
 

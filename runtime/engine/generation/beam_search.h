@@ -9,8 +9,8 @@
 
 namespace smelt {
 
-/// A finished sequence: its new tokens, and its score, which is the sum of the tokens' log-probabilities
-/// divided by the divisor of LengthScore.
+/// A finished sequence: its new tokens, and its score. The score is the sum of the tokens' log-probabilities,
+/// divided by a divisor that depends on the length (LengthScore).
 struct Hypothesis {
   std::vector<int32_t> tokens;
   float score = 0;
@@ -30,9 +30,9 @@ int64_t kept_continuations(const GenerationOptions& options);
 
 class BeamSearch {
  public:
-  /// `prompt`: the decoder's first tokens, of which the first `padding` are padding. `source`: as in History
-  /// (logits_processors.h). With options.do_sample, `index` selects the random numbers. Requires: `options`
-  /// outlives the search.
+  /// `prompt`: the decoder's first tokens, of which the first `padding` are padding. `source`: the encoder's
+  /// input, or the prompt if there is no encoder. With options.do_sample, `index` selects the random numbers.
+  /// Requires: `options` outlives the search.
   BeamSearch(const GenerationOptions& options, std::vector<int32_t> prompt, size_t padding,
              std::vector<int32_t> source, size_t index);
 
@@ -75,7 +75,7 @@ class BeamSearch {
   void finish(size_t row, float sum, std::span<const int32_t> more);
   /// Sorts the finished sequences, and removes all but the best num_beams.
   void keep_best();
-  /// Does what take() does, by the rules of transformers 4 for one of several groups of beams.
+  /// Does the same as take() for one of several groups of beams, by the rules of transformers 4.
   void take_in_group(std::vector<Continuation> best);
   /// Adds those of these continuations that end to the finished sequences.
   void finish(std::span<const Continuation> best);
@@ -84,7 +84,8 @@ class BeamSearch {
   /// Returns whether the best running sequence could still become better than the worst finished one.
   bool can_improve(float best_sum) const;
   bool is_full() const { return finished_.size() == beams_; }
-  /// Returns the divisor of LengthScore.
+  /// Returns the divisor by which the score of a sequence with this number of new tokens is divided
+  /// (LengthScore).
   float divisor(size_t new_tokens) const;
   size_t new_tokens() const { return length_ - prompt_length_; }
 

@@ -13,9 +13,9 @@ struct ScoredToken {
   float score = 0;
 };
 
-/// Returns the `count` tokens with the largest values of `sum` + scores[token], which are added in f32 and
-/// returned as ScoredToken::score. The largest is first; equal ones are in the order of their tokens. Values
-/// that are not finite are left out, so there may be fewer.
+/// The score of a token is `sum` + scores[token], added in f32. Returns the `count` tokens with the largest
+/// scores, the largest first. Tokens with equal scores are in the order of their ids. Tokens whose score is
+/// not finite are left out, so the result may be shorter than `count`.
 std::vector<ScoredToken> best_scores(std::span<const double> scores, float sum, size_t count);
 
 }  // namespace smelt

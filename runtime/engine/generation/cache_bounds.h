@@ -19,8 +19,8 @@ class CacheBounds {
   /// longest_run. Padding limits the number of different lengths (prompt_lengths.h) on devices that capture a
   /// graph for each length. Elsewhere the result is `tokens`.
   size_t run_length(size_t tokens, size_t rows) const;
-  /// Returns the same for the sources of an encoder. They are padded only if the plan masks padding of
-  /// sources.
+  /// Returns the padded length of an encoder's sources of at most `tokens` tokens. Sources are padded only if
+  /// the plan masks their padding.
   size_t source_length(size_t tokens, size_t rows) const;
   /// Returns whether a row can continue after its first `length` tokens, although all positions before
   /// `furthest`, padding included, have been written to its caches. It cannot if the next tokens attend to

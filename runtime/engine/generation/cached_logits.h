@@ -12,9 +12,8 @@
 namespace smelt {
 
 /// Logits of rows, computed with KV caches. A run reads only the tokens that the caches do not hold: for each
-/// row, it uses the row in the caches that has the longest common prefix with it. So only the last token is
-/// read if a sequence has one more token, if a beam continues another beam, or if rows of the previous run
-/// have ended.
+/// row, it uses the row in the caches that has the longest common prefix with it. For example, a run reads
+/// one token of each row if each row is some row of the previous run with one more token.
 class CachedLogits {
  public:
   CachedLogits(Session& session, const DecodeInterface& decode);

@@ -21,7 +21,7 @@ class ChosenTokens {
   bool is_there(size_t row, size_t place) const;
   /// Returns the token. Requires: is_there(row, place). Throws Error (numeric) if no token could be chosen.
   Token at(size_t row, size_t place) const;
-  /// Returns the same and removes it. Requires: no run in progress writes this position.
+  /// Returns the token as at() does, and removes it. Requires: no run in progress writes this position.
   Token take(size_t row, size_t place);
   /// Removes the token, so that is_there returns false until a run writes it again.
   void forget(size_t row, size_t place);

@@ -15,7 +15,7 @@ struct SamplingOptions {
   bool do_sample = false;
   double temperature = 1;  // divisor of scores; 0: greedy
   int64_t top_k = 50;      // keeps the k best tokens, and tokens that tie with the last of them; 0: all
-  double top_p = 1;        // keeps the fewest best tokens whose probabilities add up to at least top_p
+  double top_p = 1;        // keeps the smallest set of best tokens whose probabilities sum to at least top_p
   double min_p = 0;        // keeps tokens at least min_p times as probable as the best
 
   bool greedy() const { return !do_sample || temperature == 0; }
@@ -23,15 +23,16 @@ struct SamplingOptions {
   void validate() const;
 };
 
-/// Condition for the end of a beam search, once num_beams sequences are finished. `yes`: no other condition.
-/// `no`: the best running beam, scored at its present length, is not better than the worst finished sequence.
-/// `never`: the best running beam cannot become better than the worst finished sequence at any length that it
-/// may reach.
+/// Condition for the end of a beam search. In all cases, num_beams sequences must be finished. `yes`: there
+/// is no further condition. `no`: the score that the best running beam has at its present length is not
+/// better than that of the worst finished sequence. `never`: the best running beam cannot become better than
+/// the worst finished sequence at any length that it may reach.
 enum class EarlyStopping : uint8_t { no, yes, never };
 
-/// Divisor of a sequence's log-probability. Let n be its number of new tokens, including the end token, and a
-/// the length_penalty. `power`: n^a, which is also fairseq's normalized score. `gnmt`: ((5 + n) / 6)^a (GNMT,
-/// arXiv 1609.08144; LightSeq). `none`: 1, which is fairseq's unnormalized score.
+/// The score of a sequence is its log-probability, divided by one of these numbers. n is the number of its
+/// new tokens, including the end token, and p is the length_penalty. `power`: n^p, as in fairseq's normalized
+/// score. `gnmt`: ((5 + n) / 6)^p (GNMT, arXiv 1609.08144; LightSeq). `none`: 1, as in fairseq's unnormalized
+/// score.
 enum class LengthScore : uint8_t { power, gnmt, none };
 
 /// A bias for a sequence of tokens. If the text ends with all of `tokens` except the last, the bias is added
@@ -46,16 +47,18 @@ constexpr int64_t kMostBeams = 64, kMostSequences = 65536;
 
 struct GenerationOptions : SamplingOptions {
   int64_t max_new_tokens = 20;
-  std::optional<int64_t> max_length;  // of the decoder's prompt and new tokens; replaces max_new_tokens
+  /// Limit of the decoder's prompt and new tokens together; replaces max_new_tokens.
+  std::optional<int64_t> max_length;
   int64_t min_new_tokens = 0;
   int64_t min_length = 0;             // of prompt and new tokens together; ignored if min_new_tokens is set
-  std::vector<int32_t> eos_token_id;  // each of them ends a sequence
+  std::vector<int32_t> eos_token_id;  // end tokens: each of them ends a sequence
   uint32_t seed = 0;
   int32_t decoder_start_token_id = 0;          // prompt of the decoder if the model has an encoder
   std::optional<int32_t> forced_bos_token_id;  // first new token if the decoder's prompt is a single token
-  std::vector<int32_t> forced_eos_token_id;    // new token number max_new_tokens is one of these; empty: any
-  /// If a sequence becomes longer than the plan's length, the model reads only its last tokens. If false, a
-  /// prompt whose new tokens may exceed that length is an Error.
+  /// If not empty, new token number max_new_tokens must be one of these.
+  std::vector<int32_t> forced_eos_token_id;
+  /// The prompt and the new tokens together may be longer than the plan supports. True: the model then reads
+  /// only the last tokens of the sequence. False: such a request is an Error.
   bool sliding_window = false;
 
   // Options that change scores, in the order in which they are applied (logits_processors.h).
@@ -66,8 +69,8 @@ struct GenerationOptions : SamplingOptions {
   int64_t encoder_no_repeat_ngram_size = 0;
   std::vector<std::vector<int32_t>> bad_words_ids;
   bool remove_invalid_values = false;
-  /// (start, factor). After `start` new tokens, the score s of each end token grows by |s| * (factor^n - 1),
-  /// where n is the number of new tokens beyond `start`.
+  /// (start, factor). If there are n new tokens more than `start`, |s| * (factor^n - 1) is added to the score
+  /// s of each end token.
   std::optional<std::pair<int64_t, double>> exponential_decay_length_penalty;
   std::vector<int32_t> suppress_tokens, begin_suppress_tokens;
 
@@ -77,18 +80,18 @@ struct GenerationOptions : SamplingOptions {
   EarlyStopping early_stopping = EarlyStopping::no;
   LengthScore length_score = LengthScore::power;
   /// Diverse beam search (arXiv 1610.02424), as in transformers 4: `num_beam_groups` groups of num_beams /
-  /// num_beam_groups beams search independently, one after the other at each step. For each beam of earlier
-  /// groups that has chosen a token in this step, diversity_penalty is subtracted from the token's score.
-  /// num_beam_groups = 1 is usual beam search.
+  /// num_beam_groups beams search independently, one after the other at each step. diversity_penalty is
+  /// subtracted from the score of a token once for each beam of an earlier group that has chosen this token
+  /// in the same step. num_beam_groups = 1 is usual beam search.
   int64_t num_beam_groups = 1;
   double diversity_penalty = 0;
   std::optional<int32_t> pad_token_id;  // see padding()
-  /// LightSeq's diverse beams: r * diverse_lambda is subtracted from the score of a beam's r-th best
-  /// candidate, counted from 0.
+  /// LightSeq's diverse beams: r * diverse_lambda is subtracted from the score of candidate r of a beam. The
+  /// best candidate has r = 0, the next one r = 1.
   double diverse_lambda = 0;
 
-  /// Resets the options of several beams and several results, so that one sequence is generated without
-  /// beams.
+  /// Resets the options for beams and for several results, so that one sequence is generated without beam
+  /// search.
   void want_one_sequence();
   /// Returns whether the token is an end token.
   bool ends(int32_t token) const;
@@ -97,8 +100,8 @@ struct GenerationOptions : SamplingOptions {
   int64_t new_tokens(size_t prompt_length) const {
     return max_length ? *max_length - static_cast<int64_t>(prompt_length) : max_new_tokens;
   }
-  /// Returns the token that counts as chosen by a beam group that has ended: pad_token_id, or else the first
-  /// end token; nothing if there is neither.
+  /// Returns pad_token_id, or the first end token if it is not set; nothing if there is neither. Beam groups
+  /// that have ended count as having chosen this token.
   std::optional<int32_t> padding() const;
   /// Throws Error naming the option, its value and its range.
   void validate() const;
@@ -106,10 +109,10 @@ struct GenerationOptions : SamplingOptions {
   void validate(int64_t vocabulary) const;
 };
 
-/// Returns the options of a model from the text Plan::model: the fields of its generation_config.json, or, if
-/// there is none, the same fields of its config.json. Special tokens that this file does not name are read
-/// from other members of Plan::model. End tokens outside the model's vocabulary, which some files name, are
-/// left out. An empty text gives the defaults.
+/// Returns the options of a model from the JSON text `model` (Plan::model). They are the fields of its
+/// generation_config.json. If there is no such file, they are the same fields of its config.json. Special
+/// tokens that this file does not name are read from other members of the text. End tokens outside the
+/// model's vocabulary are left out. An empty text gives the defaults.
 GenerationOptions model_generation_options(std::string_view model);
 /// Throws Error if the model of Plan::model cannot write text from left to right, because it is a masked
 /// language model.
@@ -124,8 +127,9 @@ void read_model_config(std::string_view json, GenerationOptions& options);
 /// Returns whether a field of this name is handled: supported, reported as not supported, or known to be
 /// harmless.
 bool is_generation_field(std::string_view name);
-/// Sets `options` to the options of an application: the same fields, and decoder_start_token_id, seed and
-/// sliding_window. Throws an Error that also names unknown fields.
+/// Sets `options` to the options that an application has given: the fields of a generation_config.json, and
+/// decoder_start_token_id, seed and sliding_window. Throws the Error of read_generation_config, also for
+/// unknown fields.
 void read_generation_options(std::string_view json, GenerationOptions& options);
 
 }  // namespace smelt

@@ -83,8 +83,8 @@ class Generator {
   void check_length(const Prompt& prompt, const std::string& name, const GenerationOptions& options) const;
   /// Returns the length of a prompt that must run with prompts of equal length; 0 if any length may be mixed.
   size_t length_of(const Prompt& prompt) const;
-  /// Does the same for beam searches by an entry of the plan. Without an encoder, prompts must have equal
-  /// length.
+  /// Returns the same number for beam searches that an entry of the plan runs. In a model without an encoder,
+  /// their prompts must have equal length.
   size_t tokens_of(const Prompt& prompt) const;
   ModelRow row_of(const Prompt& prompt, const Tokens& tokens) const;
   std::vector<Tokens> draw_all(std::span<const Prompt> prompts, const GenerationOptions& options,

@@ -17,7 +17,7 @@ struct History {
   std::span<const int32_t> tokens;              // the decoder's prompt, then the new tokens
   size_t prompt_length = 0, padding = 0;        // tokens of the prompt, and its first ones that are padding
   std::span<const int32_t> source;              // input of the encoder; without an encoder, the prompt
-  std::span<const int32_t> chosen_before = {};  // in this step, by earlier groups of beams
+  std::span<const int32_t> chosen_before = {};  // tokens that earlier groups of beams chose in this step
 };
 
 /// Applies all processors that the options select to `scores`, the logits or log-probabilities of the tokens

@@ -1,7 +1,7 @@
-// Selection of the sampler for given options: an entry of the plan, or the host. The entries @next and
-// @next_beams change the score of a token by properties of that token alone: its bias, and whether it has
-// occurred. The changes of @next_guided and @next_beams_guided may depend on all tokens of the text so far,
-// such as its n-grams.
+// Selection of the sampler for given options: an entry (a function) of the plan, or the host. The entries
+// @next and @next_beams change the score of a token by properties of that token alone: its bias, and whether
+// it has occurred. The changes of @next_guided and @next_beams_guided may depend on all tokens of the text so
+// far, such as its n-grams.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ enum class SamplerKind : uint8_t { host, plain, guided };
 /// Greatest lengths among the prompts of a call.
 struct LongestText {
   size_t tokens = 0;  // of a prompt with padding, plus its new tokens
-  size_t source = 0;  // of History::source
+  size_t source = 0;  // of the encoder's input; without an encoder, of the prompt
 };
 
 /// Return the sampler for a call without beams, and for a beam search. It is an entry if the plan has one

@@ -1,6 +1,6 @@
-// Inputs and states of the plan's entries that sample tokens themselves (@next, @next_beams,
-// decode_contract.def), and the number of runs that the host may start before it has the results of earlier
-// ones.
+// Inputs and states of the entries of a plan that sample tokens (@next and @next_beams in
+// decode_contract.def). Runs of these entries need no results of earlier runs from the host, so the host may
+// start several runs in advance; RunsAhead is the limit.
 #pragma once
 
 #include <span>
@@ -14,23 +14,23 @@
 
 namespace smelt {
 
-/// Lengths of a row, on which options such as min_length depend, and the index of its sequence.
+/// Lengths of a row, in tokens, on which options such as min_length depend, and the index of its sequence.
 struct LoopPlace {
   int64_t read = 0;           // tokens of the row up to now, without padding
   int64_t prompt_length = 0;  // tokens of the decoder's prompt, with padding
   int64_t fresh = 0;          // new tokens up to now
-  int64_t index = 0;          // selects the random numbers
+  int64_t index = 0;          // index of the sequence, which selects its random numbers
 };
 
-/// Inputs that both @next and @next_beams have: settings for drawing, a repetition penalty, and tokens that
-/// are forbidden or forced at some positions.
+/// Inputs that both @next and @next_beams have: settings for the random draw of a token, a repetition
+/// penalty, and tokens that are forbidden or forced at some positions.
 class LoopInputs {
  public:
   /// Adds a row.
   void add(const LoopPlace& row, const GenerationOptions& options);
   /// Returns the inputs for all added rows. Their data are in this object.
   std::vector<InputTensor> tensors() const;
-  /// Returns only the settings for drawing, for @next_guided.
+  /// Returns only the settings for the random draw, which are inputs of @next_guided.
   std::vector<InputTensor> of_drawing() const;
 
  private:
@@ -38,7 +38,7 @@ class LoopInputs {
   void hold_back(const LoopPlace& row, const GenerationOptions& options);
   /// Adds the tokens that are forced at a position of the row.
   void force(const LoopPlace& row, const GenerationOptions& options);
-  /// Returns `values`, which has equally many elements for each row, as an input.
+  /// Returns `values` as an input. Each row has the same number of elements in it.
   InputTensor table(const DecodePort& port, const auto& values) const;
 
   std::vector<float> numbers_, penalty_;
@@ -56,26 +56,28 @@ std::span<T> numbers(std::span<std::byte> state) {
 bool has_biases(const GenerationOptions& options);
 /// Adds the changes of has_biases to `scores`, [vocabulary]. Forbidden tokens get -infinity.
 void add_biases(const GenerationOptions& options, std::span<float> scores);
-/// Does the same without suppress_tokens.
+/// Does the same as add_biases, but ignores suppress_tokens.
 void add_biases_of_tokens(const GenerationOptions& options, std::span<float> scores);
 /// Sets the penalties of these tokens to repetition_penalty, unless that is 1. `penalties` is a row of
 /// state::next_penalty, [vocabulary]; other elements are not changed.
 void add_penalties(const GenerationOptions& options, std::span<const int32_t> tokens,
                    std::span<float> penalties);
 
-/// Sets the states from which an entry continues rows of these tokens. The next token that the entry reads in
-/// each row is the row's last token; the caches hold the tokens before it.
+/// Sets the states from which an entry continues rows. `rows` has the tokens of each row. The next token that
+/// the entry reads is the last token of the row; the KV caches must have the tokens before it.
 void set_positions(Session& session, std::span<const std::span<const int32_t>> rows);
-/// Sets the first `rows` rows of state::next_bias by add_biases, and all others to 0.
+/// Sets each of the first `rows` rows of state::next_bias to the biases of add_biases, and all other rows to
+/// 0.
 void set_biases(Session& session, size_t rows, const GenerationOptions& options);
 
-/// Limits for starting runs before the host has the results of earlier ones. `most`: runs in progress at a
-/// time. `together`: least number of runs that are started at once, unless no run is in progress.
+/// Limits for starting runs before the host has the results of earlier ones. `most`: the largest number of
+/// runs in progress. `together`: the smallest number of runs that are started at a time; it does not apply if
+/// no run is in progress.
 struct RunsAhead {
   int64_t most = 1, together = 1;
 };
-/// Returns the limits for Plan::target: several runs on a device that works asynchronously, one if the host
-/// computes.
+/// Returns the limits for a target (Plan::target). Several runs may be in progress on a device that works
+/// asynchronously, and one if the host computes.
 RunsAhead runs_ahead(std::string_view target);
 
 }  // namespace smelt

@@ -17,9 +17,10 @@ namespace smelt {
 class NextLogits {
  public:
   /// `entry` is "decode", which uses caches, or an entry that reads whole sequences: it has an i32 input of
-  /// ids [B,T] and an f32 output of logits [B,T,V]. If that entry has an input decoder_input_ids, its other
-  /// input of ids is the source, the input of an encoder. An empty name selects decode if the plan has caches
-  /// in rows, else logits. Throws Error if the plan or the entry is not as required.
+  /// ids [batch,tokens] and an f32 output of logits [batch,tokens,vocabulary]. If that entry has an input
+  /// decoder_input_ids, its other input of ids is the source, the input of an encoder. An empty name selects
+  /// the entry "decode" if the plan has caches in rows, else the entry "logits". Throws Error if the plan or
+  /// the entry is not as required.
   NextLogits(Session& session, const DecodeInterface& decode, std::string entry);
 
   int64_t vocabulary() const { return vocabulary_; }
@@ -28,7 +29,8 @@ class NextLogits {
   bool reads_source() const { return reads_source_; }  // whether there is an encoder
   bool takes_mask() const { return takes_mask_; }      // whether padding of sources can be masked
 
-  /// Returns whether rows of one run may have different lengths, and sources different lengths.
+  /// Returns whether the rows of one run may have different lengths. Their sources may then have different
+  /// lengths, too.
   bool mixes_lengths() const { return cached_ && (!reads_source() || takes_mask()); }
 
   /// Returns the logits of the next token of each row, [rows, vocabulary], in memory that is valid until the

@@ -1,6 +1,7 @@
 // Padded lengths of prompts. A device that captures graphs (DeviceKind::captures_runs) resolves, tunes and
 // captures the launches for each length that occurs. So prompts are padded to one of a few lengths: powers of
-// two, numbers halfway between large powers of two, the longest run, and the capacity of a row.
+// two, numbers halfway between large powers of two, the most tokens of a run, and the capacity of a row in
+// tokens.
 #pragma once
 
 #include <algorithm>

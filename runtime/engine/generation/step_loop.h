@@ -1,7 +1,7 @@
 // The step loop of generation. A step reads one more token of each row of a batch. A policy is a class that
 // starts steps and takes their results, such as sampled tokens or beams. The results are chosen by the host
-// from logits, or by an entry of the plan; then several steps may be started before the host takes the
-// results of the first.
+// from logits, or by an entry of the plan. If an entry chooses them, several steps may be started before the
+// host takes the results of the first.
 //
 // Functions of a policy:
 //   bool goes_on() const        returns whether a row needs another step

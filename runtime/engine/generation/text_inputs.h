@@ -1,5 +1,5 @@
-// Inputs and states of entries whose processing of scores depends on the text so far (@next_guided,
-// @next_beams_guided).
+// Inputs and states of the entries @next_guided and @next_beams_guided. These entries change the scores of
+// tokens by rules that depend on the text so far.
 #pragma once
 
 #include <span>
@@ -23,15 +23,17 @@ class TextInputs {
   std::vector<InputTensor> tensors() const;
 
  private:
-  /// Phrases: the last token of each, and the tokens before it, the nearest first, in rows of kPhraseTokens
-  /// elements (decode_contract.h). -1 stands for no token.
+  /// A list of phrases. `last` has the last token of each phrase. `before` has the tokens before it, from
+  /// right to left, in one row of kPhraseTokens elements per phrase (decode_contract.h). -1 stands for no
+  /// token.
   struct Phrases {
     std::vector<int32_t> before, last;
     explicit Phrases(int64_t most);
     void set(size_t i, std::span<const int32_t> tokens);
   };
-  /// Set the phrases of sequence_bias, the phrases of bad_words_ids, and the growth of the scores of end
-  /// tokens by exponential_decay_length_penalty, for 0 to places - 1 tokens after its start.
+  /// set_biases sets the phrases of sequence_bias, and set_bans those of bad_words_ids. set_growth sets the
+  /// factors of exponential_decay_length_penalty: element i is for i new tokens after its start; there are
+  /// `places` elements.
   void set_biases();
   void set_bans();
   void set_growth(size_t places);
@@ -42,8 +44,8 @@ class TextInputs {
   Phrases biased_, banned_;
 };
 
-/// Sets the states that these entries read: the tokens and sources of the rows, the special tokens of the
-/// options, and the biases of single tokens.
+/// Sets the states that these entries read: the tokens of the rows, the tokens of their sources (the
+/// encoder's inputs), the special tokens of the options, and the biases of single tokens.
 void set_text_states(Session& session, std::span<const History> rows, const GenerationOptions& options);
 
 }  // namespace smelt

@@ -20,8 +20,8 @@ class ChoosingRows;
 /// Value of an element of RowStep::tokens that stands for the token that the row's last run has sampled.
 inline constexpr int32_t kChosenToken = -1;
 
-/// Sampler of the token after those that a row reads in a run. `none`: nothing is sampled, because the run
-/// does not read the last token of the prompt.
+/// Selects the host or the plan as the sampler of a row's next token, which follows the tokens that the row
+/// reads in a run. `none`: nothing is sampled, because the run does not read the last token of the prompt.
 enum class Sampling : uint8_t { host, plan, none };
 
 /// Tokens that a row reads in a run: one, or, if the rows mix, at least one.
@@ -82,9 +82,10 @@ class CacheRows {
   /// Reads about `chunk` tokens, but at least one, of row 0's prompt, after the `past` tokens that the caches
   /// hold.
   virtual Read read(std::span<const int32_t> prompt, size_t past, size_t chunk) = 0;
-  /// Reads the tokens of each of these rows, and returns the logits after its last one, [steps, vocabulary].
-  /// Requires: rows are in increasing order. If rows mix, several steps may read consecutive tokens of one
-  /// row. If rows are slots, only row 0 may be missing, while it reads its prompt.
+  /// Reads the tokens of each step, and returns the logits after the last token of each step: [steps,
+  /// vocabulary]. Requires: rows are in increasing order. If rows mix, several steps may read consecutive
+  /// tokens of one row. If rows are slots, `steps` has every row in use, but not row 0 while row 0 reads its
+  /// prompt.
   virtual std::span<const float> run(std::span<const RowStep> steps) = 0;
   /// Warm-up: if the device captures runs as graphs, executes run() once with every number of rows and tokens
   /// that may occur later. Requires: no row is in use.

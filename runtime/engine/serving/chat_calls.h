@@ -1,4 +1,5 @@
-// ChatCalls: the calls of tools in the choices of one answer to a chat.
+// ChatCalls finds the tool calls in the text of an answer to a chat. An answer has one or several choices,
+// which are alternative texts.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +13,8 @@ namespace smelt {
 
 class ChatCalls {
  public:
-  /// `answer` is the id of the answer, from which those of its calls are made. If not `allows_several`, a
-  /// choice has at most one call, and later ones are dropped, as in vLLM. `format` must outlive this object.
+  /// `answer` is the id of the answer; the ids of its calls are made from it. If `allows_several` is false,
+  /// only the first call of a choice is kept, as in vLLM. `format` must outlive this object.
   ChatCalls(const tools::ToolFormat& format, bool allows_several, const std::string& answer, size_t choices);
 
   /// Divides the new text of a choice into content and calls. Requires: each text is given once, in order.
@@ -22,7 +23,7 @@ class ChatCalls {
   bool has_called(size_t choice) const { return parsers_[choice].calls() > 0; }
 
  private:
-  std::vector<tools::ToolParser> parsers_;  // by choice
+  std::vector<tools::ToolParser> parsers_;  // one per choice
   bool allows_several_;
 };
 

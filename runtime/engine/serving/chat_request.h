@@ -17,8 +17,9 @@ struct ChatRequest {
   nlohmann::ordered_json documents;  // null: none
   nlohmann::ordered_json variables;  // chat_template_kwargs, an object
   bool add_generation_prompt = true, continue_final_message = false;
-  nlohmann::ordered_json
-      completion;  // body of POST /v1/completions, without prompt and, if the chat has none, max_tokens
+  /// The other fields, as the body of a request POST /v1/completions. It has no prompt. It has max_tokens
+  /// only if the chat request has a limit of new tokens.
+  nlohmann::ordered_json completion;
   bool has_length() const { return completion.contains("max_tokens"); }
 };
 
@@ -26,7 +27,7 @@ struct ChatRequest {
 constexpr size_t kMostMessages = 4096;
 
 /// Parses the body of a request. Throws ApiError naming the field if a field of a chat is wrong or not
-/// supported; the fields of a completion are checked when that is read (completion_request.h).
+/// supported. The fields of `completion` are checked later, by read_completion_request.
 ChatRequest read_chat_request(std::string_view body);
 
 }  // namespace smelt

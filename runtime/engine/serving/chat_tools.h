@@ -9,10 +9,10 @@ namespace smelt {
 
 struct ChatTools {
   nlohmann::ordered_json list;  // objects {"type": "function", "function": {"name", ...}}; null: none
-  bool reads_calls = false;  // whether calls are read from the answer: there are tools, and it may call them
+  bool reads_calls = false;  // whether calls are read from the answer: there are tools, and calls are allowed
   bool allows_several = true;  // parallel_tool_calls; false: only the first call of an answer is returned
-  /// JSON Schema of the answer if tool_choice requires a call: an object {"name", "parameters"}, which is the
-  /// call; null: the model chooses.
+  /// If tool_choice requires a call: the JSON Schema of the answer, which must be the call as an object
+  /// {"name", "parameters"}. null: the model chooses.
   nlohmann::ordered_json forced_call;
 };
 
@@ -25,10 +25,10 @@ constexpr size_t kMostFunctionNameBytes = 256;
 /// Throws ApiError naming the field if one is wrong or not supported.
 ChatTools read_chat_tools(nlohmann::ordered_json tools, const nlohmann::ordered_json& choice, bool parallel);
 
-/// Checks the calls and the results in the messages, and prepares the calls for a chat template as vLLM does
-/// (_postprocess_messages): arguments that are JSON text become objects, because templates apply `tojson` to
-/// them; missing and empty ones become {}; and an empty list tool_calls is removed, because templates ask
-/// whether a message has one. Throws ApiError naming the message.
+/// Checks the calls and the results in the messages, and prepares the calls for a chat template, as vLLM does
+/// in _postprocess_messages. Arguments that are JSON text become objects, because templates apply `tojson` to
+/// them. Missing and empty arguments become {}. An empty list tool_calls is removed. Throws ApiError naming
+/// the message that is wrong.
 void prepare_tool_messages(nlohmann::ordered_json& messages);
 
 }  // namespace smelt

@@ -57,7 +57,7 @@ class ChoosingRows : public PageRows {
   };
   ChoosingRows(Session& session, const DecodeInterface& decode, bool shares_prefixes, const char* entry);
   /// Adds the inputs that specify the tokens that the run reads. Returns the number of its rows, which is at
-  /// least the number of steps: more rows are padding.
+  /// least the number of steps. Additional rows are padding.
   virtual size_t add_tokens(RunInputs& inputs, std::span<const RowStep> steps);
   /// Returns the slot to which the run writes the sampled token of a step; -1: nothing is sampled.
   virtual int32_t slot_of(const RowStep& step, std::span<const RowStep> /*steps of the run*/) const {

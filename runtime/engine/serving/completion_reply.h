@@ -1,5 +1,5 @@
-// JSON of replies to POST /v1/completions and /v1/chat/completions: one object, or a stream of events that
-// have a few new tokens each.
+// JSON of replies to POST /v1/completions and /v1/chat/completions. A reply is one object, or a stream of
+// events, each of which has a few new tokens.
 #pragma once
 
 #include <cstdint>
@@ -32,18 +32,20 @@ struct CompletionUsage {
 Json completion_choice(const CompletionHead& head, size_t index, const Progress& progress,
                        bool log_probabilities);
 
-/// A choice of a chat: all of it, or the new part of it for one event.
+/// A choice (one of the alternative answers) of a chat: the whole choice, or its new part for one event of a
+/// stream.
 struct ChatPart {
-  bool is_event = false, begins = false;  // begins: the first part of the choice, which has the role
-  bool reads_calls = false;               // whether the text was divided into content and calls
+  bool is_event = false, begins = false;  // begins: this is the first part of the choice
+  bool reads_calls = false;               // whether the text was divided into content and tool calls
   bool has_called = false;                // whether the choice has a call, here or in an earlier part
-  tools::ParsedPiece message = {};        // the text, as content alone unless `reads_calls`
+  tools::ParsedPiece message = {};        // the text; if not `reads_calls`, all of it is content
 };
-/// Returns whether an event of a stream has anything to say: the beginning or the end of the choice, content,
+/// Returns whether an event must be sent: whether it has the beginning or the end of the choice, content,
 /// calls or log-probabilities.
 bool is_news(const ChatPart& part, const Progress& progress, bool log_probabilities);
-/// Returns an element of "choices" of a chat, with the message of the assistant as `message` or, of an event,
-/// `delta`. finish_reason is "tool_calls" where completion_choice has "stop" and the choice has a call.
+/// Returns an element of "choices" of a chat. The assistant's message is the member "message", or "delta" in
+/// an event. finish_reason is that of completion_choice, but "tool_calls" instead of "stop" if the choice has
+/// a call.
 Json chat_choice(const CompletionHead& head, size_t index, const Progress& progress, bool log_probabilities,
                  const ChatPart& part);
 
@@ -51,7 +53,7 @@ Json chat_choice(const CompletionHead& head, size_t index, const Progress& progr
 std::string completion_body(const CompletionHead& head, const Json& choices, const CompletionUsage* usage,
                             bool is_event = false);
 
-/// Appends later progress of the same sequence to `all`.
+/// Appends `fresh`, later progress of the same sequence, to `all`.
 void append(Progress& all, Progress fresh);
 
 }  // namespace smelt

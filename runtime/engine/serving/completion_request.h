@@ -25,18 +25,17 @@ struct CompletionRequest {
   std::vector<std::string> stop;
   std::vector<std::string> kept_special_tokens;  // are part of the text, unlike other special tokens
   int64_t n = 1;                                 // choices per prompt
-  std::optional<int64_t> log_probabilities;      // most probable tokens that are reported with each new one
+  std::optional<int64_t> log_probabilities;      // number of most probable tokens to report per new token
   std::optional<uint32_t> seed;
-  /// The texts that a choice may be, by response_format and the like; nothing: any text.
+  /// Constraint on the text of a choice, from response_format and similar fields; nothing: any text.
   std::optional<structured::Specification> specification;
   bool stream = false, include_usage = false, echo = false, add_special_tokens = true;
 };
 
 /// Upper bounds per request: choices of all prompts together, stop texts, and kept special tokens.
 constexpr int64_t kMostChoices = 128, kMostStops = 16, kMostKeptTokens = 16;
-/// Upper bounds of the bytes of a stop text and of a kept special token, of the entries of a list of token
-/// sequences, and of the token ids in all lists together. They limit memory, because each choice has a copy
-/// of these lists.
+/// Further upper bounds, which limit memory: the bytes of a stop text or a kept special token; the sequences
+/// in a list of token sequences, such as bad_words_ids; and the token ids in all lists together.
 constexpr size_t kMostStopBytes = 256, kMostSequencesOfIds = 1024, kMostIds = 4096;
 
 /// Returns the options of a request that sets none: those of the model (Plan::model) with three changes. One

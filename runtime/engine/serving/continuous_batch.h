@@ -16,9 +16,9 @@
 // On a CPU the results of each request have the same bits as if it ran alone.
 //
 // If the plan samples tokens (@next_pages, @mixed_pages or @tiled_pages), and the host samples for no row,
-// the next step is started before the host has read the tokens of the last one. A row that has ended is then
-// part of steps that were started before the host knew its last token. It keeps its slot and its pages until
-// these steps have ended.
+// the next step is started before the host has read the tokens of the last one. So when the host learns that
+// a row has ended, steps with this row may still be running. The row keeps its slot and its pages until these
+// steps have ended.
 //
 // If caches are in pages, a request begins when all pages that it may need are available. Requests begin in
 // the order of their arrival.
@@ -38,13 +38,12 @@
 namespace smelt {
 
 struct ContinuousBatchOptions {
-  /// Most requests that run together. 0: as many as the plan supports. On a CPU, also at most the number with
-  /// which results have the same bits as if each request ran alone.
+  /// Most requests that run together. 0: as many as the plan supports. On a CPU, the number is also limited
+  /// so that results have the same bits as if each request ran alone.
   size_t slots = 0;
   size_t most_waiting = 64;  // requests that wait while no slot is free; others are refused
-  /// Prompt tokens that a step reads: of one prompt, or of several together if rows mix. 0: 64. If rows mix,
-  /// 0 is as many as a run may have (CacheRows::mixed_tokens) next to one token of each row that has read its
-  /// prompt.
+  /// Most prompt tokens that a step reads: of one prompt, or of several together if rows mix. 0: 64, or, if
+  /// rows mix, as many as fit in a run (CacheRows::mixed_tokens).
   size_t chunk = 0;
   bool shares_prefixes = true;  // with caches in pages: reads equal beginnings of prompts once
   bool prepares = false;        // the constructor runs all sizes of runs (CacheRows::prepare)
@@ -53,8 +52,8 @@ struct ContinuousBatchOptions {
   /// all tokens. Nothing: 1 on a GPU, 0 on a CPU.
   std::optional<size_t> ahead = {};
   /// Most tokens of a draft (drafts.h) that a step reads after each text's last token. A step reads fewer if
-  /// not enough slots are free or the run would have too many tokens. The host then samples all tokens. 0: no
-  /// drafts. Requires that rows mix.
+  /// not enough slots are free or the run would have too many tokens. With drafts, the host samples all
+  /// tokens. 0: no drafts. Requires that rows mix.
   size_t draft = 0;
 };
 
@@ -64,7 +63,7 @@ struct ContinuousBatchCounts {
   uint64_t steps = 0, prompt_tokens = 0, new_tokens = 0;
   uint64_t plan_tokens = 0;  // new tokens that the plan has sampled
   uint64_t draft_tokens = 0,
-           kept_draft_tokens = 0;  // tokens of drafts: read; also sampled
+           kept_draft_tokens = 0;  // draft tokens that were read, and those of them that were also sampled
   uint64_t ended = 0, cancelled = 0, failed = 0;
   int64_t cache_bytes = 0;  // of the plan's caches and states for sampling
   PageCounts pages = {};    // all 0 if caches are not in pages

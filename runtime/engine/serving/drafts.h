@@ -1,6 +1,7 @@
-// Speculation by prompt lookup: tokens that may follow a text, found in the text itself. One run of the model
-// reads them after the last token and so tells which of them it would have sampled: those are kept, and the
-// text has grown by several tokens in one run. The tokens are the same as without drafts.
+// Speculation by prompt lookup: tokens that may follow a text, found in the text itself. Such tokens are a
+// draft. One run of the model reads the draft after the last token of the text. The tokens of the draft that
+// the model would have sampled are kept, so the text can grow by several tokens in one run. The resulting
+// text is the same as without drafts.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,8 @@ std::span<const int32_t> likely_continuation(std::span<const int32_t> text, size
 /// sampled, the next draft has twice as many.
 class DraftLength {
  public:
-  /// Returns the most tokens of the next draft; `limit` is the option of the batch.
+  /// Returns the most tokens of the next draft; `limit` is the largest number that the options of the batch
+  /// allow.
   size_t next(size_t limit);
   /// Records that `kept` of the `drafted` tokens of a draft were sampled.
   void record(size_t drafted, size_t kept);

@@ -4,9 +4,8 @@
 // If other requests, running or ended, have read the same beginning of a prompt, the row uses their full
 // pages, and reading begins after these. On a CPU, prompts are read page by page, in runs that end at page
 // boundaries. So the contents of a page depend only on the tokens up to its end, not on the request that read
-// it or on the number of tokens that were in the caches. The matmuls of such runs are small-M GEMMs
-// (runtime/cpu/small_m.h), and longer runs would be little faster. On a GPU the last bits of matmuls depend
-// on the number of rows in any case, so runs there are longer, with a few padded lengths (prompt_lengths.h).
+// it or on the number of tokens that were in the caches. On a GPU, runs are longer, and are padded to one of
+// a few lengths (prompt_lengths.h). There the last bits of a page may depend on the run that read it.
 #pragma once
 
 #include "runtime/engine/serving/cache_rows.h"

@@ -14,22 +14,24 @@
 
 namespace smelt {
 
-/// Function that returns the text that a new token adds. Bytes of an incomplete character are held back until
-/// later tokens complete it; a call without a token returns them.
+/// Function that returns the text that a new token adds. Bytes of an incomplete character are not returned
+/// until later tokens complete the character. A call without a token ends the text, and returns the bytes
+/// that are left.
 using TextOfTokens = std::function<std::string(std::optional<int32_t>)>;
 
 /// A prompt to continue, and the options for its new tokens.
 struct Request {
   std::vector<int32_t> prompt;
-  GenerationOptions options;  // of one sequence without beams
-  /// Selects the random numbers: those of sequence `index` of Generator::generate.
+  GenerationOptions options;  // for one sequence without beam search
+  /// Selects the random numbers. They are those that Generator::generate uses for its sequence number
+  /// `index`.
   size_t index = 0;
-  /// Called for each new token, after the caller has called it for the last tokens of the prompt. Empty: the
-  /// progress has no text.
+  /// Called for each new token. Before the request is submitted, its creator calls it for the last tokens of
+  /// the prompt. Empty: the progress has no text.
   TextOfTokens text = {};
   std::vector<std::string> stop = {};  // texts that end the sequence, and are not part of its text
-  /// The text so far, if only some texts are allowed. The host then samples, of the tokens that may come
-  /// next.
+  /// If set, only some texts are allowed, such as those of a JSON Schema. It has the text so far, and
+  /// determines the tokens that may come next; the host samples one of them.
   std::shared_ptr<structured::ConstrainedText> constrained = {};
   /// Number of most probable tokens that are reported with each new token. Nothing: no log-probabilities are
   /// reported.
@@ -43,7 +45,7 @@ enum class Finish : uint8_t { none, stop, length, cancelled, failed };
 /// A generated token, as it is reported.
 struct NewToken {
   int32_t id = 0;
-  /// By the model's logits before the options change them; 0 if not requested.
+  /// Log-probability by the model's logits, before the options change them; 0 if not requested.
   float log_probability = 0;
   std::vector<std::pair<int32_t, float>> best = {};  // most probable tokens and their log-probabilities
   size_t text_begin = 0;                             // number of characters of the text before this token
@@ -53,7 +55,7 @@ struct NewToken {
 struct Progress {
   std::vector<NewToken> tokens;  // including the end token and the tokens of a stop text
   std::string text;
-  bool has_begun = false;  // the request got its place in the batch
+  bool has_begun = false;  // true in the first report after the request has left the queue
   Finish finish = Finish::none;
   std::string error;               // message if `finish` is `failed`
   bool is_requests_fault = false;  // whether the request's options caused the error

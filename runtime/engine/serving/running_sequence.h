@@ -39,15 +39,15 @@ class RunningSequence {
   /// until the next call.
   std::span<const int32_t> draft(size_t limit);
   size_t draft_size() const { return draft_.size(); }
-  /// Ends the draft after the run that has read it: of its tokens, the caches hold those that were sampled,
-  /// too. Returns their number.
+  /// Ends the draft, after the run that has read it. Records that the caches hold those draft tokens that
+  /// were then sampled as new tokens, and returns the number of these tokens.
   size_t end_draft();
   /// Returns whether a part of the prompt is still to be read.
   bool reads_prompt() const { return held_ < request_.prompt.size(); }
   const Request& request() const { return request_; }
   std::span<const int32_t> tokens() const { return tokens_; }  // the prompt and the known new tokens
-  /// Returns whether the plan samples all new tokens, or, unless rows mix, all but the first. The plan can
-  /// then read a token before the host knows it.
+  /// Returns whether the plan samples the new tokens: all of them if one run can both read prompts and
+  /// generate tokens, otherwise all but the first. The plan can then read a token before the host knows it.
   bool plan_chooses() const { return plan_chooses_; }
   void leave_choice_to_plan() { plan_chooses_ = true; }
   /// Returns whether one more token after the prompt may be read: the sequence has not ended, and the token

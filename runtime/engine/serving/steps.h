@@ -20,8 +20,8 @@ class Steps {
 
   /// `ahead` is the number of steps that may still be in progress when step() returns, if the plan samples
   /// the tokens of all rows. `chunk` is the most prompt tokens that a step reads if rows mix. `draft` is the
-  /// most tokens of a draft (drafts.h) that a step reads of a row, which requires that rows mix and that the
-  /// host samples.
+  /// most tokens of a draft (drafts.h) that a step reads for a row. If `draft` is not 0, rows must mix and
+  /// the host must sample.
   Steps(CacheRows& rows, size_t ahead, size_t chunk, size_t draft)
       : rows_(rows), ahead_(ahead), chunk_(chunk), draft_(draft) {}
   ~Steps();
@@ -44,7 +44,7 @@ class Steps {
   int64_t start();
   int64_t under_way() const { return std::ssize(under_way_); }
   void take();
-  /// Returns whether the sequence has a row in a step in progress, which then still writes to the row's
+  /// Returns whether the sequence has a row in a step in progress. Such a step may still write to the row's
   /// caches.
   bool has(const Sequence& sequence) const;
   /// Drops the steps in progress without taking their tokens, after a failure of the whole batch.

@@ -10,9 +10,10 @@
 
 namespace smelt {
 
-/// Writes config.json and, if the plan has one, generation_config.json of the plan's model. In config.json,
-/// the type of the weights is set to float32. Creates the directory if there is none. Throws Error if the
-/// plan has no config.json, because the transformers library has no model family for its architecture.
+/// Writes config.json of the plan's model. Also writes generation_config.json if the plan has it. In
+/// config.json, the type of the weights is set to float32. Creates the directory if there is none. Throws
+/// Error if the plan has no config.json, because the transformers library has no model family for its
+/// architecture.
 void export_description(const Plan& plan, const std::filesystem::path& directory);
 
 /// Does the work of export_description, and writes the session's weights to model.safetensors, with the

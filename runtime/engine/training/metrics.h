@@ -52,8 +52,8 @@ struct EvaluationRecord {
 class TrainerObserver {
  public:
   virtual ~TrainerObserver() = default;
-  /// `first_step`: updates that were done before this run (0 for a new one). `steps`: the last update of the
-  /// run.
+  /// `first_step`: updates that were done before this run (0 for a new one). `steps`: the number of the last
+  /// update of the run.
   virtual void started(int64_t first_step, int64_t steps);
   virtual void stepped(const StepRecord& record);
   virtual void evaluated(const EvaluationRecord& record);

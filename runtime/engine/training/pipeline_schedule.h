@@ -24,7 +24,7 @@ std::string_view name(PipelineOrder order);  // "gpipe", "1f1b", "interleaved"
 std::optional<PipelineOrder> parse_pipeline_order(std::string_view name);
 
 struct PipelineShape {
-  int64_t stages = 1, micro_batches = 1, parts_a_stage = 1;  // the last: parts of the model per stage
+  int64_t stages = 1, micro_batches = 1, parts_a_stage = 1;  // parts_a_stage: parts of the model per stage
 
   int64_t parts() const { return stages * parts_a_stage; }
   int64_t stage_of(int64_t part) const { return part % stages; }
@@ -33,10 +33,10 @@ struct PipelineShape {
 enum class PipelineAction : uint8_t {
   forward,
   backward,
-  send_values,        // of the forward pass, to the stage of the next part
-  receive_values,     // from the stage of the part before
-  send_gradients,     // of the backward pass, to the stage of the part before
-  receive_gradients,  // from the stage of the next part
+  send_values,        // results of the forward pass, to the stage of the next part
+  receive_values,     // values from the stage of the part before
+  send_gradients,     // results of the backward pass, to the stage of the part before
+  receive_gradients,  // gradients from the stage of the next part
 };
 std::string_view name(PipelineAction action);
 
@@ -53,7 +53,7 @@ int64_t other_part(const PipelineStep& message);
 
 struct PipelineSchedule {
   PipelineShape shape;
-  std::vector<std::vector<PipelineStep>> stages;  // by stage: its steps in order
+  std::vector<std::vector<PipelineStep>> stages;  // for each stage, its steps in order
 };
 
 /// Creates the schedule. A send directly follows the work that makes its data. A receive directly precedes
@@ -66,9 +66,9 @@ PipelineSchedule make_schedule(PipelineOrder order, const PipelineShape& shape);
 /// Returns, for each part, the largest number of micro-batches whose forward results are kept at the same
 /// time.
 std::vector<int64_t> most_kept(const PipelineSchedule& schedule);
-/// Returns, for each part, the number of slots of a ring buffer for forward results: the least n such that
-/// slot i modulo n is free when the results of micro-batch i are stored. n is at least the part's number of
-/// most_kept.
+/// Returns, for each part, the number of slots of a ring buffer for forward results, in which the results of
+/// micro-batch i are in slot i modulo the number of slots. It is the smallest number with which a slot is
+/// always free when new results are stored in it.
 std::vector<int64_t> ring_sizes(const PipelineSchedule& schedule);
 
 }  // namespace smelt

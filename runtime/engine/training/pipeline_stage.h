@@ -26,7 +26,7 @@ struct PipelineStage {
 /// Returns the stage of a plan; nothing if the plan is not that of a pipeline stage. Throws Error if the plan
 /// lacks the entry forward.K or backward.K of one of the stage's parts.
 std::optional<PipelineStage> pipeline_stage(const Plan& plan);
-/// Returns the same. Also throws Error if rank number `rank` of the mesh belongs to another stage than the
+/// Does the same, and also throws Error if rank number `rank` of the mesh belongs to another stage than the
 /// plan.
 std::optional<PipelineStage> pipeline_stage(const Plan& plan, int64_t rank);
 

@@ -1,7 +1,8 @@
 // Layout of the states in a checkpoint that consists of one file per rank, as JSON. It contains the mesh of
-// the ranks that wrote the files, and the type, shape over all ranks, sharding and segments of each state.
-// These determine the elements in each file. A pipeline has one list of states per stage, because states of
-// the same name have different segments on each stage.
+// the ranks that wrote the files, and the type, shape over all ranks, sharding and segments of each state. A
+// flat state holds many tensors one after another, which are its segments. These data determine the elements
+// in each file. A pipeline has one list of states per stage, because states of the same name have different
+// segments on each stage.
 #pragma once
 
 #include <string>

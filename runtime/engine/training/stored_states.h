@@ -1,5 +1,6 @@
-// Reader of the states in a checkpoint, which is one file or one file per rank. States are read by the
-// positions of elements in whole tensors, so the reader may have another sharding than the writer.
+// Reader of the states in a checkpoint, which is one file or one file per rank. Elements are read by their
+// positions in whole tensors, so the states may be read with another sharding than the one with which they
+// were written.
 #pragma once
 
 #include <filesystem>
@@ -27,10 +28,11 @@ struct StoredState {
   /// For each segment, its pieces in order of StoredPiece::at. A state without segments has one list.
   std::vector<std::vector<StoredPiece>> tensors;
 
-  int64_t elements() const;  // over all ranks, with padding
-  /// Divides a flat state into these segments. This is for checkpoints in one file, which do not store the
-  /// segments of states. Has no effect if the state has segments already, or if `segments` is empty. Throws
-  /// Error (invalid_file) naming `file` if a segment is outside the state.
+  int64_t elements() const;  // number of elements over all ranks, including padding
+  /// Divides a flat state (a vector of many tensors, its segments) into these segments. It is used for
+  /// checkpoints in one file, which do not store the segments of states. Has no effect if the state has
+  /// segments already, or if `segments` is empty. Throws Error (invalid_file) naming `file` if a segment is
+  /// outside the state.
   void take_segments(const std::vector<Segment>& segments, const std::string& file);
 };
 
@@ -38,8 +40,8 @@ struct StoredState {
 class StoredStates {
  public:
   /// Opens the checkpoint at `path` and checks the checksums of all its files. Throws Error (invalid_file)
-  /// naming the file that is missing, damaged or not a checkpoint. Throws another Error if the format is of
-  /// another version of Smelt.
+  /// naming the file that is missing, damaged or not a checkpoint. Throws an Error of another kind if another
+  /// version of Smelt has written the checkpoint.
   static StoredStates open(const std::filesystem::path& path);
 
   const std::filesystem::path& path() const { return index_.path(); }
@@ -51,7 +53,8 @@ class StoredStates {
   const std::vector<StoredState>& states() const { return states_; }
   /// Returns null if there is no state of that name.
   const StoredState* find(std::string_view name) const;
-  /// Returns the only file of the checkpoint, or the index, which also has the states that are not sharded.
+  /// Returns the only file of the checkpoint, or its index if there is one file per rank. The index also has
+  /// the states that are not sharded.
   const Checkpoint& index() const { return index_; }
 
   /// Copies elements of one tensor of the state to `to`, from the tensor's element `at` on, until `to` is
@@ -72,8 +75,8 @@ class StoredStates {
   std::vector<StoredState> states_;
 };
 
-/// Returns the checksum, in hexadecimal, of the texts in their order and of the names and bytes of the
-/// tensors, which may be in any order.
+/// Returns the checksum, in hexadecimal, of the texts and of the names and bytes of the tensors. It depends
+/// on the order of the texts, but not on that of the tensors.
 std::string checksum_of(std::span<const std::string> texts, std::vector<TensorView> tensors);
 
 /// Keys of a checkpoint's metadata, in the order in which checksum_of gets their texts.

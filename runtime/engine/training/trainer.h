@@ -59,7 +59,7 @@ struct TrainerOptions {
   /// Steps between evaluations; 0: never. There is one more before the first step and at the end of a run.
   int64_t eval_every = 0;
   int64_t eval_batches = 8;        // batches per evaluation, at most
-  int64_t sample_every = 0;        // steps between samples, with one more after the last step; 0: never
+  int64_t sample_every = 0;        // steps between sample texts, with one more after the last step; 0: never
   int64_t checkpoint_every = 0;    // steps between checkpoints, with one more at the end; 0: only at the end
   int64_t keep_checkpoints = 3;    // number of newest checkpoints that are kept; 0: all
   int64_t seed = 0;                // of the batches and of dropout

@@ -48,7 +48,8 @@ class TrainingRanks {
   /// Returns the first rank's text at all ranks.
   std::string of_first(const std::string& text) const;
 
-  /// Reports to the other ranks that this rank works on `what` of step `step`. Has no effect if it is alone.
+  /// Reports to the other ranks that this rank works on `what` of step `step`. Has no effect if this rank is
+  /// alone.
   void progress(std::string_view what, int64_t step) const;
   /// Fails the run: calls of the other ranks that communicate throw Error with this text. Has no effect if
   /// this rank is alone.

@@ -1,6 +1,6 @@
-// Random values for initial weights. They are computed in doubles by additions, multiplications, divisions
-// and square roots in a fixed order, without fused operations. So a parameter has the same bits on every
-// machine. codegen/cuda/device/initialize/draws.cuh has the same operations for GPUs.
+// Random values for initial weights. The values have the same bits on every machine, because they are
+// computed in doubles by additions, multiplications, divisions and square roots in a fixed order, without
+// fused operations. codegen/cuda/device/initialize/draws.cuh does the same on GPUs.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace smelt {
 
-/// A sequence of random numbers, which is selected by a Philox key and an id.
+/// A sequence of random numbers. `philox` and `id` select the sequence; `scale` is the scale of the numbers.
 class Draws {
  public:
-  static constexpr int64_t kGroup = 4;  // elements per call of Philox
+  static constexpr int64_t kGroup = 4;  // elements that one evaluation of Philox makes
 
   Draws(const Philox& philox, uint32_t id, double scale) : philox_(philox), id_(id), scale_(scale) {}
 

@@ -26,10 +26,10 @@ struct RankPlace {
 
 /// Initializes `part`, the bytes from `begin` on of a state of `state_bytes` bytes. In an f32, f16 or bf16
 /// state, each segment gets the values of its own initializer and name, and gaps between segments get zeros.
-/// A state of another type, or without segments, gets the values of the state's own initializer. If a
-/// segment is sharded, its elements get the values that they have in the whole segment at the rank `place`.
-/// Throws Error if the type is not f32, f16 or bf16 and the initializer is random, or is a constant other
-/// than 0 that the type does not support (f64, i32 and i64 do).
+/// A state of another type, or without segments, gets the values of the state's own initializer. If a segment
+/// is sharded, its elements get the values that they have in the whole segment at the rank `place`. Throws
+/// Error if the type is not f32, f16 or bf16 and the initializer is random. For these other types, throws
+/// Error also for a constant other than 0, unless the type is f64, i32 or i64.
 void initialize_state(const State& state, uint32_t seed, std::span<std::byte> part, int64_t begin,
                       int64_t state_bytes, const RankPlace& place = {});
 /// Initializes a whole state.
@@ -43,7 +43,7 @@ struct InitialRow {
   int64_t first_group, offset, elements;
   double scale;            // Initializer::a
   uint32_t seed, id;       // the Philox key of the numbers
-  int32_t kind, reserved;  // the Initializer::Kind; always 0
+  int32_t kind, reserved;  // kind: the Initializer::Kind; reserved: always 0
 };
 /// Returns a row for each segment (or for a state without segments) that does not begin as zeros, in order.
 /// Sets `groups` to the number of groups in all rows.

@@ -9,7 +9,7 @@
 
 namespace smelt {
 
-/// Returns the type of a name such as "BF16"; nothing if Smelt does not support the type.
+/// Returns the type for a name such as "BF16"; nothing if Smelt does not support the type.
 std::optional<DType> safetensors_dtype(std::string_view name);
 std::string_view safetensors_name(DType dtype);
 /// Returns the names of all supported types for messages: "F32, F16, ...".

@@ -8,8 +8,8 @@
 
 namespace smelt {
 
-/// Convert a collective's kind and its sum operation to their names in the text of plans, and parse these
-/// names. Parsing returns nothing if the name is unknown.
+/// Names of the kinds of collectives, and of the operations of their sums, in the text of plans. The parse
+/// functions return nothing if the name is unknown.
 std::string_view name(CollectiveKind kind);  // "all_reduce"
 std::optional<CollectiveKind> parse_collective_kind(std::string_view text);
 std::string_view name(CollectiveSum sum);  // "add", "max"
@@ -25,11 +25,11 @@ inline bool is_sum(CollectiveKind kind) {
 /// all_to_all, and one part for the other kinds. All ranks of a group run their collective steps in the same
 /// order.
 ///
-/// The step does `rows` such operations, for sharded dims that are not the outermost dim of a tensor. Row i
-/// is at from + i * from_stride and at to + i * to_stride.
+/// The step does `rows` such operations. This is needed if the sharded dim is not the outermost dim of a
+/// tensor. Row i is at from + i * from_stride and at to + i * to_stride.
 struct CollectiveStep {
   CollectiveKind kind = CollectiveKind::all_reduce;
-  std::string axis;    // of Plan::mesh
+  std::string axis;    // name of an axis of Plan::mesh
   BufferRef from, to;  // for all_reduce, they may be equal; otherwise they have no element in common
   Dim elements, ranks;
   DType dtype = DType::f32;
@@ -50,8 +50,8 @@ struct CollectiveStep {
   Dim from_elements() const { return reads_parts() ? elements * ranks : elements; }
   Dim to_elements() const { return writes_parts() ? elements * ranks : elements; }
 
-  /// Returns the axes (extent and stride) of the elements of `from` or `to`. `stride` is from_stride or
-  /// to_stride, and `all_parts` is true if each row has one part per rank.
+  /// Returns the axes (extent and stride) that enumerate the elements of `from` or `to`. `stride` is
+  /// from_stride or to_stride, and `all_parts` is true if each row has one part per rank.
   std::vector<Walk> walks(const Dim& stride, bool all_parts) const {
     std::vector<Walk> all;
     if (!rows.is_one()) all.push_back({rows, stride});

@@ -14,8 +14,9 @@ struct CopyStep {
   Shape extents;
   std::vector<Dim> from_strides, to_strides;
   DType dtype = DType::f32;
-  /// The step may run concurrently with later steps, as specified at CollectiveStep::waited_at. This is set
-  /// for a dense copy from or to the part of a state that is in host memory (State::resident).
+  /// Index of the later step that waits for the end of this one; -1: the next step waits. Steps before the
+  /// waiting step may run concurrently with the copy. An index is set only for a dense copy from or to the
+  /// part of a state that is in host memory (State::resident).
   int waited_at = -1;
 
   /// Returns the axes (extent and stride) of the elements of `from` or `to`, whose strides are `strides`. A

@@ -5,8 +5,8 @@
 // visit_fields calls the visitor with the name, the member and the role of each field:
 //   v("x", x.x, [&] { return role::reads(DType::f32, {{x.rows, x.row_stride}, {x.count}}); });
 //   v("count", x.count, role::extent(0, INT32_MAX - 1)), v("row_stride", x.row_stride, role::stride);
-// The role of an operand is given by a function, because it depends on other fields, such as sizes, which a
-// reader of steps sets first. Operands that are written come after those that are read.
+// The role of an operand is given by a function, because it depends on other fields, such as sizes. Operands
+// that are written come after those that are read.
 #pragma once
 
 #include <array>

@@ -19,14 +19,15 @@ struct GemmStep {
     bool reduced = false;  // the products along this axis are added up in the same C
   };
   std::vector<Batch> batch = {};
-  DType dtype = DType::f32;         // of A and B; products are summed in f32
-  DType result_dtype = DType::f32;  // of C and the bias
-  bool tf32 = false;                // a GPU may round f32 operands to TF32, which has 13 fewer mantissa bits
+  DType dtype = DType::f32;            // of A and B; products are summed in f32
+  DType result_dtype = DType::f32;     // of C and the bias
+  bool tf32 = false;                   // a GPU may round f32 operands to TF32 (10 bits of mantissa)
   std::optional<BufferRef> bias = {};  // requires that C has contiguous rows, and that no batch is reduced
   bool a_i8 = false, b_i8 = false;  // this operand is stored as i8; only on a CPU, and at most one of the two
 
-  /// Returns the axes (extent and stride) of a matrix: rows, columns and the batch axes. C has no axis for a
-  /// reduced batch. `stride` is the member of Batch for this matrix, such as &Batch::a_stride.
+  /// Returns the axes (extent and stride) that enumerate the elements of a matrix: rows, columns and the
+  /// batch axes. C has no axis for a reduced batch. `stride` is the member of Batch for this matrix, such as
+  /// &Batch::a_stride.
   std::vector<Walk> walks(const Matrix& matrix, const Dim& rows, const Dim& columns,
                           Dim Batch::* stride) const {
     std::vector<Walk> all = {{rows, matrix.row_stride}, {columns, matrix.column_stride}};

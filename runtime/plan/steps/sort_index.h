@@ -5,9 +5,9 @@
 
 namespace smelt {
 
-/// Sorts the positions 0 to count - 1 of `indices` by the index at each position; positions with equal
-/// indices keep their order. The positions of the indices that are equal to r (0 <= r < rows) are
-/// permutation[begins[r]], ..., permutation[begins[r + 1] - 1]. All operands are dense and of type i32;
+/// Sorts the positions 0 to count - 1 of `indices` by the index that is stored at each position; positions
+/// with equal indices keep their order. For each r from 0 to rows - 1, the positions at which the index is r
+/// are permutation[begins[r]], ..., permutation[begins[r + 1] - 1]. All operands are dense and of type i32;
 /// `begins` has rows + 1 elements. Positions of indices outside [0, rows) are left out.
 struct SortIndexStep {
   struct Workspace {
@@ -16,7 +16,7 @@ struct SortIndexStep {
   };
   BufferRef indices, permutation, begins;
   Dim count, rows;
-  std::optional<Workspace> workspace = {};  // i32; only for a GPU's sort of many indices
+  std::optional<Workspace> workspace = {};  // scratch memory, i32; only if a GPU sorts many indices
 };
 
 template <typename V, Is<SortIndexStep::Workspace> T>

@@ -6,9 +6,10 @@
 namespace smelt {
 
 /// Finds the k largest elements of each of `rows` rows of `count` f32 elements. The rows begin row_stride
-/// elements apart. Row i of the dense results `values` and `indices` [rows, k] has the elements and their
-/// indices in the row: the largest first, equal elements in the order of their indices, NaN first. If count <
-/// k, the row ends with values of -infinity and indices of -1.
+/// elements apart. Row i of the dense results `values` and `indices` [rows, k] has the elements of row i and
+/// their indices in the row, in descending order of the elements. NaN counts as the largest value, and equal
+/// elements are in the order of their indices. If count < k, the row ends with values of -infinity and
+/// indices of -1.
 struct TopKStep {
   BufferRef x, values, indices;
   Dim rows, count, row_stride, k;

@@ -1,6 +1,6 @@
 // Priority queues of candidates for merges in byte pair encoding. The first candidate is the one with the
-// lowest rank, and among equal ranks the leftmost one in the text. ShortMergeQueue is for words,
-// LongMergeQueue for long texts without spaces.
+// lowest rank. Of several candidates with this rank, it is the leftmost one in the text. ShortMergeQueue is
+// for words, LongMergeQueue for long texts without spaces.
 #pragma once
 
 #include <algorithm>
@@ -36,9 +36,9 @@ class ShortMergeQueue {
 };
 
 /// A queue with one list of positions per rank. A list is sorted when its rank becomes the lowest, and then
-/// read from left to right, so that the time is nearly linear in the length of the text. A list gets no new
-/// positions while it is being read: it is for one pair of tokens, whose merges make a longer token, and
-/// every new pair contains this longer token.
+/// read from left to right. So the time is nearly linear in the length of the text. No positions are added to
+/// a list while it is being read: a rank is for one pair of tokens, and each merge of this pair makes a
+/// longer token. Every new pair contains that longer token, so it has another rank.
 class LongMergeQueue {
  public:
   /// `ranks`: number of ranks (MergeTable::size).
@@ -78,7 +78,7 @@ class LongMergeQueue {
   struct List {
     std::vector<uint32_t> positions;
     size_t next = 0;     // index of the first position that is not popped
-    bool sorted = true;  // from `next` on
+    bool sorted = true;  // whether the positions from `next` on are sorted
   };
   std::vector<List> lists_;
   std::priority_queue<uint32_t, std::vector<uint32_t>, std::greater<>> ranks_;  // of lists that are not empty

@@ -10,7 +10,7 @@
 
 namespace smelt {
 
-/// A table of rules. Invalid bytes never cause accesses outside of the table.
+/// A table of rules. Accesses stay inside the table even if its bytes are invalid.
 class Charsmap {
  public:
   Charsmap() = default;

@@ -14,8 +14,8 @@ namespace smelt {
 class PreTokenizer {
  public:
   virtual ~PreTokenizer() = default;
-  /// Divides the pieces of the list, and may change their text. Pieces that are added tokens stay as they
-  /// are.
+  /// Divides the pieces of the list, and may change their text. Pieces that are added tokens (tokens that the
+  /// tokenizer finds before this step) do not change.
   virtual void divide(PieceList& list) const = 0;
 };
 

@@ -43,14 +43,14 @@ bool is_ascii(std::string_view text);
 /// The longest prefix of a text that is valid UTF-8, and the bytes after it.
 struct Utf8Prefix {
   size_t valid;     // bytes of the prefix
-  size_t wrong;     // next bytes, which repair_utf8 replaces by one U+FFFD; 0 if the whole text is valid
-  bool incomplete;  // the bytes after the prefix begin a code point, whose other bytes may follow
+  size_t wrong;     // number of next bytes, which repair_utf8 replaces by one U+FFFD; 0: the text is valid
+  bool incomplete;  // true: the bytes after the prefix are the beginning of a code point
 };
 Utf8Prefix valid_utf8_prefix(std::string_view text);
 bool is_utf8(std::string_view text);
 
-/// Returns the text with U+FFFD in place of every invalid sequence of bytes, divided as Unicode recommends
-/// ("substitution of maximal subparts").
+/// Returns the text with U+FFFD in place of every invalid sequence of bytes. Unicode's "substitution of
+/// maximal subparts" defines where one such sequence ends.
 std::string repair_utf8(std::string_view text);
 
 /// Returns the text with `to` in place of every `from`. Requires: `from` is not empty.

@@ -1,11 +1,15 @@
-// The least and the largest of the integers that a mask loads for a tile's queries or keys.
-// Requires: SM, the type Index and sm_get. C++ replaces the word LOADS by the number of loads in flight.
+// The function tile_range. Some attention masks load an integer for each query or key, such as the number
+// of its document. The function returns the least and the largest of these integers for the queries or keys
+// of a tile.
+// Requires: SM, the type Index (the integer type of indices) and sm_get (converts an element of memory to a
+// number). C++ replaces the word LOADS by the number of loads that a lane has in flight.
 
 struct TileRange {
   int least, most;
 };
-// Returns the range of x[at + i * stride] for i in [0, count). All lanes of a warp call this together with
-// the same arguments. For count <= 0 it loads nothing, and least is above most.
+// Returns the least and the largest of the integers x[at + i * stride] for i in [0, count). All lanes of a
+// warp call this together with the same arguments. If count <= 0, it loads nothing, and returns a `least`
+// that is larger than `most`.
 template <typename T>
 SM TileRange tile_range(const T* x, Index at, Index stride, int count) {
   int least = 0x7fffffff, most = -0x7fffffff - 1;

@@ -1,17 +1,19 @@
-// Random initial values of states, which are arrays that the runtime keeps between runs of a plan, such as
-// weights: functions that each thread calls for four elements, and the struct that describes a segment of a
-// state. All operations on doubles that round are those of runtime/engine/weights/draws.cpp, in the same
-// order, so that a CPU and a GPU draw the same bits. The intrinsics __dmul_rn and __dadd_rn keep the compiler
-// from contracting operations to fused multiply-adds.
+// Random initial values of states. A state is an array that the runtime keeps between runs of a plan, such
+// as a weight. A thread calls the functions draw_... for four elements. The struct Row describes a segment
+// of a state.
+// The functions round in the same places as runtime/engine/weights/draws.cpp, so a CPU and a GPU draw the
+// same bits. The intrinsics __dmul_rn and __dadd_rn prevent the compiler from contracting operations on
+// doubles to fused multiply-adds.
 // Requires: nothing. Order of the text: draws, store_f32 or store_bf16, kernel.
 
 __device__ __forceinline__ double times(double a, double b) { return __dmul_rn(a, b); }
 __device__ __forceinline__ double plus(double a, double b) { return __dadd_rn(a, b); }
-// Returns (bits + 1/2) 2^-32, a number between 0 and 1 that is neither of them.
+// Returns (bits + 1/2) / 2^32, which is greater than 0 and less than 1.
 __device__ __forceinline__ double unit(unsigned bits) { return times(plus((double)bits, 0.5), 0x1p-32); }
 
-// Returns log u for u in (0, 1): u = 2^e m with m in [sqrt(1/2), sqrt(2)], and log m = 2 artanh(s), where
-// s = (m - 1) / (m + 1). p is the series of artanh after its first term. log 2 is added in two parts.
+// Returns log u for u in (0, 1) as e log 2 + log m, where u = 2^e m and m is in [sqrt(1/2), sqrt(2)]. log m
+// is 2 artanh(s) with s = (m - 1) / (m + 1), computed by a series. log 2 is the sum of two constants, for
+// accuracy.
 __device__ __forceinline__ double log_of(double u) {
   const unsigned long long bits = (unsigned long long)__double_as_longlong(u);
   double e = (double)(int)(bits >> 52) - 1023;
@@ -25,8 +27,9 @@ __device__ __forceinline__ double log_of(double u) {
   return plus(times(e, 0x1.62E42FEE00000p-1), plus(times(2, s), low));
 }
 
-// Computes sine and cosine of an angle in (0, 2 pi) by Taylor series of the distance r from the nearest
-// multiple of pi / 2. Adding 1.5 * 2^52 rounds to an integer, which is then in the low bits.
+// Computes sine and cosine of an angle in (0, 2 pi). r is the difference between the angle and the nearest
+// multiple of pi / 2, and Taylor series give the sine and the cosine of r. The addition of 1.5 * 2^52
+// rounds angle / (pi / 2) to an integer, which is then in the low bits of `shifted`.
 __device__ __forceinline__ void sine_and_cosine(double angle, double& sine, double& cosine) {
   const double shifted = plus(times(angle, 0x1.45f306dc9c883p-1), 0x1.8p52), quarter = plus(shifted, -0x1.8p52);
   const unsigned quadrant = (unsigned)__double_as_longlong(shifted);
@@ -43,7 +46,8 @@ __device__ __forceinline__ void sine_and_cosine(double angle, double& sine, doub
   cosine = (quadrant + 1) & 2 ? -b : b;
 }
 
-// Writes the four random words of elements 4 * group ... + 3 to c: Philox4x32-7 with the key (seed, id).
+// Computes four random words, one for each of the elements 4 * group to 4 * group + 3 of a segment:
+// Philox4x32-7 with the key (seed, id). Writes them to c[0], ..., c[3].
 __device__ __forceinline__ void draw_words(unsigned seed, unsigned id, long long group, unsigned* c) {
   c[0] = 0xFFFFFFFFu, c[1] = 0, c[2] = (unsigned)(group >> 24), c[3] = (unsigned)(group & 0xFFFFFF);
 #pragma unroll
@@ -56,9 +60,10 @@ __device__ __forceinline__ void draw_words(unsigned seed, unsigned id, long long
   }
 }
 
-// Writes four normally distributed numbers with standard deviation `scale` to x, by the Box-Muller method.
+// Converts four random words to four normally distributed numbers with mean 0 and standard deviation
+// `scale`, by the Box-Muller method. Writes them to x[0], ..., x[3].
 __device__ __forceinline__ void draw_normal(const unsigned* words, double scale, float* x) {
-  // The radii come first, because divisions and roots are calls, over which few values should be live.
+  // Divisions and square roots are function calls, so they come first, when few values are live.
   double radius[2];
 #pragma unroll
   for (int i = 0; i < 2; ++i) radius[i] = times(scale, __dsqrt_rn(times(-2, log_of(unit(words[2 * i])))));
@@ -70,17 +75,24 @@ __device__ __forceinline__ void draw_normal(const unsigned* words, double scale,
   }
 }
 
-// Writes four numbers that are uniform in (-scale, scale) to x.
+// Converts four random words to four numbers that are uniform in (-scale, scale). Writes them to x[0], ...,
+// x[3].
 __device__ __forceinline__ void draw_uniform(const unsigned* words, double scale, float* x) {
 #pragma unroll
   for (int i = 0; i < 4; ++i) x[i] = (float)times(scale, plus(times(2, unit(words[i])), -1));
 }
 
-// A segment of a state, as the host describes it (InitialRow in runtime/engine/weights/initialize.h). A group
-// is four elements, those of one call of draw_words.
+// Describes a segment of a state. The host writes an array of these structs (InitialRow in
+// runtime/engine/weights/initialize.h). A group is the four elements of one call of draw_words.
+//   first_group       number of groups in the segments before this one in the array
+//   offset, elements  index in the state of the segment's first element; number of elements
+//   scale             kind 0: the value of all elements; 1: standard deviation; 2: bound of the numbers
+//   seed, id          key of Philox
+//   kind              0: a constant, 1: normally distributed numbers, 2: uniform numbers
+//   reserved          always 0
 struct Row {
-  long long first_group, offset, elements;  // groups in the rows before; first element and size in the state
-  double scale;                             // standard deviation, bound of the uniform numbers, or the value
-  unsigned seed, id;                        // key of Philox
-  int kind, reserved;                       // 0: all elements are `scale`, 1: normal, 2: uniform; always 0
+  long long first_group, offset, elements;
+  double scale;
+  unsigned seed, id; 
+  int kind, reserved;
 };

@@ -1,12 +1,13 @@
 // Types of elements in memory, their conversions and rounding, and loads and stores of vectors of them.
 // sm_get returns an element as the type that kernels compute with (float, int, long long or bool). sm_put
-// rounds a number of that type to the element's type and stores it. sm_put_pair stores two adjacent elements,
-// because one instruction can round two numbers to 16 bits. Code without __CUDA_ARCH__ is for tests, which
-// compile kernels for the host.
+// rounds a number of that type to the element's type and stores it. sm_put_pair stores two adjacent
+// elements, because one instruction can round two numbers to 16 bits. Tests compile kernels for the host;
+// they use the code without __CUDA_ARCH__.
 // Requires: the macro SM (static __device__ __forceinline__). The first file of the prelude.
-// A line with ==== begins a piece and names the type or function that the piece defines. A piece calls only
-// pieces before it. The text of a kernel contains the pieces that its code or another contained piece names,
-// also in comments (codegen/cuda/prelude.h).
+// A line with ==== begins a piece, and names the type or function that the piece defines. The text of a
+// kernel contains only some of the pieces (codegen/cuda/prelude.h): those that the kernel's code names, and
+// those that other contained pieces name. A name in a comment counts too. A piece calls only pieces before
+// it.
 
 // ==== float
 SM float sm_get(float x) { return x; }
@@ -41,7 +42,7 @@ SM void sm_put(flag& to, bool x) { to.bits = x; }
 struct bf16 { unsigned short bits; };
 SM float sm_get(bf16 x) { return __uint_as_float((unsigned)x.bits << 16); }
 SM void sm_put(bf16& to, float x) {
-#ifdef __CUDA_ARCH__  // the instruction that rounds two numbers is faster than the one for one
+#ifdef __CUDA_ARCH__  // the instruction that rounds two numbers is faster than the one that rounds one
   unsigned both;
   asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(0.0f), "f"(x));
   to.bits = (unsigned short)both;
@@ -88,21 +89,21 @@ SM C sm_round(C x) {
 }
 // ==== sm_round_random
 
-// Rounds x to bf16 stochastically: adds 16 random bits (the low half of `bits`) to x, then clears its low
-// half. NaN remains NaN.
+// Rounds x to bf16 stochastically: adds 16 random bits (the low half of `bits`) to the bits of x, then
+// clears the low half of the sum. NaN remains NaN.
 SM float sm_round_random(float x, int bits) {
   const unsigned sum = __float_as_uint(x) + ((unsigned)bits & 0xFFFFu);
   return x != x ? x : __uint_as_float(sum & 0xFFFF0000u);
 }
 // ==== Pack
 
-// Memory of one access: `count` elements, aligned to their size.
+// `count` elements that one instruction loads or stores. The address is a multiple of their total size.
 template <typename T, int count>
 struct alignas(sizeof(T) * count) Pack { T at[count]; };
 // ==== sm_load_early
 
-// Copies V elements of memory without conversion, in accesses of up to 16 bytes, to which both addresses are
-// aligned.
+// Copies V elements of memory without conversion. An access copies all V elements, but at most 16 bytes.
+// Both addresses must be multiples of the size of an access.
 template <typename T, int V>
 SM void sm_load_early(T (&to)[V], const T* from) {
   constexpr int P = 16 / sizeof(T) < V ? 16 / sizeof(T) : V;
@@ -111,9 +112,9 @@ SM void sm_load_early(T (&to)[V], const T* from) {
 }
 // ==== sm_load
 
-// Loads and converts V elements, of which only the first n exist; the others become 0. `aligned`: the address
-// of a whole vector is a multiple of its accesses, which have up to 16 bytes. Otherwise, each element is
-// loaded alone.
+// Loads and converts V elements. Only the first n of them exist; the others become 0. `aligned`: the
+// address is a multiple of the size of an access, which is that of V elements, but at most 16 bytes. Each
+// element is loaded alone if `aligned` is false or n < V.
 template <bool aligned, typename T, typename C, int V, typename N>
 SM void sm_load(C (&to)[V], const T* from, N n) {
   constexpr int P = 16 / sizeof(T) < V ? 16 / sizeof(T) : V;
@@ -130,7 +131,8 @@ SM void sm_load(C (&to)[V], const T* from, N n) {
 }
 // ==== sm_load_end
 
-// Loads and converts elements at ... at + count - 1 in one access; nothing if count is 0.
+// Loads and converts `count` elements, from element number `at` on, in one access. Does nothing if count is
+// 0.
 template <int count, int at, typename T, typename C, int V>
 SM void sm_load_piece(C (&to)[V], const T* from) {
   if constexpr (count > 0) {
@@ -140,8 +142,8 @@ SM void sm_load_piece(C (&to)[V], const T* from) {
   }
 }
 
-// The same as sm_load, for rows whose last vector has R elements: n is V or more, or R. R elements are loaded
-// in accesses of four, two and one. R is less than 8.
+// Does the same as sm_load, but with fewer accesses if only the first R elements exist. Requires: n is R,
+// or at least V; R < 8. The R elements are loaded in accesses of four, two and one elements.
 template <bool aligned, int R, typename T, typename C, int V, typename N>
 SM void sm_load_end(C (&to)[V], const T* from, N n) {
   if (!aligned || n >= V) return sm_load<aligned>(to, from, n);
@@ -176,7 +178,9 @@ SM void sm_put_pair(f16* to, float a, float b) {
 }
 // ==== sm_store
 
-// Converts and stores the first n of V elements. `aligned` is as in the loads.
+// Converts and stores the first n of V elements. `aligned`: the address `to` is a multiple of the size of
+// an access, which is that of V elements, but at most 16 bytes. Each element is stored alone if `aligned`
+// is false or n < V.
 template <bool aligned, typename T, typename C, int V, typename N>
 SM void sm_store(T* to, const C (&from)[V], N n) {
   constexpr int P = 16 / sizeof(T) < V ? 16 / sizeof(T) : V;
@@ -197,7 +201,8 @@ SM void sm_store(T* to, const C (&from)[V], N n) {
 }
 // ==== sm_store_end
 
-// Converts and stores elements at ... at + count - 1 in one access; nothing if count is 0.
+// Converts and stores `count` elements, from element number `at` on, in one access. Does nothing if count
+// is 0.
 template <int count, int at, typename T, typename C, int V>
 SM void sm_store_piece(T* to, const C (&from)[V]) {
   if constexpr (count == 1) sm_put(to[at], from[at]);
@@ -209,7 +214,8 @@ SM void sm_store_piece(T* to, const C (&from)[V]) {
   }
 }
 
-// The same as sm_store, for rows whose last vector has R elements: n is V or more, or R.
+// Does the same as sm_store, but with fewer accesses if only the first R elements exist. Requires: n is R,
+// or at least V; R < 8. The R elements are stored in accesses of four, two and one elements.
 template <bool aligned, int R, typename T, typename C, int V, typename N>
 SM void sm_store_end(T* to, const C (&from)[V], N n) {
   if (!aligned || n >= V) return sm_store<aligned>(to, from, n);

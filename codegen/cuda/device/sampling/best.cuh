@@ -1,24 +1,26 @@
-// The draw of a token if top-k keeps few words (tokens of the vocabulary). They need no histogram (bins.cuh):
-// the first block of the row lists and sorts them, and top-p, min-p and the draw are sums over that list. A
-// word is listed if its weight is not 0 and its key (../rows/entry.cuh) is at least a bound. To find the
-// bound, the words that one warp reads form a group, and the maximum of each group is computed. The bound is
-// the k-th largest of these maxima, so at least k words have such a key.
+// The draw of a token if top-k keeps few words. A word is a token of the vocabulary, its weight is its
+// unnormalized probability, and a mass is a sum of weights. kBlocks thread blocks process a row of scores.
+// The first of these blocks lists the best words and sorts the list. For top-p, min-p and the draw, it then
+// adds up the weights of the first words of the list.
+// A word is listed if its weight is not 0 and its key (../rows/entry.cuh, larger for larger scores) is at
+// least a bound. The bound is found as follows: the words that one warp reads are a group, and the bound is
+// the k-th largest of the groups' largest keys. So at least k words reach the bound.
 // Requires: search.cuh.
 
-// The words that a warp reads are a group. Words are listed if their key is at least the k-th largest of the
-// maxima of the groups. At least k words have such a key. If k is at most kMostBest, the list is short.
+// kMostBest: the largest k for which this method is used, because the list is then short.
 constexpr int kWarps = kThreads / 32, kGroups = kWarps * kBlocks, kMostBest = kGroups / 2;
 __shared__ Entry warp_largest[kWarps];              // the largest entry of each warp of this block
-__shared__ unsigned group_key[kGroups], least_key;  // the key of the maximum of each group; the k-th largest
-__shared__ Mass block_mass[kBlocks];  // in the first block: the mass of each block's words at temperature 1
+__shared__ unsigned group_key[kGroups], least_key;  // the largest key of each group; the bound
+__shared__ Mass block_mass[kBlocks];  // in the first block: mass of each block, at temperature 1
 
-// Returns the largest entry of a group: of warp group % kWarps of block group / kWarps.
+// Returns the largest entry of group number `group`: the words of warp group % kWarps in block group /
+// kWarps.
 __device__ __forceinline__ Entry largest_of(int group) {
   return in_block(warp_largest, group / kWarps)[group % kWarps];
 }
 
-// Returns the largest entry of the row, and sets group_key. of_warp: the largest entry of the calling warp.
-// All threads of all blocks of the row call it.
+// Returns the largest entry of the row, and writes group_key. of_warp: the largest entry of the calling
+// warp. All threads of all blocks of the row call it.
 __device__ __forceinline__ Entry largest_of_row(Entry of_warp) {
   const int lane = threadIdx.x % 32;
   if (lane == 0) warp_largest[threadIdx.x / 32] = of_warp;
@@ -32,13 +34,14 @@ __device__ __forceinline__ Entry largest_of_row(Entry of_warp) {
   return of_lanes<false>(found, 32).a;
 }
 
-// Returns the k-th largest of group_key to all threads of the block; 0 if fewer than k groups have words. For
-// each group, kParts adjacent lanes count the groups with larger keys, or with equal keys and lower numbers.
+// Returns the k-th largest of group_key, or 0 if fewer than k groups have words. All threads of the block
+// call it. For each group, kParts adjacent lanes together count the groups that come before it: those with
+// larger keys, and those with equal keys and lower numbers.
 __device__ __forceinline__ unsigned least_key_of(int k) {
   constexpr int kParts = kThreads / kGroups;
   const int group = threadIdx.x / kParts;
   const unsigned mine = group_key[group];
-  if (threadIdx.x == 0) least_key = 0;  // overwritten by the group that has k - 1 groups before it
+  if (threadIdx.x == 0) least_key = 0;  // a group overwrites it if k - 1 groups come before this group
   __syncthreads();
   int before = 0;
 #pragma unroll 16
@@ -51,16 +54,17 @@ __device__ __forceinline__ unsigned least_key_of(int k) {
   return least_key;
 }
 
-// Puts a word into the list of the first block if there is room, and returns whether there was.
+// Appends a word to the list of the first block if there is room, and returns whether there was room.
 __device__ __forceinline__ bool put_best(Entry word) {
   const unsigned at = atomicAdd(in_block(&listed, 0), 1u);
   if (at < kListed) in_block(list, 0)[at] = word;
   return at < kListed;
 }
 
-// Puts the words that have a weight and a key of at least `least` into the list of the first block. Returns
-// their number; if it exceeds kListed, the list is incomplete. Also adds up the weights of all words of this
-// block at temperature 1, in block_mass. All threads of all blocks of the row call it.
+// Appends each word whose weight is not 0 and whose key is at least `least` to the list of the first block.
+// Returns the number of words in the list; if it exceeds kListed, some words had no room. Also computes
+// block_mass: the mass of all words of this block at temperature 1. All threads of all blocks of the row
+// call it.
 __device__ __forceinline__ unsigned list_best(const Words& words, unsigned least) {
   Words plain = words;
   plain.rate = 1.0f;
@@ -82,7 +86,8 @@ __device__ __forceinline__ unsigned list_best(const Words& words, unsigned least
   return *in_block(&listed, 0);
 }
 
-// Returns the mass of the row at temperature 1. A thread of the first block calls it after list_best.
+// Returns the mass of all words of the row at temperature 1. A thread of the first block calls it after
+// list_best.
 __device__ __forceinline__ Mass whole_mass() {
   Mass mass = 0;
 #pragma unroll
@@ -90,8 +95,9 @@ __device__ __forceinline__ Mass whole_mass() {
   return mass;
 }
 
-// Sorts a list of at most kFewListed words, from the largest entry down: the position of a word is the number
-// of larger ones. For so short a list this is faster than sort_list. All threads of the block call it.
+// Sorts a list of at most kFewListed words, from the largest entry to the least one. The new index of an
+// entry is the number of larger entries. For a short list, this is faster than sort_list. All threads of
+// the block call it.
 constexpr unsigned kFewListed = kThreads / 4;
 __device__ __forceinline__ void rank_list(unsigned count) {
   __syncthreads();
@@ -105,10 +111,11 @@ __device__ __forceinline__ void rank_list(unsigned count) {
   __syncthreads();
 }
 
-// Returns the entry of the drawn word. The list has `count` words, in any order: the best s.top_k ones and a
-// few more. All threads of the first block call it. mass: of the words that top-k and then top-p keep;
-// likely: of the words that min-p keeps. Both are the first words of the list, so the smaller mass is that of
-// the draw.
+// Returns the entry of the drawn word. All threads of the first block call it. The list has `count` words,
+// in any order: the s.top_k best words of the row (fewer if weights are 0), and possibly some more.
+// In the code, `mass` is the mass of the words that top-k and top-p keep, and `likely` is the mass of the
+// words that min-p keeps. The kept words are always the first words of the sorted list. So the words that
+// all three limits keep have the smaller of the two masses.
 __device__ __forceinline__ Entry drawn_of_best(const Words& words, const Settings& s, unsigned count) {
   Listed here;
   here.count = count;

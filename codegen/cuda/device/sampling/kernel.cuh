@@ -1,9 +1,12 @@
-// The kernel that draws a token for each row of scores; runtime/plan/steps/sample.h describes its arguments.
-// kBlocks blocks of kThreads threads process a row: a cluster, or one block. This is the last file of the
-// text.
-// Requires: best.cuh. C++ replaces the words KERNEL (its name) and CLUSTER (its attribute, or nothing).
+// The kernel that draws a token for each row of scores; runtime/plan/steps/sample.h describes its
+// arguments. A word is a token of the vocabulary, its weight is its unnormalized probability, and a mass is
+// a sum of weights. kBlocks blocks of kThreads threads process a row: a cluster, or one block. This is the
+// last file of the kernel's text.
+// Requires: best.cuh. C++ replaces the words KERNEL (by its name) and CLUSTER (by its cluster attribute, or
+// by nothing).
 
-// Returns the number of words of the row that have a weight. upto: as for find_bin. All threads call it.
+// Returns the number of words of the row whose weight is not 0. upto.a: the number of words in bins 0 to
+// threadIdx.x. All threads of the block call it.
 __device__ __forceinline__ unsigned words_of_row(const Two& upto) {
   if (threadIdx.x == kThreads - 1) bin_upto = upto;
   __syncthreads();
@@ -12,10 +15,12 @@ __device__ __forceinline__ unsigned words_of_row(const Two& upto) {
   return all;
 }
 
-// Returns the entry of the drawn word, by searches in the bins. largest: the largest entry; mass: the mass of
-// the row; ever: the value of `listed`. All threads of all blocks of the row call it, after fill_bins and
-// row_sync. likely: the mass of the words that min-p keeps. Every limit keeps the best words, so the smaller
-// of two kept masses is that of the words which both keep.
+// Returns the entry of the drawn word, by searches in a histogram (bins.cuh). largest: the largest entry of
+// the row; mass: the mass of the row; ever: the value of `listed` (list.cuh), the number of words that were
+// listed so far; turn: as for of_row (row.cuh). All threads of all blocks of the row call it, after
+// fill_bins and row_sync.
+// In the code, `likely` is the mass of the words that min-p keeps. top-k, top-p and min-p each keep the
+// best words. So the words that two of them keep have the smaller of the two masses.
 __device__ __forceinline__ Entry drawn(const Words& words, const Bins& bins, const Settings& s, Entry largest, Mass mass,
                                        unsigned ever, int& turn) {
   join_bins();
@@ -27,7 +32,7 @@ __device__ __forceinline__ Entry drawn(const Words& words, const Bins& bins, con
   here.ever = ever;
   Reached found = {0, mass};
 #pragma unroll 1
-  for (int cut = 0; cut < 3; ++cut) {  // top-k, top-p, and min-p with the draw
+  for (int cut = 0; cut < 3; ++cut) {  // 0: top-k, 1: top-p, 2: min-p and the draw
     Mass target = (Mass)s.top_k;
     if (cut == 0 && (s.top_k < 1 || (unsigned)s.top_k >= all)) continue;
     if (cut == 1 && !(s.top_p < 1.0f)) continue;
@@ -40,9 +45,9 @@ __device__ __forceinline__ Entry drawn(const Words& words, const Bins& bins, con
 
 extern "C" __global__ CLUSTER void __launch_bounds__(1024) KERNEL(const float* scores, const float* numbers_, const int* integers_, int* tokens, float* log_probabilities,
        long long count_, long long row_stride, long long numbers_stride, long long integers_stride) {
-  // Sums of integer weights do not depend on the order of additions, so the tokens are those of a CPU. If
-  // top-k keeps few words, the first block sorts these (best.cuh). Otherwise the words are counted in bins,
-  // and each limit is found in one bin (search.cuh).
+  // If top-k keeps few words, the first block sorts them and draws one (best.cuh). Otherwise all words are
+  // counted in the bins of a histogram, and each limit is searched in one bin (search.cuh). Weights are
+  // integers, so the order of additions does not change a sum, and a CPU draws the same tokens.
   const long long row = blockIdx.x / kBlocks;
   const float* const numbers = numbers_ + row * numbers_stride;
   const int* const integers = integers_ + row * integers_stride;
@@ -55,7 +60,7 @@ extern "C" __global__ CLUSTER void __launch_bounds__(1024) KERNEL(const float* s
   int turn = 0;
   const Two ends = read_words(words);
   const Entry largest = largest_of_row(of_lanes<false>(ends, 32).a);
-  // No token can be drawn: a score is NaN, or all are -inf.
+  // is_none: no token can be drawn, because a score is NaN or all scores are -inf.
   const bool is_none = largest == ~0ull || (unsigned)(largest >> 32) <= kLowestKey;
   Entry word = largest;
   Mass whole = 0;
@@ -81,7 +86,7 @@ extern "C" __global__ CLUSTER void __launch_bounds__(1024) KERNEL(const float* s
       word = drawn(words, bins, s, largest, mass.a, ever, turn);
     }
   }
-  row_sync();  // other blocks may still read the shared memory of this one, which must not end before
+  row_sync();  // this block must not end while other blocks read its shared memory
   if (block_of_row() > 0 || threadIdx.x > 0) return;
   const double distance = (double)score_of(word) - (double)words.largest;
   tokens[row] = is_none ? -1 : index_of(word);

@@ -1,32 +1,37 @@
 // The scores of a row, and reductions over all thread blocks that share the row. A word is a token of the
-// vocabulary, a weight is its unnormalized probability, and a mass is a sum of weights (weights.cuh).
-// Requires: kBlocks, kHeld and the array held (scores in shared memory); rows/*.cuh and weights.cuh.
+// vocabulary, a weight is its unnormalized probability, and a mass is a sum of weights (weights.cuh). Keys
+// and entries are integers that order scores (../rows/entry.cuh).
+// Requires: kBlocks (blocks per row), the array `held` of kHeld scores in shared memory, rows/*.cuh and
+// weights.cuh.
 
 constexpr int kThreads = 1024;  // per block
-// Settings of a row (DrawSettings in runtime/sampling/token_weights.h).
+// Sampling settings of a row (DrawSettings in runtime/sampling/token_weights.h). seed, position and index
+// select the random number.
 struct Settings {
   float temperature, top_p, min_p;
   int top_k;
   unsigned seed, position, index;
 };
-// The part of the row that a block processes: `count` words, from word number `first` of the row on.
+// The words that a block processes: `count` words, from word number `first` of the row on.
 struct Words {
-  const float* x;  // the block's scores in global memory; `held` has a copy of the first kHeld
+  const float* x;  // the scores of these words in global memory; `held` has a copy of the first kHeld
   int first, count;
-  float largest, rate;  // the largest score of the row, when it is known, and 1 / temperature
+  float largest, rate;  // the largest score of the row (0 before it is known); 1 / temperature
 
-  // Indices i are from 0 to count - 1.
+  // Return the score and the entry of word number i of the block, 0 <= i < count.
   __device__ __forceinline__ float score(int i) const { return i < kHeld ? held[i] : x[i]; }
   __device__ __forceinline__ Entry entry(int i) const { return entry_of(key_of(score(i)), first + i); }
+  // Returns the weight of a word with this score. Requires: `largest` is known.
   __device__ __forceinline__ Mass weight(float score) const {
     return score == largest ? kWholeWeight : weight_of(__fmul_rn(__fadd_rn(score, -largest), rate));
   }
 };
 
-// Two integers that are reduced together: to the two sums (kSum) or the two maxima (not kSum).
+// Two integers that are reduced together. Reductions are sums if kSum, and otherwise maxima.
 struct Two {
   Mass a, b;
 };
+// Returns the sum or the maximum of both members.
 template <bool kSum>
 __device__ __forceinline__ Two combined(Two x, Two y) {
   if (kSum) return {x.a + y.a, x.b + y.b};
@@ -42,11 +47,11 @@ __device__ __forceinline__ Two of_lanes(Two x, int lanes) {
   return x;
 }
 
-__shared__ Two warp_found[32], block_found[2];  // per warp; per block, for `turn` 0 and 1
+__shared__ Two warp_found[32], block_found[2];  // result of each warp; of the block, per `turn`
 
-// Reduces `mine` over all threads of all blocks of the row, and returns the result to each of them; all call
-// it. `turn` alternates between 0 and 1, so a block may write the result of its next call while others still
-// read this one. Its row_sync keeps every block less than two calls ahead of the others.
+// Reduces `mine` over all threads of all blocks of the row, and returns the result to each of these
+// threads. All of them call it. `turn` is 0 or 1, and changes with each call. So a block can write its
+// result of the next call while other blocks still read the result of this call.
 template <bool kSum>
 __device__ __forceinline__ Two of_row(Two mine, int& turn) {
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -62,10 +67,11 @@ __device__ __forceinline__ Two of_row(Two mine, int& turn) {
   return of_lanes<kSum>(*in_block(&block_found[turn], lane % kBlocks), kBlocks);
 }
 
-// Reads the block's scores, and copies the first kHeld of them to `held`. Returns for the words of this
-// thread: a, the largest entry, all ones if a score is NaN; b, the complement of the key of the least score
-// above -inf, or 0. Both are then reduced as maxima. A thread later reads only the part of `held` that it
-// wrote here, so no barrier is needed.
+// Reads the block's scores, and copies the first kHeld of them to `held`. Returns two integers for the
+// words of this thread. `a` is the largest entry; it is ~0 if a score is NaN. `b` is ~key of the least
+// score above -inf, or 0 if there is no such score. The caller computes the maximum of each over all
+// threads. No barrier follows, because a thread later reads only the elements of `held` that it has
+// written.
 __device__ __forceinline__ Two read_words(const Words& words) {
   Two found = {0, 0};
 #pragma unroll 16
@@ -80,8 +86,8 @@ __device__ __forceinline__ Two read_words(const Words& words) {
   return found;
 }
 
-// Returns for the words of this thread the number (a) and the mass (b) of those that have an entry of at
-// least `least`, and a weight that is not 0 and at least `least_weight`.
+// Selects the words of this thread whose entry is at least `least` and whose weight is not 0 and at least
+// least_weight. Returns their number (a) and their mass (b).
 __device__ __forceinline__ Two words_from(const Words& words, Entry least, Mass least_weight) {
   Two found = {0, 0};
 #pragma unroll 1

@@ -1,14 +1,16 @@
 // Integer weights of tokens, random draws, and thresholds of top-p and min-p. The functions return the same
-// bits as those of runtime/sampling/token_weights.h. A word is a token of the vocabulary, and a weight is its
-// unnormalized probability.
+// bits as those of runtime/sampling/token_weights.h. A word is a token of the vocabulary, and a weight is
+// its unnormalized probability, in units of 2^-40.
 // Requires: nothing. The function sample_kernel (codegen/cuda/sample_kernel.cpp) puts the files of a kernel
 // in order.
 
-typedef unsigned long long Mass;            // a sum of weights: a row has at most 2^23 words
-constexpr Mass kWholeWeight = 1ull << 40;  // the weight of the largest score
+typedef unsigned long long Mass;            // a sum of at most 2^23 weights
+constexpr Mass kWholeWeight = 1ull << 40;  // the weight of a word with the largest score of its row
 
-// Returns e^d in units of 2^-40, rounded down, for d <= 0; 0 for NaN. d is reduced to k log(2) + r, and e^r
-// is a polynomial. Each operation is rounded as IEEE 754 defines, so a CPU gets the same integer.
+// Returns floor(2^40 e^d) for d <= 0, approximately; 0 if d <= -28 or d is NaN. d is the difference between
+// a score and the largest score, divided by the temperature. The code writes d as k log(2) + r, and
+// computes e^r as a polynomial. Each operation is rounded as IEEE 754 defines, so a CPU gets the same
+// integer.
 __device__ __forceinline__ Mass weight_of(float d) {
   if (!(d > -28.0f)) return 0;
   const float k = __fadd_rn(__fmaf_rn(d, 1.44269504f, 12582912.0f), -12582912.0f);
@@ -22,8 +24,9 @@ __device__ __forceinline__ Mass weight_of(float d) {
   return (Mass)__fmul_rn(p, __uint_as_float((unsigned)((int)k + 127 + 40) << 23));
 }
 
-// Returns floor(mass * bits / 2^53), a random number in [0, mass). `bits` are 53 bits of Philox4x32-7 for
-// token number `position` of sequence `index`.
+// Returns a random number in [0, mass): floor(mass * bits / 2^53), where `bits` are 53 bits of
+// Philox4x32-7. The numbers depend on the seed, on the position of the token in its sequence, and on the
+// index of the sequence.
 __device__ __forceinline__ Mass drawn_part(Mass mass, unsigned seed, unsigned position, unsigned index) {
   unsigned c0 = position, c1 = 0, c2 = index, c3 = 0, k0 = seed, k1 = 0x53414D50u;
 #pragma unroll
@@ -37,12 +40,14 @@ __device__ __forceinline__ Mass drawn_part(Mass mass, unsigned seed, unsigned po
   return __umul64hi(mass, bits) << 11 | mass * bits >> 53;
 }
 
-// Returns the mass that the words kept by top-p must reach: top_p * mass, rounded up, from 1 to `mass`.
+// Returns the mass that the words kept by top-p must reach: top_p * mass, rounded up, but at least 1 and at
+// most `mass`. `mass` is the mass of the words from which top-p selects.
 __device__ __forceinline__ Mass nucleus_mass(Mass mass, float top_p) {
   const Mass wanted = (Mass)ceil(__dmul_rn((double)mass, (double)(top_p > 0.0f ? top_p : 0.0f)));
   return wanted < 1 ? 1 : wanted < mass ? wanted : mass;
 }
-// Returns the smallest weight that min-p keeps.
+// Returns the least weight that min-p keeps: min_p (at most 1) times the largest weight of the row, rounded
+// up.
 __device__ __forceinline__ Mass least_weight(float min_p) {
   return (Mass)ceil(__dmul_rn((double)(min_p < 1.0f ? min_p : 1.0f), 1099511627776.0));
 }

@@ -1,25 +1,29 @@
-// The kernel of a radix sort that sorts by the digit kDigit. Each block moves the positions of one chunk of
-// kChunk indices. Indices that have equal digits keep their order.
+// The kernel of a radix sort of indices that sorts by one digit of the indices, number kDigit. It runs once
+// per digit, from the least significant one on. The sort is stable: indices that have equal digits keep
+// their order. The indices are divided into chunks of kChunk, one per block.
 // Requires: digits.cuh. The host's code replaces the word KERNEL by the kernel's name.
 
 extern "C" __global__ void __launch_bounds__(256)
     KERNEL(const int* indices, int* permutation, int* workspace, long long count_, long long rows_) {
-  // A permutation holds positions in `indices`. This kernel moves the positions of its chunk: each one goes
-  // after those with smaller digits and, among equal digits, after those of earlier blocks and warps and
-  // those before it in its warp. The result is the same in every run, because threads add only integers.
-  __shared__ int counts[8][kBins];  // per warp and value: the count, then the new position of the first index
-  __shared__ int next[kBins];       // per value: the new position of the next index of this block
-  __shared__ int sums[8];           // per warp, for the scan over threads
+  // The kernel sorts a permutation: an array of positions in `indices`. Each block moves the positions of
+  // its chunk to their new places: after all positions whose indices have smaller digits, and after all
+  // those with equal digits that precede them in the current order. The result is the same in every run.
+  __shared__ int counts[8][kBins];  // per warp and value of the digit: a count, then the first new place
+  __shared__ int next[kBins];       // per value: the new place of the next position that this block moves
+  __shared__ int sums[8];           // sums of the warps, for the scan over threads
   const int count = (int)count_, rows = (int)rows_, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const int blocks = (count + kChunk - 1) / kChunk;
   const int* const histogram = histogram_of(workspace, count, kDigit);
   int* const following = histogram_of(workspace, count, kDigit + 1);
-  // Passes write to the permutation and to the workspace alternately; the last one writes to the permutation.
+  // The kernels for successive digits write to `permutation` and to `workspace` alternately, so that the
+  // last one writes to `permutation`.
   int* const to = (kDigits - kDigit) % 2 ? permutation : workspace;
   const int* const from = (kDigits - kDigit) % 2 ? workspace : permutation;
 
-  // Each thread has kEach adjacent values. `before` of a value: the number of indices with the thread's lower
-  // values, and of those with this value in earlier blocks. all: of all indices with the thread's values.
+  // Each thread handles kEach adjacent values of the digit. before[e]: how many indices have a lower value
+  // among the thread's values, plus how many indices in earlier blocks have value number e. all: how many
+  // indices have one of the thread's values. `begin` below: how many indices have values of earlier
+  // threads.
   constexpr int kEach = kBins > 256 ? kBins / 256 : 1;
   int before[kEach], all = 0;
 #pragma unroll
@@ -52,11 +56,12 @@ extern "C" __global__ void __launch_bounds__(256)
     if (threadIdx.x * kEach + e < kBins) next[threadIdx.x * kEach + e] = begin + before[e];
 
   const int chunk = (int)blockIdx.x * kChunk, end = count - chunk < kChunk ? count : chunk + kChunk;
-  // A block moves 2,048 indices at a time. A warp has 256 adjacent ones, of which a lane has every 32nd.
+  // A block moves 2,048 positions at a time. Each of its 8 warps has 256 adjacent ones, and lane i has
+  // those with the numbers i, i + 32, i + 64, ... of the warp.
   for (int first = chunk; first < end; first += 2048) {
     for (int i = threadIdx.x; i < 8 * kBins; i += 256) counts[i / kBins][i % kBins] = 0;
     const int mine = first + warp * 256 + lane;
-    int position[8], index[8], rank[8];  // rank: the number of equal digits before it in the warp
+    int position[8], index[8], rank[8];  // rank: earlier positions of the warp with the same digit
 #pragma unroll
     for (int r = 0; r < 8; ++r) {
       const int i = mine + 32 * r;
@@ -69,7 +74,7 @@ extern "C" __global__ void __launch_bounds__(256)
     for (int r = 0; r < 8; ++r) {
       const int value = digit_of(index[r], rows, kDigit);
       const bool inside = mine + 32 * r < end;
-      // equal: the lanes that have the same digit, found by a vote per bit
+      // equal: the lanes that have the same value, found by one vote per bit
       unsigned equal = __ballot_sync(0xFFFFFFFFu, inside);
 #pragma unroll
       for (int bit = 0; bit < kBits; ++bit) {

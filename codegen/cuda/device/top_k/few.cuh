@@ -1,25 +1,31 @@
 // The kernel of top_k (the kK largest elements of each row, sorted) for kK <= 32. It reads each row once. A
-// row is divided among kBlocks blocks, which form a cluster if there are several. Each block reads its part of
-// the row piece by piece, and keeps the kK largest elements so far. The first block then merges the results.
-// Requires: kK, ../rows/*.cuh (kBlocks, block_of_row, row_sync, Entry) and put.cuh. The host's code replaces
-// the word KERNEL by the kernel's name, and CLUSTER by its cluster attribute, or by nothing.
+// row is divided among kBlocks blocks, which form a cluster if there are several. Each block reads its part
+// of the row piece by piece, and keeps the kK largest elements that it has read. The first block then
+// merges the results of all blocks. An entry is an integer that contains an element's key and its index;
+// larger elements have larger keys and larger entries (../rows/entry.cuh).
+// Requires: kK, ../rows/*.cuh (kBlocks, block_of_row, row_sync, Entry) and put.cuh. The host's code
+// replaces the word KERNEL by the kernel's name, and CLUSTER by its cluster attribute, or by nothing.
 
 constexpr int kThreads = 1024, kEach = 16, kGroups = kThreads / 16, kListed = kThreads;
-__shared__ unsigned largest_of[kGroups], bound;  // the largest key of each group of 16 threads; see bound_of
+// A group is 16 adjacent threads. kEach: elements per thread in a piece. kListed: room in the list.
+__shared__ unsigned largest_of[kGroups], bound;  // the largest key of each group in a piece; see bound_of
 __shared__ Entry list[kListed], found[kK];       // candidates in any order; the largest so far, sorted
-__shared__ int listed;                           // number of candidates, also of those without room in the list
+__shared__ int listed;                           // number of candidates, including those without room
 
-// A thread's kEach elements of a piece: kThreads * kEach successive elements of a row. keys: key_of each, 0
-// for elements that do not exist; first: the index of the first element of the piece; count: the end of the
-// part of the row that the block processes (an index).
+// A thread's share of a piece. A piece is kThreads * kEach successive elements of the row, and a thread has
+// kEach of them. keys: their keys, 0 for elements that do not exist. first: the index in the row of the
+// first element of the piece. count: the index after the last element that the block processes.
 struct Piece {
   unsigned keys[kEach];
   int first, count;
+  // Return the index in the row, and the entry, of the thread's element e; the entry is 0 if it does not
+  // exist.
   __device__ __forceinline__ int index(int e) const { return first + e * kThreads + (int)threadIdx.x; }
   __device__ __forceinline__ Entry entry(int e) const {
     return index(e) < count ? entry_of(keys[e], index(e)) : 0;
   }
 };
+// Loads the piece that begins at x[first]. All threads of the block call it, and each gets its share.
 __device__ __forceinline__ Piece piece_of(const float* x, int first, int count) {
   Piece piece;
   piece.first = first, piece.count = count;
@@ -31,8 +37,9 @@ __device__ __forceinline__ Piece piece_of(const float* x, int first, int count) 
   return piece;
 }
 
-// Returns the kK-th largest of the groups' maximum keys to all threads of the block; 0 if fewer groups have
-// elements. At least kK elements of the piece have this key or a larger one; few others do.
+// Returns the kK-th largest of the groups' largest keys; 0 if fewer than kK groups have elements. At least
+// kK elements of the piece have this key or a larger one, and usually not many more. All threads of the
+// block call it.
 __device__ __forceinline__ unsigned bound_of(const Piece& piece) {
   const int thread = (int)threadIdx.x;
   unsigned largest = 0;
@@ -57,8 +64,9 @@ __device__ __forceinline__ unsigned bound_of(const Piece& piece) {
   return bound;
 }
 
-// Appends the entries of the piece that are at least `least` to the first `before` entries of the list, while
-// there is room. Returns the number of entries with those that had no room. All threads of the block call it.
+// The first `before` entries of the list are kept. Appends all entries of the piece that are at least
+// `least`, while the list has room. Returns `before` plus the number of these entries; a result above
+// kListed means that the list is incomplete. All threads of the block call it.
 __device__ __forceinline__ int list_from(const Piece& piece, Entry least, int before) {
   if (threadIdx.x == 0) listed = before;
   __syncthreads();
@@ -75,8 +83,9 @@ __device__ __forceinline__ int list_from(const Piece& piece, Entry least, int be
   return all;
 }
 
-// Does the same with a larger bound, which bisection finds: at least kK entries of the piece reach it, and
-// all fit. It is needed if many elements are equal, or if a group has many of the largest.
+// Does the same with a bound larger than `least`, if list_from found too many entries. Bisection finds a
+// bound that at least kK entries of the piece reach, and for which the list has room. There are too many
+// entries if many elements are equal, or if one group has many of the largest elements.
 __device__ __forceinline__ int list_fewer(const Piece& piece, Entry least, int before) {
   Entry low = least, high = ~0ull;
   int all = kListed + 1;
@@ -89,8 +98,9 @@ __device__ __forceinline__ int list_fewer(const Piece& piece, Entry least, int b
   return all;
 }
 
-// Sets `found` to the kK largest of the `count` entries of the list, largest first, filled up with 0. The
-// position of an entry is the number of larger ones. All threads of the block call it.
+// Sets `found` to the kK largest of the `count` entries of the list, from the largest to the least; 0 if
+// there are fewer. The index of an entry in `found` is the number of larger entries. All threads of the
+// block call it.
 __device__ __forceinline__ void sort_list(int count) {
   const int thread = (int)threadIdx.x;
   if (thread < kK) found[thread] = 0;
@@ -122,14 +132,15 @@ __device__ __forceinline__ void find_largest(const float* x, int first, int end)
 }
 
 extern "C" __global__ CLUSTER void __launch_bounds__(1024) KERNEL(const float* x_, float* values, int* indices, long long count_, long long row_stride) {
-  // Each block finds the largest elements of its part of the row, and the first block then those of the row.
+  // Each block finds the largest elements of its part of the row. The first block then finds those of the
+  // row.
   const long long row = blockIdx.x / kBlocks;
   const float* const x = x_ + row * row_stride;
   const int count = (int)count_, part = (count + kBlocks - 1) / kBlocks, thread = (int)threadIdx.x;
   const int first = block_of_row() * part;
   find_largest(x, first, first + part < count ? first + part : count);
   if (kBlocks > 1) {
-    row_sync();  // the first block no longer reads its list, which all blocks overwrite
+    row_sync();  // all blocks may now overwrite the list of the first block
     if (thread < kK) in_block(list, 0)[block_of_row() * kK + thread] = found[thread];
     row_sync();
     if (block_of_row() > 0) return;

@@ -1,22 +1,26 @@
-// The kernel of top_k (the kK largest elements of each row, sorted) for kK <= 1024. It finds the kK-th
-// largest key digit by digit, and sorts the elements that have this key or a larger one.
-// Each block processes one row.
-// Requires: kK, kSorted (the least power of two >= kK), ../rows/*.cuh (Entry, key_of) and put.cuh. The host's
-// code replaces the word KERNEL by the kernel's name, and CLUSTER by its cluster attribute, or by nothing.
+// The kernel of top_k (the kK largest elements of each row, sorted) for kK <= 1024. Each block processes
+// one row. It first finds the kK-th largest key of the row, digit by digit. A key is an integer that is
+// larger for larger elements (key_of in ../rows/entry.cuh). It then sorts the elements that have this key
+// or a larger one.
+// Requires: kK, kSorted (the least power of two >= kK), ../rows/*.cuh (Entry, key_of) and put.cuh. The
+// host's code replaces the word KERNEL by the kernel's name, and CLUSTER by its cluster attribute, or by
+// nothing.
 
 extern "C" __global__ CLUSTER void __launch_bounds__(1024) KERNEL(const float* x_, float* values, int* indices, long long count_, long long row_stride) {
-  // One row per block. The digits of the kK-th largest key have 11, 11 and 10 bits, the highest first. Each
-  // is found from the counts of its values, among the keys that begin with the digits found before. Elements
-  // with larger keys are then taken in any order, those with this key in the order of their indices, and all
-  // are sorted. So the result does not depend on the order of threads.
-  __shared__ int counts[2048];     // per value of a digit
-  __shared__ int sums[32];         // per warp, for scans
-  __shared__ Entry best[kSorted];  // the elements taken
+  // A key has three digits of 11, 11 and 10 bits, from the highest to the lowest. For each digit, the block
+  // counts how often each value occurs among the keys that begin with the digits found so far. The counts
+  // show which value the kK-th largest key has.
+  // Then all elements with larger keys are taken, in any order. Of the elements with the kK-th largest key,
+  // those with the lowest indices are taken. Finally, the taken elements are sorted, so the result does not
+  // depend on the order in which threads run.
+  __shared__ int counts[2048];     // of each value of a digit
+  __shared__ int sums[32];         // sums of the warps, for scans
+  __shared__ Entry best[kSorted];  // the elements that have been taken
   __shared__ unsigned next_key;
   __shared__ int next_need, taken;
   const float* const x = x_ + (long long)blockIdx.x * row_stride;
   const int count = (int)count_, thread = (int)threadIdx.x, lane = thread % 32, warp = thread / 32;
-  int need = count < kK ? count : kK;  // number of results among the elements whose keys begin with `key`
+  int need = count < kK ? count : kK;  // how many results are elements whose keys begin with `key`
   unsigned key = 0;  // the digits found so far
   for (int pass = 0; pass < 3 && need > 0; ++pass) {
     const int shift = pass == 0 ? 21 : pass == 1 ? 10 : 0, bits = pass == 2 ? 10 : 11;
@@ -28,7 +32,8 @@ extern "C" __global__ CLUSTER void __launch_bounds__(1024) KERNEL(const float* x
       if (pass == 0 || other >> (shift + bits) == key) atomicAdd(&counts[other >> shift & ((1u << bits) - 1)], 1);
     }
     __syncthreads();
-    // A scan from the largest value down, with two values per thread, finds the value that the key has.
+    // A scan over the values of the digit, from the largest value down, finds the value that the kK-th
+    // largest key has. Each thread has two values, and `before` is the number of keys with larger values.
     const int high = counts[2047 - 2 * thread], low = counts[2046 - 2 * thread];
     int upto = high + low;
 #pragma unroll
@@ -51,7 +56,7 @@ extern "C" __global__ CLUSTER void __launch_bounds__(1024) KERNEL(const float* x
   if (thread == 0) taken = 0;
   if (thread < kSorted) best[thread] = 0;
   __syncthreads();
-  int equal = 0;  // number of elements with this key so far
+  int equal = 0;  // number of elements found so far whose key is `key`
   for (int first = 0; first < count; first += 1024) {
     const int i = first + thread;
     const unsigned other = i < count ? key_of(x[i]) : 0u;
@@ -69,7 +74,7 @@ extern "C" __global__ CLUSTER void __launch_bounds__(1024) KERNEL(const float* x
     if (same && before < need) best[atomicAdd(&taken, 1)] = entry_of(other, i);
     __syncthreads();
   }
-  // Bitonic sort, largest first
+  // Bitonic sort of `best`, largest first
   for (int size = 2; size <= kSorted; size *= 2)
     for (int stride = size / 2; stride > 0; stride /= 2) {
       __syncthreads();

@@ -1,29 +1,31 @@
-// Operands and accumulators of wgmma, 16-bit rounding, and exchanges between lanes. The functions that issue
-// wgmma for a shape are generated (wgmma_functions in codegen/cuda/wgmma_text.h).
-// Requires: types.cuh and barriers.cuh; the macros SM, the qualifiers of a device function, and HALF_TYPE, the
-// 16-bit type as a string, as in PTX.
+// Operands and accumulators of wgmma, 16-bit rounding, and exchanges between lanes. The functions that
+// issue wgmma instructions are generated (wgmma_functions in codegen/cuda/wgmma_text.h).
+// Requires: types.cuh and barriers.cuh; the macro SM (the qualifiers of a device function); the macro
+// HALF_TYPE (the 16-bit element type in PTX, as a string).
 
 
 // ---- wgmma
-// Returns the low word of the descriptor of an operand in shared memory. The operand has rows of 128 bytes
-// (64 elements) with the 128-byte swizzle. chunk_bytes: the distance of the next 64 elements of an operand
-// that is not contiguous along k; otherwise 0. Adding n >> 4 to the result moves the address by n bytes.
+// Returns the low word of the descriptor of an operand that begins at this address in shared memory. The
+// operand has rows of 128 bytes (64 elements) with the 128-byte swizzle. chunk_bytes is 0 if the operand is
+// contiguous along k. Otherwise it is the distance, in bytes, between chunks of 64 elements along the
+// contiguous axis. Adding n >> 4 to the result moves the address by n bytes.
 SM unsigned describe(unsigned address, unsigned chunk_bytes) { return (address & 0x3FFFF) >> 4 | (chunk_bytes >> 4) << 16; }
-// Returns the descriptor with this low word: the 128-byte swizzle, and 1024 bytes between groups of 8 rows.
+// Returns the whole descriptor with this low word: 128-byte swizzle, 1024 bytes between groups of 8 rows.
 SM Descriptor descriptor(unsigned place) { return (Descriptor)(1u << 30 | 1024 >> 4) << 32 | place; }
-// Returns x of lane 0. So the compiler knows that the value is the same in all lanes of the warp.
+// Returns x of lane 0 to all lanes of the warp. The compiler then knows that the lanes have the same value.
 SM int uniform(int x) { return __shfl_sync(0xFFFFFFFFu, x, 0); }
-// All 128 threads of a warp group call these and the products between them. multiply_begin makes earlier
-// accesses to registers visible to the products. multiply_commit makes one group of the products since the
-// previous one. multiply_wait waits until at most the `groups` newest groups are in flight.
+// All 128 threads of a warp group call these three functions. multiply_begin comes before the wgmma
+// instructions: it makes earlier accesses to registers visible to them. multiply_commit makes one group of
+// the wgmma instructions that were issued since its previous call. multiply_wait waits until at most the
+// newest `groups` groups are incomplete.
 SM void multiply_begin() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 SM void multiply_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
 template <int groups>
 SM void multiply_wait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(groups) : "memory");
 }
-// Makes the compiler read the registers x only after the preceding multiply_wait: it does not know that
-// products in flight read and write them.
+// Prevents the compiler from moving reads of the registers x before the preceding multiply_wait. The
+// compiler does not know that incomplete wgmma instructions still read and write these registers.
 template <int n>
 SM void pin(float (&x)[n]) {
 #pragma unroll
@@ -34,32 +36,33 @@ SM void pin(unsigned (&x)[n]) {
 #pragma unroll
   for (int i = 0; i < n; ++i) asm volatile("" : "+r"(x[i])::"memory");
 }
-// Makes the compiler compute x before the wait that follows, instead of after it. The branch reads x; it
-// skips nanosleep, unless x is a NaN with all bits set.
+// Makes the compiler compute x before the wait that follows, instead of after it. The asm statement reads x
+// in a branch, and has no other effect.
 SM void finish(float x) {
   asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %0, -1;\n@p bra DONE;\nnanosleep.u32 0;\nDONE:\n}" ::"r"(__float_as_int(x)) : "memory");
 }
+// Sets all elements to 0.
 template <int n>
 SM void clear(float (&x)[n]) {
 #pragma unroll
   for (int i = 0; i < n; ++i) x[i] = 0.0f;
 }
 
-// Returns two numbers rounded to 16 bits, with `low` in the low half of the word.
+// Returns a word of two numbers rounded to 16 bits: `low` in its low half, `high` in its high half.
 SM unsigned pack(float low, float high) {
   unsigned both;
   asm("cvt.rn." HALF_TYPE "x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
   return both;
 }
 
-// Returns the number in the low half of a result of pack.
+// Returns the number in the low half of such a word, as f32.
 SM float low_of(unsigned both) {
   if (HALF_TYPE[0] == 'b') return __uint_as_float(both << 16);
   float x;
   asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"((unsigned short)both));
   return x;
 }
-// Returns the number in the high half.
+// Returns the number in the high half, as f32.
 SM float high_of(unsigned both) {
   if (HALF_TYPE[0] == 'b') return __uint_as_float(both & 0xFFFF0000u);
   float x;
@@ -83,11 +86,12 @@ SM void transpose_quad(unsigned (&w)[4]) {
       else w[i | bit] = other;
     }
 }
-// Stores one row of an accumulator fragment, times `factor` and rounded, to row[0], ..., row[columns - 1]. x:
-// the lane's n accumulators; x[4 * g + 2 * upper + e] is for column 8 * g + 2 * (lane & 3) + e, with e = 0 or
-// 1. upper: 0 for the lane's first row, 1 for its second one, which is 8 rows below. there: whether the row
-// exists. All lanes of a warp call it, because the lanes of a quad exchange words, so that each stores 16
-// adjacent bytes. Requires: `row` is a multiple of 16 bytes, and `columns` of 8.
+// Stores one row of an accumulator fragment, times `factor` and rounded to 16 bits, to row[0], ...,
+// row[columns - 1]. x: the lane's n accumulators. A lane has elements of two rows, which are 8 apart;
+// `upper` is 0 for the first of these rows and 1 for the second one. x[4 * g + 2 * upper + e], with e = 0
+// or 1, is in column 8 * g + 2 * (lane & 3) + e. Nothing is stored if `there` is false. All lanes of a warp
+// call it, because the lanes of a quad exchange words, so that each lane stores 16 adjacent bytes.
+// Requires: `row` is aligned to 16 bytes, and `columns` is a multiple of 8.
 template <int n>
 SM void store_row(Half* row, bool there, const float (&x)[n], int upper, float factor, int columns) {
   const int lane = threadIdx.x & 3;

@@ -1,12 +1,16 @@
-// Mask states of ranges of keys in decode attention, and the division of the keys that some row of the block
-// sees into parts. A mask state says whether no row sees any key of a range, every row sees all of them, or
-// neither is known.
+// Functions that find out which keys the rows of a block see, and that divide the visible keys into parts.
+// They are for decode attention: few queries over many keys. A row is a query of one query head, and a
+// block has several rows. A row "sees" a key unless the attention mask excludes this pair. A key is visible
+// if at least one row of the block sees it.
+// The mask state of a range of keys is 0 if no row of the block sees any of the keys, 2 if every row sees
+// all of them, and 1 in all other cases. 1 is also returned if the state is not known.
 // Requires: layout.cuh.
 
 
-// Returns the mask state of keys [first, end) for the rows of the block: 0 no row sees any of the keys, 2
-// every row sees all of them, 1 anything else (1 is always correct). If kLooksUp (the mask loads integers),
-// all lanes of a warp call this with the same keys, because they load the integers together.
+// Returns the mask state of keys [first, end) for the rows of the block. kLooksUp: the mask compares
+// integers that it loads from memory, such as document numbers. All lanes of a warp load these integers
+// together, so all lanes must then call this function with the same keys. kMaskedByHead: the mask depends
+// on the query head.
 SM int seen_of(const BodyArguments& body, const Rows& rows, int first, int end) {
   const int t0 = query_of(rows, 0), t1 = query_of(rows, rows.count - 1) + 1;
   int least = 2, most = 0;
@@ -19,8 +23,9 @@ SM int seen_of(const BodyArguments& body, const Rows& rows, int first, int end) 
 }
 
 // Returns the least x in [low, high) for which holds(x) is true, or high if there is none. If holds(x) is
-// true, it must be true for all larger values. All lanes of a warp call this with the same range. They test
-// 32 values at a time, one per lane, or the same value if kLooksUp (see seen_of).
+// true, it must be true for all larger values. All lanes of a warp call this with the same range. In each
+// step of the search, the 32 lanes test 32 different values. If kLooksUp, all lanes test the same value,
+// because `holds` calls seen_of, which then requires it.
 template <typename Holds>
 SM int least_where(int low, int high, const Holds& holds) {
   while (kLooksUp && low < high) {
@@ -38,12 +43,13 @@ SM int least_where(int low, int high, const Holds& holds) {
   return low;
 }
 
-// The visible keys: units [first, end) of kUnit keys, in `count` parts of `each` units, or fewer in the last.
+// A division of the visible keys. A unit is kUnit consecutive keys. The visible keys are in the units first
+// to end - 1. These units are divided into `count` parts of `each` units; the last part may have fewer.
 struct Parts {
   int count, first, each, end;
 };
-// Returns the parts of the block's keys: at least 1, at most kParts. They depend only on what the rows see,
-// so a row has the same sums in any batch. All lanes of a warp call this.
+// Returns the division of the block's visible keys into 1 to kParts parts. It depends only on which keys
+// the rows see. So the result of a row has the same bits in any batch. All lanes of a warp call this.
 SM Parts parts_of(const BodyArguments& body, const Rows& rows) {
   const int units = (rows.keys + kUnit - 1) / kUnit;
   const int end = least_where(min(1, units), units, [&](int unit) { return seen_of(body, rows, unit * kUnit, rows.keys) == 0; });

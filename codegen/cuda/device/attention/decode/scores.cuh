@@ -1,14 +1,18 @@
-// Scores of a step in decode attention, in which a group of lanes processes kLoads keys (layout.cuh). Each
-// lane multiplies its elements of the keys by its elements of the queries. The lanes of the group exchange
-// partial sums, until each lane has the complete scores of some pairs of a key and a row, and passes these to
-// the score_mod (`body`). Then every lane receives all modified scores of its group.
+// Computes attention scores in decode attention. A row is a query of one query head, and a block has up to
+// kRows rows. A warp consists of kTogether groups of kLanes adjacent lanes. In a step, each group processes
+// kLoads keys, which differ from those of the other groups. Each lane of a group holds kOwn elements of
+// every key and of every query, and multiplies these. The lanes of the group then exchange partial sums,
+// until each lane has kScores complete scores. The lane calls the score_mod (the function body_forward) for
+// these. Finally, every lane receives all modified scores of its group.
 // Requires: layout.cuh. Comes after keys.cuh.
 
 
-// Sums each of x[0, kCount) over a group of lanes. Two lanes that are kDistance apart divide the sums: each
-// of them adds up one half, and gives the other half away. If only one sum is left, both add it up. The same
-// is repeated with half the distance, and so on. At the end of add_lanes<kValues, kLanes / 2>, x[0, kScores)
-// are the totals of the sums from index lane_of_key() * kValues / kLanes on.
+// Sums each of the values x[0], ..., x[kCount - 1] over lanes (a reduce-scatter). All lanes of a warp call
+// it. Two lanes whose numbers differ by kDistance divide the values: the lower lane adds up the first half,
+// and the upper lane adds up the second half. The same is then done with half the values and half the
+// distance. If only one value is left, both lanes add it up.
+// After add_lanes<kValues, kLanes / 2>, each lane has kScores totals over its group of lanes, in x[0,
+// kScores). The first of them is the total of value number lane_of_key() * kValues / kLanes.
 template <int kCount, int kDistance>
 SM void add_lanes(float (&x)[kValues]) {
   if constexpr (kDistance > 0 && kCount > 1) {
@@ -25,8 +29,9 @@ SM void add_lanes(float (&x)[kValues]) {
   }
 }
 
-// Returns the modified score of a row and a key. kUnmasked: the row is known to see the key. The score_mod
-// takes valid indices only, so others are replaced; the caller discards their scores.
+// Returns the modified score of a row and a key, from their score. kUnmasked: the row sees the key. If the
+// row or the key does not exist, the last existing one is used instead, because the score_mod takes valid
+// indices only; the caller discards the result.
 template <bool kUnmasked>
 SM float modified_score(const BodyArguments& body, const Rows& rows, int row, int key, float score) {
   float modified, factor;
@@ -36,9 +41,10 @@ SM float modified_score(const BodyArguments& body, const Rows& rows, int row, in
   return modified;
 }
 
-// Computes the modified scores of a step: scores[i * kRows + row] is that of key first + i * kTogether +
-// group_of_lanes(), or -inf from key `end` on and for rows that the block does not have. q, k: the lane's
-// elements of queries and keys. seen: the mask state.
+// Computes the modified scores of a step. All lanes of a warp call it. scores[i * kRows + row] becomes the
+// modified score of row number `row` of the block and of key first + i * kTogether + group_of_lanes(). It
+// is -inf if this key is not less than `end`, or if the block has no such row. q and k: the lane's elements
+// of the queries and of the keys. seen: 2 if every row sees all keys of the step, otherwise 1.
 SM void score_keys(float (&scores)[kValues], const float (&q)[kRows][kOwn], const Piece (&k)[kLoads][kTurns],
                    const BodyArguments& body, const Rows& rows, int first, int end, int seen) {
 #pragma unroll

@@ -1,56 +1,63 @@
-// Random draws for the elements of a tile, and calls of the score_mod (`body`) for each element.
-// A cell is two adjacent columns of one row of the accumulators (Sums in tiles.cuh), and each lane holds
-// several cells. One call of body_draw returns the 16-bit random numbers of eight adjacent keys of a query,
-// two per word. Each of the four lanes of a quad needs one word of each of four calls. So each lane makes one
-// call, and the lanes then exchange words.
+// Loops over the scores that a warp holds in its accumulators (Sums in tiles.cuh): random numbers for each
+// score, and calls of the score_mod (the functions body_draw and body_forward). The rows of the
+// accumulators are queries and the columns are keys, or the reverse if kRowsAreKeys. A cell is two adjacent
+// columns of one row. Each lane holds several cells.
+// One call of body_draw returns 16-bit random numbers for eight adjacent keys of one query, in four words
+// of two numbers. If columns are keys, these numbers are for eight adjacent columns of a row. The four
+// lanes of a quad (four adjacent lanes) hold two of these columns each, so each lane needs one of the four
+// words. Each lane of the quad makes one call, for different keys, and the lanes then exchange words.
 // Requires: tiles.cuh.
 
 
-// kDrawSlots: random ops of the score_mod, at least 1. kLaneRows: rows of accumulators per lane.
-// Words: for each random op, the numbers of four cells of the lane, two per word.
+// kDrawSlots: length of arrays with one element per random op of the score_mod; at least 1, because arrays
+// cannot be empty. kLaneRows: rows of accumulators per lane. Words: for each random op (such as dropout),
+// one word for each of four cells of the lane. A word has the random number of the cell's first element in
+// its low half, and that of the second element in its high half.
 constexpr int kDrawSlots = kDraws > 0 ? kDraws : 1, kLaneRows = 2 * kRowTiles;
 typedef unsigned Words[kDrawSlots][4];
 
-// Batch row b and query head h, and the numbers of heads, queries and keys.
+// Batch row b and query head h, and the sizes: query heads, queries and keys of a batch row.
 struct Head {
   int b, h, heads, queries, keys;
 };
-// Returns the index of a query in arrays [batch, head, query], such as lse.
+// Returns the index of a query in an array [batch, query head, query], such as lse (the log of the sum of
+// exp over the modified scores of a query).
 SM long long row_of(const Head& head, int query) {
   return (long long)(head.b * head.heads + head.h) * head.queries + query;
 }
 
-// The query and the key of the first element of the lane in its warp's accumulators.
+// The query and the key of the first element that the lane holds in its warp's accumulators.
 struct Corner {
   int query, key;
 };
 
-// A cell is in row 8 * row and in columns 8 * tile and 8 * tile + 1, counted from the lane's first element.
+// The location of a cell, counted from the lane's first element: row 8 * row, columns 8 * tile and 8 * tile
+// + 1.
 struct Cell {
   int row, tile;
 };
-// Returns the cell whose numbers are in word j (0 to 3) of the lane, in group `group` of four cells (see
-// draw).
+// The cells of a lane are processed in groups of four. Returns cell j (0 to 3) of group number `group`.
 template <int kColumnTiles>
 SM constexpr Cell cell_of(int group, int j) {
-  constexpr int kOfRow = kRowsAreKeys ? 1 : kColumnTiles / 4;  // groups of a row
+  constexpr int kOfRow = kRowsAreKeys ? 1 : kColumnTiles / 4;  // groups per row of the lane
   if constexpr (!kRowsAreKeys) return {group / kOfRow, group % kOfRow * 4 + j};
   return kRowTiles == 2 ? Cell{j, group} : Cell{j % 2, 2 * group + j / 2};
 }
-// Return the query or the key of element e (0 or 1) of a cell.
+// Return the query and the key of element e (0 or 1) of a cell.
 SM int query_of(const Corner& corner, const Cell& cell, int e) {
   return corner.query + (kRowsAreKeys ? 8 * cell.tile + e : 8 * cell.row);
 }
 SM int key_of(const Corner& corner, const Cell& cell, int e) {
   return corner.key + (kRowsAreKeys ? 8 * cell.row : 8 * cell.tile + e);
 }
-// Returns element e of a cell.
+// Returns the accumulator of element e of a cell.
 template <int kColumnTiles>
 SM float& at(Sums<kColumnTiles>& sums, const Cell& cell, int e) {
   return sums[cell.row / 2][cell.tile][cell.row % 2 * 2 + e];
 }
 
-// With the lane at this distance, exchanges `second` of the lower lane for `first` of the upper lane.
+// Swaps a word of this lane with a word of the lane whose number differs by `distance` (1 or 2): `second`
+// of the lower lane is swapped with `first` of the upper lane.
 SM void exchange(unsigned& first, unsigned& second, int distance) {
   const bool is_second = lane() & distance;
   const unsigned got = __shfl_xor_sync(~0u, is_second ? first : second, distance);
@@ -59,7 +66,7 @@ SM void exchange(unsigned& first, unsigned& second, int distance) {
   else
     second = got;
 }
-// Transposes the 4 x 4 words of a quad: word j of lane i becomes word i of lane j.
+// Transposes the 4 x 4 words of a quad (four adjacent lanes): word j of lane i becomes word i of lane j.
 SM void exchange_in_quad(unsigned (&words)[4]) {
   exchange(words[0], words[1], 1);
   exchange(words[2], words[3], 1);
@@ -67,8 +74,10 @@ SM void exchange_in_quad(unsigned (&words)[4]) {
   exchange(words[1], words[3], 2);
 }
 
-// Draws a group of words per random op, in all lanes of the warp. If columns are queries (kRowsAreKeys), a
-// word has two keys of one query after the exchange, and after the transpose two queries of one key.
+// Draws the random numbers of group number `group` of the lane's cells. All lanes of the warp call it.
+// After exchange_in_quad, a word has the numbers of two adjacent keys of one query. If columns are queries
+// (kRowsAreKeys), a cell is two queries and one key; `transpose` then transposes 8 x 8 numbers between the
+// lanes of the warp, so that a word has the numbers of a cell.
 template <int kColumnTiles>
 SM void draw(Words& words, const BodyArguments& body, const Head& head, const Corner& corner, int group) {
   const int which = lane() & 3;
@@ -89,15 +98,17 @@ SM void draw(Words& words, const BodyArguments& body, const Head& head, const Co
   }
 }
 
-// Takes the lower (which = 0) or upper half of this word of each random op.
+// Sets draws[op] to the number in the lower half (which = 0) or the upper half (which = 1) of
+// words[op][word], for each random op; to 0 if there are no random ops.
 SM void take_draws(unsigned (&draws)[kDrawSlots], const Words& words, int word, int which) {
 #pragma unroll
   for (int op = 0; op < kDrawSlots; ++op)
     draws[op] = kDraws == 0 ? 0 : which ? words[op][word] >> 16 : words[op][word] & 0xffff;
 }
 
-// Calls function(cell, e, query, key, draws) for all elements of the lane in kColumnTiles tiles of columns.
-// draws: kDrawSlots random numbers, or zeros unless kDrawn. All lanes of the warp call this.
+// Calls function(cell, e, query, key, draws) for each element that the lane holds in 8 * kColumnTiles
+// columns of the accumulators. It is element e (0 or 1) of the cell. draws: one random number per random
+// op, or zeros if kDrawn is false. All lanes of the warp call this.
 template <int kColumnTiles, bool kDrawn, typename Function>
 SM void for_elements(const BodyArguments& body, const Head& head, const Corner& corner,
                      const Function& function) {
@@ -115,8 +126,9 @@ SM void for_elements(const BodyArguments& body, const Head& head, const Corner& 
   }
 }
 
-// Returns the modified score times log2(e), or -inf if the query or key does not exist. kUnmasked: both
-// exist, and the query sees the key. The score_mod takes valid indices only.
+// Returns the modified score times log2(e), or -inf if the query or the key does not exist. kUnmasked: the
+// query and the key exist, and the query sees the key. If one does not exist, the last existing one is used
+// for the call of body_forward, which takes valid indices only.
 template <bool kUnmasked>
 SM float modified_score(float score, const BodyArguments& body, const Head& head, int query, int key,
                         const unsigned* draws) {

@@ -1,14 +1,17 @@
-// The function `attention` of the kernel that computes dK, dV and column gradients (the gradients of values
-// that the score_mod reads per key). Rows are keys. Columns are the queries of the heads that share the key
-// head, one head after the other. While a tile of Q and dO is multiplied, the next one is copied. If the head
-// is too large for dK and dV to fit into registers, kParts blocks compute the same weights, and each of these
-// blocks computes dK and dV for a different part of the elements of the head.
+// The function `attention` of the kernel that computes dK, dV and column gradients: gradients of values
+// that the score_mod reads per key. In its tiles of scores, rows are keys and columns are queries. A block
+// processes the queries of all query heads that share its key head, one head after the other. While a tile
+// of Q and dO is multiplied, the next one is copied.
+// If heads are so large that dK and dV do not fit into registers, kParts blocks compute the same weights.
+// Each of these blocks computes a different part of the columns of dK and dV.
 // Requires: gradients.cuh.
 
 
-// Computes a tile of kRows keys of one key head per kParts blocks. attention_mma.h lists the arguments; x_b,
-// x_t, x_h are strides in elements of batch row, position and head. Shared memory: kRows rows of K and of V,
-// and two stages, each of kColumns rows of Q and of dO and the QueryValues.
+// Every kParts consecutive blocks compute the gradients of one tile: kRows keys of one key head. All
+// threads of a block call this. attention_mma.h lists the arguments. `group` is the number of query heads
+// per key head. x_b, x_t and x_h are the strides of a tensor x between batch rows, positions and heads, in
+// elements. Shared memory has kRows rows of K, then kRows rows of V, then two stages. A stage has kColumns
+// rows of Q, kColumns rows of dO, and the lse and delta of these queries.
 SM void attention(const Half* q, const Half* k, const Half* v, const Half* d_o, const float* lse,
                   const float* delta, Half* dk, Half* dv GRADIENT_PARAMETERS, long long batch,
                   long long heads, long long group, long long queries, long long keys, long long q_b,
@@ -30,7 +33,8 @@ SM void attention(const Half* q, const Half* k, const Half* v, const Half* d_o, 
   float* const gradients[] = {GRADIENT_VALUES};
 #endif
   const int first_key = row0 + warp_row() + lane_row();
-  // Sums of column gradients over the queries of head.h. store_row_sums stores and clears them.
+  // row_sums[g][r]: column gradient number g of the lane's key number r, summed over the lane's queries of
+  // head head.h. store_row_sums adds up the lanes of a quad, stores the results, and sets the sums to 0.
   float row_sums[kGradientSlots][kLaneRows] = {};
   const auto store_row_sums = [&] {
 #if COLUMN_GRADIENTS > 0
@@ -47,7 +51,9 @@ SM void attention(const Half* q, const Half* k, const Half* v, const Half* d_o, 
 #endif
   };
 
-  // Starts to copy the next visible tile of queries: next_head, from query column0 on, mask state `seen`.
+  // Finds the next tile of queries that is not completely masked, and starts to copy it. The tile begins at
+  // query column0 of head next_head. `seen` is its mask state: 2 if all its queries see all keys of the
+  // block, otherwise 1. If no tile is left, next_head becomes last_head.
   int next_head = head.h, column0 = -kColumns, seen = 0, stage = 0;
   const auto advance = [&] {
     for (column0 += kColumns;; column0 += kColumns) {
@@ -73,13 +79,13 @@ SM void attention(const Half* q, const Half* k, const Half* v, const Half* d_o, 
   clear<kPart / 8>(dv_sums);
   const unsigned place_in_rows = warp_row() * kPitch + by_rows();
   while (next_head < last_head) {
-    // A head without visible tiles is stored too: its gradients are 0.
+    // Stores the column gradients of the heads before next_head. A head without visible tiles gets zeros.
     for (; head.h < next_head; ++head.h) store_row_sums();
     const unsigned qs = stages + stage * kStageBytes, gs = qs + kTileBytes;
     const float* const column_values =
         (const float*)(memory + 2 * kRows * kPitch + stage * kStageBytes + 2 * kTileBytes);
     wait_for_copies();
-    __syncthreads();  // this stage has arrived, and all warps have read the other
+    __syncthreads();  // the copies to this stage are complete, and no warp reads the other stage
     const int here = column0;
     const bool is_unmasked =
         seen == 2 && here + kColumns <= head.queries && (kPlainWhenUnmasked || row0 + kRows <= head.keys);
@@ -108,7 +114,7 @@ SM void attention(const Half* q, const Half* k, const Half* v, const Half* d_o, 
     }
   }
   wait_for_copies();
-  __syncthreads();  // K and V have arrived, even if there was no visible tile; results may overwrite them
+  __syncthreads();  // the copies of K and V are complete, and no warp reads them; the results overwrite them
   for (; head.h < last_head; ++head.h) store_row_sums();
 
   float scales[kRowTiles][2], ones[kRowTiles][2];

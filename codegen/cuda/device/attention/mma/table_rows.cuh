@@ -1,15 +1,19 @@
-// Copies of tiles of keys or values from device memory to shared memory. If keys and values are rows of a
-// table, such as a paged KV cache, the row of each key is looked up.
+// The function copy_keys, which copies a tile of keys or values from device memory to shared memory. If
+// kHasPlaces, the keys and values are rows of a table, such as a paged KV cache, and an index array
+// specifies the row of each key.
 // Requires: tiles.cuh.
 
 
-// Row of the table for each key of one batch entry: key s is in row at[s * stride]. Read only if kHasPlaces.
+// The table rows of the keys of one batch row: key s and its value are in row at[s * stride]. The array is
+// read only if kHasPlaces. Otherwise key s is in row s.
 struct TableRows {
   const int* at;
   long long stride;
 };
 
-// Copies keys [first, first + kColumns) to `tile`, as copy_rows does; keys from `end` on become zero.
+// Starts to copy the keys (or values) [first, first + kColumns) to the address `tile` in shared memory, as
+// rows of kPadded elements that are kPitch bytes apart. Keys from `end` on and columns from kHead on become
+// zero. matrix: all keys, or the whole table. All threads of the block call this.
 SM void copy_keys(unsigned tile, const Matrix& matrix, const TableRows& table, int first, int end) {
   if constexpr (!kHasPlaces) {
     copy_rows<kColumns>(tile, matrix, first, end);

@@ -1,24 +1,28 @@
-// Work items of the forward kernel, and the scan that finds the key tiles of an item. An item is a tile of
-// kQueries queries of one query head. A mask state is a result of body_tile: 0 all pairs of a query and a key
-// are masked, 1 some may be, 2 none is. A key tile is visible if some state of it is not 0; the others are
-// skipped.
+// Work items of the forward kernel of attention, and the scan that finds the key tiles of an item. An item
+// is a tile of kQueries queries of one query head. A key tile has one mask state for each consumer warp
+// group, which has 64 of the kQueries queries: 0 if all pairs of a query and a key are masked, 1 if some
+// may be masked, 2 if none is. A key tile is visible if at least one of its mask states is not 0. Other key
+// tiles are skipped.
 // Requires: tiles.cuh. Comes after weights.cuh.
 
 
-// A tile word describes a key tile to the consumers: its number in bits 0 to 23, the mask state for the 64
-// queries of consumer warp group w in two bits from kKindAt + 2 * w on, and kLast for the item's last tile.
-// kNothing is the word of an item that sees no key.
+// A tile word describes a key tile to the consumers. Bits 0 to 23 are its number. The two bits from kKindAt
+// + 2 * w on are the mask state for the queries of consumer warp group w. The bit kLast is set for the last
+// visible tile of an item. The word kNothing means that there is no tile.
 constexpr int kLast = 1 << 30, kNothing = -1, kKindAt = 24;
 
-// State of the scan for an item's visible key tiles, from the last tile down. The lanes of the producer warp
-// examine 32 tiles at a time, one per lane. It begins as {number of key tiles, 0, 0}.
+// State of the scan that returns the visible key tiles of an item, from the last one to the first. The
+// lanes of the producer warp examine 32 tiles at a time, one per lane. The state begins as {number of key
+// tiles, 0, 0}.
 struct Scan {
-  int base, mine;  // tiles >= base have been examined; tile word of the lane's tile
-  unsigned seen;   // bits of the lanes whose tiles are visible and not yet returned
+  int base, mine;  // number of tiles not yet examined; tile word of the lane's tile
+  unsigned seen;   // bit i: the tile of lane i is visible and has not been returned yet
 };
-// Returns the mask states of key tile `tile` for the queries from t0 on of all consumers, at their bits in a
-// tile word; 0 if the tile does not exist. All lanes of the warp call it, each for a tile of its own. A tile
-// that extends beyond the last key counts as partly masked, so that `modify` sets the missing keys to -inf.
+// Returns the mask states of a key tile for all consumer warp groups, at their bits of a tile word; 0 if
+// the key tile does not exist. b: batch row; h: query head; t0: the first query of the item; tile: the
+// number of the key tile; queries and keys: how many there are. If the tile extends beyond the last key,
+// its mask states are at most 1, so that scores of missing keys are set to -inf. All lanes of the warp call
+// it, each for a different tile.
 SM int kinds_of(const BodyArguments& body, int b, int h, int t0, int queries, int tile, int keys) {
   const bool there = tile >= 0 && tile * kKeys < keys;
   const int s0 = there ? tile * kKeys : 0, s1 = there ? min(s0 + kKeys, keys) : 0;
@@ -34,8 +38,8 @@ SM int kinds_of(const BodyArguments& body, int b, int h, int t0, int queries, in
   }
   return there ? kinds : 0;
 }
-// Returns the tile word of the next visible key tile to all lanes of the warp, or kNothing if there is none
-// left.
+// Returns the tile word of the next visible key tile, without kLast, to all lanes of the warp; kNothing if
+// none is left. All lanes of the warp call it.
 SM int next_tile(Scan& scan, const BodyArguments& body, int b, int h, int t0, int queries, int keys) {
   const int lane = threadIdx.x & 31;
   while (scan.seen == 0) {
@@ -51,12 +55,13 @@ SM int next_tile(Scan& scan, const BodyArguments& body, int b, int h, int t0, in
 }
 
 struct Item {
-  int b, h, t0;  // batch, query head, first query
+  int b, h, t0;  // batch row, query head, first query
 };
-// Returns item number `item` of `all_heads` (= batches * heads) heads of `tiles` query tiles each. `together`
-// consecutive heads are one group, whose keys and values stay in the L2 cache; all items of a group come
-// before those of the next. Within a group, the last query tiles come first, because with a causal mask they
-// see the most keys.
+// Returns work item number `item`. `heads` is the number of query heads of a batch row, all_heads that of
+// all batch rows, and `tiles` the number of query tiles per head. Every `together` consecutive heads are a
+// group, whose keys and values stay in the L2 cache. All items of a group come before those of the next
+// group. Within a group, the last query tiles come first, because with a causal mask they see the most
+// keys.
 SM Item item_of(int item, int tiles, int heads, int all_heads, int together) {
   const int group = item / (together * tiles), within = item % (together * tiles);
   const int size = min(together, all_heads - group * together), head = group * together + within % size;

@@ -1,13 +1,15 @@
-// The function `attention` of the kernel that computes dQ from the f32 sums of the backward kernel: it
-// multiplies them by the scale and rounds them to 16 bits.
+// The function `attention` of the kernel that computes dQ. The backward kernel has stored sums of products
+// in f32; this kernel multiplies these sums by the scale and rounds them to 16 bits.
 // Requires: tiles.cuh and the constants of the backward kernel.
 
 
-// A block computes one query tile of one query head, with kConsumers warp groups. kByColumns: a warp group
-// has kSumColumns columns of all 64 rows; otherwise, it has 64 rows of all columns. The sums of a tile are
-// stored in the order of the backward kernel's accumulators: for each warp group, vector i of all 128
-// threads, 16 bytes per thread, before vector i + 1. counters[2 + block] is the number of key tiles that were
-// added; the sums are undefined if it is 0.
+// Each block computes one query tile of one query head. All threads of the block, kConsumers warp groups,
+// call it. If kByColumns, the tile has 64 rows, and each warp group computes kSumColumns of the columns.
+// Otherwise each warp group computes 64 rows, with all columns. The sums of a warp group are stored as an
+// array [kSumColumns / 8][128 threads] of vectors of four f32 numbers.
+// counters[2 + block] is the number of key tiles whose terms are in the sums of the block's query tile. If
+// it is 0, the sums are undefined, and dQ is 0. The function sets it to 0 for the next launch. dq_b, dq_t
+// and dq_h are the strides of dQ between batch rows, queries and heads, in elements.
 SM void attention(const float* sums, Half* dq_to, unsigned* counters, long long heads_, long long queries_,
                   long long dq_b, long long dq_t, long long dq_h, float scale) {
   const int heads = (int)heads_, queries = (int)queries_, tiles = (queries + kQueries - 1) / kQueries;

@@ -1,19 +1,20 @@
-// Softmax weights of a tile of scores in the forward kernel, computed in registers. A consumer warp group has
-// the scores of 64 queries (rows) x kKeys keys (columns) in a wgmma accumulator fragment. A lane has elements
-// of two rows, which are 8 apart: s[4 * g + 2 * r + c] is in row r of these two and in column 8 * g + 2 *
-// (lane & 3) + c. g is called a column group.
+// Softmax weights of a tile of scores in the forward kernel of attention, computed in registers. A consumer
+// warp group has the scores of 64 queries (rows) and kKeys keys (columns) in a wgmma accumulator fragment.
+// A lane has elements of two rows, which are 8 apart. A column group is 8 adjacent columns. For r and c in
+// {0, 1}, the lane's element s[4 * g + 2 * r + c] is in row r of the two, in column group g, and in column
+// 2 * (lane & 3) + c of this group.
 // Requires: tiles.cuh.
 
 
-// Words per lane of the dropout bits, one for 64 columns. A bit is 1 if the weight is kept. For column group
-// g and row r of the lane, bit 2 * g + r is for the first of two columns, and bit 16 + 2 * g + r for the
-// second. So one shift takes both bits to the tops of the halves of a packed pair.
+// A lane has a word of dropout bits for every 64 columns, so kWords words. A bit is 1 if the weight is
+// kept. Bit 2 * g + r is for column group g of these 64 columns, row r of the lane, and the first of its
+// two columns. Bit 16 + 2 * g + r is for the second column.
 constexpr int kWords = (kKeys + 63) / 64;
 
-// Returns the word of the 64 columns from `column` on (a multiple of 8). `row` is the index of the lane's
-// first row among all rows (b, h, t). All lanes of a warp call it. A lane draws for two column groups of its
-// two rows; bits 4 * i + c and 16 + 4 * i + c of its word are for lane i of the quad. Two exchanges then
-// transpose the nibbles.
+// Returns the lane's word of dropout bits for the 64 columns from `column` on (a multiple of 8). `row` is
+// the index of the lane's first row among all rows, in the order [batch, head, query]. All lanes of a warp
+// call it. Each lane draws the bits of two of the eight column groups for all four lanes of its quad. Two
+// exchanges then give each lane the bits of its own elements.
 SM unsigned draw_word(const BodyArguments& body, long long row, int column) {
   const int lane = threadIdx.x & 3;
   unsigned word = 0;
@@ -29,16 +30,18 @@ SM unsigned draw_word(const BodyArguments& body, long long row, int column) {
   const unsigned far = __shfl_xor_sync(0xFFFFFFFFu, word, 2);
   return lane & 2 ? __byte_perm(word, far, 0x3715) : __byte_perm(word, far, 0x6240);
 }
-// Fills `kept` for kKeys columns from `column` on. Does nothing if the score_mod draws no random numbers.
+// Fills `kept` with the words for kKeys columns, from `column` on (see draw_word). Does nothing if the
+// score_mod draws no random numbers.
 SM void draw(unsigned (&kept)[kWords], const BodyArguments& body, long long row, int column) {
   if (kDraws == 0) return;
 #pragma unroll
   for (int w = 0; w < kWords; ++w) kept[w] = draw_word(body, row, column + 64 * w);
 }
 
-// Replaces the products q . k by modified scores; keys >= `keys` get -inf. The lane's first row is query t,
-// and its first column is key `key`. Indices are limited to existing rows, because the score_mod may read
-// memory with them.
+// Replaces each product q . k by the modified score, which the score_mod computes from scale * q . k. The
+// lane's first row is query t, and its first column is key `key`. `queries` and `keys` are the numbers of
+// queries and keys that exist; keys that do not exist get -inf. kUnmasked: every query of the tile sees all
+// its keys, and all these keys exist.
 template <bool kUnmasked>
 SM void modify(float (&s)[kKeys / 2], const BodyArguments& body, int b, int h, int t, int queries, int key, int keys,
                float scale) {
@@ -52,11 +55,11 @@ SM void modify(float (&s)[kKeys / 2], const BodyArguments& body, int b, int h, i
     }
 }
 
-// Online softmax of the lane's two rows. Replaces each score x by its weight 2^(x * coefficient - top), where
-// top[r] is the largest x * coefficient of row r so far (in all lanes of the quad). sum[r] is the sum of the
-// lane's own weights so far. shrink[r] becomes the factor by which earlier sums and outputs must be
-// multiplied. The largest weight is 1, which is exact in 16 bits; therefore kKeptFactor is applied to the
-// outputs at the end. All lanes of a warp call it.
+// Online softmax of the lane's two rows. All lanes of a warp call it. Each score x is replaced by its
+// weight 2^(x * coefficient - top[r]), where r is the row. top[r] becomes the largest x * coefficient of
+// row r so far, over all lanes of the quad. sum[r] becomes the sum of this lane's weights of row r so far.
+// shrink[r] becomes the factor by which the caller must multiply earlier outputs. The weights do not
+// include kKeptFactor, the factor of kept weights in dropout.
 SM void weigh(float (&s)[kKeys / 2], float coefficient, float (&top)[2], float (&sum)[2], float (&shrink)[2]) {
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
@@ -80,8 +83,9 @@ SM void weigh(float (&s)[kKeys / 2], float coefficient, float (&top)[2], float (
   }
 }
 
-// Rounds the weights to 16 bits, and sets dropped ones to 0. p[4 * i ... 4 * i + 3] is the fragment of the A
-// operand of wgmma for keys 16 * i ... 16 * i + 15.
+// Rounds the weights to 16 bits, and sets dropped weights to 0. p[4 * i], ..., p[4 * i + 3] are the lane's
+// fragment of the A operand of wgmma for keys 16 * i to 16 * i + 15 of the tile. kHasFactor: weights may be
+// dropped.
 SM void pack_weights(unsigned (&p)[kKeys / 4], const float (&s)[kKeys / 2], const unsigned (&kept)[kWords]) {
 #pragma unroll
   for (int i = 0; i < kKeys / 4; ++i) {
