@@ -1,5 +1,5 @@
-// The kernel that copies `count` contiguous elements, one per thread. Element is an unsigned integer of their
-// size.
+// The kernel that copies `count` contiguous elements, one per thread. Element is an unsigned integer type
+// with the size of the elements.
 // Requires: the type Element. C++ replaces the word KERNEL by the kernel's name.
 
 extern "C" __global__ void __launch_bounds__(256)

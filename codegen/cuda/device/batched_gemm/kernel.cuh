@@ -1,27 +1,28 @@
-// Batched matmul C = alpha * A B of many small 16-bit matrices, with mma.sync. A block computes one tile of
-// 64 x 64 elements of C. It copies the operands in stages of 64 elements along k. A stage is a tile of A and
-// a tile of B, of 8192 bytes each. With two buffers, the next stage is copied while one is multiplied. If k
-// is at most 64, the launch gives shared memory for one buffer only. A row of a tile is 128 bytes. Its
-// 16-byte piece c is stored as piece c ^ (row & 7), so that the pieces c of eight adjacent rows are in
-// different banks. Eight blocks share a multiprocessor (six, with two buffers), which leaves 64 registers per
-// thread.
+// Batched matmul C = alpha * A B of many small 16-bit matrices, with mma.sync. A is m x k, B is k x n and C
+// is m x n. A block computes one tile of 64 x 64 elements of C. It copies A and B to shared memory in stages
+// of 64 elements along k. A stage is a tile of A and a tile of B, of 8192 bytes each. With two buffers, the
+// next stage is copied while the current one is multiplied. If k is at most 64, there is only one stage, and
+// the launch gives shared memory for only one buffer. A row of a tile is 128 bytes. Its 16-byte piece c is
+// stored as piece c ^ (row & 7), so that the pieces c of eight adjacent rows are in different banks.
 // Requires: the macros SM, KERNEL (the kernel's name), MMA_TYPE (element type of A and B in PTX, a string),
 // A_BY_K and B_BY_K (1: the matrix is contiguous along k; 0: along m or n), BATCH_PARAMETERS (kernel
 // parameters: batch extents and strides) and MOVE_TO_PRODUCT (a statement that moves a, b and c to the
 // matrices of number `product`); the types Piece (16 bytes), Half (16 bits) and Result (element of C);
-// put_pair, which put_pair.cuh defines for results of 16 bits.
+// put_pair, which stores two adjacent elements of C (put_pair.cuh defines it for 16 bits).
 
 
+// Returns the address in shared memory of what p points to.
 SM unsigned shared_address(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
 
-// Begins a copy of 16 bytes to the shared memory address `to`: `bytes` bytes from memory, then zeros.
+// Begins a copy to 16 bytes at the shared memory address `to`: the first `bytes` bytes come from `from`, and
+// the others become zeros.
 SM void copy_async(unsigned to, const Half* from, int bytes) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes));
 }
 
-// Begins the copy of 64 x 64 elements, from (row, column) on, of a matrix rows x columns to the shared memory
-// address `tile`; elements outside of the matrix become zeros. `pitch`: elements from one row of the matrix
-// to the next. All 128 threads call it, and each copies four pieces.
+// Begins to copy 64 x 64 elements of a matrix of rows x columns elements, from (row, column) on, to the
+// shared memory address `tile`. Elements outside of the matrix become zeros. pitch: elements from one row of
+// the matrix to the next. All 128 threads of the block call it, and each copies four pieces.
 SM void load_tile(unsigned tile, const Half* matrix, int pitch, int row, int column, int rows, int columns) {
   const Half* from = matrix + (long long)row * pitch + column;
 #pragma unroll
@@ -33,11 +34,12 @@ SM void load_tile(unsigned tile, const Half* matrix, int pitch, int row, int col
   }
 }
 
-// Returns the address of the 16-byte piece number `piece` of row `row` of a tile.
+// Returns the address of the 16-byte piece number `piece` of row `row` of the tile at the address `tile`.
 SM unsigned place_in(unsigned tile, int row, int piece) { return tile + 128 * row + ((piece ^ (row & 7)) << 4); }
 
-// Loads four 8 x 8 matrices of 16-bit elements as mma fragments. `address` is that of row lane & 7 of matrix
-// lane >> 3. load_transposed transposes each of them.
+// Load four 8 x 8 matrices of 16-bit elements from shared memory as mma fragments. load_transposed also
+// transposes each matrix. A lane passes the address of row lane & 7 of matrix lane >> 3. All lanes of a warp
+// call these.
 SM void load_fragments(unsigned (&to)[4], unsigned address) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
                : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3]) : "r"(address));
@@ -55,8 +57,8 @@ SM void multiply(float (&d)[4], const unsigned (&a)[4], unsigned b0, unsigned b1
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-// Each of the four warps of a block computes 32 x 32 elements. Pitches are elements from one row (of
-// contiguous elements) to the next.
+// Each of the four warps of a block computes 32 x 32 elements of the tile. A pitch is the number of elements
+// from one row of a matrix in memory to the next; such a row is contiguous.
 extern "C" __global__ void __launch_bounds__(128, 8)
     KERNEL(const Half* a, const Half* b, Result* c, long long m_, long long n_, long long k_, long long a_pitch,
            long long b_pitch, long long c_pitch, BATCH_PARAMETERS, float alpha) {
@@ -65,11 +67,11 @@ extern "C" __global__ void __launch_bounds__(128, 8)
   const int column_tiles = (n + 63) / 64, tiles = (m + 63) / 64 * column_tiles;
   const int tile = blockIdx.x % tiles;
   const int row0 = tile / column_tiles * 64, column0 = tile % column_tiles * 64;
-  int product = blockIdx.x / tiles;
+  int product = blockIdx.x / tiles;  // index in the batch
   MOVE_TO_PRODUCT
 
   const unsigned base = shared_address(memory);
-  // Begins the copies of stage `at` into buffer at & 1.
+  // Begins the copies of stage number `at` to buffer number at & 1.
   const auto load_stage = [&](int at) {
     const unsigned stage = base + (at & 1) * 16384;
 #if A_BY_K
@@ -124,9 +126,9 @@ extern "C" __global__ void __launch_bounds__(128, 8)
     __syncthreads();  // the next copy overwrites the buffer
   }
 
-  // The result is stored through shared memory, so that a warp writes whole rows. It is a tile of 64 x 64
-  // elements in 16-byte pieces, piece c of row r as c ^ (r & 7) again. in_stage returns the index of element
-  // `at` of row r there.
+  // The result is stored through shared memory, so that a warp writes whole rows. There it is a tile of 64 x
+  // 64 elements in 16-byte pieces, and piece c of row r is stored as piece c ^ (r & 7). in_stage returns the
+  // index in this tile of element `at` of row r. kPieces: pieces per row. kInPiece: elements per piece.
   constexpr int kPieces = 64 * sizeof(Result) / 16, kInPiece = 16 / sizeof(Result);
   Result* staged = (Result*)memory;
   const auto in_stage = [&](int r, int at) { return r * 64 + ((at / kInPiece ^ (r & 7)) * kInPiece) + at % kInPiece; };

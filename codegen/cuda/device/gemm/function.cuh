@@ -1,14 +1,15 @@
 // The function `gemm` of the matmul kernel for sm_90a: C = epilogue(A B), with TMA and wgmma
-// (codegen/cuda/gemm/gemm_text.h). A block is persistent: its cluster computes every N-th work item, where N
-// is the number of clusters. An item is kCluster tiles of C, one for each block of the cluster. The first
-// warp of a block is the producer, which copies tiles into a ring buffer of kStages stages in shared memory.
-// The two warp groups after the first are consumers. If kSharing is 2, both compute one tile. Otherwise the
-// two alternate: one multiplies a tile while the other runs the epilogue of the previous tile.
+// (codegen/cuda/gemm/gemm_text.h). A is m x k, B is k x n and C is m x n. A work item is kCluster tiles of
+// C, one for each block of a cluster. The kernel is persistent: a cluster computes every N-th item, where N
+// is the number of clusters. The first warp of a block is the producer, which copies tiles of A and B into a
+// ring buffer of kStages stages in shared memory. The two warp groups after the first are consumers. If
+// kSharing is 2, both compute one tile together. Otherwise they alternate: one multiplies a tile while the
+// other runs the epilogue of the previous tile.
 // Requires: epilogue.cuh, and the products begin_tile and multiply_tile.
 
 
 // ---- the kernel
-// A is m x k and B is k x n, both of 16-bit elements. All threads of all blocks of a cluster call it.
+// Computes C from A and B, whose elements have 16 bits. All threads of all blocks of a cluster call it.
 SM void gemm(const TensorMap& a_map, const TensorMap& b_map, long long m_, long long n_, long long k_,
              const BodyArguments& body) {
   extern __shared__ __align__(1024) unsigned char memory[];
@@ -17,9 +18,10 @@ SM void gemm(const TensorMap& a_map, const TensorMap& b_map, long long m_, long 
   const int items = row_tiles * column_tiles, rank = kCluster > 1 ? (int)(blockIdx.x % kCluster) : 0;
   const int first = (int)(blockIdx.x / kCluster), step = (int)(gridDim.x / kCluster);
 
-  // Shared memory, from a multiple of 1024 bytes on: stages; mbarriers `full` and `empty` of each stage, of 8
-  // bytes; column sums (`scratch`). The producer arrives at a full barrier; one lane per consumer warp of a
-  // stage, in all blocks of the cluster, arrives at an empty one.
+  // Shared memory contains, from a multiple of 1024 bytes on: the stages; two mbarriers of 8 bytes, `full`
+  // and `empty`, per stage; and the column sums of the epilogue (`scratch`). A full barrier gets one
+  // arrival, that of the producer. An empty barrier gets one arrival of each consumer warp that reads the
+  // stage, in all blocks of the cluster.
   const unsigned tiles = (shared_address(memory) + 1023) & ~1023u, full = tiles + kStages * kStageBytes,
                  empty = full + 8 * kStages, scratch = empty + 8 * kStages;
   if (threadIdx.x == 0) {
@@ -27,7 +29,8 @@ SM void gemm(const TensorMap& a_map, const TensorMap& b_map, long long m_, long 
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     fence_stores();
   }
-  // Other blocks of the cluster use this block's barriers too.
+  // Other blocks of the cluster use this block's barriers too, so the whole cluster waits for the
+  // initialization.
   if (kCluster > 1) cluster_sync();
   else __syncthreads();
 
@@ -41,7 +44,7 @@ SM void gemm(const TensorMap& a_map, const TensorMap& b_map, long long m_, long 
         const Tile tile = tile_of(item, rank, row_tiles, column_tiles);
         for (int at = 0; at < steps; ++at) {
           const unsigned to = tiles + stage * kStageBytes, barrier = full + 8 * stage;
-          barrier_wait(empty + 8 * stage, phase);  // in all blocks of the cluster
+          barrier_wait(empty + 8 * stage, phase);  // the stage is empty in all blocks
           if (leads) {
             // This block copies its own boxes of A, and its share of the boxes of B for the whole cluster.
             barrier_expect(barrier, kStageBytes);
@@ -65,24 +68,25 @@ SM void gemm(const TensorMap& a_map, const TensorMap& b_map, long long m_, long 
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kConsumerRegisters));
     const int wg = uniform(threadIdx.x / 128) - 1, lane = threadIdx.x & 31, warp = uniform(threadIdx.x / 32) & 3;
-    // First 64-row piece of the warp group within a tile; the warp group has every `turns`-th item of the
-    // block, from number `turn` on.
+    // part: index within the tile of the warp group's first piece of 64 rows. The warp group computes every
+    // `turns`-th item of the block, from the item with index `turn` on.
     const int part = kSharing > 1 ? wg * kRowTiles : 0, turn = kSharing > 1 ? 0 : wg;
     constexpr int turns = kSharing > 1 ? 1 : 2;
-    // Low words of wgmma descriptors (`describe`), in units of 16 bytes.
+    // Low words of wgmma descriptors (`describe`) of the operands in stage 0, in units of 16 bytes.
     const unsigned a_places = describe(tiles + part * kBoxBytes, kATransposed ? kBoxBytes : 0),
                    b_places = describe(tiles + kABoxes * kBoxBytes, kBTransposed ? kBoxBytes : 0);
     float sums[kRowTiles][kColumns / 2];
-    // A warp group begins to multiply when the other has waited for all stages of its tile, because the
-    // parity of a full barrier distinguishes only two consecutive passes through the ring buffer. Named
-    // barrier 3 + wg completes when wg waits and the other has arrived. Warp group 0 begins.
+    // If the warp groups alternate, one begins to multiply its tile only when the other has waited for all
+    // stages of its own tile. Otherwise it could miss a full barrier, whose parity repeats after two passes
+    // through the ring buffer. Warp group wg waits at named barrier 3 + wg, at which the other one arrives.
+    // Warp group 0 begins.
     if (turns > 1 && wg == 1) named_arrive<256>(3);
-    int place = turn * steps;  // number of the next tile's first stage, over all passes of the ring buffer
+    int place = turn * steps;  // number of stages that the block fills before the next tile
     for (int item = first + turn * step; item < items; item += turns * step, place += turns * steps) {
       int stage = place % kStages, before = 0;
       unsigned phase = place / kStages & 1;
-      // Begins the products with the current stage, 16 elements along k per step. begins: they are the tile's
-      // first.
+      // Begins the products of the current stage, in steps of 16 elements along k. begins: this is the first
+      // stage of the tile, so its products overwrite the sums.
       const auto multiply = [&](bool begins) {
         barrier_wait(full + 8 * stage, phase);
         multiply_begin();
@@ -98,12 +102,13 @@ SM void gemm(const TensorMap& a_map, const TensorMap& b_map, long long m_, long 
           }
         multiply_commit();
       };
-      // Reports that the warp has read a stage, to all blocks of the cluster, because each of them writes to
-      // it.
+      // Reports to all blocks of the cluster that this warp has read stage `released`, because each of them
+      // copies elements into it.
       const auto release = [&](int released) {
         if (kCluster == 1 && lane == 0) barrier_arrive(empty + 8 * released);
         if (kCluster > 1 && lane < kCluster) arrive_in(lane, empty + 8 * released);
       };
+      // Moves to the next stage. `before` becomes the stage that was current.
       const auto advance = [&] {
         before = stage;
         if (++stage == kStages) stage = 0, phase ^= 1;
@@ -127,7 +132,7 @@ SM void gemm(const TensorMap& a_map, const TensorMap& b_map, long long m_, long 
     }
   }
   __syncwarp();
-  // The other blocks may still arrive at this block's barriers, so its shared memory must exist until they
-  // end.
+  // The other blocks may still arrive at this block's barriers. So a block ends only when all blocks of the
+  // cluster are done.
   if (kCluster > 1) cluster_sync();
 }

@@ -1,41 +1,41 @@
 // Parts of the matmul kernel for sm_90a: copies of boxes by TMA, synchronization in a cluster, the order of
-// tiles, and the functions that the epilogue ("body", codegen/cuda/gemm/gemm_text.h) calls for a lane's rows,
-// for eight columns and for column sums.
+// tiles, and functions that the epilogue ("body", codegen/cuda/gemm/gemm_text.h) calls.
 // Requires: sizes.cuh and the files of ../wgmma.
 
 
 // ---- copies
-// Copies a TMA box of 64 x 64 elements to the shared memory address `to`, as 64 rows of 128 bytes with the
-// 128-byte swizzle. x is its first element along the contiguous axis, y is its first row. Elements outside of
-// the matrix become zeros. One lane calls it; the bytes are counted by the mbarrier at the address `barrier`.
+// Copies a TMA box of 64 x 64 elements of a matrix to the shared memory address `to`, as 64 rows of 128
+// bytes with the 128-byte swizzle. x: index of the box's first element along the contiguous axis of the
+// matrix. y: index of its first row. Elements outside of the matrix become zeros. One lane calls it. The
+// mbarrier at the address `barrier` counts the bytes that have been copied.
 SM void copy_box(unsigned to, const TensorMap& map, int x, int y, unsigned barrier) {
   asm volatile(
       "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(to),
       "l"(&map), "r"(x), "r"(y), "r"(barrier) : "memory");
 }
-// Copies the box to the same address in all blocks of the cluster, and counts its bytes at the barrier of
-// each.
+// Copies a box to the same shared memory address in all blocks of the cluster. The mbarrier at the address
+// `barrier` of each block counts the bytes that have been copied to that block. One lane calls it.
 SM void copy_box_to_all(unsigned to, const TensorMap& map, int x, int y, unsigned barrier) {
   if (kCluster == 1) return copy_box(to, map, x, y, barrier);
   asm volatile(
       "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%2, %3}], "
       "[%4], %5;" ::"r"(to), "l"(&map), "r"(x), "r"(y), "r"(barrier), "h"((unsigned short)((1 << kCluster) - 1)) : "memory");
 }
-// Returns true in one lane of the warp. From elect.sync, the compiler knows that only one lane runs what
-// follows.
+// Returns true in one lane of the warp, and false in the others. All lanes call it. Because of elect.sync,
+// the compiler knows that only one lane runs the code that this result selects.
 SM bool is_elected() {
   unsigned elected;
   asm volatile("{\n.reg .pred p;\nelect.sync _|p, 0xFFFFFFFF;\nselp.u32 %0, 1, 0, p;\n}" : "=r"(elected));
   return elected != 0;
 }
-// Arrives at the mbarrier of block number `block` of the cluster that has the address `barrier` in its shared
-// memory.
+// Arrives at the mbarrier that is at the address `barrier` in the shared memory of block number `block` of
+// the cluster.
 SM void arrive_in(unsigned block, unsigned barrier) {
   unsigned there;
   asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(barrier), "r"(block));
   asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(there) : "memory");
 }
-// Synchronizes all threads of all blocks of the cluster, and makes their writes visible to one another.
+// Waits for all threads of all blocks of the cluster, and makes their writes visible to one another.
 SM void cluster_sync() {
   asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
 }
@@ -45,30 +45,31 @@ SM void cluster_sync() {
 struct Tile {
   int row, column;  // the first row and column
 };
-// Returns the tile of block `rank` of a cluster in work item `item`. An item is kCluster tiles, one below the
-// other in the result. There are row_tiles x column_tiles items. Those of a group of kGroup rows of items are
-// consecutive, column by column.
+// Returns the tile of block `rank` of a cluster in work item `item`. An item is kCluster tiles, one below
+// the other. The result has row_tiles rows of items and column_tiles columns of items. kGroup rows of items
+// form a group, and the groups follow each other. Within a group, the items are numbered column by column.
 SM Tile tile_of(int item, int rank, int row_tiles, int column_tiles) {
   const int group = item / (kGroup * column_tiles), within = item % (kGroup * column_tiles);
   const int rows = min(kGroup, row_tiles - group * kGroup);
   return {((group * kGroup + within % rows) * kCluster + rank) * kRows, within / rows * kColumns};
 }
-// Returns the distance of row number i of a lane from its first row: a lane has two rows, 8 apart, per 64
-// rows.
+// Returns how many rows row number i of a lane is below the lane's first row. A lane has two rows, 8 apart,
+// in each piece of 64 rows.
 SM constexpr int row_of(int i) { return i / 2 * 64 + i % 2 * 8; }
 
-// Values of eight columns that are the same in all rows: [row] returns them for any row. The epilogue's loads
-// use it.
+// Values of eight columns that are the same in all rows, such as a bias, as the epilogue loads them. [row]
+// returns the values for any row.
 template <class T>
 struct Same {
   alignas(16) T columns[8];
   __device__ __forceinline__ const T (&operator[](int) const)[8] { return columns; }
 };
 
-// Writes eight adjacent elements of one row of the product, rounded to 16 bits, to `result`: columns 8 *
-// (lane & 3) ... + 7 of group `group` of 32 columns. `sums` is a wgmma accumulator fragment, in which a lane
-// has two of each 8 columns. upper: 0 for the lane's first row, 1 for its second. All lanes of a warp call
-// it, because the lanes of a quad exchange elements.
+// Writes eight adjacent elements of one row of the product, rounded to 16 bits, to `result`. Their columns
+// are 8 * (lane & 3) to 8 * (lane & 3) + 7 of a group of 32 columns; `group` is the number of the group.
+// sums: the lane's part of a wgmma accumulator fragment, which has only two of each 8 columns. So the lanes
+// of a quad exchange elements, and all lanes of a warp call it. upper: 0 for the lane's first row, 1 for its
+// second.
 template <int n>
 SM void take_eight(float (&result)[8], const float (&sums)[n], int group, int upper) {
   unsigned w[4];
@@ -82,16 +83,18 @@ SM void take_eight(float (&result)[8], const float (&sums)[n], int group, int up
   for (int i = 0; i < 4; ++i) result[2 * i] = low_of(w[i]), result[2 * i + 1] = high_of(w[i]);
 }
 // ---- column sums
-// The epilogue's sums over the rows of a warp group's tile have a fixed order: a lane adds its own rows,
-// add_lanes adds up lanes, and add_warps adds up warps.
+// The epilogue can add up values over the rows of a warp group's tile. The order of the additions is fixed:
+// a lane adds its own rows, then add_lanes adds up the lanes of a warp, and then add_warps adds up the
+// warps.
 
-// Returns the address of the kColumns sums of a warp, for column sum number `sum` of the epilogue. `scratch`
-// is the address of [kSums][2 warp groups][4 warps][kColumns] numbers in shared memory.
+// Returns the address of a warp's kColumns sums for column sum number `sum` of the epilogue. scratch:
+// address in shared memory of f32 numbers [kSums][2 warp groups][4 warps][kColumns].
 SM unsigned sums_of_warp(unsigned scratch, int sum, int wg, int warp) {
   return scratch + ((sum * 2 + wg) * 4 + warp) * kColumns * 4;
 }
-// Adds the lanes' sums of eight columns each over the lanes with the same lane & 3. Stores those of the 32
-// columns of group `group` to the warp's sums at the address `to`. All lanes of a warp call it.
+// Adds up `sums`, a lane's sums of eight columns, over the lanes that have the same columns, which are those
+// with the same lane & 3. Stores the totals of the 32 columns of group `group` in the warp's sums at the
+// address `to`. All lanes of a warp call it.
 SM void add_lanes(const float (&sums)[8], int group, int lane, unsigned to) {
 #pragma unroll
   for (int j = 0; j < 8; j += 4) {
@@ -105,9 +108,10 @@ SM void add_lanes(const float (&sums)[8], int group, int lane, unsigned to) {
     if (lane < 4) store_four(to + (32 * group + 8 * lane + j) * 4, x[0], x[1], x[2], x[3]);
   }
 }
-// Adds the sums of four warps, which begin at the address `from`, and stores them to row `tile` of the
-// partial sums to[splits][columns], from column `column` on. The last of the `tiles` tiles clears the rows
-// that no tile has. All 128 threads of a warp group call it.
+// Adds up the sums of the four warps of a warp group, which begin at the shared memory address `from`.
+// Stores the totals in row `tile` of the partial sums to[splits][columns], from column `column` on. tile:
+// index of the tile among the `tiles` tiles with the same columns. The last of these tiles also clears the
+// rows of `to` from number `tiles` on. All 128 threads of a warp group call it.
 SM void add_warps(float* to, int splits, int tile, int tiles, int column, int columns, int thread, unsigned from) {
   for (int i = thread; i < kColumns; i += 128) {
     float sum = 0.0f;

@@ -1,4 +1,5 @@
-// The function `stored` for states with f32 elements, which need no rounding (for bf16: store_bf16.cuh).
+// The function `stored`, which rounds a number to the element type of a state. Here the elements are f32,
+// which need no rounding (for bf16: store_bf16.cuh).
 // Requires: nothing. Comes before kernel.cuh, which calls it.
 
 

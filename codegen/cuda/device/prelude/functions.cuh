@@ -1,14 +1,17 @@
-// Functions of numbers, random numbers, and functions that combine two states of a reduction. A thread calls
-// each of them for its own numbers; sm_combine_lanes_max_sumexp also exchanges numbers between lanes.
-// Arithmetic on signed integers (sm_add, sm_wide_add, ...) wraps around, because C++ leaves their overflow
-// undefined. sm_wide_... are for 64-bit integers. Functions that combine two states give the same bits if the
-// states are exchanged. Code without __CUDA_ARCH__ is for tests, which compile kernels for the host.
-// Requires: SM, and pieces of memory.cuh. The second file of the prelude, in pieces as memory.cuh describes.
+// Functions of numbers, draws of random numbers, and functions that combine two states of a reduction. A
+// thread calls each of them for its own numbers; sm_combine_lanes_max_sumexp also exchanges numbers between
+// lanes. Arithmetic on signed integers (sm_add, sm_wide_add, ...) wraps around, because C++ leaves their
+// overflow undefined. sm_wide_... are for 64-bit integers. Functions that combine two states give the same
+// bits if the states are exchanged. Code without __CUDA_ARCH__ is for tests, which compile kernels for the
+// host.
+// A line with ==== begins a piece. The text of a kernel contains only the pieces that it needs (memory.cuh).
+// Requires: the macro SM, the qualifiers of a device function, and pieces of memory.cuh. The second file of
+// the prelude.
 
 // ==== sm_infinity
 SM float sm_infinity() { return __uint_as_float(0x7F800000u); }
 // ==== sm_max
-// Returns NaN if a or b is NaN.
+// Returns the larger number, or NaN if a or b is NaN.
 SM float sm_max(float a, float b) {
 #ifdef __CUDA_ARCH__
   float y;
@@ -20,7 +23,7 @@ SM float sm_max(float a, float b) {
 }
 SM int sm_max(int a, int b) { return a > b ? a : b; }
 // ==== sm_min
-// Returns NaN if a or b is NaN.
+// Returns the smaller number, or NaN if a or b is NaN.
 SM float sm_min(float a, float b) {
 #ifdef __CUDA_ARCH__
   float y;
@@ -32,17 +35,17 @@ SM float sm_min(float a, float b) {
 }
 SM int sm_min(int a, int b) { return a < b ? a : b; }
 // ==== sm_sign
-// Returns -1, 0 or 1; a itself if it is a zero or NaN.
+// Returns -1, 0 or 1. If a is NaN or a zero of either sign, returns a.
 SM float sm_sign(float a) { return a > 0 ? 1.0f : a < 0 ? -1.0f : a; }
 SM int sm_sign(int a) { return (a > 0) - (a < 0); }
 // ==== sm_sigmoid
-// Returns 1 / (1 + e^-a). The exponent is never positive, so nothing overflows.
+// Returns 1 / (1 + e^-a). The argument of expf is never positive, so nothing overflows.
 SM float sm_sigmoid(float a) {
   const float e = expf(-fabsf(a));
   return (a < 0 ? e : 1.0f) / (1.0f + e);
 }
 // ==== sm_exp2
-// Returns 2^x with an error of up to 2 ulp; 0 if the result is below the normal numbers.
+// Returns 2^x with an error of up to 2 ulp. Results below the smallest normal number become 0.
 SM float sm_exp2(float x) {
 #ifdef __CUDA_ARCH__
   float y;
@@ -53,7 +56,7 @@ SM float sm_exp2(float x) {
 #endif
 }
 // ==== sm_inverse
-// Returns about 1 / x for a normal number x; 0 for an x above 2^126.
+// Returns about 1 / x for a normal number x. If |x| is above 2^126, the result is 0.
 SM float sm_inverse(float x) {
 #ifdef __CUDA_ARCH__
   float y;
@@ -64,7 +67,8 @@ SM float sm_inverse(float x) {
 #endif
 }
 // ==== sm_fast_div
-// Returns about a / b. For b above 2^126, __fdividef returns 0 (NaN for infinite a), so both are scaled.
+// Returns about a / b. If |b| is above 2^126, __fdividef is not exact: it returns 0, or NaN for an infinite
+// a. So both numbers are then scaled down.
 SM float sm_fast_div(float a, float b) {
   const float scale = fabsf(b) > 8.5e37f ? 0.0625f : 1.0f;
   return __fdividef(a * scale, b * scale);
@@ -73,7 +77,7 @@ SM float sm_fast_div(float a, float b) {
 // Returns about e^x.
 SM float sm_fast_exp(float x) { return sm_exp2(x * 1.44269504f); }
 // ==== sm_exp
-// Returns e^x. fast: less exact, for results that are then rounded to 16 bits.
+// Returns e^x. fast: computes it less exactly, which is enough if the result is then rounded to 16 bits.
 template <bool fast>
 SM float sm_exp(float x) { return fast ? sm_fast_exp(x) : expf(x); }
 // ==== sm_fast_tanh
@@ -85,19 +89,20 @@ SM float sm_fast_tanh(float a) {
 // Returns about 1 / (1 + e^-a).
 SM float sm_fast_sigmoid(float a) { return sm_inverse(1.0f + sm_exp2(a * -1.44269504f)); }
 // ==== sm_fast_erf
-// Returns erf(a) with an error of up to 7e-7: 1 - 2^-p(x) for x = |a|, where the polynomial p approximates
-// -log2 erfc(x).
+// Returns erf(a) with an error of up to 7e-7. With x = |a|, the result is 1 - 2^-(p * x) with the sign of a.
+// p * x is a polynomial of x that approximates -log2(erfc(x)).
 SM float sm_fast_erf(float a) {
   const float x = fabsf(a);
   const float p = fmaf(fmaf(fmaf(fmaf(2.95126e-3f, x, -2.961544e-2f), x, 0.14869327f), x, 0.91849929f), x, 1.62788979f);
   return copysignf(1.0f - sm_exp2(-(p * x)), a);
 }
 // ==== sm_tangent
-// Returns y, the value of an odd function at a; but for |a| < 2^-7 its tangent, slope * a. There y has few
-// correct digits, because it is a difference of numbers near 1.
+// y is the computed value at a of an odd function whose derivative at 0 is `slope`. Returns y, or slope * a
+// if |a| < 2^-7. For such small a, y has few correct digits, because it was computed as a difference of
+// numbers near 1.
 SM float sm_tangent(float a, float slope, float y) { return fabsf(a) < 0.0078125f ? slope * a : y; }
 // ==== sm_div
-// Returns a / b, rounded toward zero; a if b is 0 or the quotient overflows.
+// Returns a / b, rounded toward zero. If b is 0 or the quotient overflows, returns a.
 SM int sm_div(int a, int b) { return b == 0 || (b == -1 && a == -2147483647 - 1) ? a : a / b; }
 // ==== sm_add
 SM int sm_add(int a, int b) { return (int)((unsigned)a + (unsigned)b); }
@@ -116,7 +121,7 @@ SM long long sm_wide_min(long long a, long long b) { return a < b ? a : b; }
 // ==== sm_wide_sign
 SM long long sm_wide_sign(long long a) { return (a > 0) - (a < 0); }
 // ==== sm_wide_div
-// Returns a / b, rounded toward zero; a if b is 0 or the quotient overflows.
+// Returns a / b, rounded toward zero. If b is 0 or the quotient overflows, returns a.
 SM long long sm_wide_div(long long a, long long b) {
   return b == 0 || (b == -1 && a == -9223372036854775807ll - 1) ? a : a / b;
 }
@@ -138,17 +143,17 @@ SM long long sm_wide_neg(long long a) { return (long long)(0ull - (unsigned long
 SM long long sm_wide_abs(long long a) { return a < 0 ? sm_wide_neg(a) : a; }
 // ==== sm_sine
 
-// Returns x * part minus the nearest integer, exactly: x has 24 significant bits, and `part`, which is one of
-// seven terms that add up to 1 / (2 pi), has at most 28.
+// Returns x * part minus the nearest integer. part: one of seven terms that add up to 1 / (2 pi). The result
+// is exact, because x has 24 significant bits, and a term has at most 28.
 SM double sm_turns(double x, double part) { return x * part - rint(x * part); }
-// Returns sin(x + quarters * pi / 2), by polynomials of the distance `rest` of x from the nearest multiple of
-// pi / 2. Adding 1.5 * 2^52 rounds to an integer, which is then in the low bits. The reductions use 64-bit
-// arithmetic and no table, which would need local memory.
+// Returns sin(x + quarters * pi / 2). `turns` is the integer nearest to x / (pi / 2), and `rest` is x minus
+// turns * pi / 2. The result is a polynomial of `rest`. Adding 1.5 * 2^52 (6755399441055744) to a number
+// rounds it to an integer, which is then in the low bits of the sum.
 SM float sm_sine(float x, int quarters) {
   double shifted = fma((double)x, 0.63661977236758134, 6755399441055744.0);
   const double turns = shifted - 6755399441055744.0;
   float rest = (float)fma(turns, -6.1232339957367660e-17, fma(turns, -1.5707963267948966, (double)x));
-  if (fabsf(x) > 1e9f) {  // x / (2 pi) in parts, each without its integer
+  if (fabsf(x) > 1e9f) {  // sum: x / (2 pi) minus an integer
     const double sum = sm_turns(x, 1.7634897189248905e-52) + sm_turns(x, 3.8770419007437455e-43) +
                        sm_turns(x, 4.1707168783816406e-35) + sm_turns(x, 1.9241762118391763e-26) +
                        sm_turns(x, 4.038449450981451e-18) + sm_turns(x, 2.6953480142255515e-09) +
@@ -170,9 +175,9 @@ SM float sm_sin(float x) { return sm_sine(x, 0); }
 SM float sm_cos(float x) { return sm_sine(x, 1); }
 // ==== sm_philox
 
-// Random numbers of dropout (Philox4x32-7, runtime/base/philox.h): c gets eight 16-bit numbers for columns 8
-// * group ... + 7, two per word, even columns in the low halves. `random` is {seed, step, micro-step}; `id`
-// selects the sequence.
+// Draws random numbers for dropout by Philox4x32-7 (runtime/base/philox.h). c gets eight 16-bit numbers, for
+// columns 8 * group to 8 * group + 7 of row `row`. A word of c has two of them, and the even column is in
+// its low half. random: the numbers {seed, step, micro-step}. id: number of the random sequence.
 SM void sm_philox(unsigned (&c)[4], const unsigned* random, unsigned id, unsigned row, unsigned group) {
   unsigned k0 = random[0], k1 = id;
   c[0] = random[1], c[1] = random[2], c[2] = row, c[3] = group;
@@ -185,7 +190,7 @@ SM void sm_philox(unsigned (&c)[4], const unsigned* random, unsigned id, unsigne
   }
 }
 // ==== sm_random
-// Returns the 16-bit number of one column.
+// Returns the 16-bit random number of one row and column.
 SM int sm_random(const unsigned* random, unsigned id, unsigned row, unsigned column) {
   unsigned words[4];
   sm_philox(words, random, id, row, column / 8);
@@ -195,9 +200,10 @@ SM int sm_random(const unsigned* random, unsigned id, unsigned row, unsigned col
 }
 // ==== sm_combine_max_sumexp
 
-// Combines two states (m, s) of a log-sum-exp into the first: m is the maximum of elements x, and s the sum
-// of exp(x - m). If the maximum is infinite, s has the base 0 instead of m. The __f..._rn intrinsics forbid
-// fused multiply-adds, which would depend on the order.
+// Combines two states of a log-sum-exp, (m, s) and (m2, s2), into m and s. m is the maximum of some elements
+// x, and s is the sum of exp(x - m). If the maximum is infinite, s is the sum of exp(x) instead. The
+// __f..._rn intrinsics forbid fused multiply-adds, with which the result would depend on the order of the
+// states.
 template <bool fast>
 SM void sm_combine_max_sumexp(float& m, float& s, float m2, float s2) {
   const float top = sm_max(m, m2), base = fabsf(top) == sm_infinity() ? 0.0f : top;
@@ -206,8 +212,8 @@ SM void sm_combine_max_sumexp(float& m, float& s, float m2, float s2) {
 }
 // ==== sm_combine_lanes_max_sumexp
 
-// Combines log-sum-exp states of W lanes (a power of two), and gives the result to all of them. The maximum
-// of all lanes comes first, so that each sum is scaled once. All lanes of `mask` call it.
+// Combines the log-sum-exp states (m, s) of W lanes (a power of two), and gives the result to all of them.
+// The maximum of all lanes is computed first, so that each sum is scaled once. All lanes of `mask` call it.
 template <bool fast, int W>
 SM void sm_combine_lanes_max_sumexp(float& m, float& s, unsigned mask) {
   float top = m;
@@ -221,8 +227,8 @@ SM void sm_combine_lanes_max_sumexp(float& m, float& s, unsigned mask) {
 }
 // ==== sm_combine_vector_max_sumexp
 
-// Adds V elements to a log-sum-exp state. fmaxf ignores a NaN, which makes the sum NaN instead, and so the
-// result.
+// Adds the V elements x to a log-sum-exp state (m, s). If an element is NaN, fmaxf ignores it, but s becomes
+// NaN.
 template <bool fast, int V>
 SM void sm_combine_vector_max_sumexp(float& m, float& s, const float (&x)[V]) {
   float top = m, sum = 0;
@@ -236,8 +242,8 @@ SM void sm_combine_vector_max_sumexp(float& m, float& s, const float (&x)[V]) {
 }
 // ==== sm_sum_exponentials
 
-// Computes a log-sum-exp state from all K * V elements of a thread, and replaces each element x by exp(x -
-// base). Returns `base`, which is the thread's maximum (0 if that is infinite).
+// Computes the log-sum-exp state (m, s) of all K * V elements of a thread, and replaces each element x by
+// exp(x - base). Returns `base`, which is the largest element, or 0 if that is infinite.
 template <bool fast, int K, int V>
 SM float sm_sum_exponentials(float& m, float& s, float (&x)[K][V]) {
   m = -sm_infinity(), s = 0;
@@ -250,8 +256,9 @@ SM float sm_sum_exponentials(float& m, float& s, float (&x)[K][V]) {
 }
 // ==== sm_combine_argmax
 
-// Combines two states (element x, index i) of an argmax into the first; index -1: no element. A NaN is larger
-// than all numbers, and of equal elements the one with the smaller index is taken.
+// Combines two states of an argmax, (x, i) and (x2, i2), into x and i. A state is an element and its index.
+// Index -1 means that there is no element. A NaN is larger than all numbers. Of equal elements, the one with
+// the smaller index is taken.
 template <typename T>
 SM void sm_combine_argmax(T& x, int& i, T x2, int i2) {
   const bool nan = x != x, nan2 = x2 != x2;
@@ -260,7 +267,8 @@ SM void sm_combine_argmax(T& x, int& i, T x2, int i2) {
 }
 // ==== sm_combine_first
 
-// Combines two states (element x, index i) into the one with the smaller index; index -1: no element.
+// Combines two states, (x, i) and (x2, i2), into x and i: the one with the smaller index is taken. A state
+// is an element and its index. Index -1 means that there is no element.
 template <typename T>
 SM void sm_combine_first(T& x, int& i, T x2, int i2) {
   if (i2 >= 0 && (i < 0 || i2 < i)) x = x2, i = i2;

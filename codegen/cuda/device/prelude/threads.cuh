@@ -1,12 +1,14 @@
 // Functions that synchronize the threads of a thread group, wait for asynchronous copies to shared memory,
 // and order a launch after previous ones (programmatic dependent launch, docs/dev/cuda.md). Code without
 // __CUDA_ARCH__ is for tests, which compile kernels for the host.
-// Requires: SM. The third file of the prelude, in pieces as memory.cuh describes.
+// A line with ==== begins a piece. The text of a kernel contains only the pieces that it needs (memory.cuh).
+// Requires: the macro SM, the qualifiers of a device function. The third file of the prelude.
 
 // ==== sm_barrier
 
-// Waits until `threads` threads have called this with the same `team`. team: the number of a named barrier,
-// 1 to 15, because 0 is the barrier of __syncthreads. threads: a multiple of 32.
+// Waits until all threads of a thread group have called this. team: the number of the group's named barrier,
+// 1 to 15 (0 is the barrier of __syncthreads). threads: the number of threads in the group, a multiple of
+// 32.
 SM void sm_barrier(int team, int threads) {
 #ifdef __CUDA_ARCH__
   asm volatile("bar.sync %0, %1;" : : "r"(team), "r"(threads) : "memory");
@@ -17,8 +19,8 @@ SM void sm_barrier(int team, int threads) {
 // ==== sm_prefetch
 
 // Starts to copy `bytes` bytes (4, 8 or a multiple of 16) from global to shared memory. Both addresses are
-// multiples of min(bytes, 16). The copy belongs to the group that sm_commit_prefetches ends. On a host it
-// completes at once.
+// multiples of min(bytes, 16). The next sm_commit_prefetches makes a group with this copy in it. On a host
+// the copy is complete at once.
 template <int bytes>
 SM void sm_prefetch(unsigned char* to, const void* from) {
   constexpr int P = bytes < 16 ? bytes : 16;
@@ -52,8 +54,8 @@ SM void sm_await_prefetches() {
 }
 // ==== sm_allow_next_launch
 
-// Lets the next launch begin as soon as all blocks of this launch have executed this or ended. On GPUs before
-// sm_90 the next launch never begins early.
+// Lets the next launch begin as soon as every block of this launch has called this or has ended. On GPUs
+// before sm_90 the next launch never begins early.
 SM void sm_allow_next_launch() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;");

@@ -4,11 +4,12 @@
 
 // Returns the rank of this block in the cluster.
 __device__ __forceinline__ int block_of_row() { return (int)(blockIdx.x % kBlocks); }
-// Waits for all threads of the cluster. Release and acquire make their writes visible to one another.
+// Waits for all threads of the cluster, and makes their writes visible to one another.
 __device__ __forceinline__ void row_sync() {
   asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
-// Returns the address in the shared memory of block `block` of the variable that is at `mine` in this block.
+// Returns the address of a variable in the shared memory of block number `block`. mine: the address of the
+// variable in this block.
 template <typename T>
 __device__ __forceinline__ T* in_block(T* mine, int block) {
   T* there;

@@ -1,38 +1,44 @@
-// A histogram of the words (tokens) of a row: the number of the words and the sum of their weights ("mass")
-// in each of kBins intervals of scores. Bin 0 has the largest scores. Words of weight 0 are in no bin.
+// A histogram of the words of a row. A word is a token of the vocabulary, and its weight is its unnormalized
+// probability. The scores are divided into kBins intervals, the bins; bin 0 has the largest scores. The
+// histogram has, for each bin, the number of its words and the sum of their weights, which is called mass.
+// Words of weight 0 are in no bin.
 // Requires: row.cuh.
 
 constexpr int kBins = kThreads;  // thread i scans bin i
-// Sums over this block's words: the low and the high half of the mass of each bin, and the number of words.
+// Sums over the words of this block, for each bin: low_of and high_of are the low and the high 32 bits of
+// the mass, and words_of is the number of words.
 __shared__ unsigned low_of[kBins], high_of[kBins], words_of[kBins];
-// Sums over all blocks of the row, after join_bins.
+// The mass and the number of words of each bin, over all blocks of the row. join_bins sets them.
 __shared__ Mass row_mass[kBins];
 __shared__ unsigned row_words[kBins];
 
-// The map from scores to bins: `scale` bins per unit of distance from the largest score of the row.
+// The map from scores to bins. largest: the largest score of the row. scale: bins per unit of score.
 struct Bins {
   float largest, scale;
+  // Returns the bin of a score.
   __device__ __forceinline__ int of(float score) const {
     return score == largest ? 0 : (int)fminf((largest - score) * scale, kBins - 1.0f);
   }
 };
-// Returns bins that end at the least score of the row, or at the distance 28 / rate, where weights are 0, if
-// that is nearer to the largest score.
+// Returns bins from the largest score of the row down to the least score, or down to largest - 28 / rate if
+// that is larger, because words below have weight 0. rate: 1 / temperature.
 __device__ __forceinline__ Bins bins_of(float largest, float least, float rate) {
   const float all = largest - least, weighty = __fdividef(28.0f, rate);
   return {largest, __fdividef(kBins - 1.0f, all < weighty ? all : weighty)};
 }
 
-// Adds a word to a bin of this block. Native atomics of shared memory add 32 bits, so the thread whose
-// addition makes the low half overflow adds 1 to the high half.
+// Adds one word with its weight to a bin of this block. Atomic additions in shared memory have 32 bits, so
+// both halves of the weight are added separately. The thread whose addition makes the low half overflow adds
+// 1 to the high half.
 __device__ __forceinline__ void add_to_bin(int bin, Mass weight) {
   const unsigned low = (unsigned)weight, before = atomicAdd(&low_of[bin], low);
   const unsigned high = (unsigned)(weight >> 32) + (before + low < low ? 1u : 0u);
   if (high > 0) atomicAdd(&high_of[bin], high);
   atomicAdd(&words_of[bin], 1u);
 }
-// Fills the bins of this block. Returns for the words of this thread their mass at the row's temperature (a)
-// and at temperature 1 (b). All threads of the block call it; row_sync must follow before join_bins.
+// Fills the bins of this block. Returns two masses of the words of this thread: at the row's temperature
+// (a), and at temperature 1 (b). All threads of the block call it. The caller must call row_sync before
+// join_bins.
 __device__ __forceinline__ Two fill_bins(const Words& words, const Bins& bins) {
   low_of[threadIdx.x] = high_of[threadIdx.x] = words_of[threadIdx.x] = 0;
   __syncthreads();
@@ -50,9 +56,9 @@ __device__ __forceinline__ Two fill_bins(const Words& words, const Bins& bins) {
   return mass;
 }
 
-// Adds up the bins of all blocks of the row, in row_words and row_mass of every block. Each block adds up
-// kBins / kBlocks bins with kBlocks lanes per bin: each lane reads the bin from one block, and writes the sum
-// to that block. All threads of all blocks call it.
+// Adds up the bins of all blocks of the row, and stores the sums in row_words and row_mass of every block.
+// Each block adds up kBins / kBlocks of the bins, with kBlocks lanes per bin: each lane reads the bin of one
+// block, and writes the sum to that block. All threads of all blocks of the row call it.
 __device__ __forceinline__ void join_bins() {
   const int bin = block_of_row() * (kBins / kBlocks) + threadIdx.x / kBlocks, other = threadIdx.x % kBlocks;
   const Mass mass = (Mass)in_block(high_of, other)[bin] << 32 | in_block(low_of, other)[bin];
@@ -62,7 +68,8 @@ __device__ __forceinline__ void join_bins() {
   row_sync();
 }
 
-// Returns the sums of `mine` over threads 0 to this one (inclusive scan). All threads of a block call it.
+// Returns the sums of `mine` over the threads from 0 to the calling one (inclusive scan). All threads of the
+// block call it.
 __device__ __forceinline__ Two upto_thread(Two mine) {
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
 #pragma unroll

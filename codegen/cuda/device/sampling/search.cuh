@@ -1,20 +1,22 @@
-// Search for the word (token) at which a sum over the words of a row, in the order of descending scores,
-// reaches a target. The sum counts the words (for top-k), or adds up their weights (for top-p and the draw).
+// Search for the word at which a sum over the words of a row, in the order of descending scores, reaches a
+// target. A word is a token of the vocabulary. The sum is the number of the words (for top-k), or their
+// mass, the sum of their weights (for top-p and the draw).
 // Requires: list.cuh.
 
-// The word at which the target is reached, and the mass of all words up to and including it.
+// The word at which the sum reaches the target, and the mass of all words up to and including it.
 struct Reached {
   Entry word;
   Mass mass;
 };
-__shared__ Reached reached;  // of the search in the list; one thread writes it
-// bin_reached: the bin in which the target is reached. bin_before and bin_upto: the number (a) and the mass
-// (b) of the words in all bins before it, and in all bins up to and including it.
+__shared__ Reached reached;  // the result of a search in the list; one thread writes it
+// bin_reached: the bin in which the sum reaches the target. bin_before: the number (a) and the mass (b) of
+// the words in all bins before that bin. bin_upto: the same, including that bin.
 __shared__ Two bin_before, bin_upto;
 __shared__ int bin_reached;
 
-// Returns the bin in which the mass (by_mass) or the number of words reaches `target`. upto: the number (a)
-// and the mass (b) of the words in bins 0 to threadIdx.x. All threads of the block call it.
+// Returns the bin in which the sum over the words reaches `target`, and sets the three variables above.
+// by_mass: the sum is the mass; otherwise it is the number of words. upto: the number (a) and the mass (b)
+// of the words in bins 0 to threadIdx.x. All threads of the block call it.
 __device__ __forceinline__ int find_bin(const Two& upto, bool by_mass, Mass target) {
   const Two before = {upto.a - row_words[threadIdx.x], upto.b - row_mass[threadIdx.x]};
   const Mass low = by_mass ? before.b : before.a, high = by_mass ? upto.b : upto.a;
@@ -23,9 +25,9 @@ __device__ __forceinline__ int find_bin(const Two& upto, bool by_mass, Mass targ
   return bin_reached;
 }
 
-// Lists and sorts the words of the bin, unless the list has them already. The words of all bins before it are
-// listed too if they fit. All threads of all blocks of the row call it. Requires: find_bin returned `bin`,
-// and the bin has at most kListed words.
+// Lists and sorts the words of bin `bin`, unless the list has them already. If there is room, the words of
+// all bins before it are listed too. All threads of all blocks of the row call it. Requires: find_bin
+// returned `bin`, and the bin has at most kListed words.
 __device__ __forceinline__ void list_bin(const Words& words, const Bins& bins, int bin, Listed& here) {
   if (bin >= here.first && bin < here.end) return;
   const bool all = bin_upto.a <= kListed;
@@ -39,10 +41,12 @@ __device__ __forceinline__ void list_bin(const Words& words, const Bins& bins, i
   here.upto.b += here.before.b;
 }
 
-// Does the same as `reach` by bisection, for bins with more words than a list: it finds the largest entry
-// such that the words from this entry up reach the target. largest: the largest entry of the row.
+// Returns the same as `reach`, which is defined below, for a bin with more words than a list can have. It
+// finds by bisection the largest entry for which the words with this entry or a larger one reach the target.
+// largest: the largest entry of the row. turn: argument of of_row (row.cuh).
 __device__ __forceinline__ Reached search(const Words& words, Entry largest, bool by_mass, Mass target, int& turn) {
-  const int shift = by_mass ? 0 : 32;  // a count compares only scores: top-k keeps all words that equal the last
+  // For the number of words, only scores are compared, because top-k keeps all words with the last score.
+  const int shift = by_mass ? 0 : 32;
   Entry low = 0, high = (largest >> shift) + 1;
   Mass mass = 0;
   while (high - low > 1) {
@@ -57,10 +61,11 @@ __device__ __forceinline__ Reached search(const Words& words, Entry largest, boo
   return {low << shift, mass};
 }
 
-// Each thread has words 2 * threadIdx.x and 2 * threadIdx.x + 1 of the list, whose weights are `first` and
-// `second`. All threads call the next three functions, and the thread that has the result writes `reached`.
+// The next three functions search in the list. All threads of the block call them, and the thread that finds
+// the result writes `reached`. A thread examines words 2 * threadIdx.x and 2 * threadIdx.x + 1 of the list.
+// `first` and `second` are the weights of these two words.
 
-// Finds the listed word at which the mass reaches `target`.
+// Finds the listed word at which the mass of all words up to it reaches `target`.
 __device__ __forceinline__ void reach_mass(const Listed& here, Mass second, Mass first, Mass target) {
   const int i = 2 * threadIdx.x;
   const Mass middle = here.upto.b - second, before = middle - first;
@@ -68,8 +73,8 @@ __device__ __forceinline__ void reach_mass(const Listed& here, Mass second, Mass
   if (middle < target && target <= here.upto.b) reached = {list[i + 1], here.upto.b};
 }
 
-// Finds the mass up to the last word of the list for which kept(entry) is true. The kept words are the first
-// ones of the list. The word of the result is 0.
+// Finds the mass of all words up to the last listed word for which kept(entry) is true. The words for which
+// it is true must be the first ones of the list. The word of the result is 0.
 template <class Kept>
 __device__ __forceinline__ void reach_last(const Listed& here, Mass second, Kept kept) {
   const int i = 2 * threadIdx.x;
@@ -77,7 +82,8 @@ __device__ __forceinline__ void reach_last(const Listed& here, Mass second, Kept
   if (is_kept(i) && !is_kept(i + 2)) reached = {0, is_kept(i + 1) ? here.upto.b : here.upto.b - second};
 }
 
-// Finds the mass of the best `count` words of the row, and of the words with the same score as the last one.
+// Finds the mass of the best `count` words of the row, and of all other words with the score of the last of
+// them. The word of the result is 0.
 __device__ __forceinline__ void reach_count(const Listed& here, Mass second, Mass count) {
   const Entry least = list[(int)(count - 1 - here.before.a)] >> 32 << 32;
   reach_last(here, second, [&](Entry word) { return word >= least; });
@@ -91,9 +97,11 @@ __device__ __forceinline__ Reached found_by_all() {
   return found;
 }
 
-// Returns the word at which the mass (by_mass) or the number of words reaches `target`, and the mass up to
-// it. For a number, only the mass is valid, and it includes all words with the same score. upto: as for
-// find_bin; here: the list; turn: as for of_row. All threads of all blocks of the row call it.
+// Returns the word at which the sum over the words reaches `target`, and the mass of all words up to it.
+// by_mass: the sum is the mass; otherwise it is the number of words. For the number, only the mass of the
+// result is valid, and it includes all words with the same score as the word reached. upto: as for find_bin.
+// largest: the largest entry of the row. here: describes the list. turn: as for of_row (row.cuh). All
+// threads of all blocks of the row call it.
 __device__ __forceinline__ Reached reach(const Words& words, const Bins& bins, const Two& upto, Entry largest,
                                          bool by_mass, Mass target, Listed& here, int& turn) {
   const int bin = find_bin(upto, by_mass, target);

@@ -1,26 +1,32 @@
-// The function small_m of a small-M GEMM (codegen/cuda/small_m/small_m_text.h has its arguments and
-// callbacks). The product C = A B has few rows. B is stored as rows of weights, one per column of C,
-// contiguous along k. The tensor cores take weights as their operand of 16 rows, and the rows of A as their
-// operand of 8 columns. Each lane multiplies 16 contiguous bytes of a row of weights. This permutes k, in the
-// same way for both operands. So a lane needs only weights that it has loaded itself. It keeps them in a ring
-// buffer in shared memory. In a round, the eight warps of a block read successive pieces of 64 bytes of each
-// row of weights; the part of a piece beyond k is zero. A block computes one tile after the other, and its
-// loads continue from one tile to the next.
-//   ROWS, WEIGHTS   rows of A (8 or 16), and rows of weights in PIECES groups of 8, that a tile multiplies
-//   PARTS, COLUMNS  C consists of PARTS parts with n columns each; a tile has COLUMNS columns of each part
-//   ITEMS           elements of C per thread and tile, each with a sum for every part
+// The function small_m of a small-M GEMM. codegen/cuda/small_m/small_m_text.h describes its arguments and
+// callbacks. It computes C = A B, where A is m x k and m is small. A column of B is contiguous along k, and
+// is called a row of weights. The tensor cores take weights as their operand of 16 rows, and the rows of A
+// as their operand of 8 columns. A lane multiplies 16 contiguous bytes of a row of weights. So the order of
+// the elements along k differs from that of the instruction, in the same way for both operands, which does
+// not change the product. A lane loads the weights that it multiplies itself, into a ring buffer in shared
+// memory. The sum over k is computed in rounds. In a round, each of the eight warps of a block multiplies 64
+// bytes of each row of weights; the pieces of the eight warps are adjacent. Weights beyond k count as zeros.
+// A block computes one tile of C after the other, and loads the first weights of the next tile before it
+// ends the current one.
+//   ROWS            rows of A in a tile (8 or 16)
+//   WEIGHTS         rows of weights in a tile
+//   PIECES          groups of 8 rows of weights in a tile
+//   PARTS           number of parts of C, which have n columns each
+//   COLUMNS         columns of each part in a tile
+//   ITEMS           elements per thread and tile; each has one sum per part
 //   PITCH           floats from one row of partial sums to the next
-//   DEPTH, AHEAD    DEPTH rounds of weights and AHEAD - 1 rounds of A are loaded in advance
+//   DEPTH           rounds of weights that are loaded in advance
+//   AHEAD           rounds of A in registers: the current one, and those that are loaded in advance
 //   BYTES           1: weights are signed bytes, which WIDEN_BYTES converts; 0: they have the type of A
 // Requires: instructions.cuh, and widen_bytes.cuh if weights are bytes.
 
 
-// Number of weights in 16 bytes; length of a round along k: four lanes of each warp read a row of weights,
-// and each reads 16 bytes of it per round.
+// kPiece: number of weights in 16 bytes. kRound: elements along k in a round: in each of the eight warps,
+// four lanes multiply 16 bytes each of a row of weights.
 constexpr int kPiece = 16 / sizeof(Weight), kRound = 32 * kPiece;
 
-// Load the kPiece elements of A at `from`, two per word; zeros unless is_there. load_row reads global memory.
-// load_staged reads shared memory, where a prologue has stored A.
+// Load kPiece elements of A from `from`, two per word; zeros unless is_there. load_row reads global memory.
+// load_staged reads shared memory, in which a prologue has stored A.
 template <bool staged>
 SM void load_words(unsigned (&to)[kPiece / 2], const Half* from, bool is_there) {
 #pragma unroll
@@ -45,20 +51,23 @@ SM void take_piece(unsigned (&to)[kPiece / 2], const uint4& piece) {
 #endif
 }
 
-// Computes the tiles blockIdx.x, blockIdx.x + gridDim.x, ... of the product. A tile has up to ROWS rows, and
-// COLUMNS columns of each part. All 256 threads of the block call this. Requires: k is a multiple of kPiece.
+// Computes the tiles blockIdx.x, blockIdx.x + gridDim.x, ... of C. A tile has up to ROWS rows, and COLUMNS
+// columns of each part. All 256 threads of the block call this. Requires: k is a multiple of kPiece.
 template <class Before, class LoadRows, class Begin, class Put>
 SM void small_m(uint4* ring, const Weight* b, int m, int n, int k, long long b_pitch, Before before,
                  LoadRows load_rows, Begin begin, Put put) {
-  // ring: [DEPTH][PIECES][256 threads], 16 bytes each. partial: sums, [8 warps][ROWS][PITCH].
+  // ring: [DEPTH][PIECES][256 threads] pieces of 16 bytes. partial, after the ring: the sums of each warp,
+  // [8 warps][ROWS][PITCH] floats.
   float* const partial = (float*)(ring + DEPTH * PIECES * 256);
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, group = lane >> 2, quarter = lane & 3;
-  // own: the first of the lane's elements along k in round 0.
+  // group: the lane's row in each group of 8 rows of weights, and in each 8 rows of A. own: the lane's first
+  // element along k in round 0.
   const int own = kRound / 8 * warp + kPiece * quarter, rounds = (k + kRound - 1) / kRound;
 
+  // The first column of the tile, and the round, of which weights are loaded next.
   int next_first = blockIdx.x * COLUMNS, next_round = 0;
-  // Starts the lane's loads of one round, the next one after those that are in flight. Addresses are clamped
-  // to valid weights; those beyond k are replaced by zeros.
+  // Starts the lane's loads of weights for the next round, into this slot of the ring buffer. Rows of
+  // weights that do not exist are replaced by the last one, and weights beyond k by zeros.
   const auto load_piece = [&](int slot) {
     const int at = own + kRound * next_round;
     if (next_first < n)
@@ -76,11 +85,11 @@ SM void small_m(uint4* ring, const Weight* b, int m, int n, int k, long long b_p
   sm_wait_for_launches();
   before();
 
-  unsigned as[AHEAD][ROWS / 8][kPiece / 2];  // the lane's elements of A in the current and the next rounds
-  int slot = 0;  // of the ring: the current round
+  unsigned as[AHEAD][ROWS / 8][kPiece / 2];  // the lane's elements of A: current and next rounds
+  int slot = 0;  // the slot of the ring buffer that has the current round
   for (int first = blockIdx.x * COLUMNS; first < n; first += gridDim.x * COLUMNS) {
-    // Accumulator fragments: 16 rows of weights by 8 rows of A. Element e is for row `group` + 8 * (e / 2) of
-    // the weights, and row 2 * quarter + e % 2 of A.
+    // sums: accumulator fragments of 16 rows of weights x 8 rows of A. Element e of a lane is for row
+    // `group` + 8 * (e / 2) of the weights, and for row 2 * quarter + e % 2 of A.
     float sums[(PIECES + 1) / 2][ROWS / 8][4] = {};
 #pragma unroll
     for (int i = 0; i < AHEAD - 1; ++i) load_rows(as[i], i);
@@ -107,7 +116,8 @@ SM void small_m(uint4* ring, const Weight* b, int m, int n, int k, long long b_p
       }
     }
 
-    // The eight warps store their sums, and each thread adds those of its results in the order of the warps.
+    // The eight warps store their sums. Then each thread adds up the eight sums of each of its elements of
+    // C, in the order of the warps.
 #pragma unroll
     for (int t = 0; t < (PIECES + 1) / 2; ++t)
 #pragma unroll

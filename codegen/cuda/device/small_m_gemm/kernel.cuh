@@ -1,18 +1,21 @@
 // The kernel of a small-M GEMM without a prologue or epilogue: C[m,n] = alpha * A[m,k] B[k,n] + bias[n].
 // Each block computes tiles of C, one after the other. A tile has all rows of C and a few columns. The
 // function small_m (function.cuh) loops over the tiles and calls the kernel's lambdas.
-// Requires: function.cuh, which has the constants kRound and kPiece; the type Result of the elements of C; the
-// macro ROWS, the most rows of A; and the macros KERNEL, the kernel's name, BIAS_PARAMETER, the declaration of
-// the bias, and BIAS, the term that adds it. The last two are empty if there is no bias.
+// Requires: function.cuh, which has the constants kRound and kPiece; the type Result of the elements of C;
+// the macro ROWS, the most rows of A; and the macros KERNEL, the kernel's name, BIAS_PARAMETER, the
+// declaration of the bias, and BIAS, the term that adds it. BIAS_PARAMETER and BIAS are empty if there is no
+// bias.
 
 
 extern "C" __global__ void __launch_bounds__(256, 2)
     KERNEL(const Half* a, const Half* b, Result* c, BIAS_PARAMETER long long m_, long long n_, long long k_,
            long long a_pitch_, long long b_pitch, long long c_pitch, float alpha) {
-  // Pitches are in elements: between rows of A, between columns of B and between rows of C.
+  // Pitches are in elements: a_pitch from one row of A to the next, b_pitch from one column of B to the
+  // next, and c_pitch from one row of C to the next.
   extern __shared__ __align__(16) uint4 ring[];
   const int m = (int)m_, n = (int)n_, k = (int)k_, a_pitch = (int)a_pitch_;
-  // group: the lane's row of each 8 rows of A; own: the first of its elements along k in round 0.
+  // group: the lane's row in each 8 rows of A. own: the lane's first element along k in round 0. A round is
+  // kRound elements along k, of which the lane multiplies kPiece.
   const int group = threadIdx.x % 32 / 4, own = (int)threadIdx.x / 32 * (kRound / 8) + threadIdx.x % 4 * kPiece;
   const auto load_rows = [&](unsigned (&to)[ROWS / 8][kPiece / 2], int round) {
     const int at = own + kRound * round;

@@ -1,10 +1,12 @@
-// The last kernel of a sort of row indices (runtime/plan/steps/sort_index.h). The previous kernels have
-// stored in `permutation` the positions of the elements of `indices`, sorted by the elements' values. This
-// kernel finds, for each row, where the positions of its index begin in `permutation`.
+// The last kernel of a sort of row indices (runtime/plan/steps/sort_index.h). The array `indices` has
+// `count` row indices. The previous kernels have sorted the positions of this array by the row index at each
+// position, and have stored them in `permutation`. For each row, this kernel finds where the positions of
+// the row begin in `permutation`.
 // Requires: nothing.
 
-// Sets begins[row], for one row in [0, rows] per thread, to the first position of `permutation` whose index
-// is at least `row`, by binary search. Indices outside of [0, rows) come after all others.
+// Each thread sets begins[row] for one row from 0 to `rows`. The result is the first i for which the row
+// index at position permutation[i] is at least `row`. It is found by binary search. Indices outside of [0,
+// rows) count as larger than all rows.
 extern "C" __global__ void __launch_bounds__(256)
     smelt_sort_begins(const int* indices, const int* permutation, int* begins, long long count_,
                       long long rows_) {

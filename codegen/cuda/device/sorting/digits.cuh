@@ -1,17 +1,17 @@
-// Digits and histograms of a radix sort of row indices. Indices outside of [0, rows) are treated as `rows`,
-// so they come after all others.
+// Digits and histograms of a radix sort of row indices, which are integers in [0, rows). Indices outside of
+// this range are treated as `rows`, so they come after all others.
 // Requires the constants kDigits, the number of digits; kBits, the bits per digit; kChunk, the number of
 // indices that a block processes; and kDigit, the number of the digit that the kernel sorts by.
 
 constexpr int kBins = 1 << kBits;  // number of values of a digit
-// Returns a digit of an index; digit 0 is the least significant one.
+// Returns digit number `digit` of an index. Digit 0 is the least significant one.
 __device__ __forceinline__ int digit_of(int index, int rows, int digit) {
   const int key = index >= 0 && index < rows ? index : rows;
   return key >> digit * kBits & (kBins - 1);
 }
-// Returns the address of the counts of a digit in the workspace: [blocks][kBins], how often each value of the
-// digit occurs in the chunk of each block. If there are several digits, a permutation of `count` elements
-// precedes all counts.
+// Returns the address in the workspace of the counts of a digit, an array [blocks][kBins]: for each block,
+// how often each value of the digit occurs in the kChunk indices of the block. If there are several digits,
+// the workspace begins with a permutation of `count` elements, and the counts of all digits follow.
 __device__ __forceinline__ int* histogram_of(int* workspace, int count, int digit) {
   const int blocks = (count + kChunk - 1) / kChunk;
   return workspace + (kDigits > 1 ? count : 0) + digit * blocks * kBins;

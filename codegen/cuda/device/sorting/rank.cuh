@@ -1,10 +1,10 @@
-// The kernel that sorts few indices: it computes the rank of each index by comparing it with all others.
+// The kernel that sorts few row indices: it computes the rank of each index by comparing it with all others.
 // Requires: nothing.
 
-// Sets permutation[rank] to the position of the index with this rank: the number of smaller indices, and of
-// equal ones before it. Indices outside of [0, rows) come last. Eight threads count for one index, and each
-// compares it with an eighth of all, in tiles of 2,048 in shared memory. Threads add only integers, so the
-// result is the same in every run.
+// Sets permutation[rank] to the position of the index with this rank. The rank of an index is the number of
+// smaller indices, plus the number of equal indices before it. Indices outside of [0, rows) come last. Eight
+// threads compute the rank of one index: each compares it with an eighth of all indices. A block loads the
+// indices to shared memory in tiles of 2048.
 extern "C" __global__ void __launch_bounds__(256)
     smelt_sort_rank(const int* indices, int* permutation, long long count_, long long rows_) {
   __shared__ unsigned tile[2048];
@@ -21,7 +21,7 @@ extern "C" __global__ void __launch_bounds__(256)
       tile[j] = other >= 0 && other < rows ? (unsigned)other : kNone;
     }
     __syncthreads();
-    const int before = i - first;  // number of indices of the tile before index i; may exceed n
+    const int before = i - first;  // position of index i in the tile; may be outside of it
 #pragma unroll 8
     for (int j = part; j < n; j += 8) rank += tile[j] < mine || (tile[j] == mine && j < before);
   }

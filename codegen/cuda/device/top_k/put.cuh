@@ -1,5 +1,6 @@
-// Stores one result of top_k: an element of the row x, and the element's index. The entry 0 means that
-// the row has no more elements; for it, stores -inf and the index -1. Both kernels of top_k call it.
+// Stores one result of top_k for the row x: an element in *value, and its index in *index. entry: the
+// element and its index as one integer. If it is 0, the row has no more elements, and -inf and the index -1
+// are stored. Both kernels of top_k call it.
 // Requires: ../rows/entry.cuh.
 
 __device__ __forceinline__ void put(const float* x, Entry entry, float* value, int* index) {

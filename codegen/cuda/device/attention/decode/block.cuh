@@ -1,17 +1,22 @@
-// The function `attention` of decode attention: O and lse for few queries over many keys. A row is a query of
-// one query head. A block has up to kRows rows that share a key head (layout.cuh). kSharers blocks have the
-// same rows; each processes some parts of the keys (keys.cuh), and then their partial results are added.
+// The function `attention` of decode attention. It computes O and lse (the log-sum-exp of the scores) for
+// few queries over many keys. A row is a query of one query head. A block has up to kRows rows that share a
+// key head (layout.cuh). The keys are divided into parts (keys.cuh). kSharers blocks have the same rows, and
+// each of them processes some of the parts. At the end, the partial results of all parts are added.
 // Requires: keys.cuh and sums.cuh.
 
 
-// Adds keys [first, end) to the sums of the block's rows; the warps take steps of kStep keys in turn. q: the
-// lane's elements of the scaled queries. All loads of a step are issued before the first result is used.
+// Adds keys [first, end) to the sums of the block's rows. All threads of the block call this. Its warps take
+// the keys in turn, kStep keys at a time. sums: the sums of the lane's group. q: the lane's elements of the
+// scaled queries. places: the rows of k and v in which the keys and values are stored. All loads of a step
+// are issued before the first result is used.
 SM void sum_keys(Sums& sums, const float (&q)[kRows][kOwn], const Matrix& k, const Matrix& v,
                  const Places& places, const BodyArguments& body, const Rows& rows, int first, int end) {
   for (first += (threadIdx.x >> 5) * kStep; first < end; first += kWarps * kStep) {
+    // The mask state of the keys of this step; 0: no row of the block sees any of them.
     const int seen = seen_of(body, rows, first, min(first + kStep, end));
     if (seen == 0) continue;
-    const int own = first + group_of_lanes();  // first key of the lane's group
+    const int own = first + group_of_lanes();  // the first of the lane's keys own + i * kTogether
+    // The rows in which these keys are stored.
     int at[kLoads];
     Piece keys[kLoads][kTurns], values[kLoads][kTurns];
 #pragma unroll
@@ -32,8 +37,9 @@ SM void sum_keys(Sums& sums, const float (&q)[kRows][kOwn], const Matrix& k, con
   }
 }
 
-// Loads the lane's elements of the rows' queries, in f32 and multiplied by `scale`. q: the batch row's
-// queries, with strides q_t per query and q_h per head. Rows that the block does not have become 0.
+// Loads the lane's elements of the block's queries into `to`, in f32 and multiplied by `scale`. q: address
+// of query 0 of head 0 of the batch row. q_t, q_h: elements from one query to the next, and from one head to
+// the next. Rows that the block does not have become 0.
 SM void load_queries(float (&to)[kRows][kOwn], const Element* q, long long q_t, long long q_h, const Rows& rows,
                      float scale) {
 #pragma unroll
@@ -50,13 +56,16 @@ SM void load_queries(float (&to)[kRows][kOwn], const Element* q, long long q_t, 
   }
 }
 
-// The output of a block is kRows x kHead elements. Element number e, which is row * kHead + column, belongs
-// to thread e % kThreads, so a thread has one element in each of its turns.
+// The output of a block is kRows x kHead elements. Element number e is in row e / kHead and column e %
+// kHead. It belongs to thread e % kThreads. So a thread has up to kTurnsOfThread elements, and processes one
+// of them in each of its turns.
 constexpr int kTurnsOfThread = (kRows * kHead + kThreads - 1) / kThreads;
-// Returns the thread's element of this turn; it may be after the last one.
+// Returns the number of the thread's element in turn `turn`. In the last turn, the number may be too large.
+// The caller then skips it.
 SM int element_of(int turn) { return turn * kThreads + (int)threadIdx.x; }
 
-// Adds a part of the keys to the thread's elements. warps: kWarps partial results in shared memory.
+// Adds the results of one part of the keys to `whole`, the thread's elements of the output. warps: the
+// partial results of the kWarps warps in shared memory, kRows x kPitch floats each (layout.cuh).
 SM void add_warps(Whole (&whole)[kTurnsOfThread], const float* warps, const Rows& rows) {
 #pragma unroll
   for (int turn = 0; turn < kTurnsOfThread; ++turn) {
@@ -66,7 +75,8 @@ SM void add_warps(Whole (&whole)[kTurnsOfThread], const float* warps, const Rows
   }
 }
 
-// Stores the thread's elements into the partial result `to` (kRows x kPitch floats, layout.cuh).
+// Stores `whole`, the thread's elements of the output, in the partial result at `to`: kRows x kPitch floats
+// (layout.cuh).
 SM void leave_part(float* to, const Whole (&whole)[kTurnsOfThread], const Rows& rows) {
 #pragma unroll
   for (int turn = 0; turn < kTurnsOfThread; ++turn) {
@@ -78,26 +88,28 @@ SM void leave_part(float* to, const Whole (&whole)[kTurnsOfThread], const Rows& 
   }
 }
 
-// Returns whether this is the last of `count` blocks to call this with the same ticket, a counter that is 0
-// before the first and after the last. All threads of the block call this.
+// Returns true in the last of `count` blocks that call this with the same ticket, and false in the others.
+// The ticket is a counter in device memory. It is 0 before the first of these calls and 0 again after the
+// last. All threads of the block call this.
 SM bool is_last_of(unsigned* ticket, unsigned count) {
   __shared__ bool is_last;
   __threadfence();
   __syncthreads();
-  // All threads' stores are visible to other blocks before the block is counted.
+  // The stores of all threads are now visible to other blocks, so this block may be counted.
   if (threadIdx.x == 0) is_last = atomicInc(ticket, count - 1) == count - 1;
   __syncthreads();
-  if (is_last) __threadfence();  // reads what the other blocks stored before they were counted
+  if (is_last) __threadfence();  // makes the earlier stores of the other blocks visible
   return is_last;
 }
 
-// The outputs: o, with its strides in elements, and lse, compact [batch, head, query].
+// The output arrays: o, and lse[batch, head, query], which has no gaps between its elements.
 struct Results {
   Element* o;
   float* lse;
-  long long b, t, h;  // strides of o for batch row, query and head
+  long long b, t, h;  // strides of o in elements: batch row, query, head
 };
-// Stores an element of o, and the row's lse with column 0. A row that sees no key has o = 0 and lse = -inf.
+// Stores element number `element` of the block's output, and the row's lse if the element is in column 0. A
+// row that sees no key gets o = 0 and lse = -inf.
 SM void store(const Results& to, const Rows& rows, int element, const Whole& whole) {
   const int row = element / kHead, column = element % kHead, t = query_of(rows, row), h = head_of(rows, row);
   const bool sees = whole.weights != 0.0f;
@@ -107,8 +119,8 @@ SM void store(const Results& to, const Rows& rows, int element, const Whole& who
         sees ? whole.base + logf(whole.weights) : -infinity();
 }
 
-// Stores the elements first, first + step, ... of the output, from the partial results of `count` parts,
-// added in their order. part_at(i) returns the address of partial result i.
+// Adds up the partial results of `count` parts, in the order of the parts, and stores elements number first,
+// first + step, ... of the block's output. part_at(i) returns the address of partial result i.
 template <typename PartAt>
 SM void store_sums(const Results& to, const Rows& rows, int count, int first, int step, const PartAt& part_at) {
   for (int element = first; element < rows.count * kHead; element += step) {
@@ -120,9 +132,11 @@ SM void store_sums(const Results& to, const Rows& rows, int count, int first, in
   }
 }
 
-// Computes o and lse; decode_attention.h lists the arguments. x_b, x_t, x_h are strides in elements. The grid
-// has kBlocksOfRows blocks per batch row, key head and tile of rows. If kHasTickets, they form no cluster,
-// and combine their parts in device memory with `partials` and `tickets`.
+// Computes o and lse. codegen/cuda/attention/decode_attention.h describes the arguments. x_b, x_t and x_h
+// are the strides of x for batch row, position and head, in elements. The grid has kBlocksOfRows blocks for
+// each batch row, key head and tile of rows. If kHasTickets, these blocks form no cluster. Each of them then
+// stores its partial result in `partials`, in device memory, and the last one to do so adds up the results.
+// `tickets` has a counter per tile of rows to find the last one.
 SM void attention(const Element* q, const Element* k, const Element* v, Element* o, float* lse,
                   float* partials, unsigned* tickets, long long queries, long long keys, long long q_b,
                   long long q_t, long long q_h, long long k_b, long long k_t, long long k_h, long long v_b,
@@ -131,9 +145,10 @@ SM void attention(const Element* q, const Element* k, const Element* v, Element*
                   const BodyArguments& body) {
   __shared__ float warps[kWarps * kRows * kPitch];
   const int all = (int)queries * kGroup, tiles = (all + kRows - 1) / kRows;
-  // sharer: number of the block among those of the same rows; place: number of these rows in the grid.
+  // sharer: index of this block among the kBlocksOfRows blocks with the same rows. place: index of the tile
+  // of rows in the grid. pair: index of its batch row and key head.
   const int sharer = blockIdx.x % kBlocksOfRows, place = blockIdx.x / kBlocksOfRows, pair = place / tiles;
-  if (sharer >= kSharers) return;  // only in tests on a host, where one block does all the work
+  if (sharer >= kSharers) return;  // only in tests on a host, where kSharers is 1
   const int row0 = place % tiles * kRows;
   const Rows rows{pair / kKeyHeads, pair % kKeyHeads, row0, min(kRows, all - row0), (int)queries, (int)keys};
   float own[kRows][kOwn];
@@ -151,7 +166,7 @@ SM void attention(const Element* q, const Element* k, const Element* v, Element*
              {v + rows.b * v_b + rows.key_head * v_h, v_t}, {places + rows.b * places_b, places_s}, body, rows,
              first * kUnit, min(min(first + parts.each, parts.end) * kUnit, rows.keys));
     add_groups(sums);
-    if (part != sharer) __syncthreads();  // all threads have read `warps` of the part before
+    if (part != sharer) __syncthreads();  // all threads have read the results of the previous part
     leave_sums(warps + (threadIdx.x >> 5) * (kRows * kPitch), sums);
     __syncthreads();
     add_warps(whole, warps, rows);
@@ -164,7 +179,7 @@ SM void attention(const Element* q, const Element* k, const Element* v, Element*
       if (element_of(turn) < rows.count * kHead) store(to, rows, element_of(turn), whole[turn]);
   } else if (kHasTickets) {
     float* const shared = partials + (long long)place * kParts * (kRows * kPitch);
-    if (sharer >= parts.count) return;
+    if (sharer >= parts.count) return;  // there is no part for this block
     leave_part(shared + sharer * (kRows * kPitch), whole, rows);
     if (!is_last_of(tickets + place, parts.count)) return;
     store_sums(to, rows, parts.count, threadIdx.x, kThreads, [&](int part) { return shared + part * (kRows * kPitch); });

@@ -1,12 +1,13 @@
 // Softmax weights and weighted sums of values in decode attention (online softmax).
-// Sums are relative to a base, the largest score so far. Each group of lanes of a warp has separate sums and
-// bases for its keys. They are added over the groups of a warp, the warps of a block, and the parts of the
-// keys.
+// A row is a query of one query head, and its base is its largest score so far. The weight of a key for a
+// row is exp(score - base). Each group of lanes of a warp (layout.cuh) has separate bases and sums for the
+// keys that it processes. At the end, the sums are added over the groups of a warp, then over the warps of a
+// block, and then over the parts of the keys (keys.cuh).
 // Requires: scores.cuh.
 
 
-// Sums of a group over its keys so far, per row: the base; the sum of the weights exp(score - base); the sums
-// of weight * value, for the elements of the head that the lane holds.
+// The sums of a group over its keys so far, for each row of the block. base: the largest score. weights: the
+// sum of the weights. of: the sums of weight * value, for the elements of the head that the lane holds.
 struct Sums {
   float base[kRows], weights[kRows], of[kRows][kOwn];
 };
@@ -20,7 +21,7 @@ SM void clear(Sums& sums) {
   }
 }
 
-// Changes the base of a row, and multiplies the sums of the row accordingly.
+// Raises the base of a row to `base`, and multiplies the row's sums by exp(old base - new base).
 SM void move_base(Sums& sums, int row, float base) {
   const float factor = below(sums.base[row], base);
   sums.base[row] = base, sums.weights[row] *= factor;
@@ -28,7 +29,8 @@ SM void move_base(Sums& sums, int row, float base) {
   for (int e = 0; e < kOwn; ++e) sums.of[row][e] *= factor;
 }
 
-// Adds kLoads keys of the group. scores (layout: score_keys) are replaced by weights. v: the values.
+// Adds the kLoads keys of a step to the sums of the group. scores: the scores [kLoads][kRows] of these keys,
+// which are replaced by the weights. v: the values.
 SM void add_values(Sums& sums, float (&scores)[kValues], const Piece (&v)[kLoads][kTurns]) {
 #pragma unroll
   for (int row = 0; row < kRows; ++row) {
@@ -52,7 +54,8 @@ SM void add_values(Sums& sums, float (&scores)[kValues], const Piece (&v)[kLoads
   }
 }
 
-// Adds the sums of all groups of the warp; afterwards each group has the total.
+// Adds the sums of all groups of the warp. Afterwards each group has the total. All lanes of the warp call
+// this.
 SM void add_groups(Sums& sums) {
 #pragma unroll
   for (int distance = kLanes; distance < 32; distance *= 2)
@@ -65,7 +68,8 @@ SM void add_groups(Sums& sums) {
     }
 }
 
-// Stores the sums of the warp as a partial result (kRows x kPitch floats, layout.cuh). Requires: add_groups.
+// Stores the total of the warp at `parts`, as a partial result of kRows x kPitch floats (layout.cuh). All
+// lanes of the warp call this after add_groups.
 SM void leave_sums(float* parts, const Sums& sums) {
   if (group_of_lanes() > 0) return;
 #pragma unroll
@@ -78,19 +82,22 @@ SM void leave_sums(float* parts, const Sums& sums) {
   }
 }
 
-// The result of some keys for a row and a column of the head: base, sum of weights, sum of weight * value.
+// The result of some keys for one row and one column of the head: the base, the sum of the weights, and the
+// sum of weight * value.
 struct Whole {
   float base, weights, sum;
 };
-// Returns a column of a row of a partial result; `part` is the address of the row.
+// Returns one column of a row of a partial result. part: the address of the row.
 SM Whole whole_of(const float* part, int column) { return {part[kHead], part[kHead + 1], part[column]}; }
+// Adds `more`, the result of other keys, to `whole`.
 SM void add(Whole& whole, const Whole& more) {
   const float base = fmaxf(whole.base, more.base), factor = below(whole.base, base), other = below(more.base, base);
   whole.weights = fmaf(other, more.weights, factor * whole.weights);
   whole.sum = fmaf(other, more.sum, factor * whole.sum);
   whole.base = base;
 }
-// Returns the total of the block's kWarps partial results, in their order. part: the row in the first.
+// Returns the sum of the partial results of the block's kWarps warps, added in the order of the warps. part:
+// the address of the row in the partial result of warp 0.
 SM Whole whole_of_warps(const float* part, int column) {
   Whole whole{-infinity(), 0.0f, 0.0f};
 #pragma unroll

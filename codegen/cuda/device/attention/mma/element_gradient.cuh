@@ -1,14 +1,16 @@
 // The function `attention` of the kernel that computes an element gradient: the gradient of a value that the
-// score_mod reads for each pair of a query and a key, such as a bias. It is summed over the batch if
-// kKeepsBatch is false, and over the heads if kKeepsHead is false. Rows are queries and columns are keys. A
-// block holds a tile of kRows x kColumns gradients in registers, and loops over the batch rows and heads that
-// are summed.
+// score_mod reads for each pair of a query and a key, such as a bias. The gradient is summed over the batch
+// if kKeepsBatch is false, and over the heads if kKeepsHead is false. Rows are queries and columns are keys.
+// A block holds a tile of kRows x kColumns gradients in registers, and loops over the batch rows and heads
+// that it sums over.
 // Requires: gradients.cuh.
 
 
-// attention_mma.h lists the arguments; x_b, x_t, x_h are strides in elements of batch row, position and head.
-// gradient is compact, [batch or 1, heads or 1, queries, keys]: batch if kKeepsBatch, heads if kKeepsHead.
-// Shared memory: kRows rows of Q and of dO, kColumns rows of K and of V, and the QueryValues.
+// Computes one tile per block. codegen/cuda/attention/attention_mma.h describes the arguments. x_b, x_t and
+// x_h are the strides of x for batch row, position and head, in elements. gradient: an array [batch or 1,
+// heads or 1, queries, keys] without gaps. Its first size is batch if kKeepsBatch, and its second is heads
+// if kKeepsHead. Shared memory: kRows rows of Q and of dO, kColumns rows of K and of V, and the lse and the
+// delta (dO . O) of each query (QueryValues).
 SM void attention(const Half* q, const Half* k, const Half* v, const Half* d_o, const float* lse,
                   const float* delta, float* gradient, long long batch, long long heads, long long group,
                   long long queries, long long keys, long long q_b, long long q_t, long long q_h,
@@ -17,7 +19,8 @@ SM void attention(const Half* q, const Half* k, const Half* v, const Half* d_o, 
   extern __shared__ __align__(128) unsigned char memory[];
   const int row_tiles = ((int)queries + kRows - 1) / kRows,
             column_tiles = ((int)keys + kColumns - 1) / kColumns;
-  // kept: index among the batch rows and heads that have separate gradients.
+  // tile: index of the block's tile among those of one [queries, keys] gradient. kept: index of this
+  // gradient among the gradients that are stored separately, for a batch row, a head or both.
   const int tile = blockIdx.x % (row_tiles * column_tiles), kept = blockIdx.x / (row_tiles * column_tiles);
   const int row0 = tile / column_tiles * kRows, column0 = tile % column_tiles * kColumns;
   const int kept_heads = kKeepsHead ? (int)heads : 1, b0 = kept / kept_heads, h0 = kept % kept_heads;
@@ -35,6 +38,8 @@ SM void attention(const Half* q, const Half* k, const Half* v, const Half* d_o, 
   for (int b = b0; b < last_b; ++b)
     for (int h = h0; h < last_h; ++h) {
       const Head head{b, h, (int)heads, (int)queries, (int)keys};
+      // seen: the mask state of the tile: 0 all pairs of a query and a key are masked, 1 some may be, 2 none
+      // is.
       const int seen = body_tile(body, b, h, row0, min(row0 + kRows, head.queries), column0,
                                  min(column0 + kColumns, head.keys));
       if (seen == 0) continue;

@@ -1,18 +1,23 @@
 // The function `attention` of the forward kernel, which computes O and lse, the log-sum-exp of each query. A
 // block computes kRows queries of one head, and loops over tiles of kColumns keys. A tile of V is copied to
-// shared memory during the product of Q and K, and the next tile of K during the product of the weights and
-// V. The softmax is online, in base 2: weights are 2^(score - base), with a base per row. A base is raised,
-// and the sums scaled, only if the row's maximum exceeds it by more than kSlack, which is rare. If gradients
-// are needed (kHasRest), kSlack is 0. If the factor of a weight is always 0 or the constant kKeptFactor, as
-// in dropout, weights are only set to 0, and the results are multiplied by kKeptFactor at the end.
+// shared memory while Q and K are multiplied. The next tile of K is copied while the weights and V are
+// multiplied. The softmax is online and in base 2: a weight is 2^(score - base), and each row has its own
+// base. The base of a row is raised, and its sums are scaled, only if the largest score exceeds the base by
+// more than kSlack. This is rare. If the kernel also stores the rounding residual of O (kHasRest), kSlack is
+// 0.
+// The score_mod gives a factor for each weight, as for dropout. If every factor is either 0 or the constant
+// kKeptFactor, weights are only set to 0, and the results are multiplied by kKeptFactor at the end.
 // Requires: elements.cuh and table_rows.cuh.
 
 
+// kColumnTiles: fragments of 8 columns in a tile of keys. kSlack: in base 2, so weights are at most 2^kSlack.
 constexpr int kColumnTiles = kColumns / 8;
 constexpr float kSlack = kHasRest ? 0.0f : 8.0f;
 typedef Sums<kColumnTiles> Scores;
 
-// Replaces the products of Q and K by the modified scores times log2(e). kUnmasked: as for modified_score.
+// Replaces the products of Q and K by the modified scores times log2(e). scale: the factor that turns a
+// product into a score. kUnmasked: the rows see all keys of the tile, so the mask is not tested. All lanes
+// of a warp call this.
 template <bool kUnmasked>
 SM void modify(Scores& scores, const BodyArguments& body, const Head& head, const Corner& corner,
                float scale) {
@@ -23,8 +28,8 @@ SM void modify(Scores& scores, const BodyArguments& body, const Head& head, cons
       });
 }
 
-// Multiplies the weights by the factors of the score_mod. If a factor is 0 or kKeptFactor, weights are only
-// set to 0 here, and the result is multiplied by kKeptFactor at the end.
+// Multiplies each weight by the factor that the score_mod gives. If kKeptFactor is not 0, a factor is either
+// 0 or kKeptFactor, and only the weights with factor 0 are changed. All lanes of a warp call this.
 SM void apply_factors(Scores& weights, const BodyArguments& body, const Head& head, const Corner& corner) {
   for_elements<kColumnTiles, (kDraws > 0)>(
       body, head, corner, [&](const Cell& cell, int e, int query, int key, const unsigned* draws) {
@@ -39,14 +44,16 @@ SM void apply_factors(Scores& weights, const BodyArguments& body, const Head& he
       });
 }
 
-// State of the lane's rows: the base, and the sum of weights over the columns that the lane holds. Row
-// [t][half] is row 16 * t + 8 * half + lane_row() of the warp.
+// State of the rows of which the lane holds scores. base: the base of the row. sum: the sum of the weights
+// in the columns that the lane holds. Element [t][half] is for row 16 * t + 8 * half + lane_row() of the
+// warp.
 struct Softmax {
   float base[kRowTiles][2], sum[kRowTiles][2];
 };
 
-// Raises the bases to the maxima of scores * scale where these exceed them by more than kSlack, and scales
-// the sums of weights and of weights * V. All lanes of a warp call this.
+// Raises the base of each row to the largest score * scale of the row, if that exceeds the base by more than
+// kSlack. Scales the row's sum of weights, and its sums of weights * V, to the new base. All lanes of a warp
+// call this.
 SM void move_bases(Softmax& softmax, Sums<kPart / 8>& sums, const Scores& scores, float scale) {
   float base[kRowTiles][2];
   bool grows = false;
@@ -73,7 +80,7 @@ SM void move_bases(Softmax& softmax, Sums<kPart / 8>& sums, const Scores& scores
   }
 }
 
-// Replaces the scores by the weights 2^(score * scale - base), and adds them to the sums.
+// Replaces each score by its weight 2^(score * scale - base), and adds the weights to the sums.
 SM void exponentiate(Scores& scores, Softmax& softmax, float scale) {
 #pragma unroll
   for (int r = 0; r < 2 * kRowTiles; ++r) {
@@ -89,7 +96,8 @@ SM void exponentiate(Scores& scores, Softmax& softmax, float scale) {
   }
 }
 
-// Replaces the results, sums times scales, by their rounding residuals, and the scales by 1.
+// Replaces each result, which is a sum times the scale of its row, by its rounding residual: the result
+// minus its 16-bit rounding. Sets the scales to 1.
 SM void leave_rest(Sums<kPart / 8>& sums, float (&scales)[kRowTiles][2]) {
 #pragma unroll
   for (int r = 0; r < 2 * kRowTiles; ++r) {
@@ -104,9 +112,10 @@ SM void leave_rest(Sums<kPart / 8>& sums, float (&scales)[kRowTiles][2]) {
   }
 }
 
-// Computes a tile of kRows queries of one head per block. attention_mma.h lists the arguments; x_b, x_t, x_h
-// are strides in elements of batch row, position and head. Shared memory: kRows rows of Q, kColumns rows of
-// K, and of V. The rows of Q become the staging area of the results.
+// Computes one tile of kRows queries of one head per block. codegen/cuda/attention/attention_mma.h describes
+// the arguments. x_b, x_t and x_h are the strides of x for batch row, position and head, in elements. Shared
+// memory: kRows rows of Q, kColumns rows of K and kColumns rows of V. At the end, the results are staged in
+// place of the rows of Q.
 SM void attention(const Half* q, const Half* k, const Half* v, Half* o, Half* rest, float* lse,
                   long long batch, long long heads, long long group, long long queries, long long keys,
                   long long q_b, long long q_t, long long q_h, long long k_b, long long k_t, long long k_h,
@@ -124,7 +133,9 @@ SM void attention(const Half* q, const Half* k, const Half* v, Half* o, Half* re
   const unsigned qs = shared_address(memory), ks = qs + kRows * kPitch, vs = ks + kColumns * kPitch;
   const unsigned staging = qs + warp_row() * kPitch;
 
-  // Finds the next tile of keys that some row may see. column0: its first key; seen: its mask state.
+  // Moves to the next tile of keys that some row of the block may see. column0: the first key of the tile;
+  // at least head.keys if no tile is left. seen: the mask state of the tile: 0 all pairs of a query and a
+  // key are masked, 1 some may be, 2 none is.
   int column0 = -kColumns, seen = 0;
   const auto advance = [&] {
     do column0 += kColumns;
@@ -153,9 +164,11 @@ SM void attention(const Half* q, const Half* k, const Half* v, Half* o, Half* re
     multiply_rows<kColumnTiles>(scores, staging + by_rows(), ks + by_columns());
 
     const Corner corner{first_query, column0 + lane_column()};
+    // kPlainWhenUnmasked: the score_mod does not change the scores of an unmasked tile. If it does change
+    // them, all queries of the tile must exist, because the score_mod takes valid indices only.
     const bool is_unmasked =
         seen == 2 && column0 + kColumns <= head.keys && (kPlainWhenUnmasked || row0 + kRows <= head.queries);
-    // Unmodified scores are scaled in the exponent, after their maximum is found, if the scale is positive.
+    // If the scores are not modified and the scale is positive, the scale is applied later, in the exponent.
     float factor = 1.0f;
     if (is_unmasked && kPlainWhenUnmasked && scale > 0.0f)
       factor = scale * kLog2e;
@@ -175,7 +188,7 @@ SM void attention(const Half* q, const Half* k, const Half* v, Half* o, Half* re
     add_weighted<kColumnTiles>(sums, scores, vs + by_rows());
   }
   wait_for_copies();
-  __syncthreads();  // Q has arrived, even if there was no visible tile; results may overwrite it
+  __syncthreads();  // the copy of Q has ended, even if no tile was visible: results may overwrite Q
 
   float scales[kRowTiles][2];
 #pragma unroll

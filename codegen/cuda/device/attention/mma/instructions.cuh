@@ -1,13 +1,17 @@
-// All PTX instructions of the attention kernels for sm_80 and later. Tests on a host replace this file.
+// The functions of the attention kernels for sm_80 and later that contain PTX instructions. Tests on a host
+// replace this file.
 // Requires: the macros SM, MMA_TYPE (element type in PTX, a string), ROW_GRADIENTS, COLUMN_GRADIENTS,
-// GRADIENT_PARAMETERS and GRADIENT_VALUES, the type Half, the constants of attention_mma_text
-// (codegen/cuda/attention/attention_mma.cpp), and the functions of the body (attention_hooks.h).
-// GRADIENT_PARAMETERS are kernel parameters, ", float* gradient0, float* gradient1, ...", and GRADIENT_VALUES
-// their names: ROW_GRADIENTS of them in the kernel of dQ, COLUMN_GRADIENTS in that of dK and dV, else none.
+// GRADIENT_PARAMETERS and GRADIENT_VALUES, the type Half (16 bits), the constants of attention_mma_text
+// (codegen/cuda/attention/attention_mma.cpp), and the functions of the score_mod ("body",
+// codegen/cuda/attention/attention_hooks.h).
+// GRADIENT_PARAMETERS declares kernel parameters for gradients: ", float* gradient0, float* gradient1, ...".
+// GRADIENT_VALUES lists their names. The kernel of dQ has ROW_GRADIENTS of them, the kernel of dK and dV has
+// COLUMN_GRADIENTS, and the other kernels have none.
 // Order of the text: instructions, tiles, elements; then table_rows in the forward kernel, and gradients in
 // the other kernels; then forward, key_gradients, query_gradients or element_gradient.
 
 
+// Return about 2^x, and about the base-2 logarithm of x.
 SM float exp2_of(float x) {
   float y;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
@@ -31,17 +35,20 @@ SM float low_of(unsigned bits) {
   asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"((unsigned short)bits));
   return x;
 }
-// Returns x, but hides from the compiler that the result is x. So the compiler computes addresses from it
-// anew at each call, and does not keep them in registers between calls.
+// Returns x, but hides from the compiler that the result is x. So the compiler computes addresses from the
+// result after each call, and does not keep them in registers between calls.
 SM int fresh(int x) {
   asm volatile("" : "+r"(x));
   return x;
 }
 
+// Returns the address in shared memory of what p points to. The functions below take such addresses, of 32
+// bits.
 SM unsigned shared_address(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
 
-// Start a copy of kVector elements, or of one float, from device to shared memory. If is_there is false,
-// zeros are written and nothing is read. cp.async cannot copy a single element of 2 bytes.
+// Start a copy from device memory to the shared memory address `to`: copy_piece copies kVector elements, and
+// copy_number copies one float. If is_there is false, zeros are written and nothing is read. If kVector is
+// 1, copy_piece loads and stores the element itself, because cp.async cannot copy 2 bytes.
 SM void copy_piece(unsigned to, const Half* from, bool is_there) {
   if constexpr (kVector == 8) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from),
@@ -57,14 +64,15 @@ SM void copy_piece(unsigned to, const Half* from, bool is_there) {
 SM void copy_number(unsigned to, const float* from, bool is_there) {
   asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(from), "r"(is_there ? 4 : 0));
 }
-// commit_copies ends a group of the copies that this thread has started. wait_for_copies waits until all of
-// its groups are complete. A barrier must follow before other threads read what was copied.
+// commit_copies makes one group of the copies that the thread has started since its previous group.
+// wait_for_copies waits until all groups of the thread are complete. A barrier must follow before other
+// threads read what was copied.
 SM void commit_copies() { asm volatile("cp.async.commit_group;"); }
 SM void wait_for_copies() { asm volatile("cp.async.wait_group 0;"); }
 
-// Load four 8 x 8 matrices of Half. Lane 8 i + r passes the address of row r (16 bytes) of matrix i. In
-// to[i], a lane gets two elements of matrix i, or of its transpose: row lane / 4, columns 2 (lane % 4) and
-// the next.
+// Load four 8 x 8 matrices of Half from shared memory. Lane 8 * i + r passes the address of row r (16 bytes)
+// of matrix i. load_transposed also transposes each matrix. Each lane gets two elements of matrix i in
+// to[i]: row lane / 4, columns 2 * (lane % 4) and 2 * (lane % 4) + 1. All lanes of a warp call these.
 SM void load_fragment(unsigned (&to)[4], unsigned address) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
                : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
@@ -75,11 +83,12 @@ SM void load_transposed(unsigned (&to)[4], unsigned address) {
                : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
                : "r"(address));
 }
-// Transposes an 8 x 8 matrix of Half whose elements the lanes hold as above.
+// Transposes an 8 x 8 matrix of Half. Each lane holds two of its elements in `word`, as in to[i] above.
 SM void transpose(unsigned& word) {
   asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %0;" : "+r"(word));
 }
-// d += a b, for fragments of d[16, 8] (f32), a[16, 16] and b[16, 8]. b0: rows 0 to 7 of b; b1: the others.
+// d += a b, for the fragments of d[16, 8] (f32), a[16, 16] and b[16, 8]. b0 has rows 0 to 7 of b, and b1 has
+// rows 8 to 15. All lanes of a warp call this.
 SM void multiply(float (&d)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
   asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." MMA_TYPE "." MMA_TYPE
                ".f32 {%0,%1,%2,%3}, "
@@ -88,10 +97,11 @@ SM void multiply(float (&d)[4], const unsigned (&a)[4], unsigned b0, unsigned b1
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
+// Stores a word at the shared memory address `to`.
 SM void store_word(unsigned to, unsigned word) {
   asm volatile("st.shared.u32 [%0], %1;" ::"r"(to), "r"(word));
 }
-// Copies kVector elements from shared to device memory.
+// Copies kVector elements from the shared memory address `from` to device memory.
 SM void store_piece(Half* to, unsigned from) {
   unsigned w[4];
   if constexpr (kVector == 8) {

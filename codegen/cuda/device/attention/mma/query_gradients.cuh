@@ -1,12 +1,13 @@
-// The function `attention` of the kernel that computes dQ and row gradients (the gradients of values that the
-// score_mod reads per query). Rows are queries; columns are keys. While a tile of K and V is multiplied, the
-// next one is copied.
+// The function `attention` of the kernel that computes dQ and row gradients. A row gradient is the gradient
+// of a value that the score_mod reads for each query. Rows are queries and columns are keys. The next tile
+// of K and V is copied to shared memory while the current one is multiplied.
 // Requires: gradients.cuh.
 
 
-// Computes a tile of kRows queries of one head per block. attention_mma.h lists the arguments; x_b, x_t, x_h
-// are strides in elements of batch row, position and head. Shared memory: kRows rows of Q and of dO, two
-// stages of kColumns rows of K and of V, and the QueryValues.
+// Computes one tile of kRows queries of one head per block. codegen/cuda/attention/attention_mma.h describes
+// the arguments. x_b, x_t and x_h are the strides of x for batch row, position and head, in elements. Shared
+// memory: kRows rows of Q and of dO, two stages of kColumns rows of K and of V, and the lse and the delta
+// (dO . O) of each query (QueryValues).
 SM void attention(const Half* q, const Half* k, const Half* v, const Half* d_o, const float* lse,
                   const float* delta, Half* dq GRADIENT_PARAMETERS, long long batch, long long heads,
                   long long group, long long queries, long long keys, long long q_b, long long q_t,
@@ -24,7 +25,9 @@ SM void attention(const Half* q, const Half* k, const Half* v, const Half* d_o, 
   constexpr unsigned kTileBytes = kColumns * kPitch, kStageBytes = 2 * kTileBytes,
                      values_at = 2 * kRows * kPitch + 2 * kStageBytes;
 
-  // Starts to copy the next tile of keys that some row may see. column0: its first key; seen: its mask state.
+  // Starts to copy the next tile of keys that some row of the block may see to the current stage. column0:
+  // the first key of the tile; at least head.keys if no tile is left. seen: the mask state of the tile: 0
+  // all pairs of a query and a key are masked, 1 some may be, 2 none is.
   int column0 = -kColumns, seen = 0, stage = 0;
   const auto advance = [&] {
     do column0 += kColumns;
@@ -49,9 +52,11 @@ SM void attention(const Half* q, const Half* k, const Half* v, const Half* d_o, 
   const unsigned place_in_rows = warp_row() * kPitch + by_rows();
   while (column0 < head.keys) {
     wait_for_copies();
-    __syncthreads();  // this stage has arrived, and all warps have read the other
+    __syncthreads();  // this stage has arrived, and all warps have read the other stage
     const int here = column0;
     const unsigned ks = stages + stage * kStageBytes, vs = ks + kTileBytes;
+    // kPlainWhenUnmasked: the score_mod does not change the scores of an unmasked tile. If it does change
+    // them, all queries of the tile must exist.
     const bool is_unmasked =
         seen == 2 && here + kColumns <= head.keys && (kPlainWhenUnmasked || row0 + kRows <= head.queries);
     stage ^= 1;
@@ -76,7 +81,7 @@ SM void attention(const Half* q, const Half* k, const Half* v, const Half* d_o, 
     }
   }
   wait_for_copies();
-  __syncthreads();  // Q has arrived, even if there was no visible tile; results may overwrite it
+  __syncthreads();  // the copy of Q has ended, even if no tile was visible: results may overwrite Q
 
 #if ROW_GRADIENTS > 0
   float* const gradients[] = {GRADIENT_VALUES};

@@ -1,30 +1,35 @@
-// Tiles in shared memory, fragments, products of tiles, and the order in which blocks compute tiles. A row in
-// shared memory has kPitch bytes, which are an odd number of 16-byte pieces. So pieces with the same number
-// in eight consecutive rows are in different banks. This needs no swizzle, so every address is an offset that
-// depends on the lane plus a constant.
+// Tiles in shared memory, fragments, products of tiles, and the order in which blocks compute tiles, in the
+// attention kernels that use mma.sync. A row of a tile in shared memory has kPitch bytes, an odd number of
+// 16-byte pieces. So pieces in the same columns of eight consecutive rows are in different banks, and no
+// swizzle is needed.
 // Requires: instructions.cuh.
 
 
-// Rows: kWarpRows of each warp, kRows of the block.
+// kWarpRows: rows that a warp computes, which are kRowTiles fragments of 16 rows. kRows: rows that the block
+// computes.
 constexpr int kThreads = 32 * kWarps, kWarpRows = 16 * kRowTiles, kRows = kWarpRows * kWarps;
-// kPadded: columns of a tile in shared memory, which are kHead rounded up. kPitch: bytes of a row.
+// kPadded: columns of a tile in shared memory, which are kHead rounded up to a multiple of kUnit. kPitch:
+// bytes from one row of the tile to the next.
 constexpr int kUnit = 16 * kParts, kPadded = (kHead + kUnit - 1) / kUnit * kUnit, kPitch = 2 * kPadded + 16;
-constexpr int kPart = kPadded / kParts;  // columns of the head for which a block computes results
+// kPart: columns of the head for which a block computes results. There are kParts such parts of the head.
+constexpr int kPart = kPadded / kParts;
 constexpr float kLog2e = 1.4426950408889634f;
 
 SM float infinity() { return __uint_as_float(0x7f800000u); }
 
 // ---- shared memory
 
-// Rows of kHead elements in device memory, `stride` elements apart.
+// A matrix in device memory. at: its first row, which has kHead elements. stride: elements from one row to
+// the next.
 struct Matrix {
   const Half* at;
   long long stride;
 };
 
-// Starts to copy rows [first, first + kCount) of a matrix to the tile at this address in shared memory. Rows
-// from `end` on and columns from kHead on become zero. All threads of the block call this. kRowsAreKeys: that
-// kernel has too few registers to keep addresses between calls, so they are computed anew (fresh).
+// Starts to copy rows [first, first + kCount) of a matrix to the shared memory address `tile`. Rows from
+// `end` on and columns from kHead on become zero. All threads of the block call this. In the kernel of dK
+// and dV (kRowsAreKeys), the addresses are computed again in each call (fresh), because that kernel has too
+// few registers to keep them.
 template <int kCount>
 SM void copy_rows(unsigned tile, const Matrix& matrix, int first, int end) {
   constexpr int kPieces = kPadded / 8, kStep = kThreads / kPieces, kSteps = (kCount + kStep - 1) / kStep;
@@ -48,18 +53,19 @@ SM void copy_rows(unsigned tile, const Matrix& matrix, int first, int end) {
 SM int lane() { return threadIdx.x & 31; }
 // Returns the first of the warp's rows in a tile.
 SM int warp_row() { return (threadIdx.x >> 5) * kWarpRows; }
-// Return the row and column of a lane's first element in an accumulator fragment of 16 x 8. The lane holds
-// this column and the next, in this row and in the one 8 below.
+// Return the row and the column of the lane's first element in an accumulator fragment of 16 x 8 elements.
+// The lane has four elements: this column and the next one, in this row and in the row 8 below.
 SM int lane_row() { return lane() >> 2; }
 SM int lane_column() { return 2 * (lane() & 3); }
 
-// Return the lane's offset in bytes for load_fragment or load_transposed from 16 x 16 elements: by_rows for A
-// or B of a product A B, by_columns for B of A B^T.
+// Return the offset in bytes that a lane adds to the address of 16 x 16 elements, for load_fragment or
+// load_transposed. by_rows is for A or B of a product A B. by_columns is for B of a product A B^T.
 SM unsigned by_rows() { return (lane() & 15) * kPitch + (lane() >> 4) * 16; }
 SM unsigned by_columns() { return ((lane() & 7) + (lane() >> 4) * 8) * kPitch + (lane() >> 3 & 1) * 16; }
 
-// Accumulators of a warp for kWarpRows rows and 8 * kColumnTiles columns. Element [t][n][2 * half + e] is in
-// row 16 * t + 8 * half + lane_row() and column 8 * n + lane_column() + e.
+// Accumulators of a warp for kWarpRows rows and 8 * kColumnTiles columns. Element [t][n][2 * half + e] of a
+// lane, with half and e from 0 to 1, is in row 16 * t + 8 * half + lane_row() and in column 8 * n +
+// lane_column() + e.
 template <int kColumnTiles>
 using Sums = float[kRowTiles][kColumnTiles][4];
 
@@ -73,8 +79,9 @@ SM void clear(Sums<kColumnTiles>& sums) {
       for (int i = 0; i < 4; ++i) sums[t][n][i] = 0.0f;
 }
 
-// sums = A B^T over the columns of the head. a: address of the warp's first row of A, plus by_rows(). b:
-// address of B, which has 8 * kColumnTiles rows, plus by_columns().
+// sums = A B^T, summed over the columns of the head. a: address of the warp's first row of A, plus
+// by_rows(). b: address of B, which has 8 * kColumnTiles rows, plus by_columns(). All lanes of a warp call
+// this.
 template <int kColumnTiles>
 SM void multiply_rows(Sums<kColumnTiles>& sums, unsigned a, unsigned b) {
   clear<kColumnTiles>(sums);
@@ -96,8 +103,9 @@ SM void multiply_rows(Sums<kColumnTiles>& sums, unsigned a, unsigned b) {
   }
 }
 
-// sums += weights B. The weights are rounded to Half: two accumulator fragments have the layout of one
-// operand A. b: address of B, which has 8 * kColumnTiles rows and kPart columns, plus by_rows().
+// sums += weights B, with the weights rounded to Half. b: address of B, which has 8 * kColumnTiles rows and
+// kPart columns, plus by_rows(). Two accumulator fragments of weights, rounded, are one fragment of operand
+// A. All lanes of a warp call this.
 template <int kColumnTiles>
 SM void add_weighted(Sums<kPart / 8>& sums, const Sums<kColumnTiles>& weights, unsigned b) {
 #pragma unroll
@@ -121,7 +129,7 @@ SM void add_weighted(Sums<kPart / 8>& sums, const Sums<kColumnTiles>& weights, u
   }
 }
 
-// Return the sum or maximum over the quad, the four lanes that hold the columns of one row.
+// Return the sum or the maximum of x over the quad: the four adjacent lanes that hold the columns of a row.
 SM float sum_of_quad(float x) {
   x += __shfl_xor_sync(~0u, x, 1);
   return x + __shfl_xor_sync(~0u, x, 2);
@@ -133,8 +141,10 @@ SM float max_of_quad(float x) {
 
 // ---- results
 
-// Stores a warp's sums, each row times its scale and rounded, in rows [first, end) of `to` and the columns of
-// this part. staging: kWarpRows rows of shared memory for this warp, through which stores become contiguous.
+// Stores a warp's sums in the matrix `to`, whose rows are `stride` elements apart, from row `first` on. Rows
+// from `end` on are left out. Each row is multiplied by its scale and rounded to Half. part: the sums are
+// for columns part * kPart to part * kPart + kPart - 1 of the head. staging: address of kWarpRows rows of
+// shared memory for this warp, through which the stores become contiguous. All lanes of the warp call this.
 SM void store_rows(Half* to, long long stride, const Sums<kPart / 8>& sums,
                    const float (&scales)[kRowTiles][2], unsigned staging, int first, int end, int part) {
   __syncwarp(~0u);
@@ -158,14 +168,16 @@ SM void store_rows(Half* to, long long stride, const Sums<kPart / 8>& sums,
 
 // ---- the grid
 
-// Number of a tile of rows, and of a head in the batch: b * heads + h.
+// The work of a block. tile: index of a tile of rows within its head. head: index of the head in the batch,
+// which is b * heads + h.
 struct Place {
   int tile, head;
 };
 
-// Returns the tile and the head that a block computes. `tiles`: tiles per head; head_bytes: bytes of the
-// columns of one head. Heads are processed in sets, of as many heads as fit into 24 MiB of the L2 cache. In a
-// set, consecutive blocks have the same tile of different heads.
+// Returns the tile and the head that block number `block` computes. tiles: tiles per head. heads: heads in
+// the batch. head_bytes: bytes that all blocks of a head read. Heads are processed in sets, one set after
+// the other. A set has as many heads as fit into 24 MiB of the L2 cache. In a set, consecutive blocks have
+// the same tile of different heads.
 SM Place place_of(int block, int tiles, int heads, long long head_bytes) {
   const int together = (int)min(max((24LL << 20) / head_bytes, 1LL), (long long)heads);
   const int part = block / (together * tiles), rest = block % (together * tiles);

@@ -1,22 +1,27 @@
-// The function `attention` of the backward kernel for sm_90a: dK, dV, and f32 sums for dQ.
-// A block takes one work item after the other: an item is a tile of kKeys keys of one key head. For each
+// The function `attention` of the backward kernel for sm_90a. It computes dK and dV, and f32 sums from which
+// another kernel computes dQ (query_gradient.cuh).
+// A block processes one work item after the other. An item is a tile of kKeys keys of one key head. For each
 // item, the block loops over the tiles of kQueries queries that see some of these keys (backward_tiles.cuh).
-// Warp group 0 is the producer: warp 0 loads tiles by TMA, warps 1 and 2 add tiles of dQ to device memory,
-// and warp 3 has no work. The other warp groups are consumers: each accumulates dK and dV of 64 keys in
-// registers. dS are the gradients of the scores. Shared memory, from a multiple of 1024 bytes on:
-//   K, then V       a tile of kKeys rows of each
-//   Q, then dO      kStages tiles of kQueries rows of each
+// Warp group 0 is the producer: its warp 0 loads tiles by TMA, its warps 1 and 2 add tiles of dQ to device
+// memory, and its warp 3 has no work. The other warp groups are the kConsumers consumers. Each of them
+// accumulates dK and dV of 64 keys in registers. dO is the gradient of the output O, delta is dO . O for each
+// query, and dS are the gradients of the scores. A query tile is loaded into one of kStages stages. Shared
+// memory contains, from a multiple of 1024 bytes on:
+//   K, then V       the item's tile of kKeys rows of each
+//   Q, then dO      a tile of kQueries rows of each per stage
 //   dS              two tiles of kKeys rows and kQueries columns
-//   dQ              two tiles of f32 in the order of the consumers' registers
-//   lse and delta   kQueries f32 of each per stage
+//   dQ              two tiles of f32 sums, in the order of the consumers' registers
+//   lse and delta   kQueries f32 numbers of each per stage
 //   mbarriers       8 bytes each
-//   ints            four per stage, which describe its tile; then four that describe the item
-// Tiles of 16-bit elements consist of chunks of 64 columns: rows of 128 bytes with the 128-byte swizzle of
-// TMA.
+//   ints            four per stage, which describe its query tile; then four that describe the item
+// A tile of 16-bit elements consists of chunks of 64 columns. A row of a chunk is 128 bytes, with the
+// 128-byte swizzle of TMA.
 // Requires: gradients.cuh and order.cuh.
 
 
-// attention_wgmma.h lists the arguments. `sums` and `counters` are for dQ and the order of its additions.
+// All threads of the block call it. codegen/cuda/attention/attention_wgmma.h describes the arguments. sums:
+// the f32 sums of dQ. counters: two counters for take_item, then one per query tile, which counts the
+// additions to its sums (order.cuh).
 SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMap& v_map, const TensorMap& do_map,
                   const float* lse, const float* delta, Half* dk_to, Half* dv_to, float* sums, unsigned* counters,
                   long long batch_, long long heads_, long long group_, long long queries_, long long keys_,
@@ -33,8 +38,9 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
   const unsigned q_tiles = v_tile + kKeyBytes, do_tiles = q_tiles + kStages * kQueryBytes;
   const unsigned ds_tiles = do_tiles + kStages * kQueryBytes, ds_bytes = kKeys * kQueries * 2;
   const unsigned sum_tiles = ds_tiles + 2 * ds_bytes, row_values = sum_tiles + 2 * kSumBytes;
-  // Barriers: `full` for the readers of a buffer, `empty` for its writer. infos, per stage: Told::info, b *
-  // heads + h, first query, tile of keys. item_at: b, key head, tile of keys, whether no query sees it.
+  // A `full` barrier completes when a buffer has been written, and an `empty` one when it has been read.
+  // infos has four ints per stage: the tile word (Told::info), b * heads + h, the first query, and the key
+  // tile. item_at has four ints: b, the key head, the key tile, and 1 if no query sees the item (else 0).
   const unsigned barriers = row_values + kStages * kQueries * 8;
   const unsigned full_keys = barriers, empty_keys = barriers + 8, full_sum = barriers + 16, empty_sum = barriers + 32,
                  full = barriers + 48, empty = full + 8 * kStages, infos = empty + 8 * kStages,
@@ -42,7 +48,9 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
   if (threadIdx.x == 0) {
     barrier_init(full_keys, 1), barrier_init(empty_keys, 128 * kConsumers);
     for (int i = 0; i < 2; ++i) barrier_init(full_sum + 8 * i, 128 * kConsumers), barrier_init(empty_sum + 8 * i, 1);
-    // full: bytes of TMA, and 32 lanes that store lse and delta. empty: consumers, and the warp that adds dQ.
+    // A full barrier of a stage gets 33 arrivals: one when the TMA copies are started, and one of each lane
+    // of the warp, which stores lse and delta. An empty one gets an arrival of each consumer thread, and of
+    // each lane of the warp that adds the tile's dQ.
     for (int i = 0; i < kStages; ++i) barrier_init(full + 8 * i, 33), barrier_init(empty + 8 * i, 128 * kConsumers + 32);
     // The initialized barriers become visible to TMA, which accesses them through the async proxy.
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
@@ -51,11 +59,13 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
   __syncthreads();
 
   if (threadIdx.x < 128) {
-    // The producer gives registers to the consumers, which wait for them in setmaxnreg.inc.
+    // The producer releases registers, which the consumers then get by setmaxnreg.inc.
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kProducerRegisters));
     const int lane = threadIdx.x & 31;
     if (threadIdx.x < 32) {
-      // count: tiles of queries so far. A wait for parity 1 returns at once at first: all buffers are empty.
+      // count: number of query tiles so far. All buffers are empty at first, so the first wait for each of
+      // them has parity 1, which returns at once. wait_for_room waits until the stage of the next tile is
+      // empty.
       unsigned count = 0, key_phase = 1;
       const auto wait_for_room = [&] { barrier_wait(empty + 8 * (count & (kStages - 1)), ~(count / kStages) & 1); };
       for (int at = blockIdx.x; at < items;) {
@@ -71,7 +81,8 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
           copy_rows(k_tile, k_map, kKeys, item.tile * kKeys, item.h, item.b, full_keys);
           copy_rows(v_tile, v_map, kKeys, item.tile * kKeys, item.h, item.b, full_keys);
         }
-        // The tile after this one is found first, because the last tile of an item is marked.
+        // The next tile is found before the current one is loaded, because the last tile of an item gets a
+        // mark (kLast).
         while (tile != kNothing) {
           const int after = next_tile(scan, body, item, group, query_tiles, queries, keys);
           const int number = tile & ((1 << kKindAt) - 1), h = item.h * group + number / query_tiles;
@@ -86,8 +97,9 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
             copy_rows(q_tiles + stage * kQueryBytes, q_map, kQueries, t, h, item.b, there);
             copy_rows(do_tiles + stage * kQueryBytes, do_map, kQueries, t, h, item.b, there);
           }
-          // x: base-2 lse, minus the logarithm of the factor, so that weights include the factor; inf makes
-          // all weights of a query 0. y: delta / factor.
+          // x: lse * log2(e). It is inf if the query sees no key or does not exist; its weights are then 0.
+          // y: delta. If there is dropout (kHasFactor), log2(kFactor) is subtracted from x, so that the
+          // weights include the factor, and y is divided by kFactor.
           const long long row = ((long long)item.b * heads + h) * queries;
 #pragma unroll
           for (int i = 0; i < kQueries; i += 32) {
@@ -103,11 +115,11 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
           ++count;
           tile = after;
         }
-        // The next item is taken only now. Blocks add to dQ in the order of the items, and would wait for one
-        // that is taken and not begun.
+        // The next item is taken as late as possible. Blocks add to dQ in the order of the items, so other
+        // blocks would wait for an item that is taken but not begun.
         at = take_item(counters, items);
       }
-      // Two marks of the end, one for each warp that adds dQ. Afterwards, b = -1 ends the consumers.
+      // kNothing in two stages ends the two warps that add dQ. Then b = -1 in the item ends the consumers.
       for (int i = 0; i < 2; ++i, ++count) {
         const unsigned stage = count & (kStages - 1);
         wait_for_room();
@@ -123,8 +135,9 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
         barrier_arrive(full_keys);
       }
     } else if (threadIdx.x < 96) {
-      // Two warps add dQ's tiles alternately: one waits for its turn in device memory while the other adds.
-      // rank: additions to this tile that come before; done: those that are complete.
+      // These two warps add tiles of dQ alternately: while one adds a tile, the other may already wait for
+      // the next. which: index of the warp among the two, and of its dQ buffer. rank: number of additions to
+      // the same tile of dQ that must come before. done: address of the number of those that are complete.
       const unsigned which = threadIdx.x / 32 - 1;
       Ranks ranks{-1, 0, {}};
       for (unsigned count = which;; count += 2) {
@@ -149,11 +162,13 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kConsumerRegisters));
     const int wg = uniform(threadIdx.x / 128) - 1, lane = threadIdx.x & 31, warp = uniform(threadIdx.x / 32) & 3;
-    // own_row: the warp's first row of the tile of keys.
+    // own_row: index within the key tile of the first of the warp's 16 keys.
     const int own_row = 64 * wg + 16 * warp;
-    // Descriptors. k_place, v_place, ds_rows: the consumer's 64 keys; q_places, do_places: stage 0. dQ = dS^T
-    // K is divided among consumers by columns if kByColumns (k_columns), else by queries (ds_places). ds_row:
-    // address of the lane's row of dS; sum_to: address of the thread's part of dQ.
+    // Low words of wgmma descriptors (`describe`). k_place, v_place and ds_rows are for the consumer's 64
+    // keys. q_places and do_places are for stage 0. ds_places and k_columns are the operands of dQ = dS^T K.
+    // Each consumer computes a part of that product: some columns if kByColumns, otherwise 64 queries. Two
+    // addresses: ds_row is the row of dS to which the lane stores, and sum_to is the thread's place in the
+    // dQ buffer.
     const unsigned k_place = describe(k_tile + wg * 64 * 128, 0), v_place = describe(v_tile + wg * 64 * 128, 0);
     const unsigned q_places = describe(q_tiles, kQueries * 128), do_places = describe(do_tiles, kQueries * 128);
     const unsigned ds_places = describe(ds_tiles + (kByColumns ? 0 : wg * kKeys * 128), 0);
@@ -162,11 +177,13 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
         describe(k_tile + (kByColumns ? (kChunks > 1 ? wg * kKeys * 128 : wg * kSumColumns * 2) : 0), kKeys * 128);
     const unsigned sum_to = sum_tiles + (wg * kSumColumns * 64 + (threadIdx.x & 127) * 4) * 4;
 
-    // Accumulators: s and ds have 64 keys x 64 queries. s: scores, later the factors of dS; ds: products of
-    // dO and V. p: the weights as operand A; kept: which weights dropout keeps (gradients.cuh).
+    // s: the scores of 64 keys x 64 queries, for each part of 64 queries of the tile. weigh_tile replaces
+    // them by factors of dS. ds: the products of dO and V, also 64 keys x 64 queries. dk, dv, dq: the sums.
+    // p: the weights in 16 bits, as operand A of wgmma. kept: which weights dropout keeps (gradients.cuh).
     float s[kParts][32], ds[32], dk[kColumns / 2], dv[kColumns / 2], dq[kSumColumns / 2];
     unsigned p[16], kept[kParts];
-    // Starts to = A B^T over the columns of the head; a, b: descriptors.
+    // Starts to = A B^T, where A has 64 keys, B has 64 queries, and both have the columns of the head. a, b:
+    // their descriptors.
     const auto multiply_rows = [&](float(&to)[32], unsigned a, unsigned b) {
       multiply_begin();
 #pragma unroll
@@ -177,14 +194,15 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
       }
       multiply_commit();
     };
-    // Starts dv += weights dO, for 64 queries.
+    // Starts dv += weights dO for 64 queries. do_place: descriptor of dO.
     const auto multiply_weights = [&](unsigned do_place) {
       multiply_begin();
 #pragma unroll
       for (int i = 0; i < 4; ++i) multiply_values(dv, p + 4 * i, do_place + (i * 16 * 128 >> 4));
       multiply_commit();
     };
-    // Starts dk += dS Q, and dq = dS^T K as a second group. The barrier: dq needs the dS of all consumers.
+    // Starts dk += dS Q, and then dq = dS^T K as a second group of products. The barrier comes first,
+    // because dq needs the dS of all consumers. ds_tile: offset of the dS tile in bytes.
     const auto multiply_gradients_of = [&](unsigned ds_tile, unsigned q_place) {
       named_sync<128 * kConsumers>(1);
       multiply_begin();
@@ -202,7 +220,8 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
       multiply_commit();
     };
 
-    // count: tiles of queries so far; determines the stage, parities, and the buffer of dS and dQ.
+    // count: number of query tiles so far. It determines the stage, the parities of the barriers, and the
+    // buffer of dS and of dQ.
     unsigned count = 0, key_phase = 0;
     const auto stage_of = [&] { return count & (kStages - 1); };
     // Waits until tile `count` is in its stage, and returns what the producer stored with it.
@@ -211,14 +230,16 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
       const unsigned from = infos + 16 * stage_of();
       return Told{uniform(load_shared(from)), uniform(load_shared(from + 4)), uniform(load_shared(from + 8))};
     };
-    // For the tile before `count`: wait until its dQ buffer is empty; store dq for a bulk copy (fence).
+    // Both functions are for the dQ of the tile before tile `count`. wait_for_sums waits until its buffer is
+    // empty. hand_over stores dq in the buffer, and passes the buffer to the warp that adds it to device
+    // memory.
     const auto wait_for_sums = [&] { barrier_wait(empty_sum + 8 * (~count & 1), (count + 1) / 2 & 1); };
     const auto hand_over = [&] {
       const unsigned which = ~count & 1;
 #pragma unroll
       for (int i = 0; i < kSumColumns / 2; i += 4)
         store_four(sum_to + which * kSumBytes + i * 512, dq[i], dq[i + 1], dq[i + 2], dq[i + 3]);
-      fence_stores();
+      fence_stores();  // the bulk copy reads the buffer through the async proxy
       barrier_arrive(full_sum + 8 * which);
     };
     while (true) {
@@ -244,7 +265,8 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
           for (int part = 0; part < kParts; ++part) {
             const Place place = {b, told.head - b * heads, told.t + 64 * part + 2 * (lane & 3), queries, key + (lane >> 2), keys,
                            row_values + stage_of() * kQueries * 8 + 256 * part + 8 * (lane & 3), scale};
-            // The tensor cores compute ds, and the scores of the next 64 queries, during weigh_tile.
+            // During weigh_tile, the tensor cores compute the scores of the next 64 queries and, if
+            // kEarlyProducts, ds.
             if (kEarlyProducts) multiply_rows(ds, v_place, do_place + part * kPartStep);
             if (part + 1 < kParts) multiply_rows(s[kParts - 1], k_place, q_place + kPartStep);
             if (part > 0) {
@@ -254,11 +276,13 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
             weigh_tile(s[part], p, kept[part], body, place, unmasked);
             if (!kEarlyProducts) multiply_rows(ds, v_place, do_place + part * kPartStep);
             multiply_weights(do_place + part * kPartStep);
-            // All but dv is complete. (pin: the compiler must not read the accumulators before the wait.)
+            // Afterwards only the product for dv is in flight. pin keeps the compiler from reading
+            // accumulators before the wait.
             multiply_wait<1>();
             pin(ds);
             if (part + 1 < kParts) pin(s[kParts - 1]);
-            // The same bits, but unknown to the compiler, which would keep masks of weigh_tile in registers.
+            // The shuffle returns the same bits, but the compiler does not know that. Otherwise it would
+            // keep values that it derived from the bits in weigh_tile in registers.
             if (kDraws > 0) kept[part] = __shfl_sync(0xFFFFFFFFu, kept[part], lane);
             differentiate(s[part], ds, kept[part], place, ds_row + (count & 1) * ds_bytes + part * kKeys * 128);
           }
@@ -267,7 +291,8 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
           pin(p);
           const unsigned ds_tile = (count & 1) * ds_bytes, emptied = empty + 8 * stage_of();
           ++count;
-          // A wgmma and its wait are in one branch. Otherwise the compiler waits directly after the wgmma.
+          // Both branches contain products and the wait for them. If the wait were in another branch than
+          // the products, the compiler would wait directly after them.
           if (told.info & kLast) {
             multiply_gradients_of(ds_tile, q_place);
             wait_for_sums();

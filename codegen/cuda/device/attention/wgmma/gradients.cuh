@@ -1,22 +1,21 @@
-// Softmax weights of a tile of scores in the backward kernel, and the gradients of the scores, in registers
-// of the consumers. Scores are transposed here: a consumer warp group has 64 keys (rows) x 64 queries
-// (columns) in a wgmma accumulator fragment. `key` and t are the lane's first key and query (struct Place).
-// Element s[4 * g + e] of a lane is the score of key `key` + 8 * (e / 2) and query t + 8 * g + e % 2. g is
-// called a column group.
+// Softmax weights and the gradients of the scores in the backward kernel. The consumers compute them in
+// registers. Rows are keys and columns are queries: a consumer warp group has the scores of 64 keys x 64
+// queries in a wgmma accumulator fragment. `key` and t are the lane's first key and first query (struct
+// Place). Element s[4 * g + e] of a lane is the score of key `key` + 8 * (e / 2) and of query t + 8 * g + e
+// % 2. g, from 0 to 7, is called a column group, and e is from 0 to 3.
 // Requires: backward_tiles.cuh.
 
 
-// A query tile is processed in parts of 64 queries. kPartStep is the distance of two parts in a tile of
-// queries, in units of 16 bytes as in descriptors. The gradients of the scores of all parts are operands of
-// the same products.
+// A query tile is processed in kParts parts of 64 queries. kPartStep is the distance from one part to the
+// next in shared memory, in units of 16 bytes as in descriptors.
 constexpr int kParts = kQueries / 64, kPartStep = 64 * 128 >> 4;
 static_assert(kParts <= 2);
 
-// Returns the dropout bits of the lane's 32 elements; 1: the weight is kept. Element e of column group g has
-// bit 4 * (g / 2) + e, and 16 is added if g is odd. `row` is the index of the first of the 64 queries among
-// all rows (b, h, t); `key` is the warp's first key. All lanes of a warp call it. The eight lanes with the
-// same lane & 3 have eight keys. Each draws all 16 keys of the warp for two queries of one column group;
-// three exchanges then transpose the bits.
+// Returns one bit for each of the lane's 32 elements: 1 if dropout keeps the weight. Element e of column
+// group g has bit 4 * (g / 2) + e if g is even, and the bit 16 higher if g is odd. row: index of the first
+// of the 64 queries among all rows (b, h, t). key: the warp's first key. All lanes of a warp call it. Each
+// lane draws for two queries and all 16 keys of the warp. The lanes with the same lane & 3 then exchange
+// these bits in three steps, so that each lane gets the bits of its own elements.
 SM unsigned draw_word(const BodyArguments& body, long long row, int key) {
   const int lane = threadIdx.x & 31;
   unsigned word = 0;
@@ -34,8 +33,8 @@ SM unsigned draw_word(const BodyArguments& body, long long row, int key) {
   other = __shfl_xor_sync(0xFFFFFFFFu, word, 16);
   return lane & 16 ? __byte_perm(word, other, 0x3715) : __byte_perm(word, other, 0x6240);
 }
-// Fills `kept` for all parts, the first of which begins at `row`. Does nothing if the score_mod draws no
-// random numbers.
+// Sets kept[i] to the bits of part i (draw_word). row: index of the first query of part 0 among all rows (b,
+// h, t). Does nothing if the score_mod draws no random numbers.
 SM void draw(unsigned (&kept)[kParts], const BodyArguments& body, long long row, int key) {
   if (kDraws == 0) return;
 #pragma unroll
@@ -43,7 +42,7 @@ SM void draw(unsigned (&kept)[kParts], const BodyArguments& body, long long row,
 }
 // Returns whether the weight of element e of column group g is kept.
 SM bool is_kept(unsigned kept, int g, int e) { return kept >> (4 * (g >> 1) + 16 * (g & 1) + e) & 1; }
-// Numbers of two adjacent queries.
+// Two numbers, x for one query and y for the next query.
 struct Pair {
   float x, y;
 };
@@ -54,22 +53,23 @@ SM Pair load_pair(unsigned from) {
   return v;
 }
 
-// Position of a lane's elements, and operands of their weights.
+// The position of the lane's elements in one part, and the numbers that their weights are computed from.
 struct Place {
-  // Batch, query head, the lane's first query, number of queries, the lane's first key, number of keys.
+  // b: batch row; h: query head; t: the lane's first query; queries: number of queries; key: the lane's
+  // first key; keys: number of keys.
   int b, h, t, queries, key, keys;
-  // Address in shared memory of the base-2 log-sum-exp of query t; its delta is kQueries numbers further.
-  // log2(kFactor) has been subtracted from the former, and the latter has been divided by kFactor. The former
-  // is +inf if the query sees no key or does not exist, so that its weights are 0.
+  // Address in shared memory of a number of query t: its lse in base 2, minus log2(kFactor). If the query
+  // sees no key or does not exist, the number is +inf, so that the weights are 0. Its delta, divided by
+  // kFactor, is stored kQueries floats after this number.
   unsigned rows;
-  float scale;
+  float scale;  // a score is scale * q . k
 };
-// Treatment of a tile's scores: without the score_mod ("body"), by the score_mod without its mask, or by all
-// of it.
+// The computation of modified scores. plain: the scores are not modified. unmasked: the score_mod ("body")
+// is called without its mask. masked: it is called with its mask.
 enum class Taken { plain, unmasked, masked };
 
-// Returns the derivative of the modified score with respect to the score: the gradient of the score that the
-// score_mod's derivative returns for weight 1 and product - delta = 1.
+// Returns the derivative of the modified score with respect to the score. body_backward returns this
+// derivative times weight * (product - delta). The arguments here make that factor 1.
 SM float slope_of(const BodyArguments& body, int b, int h, int t, int key, float score) {
   const unsigned draws[kOps] = {};
   float mixed, slope, others[kElementGradients + 1];
@@ -77,9 +77,10 @@ SM float slope_of(const BodyArguments& body, int b, int h, int t, int key, float
   return slope;
 }
 
-// Returns the softmax weight, times kFactor, of element e of column group g. Replaces its product q . k by
-// this weight times the derivative of the modified score. lse is as in Place::rows. Indices are limited to
-// existing queries and keys, because the score_mod may read memory with them.
+// Returns the softmax weight of element e of column group g, times kFactor. On entry, `product` is q . k of
+// the element. It is replaced by the weight times the derivative of the modified score. lse: the number at
+// Place::rows for the element's query. Indices of queries and keys that do not exist are replaced by valid
+// ones, because the score_mod may read memory with them.
 template <Taken taken>
 SM float weigh_one(float& product, const BodyArguments& body, const Place& place, int g, int e, float lse) {
   if (taken == Taken::plain) return product = exp2_fast(fmaf(product, place.scale * kLog2e, -lse));
@@ -93,9 +94,9 @@ SM float weigh_one(float& product, const BodyArguments& body, const Place& place
   return weight;
 }
 
-// Calls weigh_one for all elements of a part. p gets the weights in 16 bits, with dropped ones as 0: the A
-// operand [64 keys x 64 queries] of dV += P^T dO in registers, 4 words per 16 queries. s keeps dropped
-// weights, because the delta of their query still counts in `differentiate`.
+// Calls weigh_one for all elements of a part. p becomes the weights in 16 bits, with 0 for weights that
+// dropout does not keep. It is the operand A, [64 keys x 64 queries], of dV += P^T dO in registers, with 4
+// words per 16 queries. s is not set to 0 for dropped weights, because `differentiate` needs them.
 template <Taken taken>
 SM void weigh(float (&s)[32], unsigned (&p)[16], unsigned kept, const BodyArguments& body, const Place& place) {
 #pragma unroll
@@ -110,10 +111,11 @@ SM void weigh(float (&s)[32], unsigned (&p)[16], unsigned kept, const BodyArgume
     p[2 * g] = pack(w[0], w[1]), p[2 * g + 1] = pack(w[2], w[3]);
   }
 }
-// Computes the gradients of the scores of a part, s * (products - delta), and stores them in 16 bits to
-// shared memory: a row of 128 bytes per key, which has 64 queries, with the 128-byte swizzle of TMA. s is as
-// `weigh` leaves it; `products` are dO . v. `to` is the address of the row of the warp's key number lane &
-// 15, to which the lane's stmatrix writes. A 16-byte piece is one column group of a key.
+// Computes the gradients of the scores of a part, s * (product - delta), where the product counts as 0 if
+// dropout does not keep the weight. Stores the gradients in 16 bits to shared memory. There, a row of 128
+// bytes has 64 queries of one key, with the 128-byte swizzle of TMA. s: as `weigh` leaves it. products: dO .
+// v. to: address of the row of the warp's key number lane & 15. The lane passes addresses in this row to
+// stmatrix. A 16-byte piece of a row is one column group. All lanes of a warp call it.
 SM void differentiate(const float (&s)[32], const float (&products)[32], unsigned kept, const Place& place, unsigned to) {
   const int lane = threadIdx.x & 31;
   unsigned p[4];
@@ -134,7 +136,7 @@ SM void differentiate(const float (&s)[32], const float (&products)[32], unsigne
                    "r"(p[0]), "r"(p[1]), "r"(p[2]), "r"(p[3]) : "memory");
   }
 }
-// Calls `weigh` for the tile's mask state; `unmasked`: no pair is masked.
+// Calls `weigh` for a part. unmasked: no pair of a query and a key is masked, so the mask is not tested.
 SM void weigh_tile(float (&s)[32], unsigned (&p)[16], unsigned kept, const BodyArguments& body, const Place& place,
                    bool unmasked) {
   if (!unmasked) weigh<Taken::masked>(s, p, kept, body, place);

@@ -1,23 +1,24 @@
-// The order in which the contributions of key tiles are added to dQ. It is fixed, so dQ has the same bits in
-// every run. The f32 sums of a query tile are in device memory, with a counter `done` of the key tiles whose
-// contributions have been added. Key tiles with higher numbers come first. A key tile is left out if the
-// query tile sees none of its keys. The rank of a key tile for a query tile is the number of key tiles that
-// come before it. The contribution of a key tile is added when `done` is its rank.
+// The order in which the backward kernel adds the contributions of key tiles to dQ. The order is fixed, so
+// dQ has the same bits in every run. For each query tile, device memory contains f32 sums, and a counter
+// `done` of the key tiles whose contributions have been added to them. Key tiles with higher numbers are
+// added first. A key tile is left out if the query tile sees none of its keys. The rank of a key tile for a
+// query tile is the number of key tiles that are added before it. So its contribution is added when `done`
+// is equal to the rank.
 // Requires: backward_tiles.cuh. Comes after gradients.cuh.
 
 
-// Waits until `rank` key tiles have been added. One lane calls it. The fence orders the bulk copies after it,
-// which use the async proxy, after the load.
+// Waits until `done` is equal to `rank`. One lane calls it. The fence orders the load before the following
+// bulk copies, which use the async proxy.
 SM void wait_in_order(const int* done, int rank) {
   int now;
   do asm volatile("ld.acquire.gpu.global.b32 %0, [%1];" : "=r"(now) : "l"(done) : "memory");
   while (now != rank);
   asm volatile("fence.proxy.async;" ::: "memory");
 }
-// Adds kSumBytes bytes of f32 sums at the shared memory address `from` to `sums`, and counts the addition.
-// Rank 0 copies, so `sums` may be uninitialized. One lane calls it, after wait_in_order. It arrives at the
-// mbarrier `emptied` when the copy engine has read `from`, and counts when its writes are complete, so that
-// the next block's addition sees them.
+// Adds kSumBytes bytes of f32 numbers at the shared memory address `from` to `sums`, and then adds 1 to
+// `done`. For rank 0 it copies instead of adding, so `sums` may be uninitialized. One lane calls it, after
+// wait_in_order. It arrives at the mbarrier `emptied` when `from` has been read. It adds 1 to `done` when
+// the writes to `sums` are complete, so that the block which adds next sees them.
 SM void add_in_order(float* sums, int* done, int rank, unsigned from, unsigned emptied) {
   if (rank == 0)
     asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(sums), "r"(from), "n"(kSumBytes) : "memory");
@@ -30,9 +31,10 @@ SM void add_in_order(float* sums, int* done, int rank, unsigned from, unsigned e
   asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
   asm volatile("red.release.gpu.global.add.s32 [%0], 1;" ::"l"(done) : "memory");
 }
-// Returns the rank of the item's key tile for a query tile of query head h. All lanes of a warp call it; each
-// examines one of 32 key tiles at a time. Only for masks that load nothing (kLooksUp is false), as
-// QueryNumbers{} is empty then.
+// Returns the rank of the item's key tile for query tile `query_tile` of query head h: the number of later
+// key tiles that the query tile sees. All lanes of a warp call it; they examine 32 different key tiles at a
+// time. It is called only if the mask loads no integers (kLooksUp is false). Then QueryNumbers{} has no
+// members.
 SM int count_later(const BodyArguments& body, const Item& item, int h, int query_tile, int queries, int key_tiles, int keys) {
   int rank = 0;
   for (int tile = item.tile + 1; tile < key_tiles; tile += 32) {
@@ -42,13 +44,18 @@ SM int count_later(const BodyArguments& body, const Item& item, int h, int query
   }
   return rank;
 }
-// Ranks of an item's key tile for 32 query tiles, one per lane. Used only if kLooksUp: the lanes then must
-// examine the same key tile, so each of them has a query tile of its own.
+// Ranks of an item's key tile for 32 query tiles, one per lane. Used only if the mask loads integers
+// (kLooksUp). The lanes then must examine the same key tile, so each lane examines it for a different query
+// tile.
 struct Ranks {
-  int base, mine;  // number of the first of these query tiles; rank for tile base + lane
+  // base: number of the first of these query tiles; -1 before the first call. mine: the rank for tile base +
+  // lane.
+  int base, mine;
   Item item;
 };
-// Returns the rank of the item's key tile for its query tile `number`. All lanes of a warp call it.
+// Returns the rank of the item's key tile for query tile `number` of the item. group: query heads per key
+// head. tiles: query tiles per query head. ranks: the ranks that were computed last. All lanes of a warp
+// call it.
 SM int rank_of(Ranks& ranks, const BodyArguments& body, const Item& item, int number, int group, int tiles, int queries,
                int key_tiles, int keys) {
   if (!kLooksUp)
