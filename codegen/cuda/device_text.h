@@ -8,8 +8,9 @@ namespace smelt::device {
 
 extern const std::string_view kCopy, kLastBlock, kRound;
 extern const std::string_view kAttentionLaneRange, kAttentionTileRange;
-extern const std::string_view kAttentionDecodeBlock, kAttentionDecodeKeys, kAttentionDecodeLayout,
-    kAttentionDecodeScores, kAttentionDecodeSums;
+extern const std::string_view kAttentionDecodeBlock, kAttentionDecodeInstructions, kAttentionDecodeKeys,
+    kAttentionDecodeLaneSums, kAttentionDecodeLanes, kAttentionDecodeLayout, kAttentionDecodeScores,
+    kAttentionDecodeTileSums;
 extern const std::string_view kAttentionMmaElementGradient, kAttentionMmaElements, kAttentionMmaForward,
     kAttentionMmaGradients, kAttentionMmaInstructions, kAttentionMmaKeyGradients, kAttentionMmaQueryGradients,
     kAttentionMmaTableRows, kAttentionMmaTiles;

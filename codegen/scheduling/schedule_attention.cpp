@@ -58,7 +58,7 @@ void add_wgmma_tiles(Kernel& kernel) {
 void add_tiles(Kernel& kernel, const Symbols& symbols, const Target& target) {
   AttentionKernel& attention = *kernel.attention;
   if (const FewTiles* few = attention.few()) {
-    for (const FewTiles& tiles : lighter_few_tiles(*few)) attention.lighter.emplace_back(tiles);
+    for (const FewTiles& tiles : lighter_few_tiles(*few, kernel)) attention.lighter.emplace_back(tiles);
     return;
   }
   const Dim& rows = attention.part == AttentionPart::key_gradients ? attention.keys : attention.queries;
@@ -74,8 +74,8 @@ void add_tiles(Kernel& kernel, const Symbols& symbols, const Target& target) {
 void schedule_attention(Kernel& kernel, const Symbols& symbols, const Target& target) {
   AttentionKernel& attention = *kernel.attention;
   attention.lighter.clear();
-  add_tiles(kernel, symbols, target);
   attention.vector = static_cast<int>(attention_access_width(kernel));
+  add_tiles(kernel, symbols, target);
   attention.multiprocessors = target.device.multiprocessors;
   kernel.schedule.index32 = has_32_bit_accesses(kernel, symbols);
   take_lighter_tiles(kernel);

@@ -83,7 +83,7 @@ template <typename Tiles, typename Visit>
   requires std::same_as<std::remove_const_t<Tiles>, FewTiles>
 void visit_tile_numbers(Tiles& tiles, const Visit& visit) {
   visit(tiles.rows), visit(tiles.loads), visit(tiles.unit), visit(tiles.parts);
-  visit(tiles.cluster), visit(tiles.tickets), visit(tiles.blocks);
+  visit(tiles.cluster), visit(tiles.tickets), visit(tiles.blocks), visit(tiles.tensor_cores);
 }
 
 }  // namespace smelt

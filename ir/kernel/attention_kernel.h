@@ -1,8 +1,8 @@
 // Part of the Kernel IR for kernels that compute attention, or one of its gradients (AttentionPart in
 // runtime/plan/attention_spec.h): the matrices, sizes and tiles. The kernel's instructions compute the body
-// (score_mod, ir/graph/attention_body.h) for one score. They are called by a template: the hand-written code
-// in codegen/cuda/attention/, or the loop over blocks of scores on a CPU. dQ, dK, dV and dO are the gradients
-// of the queries, keys, values and the result.
+// (score_mod, ir/graph/attention_body.h) for one score. The rest of the kernel is a template, which applies
+// the body to all scores: the hand-written code in codegen/cuda/attention/, or the loop over blocks of scores
+// on a CPU. dQ, dK, dV and dO are the gradients of the queries, keys, values and the result.
 #pragma once
 
 #include <cstdint>
@@ -51,6 +51,9 @@ struct FewTiles {
   /// Returns the number of blocks that share the same rows.
   int blocks_of_rows() const { return tickets > 0 ? parts : cluster; }
   int blocks = 2;  // least number of blocks per multiprocessor, which limits the registers
+  /// Products are computed by tensor cores, in tiles of 16 keys; `loads` is then the number of tiles that a
+  /// warp loads at a time. False: by multiply-adds.
+  bool tensor_cores = false;
   bool operator==(const FewTiles&) const = default;
 };
 constexpr int kFewWarps = 4;  // warps per block of the template "few"

@@ -13,10 +13,13 @@ namespace {
 
 using testing::AttentionSizes;
 
-Plan few_on_host(const Module& module, const CompileOptions& asked) {
-  CompileOptions options = asked;
-  options.target = "sm_90", options.mode = Mode::infer;
-  const Program program = compile(module.clone(), options, Stage::program).program;
+Program few_program(const Module& module, CompileOptions options, const char* target) {
+  options.target = target, options.mode = Mode::infer;
+  return compile(module.clone(), options, Stage::program).program;
+}
+
+Plan few_on_host(const Module& module, const CompileOptions& options, const char* target = "sm_90") {
+  const Program program = few_program(module, options, target);
   const auto is_few = [](const Kernel& kernel) { return kernel.attention && kernel.attention->few(); };
   EXPECT_TRUE(std::ranges::any_of(program.kernels, is_few)) << print(module);
   return test::plan_on_host(program);
@@ -56,7 +59,7 @@ TEST_P(DecodeAttention, TakeRandomBodies) {
   b.output("weights", b.exp(attention->result(1)));  // of which 0 is what sees nothing
   for (const int64_t queries : {1, 2, 5, 11}) {
     testing::CpuCase c{.symbols = {{"B", 3}, {"T", queries}}, .seed = seed + 1};
-    c.plan = few_on_host;
+    c.plan = [](const Module& m, const CompileOptions& o) { return few_on_host(m, o); };
     testing::expect_cpu_matches(module, c);
   }
 }
@@ -72,19 +75,20 @@ using testing::CachedAttention;
 using testing::inputs_of;
 using testing::module_of;
 
-Session session_of(const Module& module, DType storage) {
+Session session_of(const Module& module, DType storage, const char* target = "sm_90") {
   CompileOptions options;
   options.storage = storage;
-  return testing::cpu_session(few_on_host(module, options));
+  return testing::cpu_session(few_on_host(module, options, target));
 }
 
-void expect_right(const CachedAttention& cache, const std::vector<int64_t>& past) {
+void expect_right(const CachedAttention& cache, const std::vector<int64_t>& past,
+                  const char* target = "sm_90") {
   const auto module = module_of(cache);
   const Tensors inputs = inputs_of(*module, past);
   const SymbolValues symbols = {{"B", static_cast<int64_t>(past.size())}};
   const Tensors expected =
       evaluate(*module->graphs[0], inputs, {}, {.symbols = symbols, .philox = {}}).outputs;
-  Session session = session_of(*module, cache.dtype);
+  Session session = session_of(*module, cache.dtype, target);
   const double bound = rounding_of(cache.dtype) + 1e-6;
   const Tensors actual = testing::run_entry(session, "main", {}, inputs);
   EXPECT_LE(testing::relative_error(actual.at("y"), expected.at("y")), bound);
@@ -94,6 +98,30 @@ TEST(DecodeAttentionOfACache, AreRightInEveryType) {
   for (const DType dtype : {DType::f32, DType::bf16, DType::f16})
     for (const int64_t width : {12, 64, 80, 128})
       expect_right({.width = width, .dtype = dtype}, {0, 300, 776});
+}
+
+/// Without clusters, blocks leave their results in device memory, and the last one adds them.
+TEST(DecodeAttentionOfACache, AreRightWithoutClusters) {
+  for (const DType dtype : {DType::f32, DType::bf16, DType::f16})
+    for (const int64_t width : {12, 64, 80})
+      expect_right({.width = width, .dtype = dtype}, {0, 300, 776}, "sm_80");
+}
+
+TEST(DecodeAttentionOfACache, UseTensorCoresForWholePiecesOf16BitElements) {
+  const auto uses = [](int64_t width, DType dtype) {
+    CompileOptions options;
+    options.storage = dtype;
+    const auto module = module_of({.width = width, .dtype = dtype});
+    const Program program = few_program(*module, options, "sm_90");
+    return std::ranges::any_of(program.kernels, [](const Kernel& kernel) {
+      return kernel.attention && kernel.attention->few() && kernel.attention->few()->tensor_cores;
+    });
+  };
+  for (const DType dtype : {DType::bf16, DType::f16}) {
+    for (const int64_t width : {8, 64, 80, 256}) EXPECT_TRUE(uses(width, dtype)) << width;
+    for (const int64_t width : {12, 17}) EXPECT_FALSE(uses(width, dtype)) << width;
+  }
+  EXPECT_FALSE(uses(64, DType::f32));
 }
 
 TEST(DecodeAttentionOfACache, AreRightForEveryGroup) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 
 #include "codegen/cuda/attention/emit_attention.h"
 #include "codegen/cuda/device_text.h"
@@ -27,6 +28,9 @@ constexpr RowsAndTiles kTiles[] = {{2, 8, 2}, {4, 4, 3}, {8, 4, 2}};
 /// keys.
 constexpr RowsAndTiles kTilesOfFewKeys = {2, 4, 4};
 constexpr int64_t kFewKeys = 256;
+/// Heads of more elements need so many registers on tensor cores that a multiprocessor runs two blocks
+/// instead of three.
+constexpr int64_t kWideHead = 128;
 /// Keys that blocks share by the unit.
 constexpr int kUnit = 64;
 
@@ -71,6 +75,27 @@ std::string sharing_text(const FewTiles& tiles) {
       tiles.cluster, row_blocks_text(tiles.cluster), alone);
 }
 
+/// Returns `tiles` for tensor cores, or nothing if these cannot multiply the kernel's elements.
+std::optional<FewTiles> tensor_tiles(const FewTiles& tiles, const Kernel& kernel) {
+  const AttentionKernel& attention = *kernel.attention;
+  const DType dtype = kernel.params[static_cast<size_t>(attention.matrices[0].param)].dtype;
+  if (size_of(dtype) * attention.vector < kPieceBytes || size_of(dtype) != 2) return {};
+  FewTiles on_tensor_cores = tiles;
+  on_tensor_cores.tensor_cores = true;
+  on_tensor_cores.loads = 1, on_tensor_cores.blocks = attention.width > kWideHead ? 2 : 3;
+  return on_tensor_cores;
+}
+
+std::string lane_sums_text() {
+  return fmt::format("{}{}{}", device::kAttentionDecodeLanes, device::kAttentionDecodeScores,
+                     device::kAttentionDecodeLaneSums);
+}
+
+std::string tile_sums_text(DType dtype) {
+  return fmt::format("#define MMA_TYPE \"{}\"\n{}{}#undef MMA_TYPE\n", dtype == DType::bf16 ? "bf16" : "f16",
+                     device::kAttentionDecodeInstructions, device::kAttentionDecodeTileSums);
+}
+
 }  // namespace
 
 FewTiles few_tiles(const AttentionKernel& attention, const DecodeAttention& few, const Symbols& symbols) {
@@ -96,19 +121,16 @@ FewTiles few_tiles(const AttentionKernel& attention, const DecodeAttention& few,
   return tiles;
 }
 
-std::vector<FewTiles> lighter_few_tiles(const FewTiles& tiles) {
-  std::vector<FewTiles> lighter = {tiles};
-  while (lighter.back().loads > 1) {
-    FewTiles next = lighter.back();
-    next.loads /= 2;
-    lighter.push_back(next);
-  }
-  return lighter;
+std::vector<FewTiles> lighter_few_tiles(const FewTiles& tiles, const Kernel& kernel) {
+  std::vector<FewTiles> all;
+  if (const auto on_tensor_cores = tensor_tiles(tiles, kernel)) all.push_back(*on_tensor_cores);
+  for (FewTiles lighter = tiles; lighter.loads > 0; lighter.loads /= 2) all.push_back(lighter);
+  return all;
 }
 
 Dim few_partials(const AttentionKernel& attention, const FewTiles& tiles) {
   const int64_t width = attention.width + 2;
-  return Dim(int64_t{tiles.tickets}) * (int64_t{tiles.parts} * tiles.rows * width);
+  return Dim(int64_t{tiles.tickets}) * (int64_t{tiles.parts} * kFewWarps * tiles.rows * width);
 }
 
 std::string decode_attention_text(const Kernel& kernel) {
@@ -127,11 +149,9 @@ std::string decode_attention_text(const Kernel& kernel) {
       mask.instruction >= 0 && differs_by_head(kernel, mask.instruction), attention.places >= 0,
       tiles.tickets > 0);
   text += sharing_text(tiles);
-  for (const std::string_view part :
-       {device::kAttentionDecodeLayout, device::kAttentionDecodeKeys, device::kAttentionDecodeScores,
-        device::kAttentionDecodeSums, device::kAttentionDecodeBlock})
-    text += part;
-  return text;
+  text.append(device::kAttentionDecodeLayout).append(device::kAttentionDecodeKeys);
+  text += tiles.tensor_cores ? tile_sums_text(dtype) : lane_sums_text();
+  return text.append(device::kAttentionDecodeBlock);
 }
 
 }  // namespace smelt

@@ -1,9 +1,9 @@
 // Decode attention: few queries over many keys, as when a token is generated.
 //
-// A block processes some rows and a part of the keys. A row is a query of one query head. The rows of a block
-// share a key head, so the block reads keys and values once for all of its rows. Products are computed in f32
-// for every element type, without tensor cores. Several lanes compute one score together. Each warp has
-// separate sums, and the warps of a block add up their sums at the end of a part.
+// A row is a query of one query head. The rows of a block share a key head, so the block reads keys and
+// values once for all of its rows. The keys are divided into parts, and a block processes one part or all
+// parts. Products are computed in f32: by tensor cores for elements of 16 bits that can be loaded 16 bytes at
+// a time, and by multiply-adds otherwise. Each warp of a block has a separate partial result.
 //
 // The number of parts of the keys, and their boundaries, depend only on the keys that the masks of the
 // block's rows allow. The results of the parts are combined in a fixed order. So the result of a row has the
@@ -23,7 +23,7 @@ namespace smelt {
 
 /// The workload that tiles are chosen for.
 struct DecodeAttention {
-  /// Most queries that the tiles are for. 0: any number of queries, and the keys are not divided into parts.
+  /// Largest number of queries. 0: no limit, and the keys are not divided into parts.
   int64_t queries = 0;
   bool alone = false;          // one block processes all parts of the keys of its rows
   int compute_capability = 0;  // of the GPU: 80, 90, ...
@@ -32,8 +32,9 @@ struct DecodeAttention {
 /// Returns the tiles for a workload of `attention`.
 FewTiles few_tiles(const AttentionKernel& attention, const DecodeAttention& few, const Symbols& symbols);
 
-/// Returns `tiles`, followed by tiles that each need fewer registers than the ones before.
-std::vector<FewTiles> lighter_few_tiles(const FewTiles& tiles);
+/// Returns tiles for the kernel with the rows and parts of `tiles`, each of which needs fewer registers than
+/// the ones before. The first ones are for tensor cores if these can multiply the kernel's elements.
+std::vector<FewTiles> lighter_few_tiles(const FewTiles& tiles, const Kernel& kernel);
 
 /// Returns the size, in f32 numbers, of the partial results in device memory; 0 if blocks do not exchange
 /// results there.
@@ -49,9 +50,10 @@ Dim few_partials(const AttentionKernel& attention, const FewTiles& tiles);
 /// and `keys` are the numbers of queries and keys. The strides of a matrix are those along batch, position
 /// and head, in elements. `lse` receives the logarithm of each row's sum of exponentials, and `scale`
 /// multiplies the scores. `partials` has the size that few_partials returns, and `tickets` has
-/// FewTiles::tickets counters, which are zero before and after a launch. If the number of counters is 0,
-/// neither is accessed. If the keys and values are rows of tables (such as a paged cache), places[b,s] is the
-/// row of key s and value s of batch b. Otherwise key s is at position s, and places is not read.
+/// FewTiles::tickets counters, which are zero before and after a launch. If FewTiles::tickets is 0,
+/// `partials` and `tickets` are not accessed. If the keys and values are rows of tables (such as a paged
+/// cache), places[b,s] is the row of key s and value s of batch b. Otherwise key s is at position s, and
+/// places is not read.
 std::string decode_attention_text(const Kernel& kernel);
 
 }  // namespace smelt

@@ -20,6 +20,7 @@
 #include "runtime/base/error.h"
 #include "runtime/cpu/features.h"
 #include "runtime/cuda/cubin_cache.h"
+#include "tests/support/cuda_on_host/decode_on_host.h"
 #include "tests/support/cuda_on_host/small_m_on_host.h"
 
 namespace smelt::test {
@@ -52,7 +53,12 @@ inline std::string host_pointers(const Kernel& kernel, const std::string& space,
 
 inline bool is_small_m(const Kernel& kernel) { return kernel.gemm && kernel.gemm->few; }
 
+inline bool is_tensor_decode(const Kernel& kernel) {
+  return kernel.attention && kernel.attention->few() && kernel.attention->few()->tensor_cores;
+}
+
 inline std::string host_text(const Kernel& kernel) {
+  if (is_tensor_decode(kernel)) return decode_host_source(emit_cuda(kernel));
   if (!is_small_m(kernel)) return emit_cuda(kernel);
   return small_m_host_source(emit_cuda(kernel), small_m_dtype(kernel));
 }

@@ -30,8 +30,10 @@ template <typename Holds>
 SM int least_where(int low, int high, const Holds& holds) {
   while (kLooksUp && low < high) {
     const int own = (low + high) / 2;
-    if (holds(own)) high = own;
-    else low = own + 1;
+    if (holds(own))
+      high = own;
+    else
+      low = own + 1;
   }
   while (low < high) {
     const int step = (high - low + 31) / 32, own = low + (int)(threadIdx.x & 31) * step;
@@ -52,9 +54,23 @@ struct Parts {
 // the rows see. So the result of a row has the same bits in any batch. All lanes of a warp call this.
 SM Parts parts_of(const BodyArguments& body, const Rows& rows) {
   const int units = (rows.keys + kUnit - 1) / kUnit;
-  const int end = least_where(min(1, units), units, [&](int unit) { return seen_of(body, rows, unit * kUnit, rows.keys) == 0; });
-  const int first = least_where(
-      0, max(end - 1, 0), [&](int unit) { return seen_of(body, rows, 0, min((unit + 1) * kUnit, rows.keys)) != 0; });
+  const int end = least_where(min(1, units), units,
+                              [&](int unit) { return seen_of(body, rows, unit * kUnit, rows.keys) == 0; });
+  const int first = least_where(0, max(end - 1, 0), [&](int unit) {
+    return seen_of(body, rows, 0, min((unit + 1) * kUnit, rows.keys)) != 0;
+  });
   const int each = max(1, (end - first + kParts - 1) / kParts);
   return {max(1, (end - first + each - 1) / each), first, each, end};
+}
+
+// Returns the modified score of a row and a key, from their score. kUnmasked: the row sees the key. If the
+// row or the key does not exist, the last existing one is used instead, because the score_mod takes valid
+// indices only; the caller discards the result.
+template <bool kUnmasked>
+SM float modified_score(const BodyArguments& body, const Rows& rows, int row, int key, float score) {
+  float modified, factor;
+  row = min(row, rows.count - 1);
+  body_forward<kUnmasked>(body, rows.b, head_of(rows, row), query_of(rows, row), min(key, rows.keys - 1),
+                          nullptr, score, modified, factor);
+  return modified;
 }

@@ -1,35 +1,21 @@
-// Layout of decode attention: the keys of a warp, the pieces of a key in each lane, and the rows of a block.
-// A key or value has kHead elements, in pieces of kVector elements. A warp consists of kTogether groups of
-// kLanes lanes. In a step, each group processes kLoads keys, and its lanes share each of these keys: piece p
-// of a key or value belongs to lane p % kLanes of the group. So a lane holds kOwn elements of a key. A row
-// is a query of one of the kGroup query heads that share a key head. A block has up to kRows rows.
+// Layout of decode attention: the rows of a block, its keys and values, and its partial results.
+// A row is a query of one of the kGroup query heads that share a key head. A block has up to kRows rows, and
+// kWarps warps. The keys of the rows are divided into parts (keys.cuh), and the warps of a block take the
+// keys of a part in turn. A warp adds up a partial result over its keys. There are two ways to compute it:
+// multiply-adds in f32 (lanes.cuh, scores.cuh, lane_sums.cuh) and, for 16-bit elements, tensor cores
+// (instructions.cuh, tile_sums.cuh).
 // Requires: the functions of the score_mod ("body", codegen/cuda/attention/attention_hooks.h), the prelude,
 // and the constants and the namespace `sharing` that codegen/cuda/attention/decode_attention.cpp puts before
 // this text.
-// Order of the text: layout, keys, scores, sums, block.
+// Order of the text: layout, keys, the files of one way, block.
 
 
-// Returns the least power of two that is at least n.
-SM constexpr int least_power(int n) { return n <= 1 ? 1 : 2 * least_power((n + 1) / 2); }
-// kPieces: pieces per key. kLanes: lanes that share a key, which are a power of two and at most 32.
-constexpr int kPieces = kHead / kVector, kLanes = kPieces < 32 ? least_power(kPieces) : 32;
-// kTurns: pieces of a key per lane; the lane loads one in each of its turns. kOwn: elements of a key per
-// lane.
-constexpr int kTurns = (kPieces + kLanes - 1) / kLanes, kOwn = kTurns * kVector;
-// kTogether: groups of lanes per warp. kStep: keys that a warp processes in a step.
-constexpr int kTogether = 32 / kLanes, kStep = kLoads * kTogether;
-// kValues: scores of a group in a step (kLoads keys x kRows rows). kScores: scores that each lane of the
-// group passes to the score_mod.
-constexpr int kValues = kLoads * kRows, kScores = kValues > kLanes ? kValues / kLanes : 1;
 // kPitch: floats per row of a partial result. A partial result has kRows rows, one after the other in
 // memory. A row has kHead sums of weight * value, then the base (the largest score), and then the sum of the
 // weights exp(score - base).
 constexpr int kPitch = kHead + 2;
 
 SM float infinity() { return __uint_as_float(0x7f800000u); }
-// Return the index of the lane in its group, and the index of the group in its warp.
-SM int lane_of_key() { return (threadIdx.x & 31) % kLanes; }
-SM int group_of_lanes() { return (threadIdx.x & 31) / kLanes; }
 // Returns exp(x). Tests compile the second branch for a host.
 SM float exponential(float x) {
   x *= 1.4426950408889634f;
@@ -70,20 +56,18 @@ struct Rows {
 SM int query_of(const Rows& rows, int row) { return (rows.first + row) / kGroup; }
 SM int head_of(const Rows& rows, int row) { return rows.key_head * kGroup + (rows.first + row) % kGroup; }
 
-// A piece of a key or value, which a lane loads at once: kVector elements, at most 16 bytes.
-typedef Pack<Element, kVector> Piece;
-// Returns whether the lane has a piece in this turn (0 to kTurns - 1). Some lanes may have none in the last
-// turn.
-SM bool has_piece(int turn) { return kPieces % kLanes == 0 || turn * kLanes + lane_of_key() < kPieces; }
-// Loads the lane's piece of the key or value at address `from`. Returns zeros if the lane has no piece in
-// this turn, or if `is_there` is false.
-SM Piece piece_at(const Element* from, int turn, bool is_there) {
-  Piece piece = {};
-  if (is_there && has_piece(turn)) piece = *(const Piece*)(from + (turn * kLanes + lane_of_key()) * kVector);
-  return piece;
-}
-// Converts the lane's pieces of a key or value to f32.
-SM void widen(float (&to)[kOwn], const Piece (&from)[kTurns]) {
-#pragma unroll
-  for (int i = 0; i < kOwn; ++i) to[i] = sm_get(from[i / kVector].at[i % kVector]);
+// The result of some keys for one row and one column of the head: the base, the sum of the weights, and the
+// sum of weight * value.
+struct Whole {
+  float base, weights, sum;
+};
+// Returns one column of a row of a partial result. part: the address of the row.
+SM Whole whole_of(const float* part, int column) { return {part[kHead], part[kHead + 1], part[column]}; }
+// Adds `more`, the result of other keys, to `whole`.
+SM void add(Whole& whole, const Whole& more) {
+  const float base = fmaxf(whole.base, more.base), factor = below(whole.base, base),
+              other = below(more.base, base);
+  whole.weights = fmaf(other, more.weights, factor * whole.weights);
+  whole.sum = fmaf(other, more.sum, factor * whole.sum);
+  whole.base = base;
 }

@@ -4,7 +4,7 @@
 // every key and of every query, and multiplies these. The lanes of the group then exchange partial sums,
 // until each lane has kScores complete scores. The lane calls the score_mod (the function body_forward) for
 // these. Finally, every lane receives all modified scores of its group.
-// Requires: layout.cuh. Comes after keys.cuh.
+// Requires: lanes.cuh.
 
 
 // Sums each of the values x[0], ..., x[kCount - 1] over lanes (a reduce-scatter). All lanes of a warp call
@@ -27,18 +27,6 @@ SM void add_lanes(float (&x)[kValues]) {
     x[0] += __shfl_xor_sync(~0u, x[0], kDistance);
     add_lanes<1, kDistance / 2>(x);
   }
-}
-
-// Returns the modified score of a row and a key, from their score. kUnmasked: the row sees the key. If the
-// row or the key does not exist, the last existing one is used instead, because the score_mod takes valid
-// indices only; the caller discards the result.
-template <bool kUnmasked>
-SM float modified_score(const BodyArguments& body, const Rows& rows, int row, int key, float score) {
-  float modified, factor;
-  row = min(row, rows.count - 1);
-  body_forward<kUnmasked>(body, rows.b, head_of(rows, row), query_of(rows, row), min(key, rows.keys - 1),
-                          nullptr, score, modified, factor);
-  return modified;
 }
 
 // Computes the modified scores of a step. All lanes of a warp call it. scores[i * kRows + row] becomes the
@@ -66,7 +54,7 @@ SM void score_keys(float (&scores)[kValues], const float (&q)[kRows][kOwn], cons
     const int value = lane_of_key() * kValues / kLanes + i, row = value % kRows;
     const int key = first + value / kRows * kTogether + group_of_lanes();
     const bool is_there = key < end && row < rows.count;
-    const float modified = seen != 2           ? modified_score<false>(body, rows, row, key, scores[i])
+    const float modified = seen != 2            ? modified_score<false>(body, rows, row, key, scores[i])
                            : kPlainWhenUnmasked ? scores[i]
                                                 : modified_score<true>(body, rows, row, key, scores[i]);
     own[i] = is_there ? modified : -infinity();

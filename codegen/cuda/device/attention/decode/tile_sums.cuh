@@ -1,0 +1,264 @@
+// Decode attention on tensor cores, for elements of 16 bits: scores, softmax weights and weighted sums of
+// values (online softmax). A warp processes tiles of 16 keys, and the kRows <= 8 rows of the block are the 8
+// columns of its products (instructions.cuh):
+//   scores of a tile   [16 keys, 8 rows] = keys [16, kHead] x queries^T [kHead, 8]
+//   sums               [kHead, 8 rows] += values^T [kHead, 16 keys] x weights [16 keys, 8 rows]
+// The order of the elements of a head is changed so that lanes load pieces of 8 adjacent elements (16 bytes)
+// and multiply them without exchanges. Weights are split into two numbers of 16 bits, so that their product
+// has about the precision of f32.
+// Requires: instructions.cuh and keys.cuh.
+
+
+// kPieces: pieces of a key or value. kOfKey: pieces of a key or query per lane. kOfValue: pieces of a value
+// per lane.
+constexpr int kPieces = kHead / 8, kOfKey = (kPieces + 3) / 4, kOfValue = (kPieces + 7) / 8;
+// kTile: keys of a tile. kStep: keys that a warp processes in a step.
+constexpr int kTile = 16, kStep = kLoads * kTile;
+// Whether the values of a step are loaded before the scores are computed. With wide heads there are not
+// enough registers.
+constexpr bool kEarlyValues = kHead <= 128;
+
+// A lane is number lane_of_quad() of the four lanes of quad number quad().
+SM int quad() { return (threadIdx.x & 31) >> 2; }
+SM int lane_of_quad() { return threadIdx.x & 3; }
+
+// A piece: eight elements, two in each word.
+struct alignas(16) Words {
+  unsigned of[4];
+};
+// Loads piece number `piece` of the row of elements at `from`. Returns zeros if the head has no such piece,
+// or if is_there is false.
+SM Words words_at(const Element* from, int piece, bool is_there) {
+  Words words = {};
+  if (is_there && piece < kPieces) words = *(const Words*)(from + piece * 8);
+  return words;
+}
+
+// The pieces lane_of_quad(), lane_of_quad() + 4, ... of the query of row quad(), and the scale of the scores.
+struct Queries {
+  Words of[kOfKey];
+  float scale;
+};
+// Loads the lane's pieces of the block's queries. q: address of query 0 of head 0 of the batch row. q_t, q_h:
+// elements from one query to the next, and from one head to the next. Rows that the block does not have
+// become 0.
+SM void load_queries(Queries& to, const Element* q, long long q_t, long long q_h, const Rows& rows,
+                     float scale) {
+  const bool is_there = quad() < rows.count;
+  const int row = is_there ? quad() : 0;
+  const Element* const from = q + query_of(rows, row) * q_t + head_of(rows, row) * q_h;
+#pragma unroll
+  for (int i = 0; i < kOfKey; ++i) to.of[i] = words_at(from, lane_of_quad() + 4 * i, is_there);
+  to.scale = scale;
+}
+
+// The sums of a warp over its keys so far. A lane has them for rows 2 * lane_of_quad() + r, r = 0 and 1.
+// base: the largest score. weights: the sum of the weights exp(score - base) of the keys whose scores the
+// lane has. of[4 * i + j]: sums of weight * value for the elements 2j and 2j + 1 of piece quad() + 8 * i:
+// number 2 * e + r is for element 2j + e and row r.
+struct Sums {
+  float base[2], weights[2], of[4 * kOfValue][4];
+};
+SM void clear(Sums& sums) {
+#pragma unroll
+  for (int r = 0; r < 2; ++r) sums.base[r] = -infinity(), sums.weights[r] = 0.0f;
+#pragma unroll
+  for (int i = 0; i < 4 * kOfValue; ++i)
+#pragma unroll
+    for (int e = 0; e < 4; ++e) sums.of[i][e] = 0.0f;
+}
+
+// Return the largest of the numbers x, and their sum, over the lanes of the warp with the same
+// lane_of_quad(). All lanes of the warp call these.
+SM float most_of_quads(float x) {
+#pragma unroll
+  for (int distance = 4; distance < 32; distance *= 2) x = fmaxf(x, __shfl_xor_sync(~0u, x, distance));
+  return x;
+}
+SM float sum_of_quads(float x) {
+#pragma unroll
+  for (int distance = 4; distance < 32; distance *= 2) x += __shfl_xor_sync(~0u, x, distance);
+  return x;
+}
+
+// Computes the modified scores of a tile. scores[2 * i + r] becomes that of key first + quad() + 8 * i and
+// row 2 * lane_of_quad() + r. It is -inf if this key is not less than `end`, or if the block has no such row.
+// keys: the lane's pieces of keys first + quad() and first + quad() + 8. seen: 2 if every row sees all keys
+// of the tile, otherwise 1.
+SM void score_tile(float (&scores)[4], const Queries& q, const Words (&keys)[2][kOfKey],
+                   const BodyArguments& body, const Rows& rows, int first, int end, int seen) {
+  // Two sums, so that a product waits for every second one before it only.
+  float sums[2][4] = {};
+#pragma unroll
+  for (int i = 0; i < kOfKey; ++i)
+#pragma unroll
+    for (int w = 0; w < 4; w += 2) {
+      const unsigned a[4] = {keys[0][i].of[w], keys[1][i].of[w], keys[0][i].of[w + 1], keys[1][i].of[w + 1]};
+      multiply(sums[w / 2], a, q.of[i].of[w], q.of[i].of[w + 1]);
+    }
+#pragma unroll
+  for (int e = 0; e < 4; ++e) {
+    const int key = first + quad() + 8 * (e / 2), row = 2 * lane_of_quad() + e % 2;
+    const float score = (sums[0][e] + sums[1][e]) * q.scale;
+    const float modified = seen != 2            ? modified_score<false>(body, rows, row, key, score)
+                           : kPlainWhenUnmasked ? score
+                                                : modified_score<true>(body, rows, row, key, score);
+    scores[e] = key < end && row < rows.count ? modified : -infinity();
+  }
+}
+
+// Raises the bases to the largest scores of a step, multiplies the sums by exp(old base - new base), and
+// replaces the scores by weights.
+SM void weigh(Sums& sums, float (&scores)[kLoads][4]) {
+  float factor[2];
+  bool is_new = false;
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    float top = sums.base[r];
+#pragma unroll
+    for (int i = 0; i < kLoads; ++i) top = fmaxf(top, fmaxf(scores[i][r], scores[i][2 + r]));
+    top = most_of_quads(top);
+    factor[r] = below(sums.base[r], top);
+    is_new = is_new || top != sums.base[r];
+    sums.base[r] = top, sums.weights[r] *= factor[r];
+#pragma unroll
+    for (int i = 0; i < kLoads; ++i)
+#pragma unroll
+      for (int e = r; e < 4; e += 2) sums.weights[r] += scores[i][e] = below(scores[i][e], top);
+  }
+  if (__ballot_sync(~0u, is_new) == 0) return;
+#pragma unroll
+  for (int i = 0; i < 4 * kOfValue; ++i)
+#pragma unroll
+    for (int e = 0; e < 4; ++e) sums.of[i][e] *= factor[e % 2];
+}
+
+// Adds a tile of keys to the sums of weight * value. weights: those of the tile, as scores of score_tile.
+// values: the lane's pieces of the values 2 * lane_of_quad() + {0, 1, 8, 9} of the tile.
+SM void add_tile(Sums& sums, const float (&weights)[4], const Words (&values)[4][kOfValue]) {
+  // The nearest elements to the weights of the keys of the lower and the upper half of the tile, and the
+  // nearest elements to the differences.
+  unsigned most[2], rest[2];
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+    const float x = weights[2 * i], y = weights[2 * i + 1];
+    most[i] = pack(x, y), rest[i] = pack(x - low_of(most[i]), y - high_of(most[i]));
+    transpose(most[i]), transpose(rest[i]);
+  }
+#pragma unroll
+  for (int i = 0; i < 4 * kOfValue; ++i) {
+    const auto word = [&](int key) { return values[key][i / 4].of[i % 4]; };
+    unsigned a[4];
+#pragma unroll
+    for (int k = 0; k < 2; ++k) {
+      a[2 * k] = (word(2 * k) & 0xFFFFu) | word(2 * k + 1) << 16;
+      a[2 * k + 1] = word(2 * k) >> 16 | (word(2 * k + 1) & 0xFFFF0000u);
+    }
+    multiply(sums.of[i], a, most[0], most[1]);
+    multiply(sums.of[i], a, rest[0], rest[1]);
+  }
+}
+
+// Loads the rows of k and v in which keys first + lane % 16 + 16 * i of a step are stored, for i < kLoads.
+// Keys from `end` on get row 0.
+SM void load_places(int (&rows)[kLoads], const Places& places, int first, int end) {
+#pragma unroll
+  for (int i = 0; i < kLoads; ++i) {
+    const int key = first + i * kTile + (int)(threadIdx.x & 15);
+    rows[i] = kHasPlaces && key < end ? place_of(places, key) : 0;
+  }
+}
+// Returns the row in which key number `key` of the tile from key `first` on is stored. own: what load_places
+// has loaded for this tile. All lanes of the warp call this.
+SM int row_of_key(int own, int first, int key) {
+  return kHasPlaces ? __shfl_sync(~0u, own, key) : first + key;
+}
+
+// Adds keys [first, end) to the sums of the block's rows. All threads of the block call this. Its warps take
+// the keys in turn, kStep keys at a time. sums: those of the warp. places: the rows of k and v in which the
+// keys and values are stored. All loads of a step are issued before the first result is used, and the places
+// of the next step are loaded then, too.
+SM void sum_keys(Sums& sums, const Queries& q, const Matrix& k, const Matrix& v, const Places& places,
+                 const BodyArguments& body, const Rows& rows, int first, int end) {
+  first += (threadIdx.x >> 5) * kStep;
+  int stored[kLoads];
+  load_places(stored, places, first, end);
+  for (; first < end; first += kWarps * kStep) {
+    int own[kLoads];
+#pragma unroll
+    for (int i = 0; i < kLoads; ++i) own[i] = stored[i];
+    load_places(stored, places, first + kWarps * kStep, end);
+    const int seen = seen_of(body, rows, first, min(first + kStep, end));
+    if (seen == 0) continue;
+    Words keys[kLoads][2][kOfKey], values[kLoads][4][kOfValue];
+#pragma unroll
+    for (int i = 0; i < kLoads; ++i)
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const int key = quad() + 8 * half, tile = first + i * kTile;
+        const Element* const from = k.at + row_of_key(own[i], tile, key) * k.place;
+#pragma unroll
+        for (int p = 0; p < kOfKey; ++p)
+          keys[i][half][p] = words_at(from, lane_of_quad() + 4 * p, tile + key < end);
+      }
+    const auto load_values = [&] {
+#pragma unroll
+      for (int i = 0; i < kLoads; ++i)
+#pragma unroll
+        for (int each = 0; each < 4; ++each) {
+          const int key = 2 * lane_of_quad() + each % 2 + each / 2 * 8, tile = first + i * kTile;
+          const Element* const from = v.at + row_of_key(own[i], tile, key) * v.place;
+#pragma unroll
+          for (int p = 0; p < kOfValue; ++p)
+            values[i][each][p] = words_at(from, quad() + 8 * p, tile + key < end);
+        }
+    };
+    if (kEarlyValues) load_values();
+    float scores[kLoads][4];
+#pragma unroll
+    for (int i = 0; i < kLoads; ++i)
+      score_tile(scores[i], q, keys[i], body, rows, first + i * kTile, end, seen);
+    if (!kEarlyValues) load_values();
+    weigh(sums, scores);
+#pragma unroll
+    for (int i = 0; i < kLoads; ++i) add_tile(sums, scores[i], values[i]);
+  }
+}
+
+// The bases and the sums of weights of the warp's partial result, for rows 2 * lane_of_quad() + r. The sums
+// of weight * value are in shared memory.
+struct Totals {
+  float base[2], weights[2];
+};
+// Adds the sums of a part of the keys to the warp's partial result, which is in `totals` and at `to` (kRows x
+// kPitch floats, layout.cuh). is_first: there is no result of earlier parts. All lanes of the warp call this.
+SM void add_part(Totals& totals, float* to, const Sums& sums, bool is_first) {
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    const int row = 2 * lane_of_quad() + r;
+    const float weights = sum_of_quads(sums.weights[r]);
+    Whole whole{-infinity(), 0.0f, 0.0f};
+    if (!is_first) whole.base = totals.base[r], whole.weights = totals.weights[r];
+#pragma unroll
+    for (int i = 0; i < 8 * kOfValue; ++i) {
+      const int piece = quad() + i / 8 * 8;
+      if (row >= kRows || piece >= kPieces) continue;
+      float& sum = to[row * kPitch + piece * 8 + i % 8];
+      Whole own = whole;
+      own.sum = is_first ? 0.0f : sum;
+      add(own, {sums.base[r], weights, sums.of[i / 2][i % 2 * 2 + r]});
+      sum = own.sum;
+    }
+    add(whole, {sums.base[r], weights, 0.0f});
+    totals.base[r] = whole.base, totals.weights[r] = whole.weights;
+  }
+}
+// Stores the bases and the sums of weights in the partial result at `to`.
+SM void leave_totals(float* to, const Totals& totals) {
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    const int row = 2 * lane_of_quad() + r;
+    if (quad() > 0 || row >= kRows) continue;
+    to[row * kPitch + kHead] = totals.base[r], to[row * kPitch + kHead + 1] = totals.weights[r];
+  }
+}
