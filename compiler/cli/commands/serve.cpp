@@ -215,9 +215,12 @@ void answer_clients(const ServeCommand& options, const Served& served, OpenPort&
   if (has_ranks && !batch.fault().empty()) fail("{}", batch.fault());
 }
 
-/// Ignores signals that come to all ranks. The first rank handles them and ends the others; a signal may also
-/// come here after the first rank's message.
-void leave_signals_to_first() { static const server::EndSignal until_the_process_ends; }
+/// Ignores a signal that comes to all ranks. The first rank handles it and ends the others. The signal may
+/// come here even later, while the process exits; so the object is never destroyed.
+void leave_signals_to_first() {
+  static const auto* const forever = new server::EndSignal;
+  (void)forever;
+}
 
 void follow_first(const ServeCommand& options, const Served& served) {
   server::BatchFollower batch(*served.session, served.batch);
