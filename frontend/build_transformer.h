@@ -56,10 +56,10 @@ struct BuildOptions {
 ///   @loss      loss_sum, token_count (f32[]), computed with dropout
 ///   @evaluate  the same outputs, without dropout
 ///   @logits    logits, if the model has a head; else last_hidden_state and, with a pooler, pooler_output.
-///              With BuildOptions::hidden_states all of these, and for a stack of N blocks: hidden.0
-///              (embeddings), hidden.i (after block i) and hidden.N (after the last block; after the final
-///              norm if norm.final_is_hidden). The hidden states of an encoder before a decoder are
-///              encoder_hidden.i
+///              With BuildOptions::hidden_states: all of these, and N + 1 hidden states of a stack of N
+///              blocks. hidden.0 has the embeddings, and hidden.i has the result of block i, counted from 1.
+///              If norm.final_is_hidden is true, hidden.N has the result of the final norm instead. The
+///              hidden states of an encoder before a decoder are encoder_hidden.i
 /// and the entries for generation (runtime/plan/decode_contract.def). The number of rows of their caches is
 /// the upper bound of B. The number of tokens per row is the upper bound of T, or the upper bound of S for an
 /// encoder's output. The graphs have these inputs, i32 unless another type is given:
@@ -84,8 +84,9 @@ bool keeps_caches(const TransformerSpec& spec, const BuildOptions& options);
 /// Module::description and Plan::model. Members:
 ///   family, vocab_size, max_positions, bos_token_id, pad_token_id, decoder_start_token_id,
 ///   forced_bos_token_id and forced_eos_token_id (null: none), eos_token_id (a list), ignore_index, tokenizer
-///   ("bytes" or "none"), head_tied, ignored_tensors (checkpoint tensors to ignore, {} is a number), spec,
-///   config (the object of config.json, or null), generation (the object of generation_config.json)
+///   ("bytes" or "none"), head_tied, ignored_tensors (checkpoint tensors to ignore; {} stands for a block
+///   number), spec, config (the object of config.json, or null), generation (the object of
+///   generation_config.json)
 Json describe_model(const TransformerSpec& spec, const Json& config, const Json& generation);
 
 }  // namespace smelt

@@ -1,5 +1,6 @@
-// Graphs of the entries for generation, which read and extend a KV cache: one row per sequence, or pages. If
-// BuildOptions::has_sampler, some of them also sample tokens (docs/guides/generation.md).
+// Graphs of the entries for generation. They read and extend KV caches, which have one row per sequence or
+// consist of pages. If BuildOptions::has_sampler, some of these graphs also sample tokens
+// (docs/guides/generation.md).
 #pragma once
 
 #include "frontend/blocks/blocks.h"
@@ -7,7 +8,7 @@
 
 namespace smelt {
 
-/// Adds these graphs and their states to the module. `adapters`: null if the model has none.
+/// Adds the graphs and the states of their caches to the module. `adapters`: null if the model has none.
 void add_cached_graphs(Module& module, const TransformerSpec& spec, const BuildOptions& options,
                        Adapters* adapters);
 

@@ -77,7 +77,7 @@ struct TransformerSpec {
     bool out_bias = true;          // the projection after attention has a bias
     bool scaled = true;            // scores are multiplied by head_dim^-1/2
     bool scaled_by_layer = false;  // scores of block i are multiplied by 1 / (i + 1)
-    int64_t scale_dim = 0;         // replaces head_dim in `scaled`; 0: it does not
+    int64_t scale_dim = 0;         // used instead of head_dim in `scaled`; 0: head_dim
     double soft_cap = 0;           // scores s become cap tanh(s / cap); 0: there is no cap
     int64_t window = 0;            // number of keys that a query sees, up to its own position; 0: no window
     int64_t window_from = 0;       // number of the first block with the window, if `layers` is empty
@@ -191,7 +191,8 @@ struct SpecProblem {
   std::string text;   // such as "7 does not divide hidden = 48"
 };
 
-/// Replaces the default values that stand for other values, such as 0 or `automatic`, by those values.
+/// Replaces default values that mean "derived from other fields", such as 0 or `automatic`, by the derived
+/// values.
 void complete(TransformerSpec& spec);
 /// Returns all contradictions and missing values in a completed spec; empty if it is valid.
 std::vector<SpecProblem> problems_of(const TransformerSpec& spec);

@@ -74,7 +74,7 @@ class SweepLevels {
     int barriers = 0, level = 0;  // level: number of sweeps
     auto operator<=>(const Key&) const = default;
   };
-  /// Returns the key of a value. The value may be newer than this object.
+  /// Returns the key of a value. The value may have been added to the graph after this object was created.
   Key of(const Value* value);
   /// Returns whether `value` needs a sweep in the kernel of a node with the key `place`.
   bool depends(const Value* value, const Key& place);

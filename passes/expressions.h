@@ -32,7 +32,7 @@ inline int64_t last_axis(const Value* x) { return x->rank() - 1; }
 /// Returns a reduction over the last axis.
 inline Value* row_reduce(GraphBuilder& b, ReduceOp op, Value* x) { return b.reduce(op, x, {last_axis(x)}); }
 inline Value* row_sum(GraphBuilder& b, Value* x) { return row_reduce(b, ReduceOp::add, x); }
-/// Broadcasts `row`, which has one element per row, along the last axis of `shape`.
+/// Broadcasts `row` along the last axis of `shape`. The shape of `row` is `shape` without this axis.
 inline Value* along_row(GraphBuilder& b, Value* row, const Shape& shape) {
   return b.broadcast_over(row, {static_cast<int64_t>(shape.size()) - 1}, shape);
 }

@@ -418,14 +418,14 @@ typedef struct smelt_batch_options {
   size_t slots;        /* maximum number of running requests; 0: as many as possible (see below) */
   size_t most_waiting; /* maximum number of requests that wait for a slot; 0: 64 */
   /* Approximate number of prompt tokens that one step reads; 0: a default. The default is 64. If the plan has
-   * the entry "mixed_pages" or "tiled_pages", one run can read prompts and generate tokens, and the default
-   * is as many tokens as a run may have in addition to one token of each running request. */
+   * the entry "mixed_pages" or "tiled_pages", one run can read prompts and generate tokens. The default is
+   * then to fill the run: it reads one token of each running request, and as many prompt tokens as it can. */
   size_t chunk;
 } smelt_batch_options;
 
 /* Creates a batch. `options` may be null. The number of slots is limited by the plan's bound of the batch
- * size, and on a CPU also by 32. Requires: the plan is a decoder without an encoder, and its key-value caches
- * are in pages, or it has an entry "decode". Nothing else may run the session while the batch exists. */
+ * size, and on a CPU also by 32. Requires: the plan is that of a decoder without an encoder, and has
+ * key-value caches. Nothing else may run the session while the batch exists. */
 smelt_status smelt_batch_create(smelt_session* session, const smelt_batch_options* options,
                                 smelt_batch** batch);
 /* Frees the batch, and drops requests that have not ended. */

@@ -34,7 +34,7 @@ class ScalarMath : public ScalarBuilder {
 
  private:
   struct Reduced {
-    V power, rest;  // x = power ln 2 + rest
+    V power, rest;  // x = power * ln 2 + rest
   };
   Reduced reduce_by_ln2(V x);
   V log_of_positive(V x);

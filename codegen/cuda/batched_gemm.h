@@ -1,6 +1,6 @@
-// Smelt's kernels for matmuls of many small matrices, which a step may use instead of cuBLASLt's. The batch
-// has several axes with different strides: batch and heads of [batch, tokens, heads, head size], for example,
-// or groups of heads that share an operand (a stride of 0).
+// Smelt's kernels for matmuls of many small matrices, which a step may use instead of cuBLASLt's kernels. The
+// batch has several axes with different strides, such as batch and heads of [batch, tokens, heads, head
+// size]. An operand that the heads of a group share has the stride 0 along the axis of these heads.
 //
 //   C[o,i,m,n] = alpha * sum_k A[o,i,m,k] B[o,i,k,n]          o outer batch axes, i innermost batch axis
 //
@@ -22,8 +22,8 @@ struct BatchedGemm {
   bool b_by_k = false;  // B is contiguous along k, else along n
   size_t axes = 2;      // number of batch axes
 
-  /// Returns "smelt_gemm_bf16_bf16_kn" if A is contiguous along k and B along n; "smelt_gemm_bf16_bf16_kn_3"
-  /// if there are also three batch axes instead of two.
+  /// Returns "smelt_gemm_bf16_bf16_kn", for example, if A is contiguous along k and B along n. If there are
+  /// not two batch axes, their number follows: "smelt_gemm_bf16_bf16_kn_3".
   std::string name() const;
 };
 

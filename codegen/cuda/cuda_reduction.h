@@ -38,9 +38,10 @@ class CudaReduction {
   /// Returns an expression for the result with number `result` (0 unless the reduction has several).
   std::string finish(const State& state, size_t result) const;
 
-  /// Return a statement that reduce_ops.def gives for this op; "" if it gives none. The statement of
-  /// combine_vector combines the state `to` with all elements of the array `vector`. That of combine_lanes
-  /// combines the states of `lanes` neighbouring lanes of a warp; `mask` is the mask of its shuffles.
+  /// Return a statement that reduce_ops.def gives for this op; "" if it gives none. combine_vector: a
+  /// statement that combines the state `to` with all elements of the array `vector`. combine_lanes: a
+  /// statement that combines the states of `lanes` neighbouring lanes of a warp; `mask` is the mask of its
+  /// shuffles.
   std::string combine_vector(const State& to, const std::string& vector) const;
   std::string combine_lanes(const State& to, int lanes, const std::string& mask) const;
 

@@ -21,7 +21,7 @@ struct CudaValue {
   CudaKind kind = CudaKind::real;
 };
 
-/// Returns the kind that values of a type in memory are computed in.
+/// Returns the kind that elements of this type are computed in.
 CudaKind cuda_kind(DType type);
 /// Returns the kind's C++ type, such as "float".
 std::string_view cuda_type(CudaKind kind);
@@ -34,9 +34,9 @@ CudaValue cuda_number(double number, DType type);
 /// table such as scalar_ops.def.
 std::string fill_pattern(std::string_view pattern, std::span<const std::string> operands,
                          std::initializer_list<std::pair<std::string_view, std::string>> words = {});
-/// Returns op(operands), not in parentheses. The operands are first converted to a common kind. `fast`: uses
-/// an approximation with an error of some ulp, if the operation has one. The caller allows this for results
-/// that are rounded to fewer digits when they are stored.
+/// Returns op(operands), not in parentheses. The operands are first converted to a common kind. If `fast` and
+/// the operation has an approximation, the approximation is used; its error is a few ulp. Callers set `fast`
+/// for results that are rounded to fewer bits when they are stored.
 CudaValue cuda_apply(ScalarOp op, std::span<const CudaValue> operands, bool fast);
 
 }  // namespace smelt

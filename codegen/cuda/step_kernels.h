@@ -75,8 +75,8 @@ std::vector<KernelCode> scan_kernels(const std::string& kind, DType dtype, bool 
 std::vector<KernelCode> top_k_kernels(int64_t k, int compute_capability);
 
 // ---- waiting_template.cpp
-// Programmatic dependent launch of template kernels (KernelCode::waits): a kernel may start before the launch
-// before it has ended.
+// Programmatic dependent launch of template kernels (KernelCode::waits): a kernel may start while the
+// preceding launch still runs.
 
 /// Inserts code at the beginning of the kernel's function. The code lets the next launch start, and waits for
 /// the preceding launches. Throws Error (internal) if the source has no __global__ function.

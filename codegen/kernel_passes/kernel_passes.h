@@ -21,7 +21,8 @@ void collapse_axes(Kernel& kernel);
 // Kernels that only sum over all rows. A block of a GPU then loops over all rows of a tile of columns, so
 // there are no partial sums, and no second kernel that adds them up.
 
-/// The destination of the sums of a partial parameter: its type, and its strides along the kernel's axes.
+/// The destination of the sums of a partial parameter (KernelParam::partial, a buffer of partial sums): its
+/// type, and its strides along the kernel's axes.
 struct ColumnSum {
   int param = -1;
   DType dtype = DType::f32;
@@ -122,7 +123,8 @@ bool keep_exponentials(Kernel& kernel, int64_t most_reductions);
 /// free.
 void keep_exponentials_in_registers(Kernel& kernel);
 
-/// Returns the number of the max_sumexp whose exponentials an exponential of the form `kept` uses.
+/// Returns the number of the max_sumexp whose stored numbers replace `exponential`, an instruction of the
+/// form `kept`.
 int reduction_of_kept(const Kernel& kernel, int exponential);
 
 // ---- legalize.cpp

@@ -9,8 +9,8 @@
 
 namespace smelt {
 
-/// The operands of a kernel's modified score if it has the form select(mask, seen_score, -inf), by
-/// instruction number.
+/// Instruction numbers of the first two operands of select(mask, seen_score, -inf), if a kernel's modified
+/// score has this form.
 struct ScoreMask {
   int instruction = -1;  // the mask; -1: there is none
   int seen_score = -1;   // the modified score of a pair of query and key for which the mask holds
@@ -146,8 +146,8 @@ class MaskIntervals {
     return Interval<V>{code_.difference(a->least, b->most), code_.difference(a->most, b->least)};
   }
 
-  /// Returns the interval of the operand that a select chooses; if its condition is mixed or unknown, the
-  /// interval of both operands.
+  /// Returns the interval of the operand that a select chooses. If its condition is mixed or unknown, returns
+  /// the smallest interval that contains the intervals of both operands.
   std::optional<Interval<V>> of_choice(const Instruction& x) {
     if (x.dtype != DType::i32) return std::nullopt;
     const auto a = interval(x.operands[1]), b = interval(x.operands[2]);

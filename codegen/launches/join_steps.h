@@ -31,9 +31,8 @@ void drop_unused_kernels(Program& program);
 // Detection of steps that convert weights, which are stored as bytes, to floats before a matmul
 // (passes/graph/precision/quantize_weights.h).
 
-/// Returns the address of the bytes that the step converts to the floats at `floats`. Returns nothing unless
-/// the only effect of the step is to convert each signed byte of one array to the float with the same number
-/// in the array at `floats`.
+/// Returns the address of the signed bytes that the step converts to the floats at `floats`, byte i to float
+/// i. Returns nothing if the step does anything else.
 std::optional<BufferRef> widened_bytes(const Program& program, const Step& step, const BufferRef& floats);
 
 }  // namespace smelt

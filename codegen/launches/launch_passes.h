@@ -25,7 +25,8 @@ bool attach_tails(Program& program);
 /// Returns whether one block, with any number of threads, can run the whole kernel quickly. The kernel must
 /// have few results, each of few terms, and its sizes must be constant.
 bool can_be_tail(const Kernel& kernel);
-/// Sets the schedules of the kernels in a kernel's tail, for the number of threads of the kernel itself.
+/// Sets the schedules of the kernels in the tail of `kernel`. They get the same number of threads per block
+/// as `kernel`.
 void fit_tails(Kernel& kernel);
 
 // ---- dependent_launches.cpp

@@ -1,5 +1,6 @@
-// Conversion of a kernel that reads a matmul's result element by element into the epilogue of a template that
-// computes these elements. `gemm_epilogues` and `small_m_epilogues` use it.
+// Conversion of a kernel that reads a matmul's result to an epilogue. The kernel reads the result element by
+// element. As an epilogue, it gets these elements from the template that computes the matmul. The passes
+// `gemm_epilogues` and `small_m_epilogues` use this conversion.
 #pragma once
 
 #include <optional>
@@ -37,8 +38,8 @@ class ResultReader {
   bool hand_result();
   /// Adds an instruction that stores the matmul's result.
   void store_result();
-  /// Removes the parameters for the matmul's result, and their arguments, that no instruction accesses any
-  /// more.
+  /// Removes the input parameters for the matmul's result, and their arguments. Requires: hand_result has
+  /// returned true, so no instruction accesses these parameters.
   void drop_result();
   /// Adds an input parameter and its argument. Returns the number of the parameter.
   int add_operand(std::string name, DType dtype, const BufferRef& base);

@@ -1,7 +1,7 @@
 // The body (score_mod) of an attention node as a fusion over [b,h,t,s] (batch, head, query, key), which is
 // lowered like any other fusion. The block arguments of the body, such as the score, and the body's results
-// are not stored in memory. The lowering identifies memory by the number of a buffer. For values that are not
-// in memory, it uses the negative numbers below instead.
+// are not stored in memory. The lowering identifies memory by the number of a buffer. These values have the
+// negative numbers below instead.
 #pragma once
 
 #include "codegen/lowering/fusion_blocks.h"
@@ -10,9 +10,9 @@
 namespace smelt {
 
 constexpr int kFirstHanded = -2;
-/// Returns the number that stands for the block argument with this slot in place of a buffer's number.
+/// Returns the negative number of the block argument in slot `slot`. Slots are counted from 0.
 constexpr int handed_buffer(int slot) { return kFirstHanded - slot; }
-/// Returns the number that stands for an output of the body in place of a buffer's number.
+/// Returns the negative number of output `output` of the body. Requires: slots are below 100.
 constexpr int returned_buffer(int output) { return kFirstHanded - 100 - output; }
 
 /// A fusion node with a copy of an attention node's body. The destructor erases the fusion node. Functions
@@ -23,9 +23,9 @@ class AttentionFusion {
   ~AttentionFusion();
   AttentionFusion(const AttentionFusion&) = delete;
 
-  /// Adds an input for the block argument with this slot, and returns the input's value in the copy. The
-  /// input replaces `value`, a value of the node's body, wherever the copy would use it. If `value` is null,
-  /// the input replaces no value. `strides`: the input's stride along each dim of `type`, in elements.
+  /// Adds an input for the block argument in slot `slot`, and returns the input's value in the copy. In the
+  /// copy, this input replaces `value`, a value of the node's body; null: it replaces no value. `strides`:
+  /// the input's stride along each dim of `type`, in elements.
   Value* hand(const Type& type, int slot, std::vector<Dim> strides, const Value* value = nullptr);
   /// Copies the nodes of the body to the fusion. The inputs that `hand` added replace values of the body.
   void copy_body();
@@ -55,9 +55,9 @@ class AttentionFusion {
   Node* fusion_ = nullptr;
 };
 
-/// The gradients of the values that the body of an attention reads, for a node that computes the gradient of
-/// the attention. In the body of that node, these gradients are the outputs number 2 and higher. Row
-/// gradients are summed over keys, column gradients over queries, and element gradients over neither.
+/// The gradients of the values that the body of an attention reads. They are the outputs from number 2 on in
+/// the body of an attention_grad node. Row gradients are summed over keys, column gradients over queries, and
+/// element gradients over neither.
 struct BodyGradients {
   struct One {
     const Value* per_score;            // the gradient before it is summed, [b,h,t,s], in the node's body

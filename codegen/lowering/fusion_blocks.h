@@ -1,8 +1,10 @@
 // The blocks of a fusion's kernel. The nodes of the fusion are divided into levels
 // (ir/analysis/iteration_space.h): level 0 needs no result of a reduction along the row, level 1 needs one of
 // level 0, and so on. Each level has a row block, which is executed once per row, and a column block, which
-// is executed for each column; further blocks are added if needed. The blocks contain the level's reductions,
-// its stores, and its accumulations of sums over rows.
+// is executed for each column. If the kernel has reduced axes, the column block of level 0 is replaced by a
+// reduced block, which is executed for each column and each index of these axes. Code that must run after
+// these blocks is in further blocks. The blocks contain the level's reductions, its stores, and its
+// accumulations of sums over rows.
 #pragma once
 
 #include <vector>

@@ -27,8 +27,8 @@ namespace smelt {
 Program lower(const Module& module, const Target& target = {});
 
 // ---- cut_gemms.cpp
-// Splits matmuls with large odd extents, such as a vocabulary of 50,257. cuBLASLt's kernels take four times
-// as long if an extent is not a multiple of 8 (docs/bench/benchmarks.md).
+// Splits matmuls with a large extent that is not a multiple of 8, such as a vocabulary of 50,257. cuBLASLt's
+// kernels take four times as long for such extents (docs/bench/benchmarks.md).
 
 /// Returns steps that together compute the same as `step`, in the order in which they must run. A matmul has
 /// the extents m (rows), n (columns) and k (summed). If one of them is a constant >= 4096 and not a multiple
@@ -56,7 +56,7 @@ void finish_partial_sums(ProgramBuilder& builder, llvm::ArrayRef<PartialSum> sum
 // Outputs of a fusion that may share the memory of an input.
 
 /// Returns pairs (written buffer, read buffer) that may have the same address (Step::may_alias), because the
-/// kernel reads every element before it overwrites it. Requires: the kernel is complete.
+/// kernel reads every element before it overwrites the element. Requires: the kernel is complete.
 std::vector<std::pair<int, int>> aliases_of(const FusionKernel& fusion);
 /// Checks each input and output that already have the same buffer and offset. Throws Error (internal) if the
 /// kernel loads an element of such an input after it has stored the element to the output. Requires: the

@@ -18,12 +18,12 @@ struct MatmulRun {
 /// run is the stride of the inner run times its extent, and repeats this as often as possible.
 std::vector<MatmulRun> joined(std::vector<MatmulRun> runs);
 
-/// The runs of a matmul, divided into two groups: one run each for m, n and k, which together are one product
-/// of matrices, and the remaining runs, which repeat this product.
+/// The dims of a gemm, and the loops around it that compute a whole matmul. `m`, `n` and `k` are one run of
+/// each kind. The gemm is repeated for every combination of indices of the remaining runs.
 struct MatrixDims {
   MatmulRun m, n, k;
-  /// The remaining runs. The runs of m and n, in `repeated`, repeat the product for other rows or columns of
-  /// C. The runs of k, in `summed`, repeat it for the same elements of C, and the results are added up.
+  /// `repeated` has the remaining runs of m and n: each repetition computes other elements of C. `summed` has
+  /// the remaining runs of k: each repetition adds to the same elements of C.
   std::vector<MatmulRun> repeated, summed;
 };
 

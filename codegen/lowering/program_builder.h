@@ -41,7 +41,7 @@ class ProgramBuilder {
   int add_buffer(std::string name, Role role, DType dtype, Dim elements);
   const Buffer& buffer(int index) const { return program_.buffers[index]; }
   /// Adds a kernel, unless the program already has an equal one, and returns the kernel's number.
-  /// `arguments`: the step's arguments; on a GPU, the code depends on their alignment.
+  /// `arguments`: those of a step that runs the kernel; on a GPU, the code depends on their alignment.
   int add_kernel(Kernel kernel, const std::vector<BufferRef>& arguments);
   /// Returns the alignment, in bytes, that the argument's address has for all sizes; at most 16, the size of
   /// the widest access.
@@ -57,9 +57,9 @@ class ProgramBuilder {
   void begin_alternative(std::string name);
   /// Makes the last variant of the open choice run if, and only if, the sizes satisfy the rule.
   void take_last_where(SizeRule rule);
-  /// Ends the choice. If there is only one variant, its steps stay, without a choice. The same is done with
-  /// the first of several variants if a variant overwrites a buffer that this or another variant reads as
-  /// input, because such variants cannot be run repeatedly to measure them.
+  /// Ends the choice. If there is only one variant, its steps stay, without a choice. If a variant overwrites
+  /// a buffer that any of the variants reads as input, only the steps of the first variant stay, without a
+  /// choice. The runtime measures variants by running them repeatedly, which is impossible in this case.
   void end_choice();
 
   /// Returns the bounds of the integers in `value`, a value of the current entry. Returns nothing for floats
@@ -83,7 +83,7 @@ class ProgramBuilder {
   bool recomputed_ = false;
 };
 
-/// Append the steps of one node of each kind.
+/// Append the steps of a node. There is one function per kind of node.
 void lower_fusion(ProgramBuilder& builder, const Node& fusion);
 void lower_matmul(ProgramBuilder& builder, const Node& matmul);
 void lower_attention(ProgramBuilder& builder, const Node& attention);

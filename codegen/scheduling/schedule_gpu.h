@@ -12,19 +12,19 @@
 
 namespace smelt {
 
-// Properties of the device come from DeviceModel. The constants here and in these two files were chosen by
-// measurement on an H200. They depend more on the instructions of a thread than on the GPU.
+// Properties of the device come from DeviceModel. The constants of this header and of the two .cpp files were
+// chosen by measurement on an H200. They depend more on the instructions of a thread than on the GPU.
 
-/// Threads per block. kRowThreads: of kernels in which each thread group processes one row. kWalkThreads: of
-/// kernels with a grid-stride loop over rows. kFlatThreads: of kernels that divide their columns, not their
-/// rows, among threads (Schedule::flat). kTileThreads: the most for kernels with reduced axes
-/// (schedule_tiles). kLargestTeam: the most threads that share a row.
+/// Threads per block, by kind of kernel. kRowThreads: each thread group processes one row. kWalkThreads: the
+/// kernel has a grid-stride loop over rows. kFlatThreads: columns, not rows, are divided among threads
+/// (Schedule::flat). kTileThreads: the kernel has reduced axes (schedule_tiles); at most this number.
+/// kLargestTeam: the largest number of threads that share a row.
 constexpr int kRowThreads = 128, kWalkThreads = 512, kFlatThreads = 256, kTileThreads = 512;
 constexpr int64_t kLargestTeam = 512;
 /// Number of registers of a thread that may hold elements of a row.
 constexpr int64_t kPayload = 64;
 
-/// Return the least power of two that is not below n, and the largest one that is not above it; 1 if n < 1.
+/// Return n rounded up (pow2_ceil) or down (pow2_floor) to a power of two; 1 if n < 1.
 inline int64_t pow2_ceil(int64_t n) {
   return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(1, n))));
 }

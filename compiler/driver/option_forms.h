@@ -89,8 +89,8 @@ struct Words {
   }
 };
 
-/// A whole number from `least` to `most`. `unset`: the value of an option that is not set, whose text is
-/// empty.
+/// A whole number from `least` to `most`. `unset`: the value that means that the option is not set. The text
+/// of this value is empty.
 struct Whole {
   static constexpr ValueKind kKind = ValueKind::whole;
   int64_t least, most = kAnyWhole;

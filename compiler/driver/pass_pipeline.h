@@ -62,7 +62,7 @@ std::vector<PassCall> recompute_passes(const CompileOptions& options, const Targ
 /// Returns the passes after recompute_passes, up to a fused module with layouts.
 std::vector<PassCall> fusion_passes(const CompileOptions& options, const Target& target,
                                     const PassReports& reports = {});
-/// Returns the passes from a fused module to a program with its memory.
+/// Returns the passes that lower a fused module to a program, up to plan_memory.
 std::vector<PassCall> program_passes(const CompileOptions& options, const Target& target,
                                      const PassReports& reports = {});
 

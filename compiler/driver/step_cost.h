@@ -28,9 +28,9 @@ bool has_products(const Program& program, const Step& step);
 /// Returns the sum of step_seconds over the entry's steps. If the plan has several variants of a part of the
 /// work, only the steps of the first variant are counted. The sum assumes that steps do not overlap.
 double predicted_seconds(const Program& program, const PlanEntry& entry, const Rates& rates);
-/// Returns the predicted seconds in which matmuls compute one GiB of results, if they sum over 1,024
-/// elements. Recomputation policies are specified by a price in seconds per saved GiB. A policy with at least
-/// this price computes such results again instead of storing them.
+/// Returns the predicted seconds for computing one GiB of results of matmuls that sum over 1,024 elements. A
+/// recomputation policy has a price: the most seconds of computation per saved GiB. A policy whose price is
+/// at least the returned one recomputes the results of such matmuls.
 double matmul_price(const Rates& rates, DType storage, bool tf32);
 /// Returns the number of floating-point operations in matrix products of the entry that repeat earlier ones,
 /// to save memory (Step::recomputed).

@@ -34,8 +34,10 @@ void bind_generate(nanobind::class_<BoundSession>& session);
 void bind_plan_report(nanobind::class_<CompiledPlan>& plan);
 
 // ---- reports.cpp
-// Reports for people: the compilation of a description, and the hardware of this machine.
+// Reports for people.
 
+/// Adds the methods `dump`, `explain_fusion` and `memory` to the class, and the function `doctor`, which
+/// describes this machine, to the module.
 void bind_reports(nanobind::module_& module, nanobind::class_<CompiledPlan>& plan);
 
 // ---- tensor.cpp
@@ -46,12 +48,12 @@ void bind_tensor(nanobind::module_& module);
 // ---- weight_views.cpp
 // Weights of a session as arrays of other libraries, which read and write them in place.
 
-/// Returns a tuple for every weight: its name in checkpoints, and a DLPack capsule of its memory, in the
-/// checkpoint's layout and the stored type. Each capsule keeps the session alive. When the function returns,
-/// all earlier changes by the host are in the GPU's memory. After changing weights through the arrays, the
-/// caller calls the function again before it calls functions that read the weights on the host. Throws Error
-/// if a part of the weights has been moved to the host's memory, or if several ranks or sessions share the
-/// weights.
+/// Returns a tuple for every weight: its name in checkpoints, and a DLPack capsule of its memory. The capsule
+/// has the checkpoint's layout and the type that the session stores, and keeps the session alive. On a GPU,
+/// the host may have a copy of the weights. The function copies earlier changes of this copy to the GPU.
+/// After changing weights through the arrays, the caller must call the function again, because this marks the
+/// host's copy as out of date. Throws Error if a part of the weights has been moved to the host's memory, or
+/// if several ranks or sessions share the weights.
 nanobind::list weight_views(nanobind::handle session);
 
 }  // namespace smelt::python

@@ -14,7 +14,7 @@ namespace smelt {
 struct KernelResources {
   CubinResources code;              // registers, stack and static shared memory, from the machine code
   int threads = 0;                  // of a block
-  int64_t launch_shared_bytes = 0;  // largest dynamic shared memory of a block that a launch specifies
+  int64_t launch_shared_bytes = 0;  // dynamic shared memory of a block: the largest of all launches
   Occupancy occupancy = {};
 };
 

@@ -21,7 +21,7 @@ struct ReportedPlan {
   /// Per kernel of a plan for a GPU; an element is empty if the kernel's machine code is not known. The list
   /// is empty for other targets, and for a compilation until add_resources is called.
   std::vector<std::optional<KernelResources>> resources;
-  // Data that plan files do not contain: null or empty if the plan comes from a file.
+  // Plan files do not contain the next two: null and empty if the plan comes from a file.
   std::unique_ptr<Module> fused;
   FusionReport fusions;
   std::vector<EntrySummary> summary;  // for a plan from a file, the members *_before (before fusion) are 0
@@ -37,8 +37,7 @@ void keep_entries(ReportedPlan& plan, const std::vector<std::string>& entries);
 /// Sets `resources` for a GPU; does nothing for other targets. `plan`: the plan of the same compilation. A
 /// kernel that differs between the plan and the program gets no resources.
 void add_resources(ReportedPlan& reported, const Plan& plan);
-/// Generates the texts of `codes` that are empty, if this build can list code for the target. Takes about a
-/// tenth of a second for 35 kernels.
+/// Generates the texts of `codes` that are empty, if this build can list code for the target.
 void add_codes(ReportedPlan& plan);
 
 }  // namespace smelt

@@ -15,7 +15,7 @@ namespace smelt {
 /// no pipeline stages. Another candidate does the same work per record (sequence), except for three
 /// differences. Pipeline stages divide the work, and are idle for a part of the time. Sharded sequences
 /// divide all work except matmuls and attention. ZeRO divides the update of parameters and optimizer states.
-/// The bounds contain neither the time of this update nor that of collectives.
+/// The time of this update and the time of collectives are not included in the bounds.
 class LeastTime {
  public:
   /// `program`: that of the compiled plan. `records`: the bound of its symbol B, in records per micro-batch.
@@ -38,7 +38,9 @@ class LeastTime {
   const Symbols symbols_;  // of the compiled program
   int64_t records_;
   Rates rates_;
-  double update_ = 0;  // at least the seconds of the update of parameters and optimizer states
+  /// At least the seconds of the update of parameters and optimizer states. They are subtracted from
+  /// Work::others.
+  double update_ = 0;
   std::map<int64_t, Work> of_records_;  // results of work_of so far; the key is the number of records
 };
 

@@ -27,9 +27,9 @@ int64_t arena_of(const Program& program);
 
 /// Returns the cost of a candidate. `programs`: one program per pipeline stage, in order. Without stages, it
 /// is a single program, which all ranks run. With stages, the time is that of a simulated schedule
-/// (pipeline_simulation.h), which includes the messages between stages and the sums of gradients that stages
-/// share. Throws Error if the programs have no collective along some axis of the mesh other than `stage`,
-/// because all ranks along that axis would do the same work.
+/// (pipeline_simulation.h). It includes the messages between stages, and the summation of the gradients of
+/// parameters that several stages use. Throws Error if the mesh has an axis, other than `stage`, along which
+/// the programs have no collective. All ranks along such an axis would do the same work.
 PlanCost cost_of(std::span<const Program> programs, const PlanCandidate& candidate,
                  const MachineRates& rates);
 

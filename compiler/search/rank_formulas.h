@@ -1,6 +1,6 @@
-// Textbook formulas for the memory of ranks that train one model and for the bytes that they exchange, for
-// comparison with the memory and the collectives of the plan. Their inputs are the states and the mesh of a
-// program, so they apply to any model.
+// Textbook formulas for ranks that train one model: the memory of a rank, and the bytes that ranks exchange.
+// Reports compare them with the memory and the collectives of the plan. The formulas use only the states and
+// the mesh of a program, so they apply to any model.
 #pragma once
 
 #include <cstdint>

@@ -24,7 +24,7 @@ class AllowedHosts {
  public:
   /// The address and port that the server listens at.
   struct Listener {
-    std::string host, address;  // the host as the user gave it, and the same as a numeric address
+    std::string host, address;  // the host as the user gave it, and its numeric address
     bool is_loopback = true;    // only this machine can connect
     int port = 0;
   };

@@ -1,4 +1,4 @@
-// Keys that clients have to send, and the number of requests that each of them may have at a time.
+// Keys that clients have to send, and the limit on the concurrent requests of a client.
 #pragma once
 
 #include <filesystem>
@@ -18,7 +18,8 @@ class ApiKeys {
   ApiKeys() = default;
   /// Reads a file with one key per line: `KEY`, or `NAME KEY`. Empty lines and lines that begin with # are
   /// ignored. The name of a key without one is `key N`, where N counts the keys from 1. Throws Error with the
-  /// line if it is not of this form, if a key or a name occurs twice, or if there is no key.
+  /// number of the line if a line has another form, or if a key or a name occurs twice. Throws Error if there
+  /// is no key.
   static ApiKeys load(const std::filesystem::path& path);
 
   bool empty() const { return keys_.empty(); }
@@ -38,7 +39,8 @@ class ApiKeys {
 /// Counts the requests per client that are being answered. Not thread-safe.
 class OpenRequests {
  public:
-  /// A request that is being answered, until the object is destroyed. It may outlive OpenRequests.
+  /// A request that is being answered. The request is open until the last copy of its claim is destroyed. A
+  /// claim may outlive OpenRequests.
   using Claim = std::shared_ptr<const void>;
 
   /// `most`: the most open requests of a client; 0: any number.

@@ -43,8 +43,8 @@ class CompletionAnswer {
   /// Sets a listener. Until abandon(), it is called whenever accepted(), collect() or events() may have
   /// something new to return; see Mailbox::on_change.
   void on_change(std::function<void()> listener) { mailbox_->on_change(std::move(listener)); }
-  /// Returns without blocking whether the batch has accepted the choices. Throws the error if it refused
-  /// them.
+  /// Returns without blocking whether the batch has accepted the choices. If the batch has refused the
+  /// choices, throws the error.
   bool accepted() { return mailbox_->accepted(); }
   /// Collects, without waiting, the progress since the last call, for an answer that does not stream. Returns
   /// whether all choices have ended, so that whole() does not block. Throws ApiError if a choice has failed.
@@ -105,8 +105,8 @@ class CompletionService {
   /// refuses them later (CompletionAnswer::accepted). Throws ApiError or Error if the body is invalid, if its
   /// requests can never run, or if the batch has ended.
   std::shared_ptr<CompletionAnswer> answer(std::string_view body);
-  /// Does the same for the body of a POST /v1/chat/completions, whose messages become a prompt by the model's
-  /// chat template. Throws ApiError, also if the model has no template.
+  /// Does the same for the body of a POST /v1/chat/completions. The model's chat template makes a prompt of
+  /// the messages in the body. If the model has no template, throws ApiError.
   std::shared_ptr<CompletionAnswer> answer_chat(std::string_view body);
   /// Returns the reply's body for GET /v1/models: JSON that lists the one model.
   std::string models() const;

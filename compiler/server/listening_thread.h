@@ -19,8 +19,9 @@ class ListeningThread {
   ListeningThread(const ListeningThread&) = delete;
   ListeningThread& operator=(const ListeningThread&) = delete;
 
-  /// Sets a function that is called once if an error ends the listening: by the thread, or at once if it has
-  /// ended already. The function must not throw. An empty function removes the previous one.
+  /// Sets a function that the thread calls once if an error ends the listening. If an error has ended the
+  /// listening already, on_fault calls the function. The function must not throw. An empty function removes
+  /// the previous one.
   void on_fault(std::function<void()> listener);
   /// Stops the server, waits for the thread, and throws the error that has ended the listening, if there was
   /// one.

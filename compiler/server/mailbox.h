@@ -18,11 +18,10 @@ class Mailbox {
  public:
   explicit Mailbox(size_t choices) : fresh_(choices) {}
 
-  // Functions for the batch's thread, which reports that the batch has accepted the choices, that it has
-  // refused them with an error, or the progress of choice number `choice`.
-  void accept();
-  void refuse(std::exception_ptr error);
-  void deliver(size_t choice, Progress progress);
+  // Called by the batch's thread.
+  void accept();                                   // reports that the batch has accepted the choices
+  void refuse(std::exception_ptr error);           // reports that the batch has refused them
+  void deliver(size_t choice, Progress progress);  // adds the progress of choice number `choice`
   /// Returns whether abandon() was called.
   bool abandoned() const;
 
@@ -30,9 +29,9 @@ class Mailbox {
   void wait_accepted();
   /// Returns without blocking whether the choices are accepted; throws the error if they are refused.
   bool accepted();
-  /// Sets a listener and calls it once. After each wait() or accepted(), until abandon(), the batch's thread
-  /// calls the listener for the first change. The listener must not throw. It must not call the mailbox
-  /// either, because the mailbox is locked during the call.
+  /// Sets a listener and calls it once. From then on, until abandon(), the batch's thread calls the listener
+  /// when something changes, but not again before the next wait() or accepted(). The listener must not throw.
+  /// It must not call the mailbox either, because the mailbox is locked during the call.
   void on_change(std::function<void()> listener);
   /// Returns the progress of each choice since the last call. If no choice has any, waits for at most `most`.
   std::vector<Progress> wait(std::chrono::milliseconds most);

@@ -23,7 +23,7 @@ struct RequestRecord {
   Clock::time_point begin = Clock::now();
   std::optional<double> first_event = {};     // seconds until the first bytes of a streamed answer were sent
   std::optional<CompletionUsage> usage = {};  // of a completion
-  std::vector<Finish> finishes = {};          // by choice of a completion
+  std::vector<Finish> finishes = {};          // one per choice of a completion
 };
 
 /// Returns the id that a client gave to its request, if it is one to 128 letters, digits or characters of

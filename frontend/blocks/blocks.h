@@ -32,17 +32,18 @@ struct BlockBuilder {
 
 /// Queries of a run with a paged cache, in two parts. `singles` are the queries of sequences that have one
 /// token in the run. `tiles` are tiles of consecutive tokens of one sequence each. One attention node
-/// computes each part.
+/// computes each part. In such a run, each token is one row of the batch (B tokens, T = 1).
 struct QueryTiles {
-  /// R groups of T queries; all queries of a group are of one sequence.
+  /// R groups of N queries; all queries of a group are of one sequence.
   struct Part {
-    Value* tokens = nullptr;  // i32[R,T]: index in the run of each query's token
-    /// i32[R]: tokens of the sequence before the first query; -T: the group is padding, which sees no keys.
+    Value* tokens = nullptr;  // i32[R,N]: index in the run of each query's token
+    /// i32[R]: tokens of the sequence before the first query; -N: the group is padding, which sees no keys.
     Value* past = nullptr;
     Value* lines = nullptr;  // i32[R,capacity]: per group, the lines of its sequence (see Cache::lines)
   };
-  Part singles, tiles;  // T is 1 in singles, and kTileTokens in tiles
-  /// i32[B]: index of each token's result among the results of all queries, first of singles, then of tiles.
+  Part singles, tiles;  // N is 1 in singles, and kTileTokens in tiles
+  /// i32[B]: index of each token's result in the list of all results, those of `singles` before those of
+  /// `tiles`.
   Value* results = nullptr;
 };
 
@@ -57,7 +58,7 @@ struct Cache {
   /// i32[B,capacity]: slot that stores the token at each position of a row. Beams that share their beginning
   /// share slots. null: all tokens of a row are in the row's own slot.
   Value* row_of_place = nullptr;
-  Dim readers = 1;  // number of consecutive rows of the batch that read one row of the cache
+  Dim readers = 1;  // number of consecutive rows of the batch that read the same slot (beams of one source)
   /// Fields of a sliding-window (ring) cache (ring.cpp), whose capacity is less than a row's tokens.
   Value* tokens = nullptr;      // i32[B]: tokens of each row, with those of this run; null: not a ring
   Value* new_places = nullptr;  // i32[B,T]: positions in the ring where this run's tokens are stored
@@ -67,8 +68,8 @@ struct Cache {
   Value* lines = nullptr;
   /// i32[B,T]: page and offset in it for each token of this run; a token of page -1 is not cached.
   Value *new_pages = nullptr, *new_offsets = nullptr;
-  /// Division of the queries among two attention nodes; null: one attention node, in which row i of the batch
-  /// has T queries that see the positions in lines[i].
+  /// Division of the queries between two attention nodes; null: one attention node, in which row i of the
+  /// batch has T queries that see the positions in lines[i].
   const QueryTiles* queries = nullptr;
 };
 
@@ -179,8 +180,9 @@ Value* tokens_of_places(GraphBuilder& g, const Cache& ring);
 
 // ---- pages.cpp
 /// Returns the cache of rows whose page numbers are in `table`, i32[B,capacity / kPageTokens]; `pages` is the
-/// number of pages of all rows. A run has `tokens` new tokens per row, after the `past` (i32[B]) cached ones.
-/// The first `lengths` (i32[B]) of them are cached and the others are padding; null: all are cached.
+/// number of pages of the whole cache. A run has `tokens` new tokens per row, after the `past` (i32[B])
+/// cached ones. Of the new tokens of a row, the first `lengths` (i32[B]) are cached and the others are
+/// padding; null: all are cached.
 Cache paged_cache(BlockBuilder& b, int64_t pages, Value* table, Value* past, const Dim& tokens,
                   Value* lengths);
 /// Does the same as remember() for a paged cache and the state of this name. If cache.queries is not null,

@@ -22,8 +22,8 @@ struct TextChoice {
 /// Adds the inputs to the graph. `rows`: a value i32[B]; only its size is used. Requires: declare_text_states
 /// was called.
 TextChoice text_choice_inputs(BlockBuilder& b, Value* rows);
-/// Declares the states that hold the texts of `slots` rows of `capacity` tokens, and sources (an encoder's
-/// input) of `source_capacity` tokens.
+/// Declares the states that hold the tokens of the texts. Each of the `slots` rows has room for a text of
+/// `capacity` tokens, and for a source (an encoder's input) of `source_capacity` tokens.
 void declare_text_states(BlockBuilder& b, int64_t slots, int64_t capacity, int64_t source_capacity);
 
 /// Returns the number of tokens in each row's text, i32[B].

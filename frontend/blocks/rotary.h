@@ -1,5 +1,6 @@
 // Angles of rotary position embeddings (RoFormer, arXiv 2104.09864) and their scaling to more positions than
-// a model was trained on.
+// a model was trained on. The rotated elements of a head (`width` elements) form width / 2 pairs. At each
+// position, each pair is rotated by an angle.
 #pragma once
 
 #include <vector>
@@ -21,8 +22,7 @@ int64_t rotary_width(const TransformerSpec& spec, const StackSpec& stack);
 std::vector<double> rotary_frequencies(const TransformerSpec& spec, int64_t width, int64_t length = 0);
 /// Returns the factor of cosines and sines: YaRN's attention factor, else 1.
 double rotary_magnitude(const TransformerSpec& spec);
-/// Returns the table for positions 0 ... rows - 1. The scaling `dynamic` is left out, as for batches of at
-/// most max_positions positions.
+/// Returns the table for positions 0 ... rows - 1. The scaling `dynamic` is not applied.
 RotaryTable rotary_table(const TransformerSpec& spec, int64_t width, int64_t rows);
 
 }  // namespace smelt

@@ -1,7 +1,7 @@
-// Functions that add nodes to a graph which sample the next token of every row from its logits, so that the
-// host need not. The entries next and next_pages use sample_tokens; the entry next_beams uses choose_beams.
-// runtime/plan/decode_contract.def defines their inputs and states, and decode_contract.h the limits. B is
-// the batch (number of rows), V the vocabulary.
+// Functions that build the part of a graph that samples the next token of every row from its logits. The host
+// then does not sample. The entries next and next_pages use sample_tokens; the entry next_beams uses
+// choose_beams. runtime/plan/decode_contract.def defines their inputs and states, and decode_contract.h the
+// limits. B is the batch (number of rows), V the vocabulary.
 #pragma once
 
 #include <functional>
@@ -96,8 +96,8 @@ struct NextBeams {
   Value *parents, *tokens;
 };
 /// Stores the candidates for the host, and the next beams for the next run. Returns the next beams: the best
-/// candidates whose new token is not an end token. `faults`: the result of fault_of_sums. If the number of an
-/// active beam is NaN, the sums of all candidates of its sentence become NaN. `ends`,
+/// candidates whose new token is not an end token. `faults`: the result of fault_of_sums. If it is NaN for an
+/// active beam, the sums of all candidates of this beam's sentence become NaN. `ends`,
 /// i32[sentences,kEndTokens]: end tokens of each sentence.
 NextBeams leave_beams(BlockBuilder& b, const Candidates& found, Value* faults, const TokenChoice& choice,
                       Value* ends, const Dim& beams);

@@ -12,15 +12,15 @@ namespace smelt {
 
 /// Values of the body of an attention_grad. This body computes the attention weight again: weight =
 /// exp(modified - lse), or 0 if modified is -inf. `modified` is the score after the score_mod, and `lse` is
-/// the log-sum-exp over keys. `delta` is dy . y per query, where y is the result of the attention, minus the
-/// gradient of lse if there is one.
+/// the log-sum-exp over keys. `delta` is dy . y per query, where y is the result of the attention and dy is
+/// its gradient. If there is a gradient of lse, it is subtracted from dy . y.
 struct AttentionWeight {
   const Value *weight = nullptr, *modified = nullptr;  // values in the body
   const Value *lse = nullptr, *delta = nullptr;        // operands of the node, f32[b,h,t]
   const Value* delta_in_body = nullptr;                // delta, broadcast to the scores
 };
-/// Returns these values. Returns nothing if the body does not compute the weight in this form, or if no value
-/// that it reads can be delta.
+/// Returns these values. Returns nothing if the body does not compute the weight in this form, or if lse is
+/// the only f32 value per query that it reads.
 std::optional<AttentionWeight> attention_weight(const Node& gradient);
 
 /// Largest number of rows of decode attention. The rows of a key head are the queries times the query heads
@@ -37,9 +37,9 @@ bool may_be_decode_attention(const Node& attention);
 
 /// Largest number of queries in a tile of the tensor-core kernels for all GPUs.
 constexpr int64_t kTileQueries = 64;
-/// The keys and values of an attention may be a gather of rows of a table, such as a paged KV cache. The
-/// kernels of a target can read the table directly if the attention has few enough queries; this is the
-/// limit. With more queries, the gather is executed first.
+/// The keys and values of an attention may be a gather of rows of a table, such as a paged KV cache.
+/// TableQueries is the largest number of queries with which the kernels of a target read the table directly.
+/// With more queries, the gather is executed first.
 enum class TableQueries : uint8_t {
   few,   // at most most_decode_queries(): GPUs, f32
   tile,  // at most most_decode_queries() or kTileQueries: GPUs, 16 bits

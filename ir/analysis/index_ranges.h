@@ -1,5 +1,5 @@
-// Ranges of the integer and boolean values of a graph, derived from its leaves in program order. Passes use
-// them to prove that indices are within their tables.
+// Ranges of the integer and boolean values of a graph. The range of a value is computed from the ranges of
+// its operands. Passes use the ranges to prove that indices are within their tables.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@ namespace smelt {
 /// Range of the elements of a value: every element is in [least, most] or equals `beside`.
 struct IndexRange {
   int64_t least = 0, most = 0;
-  std::optional<int64_t> beside = {};  // number outside the range that elements may also be, such as -100
+  std::optional<int64_t> beside = {};  // one number outside the range, such as -100; nothing: none
   std::optional<Dim> below = {};       // every element other than `beside` is below this size
   bool attained = false;               // it is proven that some element is `least` and some element is `most`
 
@@ -31,10 +31,11 @@ struct IndexRange {
 
 /// Ranges of the values of a graph. Ranges are propagated through constants, iota, inputs with declared
 /// bounds, views, conversions, arithmetic, look-ups in constant tables, inserts, reductions and bodies of
-/// fusions. The first branch of a select is evaluated with its condition true, the second branch with its
-/// condition false. The result of arithmetic that may wrap around is unknown. Floats have a range (RealRange)
-/// if they are computed from constants and integers. A RealRange has a margin for rounding to any float type.
-/// The range of a float is unknown if an element may be infinite or NaN.
+/// fusions. In the first branch of a select, the ranges of the values that the condition compares are
+/// narrowed, because the condition is true there. In the second branch, the condition is false. The result of
+/// arithmetic that may wrap around is unknown. Floats have a range (RealRange) if they are computed from
+/// constants and integers. A RealRange has a margin for rounding to any float type. The range of a float is
+/// unknown if an element may be infinite or NaN.
 class IndexRanges {
  public:
   explicit IndexRanges(const Graph& graph);

@@ -1,6 +1,6 @@
-// Interval arithmetic on integers. An IndexRange contains the elements of a value: every element is in
-// [least, most] or equals the optional number `beside`. Its member `attained` says that some element is
-// `least` and some element is `most`.
+// Interval arithmetic on integers. An IndexRange (index_ranges.h) bounds the elements of a value: every
+// element is in [least, most] or equals the optional number `beside`. If its member `attained` is true, some
+// element is `least` and some element is `most`.
 #pragma once
 
 #include "ir/analysis/index_ranges.h"
@@ -14,10 +14,10 @@ __extension__ typedef __int128 Bound;
 
 /// Returns the range of all numbers of a type.
 IndexRange all_of_type(DType type);
-/// Returns the range [least, most]; nothing if the type cannot represent all of its numbers, so that
-/// arithmetic may wrap around.
+/// Returns the range [least, most]; nothing if `least` or `most` is outside the range of the type, because
+/// arithmetic may then wrap around.
 std::optional<IndexRange> in_bits_of(DType type, Bound least, Bound most);
-/// Returns x without its additional number: [least, most] is extended to contain that number.
+/// Returns the smallest range without an optional number that contains all elements of x.
 IndexRange hull(const IndexRange& x);
 /// Returns whether a size is certainly at least 1, provided that all its symbols are at least 1.
 bool is_never_zero(const Dim& dim);

@@ -29,9 +29,9 @@ struct IterationSpace {
   enum class Reduction : uint8_t {
     row,     // over all column axes: a scalar per row, which later blocks may read
     first,   // as `row`, but reads only one column (the op `first`) or four columns (the op `pivot`)
-    column,  // over all parallel axes, keeping columns: a partial sum per chunk of rows
-    /// Over all axes of the reduced value, which may have columns or be one scalar per row: one partial sum
-    /// per chunk of rows.
+    column,  // over all parallel axes: one partial sum per column and chunk of rows
+    /// Over all axes of the reduced value: one partial sum per chunk of rows. The value may have columns, or
+    /// be a scalar per row.
     full,
     /// Over the reduced axes: one value per row and column, which later column blocks may read. The kernel
     /// then has no row reductions.

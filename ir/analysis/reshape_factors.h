@@ -18,9 +18,10 @@ struct ReshapeFactor {
   bool is_clear = true;
 };
 /// Returns the factors of a reshape of shape `from` to shape `to` in row-major order: [B,T,8] -> [B*T,8] has
-/// B, T and 8; [6,4] -> [8,3] has no clear factor. The shapes are compared from the first dim on. If, of the
-/// next dims or their remaining parts, neither divides the other, the comparison ends, and all factors after
-/// that point are not clear.
+/// B, T and 8; [6,4] -> [8,3] has no clear factor. The shapes are compared from the first dim on. If the dim
+/// of one shape divides the dim of the other, it is a factor, and the quotient is compared with the next dim.
+/// If neither divides the other, the comparison ends, and the remaining dims and quotients are factors that
+/// are not clear.
 std::vector<ReshapeFactor> reshape_factors(const Shape& from, const Shape& to);
 
 }  // namespace smelt

@@ -26,9 +26,9 @@ struct StateRead {
   Region region;       // the elements of the state's buffer that `value` occupies
 };
 
-/// Returns the reads of the state whose memory is `buffer`, including reads of views in this memory. A concat
-/// whose operands are such views is included, even if its result is stored in this memory too. Updates are
-/// not included; for them, see moves_content().
+/// Returns the reads of the state whose memory is `buffer`, including reads of views in this memory. A node
+/// whose result is such a view is not a read, unless it is a concat. Updates are not included (see
+/// moves_content).
 std::vector<StateRead> reads_of_state(const Graph& graph, int buffer);
 
 /// Returns whether the value is a state or a parameter, or a view in the memory of one.

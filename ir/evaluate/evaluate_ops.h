@@ -23,8 +23,8 @@ struct Array {
 template <typename S>
 using Arrays = std::vector<Array<S>>;
 
-/// Arguments of the function for one node: its operands' values, and its results' shapes for the symbols'
-/// values of this run.
+/// Arguments of the function for one node: the values of its operands, and the shapes of its results in this
+/// run.
 template <typename S>
 struct Call {
   const Node& node;

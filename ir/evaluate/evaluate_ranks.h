@@ -53,9 +53,9 @@ std::string segment_key(const std::string& state, const std::string& segment);  
 /// Returns the tensors of all segments of the flat state `flat`, by their keys.
 Tensors segments_of(const State& state, const Tensor& flat);
 
-/// Returns a rank's flat state. `given` has the tensor of every whole segment; its name is the segment's key
-/// or, for parameters, the parameter's name. Returns nothing if a tensor is missing in `given`. If the flat
-/// state itself is sharded as well, returns only the rank's part of it.
+/// Returns a rank's flat state. `given` has the tensor of every whole segment, under the segment's key or,
+/// for a parameter, under the parameter's name. Returns nothing if a tensor is missing in `given`. If not
+/// only segments but also the flat state is sharded, returns only the rank's part of the flat state.
 std::optional<Tensor> flat_part(const State& state, const Tensors& given, const Mesh& mesh, int64_t rank);
 /// Returns the tensors of all whole segments by their keys, given parts[rank], the flat states of all ranks.
 /// Throws Error if ranks that should hold equal data do not.

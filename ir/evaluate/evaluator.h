@@ -34,9 +34,9 @@ struct Evaluation {
   Tensors states;   // new values of the states that the graph updates, by state name
 };
 
-/// Evaluates the graph. `inputs` has tensors by input name. `states` has tensors by state name, and
-/// parameters by parameter name or as segments of a flat state such as "parameters". Throws Error if a tensor
-/// is missing or has a wrong shape.
+/// Evaluates the graph. `inputs` has tensors by input name, and `states` by state name. A parameter may have
+/// its own tensor in `states`, or may be a segment of the tensor of a flat state such as "parameters". Throws
+/// Error if a tensor is missing or has a wrong shape.
 Evaluation evaluate(const Graph& graph, const Tensors& inputs, const Tensors& states,
                     const EvaluateOptions& options);
 
@@ -49,8 +49,8 @@ struct DualEvaluation {
 DualEvaluation evaluate_dual(const Graph& graph, const Tensors& inputs, const Tensors& states,
                              const Tensors& tangents, const EvaluateOptions& options);
 
-/// Results of a graph in float64, and for every element a bound on the distance of the result in float32
-/// (bounded.h); infinity: float32 may give any result.
+/// Results of a graph in float64, and for every element a bound on the difference between the results in
+/// float32 and in float64 (bounded.h). Infinity: float32 may give any result.
 struct BoundedEvaluation {
   Evaluation value, error;
 };

@@ -245,8 +245,8 @@ class Run {
   Array<S> read_parameter(const Call<S>& call) const {
     const std::string& name = call.node.get(attr::name);
     const State* state = graph_.module().find_parameter_state(name, call.node.result()->dtype());
-    // A flat state takes precedence over a tensor of the parameter's name, because updates change the state
-    // alone.
+    // A flat state (a vector that consists of many tensors, its segments) takes precedence over a tensor of
+    // the parameter's name, because updates change the state alone.
     const Tensor* flat = state ? find(arguments_.states, state->name) : nullptr;
     if (flat)
       for (const Segment& segment : state->segments)
@@ -279,7 +279,7 @@ class Run {
     fail("state \"{}\" ({}) was not given", name, str(call.node.result()->type));
   }
 
-  /// Assembles a flat state from its segments, which are given by their own names, with zeros in the padding.
+  /// Assembles a flat state from the tensors of its segments, with zeros in the padding.
   Array<S> assemble(const Call<S>& call, const State& state) const {
     Array<S> flat = call.zeros();
     for (const Segment& segment : state.segments) {

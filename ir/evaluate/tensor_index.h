@@ -1,4 +1,5 @@
-// Strides and lists of element offsets, with which a loop over a tensor of any rank is a loop over one list.
+// Strides of tensors, and lists of element offsets. A loop over such a list visits the elements of a tensor
+// of any rank.
 #pragma once
 
 #include <cstdint>

@@ -17,9 +17,9 @@ namespace smelt {
 std::vector<Type> infer_types(Op op, ScalarOp scalar, ReduceOp reduce, llvm::ArrayRef<Value*> operands,
                               const Attributes& attributes, llvm::ArrayRef<Type> declared,
                               const Graph* body = nullptr);
-/// Returns the input types of a body for an op with the trait `region`: types of the block arguments, which
-/// the op computes from its own operands `own`, then types of the body's `arguments` (ir/graph/body.h).
-/// Throws the Errors of infer_types.
+/// Returns the input types of a body for an op with the trait `region`. The types of the block arguments come
+/// first; the op computes these values from its own operands `own`. The types of the body's `arguments`
+/// follow (ir/graph/body.h). Throws the Errors of infer_types.
 std::vector<Type> infer_body_inputs(Op op, llvm::ArrayRef<Value*> own, llvm::ArrayRef<Value*> arguments,
                                     const Attributes& attributes);
 

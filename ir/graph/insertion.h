@@ -35,9 +35,9 @@ Dim places_along(const Shape& target, const Node& node, const IndexedAxis& index
 llvm::SmallVector<const Node*, 2> insert_chain(const Node& last);
 /// Returns the tensor into which the first insert of the chain writes.
 inline Value* inserted_into(const Node& last) { return insert_chain(last).front()->operand(0); }
-/// Returns whether two inserts certainly write different elements. Requires for true: both have the same
-/// indexed axes; along each of them, both have the same indices, or both have blocks at constant positions;
-/// and along one axis, the constant blocks do not overlap.
+/// Returns whether two inserts certainly write different elements. This is so if three conditions hold. Both
+/// have the same indexed axes. Along each of these axes, both have the same indices, or both have blocks at
+/// constant positions. Along one axis, the constant blocks do not overlap.
 bool write_apart(const Node& a, const Node& b);
 
 }  // namespace smelt

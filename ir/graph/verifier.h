@@ -10,8 +10,8 @@
 
 namespace smelt {
 
-/// Returns one message per fault, with the op, its source, the types and the bounds of symbols; empty if the
-/// graph is valid.
+/// Returns one message per fault, with the op, its origin in the model (Node::source), the types and the
+/// bounds of symbols; empty if the graph is valid.
 std::vector<std::string> verify(const Graph& graph);
 /// Returns the faults of all graphs and declarations of a module.
 std::vector<std::string> verify(const Module& module);

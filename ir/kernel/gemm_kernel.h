@@ -25,10 +25,10 @@ struct GemmTiles {
 /// Tiles of the template for small-M GEMM (codegen/cuda/small_m/). Every block reads all of A.
 struct SmallMTiles {
   int rows = 8;      // largest number of rows of A
-  int weights = 16;  // columns of the product, in all `parts` together, that a block computes at a time
+  int weights = 16;  // columns of the product that a block computes at a time
   int depth = 11;    // loads of weights, along k, that a warp has in flight
-  /// The product's columns are divided into this number of adjacent parts. The epilogue gets one element of
-  /// each part.
+  /// The product's columns are divided into this number of adjacent parts of equal size. A block computes
+  /// weights / parts columns of each part. The epilogue gets one element of each part.
   int parts = 1;
   int bias = -1;                     // parameter that is added to each row of the product; -1: none
   DType result_dtype = DType::bf16;  // type of the product and of the bias
@@ -48,8 +48,8 @@ struct GemmKernel {
   GemmTiles tiles = {};
   std::optional<SmallMTiles> few = {};  // set: a small-M GEMM, which uses these tiles instead of `tiles`
 
-  /// Returns whether A is in shared memory, as the last parameter of the prologue kernel (Kernel::before),
-  /// which computes it.
+  /// Returns whether a prologue kernel (Kernel::before) computes A in shared memory. A is then the last
+  /// parameter of the prologue kernel.
   bool is_staged() const { return a.param < 0; }
 
   // Chosen by `schedule`.

@@ -86,7 +86,8 @@ enum class Form : uint8_t {
   /// As `inverse`, for any divisor. The divisor is scaled first, because it may be subnormal.
   scaled_inverse,
   /// exp(x - m), where m is the maximum that a max_sumexp has computed. That reduction has stored
-  /// exponentials relative to earlier maxima; they are multiplied by a factor.
+  /// exp(x - m'), where m' is the maximum of fewer elements. This form multiplies the stored value by
+  /// exp(m' - m).
   kept,
   /// Load: issued before the first block of the row.
   early,
@@ -131,8 +132,8 @@ struct Instruction {
     reduce,
     result,  // result number `slot` of the operand, which is a reduce with several results
     /// Block argument that the template computes for its body. For attention, `slot` selects score, product,
-    /// weight or delta. For a matmul it is the element of the product, in part `slot` (SmallMTiles::parts),
-    /// rounded to dtype.
+    /// weight or delta. For a matmul the block argument is an element of the product, rounded to dtype;
+    /// `slot` is the number of the part that has the element (SmallMTiles::parts).
     handed,
   };
   Kind kind = Kind::constant;
@@ -202,9 +203,9 @@ struct Schedule {
   int vectors = 0;  // vectors of a row per thread, all in registers; 0: a loop processes the row's vectors
   int unroll = 1;   // vectors that are loaded before the arithmetic on the first one
   int prefetch_distance = 0;  // rows from the issue of a load to the row that uses it; 0: no prefetches
-  bool interleaved = false;  // consecutive rows are in different thread blocks; false: a block's are adjacent
-  bool index32 = false;      // every index fits in 32 bits
-  int64_t short_sum = 0;     // terms that a thread sums in f32 before it adds to an f64 sum; 0: no f64 sums
+  bool interleaved = false;   // consecutive rows are in different thread blocks; false: in the same one
+  bool index32 = false;       // every index fits in 32 bits
+  int64_t short_sum = 0;      // terms that a thread sums in f32 before it adds to an f64 sum; 0: no f64 sums
   bool operator==(const Schedule&) const = default;
 };
 

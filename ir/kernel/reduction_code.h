@@ -1,5 +1,7 @@
-// The functions of each reduction in ir/ops/reduce_ops.def (identity, lift, combine and finish), as short
-// lists of scalar operations that code generators translate.
+// The functions of each reduction in ir/ops/reduce_ops.def, as short lists of scalar operations that code
+// generators translate. The accumulator of a reduction is a state of one to four scalars. The function
+// `identity` returns the state of no elements, and `lift` the state of one element. `combine` merges the
+// states of two sets of elements, and `finish` computes a result from the final state.
 #pragma once
 
 #include <array>
@@ -36,12 +38,10 @@ struct ReductionFunction {
   std::vector<int> results;  // numbers of the steps whose values are returned
 };
 
-/// All functions of one reduction. A state is its accumulator: one to four scalars.
+/// All functions of one reduction.
 struct ReductionCode {
-  /// `identity` returns the state of no elements, and `lift` the state of one element. `combine` merges two
-  /// states: it returns the state of the elements of both.
   ReductionFunction identity, lift, combine;
-  std::vector<ReductionFunction> finish;  // one per result: computes the result from the final state
+  std::vector<ReductionFunction> finish;  // one per result
   /// Returns whether `lift` reads the index of its element.
   bool reads_place() const;
 };

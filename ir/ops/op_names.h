@@ -1,6 +1,7 @@
-// Names of scalar operations, with their numbers of operands, and of reductions. Their properties are the
-// rows of scalar_ops.def and reduce_ops.def, in the same order. The names are separate so that a changed row
-// recompiles only the files that read rows.
+// Names of scalar operations and of reductions. The number after a scalar operation is its number of
+// operands. The properties of the operations are in scalar_ops.def and reduce_ops.def, one row per operation,
+// in the order of this file. They are not in this file, so that a changed row recompiles only the files that
+// read rows.
 #pragma once
 
 #include <cstdint>

@@ -6,8 +6,8 @@
 
 namespace smelt {
 
-/// Positions in rings that follow from the number of tokens so far. There is one ring per row (sequence).
-/// Both values are i32 and have the shape of the argument `tokens` of ring_end.
+/// The newest token's ring position, and the token at ring position 0, for one ring per row (sequence). Both
+/// values are i32 and have the shape of the argument `tokens` of ring_end.
 struct RingEnd {
   Value* last_place;   // ring position of the row's last token
   Value* first_token;  // number of the token at ring position 0

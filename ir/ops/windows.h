@@ -30,7 +30,8 @@ struct ConvDim {
 };
 /// Returns the attributes for each spatial dim; the first one has the axis 2, because batch and channels are
 /// 0 and 1. `weight` is the shape of the weights, [out channels, in channels per group, window sizes...].
-/// Throws Error if a list has a wrong length, or if a window size is not a constant of at least 1.
+/// Throws Error if the attribute strides, dilations or pads has a wrong length, or if a window size is not a
+/// constant of at least 1.
 std::vector<ConvDim> conv_dims(const Shape& weight, const Attributes& attributes);
 int64_t conv_groups(const Attributes& attributes);
 

@@ -59,7 +59,7 @@ class ModuleParser : TextParser {
   size_t axis_named(const Token& at, const std::string& name) const;
   std::optional<Sharding> sharding();
   void random_ids();  // random_ids COUNT: number of ids of random nodes
-  /// Sets Module::random_ids to `count` if it is smaller.
+  /// Sets Module::random_ids to `count`, if `count` is larger than Module::random_ids.
   void take_random_ids(const Token& at, int64_t count);
   /// Parses a field of a parameter. Returns false if `key` is none of its fields.
   bool parameter_field(const Token& key, Module::Parameter& parameter);

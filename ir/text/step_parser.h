@@ -29,9 +29,9 @@ class StepParser : protected KernelParser {
   void read(Kind& step) {
     read_pattern(StepKind<Kind>::text, step);
   }
-  /// Parses the pieces of a pattern in order. The text may lack a group. A group that begins with a word or
-  /// symbol is parsed if this is the next token of the text. A group that begins with a field is parsed if
-  /// shows_group() is true for the fields that are parsed so far.
+  /// Parses the pieces of a pattern in order. A group (a piece in braces) is optional. A group that begins
+  /// with a word or symbol is parsed if this is the next token of the text. A group that begins with a field
+  /// is parsed if shows_group() is true for the fields that are parsed so far.
   template <typename Kind>
   void read_pattern(std::string_view pattern, Kind& step) {
     for (const PatternPiece& piece : pattern_pieces(pattern))

@@ -25,8 +25,9 @@ std::string text(double number);                            // 1.0, 1e-05 or inf
 std::string text(const std::vector<std::string>& strings);  // ["a", "b"]
 /// Returns the text of an attribute, which the parser reads back to the same attribute.
 std::string text(const Attribute& attribute);
-/// Return the declaration of all symbols, of a state or of a buffer: whole lines, with a line feed at the
-/// end. The text of symbols is empty if there are none. `number` is the index of the buffer in its list.
+/// Return the declarations of the symbols, or the declaration of one state or one buffer: whole lines, with a
+/// line feed at the end. The text of symbols is empty if there are none. `number` is the index of the buffer
+/// in its list.
 std::string text(const Symbols& symbols);
 std::string text(const State& state);
 std::string text(const Buffer& buffer, size_t number);

@@ -23,8 +23,8 @@ struct Allocator {
   std::function<void(MemoryKind kind, void* memory, size_t bytes)> release;
 };
 
-/// Calls allocator.allocate with these arguments and returns the memory. Throws Error (out_of_memory) if it
-/// returns null, and Error (invalid_argument) if the address is not a multiple of `alignment`.
+/// Calls allocator.allocate with these arguments and returns the memory. Throws Error (out_of_memory) if the
+/// result is null, and Error (invalid_argument) if the address is not a multiple of `alignment`.
 void* allocate_from(const Allocator& allocator, MemoryKind kind, size_t bytes, size_t alignment);
 
 }  // namespace smelt

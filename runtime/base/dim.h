@@ -117,8 +117,8 @@ class Symbols {
   /// Returns an upper bound of `dim` for all values of the symbols that the bounds allow. Throws Error if a
   /// symbol has no bound, or on overflow of 64 bits.
   int64_t upper(const Dim& dim) const;
-  /// Checks the values of all symbols. Throws Error that names the symbol or product, its value and its bound
-  /// if one is outside its bounds.
+  /// Throws Error if the value of a symbol or of a product is outside its bounds. The Error names the symbol
+  /// or product, its value and its bound.
   void check(const SymbolValues& values) const;
   bool operator==(const Symbols&) const = default;
 

@@ -52,9 +52,9 @@ class AttentionLane {
   void body(const Block& block);
   KernelArgs args_of(const Block& block) const;
   int64_t first_row(const Block& block) const;
-  /// Sets the pointer of tile number `tile`. The kernel's code indexes tiles by the positions of the whole
-  /// attention; the pointer is such that the elements of `block` are at `at`. `is_row`: the tile has one
-  /// number per query; false: one per score.
+  /// Sets the pointer of tile number `tile`, which begins at `at`. A tile has one number per query of a block
+  /// if `is_row`, else one per score. The kernel's code indexes tiles by positions in the whole attention, so
+  /// the offset of the block's first position is subtracted from the pointer.
   void set_tile(int tile, float* at, const Block& block, bool is_row);
 
   // ---- matrices, by number in PreparedAttention::matrices
@@ -84,7 +84,7 @@ class AttentionLane {
   float* memory_;
   std::vector<void*> buffers_;  // the step's arguments, then tiles
   size_t arguments_;            // number of the step's arguments
-  int old_ = 0;  // 0 or 1: number of the current list of maxima, and of the current list of sums
+  int old_ = 0;  // there are two lists of row maxima, and two of sums; those with number old_ are current
 };
 
 /// Product of row-major f32 matrices: C[m,n] += factor A B if `adds`, else C = factor A B. A is [m,k], and B

@@ -23,8 +23,8 @@ struct StepRun {
 using Launch = std::function<void(const StepRun&)>;
 
 struct ResolvedEntry {
-  /// A pointer to a position in an input or output, whose address changes from run to run. Each run sets the
-  /// pointer to the address of the buffer plus `offset_bytes`.
+  /// A pointer into the buffer of an input or output. The address of the buffer changes from run to run, so
+  /// each run sets the pointer to this address plus `offset_bytes`.
   struct Patch {
     void** pointer;
     int buffer;

@@ -1,4 +1,4 @@
-// A collective step of a plan whose symbolic sizes and operands have been replaced by numbers and addresses.
+// A collective step of a plan, with numbers and addresses in place of symbolic sizes and operands.
 #pragma once
 
 #include <cstddef>

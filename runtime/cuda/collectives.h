@@ -6,8 +6,9 @@
 //            other's memory (peer_sums.h)
 //   NCCL     all other collectives
 //
-// All ranks create communicators together, so every rank creates its executor at the same time. If the run
-// fails on any rank, the communicators are ended, so that no rank waits for data of a rank that has ended.
+// All ranks create communicators together, so all ranks must create their sessions at the same time. If the
+// run fails on any rank, the communicators are ended, so that no rank waits for data of a rank that has
+// ended.
 #pragma once
 
 #include <functional>
@@ -39,19 +40,19 @@ class Collectives {
   /// is in flight or a rank has failed.
   ~Collectives();
 
-  /// Shares with the other ranks the blocks of memory to which collectives along the axis write, in place of
-  /// earlier blocks. If the ranks along the axis can access each other's blocks, gathers and exchanges use
-  /// copies from now on. All ranks must call it together. Requires: no collective is in progress, and no
-  /// captured graph contains one.
+  /// Shares `blocks` with the other ranks along the axis: the memory to which collectives along the axis
+  /// write. The blocks replace those of an earlier call. If the ranks can access each other's blocks, gathers
+  /// and exchanges use copies from now on. All ranks must call this function together. Requires: no
+  /// collective is in progress, and no captured graph contains one.
   void share(size_t axis, std::vector<SharedBlock> blocks);
 
   /// Enqueues a collective, which begins after all earlier work of `stream`, the stream of the steps. An NCCL
   /// collective for which the next step waits runs on `stream` itself, unless another NCCL collective is in
   /// progress.
   void launch(const CollectiveLaunch& launch, Stream stream);
-  /// Whether the parts of a collective can be handled one by one. `computed`: whether the matmul that reads
-  /// or computes the parts is divided into one matmul per rank (CollectiveLaunch::read_in_parts,
-  /// made_in_parts); `never` if NCCL runs the collective. `own`: the position of this rank along the axis.
+  /// `computed`: when to divide the matmul that reads or computes the parts of a collective into one matmul
+  /// per rank (CollectiveLaunch::read_in_parts, made_in_parts). `never` if the collective is not done by
+  /// copies. `own`: the position of this rank along the axis.
   struct Parts {
     PeerCopies::Parts computed = PeerCopies::Parts::never;
     int64_t own = 0;
@@ -81,8 +82,8 @@ class Collectives {
   NcclComms& comms() { return *comms_; }
 
  private:
-  /// Copies along an axis. `ways` is null if NCCL is used instead. `at_end`: the number of the function that
-  /// ends waits of the copies if the run fails (NcclComms::at_end).
+  /// Copies along an axis. `ways` is null if NCCL is used instead. `at_end` is the number of a function
+  /// (NcclComms::at_end). If the run fails, that function ends the waits of the copies.
   struct Copies {
     std::unique_ptr<PeerCopies> ways;
     int at_end = 0;

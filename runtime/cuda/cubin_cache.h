@@ -1,4 +1,4 @@
-// Cache of cubins (compiled GPU code) on disk. A file is named after a hash of its source, and contains a
+// Cache of cubins (compiled GPU code) on disk. A file is named after the key of its cubin, and contains a
 // checksum. If the cache cannot be read or written, there is no error, and kernels are compiled again.
 #pragma once
 

@@ -28,8 +28,8 @@ class DeviceStates {
   DeviceStates(const Device& device, const Plan& plan, Stream stream,
                std::shared_ptr<const Allocator> allocator, const DeviceStates* owner = nullptr);
 
-  /// Returns the address to which kernels add the offset of an element. It is the device address of element
-  /// 0. If element 0 is in host memory, there is no device memory at this address.
+  /// Returns the address to which kernels add the offset of an element. If the state is divided between host
+  /// and device, element 0 would have this address in device memory, and the address must not be accessed.
   DevicePointer address(int index) const { return states_[static_cast<size_t>(index)].address(); }
   /// Returns the device memory of a state; SharedBlock::memory is null for a state of the role stream.
   SharedBlock block(int index) const;

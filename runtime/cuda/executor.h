@@ -1,7 +1,7 @@
-// CudaExecutor runs plans on an NVIDIA GPU. When an entry runs for the first time with some values of its
-// symbols, its steps are launched one by one, and algorithms are chosen by measurement. The second run with
-// the same values captures the launches as a CUDA graph, and later runs launch this graph. Nothing is
-// captured if the ExecutorOptions require that every step is checked, timed or reported.
+// CudaExecutor runs plans on an NVIDIA GPU. For each set of values of an entry's symbols, the first run
+// launches the steps one by one, and algorithms are chosen by measurement. The second run captures the
+// launches as a CUDA graph, and later runs launch this graph. Nothing is captured if the ExecutorOptions
+// require that every step is checked, timed or reported.
 //
 // After a kernel fault, such as an access to memory that is not mapped, the driver refuses all further work
 // on the GPU. All later calls in this process that use the GPU then throw the Error of the fault.
@@ -72,9 +72,9 @@ class CudaExecutor : public Executor {
 
   // Interface for CudaStageMemory (stage_memory.h).
 
-  /// Runs an entry. `places` has the device address of each port, first the inputs and then the outputs. 0
-  /// selects the executor's own buffer, which is copied from `inputs` or to `outputs`. If `places` is empty,
-  /// all ports use these buffers.
+  /// Runs an entry. `places` has the device address of each port, first the inputs and then the outputs. For
+  /// the address 0, the port is in the executor's own buffer: an input is copied from `inputs` to the buffer,
+  /// and an output from the buffer to `outputs`. If `places` is empty, all addresses are 0.
   void run_at(const PlanEntry& entry, const SymbolValues& symbols, std::span<const void* const> inputs,
               std::span<void* const> outputs, std::span<const DevicePointer> places, const Philox& random);
   const Device& device() const { return device_; }
@@ -120,8 +120,8 @@ class CudaExecutor : public Executor {
   /// Launches all steps, and waits after each, so that the Error of a fault names the step.
   void launch_checked(ResolvedEntry& resolved);
   void capture(ResolvedEntry& resolved);
-  /// Returns whether the step runs. If it belongs to one of several alternatives, only the chosen one runs.
-  /// The alternative is chosen when the first step of any of them is reached.
+  /// Returns whether the step runs: it belongs to no alternative, or to the chosen one. The first call for a
+  /// step of a group of alternatives chooses one of them.
   bool takes(ResolvedEntry& resolved, size_t step);
   /// Launches all steps, and adds the time of each to times_.
   void launch_profiled(ResolvedEntry& resolved);

@@ -46,7 +46,7 @@ struct GemmProblem {
   bool tf32 = false;
   int64_t m = 0, n = 0, k = 0, a_pitch = 0, b_pitch = 0, c_pitch = 0;
   int64_t batch = 1, a_stride = 0, b_stride = 0, c_stride = 0;
-  int64_t alignment = 256;  // bytes: divides the addresses of all matrices; at most 16 in PreparedGemm
+  int64_t alignment = 256;  // in bytes; divides the addresses of all matrices. PreparedGemm uses at most 16
 
   /// Returns the name of the problem's bucket. Problems of one bucket can use the same algorithm: they have
   /// the same types, flags and alignments of addresses and pitches, and similar sizes (size_bucket in

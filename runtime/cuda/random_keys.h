@@ -1,6 +1,6 @@
-// Keys of the kernels' random numbers, in device memory. A key is {seed, step, micro-step} (Philox). There is
-// one key for the whole batch. If kernels of the plan draw numbers for single parts of the batch
-// (RandomPart), there is also one key for each such part, because each part has its own micro-step.
+// Keys of the kernels' random numbers, in device memory. A key is {seed, step, micro_step}, the members of
+// Philox. There is one key for the whole batch. If kernels of the plan draw numbers for single parts of the
+// batch (RandomPart), there is also one key per part, because Philox::of_part changes micro_step.
 #pragma once
 
 #include <vector>

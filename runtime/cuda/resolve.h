@@ -23,8 +23,9 @@ struct GemmLaunch {
   PreparedGemm gemm;
 };
 /// A matmul before or after a collective, computed in parts, one for the rows of each rank (row_parts.h). If
-/// the matmul reads the result of a gather or an exchange, a part is computed when its operand has arrived
-/// from that rank. If an exchange sends the matmul's result, a part is sent when it has been computed.
+/// the matmul reads the result of a gather or an exchange, the part of a rank is computed when the data of
+/// this rank have arrived. If an exchange sends the matmul's result, a part is sent when it has been
+/// computed.
 struct PartedGemm {
   std::vector<PreparedGemm> parts;  // by rank
   CollectiveLaunch collective;
@@ -52,10 +53,12 @@ using Launch = std::variant<KernelLaunch, GemmLaunch, PartedGemm, TemplateLaunch
 struct ResolvedEntry {
   const PlanEntry* entry = nullptr;
   SymbolValues values;
-  std::vector<DevicePointer> places;  // by port, inputs first: its address; 0: it is copied;
-                                      // empty: all are copied
-  std::vector<Launch> launches;       // by step
-  std::vector<int> taken;  // by choice: the number of the alternative that runs; -1: not chosen yet
+  /// Address of each port (the inputs, then the outputs) that the caller has in device memory; 0: the port is
+  /// copied. An empty list: all ports are copied.
+  std::vector<DevicePointer> places;
+  std::vector<Launch> launches;  // by step
+  /// Number of the alternative that runs, by choice (Choice in plan.h); -1: not chosen yet.
+  std::vector<int> taken;
   std::vector<int64_t> input_bytes, output_bytes;  // by port; 0: not copied, because it has a place
   bool has_run = false;                            // has run once, so that every GEMM has its algorithm
   GraphOwner graph;                                // empty until the second run

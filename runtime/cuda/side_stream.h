@@ -13,8 +13,8 @@ class SideStream {
  public:
   SideStream(const Device& device, StreamPriority priority);
 
-  /// Calls `work` with the side stream, on which it enqueues work. Step number `waited_at` of the entry is
-  /// the first that waits for this work.
+  /// Calls the function `work` with the side stream as its argument. The function enqueues work on this
+  /// stream. Step number `waited_at` of the entry is the first that waits for this work.
   void launch(Stream main, size_t waited_at, const std::function<void(Stream)>& work);
   /// Makes later work of `main` wait for the work whose `waited_at` is at most `step`.
   void join(size_t step, Stream main);

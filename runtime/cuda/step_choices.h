@@ -1,6 +1,6 @@
-// Record of the fastest alternative on this device for each choice (Choice in runtime/plan/plan.h). The
-// alternatives are stored in a file of the cache directory, so that every process uses the same ones, and in
-// checkpoints.
+// Record of the fastest alternative on this device for each choice (Choice in runtime/plan/plan.h). The names
+// of the alternatives are stored in checkpoints, and in a file of the cache directory, so that all processes
+// use the same alternatives.
 #pragma once
 
 #include <filesystem>

@@ -27,10 +27,10 @@ class Transfers {
   Transfers() = default;
   Transfers(const Device& device, const PortMemory& ports, const std::shared_ptr<const Allocator>& allocator);
 
-  /// Copies the inputs to the device. Enqueues on `stream` a wait for these copies, and then copies to the
-  /// buffers that the steps read. `addresses` has the device address of each buffer of the plan. `on_device`
-  /// has one element per input, which is true if the input is a device address; empty: none is. Inputs of 0
-  /// bytes (ResolvedEntry::input_bytes) are not copied.
+  /// Copies the host's inputs to memory of the device. Makes `stream` wait for these copies, and then copy
+  /// all inputs to the buffers that the steps read. `addresses` has the device address of each buffer of the
+  /// plan. `on_device` has one element per input, which is true if the input is a device address; empty: none
+  /// is. Inputs of 0 bytes (ResolvedEntry::input_bytes) are not copied.
   void stage(const ResolvedEntry& resolved, std::span<const void* const> inputs,
              const std::vector<bool>& on_device, std::span<const DevicePointer> addresses, Stream stream);
   /// Copies each requested output to the host. An output is requested if its pointer is not null and it has

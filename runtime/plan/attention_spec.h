@@ -46,7 +46,8 @@ struct AttentionSpec {
   /// width.
   std::vector<int64_t> rows;
   /// Indices of the f32 kernel parameters, dense, for the gradients of score_mod tensors that the part
-  /// computes. Tensors with one element per query come first, then per key, then per query and key.
+  /// computes. Tensors with one element per query come first, then those with one element per key, then those
+  /// with one element per query and key.
   std::vector<int64_t> sums;
   /// For element_gradient: whether the gradient has an axis of batch items, and an axis of heads. If not, it
   /// is summed over them.
@@ -86,8 +87,9 @@ struct BlockedAttention {
 /// have one element per score; maximum, sum, new_maximum, new_sum and factor have one element per query.
 ///   Forward: the code reads score = scale * q . k, and the maximum and the sum of the softmax over the
 ///   earlier blocks of keys. It writes the new maximum and sum, and weight = exp(score_mod(score) -
-///   new_maximum), times the second output of the score_mod if it has one. It also writes factor =
-///   exp(maximum - new_maximum), by which the y of the earlier blocks is multiplied.
+///   new_maximum). If the score_mod also returns a factor for each weight (such as that of dropout), the
+///   weight is multiplied by it. The code also writes factor = exp(maximum - new_maximum), by which the y of
+///   the earlier blocks is multiplied.
 ///   Gradients: the code reads score and product = dy . v. It writes weight, the result of the softmax, and
 ///   the gradient of the score.
 /// `count` is the number of forward tiles. From `of_arguments` on there is one tile per gradient of a

@@ -18,8 +18,8 @@
 namespace smelt {
 
 /// Role of a buffer. Memory reports list the bytes per role. Buffers with the roles saved (results of
-/// forward that backward reads), temporary and workspace are in the arena: memory for the intermediate
-/// results of an entry, whose parts are reused.
+/// forward that backward reads), temporary and workspace are in the arena. The arena is memory for the
+/// intermediate results of an entry. Buffers that are not used at the same time may share its bytes.
 enum class Role : uint8_t {
   input,
   output,
@@ -141,9 +141,9 @@ struct SizeRule {
 /// case `last_where` may decide instead.
 ///
 /// All alternatives write the same results. Any other buffer that an alternative writes is used by that
-/// alternative alone. An alternative can run any number of times with the same results. For this reason, an
-/// alternative reads a buffer that some alternative writes only after it has written the buffer itself. A
-/// step may overwrite a buffer that it reads (Step::may_alias) only if its own alternative has written the
+/// alternative alone. An alternative can run any number of times with the same results. For this reason, if
+/// any alternative writes a buffer, an alternative that reads the buffer must have written it before. A step
+/// may overwrite a buffer that it reads (Step::may_alias) only if its own alternative has written the
 /// buffer.
 struct Choice {
   std::vector<std::string> alternatives;  // names for reports

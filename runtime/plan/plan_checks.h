@@ -13,8 +13,8 @@
 namespace smelt {
 
 // ---- attention_check.cpp
-// Checks of CPU kernels for attention (KernelCode::attention). Each computes one part of it (AttentionPart):
-// the forward pass, or some of the gradients.
+// Checks of CPU kernels for attention (KernelCode::attention). Each kernel computes one part of an attention
+// (AttentionPart): the forward pass, or some of the gradients.
 
 /// Checks that the parameters and the tiles of the kernel fit its AttentionSpec. Checks the sizes of its
 /// matrices for each element of `values`; an element has a value for each symbol. Does not check which
@@ -42,8 +42,7 @@ void check_outputs(const Plan& plan, const PlanEntry& entry, const SymbolValues&
 bool is_state(Role role);
 /// Returns the largest value that `dim`, a number of elements, has within the symbols' bounds. Throws Error
 /// (invalid_file), whose text begins with `what`, in two cases: if the elements, of type `dtype`, need more
-/// than kMostBytes bytes; or if `dim` is negative for one of `points`. A point has a value for each symbol
-/// (extreme_values).
+/// than kMostBytes bytes; or if `dim` is negative for one of `points`. A point has a value for each symbol.
 int64_t most_elements(const Symbols& symbols, std::span<const SymbolValues> points, const Dim& dim,
                       DType dtype, std::string_view what);
 
@@ -58,10 +57,10 @@ void check_states(const Plan& plan, std::span<const SymbolValues> points);
 /// (invalid_file).
 void check_template(const KernelCode& kernel);
 
-/// Checks the templates of the step (Step::kernels, or the kernel of a KernelStep). Each must be a template
-/// for this kind of step, and the step must have the values that its launch uses. Some kinds of steps can
-/// only be run by templates on a GPU (StepKind::by_template); such a step must have one. Calls check_results.
-/// Throws Error (invalid_file) with `place`.
+/// Checks the templates of the step (Step::kernels, or the kernel of a KernelStep). Each kernel must be a
+/// template for this kind of step, and the step must have the values that the TemplateLaunch of the kernel
+/// uses. Some kinds of steps can only be run by templates on a GPU (StepKind::by_template); such a step must
+/// have one. Calls check_results. Throws Error (invalid_file) with `place`.
 void check_templates(const Plan& plan, const Step& step, const std::string& place);
 
 /// Checks that the kernels with these indices, which are templates, do the whole work of the step. Together
@@ -92,8 +91,8 @@ void check_waits(const PlanEntry& entry, const Symbols& symbols);
 
 // ---- index_flow.cpp
 // Check that the integers by which kernels index tables are in range. Such integers come from inputs with
-// ids, constants, sorts, and results of kernels, all of which guarantee bounds. The check follows the
-// integers through copy steps to the kernels that use them as indices.
+// declared bounds (Port::ids), constants, sorts, and results of kernels, all of which guarantee bounds. The
+// check follows the integers through copy steps to the kernels that use them as indices.
 
 /// Checks, for these values of the symbols, every kernel argument that holds indices
 /// (KernelParameter::indices). The step that last wrote the argument's elements must guarantee bounds that

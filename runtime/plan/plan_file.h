@@ -1,9 +1,9 @@
 // Reader and writer of plan files. A file consists of a fixed header, a JSON manifest, and blobs (machine
 // code and constants) at multiples of 64 bytes with zeros between them. Each part has a checksum. In
-// addition, each kernel has one checksum over both its description and its machine code (plan_checks.h). It
-// detects a description that belongs to other machine code. Such a description would make validation useless,
-// because validation checks the steps against the descriptions of kernels. Checksums find damage. They do not
-// make a plan from an untrusted source safe to run, because it holds machine code.
+// addition, each kernel has one checksum over both its description and its machine code (plan_checks.h).
+// Validation checks the steps against the descriptions of kernels, so this checksum ensures that the
+// description belongs to the machine code. Checksums find damage. They do not make a plan from an untrusted
+// source safe to run, because a plan contains machine code.
 #pragma once
 
 #include <cstddef>

@@ -12,7 +12,7 @@
 namespace smelt {
 
 // ---- plan_model.cpp
-// Plan::model describes the model of a plan. Programs read it in order to load weights, data and tokens.
+// Plan::model describes the model of a plan as JSON.
 
 /// Parses Plan::model. Returns an object, or null for an empty text. Checks the types of known members, such
 /// as "vocab_size", "eos_token_id" and "spec". Unknown members may have any type. Throws Error (invalid_file)

@@ -1,7 +1,8 @@
 // Matrix products that are computed in parts, one per rank, concurrently with a collective. There are two
-// cases. If the rows of the product's operand A come from an all_gather or an all_to_all, a GPU can compute
-// the part of a rank whose elements have arrived while the elements of other ranks arrive. If the rows of the
-// product's result go into an all_to_all, the GPU can send finished parts while it computes others.
+// cases. If the rows of the product's operand A come from an all_gather or an all_to_all, a GPU can begin
+// with the parts of the ranks whose elements have arrived, and receives the elements of other ranks
+// concurrently. If the rows of the product's result go into an all_to_all, the GPU can send finished parts
+// while it computes others.
 //
 // Example of the first case in plan text, with N ranks and the buffers #x, #g, #w and #c:
 //

@@ -18,8 +18,7 @@ struct StepPlace : role::Operand {
   bool is_result() const { return use == PlaceUse::write || use == PlaceUse::read_write; }
 };
 
-/// Returns the operands in the order of the step's fields. Operands that are written come after those that
-/// are read. StepPlace::ref of each points into `step`.
+/// Returns the operands in the order of the step's fields. The pointers StepPlace::ref point into `step`.
 std::vector<StepPlace> places(const Step& step);
 
 /// Returns the buffer and the offset of each operand (*StepPlace::ref), in the order of places().

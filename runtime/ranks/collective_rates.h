@@ -3,8 +3,8 @@
 // of ranks with equal links.
 //
 // `bytes` is the size of a rank's data before all_reduce, reduce_scatter and all_to_all, and after
-// all_gather. A ring of k ranks moves 2(k-1)/k times as many bytes over each link for all_reduce, and (k-1)/k
-// times as many for the other kinds.
+// all_gather. A ring of k ranks moves bytes * 2(k-1)/k over each link for all_reduce, in 2(k-1) steps, and
+// bytes * (k-1)/k for the other kinds, in k-1 steps.
 #pragma once
 
 #include <cstdint>
@@ -47,8 +47,8 @@ class CollectiveRates {
 
   bool is_measured() const { return !rows_.empty(); }
   /// Returns the time for `ranks` ranks; 0 for one rank. If there is no row for that number of ranks, the
-  /// row of the kind with the nearest number is scaled as for a ring: its latency by the number of steps,
-  /// and its seconds_per_byte by ring_share.
+  /// row of the kind with the nearest number is scaled as for a ring: its latency by the number of steps of
+  /// the ring, and its seconds_per_byte by ring_share.
   CollectiveTime time(CollectiveKind kind, int64_t ranks) const;
 
  private:

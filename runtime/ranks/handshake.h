@@ -6,7 +6,7 @@
 //   rank -> hub   hello: random bytes, the rank's identity, digest
 //   hub -> rank   welcome: digest
 //
-// The functions return the bodies of these frames (message.h).
+// Each message is the body of a frame (message.h).
 #pragma once
 
 #include <optional>

@@ -37,7 +37,8 @@ class Hub {
   void accept();
   /// Checks whether all ranks have joined in time, and sends heartbeats when they are due.
   void look_after();
-  /// Returns whether the destructor runs and either no rank is connected or its time is over.
+  /// Returns whether the thread must end: the destructor runs, and no rank is connected or two seconds have
+  /// passed.
   bool is_over();
 
   Socket listener_;
@@ -45,9 +46,9 @@ class Hub {
   std::unique_ptr<HubDoor> door_;  // connections that have not
   Waker waker_;
   std::atomic<bool> is_ending_ = false;
-  /// Times: the latest end of the thread, set when the destructor runs; the next heartbeat; the last
-  /// look_after.
-  Clock::time_point end_by_, heartbeat_at_, looked_at_ = Clock::now();
+  Clock::time_point end_by_,      // latest end of the thread; set after the destructor has begun
+      heartbeat_at_,              // time of the next heartbeat
+      looked_at_ = Clock::now();  // time of the last look_after()
   std::thread thread_;
 };
 

@@ -12,8 +12,8 @@
 
 namespace smelt {
 
-/// Seconds after which the hub fails the run. `join`: not all ranks have joined. `heartbeat`: no message of a
-/// rank. `progress`: no progress of a rank (0: no limit).
+/// The hub fails the run if not all ranks have joined after `join` seconds, if a rank sends no message for
+/// `heartbeat` seconds, or if a rank makes no progress for `progress` seconds (0: no limit).
 struct HubTimeouts {
   double join = 60, heartbeat = 6, progress = 600;
 };

@@ -18,12 +18,14 @@ enum class FrameKind : uint8_t {
   welcome,    // hub: proof
   refused,    // hub: the reason for refusing the rank
   start,      // hub: host of every rank
-  heartbeat,  // rank: progress counter, number of calls, last report, current call; hub: report of rank 0
-  call,       // rank: kind and name of a round (rounds.h), and the rank's body for it
-  result,     // hub: 1 and the result of a round, or 0 and an error text
-  failed,     // rank or hub: the reason why the run cannot continue
-  leave,      // rank: nothing; the rank has done all its work
-  farewell    // hub: nothing; all ranks have sent `leave`
+  /// Rank: progress counter, number of calls, newest report (RankLink::progress), current call. Hub: newest
+  /// report of rank 0.
+  heartbeat,
+  call,     // rank: kind and name of a round (rounds.h), and the rank's body for it
+  result,   // hub: 1 and the result of a round, or 0 and an error text
+  failed,   // rank or hub: the reason why the run cannot continue
+  leave,    // rank: nothing; the rank has done all its work
+  farewell  // hub: nothing; all ranks have sent `leave`
 };
 constexpr uint8_t kLastFrameKind = static_cast<uint8_t>(FrameKind::farewell);
 
@@ -68,7 +70,7 @@ class BodyReader {
   std::string_view rest_;
 };
 
-/// Convert a list of texts to a body, and back.
+/// Convert a list of texts to a body, and a body to a list of texts.
 std::string encode_texts(const std::vector<std::string>& texts);
 std::vector<std::string> decode_texts(std::string_view body);
 

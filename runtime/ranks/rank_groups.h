@@ -1,5 +1,5 @@
-// The position of this process in a mesh of ranks, and its communicators. Sessions use it if a plan runs on
-// several ranks.
+// The position of this process in a mesh of ranks, and its communicators. A session of a plan for several
+// ranks has a RankGroups.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,10 @@ class RankGroups {
   virtual const Mesh& mesh() const = 0;
   virtual int64_t rank() const = 0;  // number of this rank in the mesh
   /// Returns the communicator of the ranks along one axis of the mesh: this rank, and the ranks whose
-  /// coordinates differ only along this axis. They are ordered by this coordinate.
+  /// coordinates differ only along this axis. The communicator orders ranks by this coordinate.
   virtual Communicator& along(size_t axis) = 0;
-  /// Returns the communicator of all ranks, in order. All ranks must make the calls of this communicator and
-  /// of those of `along` in the same order.
+  /// Returns the communicator of all ranks, in order. All ranks must call the functions of all communicators
+  /// in the same order.
   virtual Communicator& everyone() = 0;
 
   /// Reports this rank's current work. Other ranks show it in a message if this rank is lost. Each call
@@ -32,10 +32,10 @@ class RankGroups {
   /// Makes the run fail. The waiting calls of all other ranks, and their later calls, throw Error with this
   /// text.
   virtual void report_failure(std::string_view text) = 0;
-  /// Sets a function that is called once if the run fails, with the text of the failure. It is called by
-  /// another thread, or within on_failure if the run has already failed. The function can end other waits,
-  /// such as those of a GPU. It must not throw. It replaces the function of an earlier call; an empty
-  /// function removes that one. This default implementation does nothing.
+  /// Sets the listener, a function that is called once if the run fails, with the text of the failure.
+  /// Another thread calls the listener, or on_failure itself does if the run has already failed. The listener
+  /// can end other waits, such as those of a GPU. It must not throw. There is at most one listener: a new one
+  /// replaces the old one, and an empty function removes it. This default implementation does nothing.
   virtual void on_failure(std::function<void(const std::string& text)> /*listener*/) {}
 };
 

@@ -3,9 +3,9 @@
 //
 // Every rank calls agree, broadcast, gather, barrier and leave in the same order. The hub tells all ranks
 // when a rank is lost, reports a failure, or makes no progress for the progress timeout. A rank is lost if
-// its connection ends, or if it sends nothing for the heartbeat timeout. Then failure() is raised, and
-// functions that wait throw its text as Error (unavailable). Several threads may call all functions. If
-// several call agree, broadcast, gather or barrier, the calls run one after another.
+// its connection ends, or if it sends nothing for the heartbeat timeout. In all three cases failure() is
+// raised at all ranks, and functions that wait throw its text as Error (unavailable). Several threads may
+// call all functions. If several call agree, broadcast, gather or barrier, the calls run one after another.
 #pragma once
 
 #include <cstdint>
@@ -54,8 +54,8 @@ class RankLink {
   void barrier(std::string_view what);
 
   /// Reports the rank's current work for messages, such as "step 12, all_reduce of gradients". `counter`
-  /// increases with the work. After this call, the rank makes progress if its counter changes, if it calls
-  /// begin_call, or if an operation of all ranks ends.
+  /// increases with the work. After this call, three events count as progress of the rank: its counter
+  /// changes, it calls begin_call, or an operation of all ranks ends.
   void progress(std::string_view text, uint64_t counter);
   /// Mark the begin and the end of a call that waits for other ranks. Messages name the call, and the hub
   /// distinguishes a stalled rank from the ranks that wait for it. `what` must stay valid until end_call.

@@ -23,7 +23,8 @@ class Ranks {
       std::function<std::unique_ptr<Communicator>(RankLink& link, std::span<const int64_t> members)>;
 
   /// Waits until all ranks have joined (RankLink). If `connect` is empty, the ranks of a group communicate by
-  /// shared memory (share_memory).
+  /// shared memory (share_memory). `listener`: the socket at which rank 0 accepts the other ranks, if it is
+  /// bound already.
   explicit Ranks(const Launch& launch, Connect connect = {}, Socket listener = {});
 
   int64_t rank() const { return link_.rank(); }

@@ -13,8 +13,8 @@
 namespace smelt {
 
 constexpr size_t kCacheLine = 64;
-/// Number of memories for parts per rank. A rank uses them alternately, so that it can write its next part
-/// while other ranks still read the one before.
+/// Each rank has this number of buffers for its part of a collective. It uses them alternately, so that it
+/// can write its next part while other ranks still read the part before.
 constexpr size_t kParities = 2;
 
 /// Description of a collective call, by which ranks check that all have made the same call.

@@ -96,7 +96,7 @@ class SharedCommunicator final : public Communicator {
   RankLink& link_;
   RegionWait wait_;
   uint64_t collectives_ = 0;  // number of collectives that this rank has finished
-  size_t barriers_ = 0;  // number of parts that this rank has finished; selects the memory of the next one
+  size_t barriers_ = 0;       // number of barriers that this rank has passed; selects the memory of a part
   std::vector<std::deque<MailPiece>> kept_;  // for each sender: pieces that were read while this rank waited
 };
 

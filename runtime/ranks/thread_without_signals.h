@@ -1,5 +1,5 @@
-// A thread with blocked signals. Background threads of the library use it, so that signals are delivered to
-// the threads of the program.
+// Threads with blocked signals. The threads that exchange messages between ranks are started so, in order
+// that signals are delivered to the threads of the program.
 #pragma once
 
 #include <pthread.h>

@@ -1,6 +1,6 @@
-// Conversion between DrawSettings (token_weights.h), the settings for drawing one token, and the operands
-// `numbers` and `integers` of the op `sample`, which have one row per token to draw and one column per
-// setting.
+// Conversion of DrawSettings (token_weights.h) to rows of tensors, and back. DrawSettings are the settings
+// for drawing one token. The op `sample` reads them from its operands `numbers` and `integers`, which have
+// one row per token to draw and one column per setting.
 #pragma once
 
 #include <cstddef>

@@ -49,8 +49,8 @@ struct ExecutorOptions {
 };
 
 /// Bytes of states, constants and the arena, computed from the plan. A GPU also needs memory for inputs,
-/// outputs and the workspace of cuBLASLt. `host` counts the elements of states that are in pinned host memory
-/// instead of GPU memory (State::resident); it is not part of the total.
+/// outputs and the workspace of cuBLASLt. `host` is the bytes of states that are in pinned host memory
+/// instead of GPU memory (State::resident). Neither `states` nor the total includes these bytes.
 struct ExecutorMemory {
   int64_t states = 0, constants = 0, arena = 0, host = 0;
   int64_t total() const { return states + constants + arena; }
@@ -108,7 +108,7 @@ class Executor {
   /// while the next is made, so that the host never stores the whole state.
   virtual void fill_state(int index, const MakePart& make) { make(0, state(index)); }
   /// Sets a state to its initial values (runtime/engine/weights/initialize.h) on the device. Returns false if
-  /// it cannot, and the caller has to compute them on the host.
+  /// the executor cannot do that. The caller then has to compute the values on the host.
   virtual bool initialize_state(int /*index*/, uint32_t /*seed*/) { return false; }
   /// Rounds the f32 state `from` to `to_type`, and writes the result to the state `to`, which is a rounded
   /// copy of `from` (State::copy_of).

@@ -1,5 +1,6 @@
 // Session: a compiled plan with the memory and the weights to run it. This is the C++ interface of the
-// runtime; the C interface is runtime/smelt.h.
+// runtime; the C interface is runtime/smelt.h. A symbol is a size that is known only at run time, such as the
+// batch size. The arena is the memory of temporary values.
 //
 // Threads: a Plan never changes and may be shared by any number of sessions in any threads. A Session has one
 // set of states and one arena; its functions must not run concurrently in two threads. Different sessions may
@@ -94,8 +95,8 @@ class Session {
   /// RunOptions::in_place. The run begins after the earlier work of the stream; later work of the stream sees
   /// the outputs and may write to the inputs. If no output is in host memory, the call may return before the
   /// GPU has finished, and faults are reported by the next call that waits. Ids and 64-bit integers must be
-  /// in host memory, because their values are checked here. For a plan for CPUs both memories are the same,
-  /// and RunOptions::stream must be null.
+  /// in host memory, because their values are checked here. For a plan for CPUs, device memory is host
+  /// memory, and RunOptions::stream must be null.
   std::vector<std::vector<int64_t>> run(std::string_view entry, std::span<const InputTensor> inputs,
                                         std::span<const OutputBuffer> outputs,
                                         const RunOptions& options = {});
@@ -164,11 +165,11 @@ class Session {
   /// the file. Returns the result of load_weights.
   std::vector<std::string> initialize(uint32_t seed, const Checkpoint& weights);
   /// Reads weights from a file: every segment of the states for which holds_weights (session_weights.h) is
-  /// true. A segment is read from the tensor that has one of its checkpoint names, of any float dtype. The
-  /// tensor is transposed if Segment::transposed is set. Before anything is changed, throws one Error that
-  /// names all tensors that are missing or have a wrong shape or dtype. A segment for which `stays` returns
-  /// true may be missing, and then keeps its values. Returns the names of the file's tensors that no segment
-  /// uses.
+  /// true. A segment is read from the tensor whose name is in Segment::checkpoint_names. The tensor may have
+  /// any float dtype, and is transposed if Segment::transposed is set. Before anything is changed, throws one
+  /// Error that names all tensors that are missing or have a wrong shape or dtype. A segment for which
+  /// `stays` returns true may be missing, and then keeps its values. Returns the names of the file's tensors
+  /// that no segment uses.
   std::vector<std::string> load_weights(const Checkpoint& weights,
                                         const std::function<bool(const Segment&)>& stays = {});
   /// Does the same for a .safetensors file, a directory with model.safetensors or its index, or a training

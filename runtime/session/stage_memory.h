@@ -15,13 +15,12 @@
 namespace smelt {
 
 /// Messages and sums between pipeline stages. A stage is specified by its coordinate along the mesh axis of
-/// the stages. Each stage has a StageExchange. If two stages share a link or a sum, the StageExchange of each
-/// has an equal element for it.
+/// the stages. Each stage has a StageExchange. All stages of a link or a sum have the same element for it.
 struct StageExchange {
   size_t axis = 0;  // mesh axis of the stages
-  /// The key is (sending stage, receiving stage). The value has, for each kind of message between the two,
-  /// the sizes of its parts in bytes, with the largest values of the symbols. It is empty if this stage is
-  /// neither of the two.
+  /// The key is (sending stage, receiving stage). The value has one list per kind of message between the two
+  /// stages: the sizes of the message's parts, in bytes at the symbols' upper bounds. The value is empty if
+  /// this stage is neither of the two.
   std::map<std::pair<int64_t, int64_t>, std::vector<std::vector<int64_t>>> links;
   std::vector<std::vector<int64_t>> holders;  // groups of stages for add_up; this stage is in each of them
 };

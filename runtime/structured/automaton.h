@@ -31,7 +31,7 @@ struct State {
   StateKind kind = StateKind::plain;
   uint32_t index = 0, to = 0;
   uint32_t rule = 0;  // the rule that contains the state
-  uint32_t need = 0;  // further frames for which the stack needs room to reach the end of the rule
+  uint32_t need = 0;  // least number of further frames on the stack until the end of the rule
   // The state's edges in Automaton::byte_edges and empty_edges: index of the first one, and number of edges.
   uint32_t first_byte_edge = 0, byte_edges = 0;
   uint32_t first_empty_edge = 0, empty_edges = 0;

@@ -14,10 +14,10 @@ namespace smelt::structured {
 /// thread at a time may use a text; texts that share a constraint may be used concurrently.
 class ConstrainedText {
  public:
-  /// `end_tokens` are ids that end the text, even if they have bytes. `follows_text`: false if no token with
-  /// bytes precedes the text when it is decoded, as after an empty prompt. The first token must then not be
-  /// one whose bytes differ at the beginning of a text (TokenBytes::other_at_start). Throws Error
-  /// (invalid_argument) if an end token is not in the vocabulary.
+  /// `end_tokens` are ids that end the text, even if they have bytes. `follows_text`: whether the text is
+  /// decoded together with earlier tokens that have bytes; false for example after an empty prompt. If it is
+  /// false, tokens that have other bytes at the beginning of a decoded text (TokenBytes::other_at_start) are
+  /// not allowed as first token. Throws Error (invalid_argument) if an end token is not in the vocabulary.
   ConstrainedText(std::shared_ptr<Constraint> constraint, std::vector<int32_t> end_tokens,
                   bool follows_text = true);
 

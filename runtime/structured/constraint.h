@@ -13,7 +13,8 @@
 
 namespace smelt::structured {
 
-/// The tokens of a model, with two structures that speed up the computation of masks. All constraints of the
+/// The tokens of a model, with two structures that speed up the computation of masks: a trie of the tokens'
+/// bytes, and masks of the tokens whose characters belong to one set (token_cover.h). All constraints of the
 /// model share them.
 struct ConstraintTokens {
   /// Throws Error (invalid_argument) if a token has more than 4096 bytes.

@@ -1,4 +1,4 @@
-// A cache of constraints by their specifications.
+// A cache of compiled constraints (constraint.h). The key is the specification, such as a JSON Schema.
 #pragma once
 
 #include <list>
@@ -14,13 +14,13 @@ namespace smelt::structured {
 
 struct ConstraintCacheOptions {
   size_t most_entries = 64;
-  /// Largest approximate number of bytes of all constraints of the cache: texts of specifications, automata
-  /// and masks of tokens.
+  /// Largest number of bytes of the cache: texts of specifications, automata and masks of tokens. The number
+  /// is approximate.
   size_t most_bytes = size_t{256} << 20;
 };
 
-/// Compiles each specification once, as long as the cache has room for it. The least recently used ones are
-/// dropped. Thread-safe.
+/// Compiles specifications that the cache does not have. If the cache is full, drops the least recently used
+/// constraints. Thread-safe.
 class ConstraintCache {
  public:
   explicit ConstraintCache(std::shared_ptr<const ConstraintTokens> tokens,

@@ -1,4 +1,4 @@
-// Rules of JSON texts, which grammars of schemas consist of.
+// Grammar nodes for JSON texts. The grammar of a JSON Schema is built from them.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ class JsonGrammar {
   NodeId comma() { return grammar_.sequence({space(), grammar_.bytes(","), space()}); }
   /// A colon with the white space around it.
   NodeId colon() { return grammar_.sequence({space(), grammar_.bytes(":"), space()}); }
-  /// value() is any JSON value. The functions object() to integer() are any value of one type.
+  /// value() matches any JSON value. Each of the next five functions matches any value of one type.
   NodeId value();
   NodeId object();
   NodeId array();

@@ -27,7 +27,7 @@ class LanguageSteps {
 /// (invalid_argument) if the result would have too many states.
 class Language {
  public:
-  /// Returns the texts that a node matches. Requires: no rule is part of the node.
+  /// Returns the texts that a node matches. Requires: the node contains no reference to a rule.
   static Language of(NodeId node, const Grammar& grammar);
   /// Returns all texts of `least` to `most` code points.
   static Language of_lengths(uint32_t least, uint32_t most);

@@ -14,8 +14,8 @@ namespace smelt::structured {
 struct StackFrame;
 using FramePointer = std::shared_ptr<const StackFrame>;
 
-/// A frame of a stack: the state to which a rule returns at its end, and the rounds so far (`count`) of the
-/// loop that contains this state. Frames are immutable, so matchers share them.
+/// A frame of a stack: the state to which a rule returns at its end. If this state is in a loop, `count` is
+/// the number of rounds of the loop so far. Frames are immutable, so matchers share them.
 struct StackFrame {
   uint32_t state, count;
   FramePointer below;
@@ -23,23 +23,23 @@ struct StackFrame {
   uint64_t hash;   // of this frame and all frames below
 };
 
-/// A stack: a pointer to its top frame; null: it is empty, because the state is in the root rule. Two stacks
-/// are equal if all their frames are.
+/// A stack: a pointer to its top frame; null in the root rule, which has no frame. Two stacks are equal if
+/// all their frames are equal.
 struct Stack {
   FramePointer top;
   bool operator==(const Stack& other) const;
 };
 
-/// One way in which the automaton can have read the text so far: the state that it has reached, the rounds so
-/// far (`count`) of the loop that contains this state, and the stack. A text may have several configurations,
-/// because the automaton is nondeterministic.
+/// One way in which the automaton can have read the text so far: the state that it has reached, `count` for
+/// this state as in StackFrame, and the stack. A text may have several configurations, because the automaton
+/// is nondeterministic.
 struct Configuration {
   uint32_t state, count;
   Stack stack;
 };
 
-/// A text so far, as its configurations in an automaton. Copies are cheap, because they share the frames of
-/// their stacks. A matcher is not thread-safe, but copies are independent. All functions throw Error
+/// The configurations of an automaton after the text so far. Copies are cheap, because they share the frames
+/// of their stacks. A matcher is not thread-safe, but copies are independent. All functions throw Error
 /// (invalid_argument) if the grammar is so ambiguous that the number of configurations exceeds its bound; the
 /// matcher is then unchanged.
 class Matcher {
@@ -60,8 +60,8 @@ class Matcher {
 
   const std::shared_ptr<const Automaton>& automaton() const { return automaton_; }
   const std::vector<Configuration>& configurations() const { return configurations_; }
-  /// Returns a matcher in the position after a return: in the state of the top frame of `stack`, with the
-  /// frames below it as stack. Requires: `stack` has a frame.
+  /// Returns a matcher after the return from a rule: its state is that of the top frame of `stack`, and its
+  /// stack consists of the other frames. Requires: `stack` has a frame.
   Matcher after_return(const Stack& stack) const;
 
  private:

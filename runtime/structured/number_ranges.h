@@ -29,8 +29,8 @@ struct NumberLimits {
 Language integers_within(const NumberLimits& limits);
 
 /// Returns the language of the numbers within the limits, without exponent. Numbers with a fraction have at
-/// most 15 digits, so that a double represents their order exactly. Requires: there are no divisors. Throws
-/// like integers_within.
+/// most 15 digits, so that conversion to double does not change their order. Requires: there are no divisors.
+/// Throws like integers_within.
 Language numbers_within(const NumberLimits& limits);
 
 /// Returns a number in decimal notation without exponent; nothing if that needs more than 60 digits.

@@ -39,7 +39,7 @@ class ObjectRules {
   std::vector<Language> patterns_;
   std::vector<Property> properties_;
   std::vector<std::pair<NodeId, NodeId>> others_;  // names and values of members after the properties
-  uint32_t counts_ = 2;  // counts of members that states distinguish; the last one stands for all larger
+  uint32_t counts_ = 2;  // states have counts 0, ..., counts_ - 1; the last is for all larger counts, too
   Graph graph_;
 };
 

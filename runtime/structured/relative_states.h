@@ -1,5 +1,6 @@
-// A deterministic automaton that is built on demand from a pushdown automaton (automaton.h). Of each stack of
-// the pushdown automaton, it keeps only the frames above one frame, the base.
+// A deterministic automaton that is built on demand from a pushdown automaton (automaton.h). A configuration
+// of the pushdown automaton is a state with a stack of frames. The configurations of the deterministic
+// automaton have a frame in common, the base, and only the frames above the base are stored.
 #pragma once
 
 #include <array>
@@ -13,7 +14,7 @@
 
 namespace smelt::structured {
 
-/// A configuration whose stack is the base alone: a state of the pushdown automaton, and the rounds so far
+/// A configuration without frames above the base: a state of the pushdown automaton, and the rounds so far
 /// (`count`) of the loop that contains it.
 struct Reader {
   uint32_t state, count;
@@ -39,14 +40,14 @@ class RelativeStates {
   /// differ only in counts of rounds are treated as equal if no text of this length can distinguish them.
   RelativeStates(std::shared_ptr<const Automaton> automaton, uint32_t longest_text);
 
-  /// Returns the state of these configurations. `ends`: the rule that returns to the base can end here.
+  /// Returns the state of these configurations. `ends`: the pushdown automaton can also return to the base.
   uint32_t state_of(std::vector<Reader> readers, bool ends = false);
   /// Returns the state after a byte.
   uint32_t next(uint32_t state, uint8_t byte) {
     const uint32_t known = next_[size_t{state} * classes_ + automaton_->byte_class[byte]];
     return known != kUnknown ? known : compute_next(state, byte);
   }
-  /// Returns whether the rule that returns to the base can end in this state.
+  /// Returns whether the pushdown automaton can return to the base in this state.
   bool ends(uint32_t state) const { return ends_[state] != 0; }
   /// Returns the characters that lead from a state to itself.
   const Repeating& repeating(uint32_t state);

@@ -28,7 +28,7 @@ struct Specification {
   std::string member;                             // of the request, for messages: "guided_json"
 
   static constexpr uint32_t kDefaultWhitespace = 20;
-  /// Returns a text that is equal for specifications of the same texts, without regard to `member`.
+  /// Returns a text that is equal for specifications that differ at most in `member`.
   std::string key() const;
 };
 
@@ -40,12 +40,11 @@ inline constexpr const char* kSpecificationMembers[] = {"response_format", "stru
                                                         "guided_json",     "guided_regex",
                                                         "guided_choice",   "guided_grammar"};
 
-/// Removes the members of a specification from the body of a request, and returns the specification; nothing
-/// if there is none, or a response_format of type "text". Null members count as missing. Requires: the body
-/// is an object whose members have the order of the request, because generated JSON objects have their
-/// members in the order of the schema's properties. Throws ApiError (400) with the member if it is wrong or
-/// not supported, and with both members if there are two specifications. The text itself is only checked by
-/// compile().
+/// Removes the members of a specification from the body of a request, and returns the specification. Returns
+/// nothing if there is none, or a response_format of type "text". Null members count as missing. Requires:
+/// the body is an object that was parsed in the order of its text, because generated JSON objects have their
+/// members in the order of the schema's properties. Throws ApiError (400) that names the member if it is
+/// wrong or not supported, or both members if there are two specifications. Only compile() checks the text.
 std::optional<Specification> take_specification(nlohmann::ordered_json& body);
 
 /// Compiles a specification. Throws ApiError (400) with the member and what is wrong with the schema, the

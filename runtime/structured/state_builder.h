@@ -30,7 +30,8 @@ struct RawAutomaton {
   std::vector<RawRule> rules;  // the root is rule 0
 };
 
-/// Returns the states of all rules that the root uses. Throws Error if one of them is undefined or too large.
+/// Returns the states of the root rule, and of all rules that it uses directly or indirectly. Throws Error if
+/// one of these rules is undefined or too large.
 RawAutomaton build_states(const Grammar& grammar);
 
 /// Returns for each node whether it matches the empty text.

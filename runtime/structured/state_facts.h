@@ -1,4 +1,5 @@
-// Facts about the states of an automaton: whether the rule's end is reachable, and which bytes can come next.
+// Facts about the states of a grammar's automaton. A state belongs to one rule of the grammar. The facts say
+// whether the end of that rule is reachable, and which bytes can come next.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +14,8 @@ constexpr uint32_t kNoEnd = UINT32_MAX;
 
 /// Facts, by state.
 struct StateFacts {
-  /// Number of stack frames that are needed to reach the end of the state's rule, at least; kNoEnd if the end
-  /// is not reachable.
+  /// Smallest depth of the stack, in frames, with which the end of the state's rule can be reached; kNoEnd if
+  /// the end is not reachable.
   std::vector<uint32_t> need;
   std::vector<bool> nullable;  // the rule's end is reachable without a byte
   std::vector<ByteSet> first;  // bytes that can come next before the end of the rule

@@ -26,8 +26,8 @@ struct TokenCover {
   std::vector<uint32_t> skips;
 };
 
-/// The covers of one trie that were used most recently. All masks of a vocabulary share them, because most
-/// strings have one of few sets of characters. Thread-safe.
+/// The covers of one trie that were used most recently. All constraints on texts with the same vocabulary
+/// share them, because most strings have one of few sets of characters. Thread-safe.
 class TokenCovers {
  public:
   /// Computes the covers of the strings of JSON.

@@ -38,12 +38,14 @@ class TokenMasks {
   size_t memory() const;
 
  private:
-  /// The result of reading all tokens from one state of `states_`. Such a state is relative to one frame of
-  /// the stack, the base (relative_states.h).
+  /// The part of a mask that depends only on one state of `states_`. Such a state has only the stack frames
+  /// above one frame, the base (relative_states.h). A token that returns to the base also depends on the
+  /// frames below it.
   struct Entry {
-    std::vector<uint64_t> allowed;  // tokens that are read without a return to the base
+    std::vector<uint64_t> allowed;  // tokens that can be read without a return to the base
     std::vector<uint32_t> exits;    // nodes of the trie at which the automaton can return to the base
   };
+  /// Arguments of a traversal of the trie: the two vectors of an Entry, which it fills, and `follow`.
   struct Walk {
     std::span<uint64_t> allowed;
     std::vector<uint32_t>& exits;
@@ -73,8 +75,8 @@ class TokenMasks {
   std::shared_ptr<TokenCovers> covers_;
   size_t cache_bytes_, cached_bytes_ = 0;
   RelativeStates states_;
-  /// States for short texts (RelativeStates with a small `longest_text`): states that only longer texts can
-  /// distinguish are one state. They are used at nodes of the trie that have only short texts below them.
+  /// States for short texts (RelativeStates with a small `longest_text`), for nodes of the trie that have
+  /// only short texts below them. States that no short text can distinguish are one state here.
   struct ShortStates {
     const Repeating& of(RelativeStates& whole, uint32_t state);
     RelativeStates states;

@@ -9,7 +9,7 @@
 
 namespace smelt::structured {
 
-/// Kind of the bytes of the nodes below a node of the trie. A path leads from the node to a node below it.
+/// Kind of the bytes on the paths from a node of the trie to the nodes below it.
 enum class BytesBelow : uint8_t {
   ascii,  // only ASCII bytes
   utf8,   // the bytes of each path are valid UTF-8, but the last character may be incomplete
@@ -22,7 +22,7 @@ struct TrieNode {
   uint32_t first_token;  // index in `tokens` of the first token at or below the node
   uint16_t depth;        // bytes of the text
   uint8_t byte;          // the last one of the text
-  BytesBelow below;      // kind of the bytes of the nodes below
+  BytesBelow below;      // kind of the bytes on the paths to the nodes below
   uint8_t height;        // length in bytes of the longest path to a node below; 255: 255 or more
   auto operator<=>(const TrieNode&) const = default;
 };
@@ -39,7 +39,7 @@ class TokenTrie {
   uint32_t count() const { return static_cast<uint32_t>(nodes.size() - 1); }
 
   std::vector<TrieNode> nodes;
-  std::vector<std::array<uint64_t, 2>> bytes_below;  // per node: ASCII bytes of the nodes below
+  std::vector<std::array<uint64_t, 2>> bytes_below;  // per node: set of the ASCII bytes of the nodes below
   std::vector<uint32_t> tokens;                      // ids in the order of their nodes
   uint32_t longest = 0;                              // bytes of the longest token
   uint32_t vocabulary = 0;                           // tokens, with the special ones

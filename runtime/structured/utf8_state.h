@@ -1,4 +1,4 @@
-// A position in a text of UTF-8, byte by byte.
+// State of a UTF-8 decoder that reads one byte at a time.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 namespace smelt::structured {
 
 /// `rest` is the number of continuation bytes that the current character still needs, and [first, last] is
-/// the range of the next one. If `rest` is kInvalid, the text is not UTF-8.
+/// the range of the next continuation byte. If `rest` is kInvalid, the text is not UTF-8.
 struct Utf8State {
   static constexpr uint8_t kInvalid = 255;
   uint8_t rest = 0, first = 0x80, last = 0xBF;
@@ -15,6 +15,7 @@ struct Utf8State {
   /// Returns whether the text so far consists of whole characters.
   bool is_whole() const { return rest == 0; }
 
+  /// Returns the state after one more byte.
   Utf8State after(uint8_t byte) const {
     if (rest == kInvalid) return *this;
     if (rest > 0)

@@ -20,7 +20,8 @@ std::filesystem::path cache_directory();
 /// are replaced by '-'.
 std::string file_name_part(std::string text);
 
-/// Number of files in `directory`, the cache directory, and its subdirectories, and the sum of their sizes.
+/// Contents of the cache directory: its path, and the number and total size of the files in it and in its
+/// subdirectories.
 struct CacheContents {
   std::filesystem::path directory;
   int64_t files = 0, bytes = 0;

@@ -19,7 +19,7 @@ struct Macro : Object {
   void clear() override { scope.reset(); }
 
  private:
-  /// Sets the variables of the parameters that have arguments in the macro's scope `inner`.
+  /// Sets one variable in the macro's scope `inner` for each parameter that has an argument.
   void set_parameters(Interpreter& interpreter, Arguments& arguments, const ScopePtr& inner) const;
   /// Sets the variables `caller`, `kwargs` and `varargs` in `inner` if the macro uses them. Throws
   /// TemplateError if there are arguments without a parameter.

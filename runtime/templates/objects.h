@@ -48,7 +48,7 @@ struct Iterator : Object {
   std::vector<Value> items;
   size_t at = 0;
   std::exception_ptr error;
-  int levels = 1;  // see depth()
+  int levels = 1;  // levels of nesting of values (Object::depth)
   Iterator(std::string_view type_name, std::vector<Value> elements, std::exception_ptr last = nullptr);
   std::string_view type() const override { return name; }
   bool iterable() const override { return true; }
@@ -73,7 +73,7 @@ struct Namespace : Object {
 
 /// A function of the language, or a method of a value.
 struct Function : Object {
-  using Body = Value (*)(Interpreter&, const Value& subject, Arguments&);  // subject: see below
+  using Body = Value (*)(Interpreter&, const Value& subject, Arguments&);
   std::string_view name;
   Body body;
   Value subject;  // for a method: the value on which it is called
@@ -88,8 +88,8 @@ struct Function : Object {
   int depth() const override { return subject.depth() + 1; }
 };
 
-/// The result of cycler(...). Its method next() returns the items in turn, again from the first after the
-/// last.
+/// The result of cycler(...). Its method next() returns the items in turn. After the last item, it begins
+/// again with the first.
 struct Cycler : Object {
   std::vector<Value> items;
   size_t at = 0;

@@ -157,7 +157,7 @@ struct Tree {
   Body body;
   Frame frame;
   bool uses_self = false;
-  Ref self;  // the variable `self`, if uses_self; Jinja stores {% block %}s in it, which Smelt does not have
+  Ref self;  // the variable `self`, if uses_self; it has no attributes, because Smelt has no {% block %}
 };
 
 /// Parses a template and resolves its names. Throws TemplateError with the line.

@@ -29,9 +29,9 @@ struct EncodeOptions {
 /// their tables.
 class Tokenizer {
  public:
-  /// Loads a directory with tokenizer.json, with source.spm, target.spm and vocab.json of Marian, or with
-  /// spiece.model of T5; or a file tokenizer.json or spiece.model. Throws Error (io, invalid_file). The error
-  /// names everything in a tokenizer.json that is not supported.
+  /// Loads a tokenizer from a directory, or from a file tokenizer.json or spiece.model. The directory has one
+  /// of these: tokenizer.json; spiece.model (T5); or source.spm, target.spm and vocab.json (Marian). Throws
+  /// Error (io, invalid_file). The error names everything in a tokenizer.json that is not supported.
   static Tokenizer load(const std::filesystem::path& path);
   /// Creates a tokenizer from the text of a tokenizer.json; `name` is used in messages.
   static Tokenizer from_json(std::string_view text, std::string_view name);
@@ -119,10 +119,10 @@ class StreamingDecoder {
   Tokenizer tokenizer_;
   bool skip_special_tokens_;
   std::optional<std::vector<int32_t>> kept_;  // the special tokens that are not skipped; nothing: all or none
-  std::vector<int32_t> ids_;  // context: the tokens of the last returned text; then the tokens after them
-  size_t context_ = 0;        // number of context tokens in ids_
-  size_t open_ = 0;           // number of newest tokens in a row after which the text ended with U+FFFD
-  std::string shown_;         // the returned part of the text of ids_
+  std::vector<int32_t> ids_;                  // first the context, whose text was returned; then newer tokens
+  size_t context_ = 0;                        // number of context tokens in ids_
+  size_t open_ = 0;    // number of calls of push() in a row after which the text ended with U+FFFD
+  std::string shown_;  // the returned part of the text of ids_
 };
 
 }  // namespace smelt

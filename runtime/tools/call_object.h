@@ -27,7 +27,7 @@ class CallObject {
   /// Returns whether the name and the beginning of the arguments are known.
   bool is_call() const { return has_name_ && has_arguments_; }
   const std::string& name() const { return name_; }
-  /// Returns the arguments' text that was read since the last call.
+  /// Returns the part of the arguments' text that was read since take_arguments was last called.
   std::string take_arguments();
 
  private:

@@ -11,8 +11,8 @@ namespace smelt::tools {
 /// Shape of the text after the marker that opens calls.
 enum class CallShape : uint8_t {
   object,        // one object {"name", "arguments"}; `close` ends it
-  objects,       // objects with semicolons between them; a call at the begin of an answer needs no marker
-  named_or_list  // NAME[ARGS]{...}, or a list of objects
+  objects,       // objects with semicolons between them; no marker is needed if the answer begins with a call
+  named_or_list  // the tool's name, the marker "[ARGS]" and an object of arguments; or a list of objects
 };
 
 struct ToolFormat {

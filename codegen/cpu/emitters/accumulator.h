@@ -1,5 +1,5 @@
-// State of a reduction while code is emitted for it: the addresses of its state in memory, and of the scratch
-// arrays of a softmax or of a sum with many terms.
+// Addresses of the memory of a reduction, for the code that is emitted: of its running values (its state),
+// and of the scratch arrays of a softmax or of a sum with many terms.
 #pragma once
 
 #include "codegen/cpu/reducer.h"
@@ -7,9 +7,9 @@
 namespace smelt {
 
 /// Scratch memory of a max_sumexp, the reduction that computes the maximum m and the sum of exp(x - m). If
-/// later blocks of the kernel read the exponentials, `array` has an element for each column of a row. Each x
-/// in it is then replaced by exp(x - t), where t is the maximum of the row's columns up to the end of the
-/// tile that contains x. Otherwise `array` holds the x of one tile.
+/// later blocks of the kernel read the exponentials, `array` has an element for each column of a row. The
+/// code replaces each x in `array` by exp(x - t), where t is the maximum of the row's columns up to the end
+/// of the tile that contains x. If no later block reads the exponentials, `array` holds the x of one tile.
 struct Exponentials {
   llvm::Value* array = nullptr;
   llvm::Value* maximum = nullptr;  // address of the maximum so far

@@ -1,7 +1,7 @@
 // State that the emitters of one kernel share: the kernel, the sizes of its vectors and tiles, the builders
-// for numbers and for types in memory, the function, and the current position in the code. `id` is the number
-// of an instruction in Kernel::instructions. The range of a kernel (Kernel::range) is divided into items. An
-// item is a row, one tile of the columns of a row, or a single column (range_emitter.h).
+// of LLVM instructions, the function, and the current position in the code. `id` is the number of an
+// instruction in Kernel::instructions. The range of a kernel (Kernel::range) is divided into items. An item
+// is a row, one tile of the columns of a row, or a single column (range_emitter.h).
 #pragma once
 
 #include <vector>

@@ -35,12 +35,12 @@ class KernelValues {
   V value_as(int id, ComputeKind kind) { return c_.math.coerce(value_of(id), kind); }
   V index_of(int id) { return value_as(id, ComputeKind::wide); }
   /// Returns one flag (i1) per lane. The flag is true if the lane is active and the value of the instruction
-  /// `predicate` is true for it. If `predicate` is -1, only the first condition counts; null is then returned
-  /// if all lanes are active.
+  /// `predicate` is true for this lane. If `predicate` is -1, the flag is true if the lane is active, and the
+  /// result is null if all lanes are active.
   V active_mask(int predicate);
-  /// Returns the position (i64) of the current element in a row-major array that has one dim per axis of
-  /// `axes`, as long as the axis. The current element is that of lane 0. If an axis begins at an index other
-  /// than 0 (KernelAxis::begin), its indices are counted from there.
+  /// Returns the position (i64) of the current element in a row-major array. The dims of the array are the
+  /// extents of `axes`. The current element is that of lane 0. If an axis begins at an index other than 0
+  /// (KernelAxis::begin), its indices are counted from there.
   V flat_index(llvm::ArrayRef<int> axes);
 
  private:

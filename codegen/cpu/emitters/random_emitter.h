@@ -28,7 +28,7 @@ class RandomEmitter {
  private:
   /// Returns whether the bits of the instruction are drawn for a whole tile at a time.
   bool draws_tile(const BlockNest& nest, int id) const;
-  /// Returns whether the lanes of a vector are in different rows of the array for which the bits are drawn.
+  /// Returns whether the lanes of a vector have different row numbers for Philox (Philox::words).
   bool has_a_row_per_lane(const Instruction& x) const;
   V draw_array(int id, V limit);
   PhiloxStream stream_of(int id) const;

@@ -8,7 +8,8 @@
 // The source text that this header's functions make ends with the function `attention`. A kernel of kThreads
 // threads per block calls it. T is the element type, a 16-bit integer with the bits of a bf16 or f16. All
 // integer arguments are long longs. `strides of q, k, ...` stands for three arguments per matrix: its strides
-// along batch, position and head, in elements.
+// along batch, position and head, in elements. INPUTS, SIZES, SCALE and the kinds of gradients are explained
+// below the signatures.
 //
 //   forward           attention(q, k, v, T* o, T* rest, float* lse, SIZES,
 //                               strides of q, k, v, o, rest, const int* places, strides of places, SCALE)
@@ -50,7 +51,7 @@ struct MmaAttention {
   bool has_rest = false;    // the forward kernel also stores the rounding residual of o
   bool has_places = false;  // the forward kernel reads keys and values from tables
   // For element_gradient: the index of the gradient among the element gradients of the score_mod, and whether
-  // it has separate values per batch row and per head. A gradient without separate values is summed.
+  // it has separate values per batch row and per head. If not, the kernel sums it over batch rows or heads.
   int element = 0;
   bool keeps_batch = true, keeps_head = true;
 };

@@ -23,11 +23,10 @@
 // Sizes and strides are long longs. lse (the log-sum-exp of a query's scores) and delta (dO . O of a query)
 // are f32[batch, heads, queries]. BodyArguments are the arguments of the score_mod. A launch needs:
 //
-//   blocks    for the forward and the backward kernel, the smaller of two numbers: the GPU's multiprocessors
-//   *
-//             blocks_each, and the number of items. An item of the forward kernel is a tile of queries of one
-//             query head; an item of the backward kernel is a tile of keys of one key head. dQ's kernel has
-//             one block per tile of queries of one query head
+//   blocks    for the forward and the backward kernel, blocks_each blocks per multiprocessor of the GPU, but
+//             at most one per item. An item of the forward kernel is a tile of queries of one query head; an
+//             item of the backward kernel is a tile of keys of one key head. dQ's kernel has one block per
+//             tile of queries of one query head
 //   counters  2 for the forward kernel. The backward kernel and dQ's kernel share 2 + batch * heads *
 //             ceil(queries / tiles.queries). They must be zero before the forward kernel or the backward
 //             kernel starts. The forward kernel and dQ's kernel set their counters to zero again
@@ -75,7 +74,8 @@ struct WgmmaKernelText {
 /// rows or columns of the scores.
 std::optional<WgmmaTiles> forward_wgmma_tiles(int head_size, const AttentionHooks& hooks);
 std::optional<WgmmaTiles> backward_wgmma_tiles(int head_size, const AttentionHooks& hooks);
-/// Returns tiles of the same sizes that need fewer registers, or nothing if there are none.
+/// Returns `tiles` with a setting that makes the kernel use fewer registers, or nothing if `tiles` has this
+/// setting already.
 std::optional<WgmmaTiles> lighter_backward_wgmma_tiles(WgmmaTiles tiles);
 
 /// Returns the kernel of O and LSE.

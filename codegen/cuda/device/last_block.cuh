@@ -1,6 +1,6 @@
-// The function is_last_block, which detects the thread block of a launch that ends last. This block then
-// runs the kernel's last-block epilogue. A kernel that contains this text must not run in two launches
-// concurrently, because the launches would share the counter.
+// The function is_last_block, which detects whether a thread block is the last one of its launch to end.
+// The last block then runs the kernel's last-block epilogue. A kernel that contains this text must not run
+// in two launches concurrently, because the launches would share the counter.
 // Requires: SM.
 
 // Number of blocks of this launch that have ended. atomicInc sets it to 0 in the last block.

@@ -2,7 +2,7 @@
 // printed from the instructions of a Kernel (emit_gemm.h).
 //
 // The kernel is persistent: a block computes tiles of the result, one after the other in a fixed order. One
-// warp copies the operands into a ring buffer in shared memory by TMA. Two other warpgroups multiply with
+// warp copies the operands into a ring buffer in shared memory by TMA. Two warpgroups multiply with
 // wgmma. Each of the two has a separate tile, and multiplies while the other runs the epilogue; or both share
 // one tile (GemmTiles::sharing). Blocks may form clusters of two. Their tiles are neighbours along m and read
 // the same part of B, so each block copies half of that part to the shared memory of both.
@@ -38,10 +38,9 @@
 //   void body_sum(const BodyArguments&, int tile, int tiles, int column, int columns, int wg, int thread,
 //                 unsigned scratch)
 //       Called after a warpgroup has processed all columns of its tile, and only if the epilogue has column
-//       sums. The result is divided into `tiles` rows of tiles; `tile` is the index of the row that this
-//       tile is in, and `column` is the tile's first column. body_sum calls the template's function
-//       add_warps, which adds up the sums of the warps and stores them in row `tile` of the buffer of partial
-//       sums.
+//       sums. `tile` is the index of the tile along m, `tiles` is the number of tiles along m, and `column`
+//       is the tile's first column. body_sum calls the template's function add_warps, which adds up the sums
+//       of the warps and stores them in row `tile` of the buffer of partial sums.
 #pragma once
 
 #include <string>

@@ -1,6 +1,8 @@
 // State that the printers of one kernel share: the kernel, the numbers of threads and vectors of its
 // schedule, names, the text so far, and the current position in the text. A team is a group of threads that
-// share a row. `id` is the number of an instruction in Kernel::instructions.
+// share a row. `id` is the number of an instruction in Kernel::instructions. A KernelBlock is straight-line
+// code in a loop nest of the kernel; it is unrelated to thread blocks. The variable c of the text is the
+// first column of the current vector.
 #pragma once
 
 #include <algorithm>
@@ -61,7 +63,7 @@ class CudaContext {
   const KernelParam& param(int id) const { return kernel.params[instruction(id).access.param]; }
   /// Returns the kind of the element in memory that an instruction reads or writes.
   CudaKind memory_kind(int id) const { return cuda_kind(param(id).dtype); }
-  /// Returns whether the instruction's value is kept for later blocks (Schedule::cached).
+  /// Returns whether the instruction's value is kept for later KernelBlocks (Schedule::cached).
   bool is_cached(int id) const;
   bool is_flag(int id) const { return cuda_kind(instruction(id).dtype) == CudaKind::flag; }
   /// Throws Error (internal) that names the kernel and the instruction. `what`: the reason.
@@ -72,9 +74,9 @@ class CudaContext {
   void set_value(int id, CudaValue value) { values_[id] = std::move(value); }
   /// Prints the definition of a variable for the instruction's value, and sets the value to the variable.
   void define(int id, CudaKind kind, const std::string& text);
-  /// Returns the value of an instruction. An instruction of an earlier block has a value only if the value is
-  /// the same for all columns of a row, or is kept for later blocks (is_cached). Throws Error (internal) if
-  /// the instruction has no value.
+  /// Returns the value of an instruction. An instruction of an earlier KernelBlock has a value only if the
+  /// value is the same for all columns of a row, or is kept (is_cached). Throws Error (internal) if the
+  /// instruction has no value.
   const CudaValue& value_of(int id) const;
   std::string value_as(int id, CudaKind kind) const { return coerce(value_of(id), kind); }
   /// Returns the value of an instruction as an index of 32 or 64 bits.

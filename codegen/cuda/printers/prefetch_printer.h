@@ -1,6 +1,7 @@
-// Loads that are issued before the block that uses them. Loads for the next rows of a grid-stride loop go to
+// Loads that are issued before the block that uses them. They have one of two forms (Form in
+// ir/kernel/kernel.h). Loads of the form `prefetched` are for the next rows of a grid-stride loop, and go to
 // shared memory. No barrier is needed, because each thread reads only data that it has loaded itself. Loads
-// for later blocks of the current row go to registers.
+// of the form `early` are for later blocks of the current row, and go to registers.
 #pragma once
 
 #include <map>
@@ -16,7 +17,7 @@ class PrefetchPrinter {
   PrefetchPrinter(CudaContext& context, const AddressPrinter& addresses);
 
   /// Called before the loop over rows. Prints prefetches of the first Schedule::prefetch_distance rows, which
-  /// are the rows `first`, first + step, first + 2 * step and so on. ...
+  /// are the rows `first`, first + step, first + 2 * step and so on.
   void print_first_rows(const std::string& first, int64_t step);
   /// Called at the beginning of the loop's body. Prints the prefetch of one more row, and a wait for the data
   /// of the current row.
@@ -24,9 +25,8 @@ class PrefetchPrinter {
   /// Called before the blocks of a row. Prints the loads of the form `early`.
   void print_early_loads();
 
-  /// Return an expression for vector k of the thread, where k is a variable of the CUDA text. `id` is the
-  /// number of the load of this vector. Its form is `prefetched` in the first function (the vector is in
-  /// shared memory), and `early` in the second one (the vector is in registers).
+  /// Return an expression for the thread's vector number k that load number `id` has loaded. k is a variable
+  /// of the CUDA text. The load has the form `prefetched` for the first function, and `early` for the second.
   std::string prefetched_vector(int id) const;
   std::string early_vector(int id) const;
 
@@ -37,7 +37,7 @@ class PrefetchPrinter {
   CudaContext& c_;
   const AddressPrinter& addresses_;
   /// For each prefetched load: the offset, in bytes, of its vectors in a stage. A stage is the shared memory
-  /// that holds the prefetched data of one row of each team.
+  /// for the prefetched data of one row of each thread group.
   std::map<int, int64_t> offsets_;
   int64_t stage_bytes_ = 0;
 };

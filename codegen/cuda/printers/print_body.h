@@ -51,13 +51,14 @@ std::string function_of(const CudaBody& body, const std::string& name);
 std::string function_arguments(const CudaBody& body, const std::string& block);
 
 // ---- body_arguments.cpp
-// The arguments of a kernel whose functions a template calls, as a struct that is passed to each function.
+// Some templates call device functions that are printed from a kernel, such as the functions of an epilogue.
+// All of these functions get the kernel's arguments in one struct.
 
 /// Returns the text of struct BodyArguments. Its members are the key of the random numbers, the kernel's
 /// parameters, the sizes, and the ids of random instructions.
 std::string body_arguments(const Kernel& kernel, const CudaNames& names);
-/// Returns the initializers of the members of BodyArguments: the parameters of the launched function, by
-/// name.
+/// Returns the initializers of the members of BodyArguments: the names of parameters of the launched
+/// function.
 std::string body_argument_list(const Kernel& kernel, const CudaNames& names);
 /// Returns a function with the signature `head`, which has a parameter `const BodyArguments& body`. The
 /// function defines local variables for the members of `body` that `text` names, and continues with `text`.

@@ -1,8 +1,9 @@
-// Exchange of the states of reductions between the thread groups ("teams") of a thread block, in kernels with
-// reduced axes. Each thread has one state per column of its vector. If a team is smaller than a warp, the
-// teams of a warp first exchange their states by shuffles. Then the warps exchange states through shared
-// memory. If a team has one or several warps, there are no shuffles, and the teams exchange states through
-// shared memory. "Group" below means a warp in the first case, and a team in the second.
+// Exchange of the states of reductions between the teams of a thread block, in kernels with reduced axes. A
+// team is the group of threads along the columns of a tile (Schedule::team). Each thread has one state per
+// column of its vector. If a team is smaller than a warp, the teams of a warp first exchange their states by
+// shuffles. Then the warps exchange states through shared memory. If a team has one or several warps, there
+// are no shuffles, and the teams exchange states through shared memory. `groups` below is the number of warps
+// in the first case, and the number of teams in the second.
 #pragma once
 
 #include <span>

@@ -25,8 +25,8 @@ struct GenerationBench {
 
 /// Generates from prompts of random tokens with initial weights, and prints the times. Every prompt gets
 /// exactly `new_tokens` tokens. The time to the first token is that of calls with one new token per prompt.
-/// The time per token is the difference between a whole call and such a call, divided by new_tokens - 1. The
-/// time of the whole call is reported as well.
+/// The time per token is the time of a call with all new tokens, minus the time to the first token, divided
+/// by new_tokens - 1. The time of a call with all new tokens is reported as well.
 void bench_generation(const GenerationBench& bench);
 
 }  // namespace smelt::cli

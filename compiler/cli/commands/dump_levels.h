@@ -11,7 +11,7 @@ namespace smelt::cli {
 struct DumpLevel {
   std::string emit = "fused";   // graph, fused, program, kernels, llvm, cuda, plan
   std::string format = "text";  // text, json, dot
-  /// Shows only nodes and steps of which a source name contains this text; empty: all. A source is the
+  /// Shows only nodes and steps with a source whose name contains this text; empty: all. A source is the
   /// operation of the model that a node or step was made from, such as "h.3.attention.c_proj".
   std::string filter = {};
 };
@@ -20,9 +20,9 @@ struct DumpLevel {
 /// "llvm" and the target is a GPU.
 void check_level(const DumpLevel& level, const Target& target);
 /// Returns the text of a level that the compilation has reached. For the levels "program", "kernels", "llvm"
-/// and "cuda", a filter removes the steps that do not match from compilation.program. It also clears the
-/// names of the kernels that are not printed. A kernel is printed if a remaining step runs it, or if its name
-/// contains the filter.
+/// and "cuda", a filter changes compilation.program: steps that do not match are removed, and kernels that
+/// are not printed lose their names. A kernel is printed if a remaining step runs it, or if its name contains
+/// the filter.
 std::string emit_level(const DumpLevel& level, Compilation& compilation);
 /// Returns the text of the level "plan". The filter is not used.
 std::string plan_text(const DumpLevel& level, const Plan& plan);

@@ -1,6 +1,6 @@
 // The KV caches of `smelt serve`: their size, and their kind. A cache consists of pages, which are assigned
-// to requests as needed, or of one slot of T tokens per request. B is the largest number of concurrent
-// requests.
+// to requests as needed, or of one slot per request. B is the largest number of concurrent requests, and T
+// the largest number of tokens per request. A slot has room for T tokens.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ class CacheFlags {
   /// Sets the number of pages in `options`. The number is the value of --cache-pages, or the number of pages
   /// that fit into --cache-memory. Without either flag, it is the number of pages that B slots of T tokens
   /// need, or 0 if the model does not support pages. Requires: the bounds of B and T in `options` are set.
-  /// Throws Error if a flag is given and the model is a plan, if a flag asks for pages and the model does not
-  /// support them, or if the memory is too small for one page.
+  /// Throws Error if a flag is given and the model is a compiled plan, whose caches are fixed; if a flag asks
+  /// for pages and the model does not support them; or if the memory is too small for one page.
   void apply(const Model& model, CompileOptions& options) const;
 
  private:

@@ -29,8 +29,9 @@ struct Model {
   const TransformerSpec* spec() const;
   /// Returns the number of token ids that the inputs input_ids and labels accept, as the plan records it.
   int64_t vocabulary() const;
-  /// Returns the largest number of tokens per row of the input `labels`. If labels are not rows of tokens,
-  /// returns the upper bound of T, the number of tokens per row. Requires: a plan for training.
+  /// Returns the upper bound of the number of tokens per row of the input `labels`. If `labels` does not have
+  /// two dims, returns the upper bound of T, the number of tokens per row of the other inputs. Requires: a
+  /// plan for training.
   int64_t longest_labels() const;
   /// Returns whether the model's tokens are the bytes of a text.
   bool reads_bytes() const;

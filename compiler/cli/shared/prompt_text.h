@@ -14,8 +14,8 @@
 
 namespace smelt::cli {
 
-/// Converter for one model. Prompts are neither truncated nor padded, although the tokenizer's file may
-/// specify that, because those settings are for training.
+/// Converter for one model. Prompts are neither truncated nor padded: such settings in the tokenizer's file
+/// are for training, and are ignored.
 class PromptText {
  public:
   /// `vocabulary`: the number of the model's token ids. `add_special_tokens`: the default of encode().

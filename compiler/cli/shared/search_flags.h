@@ -25,8 +25,9 @@ struct SearchFlags {
   void add_simulated(CLI::App& command);
 };
 
-/// The input of a search: a model, and its options without a mesh. The options have a bound of the symbol B:
-/// the batch size of a rank if all ranks are along the axis `data`.
+/// The input of a search: a model, and its options without a mesh. The symbol B is the number of records per
+/// micro-batch of a rank. options.build.bounds has the bound of B for a mesh whose ranks are all along the
+/// axis `data`.
 struct SearchedModel {
   Description description;
   CompileOptions options;
@@ -47,7 +48,7 @@ struct ChosenPlan {
   double seconds = 0, exposed = 0;
   double bubble = 0;  // share of an update in which pipeline stages are idle, 0 to 1
 
-  /// Sets the options that were chosen: the bounds of B and of products with it, --mesh, --zero,
+  /// Sets the options that were chosen: the bounds of B and of products that contain B, --mesh, --zero,
   /// --sequence-parallel, --pipeline-parts and --recompute. Removes --memory-budget.
   void apply(CompileOptions& options) const;
 };

@@ -36,7 +36,7 @@ bool make_backward(Module& module, const MakeBackwardOptions& options = {});
 //   backward before    dx = x <= 0 ? 0 : (keep ? g : 0) * c
 //   backward after     dx = h <= 0 ? 0 : g * c
 //
-// Here c > 0. The dropout and the factors c may be missing. h is stored anyway, for the gradient of the
+// Here c > 0. The dropout and the factor c may be missing. h is stored anyway, for the gradient of the
 // matmul. After the rewrite, backward needs neither x nor the random numbers of the dropout. If r has readers
 // other than the dropout, the mask of x stays. Runs before rematerialize. If x is positive but the stored h
 // is rounded to 0 (x below 3e-8 in f16), the gradient becomes 0 instead of g * c.
@@ -47,8 +47,8 @@ bool rectifier_masks(Graph& graph, const RectifierMasksOptions& options);
 // ---- variables.cpp
 // Variables of differentiation, and the nodes through which derivatives pass, in reverse and in forward mode.
 
-/// Parameter or input to differentiate by. `values` are the results of all nodes of the graph that read it;
-/// there may be none for a parameter.
+/// Parameter or input with respect to which a graph is differentiated. `values` are the results of the
+/// graph's nodes `parameter` or `input` of this name; empty if the graph does not use the parameter.
 struct Variable {
   std::string name;
   Type type;

@@ -7,15 +7,16 @@
 //     {phase = backward}                %g = mul %dy, %y' {phase = backward}
 //
 // The choice between keeping and recomputing is a minimum cut (min_cut.h). The cost of keeping a value is its
-// bytes at the symbols' upper bounds; a value that would be stored only for backward costs 1.25 times its
-// bytes. Of equally cheap cuts, the pass chooses the one that recomputes least.
+// bytes at the symbols' upper bounds. A value that forward does not store anyway costs 1.25 times its bytes,
+// because a kernel has to write it in addition. If the kept bytes would grow with this factor, it is not
+// used. Of equally cheap cuts, the pass chooses the one that recomputes least.
 //
 // Pointwise ops, converts, broadcasts, views, constants, iota, random (which makes the same bits again) and
 // reductions that read only fixed positions of a row may be recomputed. Matmuls, gathers, scatters, concats
-// and other reductions are kept. Parameters, inputs and states cost nothing. A parameter that is gathered
-// from all ranks costs nothing either, because backward gathers it again. A value that forward reads again
-// after further matmuls, such as a residual stream, is kept. Softmax probabilities are recomputed from the
-// stored statistics of their rows (softmax_statistic.h).
+// and other reductions are kept. Keeping parameters, inputs and states costs nothing. The result of an
+// all-gather of a parameter costs nothing either, because backward gathers it again. A value that forward
+// reads again after further matmuls, such as a residual stream, is kept. Softmax probabilities are recomputed
+// from the stored statistics of their rows (softmax_statistic.h).
 //
 // If the policy has a price (recompute_policy.h), the other ops may be recomputed too. The price is the most
 // seconds of recomputation that the pass spends to save a GiB. The cut then minimises the sum of the costs of

@@ -78,8 +78,8 @@ struct DerivativeRule {
   void (*reverse)(const Reverse&);
   Forward::Tangents (*forward)(const Forward&) = nullptr;
 };
-/// Returns, for each element of the reduction's operand, its index among the elements that are reduced to the
-/// same result, in row-major order. The result is i32 and has the operand's shape.
+/// Returns the index of each element along the reduced axes: i32, with the shape of the reduction's operand.
+/// Several reduced axes count as one row-major axis.
 Value* reduced_place(GraphBuilder& b, const Node& reduce);
 /// Returns the rules of the op, or null if it has none. Results of an op without rules count as constants.
 const DerivativeRule* derivative_rule(Op op);

@@ -1,7 +1,7 @@
-// Attention pattern: a softmax, the two matmuls before and after it, and the nodes between these. The results
-// of the softmax are the weights. The results of the second matmul are the means: for each query, the mean of
-// the values with these weights. Dims have letters: b batch, h heads, t queries, s keys, d the width of a
-// head.
+// Attention pattern: a matmul, a softmax of its result, a second matmul, and the nodes between these. The
+// results of the softmax are the weights. The results of the second matmul are the means: for each query, the
+// mean of the values with these weights. Dims have letters: b batch, h heads, t queries, s keys, d the width
+// of a head.
 #pragma once
 
 #include <optional>

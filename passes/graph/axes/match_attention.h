@@ -1,6 +1,6 @@
 // match_attention: replaces a matmul of queries and keys, operations on each score, a softmax and a matmul
 // with values by one `attention`. The body of the attention (its score_mod, ir/graph/attention_body.h)
-// contains the operations on each score. A target may have one kernel for an attention.
+// contains the operations on each score.
 //
 //   %p = matmul %q, %k {spec = "bhtd,bhsd->bhts"}         %y = attention %q', %k', %v' (%score, %b = %bias)
 //   %s = mul %p, 0.125                                         {scale = 0.125} {

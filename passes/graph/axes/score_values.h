@@ -47,7 +47,7 @@ class ScoreValues {
   llvm::DenseMap<const Value*, int64_t> widest_;
 };
 
-/// Returns the `dims` of a broadcast's operand for the `dims` of its result, as in ScoreValues::spread.
+/// Given the `dims` of a broadcast's result, as in ScoreValues::spread, returns those of its operand.
 std::vector<int64_t> dims_before(const Node& broadcast, llvm::ArrayRef<int64_t> dims);
 
 }  // namespace smelt

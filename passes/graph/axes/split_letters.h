@@ -22,8 +22,8 @@ class SplitLetters {
   bool is_any_split() const { return !parts_.empty(); }
   /// Returns the spec after the splits.
   MatmulSpec spec() const { return {names(spec_.a), names(spec_.b), names(spec_.out)}; }
-  /// Returns the shape that an operand or result has after the splits. Before them, it has the shape `before`
-  /// and these letters.
+  /// Returns the shape of an operand or result after the splits. `letters` and `before`: its letters and its
+  /// shape before the splits.
   Shape shape(const std::string& letters, const Shape& before) const;
 
  private:

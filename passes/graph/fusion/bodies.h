@@ -24,8 +24,8 @@ using BodyValues = llvm::DenseMap<const Value*, Value*>;
 /// body's nodes to those of their copies. Nodes without a source name get `source`.
 void inline_body(const Graph& body, Graph& graph, Node* place, std::string_view source, BodyValues& values);
 
-/// Replaces a matmul with a body by a matmul without one, whose result is f32, and the nodes of the body.
-/// Replaces a fusion by the nodes of its body.
+/// Takes the body out of `node`. A matmul becomes a matmul with an f32 result and no body, followed by the
+/// nodes of the body. A fusion is replaced by the nodes of its body.
 void split_body(Graph& graph, Node* node);
 
 }  // namespace smelt

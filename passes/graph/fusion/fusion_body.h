@@ -10,8 +10,8 @@
 
 namespace smelt {
 
-/// One fusion while it is being built. The body has one input for each pair of a value from outside and a
-/// mapping of its dims to axes of the loop nest (ir/analysis/iteration_space.h).
+/// One fusion while it is being built. A value from outside is one input of the body if all its uses have the
+/// same axes of the loop nest (ir/analysis/iteration_space.h). Else it is one input per list of axes.
 class FusionBody {
  public:
   explicit FusionBody(Module& module) : graph_(std::make_unique<Graph>(module)) {}
@@ -19,8 +19,9 @@ class FusionBody {
   /// Adds a copy of `node`. The nodes must be added in program order. Cheap nodes (cheap_nodes.h) with the
   /// same operation, attributes, operands and axes are added once.
   void add(const Node& node, const IterationSpace& space, bool is_cheap);
-  /// Makes the fusion before the node `before`, or at the end of the graph if it is null, and returns it. Its
-  /// results replace the values `outputs`. Call it once, after the last add().
+  /// Creates the fusion before the node `before`, or at the end of the graph if `before` is null. The results
+  /// of the fusion replace the values `outputs`. Returns the fusion. Requires: called once, after the last
+  /// add().
   Node* finish(Graph& graph, llvm::ArrayRef<Value*> outputs, Node* before);
 
  private:

@@ -48,7 +48,7 @@ struct FusionReport {
     std::string detail;  // explains the reason; may be empty
     int64_t bytes = 0;  // of the values that the consumer reads from the producer, or that both siblings read
   };
-  /// Composite node that was decomposed, although targets may have one kernel for such a node.
+  /// Composite node that was decomposed, although some composites of its kind are one kernel.
   struct Refusal {
     std::string composite;  // `attention "h.0.attention"`
     std::string reason;     // a sentence

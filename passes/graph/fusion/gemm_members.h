@@ -1,5 +1,5 @@
-// Matmuls that the pass merge_gemms (merge_gemms.h) merges into one matmul. They are called members. One
-// operand of each member is stacked: these operands of all members are concatenated to one operand.
+// Matmuls that the pass merge_gemms (merge_gemms.h) merges into one matmul. They are called members. Each
+// member has one stacked operand. The merged matmul reads the concat of the members' stacked operands.
 #pragma once
 
 #include <string>
@@ -29,8 +29,9 @@ MatmulSpec renamed(const MatmulSpec& spec, const std::string& first);
 /// Returns the matmul as a member whose stacked operand is number `side`. Calls renamed() with the letters of
 /// the other operand as `first`.
 Member member_of(Node* matmul, unsigned side);
-/// Returns a text that must be equal for matmuls to be merged. It has the letters, the side, the phase,
-/// `anchored`, and the type of the stacked operand without the dim `axis`, along which operands are stacked.
+/// Returns a text that must be equal for matmuls to be merged. It has the letters, the side, Node::phase,
+/// Node::anchored, and the type of the stacked operand without the dim `axis`, along which operands are
+/// stacked.
 std::string common_key(const Member& member, int64_t axis);
 /// Returns whether the node is a matmul without a body.
 inline bool is_product(const Node& node) { return node.is(Op::matmul) && !node.body; }

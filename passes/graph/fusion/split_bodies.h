@@ -1,11 +1,11 @@
-// split_bodies: removes an epilogue that the target's matmul library does not support from its matmul. The
+// split_bodies: separates matmuls from their epilogues if the target does not support the epilogue. The
 // matmul's result becomes f32, and the nodes of the epilogue follow as fusions.
 //
 //   %y = matmul %x, %w (%acc, %b = %bias) { .. }    =>    %m = matmul %x, %w : f32[..]
 //                                                         %y = add %m, (broadcast %bias), ..
 //
 // Runs after all passes that add epilogues, and before assign_layout. Ensures: values stay the same, because
-// every rounding is explicit in the body.
+// every rounding is a node of the epilogue.
 #pragma once
 
 #include <string_view>

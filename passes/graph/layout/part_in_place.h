@@ -18,9 +18,11 @@ struct PartInPlace {
 
 /// Returns the part that `value` may overwrite, or nothing if a condition fails:
 ///   - `value` is a result of a fusion, or a concat of results of one fusion, and has the type of the part;
-///   - only this fusion reads the part, and it computes each element of `value` from only one element of the
-///     part, the one that the result overwrites;
-///   - all readers of `value` also read another part of the whole, so its memory is in use until then;
+///   - the whole is the result of a matmul, and neither the whole nor `value` is an output of the graph;
+///   - only this fusion reads the part. To compute an element of `value`, it reads no other element of the
+///     part than the one that this element overwrites;
+///   - all readers of `value` also read another part of the whole, so the whole stays in memory until the
+///     last of them has run;
 ///   - all readers of `value` are attentions or their gradients, because a matmul might need another layout.
 std::optional<PartInPlace> part_in_place(const Value& value);
 

@@ -67,8 +67,8 @@ enum class RowSource : uint8_t {
   computed,   // a pointwise operation or conversion: computed from chunks of its operands
   repeated,   // a constant, or a broadcast along all row dims or along all column dims
   column,     // an iota along a column dim
-  in_memory,  // a slice of a row value, an input, a parameter or a state
-  none,       // no chunks: the value would be in memory for all rows (a matmul, random numbers)
+  in_memory,  // slices of a value in memory: a row value, an input, a parameter or a state
+  none,       // no chunks, because the value can only be computed for all rows (a matmul, random numbers)
 };
 /// Returns the source of the chunks of a value whose first `row_axes` dims are row dims.
 RowSource row_source(const Value* value, int64_t row_axes);

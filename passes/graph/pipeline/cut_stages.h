@@ -12,10 +12,10 @@
 //
 // Every part has all inputs of the graph. A new graph @batch has the same inputs and returns only
 // token_count. The inputs of @batch are those that a caller of the stage must give to every part. If the
-// graph has the output token_count, every part has it too; it must depend on inputs alone. Parameters that no
-// part of the stage reads are removed from the module. A parameter that several stages read is on each of
-// them (Module::Parameter::stages), and a parameter without readers is on the first stage. Runs after
-// decompose. Ensures: all parts, run one after another, compute the results of the graph.
+// graph has the output token_count, every part has this output too. token_count must be computed from inputs
+// alone. Parameters that no part of the stage reads are removed from the module. A parameter that several
+// stages read is on each of them (Module::Parameter::stages), and a parameter without readers is on the first
+// stage. Runs after decompose. Ensures: all parts, run one after another, compute the results of the graph.
 #pragma once
 
 #include <optional>

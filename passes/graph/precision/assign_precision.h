@@ -10,9 +10,9 @@
 // stored in both types. A state of gradients becomes narrow if no graph reads it, because then no entry adds
 // to it.
 //
-// Some outputs and inputs of a pipeline stage are exceptions. Values that cross a boundary between parts
-// (named "values.3.0", for example) are narrow. Values that forward saves for backward ("saved.3.0") have the
-// type in which forward stores them.
+// Two kinds of outputs and inputs of a pipeline stage do not keep their types. Values that cross a boundary
+// between parts (named "values.3.0", for example) are narrow. Values that forward saves for backward
+// ("saved.3.0") have the type in which forward stores them.
 //
 // Runs after fuse, so that the fusions are the same as for fp32, and before assign_layout. Ensures: the only
 // added rounding is to the type `storage`; the types of all other outputs, inputs and states do not change.

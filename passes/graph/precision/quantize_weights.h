@@ -10,17 +10,17 @@
 // weight. The pass quantizes weights [out,in], and also weights with more output dims, such as [s,out,in]. At
 // least one reader of a weight must not be a gather, and each reader must be one of:
 //   - a matmul that sums over the last dim of the weight;
-//   - a concat along dim 0 with other such weights, which only such matmuls read;
+//   - a concat of weights along dim 0 whose readers are all such matmuls;
 //   - a gather of rows, if the weight is also an embedding table. The rows are scaled after they are read, so
 //     that no float copy of the weight is kept.
 //
 // The sums are f32, because f16 would overflow. The pass runs after partition, so it quantizes only one
-// rank's part of a sharded weight. Scales are sharded with the rows. If a rank has only a part of the
-// columns, its scales are still those of whole rows.
+// rank's part of a sharded weight. Scales are sharded with the rows. If the columns of a weight are sharded,
+// each rank has the scales of whole rows.
 //
 // Ensures: the segments of these weights move from the state "parameters" to "parameters.i8", in the same
-// order, and adjacent segments stay adjacent. Results are those of the weights that
-// runtime/engine/weights/quantize.h stores. The error of an output is at most scale / 2 * sum |x|.
+// order, and adjacent segments stay adjacent. Results are as if each weight were its quantized value times
+// its scale (runtime/engine/weights/quantize.h). The error of an output is at most scale / 2 * sum |x|.
 #pragma once
 
 #include "ir/graph/graph.h"
@@ -36,7 +36,8 @@ template <typename Field>
 void visit_options(Field& field, QuantizeWeightsOptions& o) {
   field("in_place", o.in_place);
 }
-/// Quantizes the weights. Throws Error if flatten_parameters has not run, or if it made f32 masters.
+/// Quantizes the weights. Throws Error if flatten_parameters has not run, or if parameters have f32 masters,
+/// which training updates.
 bool quantize_weights(Module& module, const QuantizeWeightsOptions& options = {});
 
 }  // namespace smelt

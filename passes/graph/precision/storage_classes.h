@@ -4,7 +4,7 @@
 //
 //   narrow   operands of matmuls, activations and their gradients, parameters that are multiplied or gathered
 //   wide     statistics (sums over rows, and functions of such sums alone), scalars, values of the update
-//            phase, operands of sorts and scans, states and inputs in f32, outputs without another reader
+//            phase, operands of sorts and scans, states and inputs in f32, outputs that no computation reads
 #pragma once
 
 #include "ir/graph/graph.h"
@@ -26,7 +26,7 @@ class StorageClasses {
   /// Constraints of one class. `must_be_narrow` has priority over `must_be_wide`, which has priority over
   /// `narrow`.
   struct Constraints {
-    bool must_be_narrow = false, must_be_wide = false;  // for example because a state has that type
+    bool must_be_narrow = false, must_be_wide = false;  // for example, a state fixes the type
     bool narrow = false;                                // contains an activation or an operand of a matmul
     bool read = false, shown = false;                   // a computation reads it; an output returns it
   };

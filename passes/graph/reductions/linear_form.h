@@ -26,7 +26,7 @@ struct LinearTerm {
     power,   // value ^ power
     when,    // the term is 0 where the boolean `value` is false
     unless,  // the term is 0 where the boolean `value` is true
-    square,  // (value + offset)^2, where a sample of the row has been subtracted from `value`
+    square,  // (value + offset)^2, where a sample (RowEmitter::sample) has been subtracted from `value`
   };
   struct Factor {
     Value* value;
@@ -41,10 +41,13 @@ struct LinearTerm {
 };
 using LinearForm = std::vector<LinearTerm>;
 
-/// Splits values into linear forms. `depends` selects the values that must be split. A value that it does not
-/// select becomes one varying factor; in exact mode, its factors that are constant along the row become row
-/// values. Exact mode prepares a rewrite: a value has no form if its split would make rounding errors larger.
-/// Plain mode only compares expressions: a value that exact mode does not split becomes one varying factor.
+/// Splits values into linear forms. Only values for which `depends` is true are split. Any other value
+/// becomes one varying factor. In exact mode, constant factors of such a value, and those that are row
+/// values, are separated from it.
+///
+/// The exact mode is for rewrites: a value has no form if its split would make rounding errors larger. The
+/// plain mode is for comparisons of expressions: rounding errors do not matter, and a value that cannot be
+/// split becomes one varying factor.
 class LinearSplitter {
  public:
   enum class Mode { exact, plain };
@@ -55,8 +58,8 @@ class LinearSplitter {
   /// Returns the form of the value, or nothing if it has none.
   std::optional<LinearForm> split(Value* value);
   /// Subtracts a sample x0 of the row from the varying factors, to make rounding errors smaller: x - s
-  /// becomes (x - x0) - (s - x0). Here s is a term that consists of row values only. Returns the form
-  /// unchanged if it has no such term with a row value that `depends` selects.
+  /// becomes (x - x0) - (s - x0). Here s is a term without varying factors, in which `depends` is true for a
+  /// row value. If the form has no such term, it is returned unchanged.
   LinearForm shift(LinearForm form);
 
   /// Two terms of a form, such as those of x - max(x). One term is a multiple of the varying value `element`.

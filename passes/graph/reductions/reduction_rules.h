@@ -9,10 +9,10 @@
 
 namespace smelt {
 
-/// Analyses for one run of a rule over the graph. They describe the graph at the start of the run, and stay
-/// valid during the run, because rewrites do not change any value. A row is the set of elements that a
-/// reduction reduces to one result. The sweep level of a value is the number of sweeps over the row that must
-/// precede its computation; rewrites can only make it smaller.
+/// Analyses for one run of a rule over the graph. They are computed from the graph at the start of the run.
+/// They may also be used after rewrites during the run, because a rewrite changes no value and raises no
+/// sweep level. A row is the set of elements that a reduction reduces to one result. The sweep level of a
+/// value is the number of sweeps over the row that must precede the computation of the value.
 class ReductionContext {
  public:
   ReductionContext(Graph& graph, std::vector<ReductionRewrite>* log)
@@ -28,8 +28,8 @@ class ReductionContext {
   /// Returns a value that replaces the sum of `summed` over each row. Requires: this sum is algebraically
   /// zero, and is the value of the reduction `node` or a term of it. The new value is 0 for a row in which
   /// all values that `summed` is computed from are finite, and NaN for any other row. Returns null if the
-  /// caller may use 0 for all rows: in backward, if the readers of `node` are NaN for these other rows
-  /// anyway.
+  /// caller may use 0 for all rows. This is the case in backward if the value would only be added to
+  /// values that are NaN in the same rows.
   Value* cancelled(const Node& node, Value* summed, const RowSpace& space);
   /// Replaces all uses of `from` by `to`. If `to` is the constant 0, also replaces the results of users that
   /// are then known, such as a product with `to`.

@@ -1,6 +1,8 @@
 // rewrite_reductions: makes reductions over a row independent of each other, if one of them needs the result
 // of another. Independent reductions need only one sweep over the row. Runs on primitives, after
-// differentiation.
+// differentiation. In the rules below, a row has n elements. The values x, u, f and g vary along the row,
+// except that f is a pointwise operation in the rule hoist. The values a, b, m, s and t are constant along
+// the row.
 //
 //   share            a statistic that backward computes again is replaced by the one of forward
 //   hoist            f(broadcast a, broadcast b) = broadcast f(a, b)
@@ -12,15 +14,13 @@
 //                    their digits. The sample is the mean of a few elements.
 //   linear           sum (s f + g) = s sum f + sum g, if s depends on another sum over the row
 //   centred_squares  sum (u - s)^2 = max(sum u^2 - (sum u)^2 / n, 0) + n (s - sum u / n)^2, with u from shift
-//   collect          s f + t f = (s + t) f, if s and t are row values
+//   collect          s f + t f = (s + t) f
 //   log_sum_exp      exp(x - m) / s in backward becomes exp((x - m) - log s); forward stores m and log s
 //
-// In these rules, x, u, f and g vary along the row, except that f is a pointwise operation in the rule hoist.
-// Row values, which have one element per row, are a, b, m, s and t. The number of elements per row is n. The
-// rules are algebraic: none of them is specific to a norm or a loss. Ensures: values differ only by rounding,
-// and rounding errors do not grow. The rules linear and centred_squares apply only if the new sums depend on
-// no other reduction in their kernel. Reductions are in one kernel if they have the same phase and no matmul
-// is between them.
+// The rules are algebraic: none of them is specific to a norm or a loss. Ensures: values differ only by
+// rounding, and rounding errors do not grow. The rules linear and centred_squares apply only if the new sums
+// depend on no other reduction in their kernel. Reductions are in one kernel if they have the same phase and
+// no matmul is between them.
 #pragma once
 
 #include <string>

@@ -28,8 +28,7 @@ class RowAlgebra {
   bool equal(Value* a, Value* b);
   /// Returns whether factor * (length of the row) is proven to be 1.
   bool is_reciprocal_of_count(Value* factor);
-  /// Returns whether the value depends on a reduction over the row (including one that only samples the row)
-  /// in the same kernel.
+  /// Returns whether the value depends on a reduction over the row that may be in the same kernel.
   bool touches(const Value* value);
   /// Returns whether `sum` is an addition or subtraction of `operand` and another value, and a matmul also
   /// reads `operand`. `operand` is then in memory, like the values of a residual stream, and is not expanded

@@ -21,10 +21,11 @@ struct Assignment {
   std::shared_ptr<const OpFactors> factors;
   std::vector<std::vector<size_t>> axes;  // for each factor: the mesh axes that cut it, outermost first
 
-  /// Returns the sharding that operand i must have. It is never partial, so sums over ranks are computed
-  /// before the node runs.
+  /// Returns the sharding that operand i must have. It is never partial: if ranks have only addends of the
+  /// operand, their sum is computed before the node runs.
   Sharding operand(unsigned i) const;
-  /// Returns the sharding that result i then has. It is partial over axes that cut a summed dim.
+  /// Returns the sharding of result i. It is partial over the axes that cut a summed dim: each rank along
+  /// such an axis has an addend.
   Sharding result(unsigned i) const;
   /// Returns whether the axis cuts any factor.
   bool uses(size_t axis) const;
@@ -50,7 +51,8 @@ class AxisAssigner {
   void add_move(const Value& value, Sharding to, Phase phase, const Node* by = nullptr);
   /// Removes the last move of the value that add_move recorded.
   void drop_move(const Value& value) { moves_[&value].pop_back(); }
-  /// Returns whether a recorded move gives `node` the value with this sharding at no cost.
+  /// Returns whether `node` needs no move of the value to this sharding, because the same move was recorded
+  /// for another node of the same phase.
   bool is_there(const Node& node, const Value& value, const Sharding& sharding) const;
   /// Returns whole_bytes(value), from a cache.
   double bytes(const Value& value);

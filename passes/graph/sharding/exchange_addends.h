@@ -1,15 +1,16 @@
-// exchange_addends: replaces a reduce_scatter with an all_to_all of the addends and additions on each rank.
+// exchange_addends: replaces a reduce_scatter with an all_to_all of the addends, followed by additions on
+// each rank.
 //
 //   y = reduce_scatter(x)  ->  a = all_to_all(x), the ranks' addends of this rank's part
 //                              y = a[0] + a[1] + ...
 //
 // The exchange is run by the copy engines of a GPU, and the additions are fused into the kernel that reads
-// the sum. A sum by NCCL would take multiprocessors from concurrent matmuls. The same bytes cross each link,
-// but each rank must store one addend per rank until the sum is computed, and read all of them. So the pass
-// replaces only large sums over few ranks, of values whose shape has a symbol, such as the batch size. This
-// excludes gradients in the shape of flat states, which hold all parameters one after another: their addends
-// would take too much memory. Runs after reassociate_sums. Ensures: addends are added in the order of the
-// ranks; values differ only by the order of float additions.
+// the sum. A sum by NCCL would take multiprocessors from concurrent matmuls. Each link carries as many bytes
+// as before, but each rank must store one addend per rank until the sum is computed, and read all of them. So
+// the pass replaces only large sums over few ranks, of values whose shape has a symbol, such as the batch
+// size. This excludes gradients in the shape of flat states, which hold all parameters one after another:
+// their addends would take too much memory. Runs after reassociate_sums. Ensures: addends are added in the
+// order of the ranks; values differ only by the order of float additions.
 #pragma once
 
 #include <cstdint>

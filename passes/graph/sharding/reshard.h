@@ -1,4 +1,4 @@
-// Insertion of the collectives and slices that change the sharding of a rank's part of a value.
+// Insertion of the collectives and slices that change the sharding of a value.
 #pragma once
 
 #include <map>

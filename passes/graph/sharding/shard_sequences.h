@@ -30,8 +30,8 @@ template <typename Field>
 void visit_options(Field& field, ShardSequencesOptions& o) {
   field("axis", o.axis);
 }
-/// Annotates the values; returns whether it annotated any. Does nothing if the mesh has no such axis or one
-/// rank along it, or after partition.
+/// Annotates the values; returns whether it annotated any. Does nothing if the mesh lacks this axis, if the
+/// axis has only one rank, or if the pass partition has run.
 bool shard_sequences(Module& module, const ShardSequencesOptions& options);
 
 }  // namespace smelt

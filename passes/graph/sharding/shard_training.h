@@ -4,14 +4,15 @@
 //   graph @train_step(%x: i32[B,T])          graph @train_step(%x: i32[B,T] on [data, -])
 //   state "moment1" : f32[..]          =>    state "moment1" : f32[..] on [-, data, -]   (zero >= 1)
 //
-// If the module has training entries, inputs whose first dim is the batch symbol are sharded along that dim.
-// The batch symbol is the first dim of the first input of these entries that begins with a symbol. Without
-// training entries, all inputs whose first dim is a symbol are sharded along it. If an update has several
-// micro-steps, each rank has its own sum of gradients over them; these sums are added over ranks only when
-// they are applied. With `zero`, flat states (flatten_parameters.h) are sharded (Rajbhandari et al., 2020,
-// "ZeRO", arXiv:1910.02054). Stage 1 shards the states of the optimizer. It also shards the f32 parameters if
-// they have a rounded copy, because forward and backward read only the copy. Stage 2 also shards the sums of
-// gradients, and stage 3 all other parameters. Ensures: existing annotations stay; no value changes.
+// If the module has training entries, inputs whose first dim is the batch symbol (B in the example) are
+// sharded along that dim. To find the batch symbol, the pass searches the inputs of these entries for the
+// first one whose first dim is a symbol. Without training entries, all inputs whose first dim is a symbol are
+// sharded along it. If an update has several micro-steps, each rank sums its gradients over the micro-steps.
+// The sums are added over ranks only when the update is applied. With `zero`, flat states
+// (flatten_parameters.h) are sharded (Rajbhandari et al., 2020, "ZeRO", arXiv:1910.02054). Stage 1 shards the
+// states of the optimizer. It also shards the f32 parameters if they have a rounded copy, because forward and
+// backward read only the copy. Stage 2 also shards the sums of gradients, and stage 3 all other parameters.
+// Ensures: existing annotations stay; no value changes.
 #pragma once
 
 #include <string>
@@ -31,8 +32,8 @@ template <typename Field>
 void visit_options(Field& field, ShardTrainingOptions& o) {
   field("axes", o.axes), field("zero", o.zero), field("bucket", o.bucket);
 }
-/// Returns a copy of the options `flat` with buckets added: flatten_parameters then makes states of buckets,
-/// each of which the ranks along `options.axes` share. Axes that the mesh lacks are ignored. Returns `flat`
+/// Returns a copy of the options `flat` with which flatten_parameters divides flat states into buckets. The
+/// ranks along `options.axes` share each bucket. Axes that the mesh lacks are ignored. Returns `flat`
 /// unchanged for ZeRO stage 0 or a single rank.
 FlattenParametersOptions in_buckets(FlattenParametersOptions flat, const Mesh& mesh,
                                     const ShardTrainingOptions& options);

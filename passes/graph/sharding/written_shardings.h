@@ -1,4 +1,4 @@
-// Shardings that a model's description states, and the symbols whose dims they cut.
+// Shardings with which values, states and parameters are annotated, and the symbols that shardings cut.
 #pragma once
 
 #include <optional>

@@ -7,7 +7,7 @@
 //   gather(t[66,c], x + 2)                   x in [-2, 64)
 //   gather(t[66,c], select(x < 0, x + 66, x))    x in [-66, 66)
 //
-// The targets of a cross_entropy are numbers of classes. If it is not proven that they are in range, the pass
+// The labels of a cross_entropy are indices of classes. If it is not proven that they are in range, the pass
 // replaces them with a gather from the list of all classes, so that guard_indices checks them:
 // cross_entropy(logits[..., 131], x) -> cross_entropy(logits, gather(iota[131], x)).
 //
@@ -28,7 +28,7 @@
 namespace smelt {
 
 struct BoundIdsOptions {};
-/// Sets the ranges and replaces the targets; returns whether anything changed.
+/// Sets the ranges and replaces the labels; returns whether anything changed.
 bool bound_ids(Graph& graph, const BoundIdsOptions& options);
 
 }  // namespace smelt

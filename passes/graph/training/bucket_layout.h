@@ -20,15 +20,15 @@ struct BucketLayout {
 
 /// Limits of a layout, for layout_in_buckets().
 struct BucketLimits {
-  int64_t most = 0;        // most elements per bucket; the result may be larger, because rows are rounded up
+  int64_t most = 0;        // most elements per bucket; may be exceeded, because buckets have whole rows
   int64_t ranks = 1;       // ranks that share the rows of each bucket equally
   int64_t alignment = 16;  // elements: a run begins at a multiple of this number
   int64_t padding = 32;    // padding between layers is at most 1 / padding of all elements
 };
 /// Returns the layout of runs with these numbers of elements, in this order. Several bucket sizes are tried,
 /// and the one with the lowest cost is taken. The cost is a weighted sum of the padding, the number of
-/// buckets, and the squared lengths of stretches. A stretch is a sequence of runs that begins at a bucket
-/// border and ends before the next run that does.
+/// buckets, and the squared lengths of stretches. The stretches are the parts of the state between successive
+/// runs that begin at bucket borders.
 BucketLayout layout_in_buckets(const std::vector<int64_t>& runs, const BucketLimits& limits);
 
 }  // namespace smelt

@@ -18,13 +18,13 @@ struct BatchCounts {
   bool adds_tokens = true;
 };
 /// Replaces the outputs "grad.PARAMETER" of all trained parameters by updates, which add these gradients to
-/// the state "gradients". Also adds `counts` to the states "loss_sum" and "token_count". If there is a loss
-/// scale, the outputs must be gradients of the mean loss times the scale. They are then converted to
-/// gradients of the sum of the loss.
+/// the state "gradients". Also adds `counts` to the states "loss_sum" and "token_count". The outputs must be
+/// gradients of the sum of the loss. If there is a loss scale, they must be gradients of the mean loss times
+/// the scale instead, and add_sums converts them to gradients of the sum.
 void add_sums(Graph& graph, const BatchCounts& counts, const TrainingOptions& options);
 
-/// Adds the entry @apply of training_entries.h to the module. In a pipeline, it sums the loss and the squared
-/// gradient norm over the stages.
+/// Adds the entry @apply of training_entries.h to the module. In a pipeline, this entry sums the loss and the
+/// squared gradient norm over the stages.
 void make_apply(Module& module, const TrainingOptions& options);
 
 }  // namespace smelt

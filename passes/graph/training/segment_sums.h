@@ -11,11 +11,11 @@
 //            are divided into blocks, and a second table has, for each block, the segment in which it begins.
 //            The search begins at that segment.
 //
-// If ranks share a flat state, its shape is [buckets, rows, row], and each rank has an equal number of rows
-// of every bucket. In this case, `tiles` first sums tiles of `tile_` adjacent elements on each rank. The sums
-// of tiles are ordered by the position of the tile in its bucket, and then by bucket, so that the tiles of
-// one rank are adjacent. The sums of tiles are then the input of `rows`, and chunks count tiles instead of
-// elements. Ranks exchange one number per segment.
+// If a flat state is sharded, its shape is [buckets, bucket rows, elements per bucket row]. Each rank has an
+// equal share of the rows of every bucket. In this case, `tiles` first sums tiles (at most 16 adjacent
+// elements) on each rank. The result has tile 0 of every bucket, then tile 1 of every bucket, and so on. In
+// this order, the tiles of one rank are adjacent. The sums of tiles are then the input of `rows`, and chunks
+// count tiles instead of elements. Ranks exchange one number per segment.
 #pragma once
 
 #include "ir/graph/builder.h"
@@ -34,7 +34,7 @@ class SegmentSums {
   Value* places() const { return places_; }
   /// Returns a flat value as [chunks, length]. The value is [elements], or the result of tiles().
   Value* rows(Value* flat) const { return b_.gather(flat, places_); }
-  /// Returns the sums of tiles of a value [buckets, rows, row], as one dim.
+  /// Returns the sums of tiles of a value that has the shape of a sharded flat state: [tiles].
   Value* tiles(Value* flat) const;
   /// Reduces a value [chunks, length], as rows() returns it, to its sums [segments].
   Value* sums(Value* rows) const;
@@ -49,7 +49,7 @@ class SegmentSums {
   /// Fills the tables of segments and chunks.
   void cut(const State& flat);
   int64_t width() const;  // elements per bucket
-  /// Converts numbers of tiles in the flat state to positions in the result of tiles().
+  /// Converts tile numbers (first element / `tile_`) to positions in the result of tiles().
   Value* by_columns(Value* tile) const;
   /// Returns an i32 constant [values].
   Value* table(const std::vector<double>& values) const;

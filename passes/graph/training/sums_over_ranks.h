@@ -9,8 +9,8 @@ namespace smelt {
 // ---- sums_over_ranks.cpp
 // Sums over the elements of all ranks. A flat state (flatten_parameters.h) has one segment per parameter.
 // Some segments may be sharded over ranks, while every rank has the other segments whole. Elements of whole
-// segments are counted once, not once per rank. Each stage of a pipeline has different segments; a segment
-// that several stages have is counted on the first of them.
+// segments are counted once, not once per rank. Each stage of a pipeline has its own list of segments. A
+// segment that several stages have is counted on the first of these stages.
 
 /// Returns the sum of all elements over all ranks, as a scalar that is equal on all ranks. `elements` has the
 /// shape and the sharding of the flat state.
@@ -19,7 +19,7 @@ Value* sum_over_ranks(GraphBuilder& b, const State& flat, Value* elements);
 /// stage.
 Value* sum_over_stages(GraphBuilder& b, Value* value);
 /// Returns the sums of each segment over all ranks, given each rank's sums [segments]. Does not sum over the
-/// stages of a pipeline, because each stage has different segments.
+/// stages of a pipeline, because each stage has its own list of segments.
 Value* segment_sums_over_ranks(GraphBuilder& b, const State& flat, Value* by_segment);
 
 // ---- add_gradients.cpp

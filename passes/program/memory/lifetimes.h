@@ -22,8 +22,8 @@ struct Lifetime {
 bool in_arena(const Buffer& buffer);
 /// Returns the bytes of the buffer at the symbols' upper bounds.
 int64_t bytes_at_bounds(const Program& program, const Buffer& buffer);
-/// Throws Error naming the buffer if one buffer, or all together, have more than 2^56 bytes. After this
-/// check, sums of sizes stay far below 2^63.
+/// Throws Error if the buffers together have more than 2^56 bytes; the message names the buffer at which the
+/// sum exceeds this limit. After this check, sums of sizes stay far below 2^63.
 void check_sizes(const Program& program);
 /// Returns lifetimes by buffer number, for the buffers in the arena that the steps use. They have no parts
 /// (find_parts in buffer_parts.h adds them).
@@ -33,8 +33,8 @@ std::map<int, Lifetime> lifetimes(const Program& program, const std::vector<Step
 std::vector<LiveRange> live_ranges(const Lifetime& life, int64_t offset_bytes);
 /// Returns for each of `steps` steps the sum of the bytes that are live at it.
 std::vector<int64_t> live_bytes(const std::map<int, Lifetime>& lifetimes, size_t steps);
-/// Returns the largest number of live_bytes. If no buffers share memory in place (allocation.h), no placement
-/// needs less.
+/// Returns the largest number of live_bytes. If no buffers share memory in place (allocation.h), the arena
+/// needs at least this many bytes.
 int64_t peak_live_bytes(const std::map<int, Lifetime>& lifetimes, size_t steps);
 
 }  // namespace smelt

@@ -27,12 +27,12 @@ ArenaPlacement place_allocations(const std::vector<Allocation>& allocations,
 // ---- placement_orders.cpp
 // Orders in which allocations are placed.
 
-/// Returns promising orders of the allocations' numbers. `least` is as for place_allocations, and the peak is
-/// the step at which it is largest. All orders by size, by lifetime (number of steps) and by last step begin
-/// with the largest number:
+/// Returns promising orders of the allocations' numbers. `least` is as for place_allocations. The peak is the
+/// step with the largest element of `least`. All orders by size, by lifetime (number of steps) and by last
+/// step begin with the largest number:
 ///   1. by size
 ///   2. by size times lifetime
-///   3. allocations with parts first, each group by lifetime
+///   3. allocations with parts (BufferPart) by lifetime, then the others by lifetime
 ///   4. by distance from the peak, the nearest first, then by lifetime
 ///   5. allocations that live at the peak by lifetime, then the others by size
 ///   6. allocations that live at the peak by last step, then the others by size times lifetime

@@ -1,10 +1,11 @@
 // plan_memory: chooses the offsets of each entry's temporary buffers in an arena, by their lifetimes.
 //
-// Buffers share memory in place if a step may alias them (passes/program/memory/allocation.h). A buffer that
-// is written piece by piece, such as the buffer of all gradients, has one lifetime per piece
-// (passes/program/memory/buffer_parts.h). Until a piece is written, other values can use its memory. A search
-// then finds offsets at which no two live buffers overlap (passes/program/memory/place_allocations.h), and
-// check_memory verifies the result (passes/program/memory/memory_passes.h).
+// A step may write its output over an input, if Step::may_alias lists the two buffers
+// (passes/program/memory/allocation.h). A buffer that is written piece by piece, such as the buffer of all
+// gradients, has one lifetime per piece (passes/program/memory/buffer_parts.h). Until a piece is written,
+// other values can use its memory. A search then finds offsets at which no two live buffers overlap
+// (passes/program/memory/place_allocations.h), and check_memory verifies the result
+// (passes/program/memory/memory_passes.h).
 #pragma once
 
 #include <map>

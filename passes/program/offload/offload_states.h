@@ -3,15 +3,15 @@
 // stream_states can copy them piece by piece.
 //
 //   state "moment1" : f32[N]        =>    the first elements of "moment1" are in host memory
-//   update over all N elements            one update per slice of these and of the other elements
+//   update over all N elements            one update per slice of the N elements
 //
 // An element can move only if all kernels that touch it are elementwise, as an update is; a matmul or a norm
 // is not. The host part is contiguous from the state's first element. For example, forward reads biases and
 // norms from the f32 parameters, so the first of these and all elements after it stay on the device. The pass
-// finds the movable elements from the steps of the program, not by the names of states. The pass moves about
-// the same fraction of each state's movable elements, because the host part ends where a slice ends. Runs
-// before schedule_kernels, because slices get their own schedules. Ensures: the numbers that the program
-// computes stay bitwise equal.
+// finds the movable elements from the steps of the program, not by the names of states. The pass moves the
+// same fraction of each state's movable elements, rounded so that the host part ends where a slice ends.
+// Runs before schedule_kernels, because slices get their own schedules. Ensures: the numbers that the
+// program computes stay bitwise equal.
 #pragma once
 
 #include <map>

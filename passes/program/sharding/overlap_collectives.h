@@ -1,16 +1,16 @@
-// overlap_collectives: starts collectives as soon as their operands are computed, and lets the step that
-// first needs a result wait for it (CollectiveStep::waited_at), so that a GPU communicates while it computes.
+// overlap_collectives: starts collectives early, and lets the step that first needs a result wait for it
+// (CollectiveStep::waited_at), so that a GPU communicates while it computes.
 //
 //   a; b; c = all_reduce a; use c    =>    a; c = all_reduce a; b; (wait for c) use c
 //
-// If the same work has several variants, of which one is selected at run time, the steps of all variants stay
-// together. The result of a gather (all_gather or all_to_all) occupies memory from the start of the gather.
-// So a gather does not start as early as possible, but just before the step that first reads the result of an
-// earlier gather. The pass selects the earlier gather so that, when the gather starts, about `bytes_ahead`
-// bytes are gathered but not read yet. If the operand of a reduce_scatter is in temporary memory, as
-// gradients are, the step that waits for the reduce_scatter comes long before the reader of its result,
-// because the memory of the operand is free after the wait. Runs after all passes that move steps, because
-// CollectiveStep::waited_at is the number of a step; stream_states, which inserts steps later, updates it.
+// An all_reduce or a reduce_scatter starts as soon as its operand is computed. An all_gather or an all_to_all
+// (a gather) may start later, because its result occupies memory from the start of the gather. The gather
+// starts when at most about `bytes_ahead` bytes are gathered but not read yet. If the operand of a
+// reduce_scatter is in temporary memory, as gradients are, the wait comes before the first reader of the
+// result (`bytes_taken`), because the memory of the operand is free after the wait. If the same work has
+// several variants, of which one is selected at run time, the steps of all variants stay together. Runs after
+// all passes that move steps, because CollectiveStep::waited_at is the number of a step. The pass
+// stream_states runs after this pass and inserts steps; it updates waited_at.
 #pragma once
 
 #include "ir/pass_options.h"

@@ -7,13 +7,12 @@
 
 namespace smelt {
 
-/// One step; or, if there are several variants of a part of the work, of which a run executes one, the steps
-/// of all variants.
+/// One step, or all steps of a choice (runtime/plan/choices.h).
 struct StepUnit {
   std::vector<Step> steps;
-  /// Elements that the steps read and write. Accesses with Touch::memory -1 are omitted. Their only purpose
-  /// is to keep collectives in order, but passes that move units may reorder collectives. The new order is
-  /// the same on all ranks, because all ranks compile the same steps.
+  /// Elements that the steps read and write. Accesses with Touch::memory -1, which keep collectives in order,
+  /// are omitted, because passes that move units may reorder collectives. The new order is the same on all
+  /// ranks, because all ranks compile the same steps.
   Footprint touches;
 
   /// Returns the unit's step if it is a collective, else null.

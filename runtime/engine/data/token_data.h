@@ -61,8 +61,8 @@ class TokenData {
   std::string description_;
 };
 
-using TokenRange = Part<TokenData>;
-using TokenSplit = Parts<TokenData>;
+using TokenRange = Part<TokenData>;   // a range of positions in a TokenData
+using TokenSplit = Parts<TokenData>;  // a range for training, and one for validation
 
 /// Training batches: `batch` windows of `length` tokens at random positions.
 class RandomWindows {

@@ -34,10 +34,11 @@ class BeamLoop {
 
   /// Returns whether the candidates of a sentence for the token at position `place` are available.
   bool is_there(size_t sentence, size_t place) const;
-  /// Returns these candidates and clears their memory. `row` is the number of the sentence.
+  /// Returns the candidates of a sentence for the token at position `place`, and clears their memory. `row`
+  /// is the number of the sentence.
   std::vector<Continuation> take(const Sentence& sentence, size_t row, size_t place);
-  /// The device stores the sums of a sentence's candidates minus an offset, to keep precision. best_sums_ has
-  /// the offsets, one per sentence.
+  /// Offsets of the candidates' sums, one per sentence. To keep precision, the device stores each sum minus
+  /// the offset of its sentence.
   std::vector<double> best_sums_;
 
   Session& session_;

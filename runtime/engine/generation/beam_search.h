@@ -1,5 +1,5 @@
-// Beam search for one sentence, by the rules of the library transformers 5. The caller runs the model that
-// computes the logits.
+// Beam search for one sentence, by the rules of version 5 of the library transformers. The caller runs the
+// model that computes the logits.
 #pragma once
 
 #include <span>
@@ -18,14 +18,14 @@ struct Hypothesis {
 
 /// A running sequence with one more token.
 struct Continuation {
-  size_t row = 0;  // of the running sequence in BeamSearch::rows
+  size_t row = 0;  // index of the running sequence in BeamSearch::rows
   int32_t token = 0;
-  float score = 0;  // sum of the log-probabilities of all its new tokens
+  float score = 0;  // sum of the log-probabilities of all new tokens
   double rank = 0;  // sort key: the score, plus Gumbel noise if options.do_sample is set
 };
 
-/// Returns the number of continuations that a search considers in each step. At least num_beams of them do
-/// not end, because each running sequence has only one continuation per end token.
+/// Returns the number of continuations that a search considers in each step: (1 + number of end tokens) *
+/// num_beams, but at least 2 * num_beams.
 int64_t kept_continuations(const GenerationOptions& options);
 
 class BeamSearch {

@@ -11,9 +11,9 @@
 
 namespace smelt {
 
-/// Logits of rows, computed with KV caches. A run reads only the tokens that the caches do not hold: for each
-/// row, it uses the row in the caches that has the longest common prefix with it. For example, a run reads
-/// one token of each row if each row is some row of the previous run with one more token.
+/// Logits of rows, computed with KV caches. For each row, a run finds the cached row with the longest common
+/// prefix, and reads only the tokens after this prefix. For example, a run reads one token of each row if
+/// each row is some row of the previous run with one more token.
 class CachedLogits {
  public:
   CachedLogits(Session& session, const DecodeInterface& decode);
@@ -24,12 +24,12 @@ class CachedLogits {
   /// at most as many rows as the plan's caches have, and no row is longer than capacity(). If the plan has no
   /// mask for sources, all sources have the same length.
   void run(std::span<const ModelRow> rows, std::span<float> logits);
-  /// Fills the caches with all tokens of each row except its last one. It prepares runs of an entry that
-  /// samples tokens itself (@next, @next_beams).
+  /// Fills the caches with all tokens of each row except its last one. Call it before runs of an entry that
+  /// samples tokens (@next, @next_beams).
   void hold(std::span<const ModelRow> rows);
-  /// Records that, after hold(), such an entry has run `runs` times, and that each run has read one token of
-  /// the row. The first runs have read `tokens`, one per run. If there are more runs, they have read tokens
-  /// that the row does not keep.
+  /// Records that, after hold(), an entry that samples tokens has run `runs` times. Each run has read one
+  /// token of the row. The first runs have read `tokens`, one per run. Later runs have read tokens that the
+  /// row does not keep.
   void note_read(size_t row, std::span<const int32_t> tokens, size_t runs);
   /// Marks the contents of the caches as undefined, so that the next run reads all tokens.
   void forget() { held_.clear(); }

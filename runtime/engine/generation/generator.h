@@ -50,8 +50,8 @@ class Generator {
   /// A sequence depends only on its prompt, its index and the seed, not on the other sequences. `masks` is
   /// empty, or has one mask per prompt, with a 0 for each token that is padding. A model without an encoder
   /// does not read padding. An encoder masks it, which requires an input attention_mask unless the padding is
-  /// at the end. `log_probabilities`, if not null, is set; this is an Error for a beam search, which has
-  /// scores instead (see search).
+  /// at the end. `log_probabilities`, if not null, is set. For a beam search it must be null, because a beam
+  /// search has scores instead (see search).
   std::vector<Tokens> generate(std::span<const Tokens> prompts, const GenerationOptions& options,
                                const OnToken& on_token = {}, std::span<const Tokens> masks = {},
                                LogProbabilities* log_probabilities = nullptr);
@@ -83,16 +83,16 @@ class Generator {
   void check_length(const Prompt& prompt, const std::string& name, const GenerationOptions& options) const;
   /// Returns the length of a prompt that must run with prompts of equal length; 0 if any length may be mixed.
   size_t length_of(const Prompt& prompt) const;
-  /// Returns the same number for beam searches that an entry of the plan runs. In a model without an encoder,
-  /// their prompts must have equal length.
+  /// Does the same as length_of for a prompt of a beam search that an entry of the plan runs. In a model
+  /// without an encoder, the prompts of such searches must have equal lengths.
   size_t tokens_of(const Prompt& prompt) const;
   ModelRow row_of(const Prompt& prompt, const Tokens& tokens) const;
   std::vector<Tokens> draw_all(std::span<const Prompt> prompts, const GenerationOptions& options,
                                const Listener& listener);
   struct HostTokens;
   struct HostBeams;
-  /// Generate tokens by the host, or by the entry @next (@next_guided if `guided`), until the batch must
-  /// change. Return false if the caller of generate() has stopped it.
+  /// Generate the tokens of the sequences of `batch`, by the host, or by the entry @next (@next_guided if
+  /// `guided`). Return false if the caller's OnToken has stopped the generation.
   bool draw_by_host(std::span<Sequence*> batch, const GenerationOptions& options, const Listener& listener);
   bool advance_ahead(std::span<Sequence*> batch, const GenerationOptions& options, bool guided,
                      const Listener& listener);

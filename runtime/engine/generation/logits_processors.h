@@ -15,7 +15,7 @@ inline constexpr double kBanned = -std::numeric_limits<double>::infinity();
 /// A sequence up to now. Padding counts as tokens, as in transformers, but the repetition penalty ignores it.
 struct History {
   std::span<const int32_t> tokens;              // the decoder's prompt, then the new tokens
-  size_t prompt_length = 0, padding = 0;        // tokens of the prompt, and its first ones that are padding
+  size_t prompt_length = 0, padding = 0;        // tokens of the prompt; padding tokens at its beginning
   std::span<const int32_t> source;              // input of the encoder; without an encoder, the prompt
   std::span<const int32_t> chosen_before = {};  // tokens that earlier groups of beams chose in this step
 };

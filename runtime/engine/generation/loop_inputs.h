@@ -38,7 +38,7 @@ class LoopInputs {
   void hold_back(const LoopPlace& row, const GenerationOptions& options);
   /// Adds the tokens that are forced at a position of the row.
   void force(const LoopPlace& row, const GenerationOptions& options);
-  /// Returns `values` as an input. Each row has the same number of elements in it.
+  /// Returns `values` as an input. Requires: `values` has the same number of elements for each row.
   InputTensor table(const DecodePort& port, const auto& values) const;
 
   std::vector<float> numbers_, penalty_;

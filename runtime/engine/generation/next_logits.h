@@ -19,8 +19,8 @@ class NextLogits {
   /// `entry` is "decode", which uses caches, or an entry that reads whole sequences: it has an i32 input of
   /// ids [batch,tokens] and an f32 output of logits [batch,tokens,vocabulary]. If that entry has an input
   /// decoder_input_ids, its other input of ids is the source, the input of an encoder. An empty name selects
-  /// the entry "decode" if the plan has caches in rows, else the entry "logits". Throws Error if the plan or
-  /// the entry is not as required.
+  /// the entry "decode" if the plan has KV caches with one row per sequence, else the entry "logits". Throws
+  /// Error if the plan or the entry is not as required.
   NextLogits(Session& session, const DecodeInterface& decode, std::string entry);
 
   int64_t vocabulary() const { return vocabulary_; }

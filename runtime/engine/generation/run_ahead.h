@@ -38,8 +38,8 @@ void wait_for_result(Session& session, std::string_view entry, const IsThere& is
 }
 
 /// Starts and counts the runs of an entry. A run is "under way" from its start until its result is taken. The
-/// struct RunsAhead (loop_inputs.h) has the limits for starts: RunsAhead::most runs may be under way at a
-/// time, and one start adds at least RunsAhead::together runs, unless none is under way.
+/// struct RunsAhead (loop_inputs.h) has the limits for starts: at most RunsAhead::most runs may be under way
+/// at a time. If any run is under way, more runs are started only if RunsAhead::together runs may be added.
 class RunAhead {
  public:
   /// `inputs` are the inputs of all runs. `most` is the most runs that are started in all; it is unrelated to

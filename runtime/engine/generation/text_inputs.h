@@ -32,8 +32,8 @@ class TextInputs {
     void set(size_t i, std::span<const int32_t> tokens);
   };
   /// set_biases sets the phrases of sequence_bias, and set_bans those of bad_words_ids. set_growth sets the
-  /// factors of exponential_decay_length_penalty: element i is for i new tokens after its start; there are
-  /// `places` elements.
+  /// `places` factors of exponential_decay_length_penalty. Element i is for a text that is i tokens longer
+  /// than the start index of the penalty.
   void set_biases();
   void set_bans();
   void set_growth(size_t places);

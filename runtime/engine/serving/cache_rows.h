@@ -42,9 +42,8 @@ class CacheRows {
   /// encoder-decoder.
   static std::unique_ptr<CacheRows> of(Session& session, bool shares_prefixes);
 
-  /// Returns how many of `rows` rows may run together with results that are bit-identical to those of a run
-  /// of each row alone: the smaller of `rows` and the device's limit (DeviceKind::most_exact_rows). A GPU has
-  /// no limit.
+  /// Returns the largest number of rows, at most `rows`, for which a run gives each row the same bits as if
+  /// it ran alone. The device sets the limit (DeviceKind::most_exact_rows); a GPU has none.
   static size_t exact_rows(const Session& session, size_t rows);
 
   virtual ~CacheRows() = default;

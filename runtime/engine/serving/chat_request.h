@@ -1,5 +1,6 @@
-// The body of a request POST /v1/chat/completions. A chat is a completion of the text that the model's chat
-// template makes of the messages; so all other fields are those of a completion, under their names for chats.
+// The body of a request POST /v1/chat/completions. The model's chat template converts the messages to a text,
+// and the answer is a completion of this text. So most other fields have the meaning of a field of
+// POST /v1/completions. Some of them have another name in a chat.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -11,7 +11,7 @@ struct ChatTools {
   nlohmann::ordered_json list;  // objects {"type": "function", "function": {"name", ...}}; null: none
   bool reads_calls = false;  // whether calls are read from the answer: there are tools, and calls are allowed
   bool allows_several = true;  // parallel_tool_calls; false: only the first call of an answer is returned
-  /// If tool_choice requires a call: the JSON Schema of the answer, which must be the call as an object
+  /// If tool_choice requires a call: the JSON Schema of the answer. The answer must then be a call, an object
   /// {"name", "parameters"}. null: the model chooses.
   nlohmann::ordered_json forced_call;
 };
@@ -21,8 +21,8 @@ constexpr size_t kMostTools = 1024;
 /// Longest name of a function, in bytes.
 constexpr size_t kMostFunctionNameBytes = 256;
 
-/// Checks the fields of a request; null is a missing one. `parallel` is the value of parallel_tool_calls.
-/// Throws ApiError naming the field if one is wrong or not supported.
+/// Checks the three fields of a request. A missing field is null. `parallel` is the value of
+/// parallel_tool_calls. Throws ApiError naming the field if one is wrong or not supported.
 ChatTools read_chat_tools(nlohmann::ordered_json tools, const nlohmann::ordered_json& choice, bool parallel);
 
 /// Checks the calls and the results in the messages, and prepares the calls for a chat template, as vLLM does

@@ -16,8 +16,7 @@ namespace smelt {
 
 class ChoosingRows : public PageRows {
  public:
-  /// Returns the reason why the plan does not sample for the request, so that the host must; empty if it
-  /// does.
+  /// Returns the reason why the plan cannot sample for the request, and the host must; empty if the plan can.
   static std::string refuses(const Request& request);
 
   ChoosingRows(Session& session, const DecodeInterface& decode, bool shares_prefixes);

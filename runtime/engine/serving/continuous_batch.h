@@ -7,11 +7,11 @@
 // a new last row.
 //
 // Otherwise a prompt is read in row 0, in separate runs. When the next prompt begins, the request in row 0
-// moves to a new row after the last one. When a request ends, the request of the last row moves to its row.
-// There is one exception: if the request in row 0 ends and another request waits, the waiting request begins
-// in row 0. The rows in use are always the first ones. If caches have a fixed slot per row (slot_rows.h), a
-// move copies the row's keys and values; if rows are lists of pages (page_rows.h), a move copies only the
-// list.
+// moves to a new row after the last one. When a request ends, the request of the last row moves to the free
+// row. There is one exception: if the request in row 0 ends and another request waits, the waiting request
+// begins in row 0. The rows in use are always the first ones. If caches have a fixed slot per row
+// (slot_rows.h), a move copies the row's keys and values; if rows are lists of pages (page_rows.h), a move
+// copies only the list.
 //
 // On a CPU the results of each request have the same bits as if it ran alone.
 //
@@ -42,8 +42,8 @@ struct ContinuousBatchOptions {
   /// so that results have the same bits as if each request ran alone.
   size_t slots = 0;
   size_t most_waiting = 64;  // requests that wait while no slot is free; others are refused
-  /// Most prompt tokens that a step reads: of one prompt, or of several together if rows mix. 0: 64, or, if
-  /// rows mix, as many as fit in a run (CacheRows::mixed_tokens).
+  /// Most prompt tokens that a step reads. If rows mix, they can be of several prompts, and 0 means as many
+  /// as fit in a run (CacheRows::mixed_tokens). Otherwise they are of one prompt, and 0 means 64.
   size_t chunk = 0;
   bool shares_prefixes = true;  // with caches in pages: reads equal beginnings of prompts once
   bool prepares = false;        // the constructor runs all sizes of runs (CacheRows::prepare)

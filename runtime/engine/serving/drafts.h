@@ -14,9 +14,9 @@ namespace smelt {
 /// result is a part of `text`.
 std::span<const int32_t> likely_continuation(std::span<const int32_t> text, size_t most);
 
-/// The length of a text's next draft, which depends on the text's earlier drafts. If no token of a draft was
-/// sampled, the text gets no drafts for its next 1, 2, 4, ... up to 32 tokens. If all tokens of a draft were
-/// sampled, the next draft has twice as many.
+/// The length of a text's next draft, which depends on the text's earlier drafts. If all tokens of a draft
+/// were sampled, the next draft may have twice as many. If no token of a draft was sampled, the text gets no
+/// draft for its next token. This pause doubles with each further such draft in succession, up to 32 tokens.
 class DraftLength {
  public:
   /// Returns the most tokens of the next draft; `limit` is the largest number that the options of the batch

@@ -1,11 +1,11 @@
 // Rows of a continuous batch whose KV caches are lists of pages (page_rows.h). One run can read the next
 // token of some rows and parts of the prompts of other rows. The run executes the entry @mixed_pages
-// (decode_contract.def) or, if the plan has it, @tiled_pages. In the second case, a run that reads one token
+// (decode_contract.def) or, if the plan has it, @tiled_pages. With @tiled_pages, a run that reads one token
 // of each row, and samples a token for each, executes the entry @next_pages.
 //
 // A device that captures runs (DeviceKind::captures_runs) pads a run to one of a few sizes. A run of one
-// token per row is padded to padded_size(rows) rows. Any other run is padded to padded_size(tokens) tokens,
-// and its number of rows to the number of slots. prepare() runs each of these sizes, so that later runs find
+// token per row is padded to padded_size(rows) rows. Any other run is padded to padded_size(tokens) tokens
+// and to slots() rows, the most rows of a run. prepare() runs each of these sizes, so that later runs find
 // them captured. Padding stores nothing. On a CPU the number of tokens per run is limited
 // (CacheRows::exact_rows). With this limit, the result of a token does not depend on the other tokens of the
 // run, bit for bit.

@@ -10,7 +10,7 @@
 
 namespace smelt {
 
-/// Present counts of a pool's pages, and the total of `found`.
+/// Counts of a pool's pages. `found` is a total since the pool was created; the others are present counts.
 struct PageCounts {
   size_t total = 0;
   size_t used = 0;      // used by rows

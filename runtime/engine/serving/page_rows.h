@@ -54,11 +54,11 @@ class PageRows : public CacheRows {
   struct Row {
     size_t count = 0;         // pages in its list
     size_t reserved = 0;      // pages that it may still take
-    size_t noted = 0;         // its first pages that are in the index, so that other rows can find them
-    PagePool::Prefix prefix;  // the prefix in these pages
+    size_t noted = 0;         // number of its first pages that other rows can find (PagePool::note)
+    PagePool::Prefix prefix;  // the tokens in these pages
   };
-  /// Number of pages that were found for a prompt, number of those among them that no row uses, and the
-  /// prefix in these pages.
+  /// The pages that were found for a prompt: their number, the number of those that no row uses (`kept`), and
+  /// the prefix of the prompt that the pages hold.
   struct Found {
     size_t pages = 0, kept = 0;
     PagePool::Prefix prefix = {};

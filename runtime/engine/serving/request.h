@@ -23,11 +23,10 @@ using TextOfTokens = std::function<std::string(std::optional<int32_t>)>;
 struct Request {
   std::vector<int32_t> prompt;
   GenerationOptions options;  // for one sequence without beam search
-  /// Selects the random numbers. They are those that Generator::generate uses for its sequence number
-  /// `index`.
+  /// Selects the random numbers: those that Generator::generate uses for sequence number `index`.
   size_t index = 0;
-  /// Called for each new token. Before the request is submitted, its creator calls it for the last tokens of
-  /// the prompt. Empty: the progress has no text.
+  /// Called for each new token. The creator of the request must call this function for the last tokens of the
+  /// prompt before it submits the request. Empty: the progress has no text.
   TextOfTokens text = {};
   std::vector<std::string> stop = {};  // texts that end the sequence, and are not part of its text
   /// If set, only some texts are allowed, such as those of a JSON Schema. It has the text so far, and

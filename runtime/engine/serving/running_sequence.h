@@ -46,8 +46,9 @@ class RunningSequence {
   bool reads_prompt() const { return held_ < request_.prompt.size(); }
   const Request& request() const { return request_; }
   std::span<const int32_t> tokens() const { return tokens_; }  // the prompt and the known new tokens
-  /// Returns whether the plan samples the new tokens: all of them if one run can both read prompts and
-  /// generate tokens, otherwise all but the first. The plan can then read a token before the host knows it.
+  /// Returns whether the plan samples new tokens. If one run can both read prompts and generate tokens, the
+  /// plan samples all new tokens. Otherwise the host samples the first one. The plan can read a token that it
+  /// has sampled before the host knows it.
   bool plan_chooses() const { return plan_chooses_; }
   void leave_choice_to_plan() { plan_chooses_ = true; }
   /// Returns whether one more token after the prompt may be read: the sequence has not ended, and the token

@@ -1,5 +1,6 @@
 // Steps of a continuous batch (continuous_batch.h). A step runs the model on one more token of every row
-// whose sequence may continue and, if rows mix (CacheRows::mixed_tokens), on parts of prompts. If the plan
+// whose sequence may continue. If rows mix, the step also runs the model on parts of prompts. Rows mix if one
+// run of the plan can read several tokens of some rows and one token of others (cache_rows.h). If the plan
 // samples the tokens of all rows, a step is started before the host has read the tokens of the step before
 // it, so that the device does not wait for the host between two steps.
 #pragma once

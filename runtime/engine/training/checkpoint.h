@@ -2,10 +2,10 @@
 // earlier checkpoint.
 //
 // A checkpoint is one safetensors file. If states are sharded over ranks, each rank first writes its parts to
-// a separate file in the same directory. The first rank then writes the checkpoint file, the index of the
-// other files, which also has the states that are not sharded. A checkpoint exists when its index exists. A
-// checkpoint can be read by a different number of ranks, because tensors are found by name, and each rank
-// reads the elements that it needs.
+// a separate file in the same directory. The first rank then writes the checkpoint file. In this case it is
+// the index of the other files, and contains only the states that are not sharded. A checkpoint exists when
+// its checkpoint file exists. A checkpoint can be read by a different number of ranks, because tensors are
+// found by name, and each rank reads the elements that it needs.
 #pragma once
 
 #include <cstdint>

@@ -11,17 +11,17 @@
 namespace smelt {
 
 /// Returns the layout as JSON, for the metadata of a checkpoint. For each parameter it has the name, the
-/// state, the offset in the state (elements, over all ranks), the shape, and whether weight files have the
-/// transposed matrix.
+/// state, the offset in the state, the shape, and whether weight files have the transposed matrix. The offset
+/// counts elements of the whole state, which is not divided among ranks.
 std::string parameter_layout(const Plan& plan);
 
 /// Parses `layout`, a result of parameter_layout, and returns the parameters that are in the flat state
-/// `state`, as segments (plan.h) with the names of weight files. Throws Error (invalid_file) naming `file`
-/// if `layout` cannot be parsed.
+/// `state`, as segments (plan.h). They have the names that weight files use. Throws Error (invalid_file)
+/// naming `file` if `layout` cannot be parsed.
 std::vector<Segment> parameter_segments(std::string_view layout, const std::string& file,
                                         std::string_view state);
 
-/// Returns the parameters of the checkpoint `file`, with the names and shapes of the model's weight files.
+/// Returns the parameters of the checkpoint `file`, with the names and shapes that weight files use.
 /// `layout`, a result of parameter_layout, specifies where they are in the file's states. Throws Error
 /// (invalid_file) if the layout does not fit the states.
 Checkpoint parameters_in(const Checkpoint& file, std::string_view layout);

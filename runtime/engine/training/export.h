@@ -12,7 +12,7 @@ namespace smelt {
 
 /// Writes config.json of the plan's model. Also writes generation_config.json if the plan has it. In
 /// config.json, the type of the weights is set to float32. Creates the directory if there is none. Throws
-/// Error if the plan has no config.json, because the transformers library has no model family for its
+/// Error if the plan has no config.json. It has none if no model family of transformers has the model's
 /// architecture.
 void export_description(const Plan& plan, const std::filesystem::path& directory);
 

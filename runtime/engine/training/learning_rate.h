@@ -12,8 +12,8 @@ std::string_view name(ScheduleKind kind);  // "inverse-sqrt"
 std::optional<ScheduleKind> parse_schedule(std::string_view name);
 
 /// A schedule: the learning rate of each step. Steps count from 0. In the first `warmup_steps` steps the rate
-/// rises linearly: step i has peak * (i + 1) / warmup_steps. So the first rate is not 0, and the last one is
-/// `peak`. The kind determines the rate after that:
+/// rises linearly: step i has peak * (i + 1) / warmup_steps. So the rate of step 0 is not 0, and the rate of
+/// step warmup_steps - 1 is `peak`. The kind determines the rates of later steps:
 ///   constant      peak
 ///   linear        a straight line from peak at `warmup_steps` to minimum at `total_steps`, then minimum
 ///   cosine        half a cosine from peak at `warmup_steps` to minimum at `total_steps`, then minimum

@@ -28,8 +28,9 @@ struct PipelineTiming {
   std::vector<std::vector<PipelineSpan>> stages;  // by stage, in order of time
 };
 
-/// Simulates a schedule. Part p keeps its forward results until its backward in a ring of `rings[p]` slots:
-/// those of micro-batch i in slot i modulo rings[p]. Sends do not wait for the receiver.
+/// Simulates a schedule. Part p has a ring of `rings[p]` slots for the results of its forward, which its
+/// backward needs. The results of micro-batch i are in slot i modulo rings[p]. Sends do not wait for the
+/// receiver.
 ///
 /// Throws Error, which names the stage and the step at fault, if
 ///   - a step does not belong to its stage, or its micro-batch does not exist,

@@ -1,6 +1,7 @@
-// The plan of one pipeline stage. It has the entries forward.K, backward.K and evaluate.K for each part K of
-// the model on this stage, the entry batch, which has the inputs of a batch, and the entry apply, which runs
-// the optimizer.
+// The plan of one pipeline stage. It has these entries:
+//   forward.K, backward.K, evaluate.K   for each part K of the model on this stage
+//   batch                               has the inputs of a batch
+//   apply                               runs the optimizer
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Execution of one pipeline stage. A worker runs the stage's steps of a schedule, and exchanges values and
-// gradients with the stages before and after it. The data of micro-batches in progress are stored in the
-// executor's memory.
+// gradients with the stages before and after it. The model is divided into consecutive parts, and a stage has
+// one or more of them. The data of micro-batches in progress are stored in the executor's memory.
 #pragma once
 
 #include <functional>

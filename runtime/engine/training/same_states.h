@@ -8,10 +8,10 @@
 
 namespace smelt {
 
-/// Compares, by a checksum, the states that checkpoints have (is_saved). Each rank is compared with the
-/// ranks of the same pipeline stage. States and segments that differ between ranks by design are left out:
-/// those that are sharded, and those of which each rank holds one addend of a sum. All ranks call it
-/// together. If two ranks differ, all ranks throw Error, which names these two and `step`.
+/// Compares, by a checksum, the states that a checkpoint stores. Each rank is compared with the ranks of the
+/// same pipeline stage. Sharded data, and partial sums of ranks, differ by design and are not compared. All
+/// ranks call this function together. If two ranks differ, all ranks throw Error, which names the two ranks
+/// and the training step `step`.
 void require_same_states(const Session& session, const TrainingRanks& ranks, int64_t step);
 
 }  // namespace smelt

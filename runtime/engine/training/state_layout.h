@@ -35,8 +35,8 @@ std::string join_layouts(const Mesh& mesh, const std::vector<std::string>& layou
 /// the other, each with its shape over all ranks. A segment that several stages have is taken from the first
 /// of them.
 std::vector<State> united(const std::vector<std::vector<State>>& stages);
-/// Reads a layout. The segments get the names that they have in files. Throws Error, which names `file` if
-/// the text is broken or a state is inconsistent (invalid_file), or names the mesh if the mesh is invalid.
+/// Reads a layout. The segments get the names that they have in files. Throws Error (invalid_file) naming
+/// `file` if the text is broken or a state is inconsistent. Throws Error if the mesh is invalid.
 StateLayout read_state_layout(std::string_view text, const std::string& file);
 
 }  // namespace smelt

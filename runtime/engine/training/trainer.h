@@ -56,7 +56,8 @@ struct TrainerOptions {
   /// Position in the data (StreamPlace) at which the last change of the batch size occurred. Set by the
   /// trainer.
   int64_t data_step = 0, data_epoch = 0, data_record = 0;
-  /// Steps between evaluations; 0: never. There is one more before the first step and at the end of a run.
+  /// Steps between evaluations; 0: no evaluations. If it is above 0, the model is also evaluated before the
+  /// first step of a new run and at the end of every run.
   int64_t eval_every = 0;
   int64_t eval_batches = 8;        // batches per evaluation, at most
   int64_t sample_every = 0;        // steps between sample texts, with one more after the last step; 0: never

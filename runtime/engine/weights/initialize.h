@@ -27,9 +27,10 @@ struct RankPlace {
 /// Initializes `part`, the bytes from `begin` on of a state of `state_bytes` bytes. In an f32, f16 or bf16
 /// state, each segment gets the values of its own initializer and name, and gaps between segments get zeros.
 /// A state of another type, or without segments, gets the values of the state's own initializer. If a segment
-/// is sharded, its elements get the values that they have in the whole segment at the rank `place`. Throws
-/// Error if the type is not f32, f16 or bf16 and the initializer is random. For these other types, throws
-/// Error also for a constant other than 0, unless the type is f64, i32 or i64.
+/// is sharded, the state has only those elements of the segment that belong to the rank at `place`. They get
+/// the same values as in the whole segment. Throws Error if the type is not f32, f16 or bf16 and the
+/// initializer is random. For these other types, throws Error also for a constant other than 0, unless the
+/// type is f64, i32 or i64.
 void initialize_state(const State& state, uint32_t seed, std::span<std::byte> part, int64_t begin,
                       int64_t state_bytes, const RankPlace& place = {});
 /// Initializes a whole state.

@@ -14,7 +14,7 @@ std::string_view name(CollectiveKind kind);  // "all_reduce"
 std::optional<CollectiveKind> parse_collective_kind(std::string_view text);
 std::string_view name(CollectiveSum sum);  // "add", "max"
 std::optional<CollectiveSum> parse_collective_sum(std::string_view text);
-/// Returns whether the operation adds up the ranks' elements, or takes their maximum.
+/// Returns whether the operation combines the ranks' elements by a CollectiveSum (add or max).
 inline bool is_sum(CollectiveKind kind) {
   return kind == CollectiveKind::all_reduce || kind == CollectiveKind::reduce_scatter;
 }

@@ -31,8 +31,9 @@ concept Is = std::same_as<std::remove_const_t<T>, Of>;
 ///   keyword      first word of the step's line in the text form of a program
 ///   text         pattern of the rest of that line (step_pattern.h); if missing, ir/text prints the step
 ///   description  pattern for messages about a run; if missing, runtime/cuda describes the step
-///   shows        function of a step and the name of a field, which returns whether the group (in braces) of
-///                a pattern that begins with this field is printed; missing if patterns have no groups
+///   shows        function bool(step, field). A pattern may have groups of text in braces. The function
+///                returns whether the group whose first field is `field` is printed for the step. Missing if
+///                the kind's patterns have no groups
 ///   by_template  whether a GPU runs the step by template kernels (TemplateLaunch) only
 template <typename Kind>
 struct StepKind;

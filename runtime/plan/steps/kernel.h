@@ -20,8 +20,8 @@ void visit_fields(V& v, T& x) {
 /// One launch of a kernel over its parallel range.
 struct KernelStep {
   int kernel = -1;  // index into Plan::kernels
-  /// KernelCode::copies sets of arguments, one set after the other, each in the order of the kernel's
-  /// parameters.
+  /// The arguments, in the order of the kernel's parameters. If KernelCode::copies is above 1, the list has
+  /// that number of such sets, one after the other.
   std::vector<BufferRef> arguments;
   /// One id per random instruction of the kernel, in their order. Different ids give independent numbers.
   std::vector<uint32_t> random_ids;

@@ -1,5 +1,5 @@
-// Normalizers: the parts of a tokenizer that change a text before it is divided. They behave like the
-// normalizers of the same names in Hugging Face's tokenizers library.
+// Normalizers: the parts of a tokenizer that change a text before it is split into words. They behave like
+// the normalizers of the same names in Hugging Face's tokenizers library.
 #pragma once
 
 #include <memory>

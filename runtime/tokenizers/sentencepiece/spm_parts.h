@@ -12,16 +12,16 @@
 
 namespace smelt {
 
-/// Creates the normalizer of SentencePiece with the options of the file. It applies the longest matching rule
-/// of the charsmap at each position, joins spaces, and replaces them by U+2581.
+/// Creates the normalizer of SentencePiece with the options of the file. At each position, the normalizer
+/// applies the longest matching rule of the file's charsmap. It joins spaces, and replaces them by U+2581.
 std::unique_ptr<Normalizer> spm_normalizer(const SpmFile& file, std::string_view where);
 /// Creates the model of SentencePiece. Throws Error (invalid_file) if the file is not of the unigram type.
 std::unique_ptr<TokenModel> spm_model(const SpmFile& file, std::string_view where);
 
 /// Creates a tokenizer for the source or target language of a Marian model. It divides text into the pieces
 /// of `file`, takes their ids from `vocabulary` (vocab.json), and appends `</s>`. A language code `>>xx<<` is
-/// one token. marian_decoder gets the pieces of `decoded`, the model file of the source language, for both
-/// languages.
+/// one token. `decoded` is the model file of the source language, whose pieces the decoder (marian_decoder)
+/// needs for both languages.
 TokenizerParts marian_parts(const SpmFile& file, const SpmFile& decoded, const Json& vocabulary,
                             std::string_view where);
 

@@ -77,11 +77,11 @@ SM void gemm(const TensorMap& a_map, const TensorMap& b_map, long long m_, long 
                    b_places = describe(tiles + kABoxes * kBoxBytes, kBTransposed ? kBoxBytes : 0);
     float sums[kRowTiles][kColumns / 2];
     // If the warp groups alternate, one begins to multiply its tile only when the other has waited for all
-    // stages of its own tile. Otherwise it could miss a full barrier, whose parity repeats after two passes
-    // through the ring buffer. Warp group wg waits at named barrier 3 + wg, at which the other one arrives.
-    // Warp group 0 begins.
+    // stages of its own tile. Without this order, a warp group could wait for a phase of a full barrier that
+    // is long over, because the parity of phases repeats after two passes through the ring buffer. Warp group
+    // wg waits at named barrier 3 + wg, at which the other one arrives. Warp group 0 begins.
     if (turns > 1 && wg == 1) named_arrive<256>(3);
-    int place = turn * steps;  // number of stages that the block fills before the next tile
+    int place = turn * steps;  // number of stages that the producer fills before those of the tile
     for (int item = first + turn * step; item < items; item += turns * step, place += turns * steps) {
       int stage = place % kStages, before = 0;
       unsigned phase = place / kStages & 1;

@@ -18,5 +18,5 @@ constexpr int kStageBytes = (kABoxes + kBBoxes) * kBoxBytes;
 constexpr int kProducerRegisters = 24, kConsumerRegisters = 240;
 // A cluster computes kCluster tiles at a time, one below the other. All tiles in the first 2048 rows of C
 // come first, then all tiles in the next 2048 rows, and so on, so that the operands stay in the L2 cache.
-// kGroup is how many such sets of kCluster tiles are one below the other in 2048 rows.
+// kGroup: number of clusters whose tiles, one below the other, cover these 2048 rows.
 constexpr int kGroup = 2048 / (kRows * kCluster);

@@ -53,12 +53,12 @@ SM Tile tile_of(int item, int rank, int row_tiles, int column_tiles) {
   const int rows = min(kGroup, row_tiles - group * kGroup);
   return {((group * kGroup + within % rows) * kCluster + rank) * kRows, within / rows * kColumns};
 }
-// Returns how many rows row number i of a lane is below the lane's first row. A lane has two rows, 8 apart,
-// in each piece of 64 rows.
+// Returns the distance, in rows, from a lane's first row to the lane's row number i. A lane has two rows, 8
+// apart, in each piece of 64 rows.
 SM constexpr int row_of(int i) { return i / 2 * 64 + i % 2 * 8; }
 
-// Values of eight columns that are the same in all rows, such as a bias, as the epilogue loads them. [row]
-// returns the values for any row.
+// Eight columns of a value that is the same in all rows, such as a bias. The operator [row] returns the eight
+// columns for any row.
 template <class T>
 struct Same {
   alignas(16) T columns[8];

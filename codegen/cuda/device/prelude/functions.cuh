@@ -1,12 +1,13 @@
 // Functions of numbers, draws of random numbers, and functions that combine two states of a reduction. A
 // thread calls each of them for its own numbers; sm_combine_lanes_max_sumexp also exchanges numbers between
-// lanes. Arithmetic on signed integers (sm_add, sm_wide_add, ...) wraps around, because C++ leaves their
-// overflow undefined. sm_wide_... are for 64-bit integers. Functions that combine two states give the same
-// bits if the states are exchanged. Code without __CUDA_ARCH__ is for tests, which compile kernels for the
-// host.
-// A line with ==== begins a piece. The text of a kernel contains only the pieces that it needs (memory.cuh).
-// Requires: the macro SM, the qualifiers of a device function, and pieces of memory.cuh. The second file of
-// the prelude.
+// lanes. Arithmetic on signed integers (sm_add, sm_wide_add, ...) wraps around; it is done on unsigned
+// integers, because signed overflow is undefined in C++. sm_wide_... are for 64-bit integers. Functions
+// that combine two states give the same bits if the states are exchanged. Code without __CUDA_ARCH__ is
+// for tests, which compile kernels for the host.
+// A line with ==== begins a piece. The text of a kernel contains only the pieces that it needs
+// (memory.cuh).
+// Requires: pieces of memory.cuh, and the macro SM (the qualifiers of a device function). This is the
+// second file of the prelude.
 
 // ==== sm_infinity
 SM float sm_infinity() { return __uint_as_float(0x7F800000u); }

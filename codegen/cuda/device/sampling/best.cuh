@@ -3,8 +3,9 @@
 // The first of these blocks lists the best words and sorts the list. For top-p, min-p and the draw, it then
 // adds up the weights of the first words of the list.
 // A word is listed if its weight is not 0 and its key (../rows/entry.cuh, larger for larger scores) is at
-// least a bound. The bound is found as follows: the words that one warp reads are a group, and the bound is
-// the k-th largest of the groups' largest keys. So at least k words reach the bound.
+// least a bound. The words that one warp reads are a group, and each group has a largest key. Let k be the
+// number of words that top-k keeps. The bound is the k-th largest of the groups' largest keys, so at least k
+// words reach it.
 // Requires: search.cuh.
 
 // kMostBest: the largest k for which this method is used, because the list is then short.

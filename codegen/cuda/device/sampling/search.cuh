@@ -1,6 +1,7 @@
 // Search for the word at which a sum over the words of a row, in the order of descending scores, reaches a
 // target. A word is a token of the vocabulary. The sum is the number of the words (for top-k), or their
-// mass, the sum of their weights (for top-p and the draw).
+// mass, the sum of their weights (for top-p and the draw). A bin is an interval of scores (bins.cuh). The
+// list has the sorted words of one or more bins (list.cuh).
 // Requires: list.cuh.
 
 // The word at which the sum reaches the target, and the mass of all words up to and including it.
@@ -10,7 +11,8 @@ struct Reached {
 };
 __shared__ Reached reached;  // the result of a search in the list; one thread writes it
 // bin_reached: the bin in which the sum reaches the target. bin_before: the number (a) and the mass (b) of
-// the words in all bins before that bin. bin_upto: the same, including that bin.
+// the words in all bins before that bin. bin_upto: number and mass of these words and of the words in that
+// bin.
 __shared__ Two bin_before, bin_upto;
 __shared__ int bin_reached;
 
@@ -41,8 +43,8 @@ __device__ __forceinline__ void list_bin(const Words& words, const Bins& bins, i
   here.upto.b += here.before.b;
 }
 
-// Returns the same as `reach`, which is defined below, for a bin with more words than a list can have. It
-// finds by bisection the largest entry for which the words with this entry or a larger one reach the target.
+// Returns the result of `reach` (below) if the bin has more words than a list can have. Finds by bisection
+// the largest entry e such that the sum over all words with entries >= e reaches the target.
 // largest: the largest entry of the row. turn: argument of of_row (row.cuh).
 __device__ __forceinline__ Reached search(const Words& words, Entry largest, bool by_mass, Mass target, int& turn) {
   // For the number of words, only scores are compared, because top-k keeps all words with the last score.
@@ -82,8 +84,8 @@ __device__ __forceinline__ void reach_last(const Listed& here, Mass second, Kept
   if (is_kept(i) && !is_kept(i + 2)) reached = {0, is_kept(i + 1) ? here.upto.b : here.upto.b - second};
 }
 
-// Finds the mass of the best `count` words of the row, and of all other words with the score of the last of
-// them. The word of the result is 0.
+// Finds the mass of the `count` words with the largest entries of the row, and of all words whose scores
+// equal the least score of these. The word of the result is 0.
 __device__ __forceinline__ void reach_count(const Listed& here, Mass second, Mass count) {
   const Entry least = list[(int)(count - 1 - here.before.a)] >> 32 << 32;
   reach_last(here, second, [&](Entry word) { return word >= least; });

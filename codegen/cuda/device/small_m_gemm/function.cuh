@@ -1,16 +1,16 @@
 // The function small_m of a small-M GEMM. codegen/cuda/small_m/small_m_text.h describes its arguments and
 // callbacks. It computes C = A B, where A is m x k and m is small. A column of B is contiguous along k, and
-// is called a row of weights. The tensor cores take weights as their operand of 16 rows, and the rows of A
-// as their operand of 8 columns. A lane multiplies 16 contiguous bytes of a row of weights. So the order of
-// the elements along k differs from that of the instruction, in the same way for both operands, which does
-// not change the product. A lane loads the weights that it multiplies itself, into a ring buffer in shared
-// memory. The sum over k is computed in rounds. In a round, each of the eight warps of a block multiplies 64
-// bytes of each row of weights; the pieces of the eight warps are adjacent. Weights beyond k count as zeros.
-// A block computes one tile of C after the other, and loads the first weights of the next tile before it
-// ends the current one.
+// is called a row of weights. The tensor cores take weights as their operand of 16 rows, and the rows of A as
+// their operand of 8 columns. A lane multiplies 16 contiguous bytes of a row of weights. The order of the
+// elements along k is not that of the instruction, but it is the same for both operands, so the product is
+// correct. A lane loads the weights that it multiplies itself, into a ring buffer in shared memory. The sum
+// over k is computed in rounds. In a round, each of the eight warps of a block multiplies 64 bytes of each
+// row of weights; together, the warps multiply 512 adjacent bytes. Weights beyond k count as zeros. A block
+// computes one tile of C after the other, and loads the first weights of the next tile before it ends the
+// current one.
 //   ROWS            rows of A in a tile (8 or 16)
 //   WEIGHTS         rows of weights in a tile
-//   PIECES          groups of 8 rows of weights in a tile
+//   PIECES          groups of 8 rows of weights in a tile; a lane loads 16 bytes of each group per round
 //   PARTS           number of parts of C, which have n columns each
 //   COLUMNS         columns of each part in a tile
 //   ITEMS           elements per thread and tile; each has one sum per part
@@ -64,7 +64,7 @@ SM void small_m(uint4* ring, const Weight* b, int m, int n, int k, long long b_p
   // element along k in round 0.
   const int own = kRound / 8 * warp + kPiece * quarter, rounds = (k + kRound - 1) / kRound;
 
-  // The first column of the tile, and the round, of which weights are loaded next.
+  // The weights that are loaded next: the first column of their tile, and their round.
   int next_first = blockIdx.x * COLUMNS, next_round = 0;
   // Starts the lane's loads of weights for the next round, into this slot of the ring buffer. Rows of
   // weights that do not exist are replaced by the last one, and weights beyond k by zeros.

@@ -4,7 +4,8 @@
 // block reads. The L2 cache fetches 128 adjacent bytes of weights at once; two adjacent warps load 64 bytes
 // each.
 // Requires: the macros of small_m_macros (codegen/cuda/small_m/small_m_text.h), the prelude, and the types
-// Half and Weight. Order: instructions, widen_bytes if weights are bytes, function, and the kernel.
+// Half and Weight. Order of the files in the text of a kernel: instructions, widen_bytes (if weights are
+// bytes), function, kernel.
 
 
 // Starts to copy 16 bytes from global memory to shared memory. Writes zeros if is_there is false. One

@@ -2,9 +2,8 @@
 // Each block computes tiles of C, one after the other. A tile has all rows of C and a few columns. The
 // function small_m (function.cuh) loops over the tiles and calls the kernel's lambdas.
 // Requires: function.cuh, which has the constants kRound and kPiece; the type Result of the elements of C;
-// the macro ROWS, the most rows of A; and the macros KERNEL, the kernel's name, BIAS_PARAMETER, the
-// declaration of the bias, and BIAS, the term that adds it. BIAS_PARAMETER and BIAS are empty if there is no
-// bias.
+// and four macros. ROWS is the most rows of A, and KERNEL is the name of the kernel. BIAS_PARAMETER
+// declares the bias, and BIAS adds it; both are empty if there is no bias.
 
 
 extern "C" __global__ void __launch_bounds__(256, 2)
@@ -14,8 +13,8 @@ extern "C" __global__ void __launch_bounds__(256, 2)
   // next, and c_pitch from one row of C to the next.
   extern __shared__ __align__(16) uint4 ring[];
   const int m = (int)m_, n = (int)n_, k = (int)k_, a_pitch = (int)a_pitch_;
-  // group: the lane's row in each 8 rows of A. own: the lane's first element along k in round 0. A round is
-  // kRound elements along k, of which the lane multiplies kPiece.
+  // group: the lane's row among each 8 rows of A. own: the lane's first element along k in round 0. A
+  // round is kRound elements along k, of which the lane multiplies kPiece.
   const int group = threadIdx.x % 32 / 4, own = (int)threadIdx.x / 32 * (kRound / 8) + threadIdx.x % 4 * kPiece;
   const auto load_rows = [&](unsigned (&to)[ROWS / 8][kPiece / 2], int round) {
     const int at = own + kRound * round;

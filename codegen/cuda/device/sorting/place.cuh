@@ -1,6 +1,6 @@
-// The kernel of a radix sort of indices that sorts by one digit of the indices, number kDigit. It runs once
-// per digit, from the least significant one on. The sort is stable: indices that have equal digits keep
-// their order. The indices are divided into chunks of kChunk, one per block.
+// A kernel of a radix sort of indices. It sorts by digit number kDigit of the indices. There is one such
+// kernel per digit, and the one for the least significant digit runs first. The sort is stable: indices that
+// have equal digits keep their order. The indices are divided into chunks of kChunk, one per block.
 // Requires: digits.cuh. The host's code replaces the word KERNEL by the kernel's name.
 
 extern "C" __global__ void __launch_bounds__(256)
@@ -20,10 +20,10 @@ extern "C" __global__ void __launch_bounds__(256)
   int* const to = (kDigits - kDigit) % 2 ? permutation : workspace;
   const int* const from = (kDigits - kDigit) % 2 ? workspace : permutation;
 
-  // Each thread handles kEach adjacent values of the digit. before[e]: how many indices have a lower value
-  // among the thread's values, plus how many indices in earlier blocks have value number e. all: how many
-  // indices have one of the thread's values. `begin` below: how many indices have values of earlier
-  // threads.
+  // Each thread handles kEach adjacent values of the digit. all: the number of indices that have one of
+  // these values. before[e] counts the indices that come before those of this block with value number e: all
+  // indices with lower values of the thread, and the indices of earlier blocks with the same value. `begin`
+  // below: the number of indices that have values of earlier threads.
   constexpr int kEach = kBins > 256 ? kBins / 256 : 1;
   int before[kEach], all = 0;
 #pragma unroll

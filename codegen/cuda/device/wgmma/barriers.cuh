@@ -1,5 +1,5 @@
 // Mbarriers and named barriers, and accesses to shared memory by 32-bit address.
-// Requires: types.cuh, and the macro SM, the qualifiers of a device function. Comes before products.cuh.
+// Requires: types.cuh, and the macro SM (the qualifiers of a device function). Comes before products.cuh.
 
 
 // Returns the address in shared memory of what p points to. The functions below take such addresses of 32
@@ -20,6 +20,7 @@ SM void store_four(unsigned to, float x, float y, float z, float w) {
 // ---- mbarriers, 8 bytes each
 // A phase of an mbarrier ends when all its arrivals have been counted and all expected bytes have been
 // copied.
+
 // Initializes a barrier, whose phases have `arrivals` arrivals each. One thread calls this. Then a fence
 // must make the barrier visible to the TMA unit, and a block barrier to the other threads.
 SM void barrier_init(unsigned barrier, unsigned arrivals) {

@@ -14,8 +14,8 @@ SM unsigned describe(unsigned address, unsigned chunk_bytes) { return (address &
 SM Descriptor descriptor(unsigned place) { return (Descriptor)(1u << 30 | 1024 >> 4) << 32 | place; }
 // Returns x of lane 0 to all lanes of the warp. The compiler then knows that the lanes have the same value.
 SM int uniform(int x) { return __shfl_sync(0xFFFFFFFFu, x, 0); }
-// All 128 threads of a warp group call these three functions. multiply_begin comes before the wgmma
-// instructions: it makes earlier accesses to registers visible to them. multiply_commit makes one group of
+// All 128 threads of a warp group call these three functions. multiply_begin orders earlier accesses to
+// registers before the wgmma instructions that follow it. multiply_commit makes one group of
 // the wgmma instructions that were issued since its previous call. multiply_wait waits until at most the
 // newest `groups` groups are incomplete.
 SM void multiply_begin() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }

@@ -107,8 +107,8 @@ SM void take_draws(unsigned (&draws)[kDrawSlots], const Words& words, int word, 
 }
 
 // Calls function(cell, e, query, key, draws) for each element that the lane holds in 8 * kColumnTiles
-// columns of the accumulators. It is element e (0 or 1) of the cell. draws: one random number per random
-// op, or zeros if kDrawn is false. All lanes of the warp call this.
+// columns of the accumulators. e is 0 or 1, the number of the element in the cell. draws: one random
+// number per random op, or zeros if kDrawn is false. All lanes of the warp call this.
 template <int kColumnTiles, bool kDrawn, typename Function>
 SM void for_elements(const BodyArguments& body, const Head& head, const Corner& corner,
                      const Function& function) {

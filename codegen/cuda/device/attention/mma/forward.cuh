@@ -6,7 +6,8 @@
 // more than kSlack. This is rare. If the kernel also stores the rounding residual of O (kHasRest), kSlack is
 // 0.
 // The score_mod gives a factor for each weight, as for dropout. If every factor is either 0 or the constant
-// kKeptFactor, weights are only set to 0, and the results are multiplied by kKeptFactor at the end.
+// kKeptFactor, the weights with factor 0 become 0, the other weights do not change, and the results are
+// multiplied by kKeptFactor at the end.
 // Requires: elements.cuh and table_rows.cuh.
 
 

@@ -5,10 +5,10 @@
 // (codegen/cuda/attention/attention_mma.cpp), and the functions of the score_mod ("body",
 // codegen/cuda/attention/attention_hooks.h).
 // GRADIENT_PARAMETERS declares kernel parameters for gradients: ", float* gradient0, float* gradient1, ...".
-// GRADIENT_VALUES lists their names. The kernel of dQ has ROW_GRADIENTS of them, the kernel of dK and dV has
-// COLUMN_GRADIENTS, and the other kernels have none.
-// Order of the text: instructions, tiles, elements; then table_rows in the forward kernel, and gradients in
-// the other kernels; then forward, key_gradients, query_gradients or element_gradient.
+// GRADIENT_VALUES lists their names. The kernel of dQ has ROW_GRADIENTS such parameters, the kernel of dK
+// and dV has COLUMN_GRADIENTS, and the other kernels have none.
+// Order of the text: instructions, tiles, elements; then table_rows in the forward kernel, and gradients
+// in the other kernels; then forward, key_gradients, query_gradients or element_gradient.
 
 
 // Return about 2^x, and about the base-2 logarithm of x.

@@ -28,8 +28,8 @@ struct Matrix {
 
 // Starts to copy rows [first, first + kCount) of a matrix to the shared memory address `tile`. Rows from
 // `end` on and columns from kHead on become zero. All threads of the block call this. In the kernel of dK
-// and dV (kRowsAreKeys), the addresses are computed again in each call (fresh), because that kernel has too
-// few registers to keep them.
+// and dV (kRowsAreKeys), the function fresh makes each call compute the addresses again, because that kernel
+// has too few registers to keep them.
 template <int kCount>
 SM void copy_rows(unsigned tile, const Matrix& matrix, int first, int end) {
   constexpr int kPieces = kPadded / 8, kStep = kThreads / kPieces, kSteps = (kCount + kStep - 1) / kStep;
@@ -168,16 +168,16 @@ SM void store_rows(Half* to, long long stride, const Sums<kPart / 8>& sums,
 
 // ---- the grid
 
-// The work of a block. tile: index of a tile of rows within its head. head: index of the head in the batch,
-// which is b * heads + h.
+// The work of a block. tile: index of a tile of rows within its head. head: index of the head among the
+// heads of all batch rows.
 struct Place {
   int tile, head;
 };
 
-// Returns the tile and the head that block number `block` computes. tiles: tiles per head. heads: heads in
-// the batch. head_bytes: bytes that all blocks of a head read. Heads are processed in sets, one set after
-// the other. A set has as many heads as fit into 24 MiB of the L2 cache. In a set, consecutive blocks have
-// the same tile of different heads.
+// Returns the tile and the head that block number `block` computes. tiles: tiles per head. heads: heads of
+// all batch rows. head_bytes: bytes that all blocks of a head read. Heads are processed in sets, one set
+// after the other. A set has as many heads as fit into 24 MiB of the L2 cache. In a set, consecutive blocks
+// have the same tile of different heads.
 SM Place place_of(int block, int tiles, int heads, long long head_bytes) {
   const int together = (int)min(max((24LL << 20) / head_bytes, 1LL), (long long)heads);
   const int part = block / (together * tiles), rest = block % (together * tiles);

@@ -97,7 +97,8 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
             copy_rows(q_tiles + stage * kQueryBytes, q_map, kQueries, t, h, item.b, there);
             copy_rows(do_tiles + stage * kQueryBytes, do_map, kQueries, t, h, item.b, there);
           }
-          // x: lse * log2(e). It is inf if the query sees no key or does not exist; its weights are then 0.
+          // x: lse * log2(e). It is inf if the query sees no key or does not exist; the weights of the
+          // query are then 0.
           // y: delta. If there is dropout (kHasFactor), log2(kFactor) is subtracted from x, so that the
           // weights include the factor, and y is divided by kFactor.
           const long long row = ((long long)item.b * heads + h) * queries;
@@ -136,8 +137,9 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
       }
     } else if (threadIdx.x < 96) {
       // These two warps add tiles of dQ alternately: while one adds a tile, the other may already wait for
-      // the next. which: index of the warp among the two, and of its dQ buffer. rank: number of additions to
-      // the same tile of dQ that must come before. done: address of the number of those that are complete.
+      // the next. which: index of the warp among the two, and of its dQ buffer. rank: number of additions
+      // to the same tile of dQ that must come before. done: address of the number of complete additions to
+      // the tile.
       const unsigned which = threadIdx.x / 32 - 1;
       Ranks ranks{-1, 0, {}};
       for (unsigned count = which;; count += 2) {
@@ -182,8 +184,8 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
     // p: the weights in 16 bits, as operand A of wgmma. kept: which weights dropout keeps (gradients.cuh).
     float s[kParts][32], ds[32], dk[kColumns / 2], dv[kColumns / 2], dq[kSumColumns / 2];
     unsigned p[16], kept[kParts];
-    // Starts to = A B^T, where A has 64 keys, B has 64 queries, and both have the columns of the head. a, b:
-    // their descriptors.
+    // Starts the products `to` = A B^T, where A has 64 keys, B has 64 queries, and both have the columns
+    // of the head. a, b: their descriptors.
     const auto multiply_rows = [&](float(&to)[32], unsigned a, unsigned b) {
       multiply_begin();
 #pragma unroll

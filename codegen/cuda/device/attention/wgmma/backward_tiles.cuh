@@ -51,7 +51,7 @@ SM Item item_of(int item, int tiles, int heads) {
 struct QueryTiles {
   int h, tile;           // query head, tile within the head
   bool there;            // whether the item has a tile with this number
-  QueryNumbers numbers;  // range of the integers that the mask reads for its queries
+  QueryNumbers numbers;  // range of the integers that the mask reads for the tile's queries
 };
 // Returns the query tile with the number base + lane. `tiles`: query tiles per head. All lanes of a warp
 // call it.

@@ -46,13 +46,13 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
   __syncthreads();
 
   if (threadIdx.x < 128) {
-    // If there are several consumers, the producer's warp group releases registers, which they then get by
-    // setmaxnreg.inc.
+    // If there are several consumers, the producer's warp group releases registers. The consumers get these
+    // registers by setmaxnreg.inc.
     if (kConsumers > 1) asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kProducerRegisters));
     if (threadIdx.x >= 32) return;
     const bool leader = threadIdx.x == 0;
-    // head_bytes: bytes of K and V per query head, because `group` query heads share a key head, and an
-    // element has 2 bytes. together: number of query heads that are processed together.
+    // head_bytes: bytes of K and V per query head. An element of K or V has 2 bytes, and `group` query heads
+    // share a key head. together: number of query heads that are processed together.
     const int group = (int)group_, head_bytes = max(keys * kHead * 4 / group, 1);
     const int together = min(max(kTogetherBytes / head_bytes, 1), all_heads);
     // The current stages of keys, values and queries, and the parities to wait for. All stages are empty at

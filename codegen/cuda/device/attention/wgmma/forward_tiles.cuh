@@ -1,17 +1,18 @@
 // Work items of the forward kernel of attention, and the scan that finds the key tiles of an item. An item
-// is a tile of kQueries queries of one query head. A key tile has one mask state for each consumer warp
-// group, which has 64 of the kQueries queries: 0 if all pairs of a query and a key are masked, 1 if some
-// may be masked, 2 if none is. A key tile is visible if at least one of its mask states is not 0. Other key
-// tiles are skipped.
+// is a tile of kQueries queries of one query head. A key tile is kKeys consecutive keys. It has one mask
+// state for each consumer warp group, which has 64 of the kQueries queries: 0 if all pairs of a query and a
+// key are masked, 1 if some may be masked, 2 if none is. A key tile is visible if at least one of its mask
+// states is not 0. Other key tiles are skipped.
 // Requires: tiles.cuh. Comes after weights.cuh.
 
 
 // A tile word describes a key tile to the consumers. Bits 0 to 23 are its number. The two bits from kKindAt
-// + 2 * w on are the mask state for the queries of consumer warp group w. The bit kLast is set for the last
-// visible tile of an item. The word kNothing means that there is no tile.
+// + 2 * w on are the mask state for the queries of consumer warp group w. The bit kLast is set for the tile
+// of an item that is processed last: the visible tile with the lowest number. The word kNothing means that
+// there is no tile.
 constexpr int kLast = 1 << 30, kNothing = -1, kKindAt = 24;
 
-// State of the scan that returns the visible key tiles of an item, from the last one to the first. The
+// State of the scan that returns the visible key tiles of an item in descending order of their numbers. The
 // lanes of the producer warp examine 32 tiles at a time, one per lane. The state begins as {number of key
 // tiles, 0, 0}.
 struct Scan {

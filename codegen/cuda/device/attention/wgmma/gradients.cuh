@@ -1,6 +1,6 @@
 // Softmax weights and the gradients of the scores in the backward kernel. The consumers compute them in
-// registers. Rows are keys and columns are queries: a consumer warp group has the scores of 64 keys x 64
-// queries in a wgmma accumulator fragment. `key` and t are the lane's first key and first query (struct
+// registers. A consumer warp group has the scores of 64 keys (rows of the tile) x 64 queries (columns) in a
+// wgmma accumulator fragment. `key` and t are the lane's first key and first query (struct
 // Place). Element s[4 * g + e] of a lane is the score of key `key` + 8 * (e / 2) and of query t + 8 * g + e
 // % 2. g, from 0 to 7, is called a column group, and e is from 0 to 3.
 // Requires: backward_tiles.cuh.
@@ -13,9 +13,9 @@ static_assert(kParts <= 2);
 
 // Returns one bit for each of the lane's 32 elements: 1 if dropout keeps the weight. Element e of column
 // group g has bit 4 * (g / 2) + e if g is even, and the bit 16 higher if g is odd. row: index of the first
-// of the 64 queries among all rows (b, h, t). key: the warp's first key. All lanes of a warp call it. Each
-// lane draws for two queries and all 16 keys of the warp. The lanes with the same lane & 3 then exchange
-// these bits in three steps, so that each lane gets the bits of its own elements.
+// of the 64 queries in the order [batch, head, query]. key: the warp's first key. All lanes of a warp call
+// it. Each lane draws for two queries and all 16 keys of the warp. The lanes with the same lane & 3 then
+// exchange these bits in three steps, so that each lane gets the bits of its own elements.
 SM unsigned draw_word(const BodyArguments& body, long long row, int key) {
   const int lane = threadIdx.x & 31;
   unsigned word = 0;
@@ -33,8 +33,8 @@ SM unsigned draw_word(const BodyArguments& body, long long row, int key) {
   other = __shfl_xor_sync(0xFFFFFFFFu, word, 16);
   return lane & 16 ? __byte_perm(word, other, 0x3715) : __byte_perm(word, other, 0x6240);
 }
-// Sets kept[i] to the bits of part i (draw_word). row: index of the first query of part 0 among all rows (b,
-// h, t). Does nothing if the score_mod draws no random numbers.
+// Sets kept[i] to the bits of part i (draw_word). row: index of the first query of part 0 in the order
+// [batch, head, query]. Does nothing if the score_mod draws no random numbers.
 SM void draw(unsigned (&kept)[kParts], const BodyArguments& body, long long row, int key) {
   if (kDraws == 0) return;
 #pragma unroll
@@ -58,9 +58,9 @@ struct Place {
   // b: batch row; h: query head; t: the lane's first query; queries: number of queries; key: the lane's
   // first key; keys: number of keys.
   int b, h, t, queries, key, keys;
-  // Address in shared memory of a number of query t: its lse in base 2, minus log2(kFactor). If the query
-  // sees no key or does not exist, the number is +inf, so that the weights are 0. Its delta, divided by
-  // kFactor, is stored kQueries floats after this number.
+  // Address in shared memory of the float of query t that has its lse in base 2, minus log2(kFactor). If the
+  // query sees no key or does not exist, this float is +inf, so that the weights are 0. kQueries floats after
+  // it is the query's delta, divided by kFactor.
   unsigned rows;
   float scale;  // a score is scale * q . k
 };
@@ -94,9 +94,10 @@ SM float weigh_one(float& product, const BodyArguments& body, const Place& place
   return weight;
 }
 
-// Calls weigh_one for all elements of a part. p becomes the weights in 16 bits, with 0 for weights that
-// dropout does not keep. It is the operand A, [64 keys x 64 queries], of dV += P^T dO in registers, with 4
-// words per 16 queries. s is not set to 0 for dropped weights, because `differentiate` needs them.
+// Calls weigh_one for all elements s of a part, also for those whose weights dropout does not keep, because
+// `differentiate` needs them. p becomes the weights in 16 bits, with 0 for weights that dropout does not
+// keep. p is the operand A, [64 keys x 64 queries], of dV += P^T dO in registers, with 4 words per 16
+// queries.
 template <Taken taken>
 SM void weigh(float (&s)[32], unsigned (&p)[16], unsigned kept, const BodyArguments& body, const Place& place) {
 #pragma unroll

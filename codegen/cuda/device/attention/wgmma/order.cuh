@@ -15,10 +15,10 @@ SM void wait_in_order(const int* done, int rank) {
   while (now != rank);
   asm volatile("fence.proxy.async;" ::: "memory");
 }
-// Adds kSumBytes bytes of f32 numbers at the shared memory address `from` to `sums`, and then adds 1 to
-// `done`. For rank 0 it copies instead of adding, so `sums` may be uninitialized. One lane calls it, after
-// wait_in_order. It arrives at the mbarrier `emptied` when `from` has been read. It adds 1 to `done` when
-// the writes to `sums` are complete, so that the block which adds next sees them.
+// Adds kSumBytes bytes of f32 numbers at the shared memory address `from` to `sums`. For rank 0 it copies
+// instead of adding, so `sums` may be uninitialized. When `from` has been read, arrives at the mbarrier
+// `emptied`. When the writes to `sums` are complete, adds 1 to `done`, so that the block which adds next
+// sees them. One lane calls this, after wait_in_order.
 SM void add_in_order(float* sums, int* done, int rank, unsigned from, unsigned emptied) {
   if (rank == 0)
     asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(sums), "r"(from), "n"(kSumBytes) : "memory");
@@ -31,10 +31,10 @@ SM void add_in_order(float* sums, int* done, int rank, unsigned from, unsigned e
   asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
   asm volatile("red.release.gpu.global.add.s32 [%0], 1;" ::"l"(done) : "memory");
 }
-// Returns the rank of the item's key tile for query tile `query_tile` of query head h: the number of later
-// key tiles that the query tile sees. All lanes of a warp call it; they examine 32 different key tiles at a
-// time. It is called only if the mask loads no integers (kLooksUp is false). Then QueryNumbers{} has no
-// members.
+// Returns the rank of the item's key tile for query tile `query_tile` of query head h: the number of key
+// tiles with higher numbers that the query tile sees. All lanes of a warp call it; they examine 32 different
+// key tiles at a time. It is called only if the mask loads no integers (kLooksUp is false), so it passes
+// an empty QueryNumbers.
 SM int count_later(const BodyArguments& body, const Item& item, int h, int query_tile, int queries, int key_tiles, int keys) {
   int rank = 0;
   for (int tile = item.tile + 1; tile < key_tiles; tile += 32) {

@@ -7,9 +7,10 @@
 // call it. If kByColumns, the tile has 64 rows, and each warp group computes kSumColumns of the columns.
 // Otherwise each warp group computes 64 rows, with all columns. The sums of a warp group are stored as an
 // array [kSumColumns / 8][128 threads] of vectors of four f32 numbers.
-// counters[2 + block] is the number of key tiles whose terms are in the sums of the block's query tile. If
-// it is 0, the sums are undefined, and dQ is 0. The function sets it to 0 for the next launch. dq_b, dq_t
-// and dq_h are the strides of dQ between batch rows, queries and heads, in elements.
+// The backward kernel uses counters[0] and counters[1] for other purposes. counters[2 + block] is the
+// number of key tiles whose terms are in the sums of the block's query tile. If it is 0, the sums are
+// undefined, and dQ is 0. The function sets it to 0 for the next launch. dq_b, dq_t and dq_h are the
+// strides of dQ between batch rows, queries and heads, in elements.
 SM void attention(const float* sums, Half* dq_to, unsigned* counters, long long heads_, long long queries_,
                   long long dq_b, long long dq_t, long long dq_h, float scale) {
   const int heads = (int)heads_, queries = (int)queries_, tiles = (queries + kQueries - 1) / kQueries;

@@ -43,9 +43,9 @@ SM float modified_of(const BodyArguments& body, int b, int h, int t, int s, floa
   return modified;
 }
 // Returns whether two weights are kept by dropout. `word` has a 16-bit draw in each half. The top bit of a
-// half of the result is 1 if the weight of that draw is kept: (draw >= kKeptFrom) == kKeepsFrom. Both halves
-// are compared at once: adding 0x8000 - low to the low 15 bits of a draw sets the top bit of the sum if
-// these bits are at least `low`.
+// half of the result is 1 if the weight of that draw is kept. If kKeepsFrom is true, draws >= kKeptFrom keep
+// their weights; if not, draws < kKeptFrom do. Both halves are compared at once: adding 0x8000 - low to the
+// low 15 bits of a draw sets the top bit of the sum if these bits are at least `low`.
 SM unsigned kept_of(unsigned word) {
   constexpr unsigned low = kKeptFrom & 0x7FFF;
   const unsigned sum = (word & 0x7FFF7FFF) + (0x8000 - low) * 0x10001u;

@@ -7,14 +7,15 @@
 
 
 // A lane has a word of dropout bits for every 64 columns, so kWords words. A bit is 1 if the weight is
-// kept. Bit 2 * g + r is for column group g of these 64 columns, row r of the lane, and the first of its
-// two columns. Bit 16 + 2 * g + r is for the second column.
+// kept. Bit 2 * g + r is for the element with c = 0 of row r and column group g of these 64 columns. Bit
+// 16 + 2 * g + r is for the element with c = 1.
 constexpr int kWords = (kKeys + 63) / 64;
 
 // Returns the lane's word of dropout bits for the 64 columns from `column` on (a multiple of 8). `row` is
 // the index of the lane's first row among all rows, in the order [batch, head, query]. All lanes of a warp
-// call it. Each lane draws the bits of two of the eight column groups for all four lanes of its quad. Two
-// exchanges then give each lane the bits of its own elements.
+// call it. The four lanes with the same lane / 4 are a quad: they have the same rows. Each lane draws the
+// bits of two of the eight column groups for its whole quad. Two exchanges then give each lane the bits of
+// its own elements.
 SM unsigned draw_word(const BodyArguments& body, long long row, int column) {
   const int lane = threadIdx.x & 3;
   unsigned word = 0;
@@ -40,8 +41,8 @@ SM void draw(unsigned (&kept)[kWords], const BodyArguments& body, long long row,
 
 // Replaces each product q . k by the modified score, which the score_mod computes from scale * q . k. The
 // lane's first row is query t, and its first column is key `key`. `queries` and `keys` are the numbers of
-// queries and keys that exist; keys that do not exist get -inf. kUnmasked: every query of the tile sees all
-// its keys, and all these keys exist.
+// queries and keys that exist; keys that do not exist get -inf. kUnmasked: all keys of the tile exist, and
+// every query of the tile sees all of them.
 template <bool kUnmasked>
 SM void modify(float (&s)[kKeys / 2], const BodyArguments& body, int b, int h, int t, int queries, int key, int keys,
                float scale) {
