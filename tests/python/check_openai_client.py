@@ -35,7 +35,7 @@ def main():
             ids[choice.index] += choice.token_ids
     check(ids == [choice.token_ids for choice in whole.choices], ids)
 
-    for expected, options in ((openai.BadRequestError, {"presence_penalty": 1}),
+    for expected, options in ((openai.BadRequestError, {"presence_penalty": 3}),
                               (openai.NotFoundError, {"model": "other"})):
         try:
             client.completions.create(**{"model": name, "prompt": "a", **options})

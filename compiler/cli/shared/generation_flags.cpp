@@ -48,6 +48,10 @@ constexpr Flag kFlags[] = {
      "what a beam's candidate loses for each better one of that beam (LightSeq)"},
     {"early_stopping", Text::value, Needs::beams, "true, false or never: when enough has ended"},
     {"repetition_penalty", Text::value, Needs::nothing, "1 = none"},
+    {"presence_penalty", Text::value, Needs::nothing,
+     "subtracted from the scores of tokens that the new text has, -2 to 2; default: 0"},
+    {"frequency_penalty", Text::value, Needs::nothing,
+     "subtracted once for each occurrence in the new text, -2 to 2; default: 0"},
     {"encoder_repetition_penalty", Text::value, Needs::nothing, "> 1 favours tokens of the source; 1 = none"},
     {"no_repeat_ngram_size", Text::value, Needs::nothing, "0 = any may repeat"},
     {"encoder_no_repeat_ngram_size", Text::value, Needs::nothing, "the same of n-grams in the source"},
@@ -103,7 +107,7 @@ GenerationOptions GenerationFlags::options(const Json& about, uint32_t seed) con
     if (const auto text = given.find(flag.name); text != given.end())
       overrides[flag.name] = value_of(flag, text->second);
   if (do_sample) overrides["do_sample"] = *do_sample;
-  read_generation_config(overrides.dump(), options);
+  read_generation_options(overrides.dump(), options);
   options.sliding_window = sliding_window;
   options.seed = seed;
   return options;

@@ -27,6 +27,9 @@ constexpr Field<double> kNumbers[] = {
     {"length_penalty", &GenerationOptions::length_penalty},
     {"diversity_penalty", &GenerationOptions::diversity_penalty},
     {"diverse_lambda", &GenerationOptions::diverse_lambda}};
+/// Options of OpenAI's API that generation_config.json does not have.
+constexpr Field<double> kOwnNumbers[] = {{"presence_penalty", &GenerationOptions::presence_penalty},
+                                         {"frequency_penalty", &GenerationOptions::frequency_penalty}};
 constexpr Field<int64_t> kCounts[] = {
     {"top_k", &GenerationOptions::top_k},
     {"no_repeat_ngram_size", &GenerationOptions::no_repeat_ngram_size},
@@ -284,6 +287,7 @@ class ConfigReader {
   }
 
   void read_own() {
+    for (const auto& field : kOwnNumbers) read_field(field, &Json::is_number, "a number");
     read_field(Field<bool>{"sliding_window", &GenerationOptions::sliding_window}, &Json::is_boolean,
                "true or false");
     if (const Json* value = given("decoder_start_token_id")) {

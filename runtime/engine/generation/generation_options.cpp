@@ -103,6 +103,9 @@ void GenerationOptions::validate() const {
   for (const auto& [name, penalty] : {std::pair("repetition_penalty", repetition_penalty),
                                       {"encoder_repetition_penalty", encoder_repetition_penalty}})
     check(is_positive(penalty), name, penalty, "a number > 0 (1 = none)");
+  for (const auto& [name, penalty] :
+       {std::pair("presence_penalty", presence_penalty), {"frequency_penalty", frequency_penalty}})
+    check(std::abs(penalty) <= kMostTokenPenalty, name, penalty, "a number from -2 to 2 (0 = none)");
   check(std::isfinite(length_penalty), "length_penalty", length_penalty, "a finite number");
   if (const auto& decay = exponential_decay_length_penalty) {
     check(decay->first >= 0, "exponential_decay_length_penalty: start", decay->first, "0 or more");

@@ -44,6 +44,8 @@ struct SequenceBias {
 
 /// Upper bounds of num_beams and num_return_sequences.
 constexpr int64_t kMostBeams = 64, kMostSequences = 65536;
+/// Upper bound of the size of presence_penalty and of frequency_penalty.
+constexpr double kMostTokenPenalty = 2;
 
 struct GenerationOptions : SamplingOptions {
   int64_t max_new_tokens = 20;
@@ -65,6 +67,9 @@ struct GenerationOptions : SamplingOptions {
   std::vector<SequenceBias> sequence_bias;
   double encoder_repetition_penalty = 1;  // above 1: favors tokens of History::source
   double repetition_penalty = 1;
+  /// OpenAI's penalties. From the score of each token that has occurred in the new text, `presence_penalty`
+  /// is subtracted once, and `frequency_penalty` once for each occurrence. The prompt does not count.
+  double presence_penalty = 0, frequency_penalty = 0;
   int64_t no_repeat_ngram_size = 0;
   int64_t encoder_no_repeat_ngram_size = 0;
   std::vector<std::vector<int32_t>> bad_words_ids;
@@ -127,9 +132,8 @@ void read_model_config(std::string_view json, GenerationOptions& options);
 /// Returns whether a field of this name is handled: supported, reported as not supported, or known to be
 /// harmless.
 bool is_generation_field(std::string_view name);
-/// Sets `options` to the options that an application has given: the fields of a generation_config.json, and
-/// decoder_start_token_id, seed and sliding_window. Throws the Error of read_generation_config, also for
-/// unknown fields.
+/// Sets `options` to the options of an application: the same fields, and decoder_start_token_id, seed,
+/// sliding_window, presence_penalty and frequency_penalty. Throws an Error that also names unknown fields.
 void read_generation_options(std::string_view json, GenerationOptions& options);
 
 }  // namespace smelt

@@ -69,6 +69,18 @@ void penalize_repetition(const Step& step) {
   penalize(step, tokens, step.options.repetition_penalty);
 }
 
+/// Applies OpenAI's penalties to the new tokens, in f32.
+void penalize_new_tokens(const Step& step) {
+  const float presence = as_f32(step.options.presence_penalty);
+  const float frequency = as_f32(step.options.frequency_penalty);
+  if (presence == 0 && frequency == 0) return;
+  std::map<int32_t, int64_t> counts;
+  for (const int32_t token : step.history.tokens.subspan(step.history.prompt_length)) ++counts[token];
+  for (const auto& [token, count] : counts)
+    if (step.has_score(token))
+      step.score(token) = as_f32(step.score(token)) - frequency * static_cast<float>(count) - presence;
+}
+
 /// Bans every token that would repeat an n-gram of `text`.
 void ban_ngrams(const Step& step, std::span<const int32_t> text, int64_t size) {
   const auto n = static_cast<size_t>(size);
@@ -147,10 +159,14 @@ void keep_groups_apart(const Step& step) {
     if (step.has_score(token)) step.score(token) -= step.options.diversity_penalty;
 }
 
-constexpr void (*kProcessors[])(const Step&) = {
-    add_biases,        keep_groups_apart, favour_source,  penalize_repetition, ban_repeated_ngrams,
-    ban_source_ngrams, ban_words,         hold_back_ends, force_first,         force_last,
-    remove_invalid,    raise_ends,        suppress,       suppress_first};
+constexpr void (*kProcessors[])(const Step&) = {add_biases,          keep_groups_apart,
+                                                favour_source,       penalize_repetition,
+                                                penalize_new_tokens, ban_repeated_ngrams,
+                                                ban_source_ngrams,   ban_words,
+                                                hold_back_ends,      force_first,
+                                                force_last,          remove_invalid,
+                                                raise_ends,          suppress,
+                                                suppress_first};
 
 }  // namespace
 

@@ -1,5 +1,6 @@
 // Logits processors: changes of the scores of the next token before sampling, as in Hugging Face's
-// transformers and in the same order.
+// transformers and in the same order. The penalties of OpenAI's API, which transformers does not have, come
+// after the repetition penalty, as in vLLM.
 #pragma once
 
 #include <limits>

@@ -27,11 +27,18 @@ bool forces_what_is_suppressed(const GenerationOptions& options) {
          (options.forced_bos_token_id && is_suppressed(*options.forced_bos_token_id));
 }
 
+/// Returns the name of a penalty that counts new tokens, which no entry can process; empty if there is none.
+std::string new_token_penalty(const GenerationOptions& options) {
+  if (options.presence_penalty != 0) return "presence_penalty";
+  return options.frequency_penalty != 0 ? "frequency_penalty" : "";
+}
+
 /// Returns why no entry can process the scores, for every kind of sampler; repetition_penalty is not
 /// examined.
 std::string plain_scores_refuse(const GenerationOptions& options) {
   const size_t held_back = options.eos_token_id.size() + options.begin_suppress_tokens.size();
   if (options.sliding_window) return "sliding_window";
+  if (std::string name = new_token_penalty(options); !name.empty()) return name;
   if (options.no_repeat_ngram_size > 0) return "no_repeat_ngram_size looks for something in the text";
   if (options.encoder_no_repeat_ngram_size > 0)
     return "encoder_no_repeat_ngram_size looks for something in the text";
@@ -117,6 +124,7 @@ std::string plain_choice_refuses(const GenerationOptions& options) {
 std::string guided_choice_refuses(const LongestText& room, const GenerationOptions& options,
                                   const LongestText& longest) {
   if (options.sliding_window) return "sliding_window";
+  if (std::string name = new_token_penalty(options); !name.empty()) return name;
   for (const auto& [name, size] : {std::pair("no_repeat_ngram_size", options.no_repeat_ngram_size),
                                    {"encoder_no_repeat_ngram_size", options.encoder_no_repeat_ngram_size}})
     if (size > kMostNgram) return fmt::format("{} above {}", name, kMostNgram);

@@ -204,6 +204,12 @@ class BodyReader {
         number("temperature", 0, kHottest, "a number from 0 to 2").value_or(options.temperature);
     options.top_p = number("top_p", 0, 1, "a number in (0, 1]").value_or(options.top_p);
     if (options.top_p == 0) wrong("top_p", 0, "a number in (0, 1]");
+    options.presence_penalty = token_penalty("presence_penalty");
+    options.frequency_penalty = token_penalty("frequency_penalty");
+  }
+
+  double token_penalty(const char* name) const {
+    return number(name, -kMostTokenPenalty, kMostTokenPenalty, "a number from -2 to 2").value_or(0);
   }
 
   void read_stops() {
@@ -264,8 +270,6 @@ class BodyReader {
 
   /// Refuses fields that are not supported, unless they have no effect.
   void refuse_others() const {
-    for (const char* name : {"presence_penalty", "frequency_penalty"})
-      number(name, 0, 0, "0: it is not supported; repetition_penalty is");
     if (const Json* suffix = given("suffix"); suffix && *suffix != Json(""))
       wrong("suffix", *suffix, "none: texts are only continued");
     if (const Json* user = given("user"); user && !user->is_string()) wrong("user", *user, "a text");

@@ -307,13 +307,19 @@ TEST(GenerationConfig, AnApplicationsOptionsAreAllKnown) {
   GenerationOptions options;
   options.top_k = 5;
   read_generation_options(R"({"seed": 4294967295, "sliding_window": true, "decoder_start_token_id": 3,
-                              "num_beams": 2, "typical_p": 1.0, "top_k": null})",
+                              "num_beams": 2, "typical_p": 1.0, "top_k": null,
+                              "presence_penalty": -0.5, "frequency_penalty": 1})",
                           options);
   EXPECT_EQ(options.seed, UINT32_MAX);
   EXPECT_TRUE(options.sliding_window);
   EXPECT_EQ(options.decoder_start_token_id, 3);
   EXPECT_EQ(options.num_beams, 2);
   EXPECT_EQ(options.top_k, 5);  // null is not set
+  EXPECT_EQ(options.presence_penalty, -0.5);
+  EXPECT_EQ(options.frequency_penalty, 1);
+  EXPECT_HAS(message_of([&] { read_generation_options(R"({"presence_penalty": 2.5})", options); }),
+             "presence_penalty 2.5: expected a number from -2 to 2");
+  options.presence_penalty = 0;
   const std::string message = message_of([&] {
     read_generation_options(R"({"max_tokens": 5, "seed": -1, "Temperature": 2, "typical_p": 0.5,
                                 "sliding_window": 1, "decoder_start_token_id": "a"})",
@@ -326,7 +332,9 @@ TEST(GenerationConfig, AnApplicationsOptionsAreAllKnown) {
   EXPECT_HAS(message_of([&] { read_generation_options("[]", options); }), "expected one JSON object");
   EXPECT_HAS(message_of([&] { read_generation_options("{", options); }), "generation options");
   EXPECT_HAS(message_of([&] { read_generation_options(R"({"seed": 4294967296})", options); }), "4294967296");
-  read_generation_config(R"({"max_tokens": 5, "sliding_window": 4096})", options);  // another program's
+  read_generation_config(R"({"max_tokens": 5, "sliding_window": 4096, "presence_penalty": 1})",
+                         options);  // another program's
+  EXPECT_EQ(options.presence_penalty, 0);
 }
 
 TEST(GenerationConfig, AModelsDescriptionNamesWhatItsConfigDoesNot) {

@@ -54,6 +54,19 @@ TEST(LogitsProcessors, BiasesAndPenaltiesRoundAsFloatsDo) {
   }
 }
 
+/// Tokens 2 and 5 of the prompt alone lose nothing.
+TEST(LogitsProcessors, NewTokensLoseThePresenceOnceAndTheFrequencyEachTime) {
+  const Ids tokens = {2, 5, 1, 1, 3, 1};
+  EXPECT_EQ(processed(kScores, tokens, 2, [](auto& o) { o.presence_penalty = 0.5; }),
+            (std::vector<double>{1, 3.5, 3, -1.5, 2, -2}));
+  EXPECT_EQ(processed(kScores, tokens, 2, [](auto& o) { o.frequency_penalty = 0.5; }),
+            (std::vector<double>{1, 2.5, 3, -1.5, 2, -2}));
+  EXPECT_EQ(
+      processed(kScores, tokens, 2, [](auto& o) { o.presence_penalty = -2, o.frequency_penalty = 0.25; }),
+      (std::vector<double>{1, 5.25, 3, 0.75, 2, -2}));
+  EXPECT_EQ(processed(kScores, {2, 5}, 2, [](auto& o) { o.presence_penalty = 2; }), kScores);
+}
+
 TEST(LogitsProcessors, TheSourceIsFavoured) {
   EXPECT_EQ(processed(kScores, {1}, 1, [](auto& o) { o.encoder_repetition_penalty = 2; }, {2, 5, 2}),
             (std::vector<double>{1, 4, 6, -1, 2, -1}));

@@ -25,7 +25,7 @@ TEST(CompletionRequests, SayWhatOpenAIsClientsSay) {
       R"({"model": "m", "prompt": ["a", "b"], "max_tokens": 5, "temperature": 0.5, "top_p": 0.9, "n": 2,
           "stream": true, "stream_options": {"include_usage": true}, "logprobs": 3, "stop": ["x", "yz"],
           "stop_token_ids": [7], "seed": 9, "user": "u", "best_of": 2, "suffix": null,
-          "presence_penalty": 0, "logit_bias": {"4": -100}, "top_k": 3, "repetition_penalty": 1.5,
+          "presence_penalty": -0.5, "frequency_penalty": 2, "logit_bias": {"4": -100}, "top_k": 3, "repetition_penalty": 1.5,
           "keep_special_tokens": ["<call>"]})");
   EXPECT_EQ(*request.model, "m");
   ASSERT_EQ(request.prompts.size(), 2U);
@@ -34,6 +34,8 @@ TEST(CompletionRequests, SayWhatOpenAIsClientsSay) {
   EXPECT_EQ(request.options.temperature, 0.5);
   EXPECT_EQ(request.options.top_k, 3);
   EXPECT_EQ(request.options.repetition_penalty, 1.5);
+  EXPECT_EQ(request.options.presence_penalty, -0.5);
+  EXPECT_EQ(request.options.frequency_penalty, 2);
   EXPECT_EQ(request.options.eos_token_id, std::vector<int32_t>{7});
   EXPECT_EQ(request.options.sequence_bias[0].bias, -100);
   EXPECT_EQ(request.stop, (std::vector<std::string>{"x", "yz"}));
@@ -75,7 +77,8 @@ TEST(CompletionRequests, WhatIsNotHonouredIsNamed) {
       {R"({"prompt": "a", "keep_special_tokens": "<call>"})", "400 keep_special_tokens:"},
       {R"({"prompt": "a", "keep_special_tokens": [3]})", "400 keep_special_tokens:"},
       {R"({"prompt": "a", "stream_options": {}})", "400 stream_options:"},
-      {R"({"prompt": "a", "presence_penalty": 0.5})", "400 presence_penalty:"},
+      {R"({"prompt": "a", "presence_penalty": 2.5})", "400 presence_penalty:"},
+      {R"({"prompt": "a", "frequency_penalty": "1"})", "400 frequency_penalty:"},
       {R"({"prompt": "a", "suffix": "b"})", "400 suffix:"},
       {R"({"prompt": "a", "logit_bias": {"x": 1}})", "400 logit_bias:"},
       {R"({"prompt": "a", "echo": true, "logprobs": 0})", "400 echo:"},
