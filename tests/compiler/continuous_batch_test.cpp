@@ -119,12 +119,19 @@ class RequestSource {
   std::mt19937 random_{11};
 };
 
-using Told = std::vector<NewToken>;
+using Told = std::vector<NewToken>;  // tokens of the prompt, if they are reported, and then new ones
+
+void add_progress(Told& told, const Progress& progress) {
+  told.insert(told.end(), progress.prompt.begin(), progress.prompt.end());
+  told.insert(told.end(), progress.tokens.begin(), progress.tokens.end());
+}
 
 Told run_alone(ContinuousBatch& batch, const Request& request) {
   const auto id = batch.submit(request);
   while (batch.step()) continue;
-  return batch.poll(id).tokens;
+  Told told;
+  add_progress(told, batch.poll(id));
+  return told;
 }
 
 void expect_same_bits(const Told& found, const Told& expected) {
@@ -171,7 +178,7 @@ struct Crowd {
   bool has_ended(ContinuousBatch& batch, ContinuousBatch::Id id, size_t index) {
     Progress progress = batch.poll(id);
     EXPECT_NE(progress.finish, Finish::failed) << progress.error;
-    told[index].insert(told[index].end(), progress.tokens.begin(), progress.tokens.end());
+    add_progress(told[index], progress);
     cancelled[index] = progress.finish == Finish::cancelled;
     return progress.finish != Finish::none;
   }
@@ -189,6 +196,26 @@ TEST_P(ServedModels, GiveEachRequestTheBitsThatItGetsAlone) {
   EXPECT_EQ(pages.found > 0, GetParam().pages > 0);
   const auto other = session_of(GetParam(), 16);
   ContinuousBatch quiet(*other, {.chunk = 17, .shares_prefixes = false});
+  for (size_t i = 0; i < crowd.requests.size(); ++i) {
+    Told expected = run_alone(quiet, crowd.requests[i]);
+    if (crowd.cancelled[i]) expected.resize(crowd.told[i].size());
+    SCOPED_TRACE(i);
+    expect_same_bits(crowd.told[i], expected);
+  }
+}
+
+/// Makes every third request ask for the scores of its prompt.
+std::function<void(Request&)> score_some_prompts() {
+  return [number = size_t{0}](Request& request) mutable {
+    if (number++ % 3 == 0) request.prompt_log_probabilities = number % 2;
+  };
+}
+
+TEST_P(ServedModels, GivePromptsTheScoresThatEachGetsAlone) {
+  const auto session = session_of(GetParam(), 16), other = session_of(GetParam(), 16);
+  ContinuousBatch batch(*session, {.most_waiting = 60, .ahead = GetParam().ahead});
+  const Crowd crowd(batch, 60, score_some_prompts());
+  ContinuousBatch quiet(*other, {.shares_prefixes = false});
   for (size_t i = 0; i < crowd.requests.size(); ++i) {
     Told expected = run_alone(quiet, crowd.requests[i]);
     if (crowd.cancelled[i]) expected.resize(crowd.told[i].size());
@@ -330,6 +357,25 @@ TEST(TiledPrompts, GiveWhatGeneratorGives) {
       ASSERT_TRUE(crowd.cancelled[i] || crowd.told[i].size() == expected.size());
       for (size_t t = 0; t < crowd.told[i].size(); ++t)
         EXPECT_EQ(crowd.told[i][t].id, expected[t]) << i << " " << t;
+    }
+  }
+}
+
+/// A plan with slots reads one token per run.
+TEST(TiledPrompts, GivePromptsTheScoresThatSlotsGive) {
+  Session session(infer_plan(mixed_module(kTiledSpecs[1], 16, 24, true)),
+                  SessionOptions{.threads = 1, .poison = true});
+  session.initialize(5);
+  ContinuousBatch batch(session, {.most_waiting = 60, .ahead = 1});
+  const Crowd crowd(batch, 60, score_some_prompts());
+  const auto other = session_of({"slots", kTiledSpecs[1]}, 16);
+  ContinuousBatch slots(*other);
+  for (size_t i = 0; i < crowd.requests.size(); ++i) {
+    if (!crowd.requests[i].prompt_log_probabilities || crowd.cancelled[i]) continue;
+    const Told expected = run_alone(slots, crowd.requests[i]);
+    for (size_t t = 0; t < crowd.requests[i].prompt.size(); ++t) {
+      EXPECT_EQ(crowd.told[i][t].id, expected[t].id);
+      EXPECT_NEAR(crowd.told[i][t].log_probability, expected[t].log_probability, 1e-4) << i << " " << t;
     }
   }
 }

@@ -58,6 +58,9 @@ class CacheRows {
   virtual size_t mixed_tokens() const { return 0; }
   /// Returns the most rows of which one run can read more than one token, if rows mix.
   virtual size_t mixed_prompts() const { return slots_; }
+  /// Returns the most steps of one call of run(), of which several may read consecutive tokens of one row; 0
+  /// if a run reads one token of each row.
+  virtual size_t consecutive_steps() const { return 0; }
 
   /// Throws Error if the memory is too small for a row of `tokens` tokens, even without other rows.
   virtual void check(size_t /*tokens*/) const {}
@@ -81,10 +84,9 @@ class CacheRows {
   /// Reads about `chunk` tokens, but at least one, of row 0's prompt, after the `past` tokens that the caches
   /// hold.
   virtual Read read(std::span<const int32_t> prompt, size_t past, size_t chunk) = 0;
-  /// Reads the tokens of each step, and returns the logits after the last token of each step: [steps,
-  /// vocabulary]. Requires: rows are in increasing order. If rows mix, several steps may read consecutive
-  /// tokens of one row. If rows are slots, `steps` has every row in use, but not row 0 while row 0 reads its
-  /// prompt.
+  /// Reads the tokens of each of these rows, and returns the logits after its last one, [steps, vocabulary].
+  /// Requires: rows are in increasing order, and different unless consecutive_steps() says otherwise. If rows
+  /// are slots, only row 0 may be missing, while it reads its prompt.
   virtual std::span<const float> run(std::span<const RowStep> steps) = 0;
   /// Warm-up: if the device captures runs as graphs, executes run() once with every number of rows and tokens
   /// that may occur later. Requires: no row is in use.

@@ -13,6 +13,7 @@ namespace smelt {
 
 std::string ChoosingRows::refuses(const Request& request) {
   if (request.log_probabilities.value_or(0) > 0) return "the most probable tokens beside each new one";
+  if (request.prompt_log_probabilities) return "log-probabilities of the prompt";
   if (request.constrained) return "a specification of the text";
   return plain_choice_refuses(request.options);
 }

@@ -22,6 +22,8 @@ class ChoosingRows : public PageRows {
   ChoosingRows(Session& session, const DecodeInterface& decode, bool shares_prefixes);
 
   ChoosingRows* choosing() override { return this; }
+  /// A run stores one token per slot, so a row has no second one.
+  size_t consecutive_steps() const override { return 0; }
   void move(size_t from, size_t to, size_t length) override;
   void forget() override;
   /// Does the same as PageRows::run, and samples the next token of each step that has a request.

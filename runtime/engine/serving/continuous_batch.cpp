@@ -62,6 +62,10 @@ void ContinuousBatch::check(const Request& request) const {
   for (const int32_t token : request.prompt)
     if (token < 0 || token >= vocabulary())
       fail("token {} of the prompt is outside the model's vocabulary of {}", token, vocabulary());
+  const size_t begins = request.prompt_begins.size();
+  if (begins > 0 && begins != request.prompt.size() + 1)
+    fail("{} beginnings of {} tokens of the prompt: expected one for each, and the length of the text",
+         begins, request.prompt.size());
   if (!request.stop.empty() && !request.text) fail("stop: there is no text without a tokenizer");
   if (std::ranges::count(request.stop, "") > 0) fail("stop: an empty text; expected at least one byte");
   check_length(request);
@@ -150,8 +154,7 @@ void ContinuousBatch::read_chunk() {
   sequence.hold(read.tokens);
   counts_.prompt_tokens += read.tokens;
   if (sequence.reads_prompt()) return;
-  sequence.take(read.logits);
-  ++counts_.new_tokens;
+  counts_.new_tokens += sequence.take(read.logits);
 }
 
 /// Removes ended requests from the last slot on, so that the request that moves into a place has not ended. A

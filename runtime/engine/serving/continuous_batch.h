@@ -13,6 +13,10 @@
 // (slot_rows.h), a move copies the row's keys and values; if rows are lists of pages (page_rows.h), a move
 // copies only the list.
 //
+// A prompt whose log-probabilities are requested is read from its second token on as new tokens are, because
+// the entries return only the logits after a row's last token. One run reads as many of its tokens as rows
+// are free, if rows mix or the host samples for rows in pages; otherwise it reads one.
+//
 // On a CPU the results of each request have the same bits as if it ran alone.
 //
 // If the plan samples tokens (@next_pages, @mixed_pages or @tiled_pages), and the host samples for no row,

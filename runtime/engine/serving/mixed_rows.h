@@ -20,6 +20,7 @@ class MixedRows : public ChoosingRows {
   MixedRows(Session& session, const DecodeInterface& decode, bool shares_prefixes);
   size_t mixed_tokens() const override { return run_tokens_; }
   size_t mixed_prompts() const override;
+  size_t consecutive_steps() const override { return slots(); }
   void prepare() override;
 
  protected:

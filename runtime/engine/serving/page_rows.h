@@ -25,6 +25,7 @@ class PageRows : public CacheRows {
   Read read(std::span<const int32_t> prompt, size_t past, size_t chunk) override;
   std::span<const float> run(std::span<const RowStep> steps) override;
   PageCounts pages() const override { return pool_.counts(); }
+  size_t consecutive_steps() const override { return exact_rows(session_, slots_); }
 
  protected:
   /// Inputs of a run of one token per row: the token, the list of pages and the cached tokens of each row.

@@ -35,23 +35,35 @@ struct Request {
   /// Number of most probable tokens that are reported with each new token. Nothing: no log-probabilities are
   /// reported.
   std::optional<size_t> log_probabilities = {};
+  /// Number of most probable tokens that are reported with each token of the prompt. The prompt is then read
+  /// token by token, as new tokens are, and the host samples. Nothing: no log-probabilities of the prompt are
+  /// reported.
+  std::optional<size_t> prompt_log_probabilities = {};
+  /// Number of characters of the prompt's text before each of its tokens, and of the whole text, from which
+  /// NewToken::text_begin is counted on. Empty: the prompt has no text.
+  std::vector<size_t> prompt_begins = {};
 };
 
 /// Reason for the end of a sequence. `none`: it has not ended. `stop`: an end token or a stop text. `length`:
 /// max_new_tokens.
 enum class Finish : uint8_t { none, stop, length, cancelled, failed };
 
-/// A generated token, as it is reported.
+/// A generated token, or one of a prompt, as it is reported.
 struct NewToken {
   int32_t id = 0;
   /// Log-probability by the model's logits, before the options change them; 0 if not requested.
   float log_probability = 0;
   std::vector<std::pair<int32_t, float>> best = {};  // most probable tokens and their log-probabilities
   size_t text_begin = 0;                             // number of characters of the text before this token
+  bool has_log_probability = true;  // false for the first token of a prompt, which nothing precedes
+  size_t rank = 0;                  // of a token of a prompt: 1 if it is the most probable one
 };
 
 /// Progress of a request since the last report.
 struct Progress {
+  /// Tokens of the prompt whose log-probabilities have become known, and its first token, if
+  /// Request::prompt_log_probabilities is set. They are reported before any new token.
+  std::vector<NewToken> prompt = {};
   std::vector<NewToken> tokens;  // including the end token and the tokens of a stop text
   std::string text;
   bool has_begun = false;  // true in the first report after the request has left the queue
@@ -60,7 +72,9 @@ struct Progress {
   bool is_requests_fault = false;  // whether the request's options caused the error
 
   /// Returns whether there is anything to report.
-  bool is_news() const { return !tokens.empty() || !text.empty() || finish != Finish::none; }
+  bool is_news() const {
+    return !prompt.empty() || !tokens.empty() || !text.empty() || finish != Finish::none;
+  }
 };
 
 }  // namespace smelt

@@ -21,8 +21,16 @@ bool begins_character(char byte) { return (static_cast<unsigned char>(byte) & 0x
 }  // namespace
 
 RunningSequence::RunningSequence(Request request, uint64_t number)
-    : request_(std::move(request)), number_(number), stops_(request_.stop), tokens_(request_.prompt) {
-  if (request_.options.max_new_tokens == 0) end(Finish::length);
+    : request_(std::move(request)),
+      number_(number),
+      stops_(request_.stop),
+      tokens_(request_.prompt),
+      scored_(prompt().size()) {
+  const std::vector<size_t>& begins = request_.prompt_begins;
+  if (!begins.empty()) characters_ = begins.back();
+  if (request_.prompt_log_probabilities)
+    news_.prompt.push_back({.id = request_.prompt[0], .has_log_probability = false});
+  if (request_.options.max_new_tokens == 0 && !scores_prompt()) end(Finish::length);
 }
 
 /// A draft leaves room for the token that is sampled after it.
@@ -83,24 +91,41 @@ void RunningSequence::advance_constrained(int32_t token) {
   if (text.must_end() && !ended()) end(Finish::stop);
 }
 
-NewToken RunningSequence::describe(int32_t token, std::span<const float> logits) const {
-  NewToken result{.id = token, .text_begin = characters_};
-  if (!request_.log_probabilities) return result;
-  result.log_probability = log_probability(logits, token);
-  for (const int32_t best : most_probable(logits, *request_.log_probabilities))
-    result.best.emplace_back(best, log_probability(logits, best));
-  return result;
+/// Sets the log-probabilities of a token, and of the `best` most probable ones in its place.
+void RunningSequence::describe(NewToken& token, std::span<const float> logits, size_t best) {
+  token.log_probability = log_probability(logits, token.id);
+  for (const int32_t id : most_probable(logits, best))
+    token.best.emplace_back(id, log_probability(logits, id));
 }
 
-void RunningSequence::take(std::span<const float> logits) {
+size_t RunningSequence::take(std::span<const float> logits) {
+  const size_t before = tokens_.size();
   try {
-    const int32_t token = choose(logits);
-    news_.tokens.push_back(describe(token, logits));
-    add(token);
-    if (is_constrained()) advance_constrained(token);
+    scores_prompt() ? score_prompt(logits) : sample(logits);
   } catch (const Error& error) {
     end_failed(error);
   }
+  return tokens_.size() - before;
+}
+
+void RunningSequence::score_prompt(std::span<const float> logits) {
+  const size_t place = scored_++;
+  NewToken token{.id = request_.prompt[place]};
+  if (!request_.prompt_begins.empty()) token.text_begin = request_.prompt_begins[place];
+  describe(token, logits, *request_.prompt_log_probabilities);
+  const float own = logits[static_cast<size_t>(token.id)];
+  token.rank = 1 + static_cast<size_t>(std::ranges::count_if(logits, [&](float each) { return each > own; }));
+  news_.prompt.push_back(std::move(token));
+  if (!scores_prompt() && request_.options.max_new_tokens == 0) end(Finish::length);
+}
+
+void RunningSequence::sample(std::span<const float> logits) {
+  const int32_t token = choose(logits);
+  NewToken fresh{.id = token, .text_begin = characters_};
+  if (request_.log_probabilities) describe(fresh, logits, *request_.log_probabilities);
+  news_.tokens.push_back(std::move(fresh));
+  add(token);
+  if (is_constrained()) advance_constrained(token);
 }
 
 void RunningSequence::take(const ChosenTokens::Token& token) {

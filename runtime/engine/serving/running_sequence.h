@@ -28,7 +28,19 @@ class RunningSequence {
   size_t held() const { return held_; }  // tokens that the caches hold
   /// Records that the caches hold `count` more tokens.
   void hold(size_t count) { held_ += count; }
-  std::span<const int32_t> prompt() const { return request_.prompt; }
+  /// Returns the tokens that are read as a prompt, without logits but those after the last one: the prompt,
+  /// or its first token if the prompt's log-probabilities are requested.
+  std::span<const int32_t> prompt() const {
+    return std::span(request_.prompt).first(request_.prompt_log_probabilities ? 1 : request_.prompt.size());
+  }
+  /// Returns whether log-probabilities of tokens of the prompt are still to be computed.
+  bool scores_prompt() const { return scored_ < request_.prompt.size(); }
+  /// Returns whether take() is to get logits that were computed after `count` tokens of the text, of which
+  /// the last one is `last`. Logits after a token of a draft that was not sampled are not.
+  bool wants_logits(size_t count, int32_t last) const {
+    if (scores_prompt()) return count == scored_;
+    return tokens_.size() == count && tokens_.back() == last;
+  }
   /// Returns the most tokens of the sequence that the caches may have to hold. The last new token is never
   /// read.
   size_t most_held() const {
@@ -43,7 +55,7 @@ class RunningSequence {
   /// were then sampled as new tokens, and returns the number of these tokens.
   size_t end_draft();
   /// Returns whether a part of the prompt is still to be read.
-  bool reads_prompt() const { return held_ < request_.prompt.size(); }
+  bool reads_prompt() const { return held_ < prompt().size(); }
   const Request& request() const { return request_; }
   std::span<const int32_t> tokens() const { return tokens_; }  // the prompt and the known new tokens
   /// Returns whether the plan samples new tokens. If one run can both read prompts and generate tokens, the
@@ -63,9 +75,10 @@ class RunningSequence {
   /// Computes which tokens may come next in a constrained text, if take() has not done so. It may be called
   /// while a run computes the logits.
   void prepare();
-  /// Samples the next token from its logits, as the options specify. An error, such as a NaN, ends the
-  /// sequence as `failed`.
-  void take(std::span<const float> logits);
+  /// Takes the logits of the next token: if it is a token of the prompt, computes its log-probability;
+  /// otherwise samples the token, as the options specify. An error, such as a NaN, ends the sequence as
+  /// `failed`. Returns the number of tokens that were sampled.
+  size_t take(std::span<const float> logits);
   /// Adds a token that the plan has sampled.
   void take(const ChosenTokens::Token& token);
   /// Ends the sequence.
@@ -78,10 +91,12 @@ class RunningSequence {
   Progress progress();
 
  private:
+  void score_prompt(std::span<const float> logits);
+  void sample(std::span<const float> logits);
   int32_t choose(std::span<const float> logits);
   void constrain(std::span<double> scores);
   void advance_constrained(int32_t token);
-  NewToken describe(int32_t token, std::span<const float> logits) const;
+  static void describe(NewToken& token, std::span<const float> logits, size_t best);
   void add(int32_t token);
   void show(const std::string& text);
 
@@ -89,8 +104,10 @@ class RunningSequence {
   uint64_t number_;
   StopStrings stops_;
   std::vector<int32_t> tokens_;  // the prompt's and the new ones
-  std::vector<int32_t> draft_;   // tokens that are read before it is known whether they are sampled
-  size_t draft_begin_ = 0;       // position of the draft's first token in the text
+  /// Number of the prompt's tokens whose log-probability is known or, as for the first one, not requested.
+  size_t scored_;
+  std::vector<int32_t> draft_;  // tokens that are read before it is known whether they are sampled
+  size_t draft_begin_ = 0;      // position of the draft's first token in the text
   DraftLength draft_length_;
   size_t held_ = 0;
   bool plan_chooses_ = false;

@@ -50,7 +50,7 @@ void Steps::add_prompts(std::vector<RowStep>& reads) {
     const auto rest = sequence.prompt().subspan(sequence.held());
     const auto tokens = rest.first(std::min(rest.size(), left));
     if (tokens.empty()) break;
-    left -= tokens.size(), taken_.read += tokens.size();
+    left -= tokens.size();
     const bool is_end = tokens.size() == rest.size();
     const Sampling sampling = !is_end                   ? Sampling::none
                               : sequence.plan_chooses() ? Sampling::plan
@@ -61,17 +61,46 @@ void Steps::add_prompts(std::vector<RowStep>& reads) {
   }
 }
 
+/// Returns how many steps of one token the run may have in addition to `reads`, if several may read
+/// consecutive tokens of one row.
+size_t Steps::free_steps(const std::vector<RowStep>& reads) const {
+  const size_t most = rows_.consecutive_steps();
+  const size_t left = most - std::min(most, reads.size());
+  if (rows_.mixed_tokens() == 0) return left;
+  size_t tokens = 0;
+  for (const RowStep& read : reads) tokens += read.tokens.size();
+  return std::min(left, rows_.mixed_tokens() - tokens);
+}
+
+/// Adds reads of prompts whose log-probabilities are requested. As in a draft, each of their tokens is a row
+/// of its own, which has the pages of the text's row, so that the run returns the logits after each of them.
+void Steps::add_scored_prompts(std::vector<RowStep>& reads) {
+  std::vector<RowStep> texts = reads;
+  std::erase_if(texts, [&](const RowStep& text) { return !running_[text.row]->scores_prompt(); });
+  size_t left = free_steps(reads);
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const RowStep& text = texts[i];
+    const size_t own = text.tokens.size();
+    const auto rest = running_[text.row]->unread().subspan(own);
+    const auto tokens = rest.first(std::min(rest.size(), left / (texts.size() - i)));
+    for (size_t at = 0; at < tokens.size(); ++at)
+      reads.push_back({.row = text.row,
+                       .tokens = tokens.subspan(at, 1),
+                       .past = text.past + own + at,
+                       .request = text.request});
+    left -= tokens.size();
+  }
+}
+
 /// Adds reads of drafts. Each of their tokens is a row of its own, which has the pages of the text's row, so
 /// that the run returns the logits after each of them.
 void Steps::add_drafts(std::vector<RowStep>& reads) {
-  size_t tokens = 0, left = rows_.slots() - reads.size();
-  for (const RowStep& read : reads) tokens += read.tokens.size();
-  left = std::min(left, rows_.mixed_tokens() - tokens);
+  size_t left = free_steps(reads);
   const size_t texts = reads.size();
   for (size_t i = 0; i < texts; ++i) {
     const RowStep text = reads[i];
     RunningSequence& sequence = *running_[text.row];
-    if (sequence.plan_chooses() || sequence.reads_prompt()) continue;
+    if (sequence.plan_chooses() || sequence.reads_prompt() || sequence.scores_prompt()) continue;
     const std::span<const int32_t> draft = sequence.draft(std::min(draft_, left / (texts - i)));
     for (size_t at = 0; at < draft.size(); ++at)
       reads.push_back({.row = text.row,
@@ -88,6 +117,7 @@ std::vector<RowStep> Steps::next_reads() {
   for (size_t row = 0; row < running_.size(); ++row)
     if (running_[row]->may_go_on()) reads.push_back(next_token(*running_[row], row));
   if (rows_.mixed_tokens() > 0) add_prompts(reads);
+  add_scored_prompts(reads);
   if (draft_ > 0) add_drafts(reads);
   std::ranges::stable_sort(reads, {}, &RowStep::row);
   return reads;
@@ -113,6 +143,8 @@ bool Steps::start_step() {
   Step step;
   for (const RowStep& read : reads) {
     const Sequence& sequence = running_[read.row];
+    const size_t prompt = sequence->request().prompt.size();
+    taken_.read += std::min(read.tokens.size(), prompt - std::min(prompt, sequence->held()));
     sequence->hold(read.tokens.size());
     const size_t slot = rows_.choosing() ? rows_.choosing()->slot(read.row) : read.row;
     step.rows.push_back({sequence, slot, sequence->held(), read.sampling, read.tokens.back()});
@@ -154,15 +186,13 @@ void Steps::take() {
   if (draft_ > 0) end_drafts(step);
 }
 
-/// Samples a token from logits. Those after a token of a draft count only if that token is the one that was
+/// Takes the logits of a row. Those after a token of a draft count only if that token is the one that was
 /// sampled before it.
 void Steps::take_logits(const Row& row, std::span<const float> logits) {
   RunningSequence& sequence = *row.sequence;
   if (rows_.choosing()) rows_.choosing()->pass_over(row.slot, row.place);
-  if (sequence.ended() || sequence.tokens().size() != row.place || sequence.tokens().back() != row.last_read)
-    return;
-  sequence.take(logits);
-  ++taken_.tokens;
+  if (!sequence.ended() && sequence.wants_logits(row.place, row.last_read))
+    taken_.tokens += sequence.take(logits);
 }
 
 void Steps::end_drafts(const Step& step) {

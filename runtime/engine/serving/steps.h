@@ -30,7 +30,7 @@ class Steps {
   Steps& operator=(const Steps&) = delete;
 
   /// Counts of one call of step(). `tokens`: tokens that it has taken from steps. `by_plan`: those among them
-  /// that the plan has sampled. `read`: prompt tokens in the step that it has started, if rows mix.
+  /// that the plan has sampled. `read`: prompt tokens in the step that it has started.
   /// `drafted`: tokens of drafts in that step. `kept`: tokens of drafts that were sampled, too.
   struct Taken {
     size_t tokens = 0, by_plan = 0, read = 0, drafted = 0, kept = 0;
@@ -66,6 +66,8 @@ class Steps {
   std::span<const float> run(const std::vector<RowStep>& reads, const Step& step);
   std::vector<RowStep> next_reads();
   void add_prompts(std::vector<RowStep>& reads);
+  size_t free_steps(const std::vector<RowStep>& reads) const;
+  void add_scored_prompts(std::vector<RowStep>& reads);
   void add_drafts(std::vector<RowStep>& reads);
   void take_logits(const Row& row, std::span<const float> logits);
   void end_drafts(const Step& step);
