@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "runtime/engine/serving/api_error.h"
+#include "runtime/engine/serving/best_choices.h"
 
 namespace smelt::server {
 namespace {
@@ -50,7 +51,13 @@ CompletionAnswer::CompletionAnswer(CompletionHead head, const CompletionRequest&
     : head_(std::move(head)),
       streams_(request.stream),
       include_usage_(request.include_usage),
-      log_probabilities_(request.log_probabilities.has_value()),
+      scores_{.new_tokens = request.log_probabilities.has_value(),
+              .echoed_prompt = request.echo,
+              .prompt = request.prompt_log_probabilities.has_value()},
+      n_(static_cast<size_t>(request.n)),
+      best_of_(static_cast<size_t>(request.best_of)),
+      best_(static_cast<size_t>(
+          std::max(request.log_probabilities.value_or(0), request.scored_prompt().value_or(0)))),
       echoes_(std::move(echoes)),
       all_(echoes_.size()),
       begun_(echoes_.size()),
@@ -88,20 +95,26 @@ bool CompletionAnswer::collect() {
 }
 
 size_t CompletionAnswer::most_bytes_of_whole() const {
-  constexpr size_t kToken = 256, kTokenWithLogProbabilities = size_t{16} << 10;
-  const size_t per_token = log_probabilities_ ? kTokenWithLogProbabilities : kToken;
+  constexpr size_t kToken = 256, kLogProbability = 768;
+  const bool has_scores = scores_.new_tokens || scores_.prompt;
+  const size_t per_token = kToken + (has_scores ? (best_ + 1) * kLogProbability : 0);
   const size_t echoes =
       std::accumulate(echoes_.begin(), echoes_.end(), size_t{0},
                       [](size_t sum, const std::string& echo) { return sum + echo.size(); });
-  return usage_.new_tokens * per_token + kMostEchoCopies * echoes;
+  const size_t tokens =
+      std::accumulate(all_.begin(), all_.end(), size_t{0}, [](size_t sum, const Progress& each) {
+        return sum + each.prompt.size() + each.tokens.size();
+      });
+  return tokens * per_token + kMostEchoCopies * echoes;
 }
 
 std::string CompletionAnswer::whole() {
   while (!ended()) receive(mailbox_->wait(kPatience));
   Json choices = Json::array();
-  for (size_t i = 0; i < all_.size(); ++i) {
+  for (const size_t i : best_choices(all_, n_, best_of_)) {
     all_[i].text.insert(0, echoes_[i]);
     choices.push_back(*choice(i, all_[i], /*is_event=*/false));
+    choices.back()["index"] = choices.size() - 1;
   }
   done_ = true;
   return completion_body(head_, choices, &usage_);
@@ -109,16 +122,16 @@ std::string CompletionAnswer::whole() {
 
 /// Returns nothing if an event would have nothing to say.
 std::optional<Json> CompletionAnswer::choice(size_t index, const Progress& progress, bool is_event) {
-  if (!head_.is_chat) return completion_choice(head_, index, progress, log_probabilities_);
+  if (!head_.is_chat) return completion_choice(head_, index, progress, scores_);
   ChatPart part{
       .is_event = is_event, .begins = !is_event || !begun_[index], .reads_calls = calls_.has_value()};
   if (calls_)
     part.message = calls_->divide(index, progress), part.has_called = calls_->has_called(index);
   else
     part.message.content = progress.text;
-  if (!is_news(part, progress, log_probabilities_)) return std::nullopt;
+  if (!is_news(part, progress, scores_.new_tokens)) return std::nullopt;
   begun_[index] = true;
-  return chat_choice(head_, index, progress, log_probabilities_, part);
+  return chat_choice(head_, index, progress, scores_.new_tokens, part);
 }
 
 std::string CompletionAnswer::events(std::chrono::milliseconds most) {
@@ -175,14 +188,15 @@ void CompletionService::require_name(std::string_view name) const {
 
 /// More choices than may ever run and wait together.
 void CompletionService::require_room(const CompletionRequest& request) const {
-  const size_t choices = request.prompts.size() * static_cast<size_t>(request.n);
+  const size_t choices = request.prompts.size() * static_cast<size_t>(request.best_of);
   if (choices <= batch_.most_requests()) return;
+  const char* name = request.best_of > request.n ? "best_of" : "n";
   throw ApiError(
       http::kBadRequest,
-      fmt::format("n = {} for {} prompts, which are {} choices: expected at most {}, as many as run "
+      fmt::format("{} = {} for {} prompts, which are {} choices: expected at most {}, as many as run "
                   "and wait here",
-                  request.n, request.prompts.size(), choices, batch_.most_requests()),
-      "n", "invalid_value");
+                  name, request.best_of, request.prompts.size(), choices, batch_.most_requests()),
+      name, "invalid_value");
 }
 
 CompletionHead CompletionService::head(bool is_chat) {

@@ -76,7 +76,10 @@ class CompletionAnswer {
   std::string error_events(const ApiError& error);
 
   CompletionHead head_;
-  bool streams_, include_usage_, log_probabilities_, done_ = false;
+  bool streams_, include_usage_, done_ = false;
+  ReportedScores scores_;
+  size_t n_, best_of_;  // choices per prompt: returned and generated
+  size_t best_;         // most probable tokens that are reported with each token
   std::vector<std::string> echoes_;
   std::vector<Progress> all_;       // by choice: all progress; if the answer streams, only `finish` is set
   std::vector<bool> begun_;         // by choice of a chat: the first event, which has the role, was made

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "runtime/engine/serving/api_error.h"
+#include "runtime/tokenizers/unicode/utf8.h"
 
 namespace smelt::server {
 
@@ -29,10 +30,14 @@ RequestMaker::Made RequestMaker::make(const CompletionRequest& request,
   for (const CompletionRequest::Prompt& prompt : request.prompts) {
     const Tokens tokens = tokens_of(request, prompt);
     made.prompt_tokens += tokens.size();
-    for (int64_t copy = 0; copy < request.n; ++copy) {
+    const std::string echo = request.echo ? echo_of(prompt) : "";
+    std::vector<size_t> begins;
+    for (int64_t copy = 0; copy < request.best_of; ++copy) {
       made.requests.push_back(request_for(request, tokens, static_cast<size_t>(copy)));
       check(made.requests.back());
-      made.echoes.push_back(request.echo ? echo_of(prompt) : "");
+      if (copy == 0) begins = begins_of(request, tokens, echo);
+      made.requests.back().prompt_begins = begins;
+      made.echoes.push_back(echo);
     }
   }
   return made;
@@ -51,6 +56,22 @@ RequestMaker::Tokens RequestMaker::tokens_of(const CompletionRequest& request,
 std::string RequestMaker::echo_of(const CompletionRequest::Prompt& prompt) const {
   if (prompt.tokens.empty()) return prompt.text;
   return texts_.known() ? texts_.decode(prompt.tokens) : "";
+}
+
+/// Only log-probabilities of a prompt that is echoed have such numbers.
+std::vector<size_t> RequestMaker::begins_of(const CompletionRequest& request, const Tokens& prompt,
+                                            const std::string& echo) const {
+  if (!request.echo || !request.log_probabilities || !texts_.known()) return {};
+  const size_t whole = count_code_points(echo);
+  const TextOfTokens text = texts_.stream(request.kept_special_tokens);
+  std::vector<size_t> begins;
+  size_t at = 0;
+  for (const int32_t token : prompt) {
+    begins.push_back(std::min(at, whole));
+    at += count_code_points(text(token));
+  }
+  begins.push_back(whole);
+  return begins;
 }
 
 /// The last tokens of the prompt are the context of the first new ones.
@@ -92,7 +113,11 @@ Request RequestMaker::request_for(const CompletionRequest& request, const Tokens
               .text = text_behind(request, prompt),
               .stop = request.stop,
               .constrained = constrained_text(request, prompt)};
-  if (request.log_probabilities) one.log_probabilities = static_cast<size_t>(*request.log_probabilities);
+  if (request.log_probabilities)
+    one.log_probabilities = static_cast<size_t>(*request.log_probabilities);
+  else if (request.best_of > request.n)
+    one.log_probabilities = 0;  // by which choices are ranked
+  if (const auto best = request.scored_prompt()) one.prompt_log_probabilities = static_cast<size_t>(*best);
   return one;
 }
 

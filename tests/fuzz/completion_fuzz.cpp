@@ -19,7 +19,8 @@ void require(bool held) {
 
 void check(const CompletionRequest& request) {
   require(!request.prompts.empty());
-  require(request.n >= 1 && request.n * std::ssize(request.prompts) <= kMostChoices);
+  require(request.n >= 1 && request.best_of >= request.n);
+  require(request.best_of * std::ssize(request.prompts) <= kMostChoices);
   require(request.options.temperature >= 0 && request.options.top_p > 0);
   for (const std::string& stop : request.stop) require(!stop.empty() && stop.size() <= kMostStopBytes);
   require(request.options.sequence_bias.size() <= 2 * kMostSequencesOfIds);

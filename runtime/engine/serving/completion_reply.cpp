@@ -26,15 +26,51 @@ Json best_tokens(const CompletionHead& head, const NewToken& token) {
   return best;
 }
 
-Json log_probabilities_of(const CompletionHead& head, const std::vector<NewToken>& tokens) {
-  Json texts = Json::array(), own = Json::array(), best = Json::array(), offsets = Json::array();
-  for (const NewToken& token : tokens) {
-    texts.push_back(head.text_of_token(token.id));
-    own.push_back(token.log_probability);
-    best.push_back(best_tokens(head, token));
+/// Lists of the log-probabilities of a completion.
+struct ScoreLists {
+  Json tokens = Json::array(), own = Json::array(), best = Json::array(), offsets = Json::array();
+
+  void add(const CompletionHead& head, const NewToken& token) {
+    tokens.push_back(head.text_of_token(token.id));
+    own.push_back(token.has_log_probability ? Json(token.log_probability) : Json(nullptr));
+    best.push_back(token.has_log_probability ? best_tokens(head, token) : Json(nullptr));
     offsets.push_back(token.text_begin);
   }
-  return {{"tokens", texts}, {"token_logprobs", own}, {"top_logprobs", best}, {"text_offset", offsets}};
+};
+
+Json log_probabilities_of(const CompletionHead& head, const Progress& progress,
+                          const ReportedScores& scores) {
+  ScoreLists lists;
+  if (scores.echoed_prompt)
+    for (const NewToken& token : progress.prompt) lists.add(head, token);
+  for (const NewToken& token : progress.tokens) lists.add(head, token);
+  return {{"tokens", std::move(lists.tokens)},
+          {"token_logprobs", std::move(lists.own)},
+          {"top_logprobs", std::move(lists.best)},
+          {"text_offset", std::move(lists.offsets)}};
+}
+
+Json ranked_token(const CompletionHead& head, int32_t id, float log_probability, size_t rank) {
+  return {{"logprob", log_probability}, {"rank", rank}, {"decoded_token", head.text_of_token(id)}};
+}
+
+/// Returns the element of vLLM's prompt_logprobs for a token of a prompt: an object of the most probable
+/// tokens and of the token itself, by their ids.
+Json prompt_token(const CompletionHead& head, const NewToken& token) {
+  if (!token.has_log_probability) return nullptr;
+  Json ranked = Json::object();
+  for (size_t i = 0; i < token.best.size(); ++i)
+    ranked[std::to_string(token.best[i].first)] =
+        ranked_token(head, token.best[i].first, token.best[i].second, i + 1);
+  const std::string own = std::to_string(token.id);
+  if (!ranked.contains(own)) ranked[own] = ranked_token(head, token.id, token.log_probability, token.rank);
+  return ranked;
+}
+
+Json prompt_log_probabilities(const CompletionHead& head, const std::vector<NewToken>& tokens) {
+  Json list = Json::array();
+  for (const NewToken& token : tokens) list.push_back(prompt_token(head, token));
+  return list;
 }
 
 /// One element of a chat's log-probabilities. Bytes are those of the token's text.
@@ -104,14 +140,17 @@ Json chat_choice(const CompletionHead& head, size_t index, const Progress& progr
 }
 
 Json completion_choice(const CompletionHead& head, size_t index, const Progress& progress,
-                       bool log_probabilities) {
+                       const ReportedScores& scores) {
   Json ids = Json::array();
   for (const NewToken& token : progress.tokens) ids.push_back(token.id);
-  return {{"index", index},
-          {"text", progress.text},
-          {"token_ids", ids},
-          {"logprobs", log_probabilities ? log_probabilities_of(head, progress.tokens) : Json(nullptr)},
-          {"finish_reason", finish_reason(progress.finish)}};
+  Json choice = {
+      {"index", index},
+      {"text", progress.text},
+      {"token_ids", ids},
+      {"logprobs", scores.new_tokens ? log_probabilities_of(head, progress, scores) : Json(nullptr)},
+      {"finish_reason", finish_reason(progress.finish)}};
+  if (scores.prompt) choice["prompt_logprobs"] = prompt_log_probabilities(head, progress.prompt);
+  return choice;
 }
 
 std::string completion_body(const CompletionHead& head, const Json& choices, const CompletionUsage* usage,
@@ -129,8 +168,11 @@ std::string completion_body(const CompletionHead& head, const Json& choices, con
 }
 
 void append(Progress& all, Progress fresh) {
-  all.tokens.insert(all.tokens.end(), std::make_move_iterator(fresh.tokens.begin()),
-                    std::make_move_iterator(fresh.tokens.end()));
+  const auto add = [](std::vector<NewToken>& list, std::vector<NewToken>& more) {
+    list.insert(list.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  };
+  add(all.prompt, fresh.prompt);
+  add(all.tokens, fresh.tokens);
   all.text += fresh.text;
   all.has_begun |= fresh.has_begun;
   if (fresh.finish == Finish::none) return;

@@ -26,11 +26,16 @@ struct CompletionUsage {
   size_t prompt_tokens = 0, new_tokens = 0;
 };
 
+/// The log-probabilities that a choice reports: of new tokens; those of the prompt, before them; and those of
+/// the prompt by themselves, in vLLM's form.
+struct ReportedScores {
+  bool new_tokens = false, echoed_prompt = false, prompt = false;
+};
 /// Returns an element of "choices" with the text, the tokens and the finish_reason of `progress`.
 /// finish_reason is "stop" or "length" if `progress` has such an end, else null. `index` is the number of the
-/// choice in the reply.
+/// choice in the reply. The first token of a prompt has the log-probability null.
 Json completion_choice(const CompletionHead& head, size_t index, const Progress& progress,
-                       bool log_probabilities);
+                       const ReportedScores& scores);
 
 /// A choice (one of the alternative answers) of a chat: the whole choice, or its new part for one event of a
 /// stream.

@@ -57,6 +57,7 @@ class BodyReader {
                                          "stream",
                                          "stream_options",
                                          "logprobs",
+                                         "prompt_logprobs",
                                          "echo",
                                          "stop",
                                          "stop_token_ids",
@@ -175,21 +176,33 @@ class BodyReader {
 
   void read_choices() {
     request_.n = whole("n", 1, kMostChoices, "a whole number from 1 to 128").value_or(1);
-    if (request_.n * std::ssize(request_.prompts) > kMostChoices)
-      wrong("n", request_.n, "at most 128 choices of all prompts together");
-    if (const Json* best = given("best_of"); best && *best != request_.n)
-      wrong("best_of", *best, "as many as n: choices are not ranked");
+    request_.best_of = whole("best_of", 1, kMostChoices, "a whole number from 1 to 128").value_or(request_.n);
+    if (request_.best_of < request_.n) wrong("best_of", request_.best_of, "at least n");
+    if (request_.best_of > request_.n && flag("stream", false))
+      wrong("best_of", request_.best_of, "n in a stream, because choices are ranked when all have ended");
+    if (request_.best_of * std::ssize(request_.prompts) > kMostChoices)
+      wrong(given("best_of") ? "best_of" : "n", request_.best_of,
+            "at most 128 choices of all prompts together");
     request_.echo = flag("echo", false);
     request_.add_special_tokens = flag("add_special_tokens", true);
     request_.log_probabilities = whole("logprobs", 0, kMostLogProbabilities, "a whole number from 0 to 20");
-    if (request_.echo && request_.log_probabilities)
-      wrong("echo", true, "false beside logprobs: a prompt's own are not computed");
+    read_prompt_log_probabilities();
     if (const auto seed = whole("seed", INT64_MIN, INT64_MAX, "a whole number"))
       request_.seed = static_cast<uint32_t>(*seed ^ (*seed >> 32));
     if (const Json* model = given("model")) {
       if (!model->is_string()) wrong("model", *model, "a name");
       request_.model = model->get<std::string>();
     }
+  }
+
+  /// One number of best tokens is computed for the prompt, so echoed log-probabilities must have the same.
+  void read_prompt_log_probabilities() {
+    request_.prompt_log_probabilities =
+        whole("prompt_logprobs", 0, kMostLogProbabilities, "a whole number from 0 to 20");
+    const auto& own = request_.prompt_log_probabilities;
+    if (own && request_.echo && request_.log_probabilities && own != request_.log_probabilities)
+      wrong("prompt_logprobs", *own, "as many as logprobs, which are echoed");
+    if (own && flag("stream", false)) wrong("prompt_logprobs", *own, "none in a stream");
   }
 
   void read_lengths() {

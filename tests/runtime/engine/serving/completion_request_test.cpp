@@ -57,6 +57,19 @@ TEST(CompletionRequests, SayLittle) {
   EXPECT_EQ(read(R"({"prompt": [[1], [2, 3]]})").prompts.size(), 2U);
 }
 
+TEST(CompletionRequests, ScorePromptsAndRankChoices) {
+  const CompletionRequest echo = read(R"({"prompt": "a", "echo": true, "logprobs": 2, "max_tokens": 0})");
+  EXPECT_EQ(echo.scored_prompt(), 2);
+  EXPECT_EQ(echo.options.max_new_tokens, 0);
+  EXPECT_FALSE(read(R"({"prompt": "a", "echo": true})").scored_prompt());
+  EXPECT_FALSE(read(R"({"prompt": "a", "logprobs": 2})").scored_prompt());
+  EXPECT_EQ(read(R"({"prompt": "a", "prompt_logprobs": 0, "logprobs": 2})").scored_prompt(), 0);
+  const CompletionRequest best = read(R"({"prompt": ["a", "b"], "n": 2, "best_of": 64})");
+  EXPECT_EQ(best.n, 2);
+  EXPECT_EQ(best.best_of, 64);
+  EXPECT_EQ(read(R"({"prompt": "a", "n": 3})").best_of, 3);
+}
+
 TEST(CompletionRequests, WhatIsNotHonouredIsNamed) {
   const std::pair<const char*, const char*> faults[] = {
       {R"({})", "400 prompt: there is no prompt"},
@@ -72,7 +85,9 @@ TEST(CompletionRequests, WhatIsNotHonouredIsNamed) {
       {R"({"prompt": "a", "top_p": 0})", "400 top_p:"},
       {R"({"prompt": "a", "top_k": -1})", "400 top_k:"},
       {R"({"prompt": "a", "n": 0})", "400 n:"},
-      {R"({"prompt": "a", "n": 2, "best_of": 3})", "400 best_of:"},
+      {R"({"prompt": "a", "n": 2, "best_of": 1})", "400 best_of:"},
+      {R"({"prompt": "a", "best_of": 3, "stream": true})", "400 best_of:"},
+      {R"({"prompt": ["a", "b"], "best_of": 65})", "400 best_of:"},
       {R"({"prompt": "a", "stop": [""]})", "400 stop:"},
       {R"({"prompt": "a", "keep_special_tokens": "<call>"})", "400 keep_special_tokens:"},
       {R"({"prompt": "a", "keep_special_tokens": [3]})", "400 keep_special_tokens:"},
@@ -81,7 +96,9 @@ TEST(CompletionRequests, WhatIsNotHonouredIsNamed) {
       {R"({"prompt": "a", "frequency_penalty": "1"})", "400 frequency_penalty:"},
       {R"({"prompt": "a", "suffix": "b"})", "400 suffix:"},
       {R"({"prompt": "a", "logit_bias": {"x": 1}})", "400 logit_bias:"},
-      {R"({"prompt": "a", "echo": true, "logprobs": 0})", "400 echo:"},
+      {R"({"prompt": "a", "prompt_logprobs": 21})", "400 prompt_logprobs:"},
+      {R"({"prompt": "a", "prompt_logprobs": 1, "stream": true})", "400 prompt_logprobs:"},
+      {R"({"prompt": "a", "prompt_logprobs": 1, "logprobs": 2, "echo": true})", "400 prompt_logprobs:"},
       {R"({"prompt": "a", "bad_words_ids": [1]})", "400 bad_words_ids:"}};
   for (const auto& [body, part] : faults) EXPECT_HAS(fault(body), part);
 }
