@@ -7,6 +7,7 @@
 
 #include "runtime/engine/serving/api_error.h"
 #include "runtime/engine/serving/best_choices.h"
+#include "runtime/engine/serving/response_request.h"
 
 namespace smelt::server {
 namespace {
@@ -101,15 +102,15 @@ size_t CompletionAnswer::most_bytes_of_whole() const {
   const size_t echoes =
       std::accumulate(echoes_.begin(), echoes_.end(), size_t{0},
                       [](size_t sum, const std::string& echo) { return sum + echo.size(); });
-  const size_t tokens =
-      std::accumulate(all_.begin(), all_.end(), size_t{0}, [](size_t sum, const Progress& each) {
-        return sum + each.prompt.size() + each.tokens.size();
-      });
+  const size_t tokens = std::accumulate(
+      all_.begin(), all_.end(), size_t{0},
+      [](size_t sum, const Progress& each) { return sum + each.prompt.size() + each.tokens.size(); });
   return tokens * per_token + kMostEchoCopies * echoes;
 }
 
 std::string CompletionAnswer::whole() {
   while (!ended()) receive(mailbox_->wait(kPatience));
+  if (response_) return whole_response();
   Json choices = Json::array();
   for (const size_t i : best_choices(all_, n_, best_of_)) {
     all_[i].text.insert(0, echoes_[i]);
@@ -120,15 +121,26 @@ std::string CompletionAnswer::whole() {
   return completion_body(head_, choices, &usage_);
 }
 
+std::string CompletionAnswer::whole_response() {
+  response_->add(divided(0, all_[0]));
+  response_->end(all_[0].finish, usage_);
+  done_ = true;
+  return response_->whole();
+}
+
+/// Returns the text of a chat, divided into content and calls if these are read.
+tools::ParsedPiece CompletionAnswer::divided(size_t index, const Progress& progress) {
+  if (calls_) return calls_->divide(index, progress);
+  return {.content = progress.text, .calls = {}};
+}
+
 /// Returns nothing if an event would have nothing to say.
 std::optional<Json> CompletionAnswer::choice(size_t index, const Progress& progress, bool is_event) {
   if (!head_.is_chat) return completion_choice(head_, index, progress, scores_);
   ChatPart part{
       .is_event = is_event, .begins = !is_event || !begun_[index], .reads_calls = calls_.has_value()};
-  if (calls_)
-    part.message = calls_->divide(index, progress), part.has_called = calls_->has_called(index);
-  else
-    part.message.content = progress.text;
+  part.message = divided(index, progress);
+  part.has_called = calls_ && calls_->has_called(index);
   if (!is_news(part, progress, scores_.new_tokens)) return std::nullopt;
   begun_[index] = true;
   return chat_choice(head_, index, progress, scores_.new_tokens, part);
@@ -136,7 +148,8 @@ std::optional<Json> CompletionAnswer::choice(size_t index, const Progress& progr
 
 std::string CompletionAnswer::events(std::chrono::milliseconds most) {
   try {
-    std::string text = events_of(mailbox_->wait(most));
+    std::string text = first_events();
+    text += events_of(mailbox_->wait(most));
     if (ended()) text += last_events(), done_ = true;
     return text;
   } catch (const Error& error) {
@@ -149,7 +162,16 @@ std::string CompletionAnswer::events(std::chrono::milliseconds most) {
 /// The status was sent long ago.
 std::string CompletionAnswer::error_events(const ApiError& error) {
   done_ = true;
+  if (response_) {
+    const std::string first = first_events();
+    return first + response_->fail(error);
+  }
   return event(error_body(error)) + event("[DONE]");
+}
+
+/// Returns the events that come before any token.
+std::string CompletionAnswer::first_events() {
+  return response_ && !std::exchange(has_begun_, true) ? response_->begin() : "";
 }
 
 std::string CompletionAnswer::events_of(std::vector<Progress> fresh) {
@@ -160,13 +182,16 @@ std::string CompletionAnswer::events_of(std::vector<Progress> fresh) {
     usage_.new_tokens += fresh[i].tokens.size();
     fresh[i].text.insert(0, std::exchange(echoes_[i], ""));
     all_[i].finish = fresh[i].finish;
-    if (const auto one = choice(i, fresh[i], /*is_event=*/true))
+    if (response_)
+      text += response_->add(divided(i, fresh[i]));
+    else if (const auto one = choice(i, fresh[i], /*is_event=*/true))
       text += event(completion_body(head_, Json::array({*one}), nullptr, true));
   }
   return text;
 }
 
-std::string CompletionAnswer::last_events() const {
+std::string CompletionAnswer::last_events() {
+  if (response_) return response_->end(all_[0].finish, usage_);
   const std::string usage = include_usage_ ? event(completion_body(head_, Json::array(), &usage_, true)) : "";
   return usage + event("[DONE]");
 }
@@ -178,6 +203,7 @@ CompletionService::CompletionService(BatchThread& batch, const cli::PromptText& 
       maker_(maker),
       name_(std::move(name)),
       chats_(std::move(chats)),
+      tokens_(texts, chats_, batch.capacity(), batch.vocabulary()),
       created_(std::time(nullptr)) {}
 
 void CompletionService::require_name(std::string_view name) const {
@@ -199,9 +225,10 @@ void CompletionService::require_room(const CompletionRequest& request) const {
       name, "invalid_value");
 }
 
-CompletionHead CompletionService::head(bool is_chat) {
-  return {.is_chat = is_chat,
-          .id = fmt::format("{}-{:x}-{}", is_chat ? "chatcmpl" : "cmpl", created_, ++answers_),
+CompletionHead CompletionService::head(Kind kind) {
+  static constexpr const char* kNames[] = {"cmpl", "chatcmpl", "resp"};
+  return {.is_chat = kind != Kind::completion,
+          .id = fmt::format("{}-{:x}-{}", kNames[static_cast<size_t>(kind)], created_, ++answers_),
           .model = name_,
           .created = std::time(nullptr),
           .text_of_token = [this](int32_t id) {
@@ -210,19 +237,31 @@ CompletionHead CompletionService::head(bool is_chat) {
 }
 
 std::shared_ptr<CompletionAnswer> CompletionService::answer(std::string_view body) {
-  return answer(body, /*is_chat=*/false);
+  return answer(body, Kind::completion);
+}
+
+void CompletionService::require_chats() const {
+  chats_.require_template(
+      "; send the text to /v1/completions, with \"add_special_tokens\": false where it has the special "
+      "tokens");
 }
 
 std::shared_ptr<CompletionAnswer> CompletionService::answer_chat(std::string_view body) {
-  if (!chats_.text)
-    throw ApiError(http::kBadRequest,
-                   chats_.why_not +
-                       "; send the text to /v1/completions, with \"add_special_tokens\": false where "
-                       "it has the special tokens",
-                   "messages", "unsupported_endpoint");
-  const ChatRequest chat = read_chat_request(body);
+  require_chats();
+  return answer_chat(read_chat_request(body), Kind::chat);
+}
+
+std::shared_ptr<CompletionAnswer> CompletionService::answer_response(std::string_view body) {
+  require_chats();
+  ResponseRequest request = read_response_request(body);
+  const auto result = answer_chat(read_parsed_chat_request(std::move(request.chat)), Kind::response);
+  result->reply_as_response(std::move(request.fields));
+  return result;
+}
+
+std::shared_ptr<CompletionAnswer> CompletionService::answer_chat(const ChatRequest& chat, Kind kind) {
   require_tools(chat.tools);
-  std::shared_ptr<CompletionAnswer> result = answer(completion_of(chat), /*is_chat=*/true);
+  std::shared_ptr<CompletionAnswer> result = answer(completion_of(chat), kind);
   if (chat.tools.reads_calls) result->read_calls(format_of(chat.tools), chat.tools.allows_several);
   return result;
 }
@@ -241,12 +280,7 @@ void CompletionService::require_tools(const ChatTools& tools) const {
 
 /// Returns the body of the completion that a chat is. Without a length, it may fill the caches.
 std::string CompletionService::completion_of(const ChatRequest& chat) const {
-  const std::string prompt = chats_.text->render({.messages = chat.messages,
-                                                  .tools = chat.tools.list,
-                                                  .documents = chat.documents,
-                                                  .variables = chat.variables,
-                                                  .add_generation_prompt = chat.add_generation_prompt,
-                                                  .continue_final_message = chat.continue_final_message});
+  const std::string prompt = chats_.prompt_of(chat);
   nlohmann::ordered_json body = chat.completion;
   body["prompt"] = prompt;
   if (chat.tools.reads_calls) keep_markers(format_of(chat.tools), body);
@@ -258,15 +292,27 @@ std::string CompletionService::completion_of(const ChatRequest& chat) const {
   return body.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-std::shared_ptr<CompletionAnswer> CompletionService::answer(std::string_view body, bool is_chat) {
+std::shared_ptr<CompletionAnswer> CompletionService::answer(std::string_view body, Kind kind) {
   const CompletionRequest request = maker_.read(body);
   if (request.model) require_name(*request.model);
   require_room(request);
   RequestMaker::Made made = maker_.make(request, [&](const Request& one) { batch_.check(one); });
   auto mailbox =
       batch_.hand_over(std::move(made.requests), {.body = std::string(body), .seed = request.options.seed});
-  return std::make_shared<CompletionAnswer>(head(is_chat), request, made.prompt_tokens,
-                                            std::move(made.echoes), std::move(mailbox));
+  return std::make_shared<CompletionAnswer>(head(kind), request, made.prompt_tokens, std::move(made.echoes),
+                                            std::move(mailbox));
+}
+
+std::string CompletionService::tokenize(std::string_view body) const {
+  const TokenizeRequest request = read_tokenize_request(body);
+  if (request.model) require_name(*request.model);
+  return tokens_.tokenize(request);
+}
+
+std::string CompletionService::detokenize(std::string_view body) const {
+  const DetokenizeRequest request = read_detokenize_request(body);
+  if (request.model) require_name(*request.model);
+  return tokens_.detokenize(request);
 }
 
 Json CompletionService::about() const {

@@ -11,14 +11,16 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/cli/shared/chat_text.h"
 #include "compiler/cli/shared/prompt_text.h"
 #include "compiler/server/batch_thread.h"
+#include "compiler/server/chat_source.h"
 #include "compiler/server/request_maker.h"
+#include "compiler/server/token_service.h"
 #include "runtime/engine/serving/api_error.h"
 #include "runtime/engine/serving/chat_calls.h"
 #include "runtime/engine/serving/chat_request.h"
 #include "runtime/engine/serving/completion_reply.h"
+#include "runtime/engine/serving/response_reply.h"
 
 namespace smelt::server {
 
@@ -35,6 +37,9 @@ class CompletionAnswer {
   /// Makes the answer to a chat divide its texts into content and calls of tools. `format` must outlive the
   /// answer. Requires: whole() and events() were not called.
   void read_calls(const tools::ToolFormat& format, bool allows_several);
+  /// Makes the answer to a chat a response object with these fields (ResponseReply), or a stream of its
+  /// events. Requires: whole() and events() were not called, and the chat has one choice.
+  void reply_as_response(Json fields) { response_.emplace(head_, std::move(fields)); }
   CompletionAnswer(const CompletionAnswer&) = delete;
   CompletionAnswer& operator=(const CompletionAnswer&) = delete;
 
@@ -71,8 +76,11 @@ class CompletionAnswer {
   bool ended() const;
   void receive(std::vector<Progress> fresh);
   std::string events_of(std::vector<Progress> fresh);
+  std::string whole_response();
+  tools::ParsedPiece divided(size_t index, const Progress& progress);
+  std::string first_events();
   std::optional<Json> choice(size_t index, const Progress& progress, bool is_event);
-  std::string last_events() const;
+  std::string last_events();
   std::string error_events(const ApiError& error);
 
   CompletionHead head_;
@@ -84,16 +92,10 @@ class CompletionAnswer {
   std::vector<Progress> all_;       // by choice: all progress; if the answer streams, only `finish` is set
   std::vector<bool> begun_;         // by choice of a chat: the first event, which has the role, was made
   std::optional<ChatCalls> calls_;  // nothing: no calls are read
+  std::optional<ResponseReply> response_;  // nothing: the reply is a completion or a chat
+  bool has_begun_ = false;                 // the first events of a response were returned
   CompletionUsage usage_;
   std::shared_ptr<Mailbox> mailbox_;
-};
-
-/// The chat template of the model.
-struct ChatSource {
-  std::optional<cli::ChatText> text = {};                  // the template; empty: there is none
-  std::string why_not = "the model has no chat template";  // error message if there is none
-  const tools::ToolFormat* tools = nullptr;                // format of calls of tools; null: not known
-  std::string why_no_tools = "";                           // error message if it is not known
 };
 
 /// The service of one model. Thread-safe.
@@ -111,6 +113,12 @@ class CompletionService {
   /// Does the same for the body of a POST /v1/chat/completions. The model's chat template makes a prompt of
   /// the messages in the body. If the model has no template, throws ApiError.
   std::shared_ptr<CompletionAnswer> answer_chat(std::string_view body);
+  /// Does the same for the body of a POST /v1/responses, which is translated to a chat.
+  std::shared_ptr<CompletionAnswer> answer_response(std::string_view body);
+  /// Returns the reply's body for POST /tokenize and POST /detokenize. Throws ApiError if the body is
+  /// invalid.
+  std::string tokenize(std::string_view body) const;
+  std::string detokenize(std::string_view body) const;
   /// Returns the reply's body for GET /v1/models: JSON that lists the one model.
   std::string models() const;
   /// Returns the reply's body for GET /v1/models/NAME. Throws ApiError if `name` is not the model's name.
@@ -121,17 +129,22 @@ class CompletionService {
   Json about() const;
   /// Throws ApiError if the request has more choices than the batch accepts.
   void require_room(const CompletionRequest& request) const;
-  CompletionHead head(bool is_chat);
+  /// Kinds of replies, of which each has ids of its own.
+  enum class Kind : uint8_t { completion, chat, response };
+  CompletionHead head(Kind kind);
+  void require_chats() const;
+  std::shared_ptr<CompletionAnswer> answer_chat(const ChatRequest& chat, Kind kind);
   void require_tools(const ChatTools& tools) const;
   const tools::ToolFormat& format_of(const ChatTools& tools) const;
   std::string completion_of(const ChatRequest& chat) const;
-  std::shared_ptr<CompletionAnswer> answer(std::string_view body, bool is_chat);
+  std::shared_ptr<CompletionAnswer> answer(std::string_view body, Kind kind);
 
   BatchThread& batch_;
   const cli::PromptText& texts_;
   const RequestMaker& maker_;
   const std::string name_;
   const ChatSource chats_;
+  const TokenService tokens_;
   const int64_t created_;
   std::atomic<uint64_t> answers_ = 0;
 };

@@ -275,15 +275,24 @@ Awaitable<std::string> HttpConnection::read_body() {
 
 Awaitable<void> HttpConnection::complete(const std::string& path, std::string body) {
   auto text = std::make_shared<const std::string>(std::move(body));
-  std::function<void()> begin = [this, path, text] {
+  std::optional<HttpReply> reply;
+  std::function<void()> begin = [this, path, text, &reply] {
     const MemoryRoom::Claim claim = service_.room.claim(kMostParsedBytes * text->size());
-    answer_ = service_.routes.post(path, *text);
+    if (HttpRoutes::replies_at_once(path))
+      reply = service_.routes.reply(path, *text);
+    else
+      answer_ = service_.routes.post(path, *text);
   };
   is_gone_ = false;
   watch_client();
   text.reset();
   co_await on_worker(std::move(begin));
   release_body();
+  if (reply) {
+    claim_.reset();
+    co_await write_reply(*reply);
+    co_return;
+  }
   answer_->on_change([self = weak_from_this()] { wake_later(self.lock()); });
   while (!answer_->accepted()) co_await news();
   if (answer_->streams())

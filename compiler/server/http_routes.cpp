@@ -13,7 +13,8 @@ namespace {
 
 constexpr const char *kOpenAi = "/v1/", *kHealth = "/health", *kPagePath = "/";
 constexpr const char *kCompletions = "/v1/completions", *kChat = "/v1/chat/completions",
-                     *kModels = "/v1/models";
+                     *kResponses = "/v1/responses", *kModels = "/v1/models";
+constexpr const char *kTokenize = "/tokenize", *kDetokenize = "/detokenize";
 constexpr const char *kHtml = "text/html; charset=utf-8", *kMetricsType = "text/plain; version=0.0.4";
 
 class MethodError : public ApiError {
@@ -27,7 +28,8 @@ class MethodError : public ApiError {
 
 /// Methods of a path; null where there is nothing.
 const char* methods_of(const std::string& path) {
-  if (path == kCompletions || path == kChat) return "POST";
+  if (path == kCompletions || path == kChat || path == kResponses || HttpRoutes::replies_at_once(path))
+    return "POST";
   if (path == "/" || path == "/metrics" || path == "/health" || path == kModels) return "GET, HEAD";
   return path.starts_with(std::string(kModels) + "/") ? "GET, HEAD" : nullptr;
 }
@@ -93,7 +95,8 @@ std::string HttpRoutes::check(const HttpHead& head) const {
   const char* methods = methods_of(head.path);
   if (!methods) throw ApiError(http::kNotFound, fmt::format("there is no {} {}", head.method, head.path));
   if (!is_of(head.method, methods)) throw MethodError(head, methods);
-  std::string client = head.path.starts_with(kOpenAi) ? keys_.name_of(head.authorization) : "";
+  const bool needs_key = head.path.starts_with(kOpenAi) || head.method == "POST";
+  std::string client = needs_key ? keys_.name_of(head.authorization) : "";
   if (head.method == "POST") check_body(head);
   require_state(state_, head);
   return client;
@@ -116,7 +119,14 @@ HttpReply HttpRoutes::get(const std::string& path) const {
   return {.body = completions_->model(path.substr(std::string_view(kModels).size() + 1))};
 }
 
+bool HttpRoutes::replies_at_once(const std::string& path) { return path == kTokenize || path == kDetokenize; }
+
+HttpReply HttpRoutes::reply(const std::string& path, std::string_view body) const {
+  return {.body = path == kTokenize ? completions_->tokenize(body) : completions_->detokenize(body)};
+}
+
 std::shared_ptr<CompletionAnswer> HttpRoutes::post(const std::string& path, std::string_view body) const {
+  if (path == kResponses) return completions_->answer_response(body);
   return path == kChat ? completions_->answer_chat(body) : completions_->answer(body);
 }
 

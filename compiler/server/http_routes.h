@@ -30,8 +30,8 @@ enum class ServerState : uint8_t { starting, ready, draining };
 /// functions.
 class HttpRoutes {
  public:
-  /// `hosts`: host names that a request may have. `keys`: API keys; a request for a path below /v1 must have
-  /// one of them. Both must outlive the object.
+  /// `keys`: keys of which a client must send one for the paths below /v1 and with every POST. The references
+  /// must outlive the object.
   HttpRoutes(AllowedHosts& hosts, const ApiKeys& keys) : hosts_(hosts), keys_(keys) {}
 
   /// Makes the server ready: it answers requests with this model from now on. The references must outlive the
@@ -51,6 +51,11 @@ class HttpRoutes {
   /// Starts the completion that a POST of `body` to `path` asks for. Returns the answer, which is never null.
   /// Throws ApiError or Error for a bad body.
   std::shared_ptr<CompletionAnswer> post(const std::string& path, std::string_view body) const;
+  /// Returns whether a POST to `path` has a reply that needs no step of the model (reply()), and not an
+  /// answer (post()).
+  static bool replies_at_once(const std::string& path);
+  /// Returns the reply to a POST of `body` to such a path. Throws ApiError or Error for a bad body.
+  HttpReply reply(const std::string& path, std::string_view body) const;
   /// Counts a reply with HTTP status `status` for /metrics.
   void count(int status) { ++replies_[status]; }
 

@@ -1,11 +1,13 @@
-// Any bytes as the body of POST /v1/chat/completions: an ApiError whose own body is JSON, or a chat whose
-// messages, tools and calls have the form that chat templates expect.
+// Any bytes as the body of POST /v1/chat/completions, /v1/responses, /tokenize and /detokenize: an ApiError
+// whose own body is JSON, or a chat whose messages, tools and calls have the form that chat templates expect.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
 
 #include "runtime/engine/serving/api_error.h"
 #include "runtime/engine/serving/chat_request.h"
+#include "runtime/engine/serving/response_request.h"
+#include "runtime/engine/serving/token_request.h"
 
 namespace smelt {
 namespace {
@@ -31,15 +33,29 @@ void check(const ChatRequest& chat) {
     require(!chat.completion.contains(name));
 }
 
+void check_tokens(const TokenizeRequest& request) {
+  if (request.chat) check(*request.chat);
+}
+
+/// Calls a function, which may throw an ApiError alone.
+template <typename Read>
+void read_or_refuse(const Read& read) {
+  try {
+    read();
+  } catch (const ApiError& error) {
+    require(parse_json(error_body(error), "error")["error"]["message"].is_string());
+  }
+}
+
 }  // namespace
 }  // namespace smelt
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace smelt;
-  try {
-    check(read_chat_request({reinterpret_cast<const char*>(data), size}));
-  } catch (const ApiError& error) {
-    require(parse_json(error_body(error), "error")["error"]["message"].is_string());
-  }
+  const std::string_view body(reinterpret_cast<const char*>(data), size);
+  read_or_refuse([&] { check(read_chat_request(body)); });
+  read_or_refuse([&] { check(read_parsed_chat_request(read_response_request(body).chat)); });
+  read_or_refuse([&] { check_tokens(read_tokenize_request(body)); });
+  read_or_refuse([&] { read_detokenize_request(body); });
   return 0;
 }

@@ -293,7 +293,8 @@ void add_access(CLI::App& command, ServeCommand& options) {
       command
           .add_option(
               "--api-keys", options.api_keys,
-              "file of keys, one per line, KEY or NAME KEY: clients must send one for the paths below /v1")
+              "file of keys, one per line, KEY or NAME KEY: clients must send one for the paths below /v1, "
+              "/tokenize and /detokenize")
           ->check(CLI::ExistingFile);
   command
       .add_option("--most-per-key", options.most_per_key,

@@ -67,8 +67,12 @@ Generator::Tokens PromptText::encode(const std::string& text, bool add_special_t
   return tokens;
 }
 
-std::string PromptText::decode(const Generator::Tokens& tokens) const {
-  return tokenizer_ ? tokenizer_->decode(tokens) : decode_bytes(tokens);
+std::string PromptText::decode(const Generator::Tokens& tokens, bool skips_special) const {
+  return tokenizer_ ? tokenizer_->decode(tokens, skips_special) : decode_bytes(tokens);
+}
+
+std::string PromptText::name_of(int32_t token) const {
+  return tokenizer_ ? tokenizer_->id_to_token(token).value_or("") : decode_one(token);
 }
 
 std::string PromptText::decode_one(int32_t token) const {

@@ -27,7 +27,10 @@ class PromptText {
   Generator::Tokens encode(const std::string& text) const;
   /// Encodes with or without the special tokens that the tokenizer adds.
   Generator::Tokens encode(const std::string& text, bool add_special_tokens) const;
-  std::string decode(const Generator::Tokens& tokens) const;
+  /// Returns the text of the tokens; `skips_special`: without special tokens.
+  std::string decode(const Generator::Tokens& tokens, bool skips_special = true) const;
+  /// Returns the text of a token as the tokenizer's vocabulary has it, before decoding.
+  std::string name_of(int32_t token) const;
   /// Decodes one token by itself, even if it is a special token.
   std::string decode_one(int32_t token) const;
   /// Returns the bytes of each token, for structured output. Throws Error (invalid_argument) if the tokens

@@ -83,7 +83,7 @@ class ChatReader {
 
   /// A chat has neither of them.
   void refuse_fields_of_completions() const {
-    for (const char* name : {"prompt", "echo", "suffix", "add_special_tokens", "best_of"})
+    for (const char* name : {"prompt", "echo", "suffix", "add_special_tokens", "best_of", "prompt_logprobs"})
       if (body_.contains(name))
         throw ApiError(http::kBadRequest, fmt::format("{}: a chat has no such field", name), name,
                        "unknown_parameter");
@@ -115,6 +115,14 @@ class ChatReader {
 }  // namespace
 
 ChatRequest read_chat_request(std::string_view text) {
+  return read_parsed_chat_request(parse_request_body(text));
+}
+
+ChatRequest read_parsed_chat_request(nlohmann::ordered_json body) {
+  return ChatReader(std::move(body)).read();
+}
+
+nlohmann::ordered_json parse_request_body(std::string_view text) {
   Ordered body;
   try {
     body = parse_ordered_json(text, "the body");
@@ -123,7 +131,7 @@ ChatRequest read_chat_request(std::string_view text) {
   }
   if (!body.is_object())
     throw ApiError(http::kBadRequest, "the body: expected a JSON object", "", "invalid_json");
-  return ChatReader(std::move(body)).read();
+  return body;
 }
 
 }  // namespace smelt

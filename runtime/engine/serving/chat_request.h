@@ -30,5 +30,9 @@ constexpr size_t kMostMessages = 4096;
 /// Parses the body of a request. Throws ApiError naming the field if a field of a chat is wrong or not
 /// supported. The fields of `completion` are checked later, by read_completion_request.
 ChatRequest read_chat_request(std::string_view body);
+/// Does the same for a body that has been parsed. Requires: `body` is an object.
+ChatRequest read_parsed_chat_request(nlohmann::ordered_json body);
+/// Parses a body of which the order of members is kept. Throws ApiError if it is not a JSON object.
+nlohmann::ordered_json parse_request_body(std::string_view body);
 
 }  // namespace smelt

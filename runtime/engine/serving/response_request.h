@@ -1,0 +1,24 @@
+// The body of a request POST /v1/responses. A response is the answer to a chat, so the request is translated
+// to the body of POST /v1/chat/completions.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "runtime/system/json_text.h"
+
+namespace smelt {
+
+struct ResponseRequest {
+  nlohmann::ordered_json chat;  // body of POST /v1/chat/completions
+  Json fields;                  // fields of the request that the response object repeats
+};
+
+/// Largest number of items of a request's `input`.
+constexpr size_t kMostItems = 4096;
+
+/// Parses and translates a body. Throws ApiError naming the field if a field of a response is wrong or not
+/// supported. Fields that a chat has under the same name are checked when that is read (chat_request.h).
+ResponseRequest read_response_request(std::string_view body);
+
+}  // namespace smelt
