@@ -176,6 +176,7 @@ Awaitable<bool> HttpConnection::read_head() {
   }
   service_.room.require(0);
   is_head_request_ = false, is_http_1_1_ = true;
+  origin_fields_.clear();
   parser_.emplace();
   parser_->header_limit(kMostHeadBytes);
   parser_->body_limit(kMostBodyBytes);
@@ -199,6 +200,8 @@ HttpHead HttpConnection::head() const {
                 .origin = field(message, fields::field::origin),
                 .authorization = field(message, fields::field::authorization),
                 .request_id = field(message, "X-Request-Id"),
+                .asked_method = field(message, fields::field::access_control_request_method),
+                .asked_fields = field(message, fields::field::access_control_request_headers),
                 .content_type = lower_field(message, fields::field::content_type),
                 .content_encoding = lower_field(message, fields::field::content_encoding)};
   const size_t codings = message.count(fields::field::transfer_encoding),
@@ -221,9 +224,14 @@ Awaitable<void> HttpConnection::respond() {
   const HttpHead asked = head();
   record_ = RequestRecord{.id = request_id(asked.request_id), .method = asked.method, .path = asked.path};
   is_head_request_ = asked.method == "HEAD", is_http_1_1_ = asked.is_http_1_1;
+  origin_fields_ = service_.routes.fields_for(asked);
   check_framing(asked);
   const bool keeps = parser_->keep_alive();
   keep_ = keeps && parser_->is_done();
+  if (const auto preflight = service_.routes.preflight(asked)) {
+    co_await write_reply(*preflight);
+    co_return;
+  }
   record_->client = service_.routes.check(asked);
   if (asked.method != "POST") {
     const HttpReply reply = service_.routes.get(asked.path);
@@ -350,7 +358,10 @@ std::string HttpConnection::status_and_fields(const HttpReply& reply, const std:
     record_->status = reply.status;
     text += fmt::format("X-Request-Id: {}\r\n", record_->id);
   }
-  for (const auto& [name, value] : reply.fields) text += fmt::format("{}: {}\r\n", name, value);
+  const auto add = [&](const auto& list) {
+    for (const auto& [name, value] : list) text += fmt::format("{}: {}\r\n", name, value);
+  };
+  add(reply.fields), add(origin_fields_);
   return text + "\r\n";
 }
 

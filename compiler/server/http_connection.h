@@ -108,6 +108,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   boost::beast::flat_buffer buffer_{kMostBufferBytes};
   std::optional<HeadParser> parser_;
   std::shared_ptr<CompletionAnswer> answer_;
+  std::vector<std::pair<const char*, std::string>> origin_fields_;  // of the replies to the current request
   std::optional<RequestRecord>
       record_;                 // of the request that is being answered; nothing before its head is read
   OpenRequests::Claim claim_;  // counts the request among the open requests of its client

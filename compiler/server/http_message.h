@@ -15,9 +15,11 @@ struct HttpHead {
   /// taken from the URL.
   std::optional<std::string> host, origin;
   std::optional<std::string> authorization = {}, request_id = {};  // fields Authorization and X-Request-Id
-  std::string content_type, content_encoding;                      // in lower case
-  std::string expect = {};                                         // in lower case; empty for HTTP/1.0
-  bool has_length = false;  // Content-Length or Transfer-Encoding is present
+  /// Fields Access-Control-Request-Method and Access-Control-Request-Headers, which a preflight has.
+  std::optional<std::string> asked_method = {}, asked_fields = {};
+  std::string content_type, content_encoding;  // in lower case
+  std::string expect = {};                     // in lower case; empty for HTTP/1.0
+  bool has_length = false;                     // Content-Length or Transfer-Encoding is present
   /// `has_two_lengths`: Content-Length and Transfer-Encoding occur more than once in total, or Content-Length
   /// is a list. `has_other_coding`: Transfer-Encoding is other than "chunked", or occurs in HTTP/1.0.
   /// `has_two_hosts`: Host or Origin occurs more than once.

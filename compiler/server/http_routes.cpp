@@ -90,8 +90,17 @@ void HttpRoutes::serve(BatchThread& batch, CompletionService& completions) {
       ServerState::ready;  // last: other threads read the pointers only if the server is no longer starting
 }
 
+/// A preflight has no key.
+std::optional<HttpReply> HttpRoutes::preflight(const HttpHead& head) const {
+  if (head.method != "OPTIONS" || !head.asked_method || !origins_.has(head.origin)) return std::nullopt;
+  hosts_.check(head.host, std::nullopt);
+  const char* methods = methods_of(head.path);
+  if (!methods) throw ApiError(http::kNotFound, fmt::format("there is no {}", head.path));
+  return AllowedOrigins::preflight_reply(head, methods);
+}
+
 std::string HttpRoutes::check(const HttpHead& head) const {
-  hosts_.check(head.host, head.origin);
+  hosts_.check(head.host, origins_.has(head.origin) ? std::nullopt : head.origin);
   const char* methods = methods_of(head.path);
   if (!methods) throw ApiError(http::kNotFound, fmt::format("there is no {} {}", head.method, head.path));
   if (!is_of(head.method, methods)) throw MethodError(head, methods);

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "compiler/server/allowed_hosts.h"
+#include "compiler/server/allowed_origins.h"
 #include "compiler/server/api_keys.h"
 #include "compiler/server/batch_thread.h"
 #include "compiler/server/completion_service.h"
@@ -32,7 +33,8 @@ class HttpRoutes {
  public:
   /// `keys`: keys of which a client must send one for the paths below /v1 and with every POST. The references
   /// must outlive the object.
-  HttpRoutes(AllowedHosts& hosts, const ApiKeys& keys) : hosts_(hosts), keys_(keys) {}
+  HttpRoutes(AllowedHosts& hosts, const AllowedOrigins& origins, const ApiKeys& keys)
+      : hosts_(hosts), origins_(origins), keys_(keys) {}
 
   /// Makes the server ready: it answers requests with this model from now on. The references must outlive the
   /// object. Called once, by any thread.
@@ -41,6 +43,13 @@ class HttpRoutes {
   void drain() { state_ = ServerState::draining; }
   ServerState state() const { return state_; }
 
+  /// Returns the header fields of every reply to a page of another host that may use the server.
+  std::vector<std::pair<const char*, std::string>> fields_for(const HttpHead& head) const {
+    return origins_.fields_for(head.origin);
+  }
+  /// Returns the reply to a preflight of such a page; nothing if the request is no preflight. Throws ApiError
+  /// for a wrong host or an unknown path.
+  std::optional<HttpReply> preflight(const HttpHead& head) const;
   /// Checks the host, the path, the method, the key and the body's header fields, before the body is read.
   /// Returns the name of the client's key; empty if the path needs none. Throws ApiError if the request is
   /// not acceptable, or if the server is starting or draining.
@@ -66,6 +75,7 @@ class HttpRoutes {
   CompletionService* completions_ = nullptr;  // null while the server is starting
   std::atomic<ServerState> state_ = ServerState::starting;
   AllowedHosts& hosts_;
+  const AllowedOrigins& origins_;
   const ApiKeys& keys_;
   std::map<int, uint64_t> replies_;  // number of replies by status
 };

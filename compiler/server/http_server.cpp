@@ -59,7 +59,8 @@ class HttpServer::Listener {
   explicit Listener(HttpOptions options)
       : options_(std::move(options)),
         hosts_(options_.allowed_hosts),
-        routes_(hosts_, options_.keys),
+        origins_(options_.allowed_origins),
+        routes_(hosts_, origins_, options_.keys),
         open_requests_(options_.most_per_key),
         most_(std::max<size_t>(options_.connections, 1)) {}
   ~Listener() { end_workers(); }
@@ -219,6 +220,7 @@ class HttpServer::Listener {
 
   const HttpOptions options_;
   AllowedHosts hosts_;
+  AllowedOrigins origins_;
   HttpRoutes routes_;
   OpenRequests open_requests_;
   std::atomic<size_t> most_;

@@ -20,6 +20,7 @@ struct HttpOptions {
   /// Hosts that the Host field of a request may have in addition to those of the bound address
   /// (AllowedHosts).
   std::vector<std::string> allowed_hosts = {};
+  std::vector<std::string> allowed_origins = {};  // pages of other hosts that may use it (AllowedOrigins)
   ApiKeys keys = {};
   size_t most_per_key = 0;  // completions that a key may have at a time; 0: any number
   /// Called by the thread of listen() after each request; empty: requests are not logged.
@@ -28,9 +29,9 @@ struct HttpOptions {
 
 class HttpServer {
  public:
-  /// Creates a server without a model. Until serve() is called, it answers GET /health and refuses requests
-  /// that need the model. Throws Error if a text in `allowed_hosts` is not a host, or if memory for the
-  /// worker threads is lacking.
+  /// Creates a server that is starting (ServerState): it answers GET /health, and refuses what needs the
+  /// model. Throws Error if an allowed host is not a host or an allowed origin not an origin, or if memory
+  /// for the worker threads is lacking.
   explicit HttpServer(HttpOptions options);
   ~HttpServer();
 

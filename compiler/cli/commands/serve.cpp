@@ -37,7 +37,7 @@ struct ServeCommand {
   std::string api_keys;
   size_t most_per_key = 0;
   int64_t drain_seconds = 0;
-  std::vector<std::string> allowed_hosts;
+  std::vector<std::string> allowed_hosts, allowed_origins;
   CacheFlags caches;
   CompileFlags flags;
   WeightFlags weights;
@@ -146,6 +146,7 @@ Served open_served(const ServeCommand& options, const Json& all, InferenceRanks*
 server::HttpOptions http_options(const ServeCommand& options) {
   server::HttpOptions result{.connections = kMoreConnections,
                              .allowed_hosts = options.allowed_hosts,
+                             .allowed_origins = options.allowed_origins,
                              .most_per_key = options.most_per_key};
   if (!options.api_keys.empty()) result.keys = server::ApiKeys::load(options.api_keys);
   if (options.log_requests)
@@ -325,6 +326,13 @@ void add_serve(CLI::App& app) {
           "the address; may be given several times")
       ->allow_extra_args(false)
       ->type_name("HOST");
+  command
+      ->add_option(
+          "--allow-origin", options->allowed_origins,
+          "web pages of other hosts that may use the server (CORS), SCHEME://HOST, SCHEME://HOST:PORT, or * "
+          "for all; default: none; may be given several times")
+      ->allow_extra_args(false)
+      ->type_name("ORIGIN");
   command->add_option("--name", options->name,
                       "what clients know the model by (default: the name of its file)");
   add_texts(*command, *options);

@@ -2,6 +2,7 @@
 #ifdef SMELT_SERVER
 #include <future>
 
+#include "compiler/server/allowed_origins.h"
 #include "tests/compiler/server/served_batch.h"
 #include "tests/runtime/temporary_directory.h"
 
@@ -52,6 +53,71 @@ TEST_F(ServerAccess, KeysAreAskedForBelowV1Alone) {
   EXPECT_EQ(client().status(post(kSecond, 1)), "401");
   EXPECT_EQ(client().status(post(kFirst, 1)), "200");
   for (const char* open : {"/", "/health", "/metrics"}) EXPECT_EQ(client().get(open)->status, 200) << open;
+}
+
+class PagesOfOthers : public ServerAccess {
+ protected:
+  std::optional<test::HttpReply> send(const std::string& method, const std::string& path,
+                                      const std::string& more) const {
+    return client().send(client().head(method, path) + more + "\r\n");
+  }
+  static constexpr const char* kAsked = "Access-Control-Request-Method: POST\r\n";
+};
+
+TEST_F(PagesOfOthers, MayReadRepliesIfTheyAreNamed) {
+  start({.allowed_origins = {"https://App.example", "http://localhost:3000"},
+         .keys = keys(std::string(kFirst))});
+  http_->serve(batch_, completions_);
+  const auto found = send("GET", "/health", "Origin: https://app.example\r\n");
+  EXPECT_EQ(found->status, 200);
+  EXPECT_EQ(found->field("access-control-allow-origin"), "https://app.example");
+  EXPECT_EQ(found->field("vary"), "Origin");
+  const auto refused = send("GET", "/v1/models", "Origin: http://localhost:3000\r\n");
+  EXPECT_EQ(refused->status, 401) << "which the page can read, too";
+  EXPECT_EQ(refused->field("access-control-allow-origin"), "http://localhost:3000");
+  const auto other = send("GET", "/health", "Origin: https://other.example\r\n");
+  EXPECT_EQ(other->status, 403);
+  EXPECT_EQ(other->field("access-control-allow-origin"), "");
+  EXPECT_EQ(send("GET", "/health", "")->field("access-control-allow-origin"), "");
+}
+
+TEST_F(PagesOfOthers, AskBeforeTheySendAKey) {
+  start({.allowed_origins = {"https://app.example"}, .keys = keys(std::string(kFirst))});
+  http_->serve(batch_, completions_);
+  const std::string origin = "Origin: https://app.example\r\n";
+  const auto found =
+      send("OPTIONS", "/v1/completions",
+           origin + kAsked + "Access-Control-Request-Headers: authorization,x-stainless-os\r\n");
+  EXPECT_EQ(found->status, 200);
+  EXPECT_EQ(found->body, "");
+  EXPECT_EQ(found->field("access-control-allow-origin"), "https://app.example");
+  EXPECT_EQ(found->field("access-control-allow-methods"), "POST");
+  EXPECT_EQ(found->field("access-control-allow-headers"), "authorization,x-stainless-os");
+  EXPECT_HAS(send("OPTIONS", "/v1/completions", origin + kAsked)->field("access-control-allow-headers"),
+             "Authorization");
+  EXPECT_EQ(send("OPTIONS", "/nowhere", origin + kAsked)->status, 404);
+  EXPECT_EQ(
+      send("OPTIONS", "/v1/completions", std::string("Origin: https://other.example\r\n") + kAsked)->status,
+      403);
+  EXPECT_EQ(send("OPTIONS", "/v1/completions", kAsked)->status, 405);
+}
+
+TEST_F(PagesOfOthers, MayReadNothingByDefaultAndEverythingWithAStar) {
+  start({});
+  http_->serve(batch_, completions_);
+  const std::string origin = "Origin: https://app.example\r\n";
+  EXPECT_EQ(send("OPTIONS", "/v1/completions", origin + kAsked)->status, 403);
+  stop();
+  start({.allowed_origins = {"*"}});
+  http_->serve(batch_, completions_);
+  EXPECT_EQ(send("GET", "/health", origin)->field("access-control-allow-origin"), "*");
+  EXPECT_EQ(send("GET", "/health", "Origin: null\r\n")->field("access-control-allow-origin"), "*");
+}
+
+TEST_F(PagesOfOthers, AreOriginsOrRefused) {
+  for (const char* wrong : {"", "app.example", "https://", "https://app.example/page", "https://a b", "://a"})
+    EXPECT_HAS(message_of([&] { AllowedOrigins({wrong}); }), "--allow-origin") << wrong;
+  AllowedOrigins({"https://[::1]:8080", "chrome-extension://abc", "*"});
 }
 
 TEST_F(ServerAccess, AKeyHasAsManyOpenRequestsAsItMay) {
