@@ -28,8 +28,8 @@ constexpr RowsAndTiles kTiles[] = {{2, 8, 2}, {4, 4, 3}, {8, 4, 2}};
 /// keys.
 constexpr RowsAndTiles kTilesOfFewKeys = {2, 4, 4};
 constexpr int64_t kFewKeys = 256;
-/// Heads of more elements need so many registers on tensor cores that a multiprocessor runs two blocks
-/// instead of three.
+/// Elements of the largest head for which three blocks run on a multiprocessor, on tensor cores. With larger
+/// ones a thread needs more registers, and two blocks run.
 constexpr int64_t kWideHead = 128;
 /// Keys that blocks share by the unit.
 constexpr int kUnit = 64;
