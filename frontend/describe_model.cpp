@@ -1,6 +1,7 @@
 // Description of a model for hosts without the frontend, as JSON.
 #include "frontend/build_transformer.h"
 #include "frontend/hugging_face.h"
+#include "frontend/parameter_names.h"
 
 namespace smelt {
 namespace {
@@ -23,13 +24,28 @@ Json end_ids(const std::vector<int64_t>& ids, const Json& generation) {
   return it->is_array() ? *it : Json::array({*it});
 }
 
-/// Buffers that checkpoints of the family carry, under every prefix.
+/// Returns the checkpoint names of the parameters of all heads.
+std::vector<std::string> head_tensors(const TransformerSpec& spec) {
+  static constexpr const char* kRoles[] = {"head",          "head.offset", "mlm",        "mlm.decoder",
+                                           "mlm.transform", "mlm.norm",    "classifier", "classifier.dense"};
+  const ParameterNames names(spec);
+  std::vector<std::string> result;
+  for (const char* role : kRoles)
+    for (const char* kind : {"weight", "bias"})
+      for (const std::string& name : names.parameter({role}, kind).checkpoint_names) result.push_back(name);
+  return result;
+}
+
+/// Buffers that checkpoints of the family carry, under every prefix, and the heads that a model without a
+/// head leaves out.
 Json ignored_tensors(const TransformerSpec& spec) {
   Json names = Json::array();
-  if (const Family* family = find_family(spec.family))
-    for (std::string_view name : family->ignored_tensors)
-      for (std::string_view prefix : family->prefixes)
-        names.push_back(std::string(prefix) + std::string(name));
+  const Family* family = find_family(spec.family);
+  if (!family) return names;
+  for (std::string_view name : family->ignored_tensors)
+    for (std::string_view prefix : family->prefixes) names.push_back(std::string(prefix) + std::string(name));
+  if (spec.head.kind == HeadKind::none)
+    for (const std::string& name : head_tensors(spec)) names.push_back(name);
   return names;
 }
 

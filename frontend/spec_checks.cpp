@@ -88,6 +88,7 @@ class Checker {
         spec_.head.kind == HeadKind::sequence_classes || spec_.head.kind == HeadKind::image_classes;
     if (classes && spec_.head.classes < 1)
       complain("head.classes", "0 or missing, expected the number of classes");
+    if (spec_.head.dense && !classes) complain("head.dense", "true needs a head of classes");
   }
 
   void check_layers() {

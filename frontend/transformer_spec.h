@@ -145,14 +145,17 @@ struct TransformerSpec {
 
   struct Head {
     HeadKind kind = HeadKind::lm;
-    bool tied = true;                      // the weight is the token table
-    bool bias = false;                     // the head has a bias
-    bool offset = false;                   // an untrained vector of the checkpoint is added to the logits
-    bool scaled = false;                   // the head's input is multiplied by hidden^-1/2
-    double soft_cap = 0;                   // logits x become cap tanh(x / cap); 0: there is no cap
-    bool pooler = false;                   // a linear map and tanh of the first token, before the classes
-    int64_t classes = 0;                   // number of classes of a classification head
-    Problem problem = Problem::one_class;  // regression is set if there is one class
+    bool tied = true;     // the weight is the token table
+    bool bias = false;    // the head has a bias
+    bool offset = false;  // an untrained vector of the checkpoint is added to the logits
+    bool scaled = false;  // the head's input is multiplied by hidden^-1/2
+    double soft_cap = 0;  // logits x become cap tanh(x / cap); 0: there is no cap
+    bool pooler = false;  // a linear map and tanh of the first token, before the classes
+    bool dense = false;   // a linear map before the classes, of the first token or of the pooler's result
+    Activation dense_activation = Activation::tanh;  // of the result of `dense`
+    bool dense_dropout = false;                      // dropout.classifier also applies before `dense`
+    int64_t classes = 0;                             // number of classes of a classification head
+    Problem problem = Problem::one_class;            // regression is set if there is one class
     bool operator==(const Head&) const = default;
   } head;
 

@@ -44,10 +44,24 @@ Value* first_token(BlockBuilder& b, Value* x) {
   return b.graph.reshape(b.graph.slice(x, 1, 0, 1), {shape[0], shape[2]});
 }
 
-Value* class_logits(BlockBuilder& b, Value* x) {
+/// The hidden state of the first token, after the pooler and the dense layer of the head if there are any.
+Value* sequence_state(BlockBuilder& b, Value* x) {
   Value* pool = pooled(b, x);
+  x = pool ? pool : first_token(b, x);
+  if (!b.spec.head.dense) return x;
+  const Place dense{"classifier.dense"};
+  b.at(dense, "dropout");
+  if (b.spec.head.dense_dropout) x = dropout(b, x, b.dropout.classifier);
+  b.at(dense);
+  x = linear(b, dense, x, b.spec.hidden, true);
+  b.at(dense, "activation");
+  return activate(b, x, b.spec.head.dense_activation);
+}
+
+Value* class_logits(BlockBuilder& b, Value* x) {
+  x = sequence_state(b, x);
   b.at({"classifier"}, "dropout");
-  x = dropout(b, pool ? pool : first_token(b, x), b.dropout.classifier);
+  x = dropout(b, x, b.dropout.classifier);
   return linear(b, {"classifier"}, x, b.spec.head.classes, true);
 }
 

@@ -45,11 +45,12 @@ const std::vector<NameRow> kBertNames = {
     {"encoder.{}.ffn.down", "encoder.layer.{}.output.dense"},
     {"encoder.{}.norm_2", "encoder.layer.{}.output.LayerNorm"},
     {"pooler", "pooler.dense"},
-    {"classifier", "classifier", NameRow::bare},
 };
 
 constexpr std::string_view kBertNoHead = R"({"head": {"kind": "none", "pooler": true}})";
 constexpr std::string_view kBertMaskedLm = R"({"head": {"kind": "mlm", "bias": true}})";
+constexpr std::string_view kRobertaClasses =
+    R"({"head": {"kind": "sequence_classes", "dense": true, "dense_dropout": true, "classes": 2}})";
 
 Family make_bert() {
   return {
@@ -68,7 +69,8 @@ Family make_bert() {
       .fixed = {{"is_decoder", "false"}},
       .prefixes = {"bert.", ""},
       .names = joined({kBertNames,
-                       {{"mlm", "cls.predictions", NameRow::bare},
+                       {{"classifier", "classifier", NameRow::bare},
+                        {"mlm", "cls.predictions", NameRow::bare},
                         {"mlm.decoder", "cls.predictions.decoder", NameRow::bare},
                         {"mlm.transform", "cls.predictions.transform.dense", NameRow::bare},
                         {"mlm.norm", "cls.predictions.transform.LayerNorm", NameRow::bare}}}),
@@ -81,7 +83,9 @@ Family make_bert() {
 Family make_roberta() {
   Family family = make_bert();
   family.model_type = "roberta";
-  family.architectures = {{"RobertaForMaskedLM", kBertMaskedLm}, {"RobertaModel", kBertNoHead}};
+  family.architectures = {{"RobertaForMaskedLM", kBertMaskedLm},
+                          {"RobertaForSequenceClassification", kRobertaClasses},
+                          {"RobertaModel", kBertNoHead}};
   family.defaults = R"({"norm": {"place": "post", "eps": 1e-12, "final": false, "embedding": true},
                         "ffn": {"activation": "gelu_erf"},
                         "embedding": {"token_types": 2, "frozen_padding": true},
@@ -94,7 +98,9 @@ Family make_roberta() {
        {{.config = "max_position_embeddings", .spec = "max_positions", .required = true, .plus = -2}}});
   family.prefixes = {"roberta.", ""};
   family.names = joined({kBertNames,
-                         {{"mlm", "lm_head", NameRow::bare},
+                         {{"classifier", "classifier.out_proj", NameRow::bare},
+                          {"classifier.dense", "classifier.dense", NameRow::bare},
+                          {"mlm", "lm_head", NameRow::bare},
                           {"mlm.decoder", "lm_head.decoder", NameRow::bare},
                           {"mlm.transform", "lm_head.dense", NameRow::bare},
                           {"mlm.norm", "lm_head.layer_norm", NameRow::bare}}});
@@ -103,15 +109,28 @@ Family make_roberta() {
   return family;
 }
 
+/// RoBERTa for many languages: the same model with another tokenizer.
+Family make_xlm_roberta() {
+  Family family = make_roberta();
+  family.model_type = "xlm-roberta";
+  family.architectures = {{"XLMRobertaForMaskedLM", kBertMaskedLm},
+                          {"XLMRobertaForSequenceClassification", kRobertaClasses},
+                          {"XLMRobertaModel", kBertNoHead}};
+  return family;
+}
+
 Family make_distilbert() {
   return {
       .model_type = "distilbert",
       .architectures = {{"DistilBertForMaskedLM", kBertMaskedLm},
+                        {"DistilBertForSequenceClassification",
+                         R"({"head": {"kind": "sequence_classes", "dense": true, "dense_activation": "relu",
+                                      "classes": 2}})"},
                         {"DistilBertModel", R"({"head": {"kind": "none"}})"}},
       .defaults = R"({"norm": {"place": "post", "eps": 1e-12, "final": false, "embedding": true},
                       "ffn": {"activation": "gelu_erf"},
                       "embedding": {"frozen_padding": true},
-                      "dropout": {"embedding": 0.1, "residual": 0.1, "attention": 0.1},
+                      "dropout": {"embedding": 0.1, "residual": 0.1, "attention": 0.1, "classifier": 0.2},
                       "tokens": {"pad": 0}})",
       .fields = {{.config = "vocab_size", .spec = "vocab_size", .required = true},
                  {.config = "dim", .spec = "hidden", .required = true},
@@ -123,8 +142,11 @@ Family make_distilbert() {
                  {.config = "dropout", .spec = "dropout.embedding"},
                  {.config = "dropout", .spec = "dropout.residual"},
                  {.config = "attention_dropout", .spec = "dropout.attention"},
+                 {.config = "seq_classif_dropout", .spec = "dropout.classifier"},
                  {.config = "initializer_range", .spec = "init.deviation"},
                  {.config = "tie_word_embeddings", .spec = "head.tied"},
+                 {.config = "id2label", .spec = "head.classes", .counted = true},
+                 {.config = "problem_type", .spec = "head.problem", .spellings = &kProblems},
                  {.config = "pad_token_id", .spec = "tokens.pad"}},
       .synonyms = {{"hidden_size", "dim"},
                    {"num_hidden_layers", "n_layers"},
@@ -145,6 +167,8 @@ Family make_distilbert() {
                 {"encoder.{}.ffn.up", "transformer.layer.{}.ffn.lin1"},
                 {"encoder.{}.ffn.down", "transformer.layer.{}.ffn.lin2"},
                 {"encoder.{}.norm_2", "transformer.layer.{}.output_layer_norm"},
+                {"classifier.dense", "pre_classifier", NameRow::bare},
+                {"classifier", "classifier", NameRow::bare},
                 {"mlm", "vocab_projector", NameRow::bare},
                 {"mlm.decoder", "vocab_projector", NameRow::bare},
                 {"mlm.transform", "vocab_transform", NameRow::bare},
@@ -162,6 +186,11 @@ const Family& bert_family() {
 
 const Family& roberta_family() {
   static const Family family = make_roberta();
+  return family;
+}
+
+const Family& xlm_roberta_family() {
+  static const Family family = make_xlm_roberta();
   return family;
 }
 

@@ -21,6 +21,7 @@ const Family& gpt_neox_family();
 const Family& bloom_family();
 const Family& bert_family();
 const Family& roberta_family();
+const Family& xlm_roberta_family();
 const Family& distilbert_family();
 const Family& vit_family();
 const Family& bart_family();
@@ -31,9 +32,9 @@ namespace {
 
 using FamilyFunction = const Family& (*)();
 constexpr FamilyFunction kFamilies[] = {
-    gpt2_family,       llama_family, mistral_family,  qwen2_family,  qwen3_family, gemma_family,
-    gemma2_family,     opt_family,   gpt_neox_family, bloom_family,  bert_family,  roberta_family,
-    distilbert_family, vit_family,   bart_family,     marian_family, t5_family};
+    gpt2_family,        llama_family,      mistral_family,  qwen2_family, qwen3_family,  gemma_family,
+    gemma2_family,      opt_family,        gpt_neox_family, bloom_family, bert_family,   roberta_family,
+    xlm_roberta_family, distilbert_family, vit_family,      bart_family,  marian_family, t5_family};
 
 template <typename Row>
 std::vector<Row> join(std::initializer_list<std::vector<Row>> parts) {

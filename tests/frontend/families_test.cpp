@@ -17,7 +17,7 @@ using testing::expect_in, testing::message_of;
 
 constexpr const char* kAll[] = {"gpt2",       "llama", "mistral",  "qwen2",  "qwen3", "gemma",
                                 "gemma2",     "opt",   "gpt_neox", "bloom",  "bert",  "roberta",
-                                "distilbert", "vit",   "bart",     "marian", "t5"};
+                                "distilbert", "vit",   "bart",     "marian", "t5",    "xlm-roberta"};
 
 /// The smallest config of a family: its required fields, all of odd sizes.
 Json config_of(std::string_view family) {
@@ -41,7 +41,7 @@ Json config_of(std::string_view family) {
     "t5": {"d_model": 30, "num_layers": 2, "num_decoder_layers": 1, "num_heads": 3, "d_kv": 7, "d_ff": 31}})");
   static const std::map<std::string_view, std::string_view> likes = {
       {"mistral", "llama"}, {"qwen2", "llama"},  {"qwen3", "llama"}, {"gemma", "llama"},
-      {"gemma2", "llama"},  {"roberta", "bert"}, {"marian", "bart"}};
+      {"gemma2", "llama"},  {"roberta", "bert"}, {"marian", "bart"}, {"xlm-roberta", "bert"}};
   const std::string_view like = likes.contains(family) ? likes.at(family) : family;
   Json result = config[std::string(like)];
   result["model_type"] = family;
@@ -127,6 +127,10 @@ const Change kChanges[] = {
     {"bert",
      R"({"architectures": ["BertForSequenceClassification"], "id2label": {"0": "a", "1": "b", "2": "c"}})"},
     {"roberta", R"({"type_vocab_size": 1, "tie_word_embeddings": false})"},
+    {"roberta", R"({"architectures": ["RobertaForSequenceClassification"], "id2label": {"0": "a"}})"},
+    {"xlm-roberta", R"({"architectures": ["XLMRobertaModel"], "type_vocab_size": 1})"},
+    {"distilbert",
+     R"({"architectures": ["DistilBertForSequenceClassification"], "seq_classif_dropout": 0.4})"},
     {"distilbert", R"({"activation": "gelu_new", "attention_dropout": 0, "pad_token_id": 3})"},
     {"vit", R"({"num_channels": 1, "qkv_bias": false, "id2label": {"0": "a", "1": "b", "2": "c"}})"},
     {"bart", R"({"scale_embedding": true, "activation_function": "relu", "tie_word_embeddings": false})"},

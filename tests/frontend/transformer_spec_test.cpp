@@ -69,6 +69,9 @@ TransformerSpec unusual_spec() {
                .scaled = true,
                .soft_cap = 30,
                .pooler = true,
+               .dense = true,
+               .dense_activation = Activation::relu,
+               .dense_dropout = true,
                .classes = 5,
                .problem = Problem::several_classes};
   spec.criterion = {.label_smoothing = 0.1, .smoothing = Smoothing::others, .ignore_index = -1};

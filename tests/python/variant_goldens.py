@@ -149,8 +149,11 @@ def bert():
     wide = dict(small, hidden_size=30, pad_token_id=1, max_position_embeddings=18)
     yield "roberta", tf.RobertaForMaskedLM, tf.RobertaConfig(**wide, type_vocab_size=1, bos_token_id=0, eos_token_id=2), tokens(4, 15, 43, ["all", "right", "left", "ragged"], pad=1), {}
     yield "roberta-untied", tf.RobertaForMaskedLM, tf.RobertaConfig(**wide, type_vocab_size=2, tie_word_embeddings=False, bos_token_id=0, eos_token_id=2), tokens(3, 16, 43), {}
+    yield "roberta-classes", tf.RobertaForSequenceClassification, tf.RobertaConfig(**wide, type_vocab_size=1, bos_token_id=0, eos_token_id=2, num_labels=4), tokens(4, 15, 43, ["all", "right", "left", "ragged"], classes=4, pad=1), {}
+    yield "xlm-roberta", tf.XLMRobertaForSequenceClassification, tf.XLMRobertaConfig(**wide, type_vocab_size=1, bos_token_id=0, eos_token_id=2, num_labels=2), tokens(3, 16, 43, classes=2), {}
     distil = dict(vocab_size=43, dim=24, n_layers=2, n_heads=4, hidden_dim=33, max_position_embeddings=19)
     yield "distilbert", tf.DistilBertForMaskedLM, tf.DistilBertConfig(**distil), tokens(4, 14, 43, kinds, pad=0), {}
+    yield "distilbert-classes", tf.DistilBertForSequenceClassification, tf.DistilBertConfig(**distil, num_labels=3), tokens(4, 14, 43, kinds, classes=3, pad=0), {}
     yield "distilbert-untied", tf.DistilBertForMaskedLM, tf.DistilBertConfig(**distil, tie_word_embeddings=False, activation="relu"), tokens(2, 19, 43), {}
 
 
