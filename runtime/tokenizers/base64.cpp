@@ -1,5 +1,6 @@
 #include "runtime/tokenizers/base64.h"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace smelt {
@@ -25,6 +26,20 @@ std::optional<std::string> decode_base64(std::string_view text) {
     bytes.push_back(static_cast<char>(bits >> count));
   }
   return bytes;
+}
+
+std::string encode_base64(std::string_view bytes) {
+  constexpr size_t kGroup = 3;
+  std::string text;
+  text.reserve((bytes.size() + kGroup - 1) / kGroup * 4);
+  for (size_t at = 0; at < bytes.size(); at += kGroup) {
+    const size_t count = std::min(kGroup, bytes.size() - at);
+    uint32_t bits = 0;
+    for (size_t i = 0; i < kGroup; ++i)
+      bits = bits << 8 | (i < count ? static_cast<unsigned char>(bytes[at + i]) : 0U);
+    for (size_t i = 0; i < 4; ++i) text += i <= count ? kDigits[bits >> (18 - 6 * i) & 63] : '=';
+  }
+  return text;
 }
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// Decoding of base64, the encoding of binary data in JSON files.
+// Base64, the encoding of binary data in JSON files.
 #pragma once
 
 #include <optional>
@@ -9,5 +9,7 @@ namespace smelt {
 
 /// Returns the decoded bytes; nothing if the text is not valid base64.
 std::optional<std::string> decode_base64(std::string_view text);
+/// Returns the text of the bytes, padded to a multiple of four characters.
+std::string encode_base64(std::string_view bytes);
 
 }  // namespace smelt

@@ -176,7 +176,7 @@ void append(Progress& all, Progress fresh) {
   all.text += fresh.text;
   all.has_begun |= fresh.has_begun;
   if (fresh.finish == Finish::none) return;
-  all.finish = fresh.finish, all.error = std::move(fresh.error);
+  all.finish = fresh.finish, all.error = std::move(fresh.error), all.vector = std::move(fresh.vector);
   all.is_requests_fault = fresh.is_requests_fault;
 }
 

@@ -36,6 +36,7 @@
 #include <vector>
 
 #include "runtime/engine/serving/cache_rows.h"
+#include "runtime/engine/serving/request_batch.h"
 #include "runtime/engine/serving/running_sequence.h"
 #include "runtime/engine/serving/steps.h"
 
@@ -61,52 +62,26 @@ struct ContinuousBatchOptions {
   size_t draft = 0;
 };
 
-/// Present numbers of slots and requests, and totals since the batch was created.
-struct ContinuousBatchCounts {
-  size_t slots = 0, running = 0, waiting = 0;
-  uint64_t steps = 0, prompt_tokens = 0, new_tokens = 0;
-  uint64_t plan_tokens = 0;  // new tokens that the plan has sampled
-  uint64_t draft_tokens = 0,
-           kept_draft_tokens = 0;  // draft tokens that were read, and those of them that were also sampled
-  uint64_t ended = 0, cancelled = 0, failed = 0;
-  int64_t cache_bytes = 0;  // of the plan's caches and states for sampling
-  PageCounts pages = {};    // all 0 if caches are not in pages
-};
-
 /// Requires: functions other than check() are not called concurrently, and nothing else runs the session.
-class ContinuousBatch {
+class ContinuousBatch : public RequestBatch {
  public:
-  using Id = uint64_t;
-
   /// Throws Error if the plan has no entries that CacheRows supports, or fewer slots than requested.
   explicit ContinuousBatch(Session& session, const ContinuousBatchOptions& options = {});
 
-  int64_t vocabulary() const { return rows_->vocabulary(); }
-  size_t capacity() const { return rows_->capacity(); }  // most tokens per request, without its last new one
-
-  /// Throws Error naming the fault if the request can never run. May be called from any thread at any time.
-  void check(const Request& request) const;
-  /// Returns the most requests that may run or wait at a time.
-  size_t most_requests() const { return options_.slots + options_.most_waiting; }
-  /// Throws Error if `requests` more requests cannot be submitted now. Its status is `unavailable` if this
-  /// may be possible later.
-  void require_room(size_t requests) const;
-  /// Adds a request after those that wait, and returns its id. Throws the Errors of check and require_room.
-  Id submit(Request request);
-  /// Reads one more token of every row and a chunk of one prompt, or of several. Returns false if there is
-  /// nothing to do.
-  bool step();
-  /// Returns whether no request waits or has a slot. A request keeps its slot after its end until the steps
-  /// in progress have ended.
-  bool idle() const { return waiting_.empty() && running_.empty(); }
-  /// Returns the progress since the last call. A request is forgotten after the call that reports its end.
-  /// Throws Error for an unknown id.
-  Progress poll(Id id);
-  /// Ends a request as `cancelled` if it has not ended. Ignores unknown ids. Its memory is freed now, or when
-  /// the steps in progress that write to it have ended.
-  void cancel(Id id);
-
-  ContinuousBatchCounts counts() const;
+  int64_t vocabulary() const override { return rows_->vocabulary(); }
+  size_t capacity() const override { return rows_->capacity(); }
+  void check(const Request& request) const override;
+  size_t most_requests() const override { return options_.slots + options_.most_waiting; }
+  void require_room(size_t requests) const override;
+  Id submit(Request request) override;
+  /// Reads one more token of every row and a chunk of one prompt, or of several.
+  bool step() override;
+  /// A request keeps its slot after its end until the steps in progress have ended.
+  bool idle() const override { return waiting_.empty() && running_.empty(); }
+  Progress poll(Id id) override;
+  /// The memory of the request is freed now, or when the steps in progress that write to it have ended.
+  void cancel(Id id) override;
+  ContinuousBatchCounts counts() const override;
 
  private:
   using Sequence = Steps::Sequence;

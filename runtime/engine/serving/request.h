@@ -19,10 +19,13 @@ namespace smelt {
 /// that are left.
 using TextOfTokens = std::function<std::string(std::optional<int32_t>)>;
 
-/// A prompt to continue, and the options for its new tokens.
+/// A prompt to continue, and the options for its new tokens. For a TextBatch (text_batch.h), `prompt` is the
+/// whole text, and the other members except the next two have no effect.
 struct Request {
   std::vector<int32_t> prompt;
-  GenerationOptions options;  // for one sequence without beam search
+  std::vector<int32_t> token_types = {};  // of a TextBatch: the type of each token; empty: all 0
+  size_t unpooled = 0;                    // of a TextBatch: tokens at the beginning that pooling leaves out
+  GenerationOptions options;              // for one sequence without beam search
   /// Selects the random numbers: those that Generator::generate uses for sequence number `index`.
   size_t index = 0;
   /// Called for each new token. The creator of the request must call this function for the last tokens of the
@@ -66,7 +69,8 @@ struct Progress {
   std::vector<NewToken> prompt = {};
   std::vector<NewToken> tokens;  // including the end token and the tokens of a stop text
   std::string text;
-  bool has_begun = false;  // true in the first report after the request has left the queue
+  std::vector<float> vector = {};  // of a TextBatch that has ended with `stop`: the text's vector or scores
+  bool has_begun = false;          // true in the first report after the request has left the queue
   Finish finish = Finish::none;
   std::string error;               // message if `finish` is `failed`
   bool is_requests_fault = false;  // whether the request's options caused the error

@@ -1,0 +1,34 @@
+// ClassScores: from the logits of a classification head to the numbers that clients get.
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/system/json_text.h"
+
+namespace smelt {
+
+/// Function of all logits of a text: the logits themselves, the sigmoid of each, or their softmax.
+enum class ScoreFunction : uint8_t { identity, sigmoid, softmax };
+
+/// Replaces logits by scores.
+void score_logits(ScoreFunction function, std::span<float> logits);
+
+struct ClassScores {
+  std::vector<std::string> labels;  // names of the classes: of id2label in config.json, else LABEL_0, ...
+  /// Of POST /classify. As problem_type in config.json says: softmax for one class of several, sigmoid for
+  /// several classes at once, identity for a regression. Without it: sigmoid for one class, else softmax.
+  ScoreFunction classification = ScoreFunction::softmax;
+  /// Of POST /score and /rerank: that of CrossEncoder in the library sentence-transformers. The activation_fn
+  /// in config.json or in config_sentence_transformers.json, or else sigmoid for one class.
+  ScoreFunction similarity = ScoreFunction::sigmoid;
+};
+
+/// Reads the settings of a head with `classes` classes. `config` is the object of config.json, or null.
+/// `directory` is the model's directory; it may also be a file that is not a directory. Throws Error
+/// (invalid_file) for a function or a label that is not supported.
+ClassScores read_class_scores(const Json& config, const std::filesystem::path& directory, size_t classes);
+
+}  // namespace smelt

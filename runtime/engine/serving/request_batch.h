@@ -1,0 +1,63 @@
+// RequestBatch: interface of a batch of requests that join and leave it while it runs. A batch has no threads
+// and no HTTP: its owner submits requests, runs steps, and polls the progress of each request.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/engine/serving/page_pool.h"
+#include "runtime/engine/serving/request.h"
+
+namespace smelt {
+
+/// Present numbers of slots and requests, and totals since the batch was created. Counts of new tokens,
+/// drafts and caches are 0 if the batch generates nothing.
+struct ContinuousBatchCounts {
+  size_t slots = 0, running = 0, waiting = 0;
+  uint64_t steps = 0, prompt_tokens = 0, new_tokens = 0;
+  uint64_t padding_tokens = 0;  // read next to prompt_tokens, because rows of a run are equally long
+  uint64_t plan_tokens = 0;     // new tokens that the plan has sampled
+  uint64_t draft_tokens = 0,
+           kept_draft_tokens = 0;  // tokens of drafts: read; also sampled
+  uint64_t ended = 0, cancelled = 0, failed = 0;
+  int64_t cache_bytes = 0;  // of the plan's caches and states for sampling
+  PageCounts pages = {};    // all 0 if caches are not in pages
+};
+
+/// Requires: functions other than check() are not called concurrently, and nothing else runs the session.
+class RequestBatch {
+ public:
+  using Id = uint64_t;
+
+  RequestBatch() = default;
+  virtual ~RequestBatch() = default;
+  RequestBatch(const RequestBatch&) = delete;
+  RequestBatch& operator=(const RequestBatch&) = delete;
+
+  virtual int64_t vocabulary() const = 0;
+  /// Returns the most tokens of a request; of one that generates, without its last new token.
+  virtual size_t capacity() const = 0;
+
+  /// Throws Error naming the fault if the request can never run. May be called from any thread at any time.
+  virtual void check(const Request& request) const = 0;
+  /// Returns the most requests that may run or wait at a time.
+  virtual size_t most_requests() const = 0;
+  /// Throws Error if `requests` more requests cannot be submitted now. Its status is `unavailable` if this
+  /// may be possible later.
+  virtual void require_room(size_t requests) const = 0;
+  /// Adds a request after those that wait, and returns its id. Throws the Errors of check and require_room.
+  virtual Id submit(Request request) = 0;
+  /// Runs the model once, or as often as the kind of batch needs for one step. Returns false if there is
+  /// nothing to do.
+  virtual bool step() = 0;
+  /// Returns whether no request waits or runs.
+  virtual bool idle() const = 0;
+  /// Returns the progress since the last call. A request is forgotten after the call that reports its end.
+  /// Throws Error for an unknown id.
+  virtual Progress poll(Id id) = 0;
+  /// Ends a request as `cancelled` if it has not ended. Ignores unknown ids.
+  virtual void cancel(Id id) = 0;
+  virtual ContinuousBatchCounts counts() const = 0;
+};
+
+}  // namespace smelt
