@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compiler/server/turns.h"
+#include "runtime/engine/serving/continuous_batch.h"
 #include "runtime/session/session.h"
 
 namespace smelt::server {

@@ -17,7 +17,10 @@ constexpr std::chrono::seconds kQuiet{1};
 }  // namespace
 
 BatchThread::BatchThread(Session& session, const ContinuousBatchOptions& options)
-    : session_(session), batch_(session, options), counts_(batch_.counts()) {
+    : BatchThread(std::make_unique<ContinuousBatch>(session, options), session) {}
+
+BatchThread::BatchThread(std::unique_ptr<RequestBatch> batch, Session& session)
+    : session_(session), batch_(std::move(batch)), counts_(batch_->counts()) {
   if (session.ranks()) turns_.emplace(*session.ranks());
   thread_ = std::thread([this] { run(); });
 }
@@ -101,11 +104,11 @@ void BatchThread::on_fault(std::function<void()> listener) {
 
 void BatchThread::work() {
   while (take_pending()) {
-    const std::vector<ContinuousBatch::Id> cancelled = abandoned();
+    const std::vector<RequestBatch::Id> cancelled = abandoned();
     tell(cancelled, false);
     admit_taken();
-    for (const ContinuousBatch::Id id : cancelled) batch_.cancel(id);
-    if (batch_.step()) times_.add_step(live_.size() - batch_.counts().waiting);
+    for (const RequestBatch::Id id : cancelled) batch_->cancel(id);
+    if (batch_->step()) times_.add_step(live_.size() - batch_->counts().waiting);
     deliver();
   }
   tell({}, true);
@@ -114,7 +117,7 @@ void BatchThread::work() {
 /// Waits where nothing is to be done; false where the server ends.
 bool BatchThread::take_pending() {
   std::unique_lock lock(mutex_);
-  const auto is_due = [&] { return closed_ || !pending_.empty() || !live_.empty() || !batch_.idle(); };
+  const auto is_due = [&] { return closed_ || !pending_.empty() || !live_.empty() || !batch_->idle(); };
   if (turns_)
     changed_.wait_for(lock, kQuiet, is_due);
   else
@@ -124,17 +127,17 @@ bool BatchThread::take_pending() {
 }
 
 /// Before the batch changes here.
-void BatchThread::tell(const std::vector<ContinuousBatch::Id>& cancelled, bool ends) {
+void BatchThread::tell(const std::vector<RequestBatch::Id>& cancelled, bool ends) {
   if (!turns_) return;
   Turn turn{.asked = {}, .cancelled = cancelled, .choices = changed_choices(), .ends = ends};
   for (const Submission& each : taken_) turn.asked.push_back(each.asked);
-  turns_->tell(turn, batch_.counts());
+  turns_->tell(turn, batch_->counts());
 }
 
 /// Returns the session's choices if they have changed, else an empty text. A session makes its choices in its
 /// first runs, so this looks at them only after 1, 2, 4, ... steps.
 std::string BatchThread::changed_choices() {
-  const uint64_t steps = batch_.counts().steps;
+  const uint64_t steps = batch_->counts().steps;
   if (steps == 0 || !std::has_single_bit(steps)) return {};
   std::string choices = session_.executor().choices();
   if (choices == told_choices_) return {};
@@ -156,12 +159,12 @@ void BatchThread::admit_taken() {
 
 void BatchThread::submit_all(Submission& submission) {
   size_t choice = 0;
-  for (const ContinuousBatch::Id id : submit_together(batch_, std::move(submission.requests)))
+  for (const RequestBatch::Id id : submit_together(*batch_, std::move(submission.requests)))
     live_.emplace(id, Live{submission.mailbox, choice++, submission.clock});
 }
 
-std::vector<ContinuousBatch::Id> BatchThread::abandoned() const {
-  std::vector<ContinuousBatch::Id> ids;
+std::vector<RequestBatch::Id> BatchThread::abandoned() const {
+  std::vector<RequestBatch::Id> ids;
   for (const auto& [id, live] : live_)
     if (live.mailbox->abandoned()) ids.push_back(id);
   return ids;
@@ -172,7 +175,7 @@ void BatchThread::deliver() {
   std::vector<std::pair<Live, Progress>> news;
   const auto now = RequestClock::Clock::now();
   for (auto it = live_.begin(); it != live_.end();) {
-    Progress progress = batch_.poll(it->first);
+    Progress progress = batch_->poll(it->first);
     const bool ended = progress.finish != Finish::none;
     times_.add(progress, it->second.clock, now);
     if (progress.is_news()) news.emplace_back(it->second, std::move(progress));
@@ -203,7 +206,7 @@ std::exception_ptr BatchThread::refusal() const {
 
 void BatchThread::publish() {
   const std::lock_guard lock(mutex_);
-  counts_ = batch_.counts();
+  counts_ = batch_->counts();
   published_times_ = times_;
   is_idle_ = pending_.empty() && live_.empty();
   if (is_idle_) changed_.notify_all();

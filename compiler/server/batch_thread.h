@@ -1,4 +1,4 @@
-// BatchThread: a thread that owns a continuous batch and runs its steps. No other thread runs the session.
+// BatchThread: a thread that owns a batch of requests and runs its steps. No other thread runs the session.
 // Other threads submit requests to this one, and wait for answers at mailboxes. If the session's plan is for
 // several ranks, this process is the first rank, and broadcasts its requests to the other ranks (turns.h).
 #pragma once
@@ -24,15 +24,17 @@ namespace smelt::server {
 
 class BatchThread {
  public:
-  /// Throws what the constructor of ContinuousBatch throws.
+  /// Creates a ContinuousBatch. Throws what its constructor throws.
   BatchThread(Session& session, const ContinuousBatchOptions& options);
+  /// Runs another batch, whose session is `session`.
+  BatchThread(std::unique_ptr<RequestBatch> batch, Session& session);
   ~BatchThread();
 
-  int64_t vocabulary() const { return batch_.vocabulary(); }
-  size_t capacity() const { return batch_.capacity(); }
-  // most_requests() and check() do the same as the functions of ContinuousBatch with these names.
-  size_t most_requests() const { return batch_.most_requests(); }
-  void check(const Request& request) const { batch_.check(request); }
+  int64_t vocabulary() const { return batch_->vocabulary(); }
+  size_t capacity() const { return batch_->capacity(); }
+  // most_requests() and check() do the same as the functions of RequestBatch with these names.
+  size_t most_requests() const { return batch_->most_requests(); }
+  void check(const Request& request) const { batch_->check(request); }
 
   /// Submits the requests of one HTTP answer, one per choice (completion), without waiting. Later the
   /// mailbox signals either that all requests are accepted, or an error if one of them is refused; in the
@@ -75,12 +77,12 @@ class BatchThread {
   /// Waits for work, and moves pending_ to taken_. Returns false if the thread must end.
   bool take_pending();
   /// Broadcasts the submissions of taken_ and the cancelled requests to the other ranks.
-  void tell(const std::vector<ContinuousBatch::Id>& cancelled, bool ends);
+  void tell(const std::vector<RequestBatch::Id>& cancelled, bool ends);
   std::string changed_choices();
   /// Submits the requests of taken_ to the batch, and reports to their mailboxes whether it accepts them.
   void admit_taken();
   void submit_all(Submission& submission);
-  std::vector<ContinuousBatch::Id> abandoned() const;
+  std::vector<RequestBatch::Id> abandoned() const;
   /// Passes the progress of running requests to their mailboxes.
   void deliver();
   void end_all();
@@ -89,11 +91,11 @@ class BatchThread {
   void publish();
 
   Session& session_;
-  ContinuousBatch batch_;
+  std::unique_ptr<RequestBatch> batch_;
   std::optional<Turns> turns_;  // broadcasts to the other ranks; empty: there are none
   std::string told_choices_;    // kernel variants (Executor::choices) that were broadcast last
   // Members that only the thread uses.
-  std::map<ContinuousBatch::Id, Live> live_;
+  std::map<RequestBatch::Id, Live> live_;
   std::deque<Submission> taken_;  // removed from pending_, but not yet accepted or refused
   RequestTimes times_;
 

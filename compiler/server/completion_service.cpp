@@ -17,8 +17,6 @@ constexpr size_t kMostEchoCopies = 16;  // a byte of text may be six of JSON, in
 
 std::string event(const std::string& data) { return "data: " + data + "\n\n"; }
 
-std::string json_text(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
 /// Adds the markers that may be special tokens to those that the text keeps.
 void keep_markers(const tools::ToolFormat& format, nlohmann::ordered_json& body) {
   nlohmann::ordered_json& kept = body["keep_special_tokens"];
@@ -38,18 +36,13 @@ void force_call(const nlohmann::ordered_json& schema, nlohmann::ordered_json& bo
                              {"json_schema", {{"name", "call"}, {"schema", schema}}}};
 }
 
-/// A request whose own options leave nothing to choose is its client's fault.
-void refuse_failed(const Progress& progress) {
-  if (progress.finish != Finish::failed) return;
-  throw ApiError(progress.is_requests_fault ? http::kBadRequest : http::kServerError, progress.error);
-}
-
 }  // namespace
 
 CompletionAnswer::CompletionAnswer(CompletionHead head, const CompletionRequest& request,
                                    size_t prompt_tokens, std::vector<std::string> echoes,
                                    std::shared_ptr<Mailbox> mailbox)
-    : head_(std::move(head)),
+    : Answer(std::move(mailbox)),
+      head_(std::move(head)),
       streams_(request.stream),
       include_usage_(request.include_usage),
       scores_{.new_tokens = request.log_probabilities.has_value(),
@@ -62,15 +55,12 @@ CompletionAnswer::CompletionAnswer(CompletionHead head, const CompletionRequest&
       echoes_(std::move(echoes)),
       all_(echoes_.size()),
       begun_(echoes_.size()),
-      usage_{prompt_tokens, 0},
-      mailbox_(std::move(mailbox)) {}
+      usage_{prompt_tokens, 0} {}
 
 void CompletionAnswer::read_calls(const tools::ToolFormat& format, bool allows_several) {
   const std::string_view id = head_.id;
   calls_.emplace(format, allows_several, std::string(id.substr(id.find('-') + 1)), all_.size());
 }
-
-CompletionAnswer::~CompletionAnswer() { mailbox_->abandon(); }
 
 bool CompletionAnswer::ended() const {
   return std::ranges::all_of(all_, [](const Progress& each) { return each.finish != Finish::none; });
@@ -198,18 +188,24 @@ std::string CompletionAnswer::last_events() {
 
 CompletionService::CompletionService(BatchThread& batch, const cli::PromptText& texts,
                                      const RequestMaker& maker, std::string name, ChatSource chats)
-    : batch_(batch),
+    : ModelService(std::move(name)),
+      batch_(batch),
       texts_(texts),
       maker_(maker),
-      name_(std::move(name)),
       chats_(std::move(chats)),
-      tokens_(texts, chats_, batch.capacity(), batch.vocabulary()),
-      created_(std::time(nullptr)) {}
+      tokens_(texts, chats_, batch.capacity(), batch.vocabulary()) {}
 
-void CompletionService::require_name(std::string_view name) const {
-  if (name == name_) return;
-  throw ApiError(http::kNotFound, fmt::format("there is no model '{}': this is '{}'", name, name_), "model",
-                 "model_not_found");
+void CompletionService::require_path(std::string_view path) const {
+  if (path == route::kCompletions || path == route::kChat || path == route::kResponses) return;
+  if (route::replies_at_once(path)) return;
+  throw ApiError(http::kNotFound,
+                 fmt::format("there is no POST {}: '{}' generates text; expected {}, {} or {}", path, name(),
+                             route::kCompletions, route::kChat, route::kResponses));
+}
+
+std::shared_ptr<Answer> CompletionService::post(std::string_view path, std::string_view body) {
+  if (path == route::kResponses) return answer_response(body);
+  return path == route::kChat ? answer_chat(body) : answer(body);
 }
 
 /// More choices than may ever run and wait together.
@@ -228,8 +224,8 @@ void CompletionService::require_room(const CompletionRequest& request) const {
 CompletionHead CompletionService::head(Kind kind) {
   static constexpr const char* kNames[] = {"cmpl", "chatcmpl", "resp"};
   return {.is_chat = kind != Kind::completion,
-          .id = fmt::format("{}-{:x}-{}", kNames[static_cast<size_t>(kind)], created_, ++answers_),
-          .model = name_,
+          .id = fmt::format("{}-{:x}-{}", kNames[static_cast<size_t>(kind)], created(), ++answers_),
+          .model = name(),
           .created = std::time(nullptr),
           .text_of_token = [this](int32_t id) {
             return texts_.known() ? texts_.decode_one(id) : std::to_string(id);
@@ -301,31 +297,6 @@ std::shared_ptr<CompletionAnswer> CompletionService::answer(std::string_view bod
       batch_.hand_over(std::move(made.requests), {.body = std::string(body), .seed = request.options.seed});
   return std::make_shared<CompletionAnswer>(head(kind), request, made.prompt_tokens, std::move(made.echoes),
                                             std::move(mailbox));
-}
-
-std::string CompletionService::tokenize(std::string_view body) const {
-  const TokenizeRequest request = read_tokenize_request(body);
-  if (request.model) require_name(*request.model);
-  return tokens_.tokenize(request);
-}
-
-std::string CompletionService::detokenize(std::string_view body) const {
-  const DetokenizeRequest request = read_detokenize_request(body);
-  if (request.model) require_name(*request.model);
-  return tokens_.detokenize(request);
-}
-
-Json CompletionService::about() const {
-  return {{"id", name_}, {"object", "model"}, {"created", created_}, {"owned_by", "smelt"}};
-}
-
-std::string CompletionService::models() const {
-  return json_text({{"object", "list"}, {"data", Json::array({about()})}});
-}
-
-std::string CompletionService::model(std::string_view name) const {
-  require_name(name);
-  return json_text(about());
 }
 
 }  // namespace smelt::server

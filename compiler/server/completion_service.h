@@ -1,5 +1,4 @@
-// Implementation of POST /v1/completions, POST /v1/chat/completions and GET /v1/models, independent of HTTP:
-// its input is the body of a request, and its output the body of the reply.
+// Implementation of POST /v1/completions, POST /v1/chat/completions and POST /v1/responses.
 #pragma once
 
 #include <atomic>
@@ -12,8 +11,10 @@
 #include <vector>
 
 #include "compiler/cli/shared/prompt_text.h"
+#include "compiler/server/answer.h"
 #include "compiler/server/batch_thread.h"
 #include "compiler/server/chat_source.h"
+#include "compiler/server/model_service.h"
 #include "compiler/server/request_maker.h"
 #include "compiler/server/token_service.h"
 #include "runtime/engine/serving/api_error.h"
@@ -24,53 +25,29 @@
 
 namespace smelt::server {
 
-/// Answer to one body of POST /v1/completions or POST /v1/chat/completions. It has one or more choices
-/// (completions), which run in the batch or wait for a slot. The destructor cancels the choices that have not
-/// ended.
-class CompletionAnswer {
+/// Answer to one body of POST /v1/completions, POST /v1/chat/completions or POST /v1/responses. It has one or
+/// more choices (completions), which run in the batch or wait for a slot.
+class CompletionAnswer : public Answer {
  public:
   /// `echoes`: for each choice, the text that comes before its generated text in the reply: the prompt if the
   /// request sets `echo`, else empty.
   CompletionAnswer(CompletionHead head, const CompletionRequest& request, size_t prompt_tokens,
                    std::vector<std::string> echoes, std::shared_ptr<Mailbox> mailbox);
-  ~CompletionAnswer();
   /// Makes the answer to a chat divide its texts into content and calls of tools. `format` must outlive the
   /// answer. Requires: whole() and events() were not called.
   void read_calls(const tools::ToolFormat& format, bool allows_several);
   /// Makes the answer to a chat a response object with these fields (ResponseReply), or a stream of its
   /// events. Requires: whole() and events() were not called, and the chat has one choice.
   void reply_as_response(Json fields) { response_.emplace(head_, std::move(fields)); }
-  CompletionAnswer(const CompletionAnswer&) = delete;
-  CompletionAnswer& operator=(const CompletionAnswer&) = delete;
 
-  /// Returns whether the client asked for a stream of events. If so, the caller uses events(), else whole().
-  bool streams() const { return streams_; }
-  /// Sets a listener. Until abandon(), it is called whenever accepted(), collect() or events() may have
-  /// something new to return; see Mailbox::on_change.
-  void on_change(std::function<void()> listener) { mailbox_->on_change(std::move(listener)); }
-  /// Returns without blocking whether the batch has accepted the choices. If the batch has refused the
-  /// choices, throws the error.
-  bool accepted() { return mailbox_->accepted(); }
-  /// Collects, without waiting, the progress since the last call, for an answer that does not stream. Returns
-  /// whether all choices have ended, so that whole() does not block. Throws ApiError if a choice has failed.
-  bool collect();
-  /// Estimates how many bytes of memory whole() needs at most, for the progress collected so far.
-  size_t most_bytes_of_whole() const;
-  /// Waits until all choices have ended, and returns the reply's body as JSON. Throws ApiError if a choice
-  /// has failed.
-  std::string whole();
-  /// Returns the text of the server-sent events since the last call. If there are none, waits for at most
-  /// `most`, and returns an empty text if there are still none. Errors are returned as events. If done() is
-  /// true afterwards, the text contains the last event.
-  std::string events(std::chrono::milliseconds most);
-  /// Returns whether whole() or events() has returned the end of the reply.
-  bool done() const { return done_; }
-  /// Returns the numbers of tokens of the prompts and of the choices so far.
-  const CompletionUsage& usage() const { return usage_; }
-  /// Returns how each choice has ended; Finish::none if it has not.
-  std::vector<Finish> finishes() const;
-  /// Cancels the choices that have not ended, and removes the listener.
-  void abandon() { mailbox_->abandon(); }
+  bool streams() const override { return streams_; }
+  bool collect() override;
+  size_t most_bytes_of_whole() const override;
+  std::string whole() override;
+  std::string events(std::chrono::milliseconds most) override;
+  bool done() const override { return done_; }
+  const CompletionUsage& usage() const override { return usage_; }
+  std::vector<Finish> finishes() const override;
 
  private:
   bool ended() const;
@@ -95,38 +72,34 @@ class CompletionAnswer {
   std::optional<ResponseReply> response_;  // nothing: the reply is a completion or a chat
   bool has_begun_ = false;                 // the first events of a response were returned
   CompletionUsage usage_;
-  std::shared_ptr<Mailbox> mailbox_;
 };
 
-/// The service of one model. Thread-safe.
-class CompletionService {
+/// The service of one model that generates text.
+class CompletionService : public ModelService {
  public:
   /// `name`: the model's name for clients. The references must outlive the service.
   CompletionService(BatchThread& batch, const cli::PromptText& texts, const RequestMaker& maker,
                     std::string name, ChatSource chats = {});
 
-  const std::string& name() const { return name_; }
+  void require_path(std::string_view path) const override;
+  bool has_page() const override { return true; }
+  /// Calls answer(), answer_chat() or answer_response(), according to the path.
+  std::shared_ptr<Answer> post(std::string_view path, std::string_view body) override;
   /// Parses the body of a POST /v1/completions and submits its requests to the batch, which accepts or
-  /// refuses them later (CompletionAnswer::accepted). Throws ApiError or Error if the body is invalid, if its
-  /// requests can never run, or if the batch has ended.
+  /// refuses them later (Answer::accepted). Throws ApiError or Error if the body is invalid, if its requests
+  /// can never run, or if the batch has ended.
   std::shared_ptr<CompletionAnswer> answer(std::string_view body);
   /// Does the same for the body of a POST /v1/chat/completions. The model's chat template makes a prompt of
   /// the messages in the body. If the model has no template, throws ApiError.
   std::shared_ptr<CompletionAnswer> answer_chat(std::string_view body);
   /// Does the same for the body of a POST /v1/responses, which is translated to a chat.
   std::shared_ptr<CompletionAnswer> answer_response(std::string_view body);
-  /// Returns the reply's body for POST /tokenize and POST /detokenize. Throws ApiError if the body is
-  /// invalid.
-  std::string tokenize(std::string_view body) const;
-  std::string detokenize(std::string_view body) const;
-  /// Returns the reply's body for GET /v1/models: JSON that lists the one model.
-  std::string models() const;
-  /// Returns the reply's body for GET /v1/models/NAME. Throws ApiError if `name` is not the model's name.
-  std::string model(std::string_view name) const;
 
  private:
-  void require_name(std::string_view name) const;
-  Json about() const;
+  std::string tokenize(const TokenizeRequest& request) const override { return tokens_.tokenize(request); }
+  std::string detokenize(const DetokenizeRequest& request) const override {
+    return tokens_.detokenize(request);
+  }
   /// Throws ApiError if the request has more choices than the batch accepts.
   void require_room(const CompletionRequest& request) const;
   /// Kinds of replies, of which each has ids of its own.
@@ -142,10 +115,8 @@ class CompletionService {
   BatchThread& batch_;
   const cli::PromptText& texts_;
   const RequestMaker& maker_;
-  const std::string name_;
   const ChatSource chats_;
   const TokenService tokens_;
-  const int64_t created_;
   std::atomic<uint64_t> answers_ = 0;
 };
 

@@ -58,7 +58,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   std::optional<Clock::time_point> waits_since() const { return waits_since_; }
   /// Closes the socket.
   void close();
-  /// Cancels the completion that the connection waits for, if there is one.
+  /// Cancels the answer that the connection waits for, if there is one.
   void abandon();
 
  private:
@@ -107,7 +107,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   boost::asio::steady_timer deadline_, event_;  // the time limit; the timer that news() waits for
   boost::beast::flat_buffer buffer_{kMostBufferBytes};
   std::optional<HeadParser> parser_;
-  std::shared_ptr<CompletionAnswer> answer_;
+  std::shared_ptr<Answer> answer_;
   std::vector<std::pair<const char*, std::string>> origin_fields_;  // of the replies to the current request
   std::optional<RequestRecord>
       record_;                 // of the request that is being answered; nothing before its head is read

@@ -11,10 +11,7 @@
 namespace smelt::server {
 namespace {
 
-constexpr const char *kOpenAi = "/v1/", *kHealth = "/health", *kPagePath = "/";
-constexpr const char *kCompletions = "/v1/completions", *kChat = "/v1/chat/completions",
-                     *kResponses = "/v1/responses", *kModels = "/v1/models";
-constexpr const char *kTokenize = "/tokenize", *kDetokenize = "/detokenize";
+constexpr const char *kOpenAi = "/v1/", *kHealth = "/health", *kPagePath = "/", *kModels = "/v1/models";
 constexpr const char *kHtml = "text/html; charset=utf-8", *kMetricsType = "text/plain; version=0.0.4";
 
 class MethodError : public ApiError {
@@ -28,8 +25,7 @@ class MethodError : public ApiError {
 
 /// Methods of a path; null where there is nothing.
 const char* methods_of(const std::string& path) {
-  if (path == kCompletions || path == kChat || path == kResponses || HttpRoutes::replies_at_once(path))
-    return "POST";
+  if (std::ranges::find(route::kPosts, path) != std::end(route::kPosts)) return "POST";
   if (path == "/" || path == "/metrics" || path == "/health" || path == kModels) return "GET, HEAD";
   return path.starts_with(std::string(kModels) + "/") ? "GET, HEAD" : nullptr;
 }
@@ -84,8 +80,8 @@ void check_framing(const HttpHead& head) {
     throw ApiError(http::kExpectation, "Expect: expected 100-continue");
 }
 
-void HttpRoutes::serve(BatchThread& batch, CompletionService& completions) {
-  batch_ = &batch, completions_ = &completions;
+void HttpRoutes::serve(BatchThread& batch, ModelService& model) {
+  batch_ = &batch, model_ = &model;
   state_ =
       ServerState::ready;  // last: other threads read the pointers only if the server is no longer starting
 }
@@ -104,10 +100,11 @@ std::string HttpRoutes::check(const HttpHead& head) const {
   const char* methods = methods_of(head.path);
   if (!methods) throw ApiError(http::kNotFound, fmt::format("there is no {} {}", head.method, head.path));
   if (!is_of(head.method, methods)) throw MethodError(head, methods);
-  const bool needs_key = head.path.starts_with(kOpenAi) || head.method == "POST";
-  std::string client = needs_key ? keys_.name_of(head.authorization) : "";
-  if (head.method == "POST") check_body(head);
+  const bool is_post = head.method == "POST";
+  std::string client = is_post || head.path.starts_with(kOpenAi) ? keys_.name_of(head.authorization) : "";
+  if (is_post) check_body(head);
   require_state(state_, head);
+  if (is_post) model_->require_path(head.path);
   return client;
 }
 
@@ -119,24 +116,31 @@ HttpReply HttpRoutes::health() const {
   return state_reply(http::kOk, "ok");
 }
 
+/// A server that is starting has no model yet.
+HttpReply HttpRoutes::page() const {
+  if (state_ != ServerState::starting && !model_->has_page())
+    throw ApiError(http::kNotFound,
+                   fmt::format("there is no page for '{}', which generates no text", model_->name()));
+  return {.type = kHtml, .body = std::string(kPage)};
+}
+
 HttpReply HttpRoutes::get(const std::string& path) const {
-  if (path == kPagePath) return {.type = kHtml, .body = std::string(kPage)};
+  if (path == kPagePath) return page();
   if (path == kHealth) return health();
   if (path == "/metrics")
     return {.type = kMetricsType, .body = metrics_text(batch_->counts(), batch_->times(), replies_)};
-  if (path == kModels) return {.body = completions_->models()};
-  return {.body = completions_->model(path.substr(std::string_view(kModels).size() + 1))};
+  if (path == kModels) return {.body = model_->models()};
+  return {.body = model_->model(path.substr(std::string_view(kModels).size() + 1))};
 }
 
-bool HttpRoutes::replies_at_once(const std::string& path) { return path == kTokenize || path == kDetokenize; }
+bool HttpRoutes::replies_at_once(const std::string& path) { return route::replies_at_once(path); }
 
 HttpReply HttpRoutes::reply(const std::string& path, std::string_view body) const {
-  return {.body = path == kTokenize ? completions_->tokenize(body) : completions_->detokenize(body)};
+  return {.body = model_->reply(path, body)};
 }
 
-std::shared_ptr<CompletionAnswer> HttpRoutes::post(const std::string& path, std::string_view body) const {
-  if (path == kResponses) return completions_->answer_response(body);
-  return path == kChat ? completions_->answer_chat(body) : completions_->answer(body);
+std::shared_ptr<Answer> HttpRoutes::post(const std::string& path, std::string_view body) const {
+  return model_->post(path, body);
 }
 
 HttpReply error_reply(const std::exception& thrown) {

@@ -12,8 +12,8 @@
 #include "compiler/server/allowed_origins.h"
 #include "compiler/server/api_keys.h"
 #include "compiler/server/batch_thread.h"
-#include "compiler/server/completion_service.h"
 #include "compiler/server/http_message.h"
+#include "compiler/server/model_service.h"
 #include "runtime/engine/serving/api_error.h"
 
 namespace smelt::server {
@@ -38,7 +38,7 @@ class HttpRoutes {
 
   /// Makes the server ready: it answers requests with this model from now on. The references must outlive the
   /// object. Called once, by any thread.
-  void serve(BatchThread& batch, CompletionService& completions);
+  void serve(BatchThread& batch, ModelService& model);
   /// Makes the server refuse new completions. May be called by any thread.
   void drain() { state_ = ServerState::draining; }
   ServerState state() const { return state_; }
@@ -57,9 +57,9 @@ class HttpRoutes {
   /// Returns the reply to GET or HEAD of `path`. Throws ApiError for an unknown model, and for /health if the
   /// batch has ended by a fault. Requires: check() has accepted the request.
   HttpReply get(const std::string& path) const;
-  /// Starts the completion that a POST of `body` to `path` asks for. Returns the answer, which is never null.
-  /// Throws ApiError or Error for a bad body.
-  std::shared_ptr<CompletionAnswer> post(const std::string& path, std::string_view body) const;
+  /// Starts to answer a POST of `body` to `path`. Returns the answer, which is never null. Throws ApiError or
+  /// Error for a bad body.
+  std::shared_ptr<Answer> post(const std::string& path, std::string_view body) const;
   /// Returns whether a POST to `path` has a reply that needs no step of the model (reply()), and not an
   /// answer (post()).
   static bool replies_at_once(const std::string& path);
@@ -70,9 +70,10 @@ class HttpRoutes {
 
  private:
   HttpReply health() const;
+  HttpReply page() const;
 
-  BatchThread* batch_ = nullptr;              // null while the server is starting
-  CompletionService* completions_ = nullptr;  // null while the server is starting
+  BatchThread* batch_ = nullptr;   // null while the server is starting
+  ModelService* model_ = nullptr;  // null while the server is starting
   std::atomic<ServerState> state_ = ServerState::starting;
   AllowedHosts& hosts_;
   const AllowedOrigins& origins_;

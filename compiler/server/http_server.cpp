@@ -65,9 +65,9 @@ class HttpServer::Listener {
         most_(std::max<size_t>(options_.connections, 1)) {}
   ~Listener() { end_workers(); }
 
-  void serve(BatchThread& batch, CompletionService& completions, size_t connections) {
+  void serve(BatchThread& batch, ModelService& model, size_t connections) {
     most_ += connections;
-    routes_.serve(batch, completions);
+    routes_.serve(batch, model);
   }
   void drain() { routes_.drain(); }
 
@@ -239,8 +239,8 @@ HttpServer::HttpServer(HttpOptions options) : listener_(std::make_unique<Listene
 
 HttpServer::~HttpServer() = default;
 
-void HttpServer::serve(BatchThread& batch, CompletionService& completions, size_t connections) {
-  listener_->serve(batch, completions, connections);
+void HttpServer::serve(BatchThread& batch, ModelService& model, size_t connections) {
+  listener_->serve(batch, model, connections);
 }
 
 void HttpServer::drain() { listener_->drain(); }

@@ -10,7 +10,7 @@
 
 #include "compiler/server/api_keys.h"
 #include "compiler/server/batch_thread.h"
-#include "compiler/server/completion_service.h"
+#include "compiler/server/model_service.h"
 #include "compiler/server/request_log.h"
 
 namespace smelt::server {
@@ -37,7 +37,7 @@ class HttpServer {
 
   /// Answers requests with this model from now on, and accepts `connections` more connections. The references
   /// must outlive the call of listen(). Called once, by any thread.
-  void serve(BatchThread& batch, CompletionService& completions, size_t connections = 0);
+  void serve(BatchThread& batch, ModelService& model, size_t connections = 0);
   /// Refuses new completions, while those that run go on. May be called by any thread after serve().
   void drain();
 

@@ -41,6 +41,8 @@ std::string metrics_text(const ContinuousBatchCounts& counts, const RequestTimes
       metric("requests_waiting", "gauge", "Requests that wait for a slot.", counts.waiting) +
       metric("steps_total", "counter", "Steps of the batch.", counts.steps) +
       metric("prompt_tokens_total", "counter", "Tokens of prompts that were read.", counts.prompt_tokens) +
+      metric("padding_tokens_total", "counter", "Tokens of padding that were read with whole texts.",
+             counts.padding_tokens) +
       metric("new_tokens_total", "counter", "Tokens that were chosen.", counts.new_tokens) +
       metric("plan_tokens_total", "counter", "Of these, tokens that the plan has chosen, not the host.",
              counts.plan_tokens) +

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "compiler/server/request_times.h"
-#include "runtime/engine/serving/continuous_batch.h"
+#include "runtime/engine/serving/request_batch.h"
 
 namespace smelt::server {
 

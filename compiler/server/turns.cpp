@@ -89,10 +89,10 @@ Turn Turns::hear(const ContinuousBatchCounts& counts) {
   return turn;
 }
 
-std::vector<ContinuousBatch::Id> submit_together(ContinuousBatch& batch, std::vector<Request> requests) {
+std::vector<RequestBatch::Id> submit_together(RequestBatch& batch, std::vector<Request> requests) {
   for (const Request& request : requests) batch.check(request);
   batch.require_room(requests.size());
-  std::vector<ContinuousBatch::Id> ids;
+  std::vector<RequestBatch::Id> ids;
   for (Request& request : requests) ids.push_back(batch.submit(std::move(request)));
   return ids;
 }

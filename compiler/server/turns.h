@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/engine/serving/continuous_batch.h"
+#include "runtime/engine/serving/request_batch.h"
 #include "runtime/ranks/rank_groups.h"
 
 namespace smelt::server {
@@ -21,8 +21,8 @@ struct AskedCompletion {
 
 /// The content of one broadcast, which precedes one step of the batch.
 struct Turn {
-  std::vector<AskedCompletion> asked;          // new bodies, in order; see submit_together
-  std::vector<ContinuousBatch::Id> cancelled;  // requests to cancel after those of `asked` are submitted
+  std::vector<AskedCompletion> asked;       // new bodies, in order; see submit_together
+  std::vector<RequestBatch::Id> cancelled;  // requests to cancel after those of `asked` are submitted
   /// Kernel variants that rank 0 chose by measurement (Executor::choices); empty: unchanged.
   std::string choices;
   bool ends = false;  // this is the last broadcast
@@ -52,7 +52,7 @@ class Turns {
 };
 
 /// Submits all requests, or none if one would be refused, and returns their ids in order. Throws the Errors
-/// of ContinuousBatch::submit.
-std::vector<ContinuousBatch::Id> submit_together(ContinuousBatch& batch, std::vector<Request> requests);
+/// of RequestBatch::submit.
+std::vector<RequestBatch::Id> submit_together(RequestBatch& batch, std::vector<Request> requests);
 
 }  // namespace smelt::server

@@ -1,10 +1,12 @@
 // smelt serve: a model over HTTP, as OpenAI's clients speak it (docs/guides/serving.md).
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <optional>
 
 #include "compiler/cli/command.h"
 #include "compiler/cli/commands/serve_caches.h"
+#include "compiler/cli/commands/serve_texts.h"
 #include "compiler/cli/shared/config_file.h"
 #include "compiler/cli/shared/generation_flags.h"
 #include "compiler/cli/shared/inference_ranks.h"
@@ -12,6 +14,7 @@
 #include "compiler/cli/shared/prompt_text.h"
 #include "compiler/cli/shared/text_table.h"
 #include "compiler/server/batch_follower.h"
+#include "compiler/server/completion_service.h"
 #include "compiler/server/end_signal.h"
 #include "compiler/server/http_server.h"
 #include "compiler/server/listening_thread.h"
@@ -27,12 +30,15 @@ namespace {
 
 constexpr int64_t kDefaultSlots = 8;
 constexpr size_t kMoreConnections = 256;  // in addition to those whose requests run or wait
+constexpr size_t kDefaultQueue = 64, kDefaultTextQueue = 4096;
+constexpr size_t kMostTextConnections = 1024;  // of the former, because a request may have many texts
 
 struct ServeCommand {
-  std::string model, host = "127.0.0.1", name, tool_parser = "auto";
+  std::string model, host = "127.0.0.1", name, tool_parser = "auto", task = "auto", pooling;
   int port = 8080;
   int64_t slots = 0;
-  size_t queue = 64, chunk = 0, draft_tokens = 0;
+  std::optional<size_t> queue;
+  size_t chunk = 0, draft_tokens = 0;
   bool no_special_tokens = false, no_shared_prefixes = false, lazy = false, log_requests = false;
   std::string api_keys;
   size_t most_per_key = 0;
@@ -41,6 +47,14 @@ struct ServeCommand {
   CacheFlags caches;
   CompileFlags flags;
   WeightFlags weights;
+  std::vector<std::string> for_generation, for_texts;  // names of given options that are for one kind of task
+
+  size_t most_waiting() const { return queue.value_or(kDefaultQueue); }
+  TextFlags text_flags() const {
+    return {.pooling = pooling,
+            .rows = slots > 0 ? std::optional(slots) : std::nullopt,
+            .step_tokens = flags.values.build.step_tokens};
+  }
 };
 
 /// Asks for runs of several tokens per row, which read drafts, unless other options say whether there are
@@ -78,12 +92,23 @@ std::string caches_text(const ContinuousBatchCounts& counts) {
 
 /// The URL is the one line on standard output, for programs that start a server at any free port. It comes
 /// last: who has read it finds the other line written, too.
-void announce(const ServeCommand& options, int port, const ContinuousBatchCounts& counts) {
+void announce_url(const ServeCommand& options, int port) {
   const bool is_ipv6 = options.host.find(':') != std::string::npos;
-  fmt::print(stderr, "model '{}', {} slots, {}, {} requests may wait; Ctrl-C ends\n", name_of(options),
-             counts.slots, caches_text(counts), options.queue);
   fmt::print("listening on http://{}:{}\n", is_ipv6 ? "[" + options.host + "]" : options.host, port);
   std::fflush(stdout);
+}
+
+void announce(const ServeCommand& options, int port, const ContinuousBatchCounts& counts) {
+  fmt::print(stderr, "model '{}', {} slots, {}, {} requests may wait; Ctrl-C ends\n", name_of(options),
+             counts.slots, caches_text(counts), options.most_waiting());
+  announce_url(options, port);
+}
+
+void announce_texts(const ServeCommand& options, int port, const TextBatch& batch) {
+  fmt::print(stderr, "model '{}', {} of {} {}, texts of up to {} tokens, {} texts may wait; Ctrl-C ends\n",
+             name_of(options), batch.classifies() ? "scores" : "embeddings", batch.width(),
+             batch.classifies() ? "classes" : "numbers", batch.capacity(), batch.most_requests());
+  announce_url(options, port);
 }
 
 /// Waits for a signal, for the end of the listening, or, where there are other ranks, for a fault.
@@ -114,7 +139,31 @@ struct Served {
   Model model;
   std::unique_ptr<Session> session;
   ContinuousBatchOptions batch;
+  std::optional<TextServing> texts = {};  // of a model that reads whole texts
 };
+
+void refuse_given(const std::vector<std::string>& given, const char* tasks) {
+  if (!given.empty()) fail("{}: this option is for models that {}", given[0], tasks);
+}
+
+/// Determines the task, and the options of compilation for it.
+CompileOptions options_for_task(const ServeCommand& options, Served& served, const InferenceRanks* ranks,
+                                DefaultBounds& bounds) {
+  const ServedTask task = served_task(served.model, options.task);
+  if (task == ServedTask::generate) {
+    refuse_given(options.for_texts, "embed or classify texts");
+    return compile_options(options, served.model, ranks, bounds);
+  }
+  refuse_given(options.for_generation, "generate text");
+  if (ranks) fail("--task {}: texts are served by one rank; expected no launch", options.task);
+  served.texts = read_text_serving(served.model, task, options.text_flags());
+  CompileFlags flags = options.flags;
+  flags.values.build.step_tokens = 0;
+  CompileOptions result = flags.options();
+  result.mode = Mode::infer;
+  compile_for_texts(served.model, *served.texts, options.text_flags(), result, bounds);
+  return result;
+}
 
 Served open_served(const ServeCommand& options, const Json& all, InferenceRanks* ranks) {
   Served served;
@@ -124,10 +173,12 @@ Served open_served(const ServeCommand& options, const Json& all, InferenceRanks*
   if (served.model.weights && !is_first) served.model.weights->note.clear();
   CompileFlags flags = options.flags;
   flags.values.timing &= is_first, flags.says_memory &= is_first;
-  compile_model(served.model, compile_options(options, served.model, ranks, bounds), flags);
+  const CompileOptions compile = options_for_task(options, served, ranks, bounds);
+  if (served.texts) flags.values.build.step_tokens.reset();  // a plan has no such option then
+  compile_model(served.model, compile, flags);
   served.model.bounds = bounds;
-  require_text_writer(served.model.plan->model);
-  if (is_first) tell_unknown_fields(served.model);
+  if (!served.texts) require_text_writer(served.model.plan->model);
+  if (is_first && !served.texts) tell_unknown_fields(served.model);
   SessionOptions session = options.weights.session_options();
   if (ranks)
     ranks->add_to(session, *served.model.plan), ranks->agree("the server", served.model, all);
@@ -135,7 +186,7 @@ Served open_served(const ServeCommand& options, const Json& all, InferenceRanks*
     require_mesh(*served.model.plan, nullptr);
   served.session = open_session(served.model, options.weights, session);
   served.batch = {.slots = static_cast<size_t>(options.slots),
-                  .most_waiting = options.queue,
+                  .most_waiting = options.most_waiting(),
                   .chunk = options.chunk,
                   .shares_prefixes = !options.no_shared_prefixes,
                   .prepares = !options.lazy,
@@ -216,6 +267,29 @@ void answer_clients(const ServeCommand& options, const Served& served, OpenPort&
   if (has_ranks && !batch.fault().empty()) fail("{}", batch.fault());
 }
 
+/// Does the same for a model that reads whole texts.
+void answer_texts(const ServeCommand& options, const Served& served, OpenPort& port) {
+  const TextServing& texts = *served.texts;
+  auto own = text_batch(served.model, *served.session, texts, options.queue.value_or(kDefaultTextQueue),
+                        !options.lazy);
+  const TextBatch& facts = *own;
+  server::BatchThread batch(std::move(own), *served.session);
+  const server::TextMaker maker(served.model, texts.modules,
+                                {.vocabulary = facts.vocabulary(),
+                                 .capacity = facts.capacity(),
+                                 .adds_special_tokens = !options.no_special_tokens});
+  const PromptText prompts(served.model, facts.vocabulary(), !options.no_special_tokens);
+  server::TextService service(batch, prompts, maker, text_model(served.model, facts, texts),
+                              name_of(options));
+  const server::EndSignal signal;  // before anyone knows that there is a server to be ended
+  port.http.serve(batch, service, std::min(batch.most_requests(), kMostTextConnections));
+  announce_texts(options, port.number, facts);
+  wait_for_end(port.listening, batch, signal, false);
+  drain(options, port.http, batch);
+  batch.close();
+  port.listening.finish();
+}
+
 /// Ignores a signal that comes to all ranks. The first rank handles it and ends the others. The signal may
 /// come here even later, while the process exits; so the object is never destroyed.
 void leave_signals_to_first() {
@@ -237,7 +311,9 @@ void run_serve(const ServeCommand& options, const Json& all, InferenceRanks* ran
   std::optional<OpenPort> port;
   if (is_first) port.emplace(options);
   const Served served = open_served(options, all, ranks);
-  if (is_first)
+  if (served.texts)
+    answer_texts(options, served, *port);
+  else if (is_first)
     answer_clients(options, served, *port, ranks != nullptr);
   else
     follow_first(options, served);
@@ -245,11 +321,17 @@ void run_serve(const ServeCommand& options, const Json& all, InferenceRanks* ran
 
 void add_limits(CLI::App& command, ServeCommand& options) {
   command
-      .add_option("--slots", options.slots, "requests that run together (default: 8, or those of the plan)")
+      .add_option(
+          "--slots", options.slots,
+          "requests that run together (default: 8, or those of the plan); of whole texts: most of a run "
+          "(default: one per 16 of --step-tokens)")
       ->check(CLI::PositiveNumber);
-  command.add_option("--queue", options.queue, "requests that may wait for a slot; others are refused")
-      ->check(CLI::Range(0, 1024))
-      ->capture_default_str();
+  command
+      .add_option(
+          "--queue", options.queue,
+          "requests that may wait for a slot; others are refused (default: 64); of whole texts: texts that "
+          "wait or run (default: 4096)")
+      ->check(CLI::Range(0, 65536));
   command
       .add_option("--chunk", options.chunk,
                   "tokens of prompts that are read between two of the others' tokens (default: 64; with "
@@ -276,6 +358,36 @@ void add_limits(CLI::App& command, ServeCommand& options) {
                    "of caches in pages: read every prompt from its beginning");
 }
 
+void add_task(CLI::App& command, ServeCommand& options) {
+  command
+      .add_option(
+          "--task", options.task,
+          "what the model is for: generate text, embed (vectors of texts), classify texts, or auto: by its "
+          "head, and embed if modules.json is in its directory")
+      ->check(CLI::IsMember(kTaskNames))
+      ->capture_default_str();
+  command
+      .add_option(
+          "--pooling", options.pooling,
+          "of a model that embeds and has no modules.json: how the states of tokens become one vector: " +
+              pooling_names() + " (default: mean)")
+      ->check([](const std::string& name) {
+        return find_pooling(name) ? "" : name + " is not one of " + pooling_names();
+      });
+}
+
+/// Lists the given options that are for one kind of task.
+void note_given(const CLI::App& command, ServeCommand& options) {
+  const auto note = [&](std::initializer_list<const char*> names, std::vector<std::string>& given) {
+    for (const char* name : names)
+      if (command.get_option(name)->count() > 0) given.emplace_back(name);
+  };
+  note({"--chunk", "--draft-tokens", "--no-shared-prefixes", "--cache-memory", "--cache-pages",
+        "--tool-parser", "--sampler"},
+       options.for_generation);
+  note({"--pooling"}, options.for_texts);
+}
+
 void add_texts(CLI::App& command, ServeCommand& options) {
   std::vector<std::string> parsers = {"auto", "none"};
   for (const tools::ToolFormat& format : tools::tool_formats()) parsers.emplace_back(format.name);
@@ -290,13 +402,12 @@ void add_texts(CLI::App& command, ServeCommand& options) {
 }
 
 void add_access(CLI::App& command, ServeCommand& options) {
-  CLI::Option* keys =
-      command
-          .add_option(
-              "--api-keys", options.api_keys,
-              "file of keys, one per line, KEY or NAME KEY: clients must send one for the paths below /v1, "
-              "/tokenize and /detokenize")
-          ->check(CLI::ExistingFile);
+  CLI::Option* keys = command
+                          .add_option("--api-keys", options.api_keys,
+                                      "file of keys, one per line, KEY or NAME KEY: clients must send one "
+                                      "for the paths below /v1 and "
+                                      "with every POST")
+                          ->check(CLI::ExistingFile);
   command
       .add_option("--most-per-key", options.most_per_key,
                   "completions that a key may have at a time; others are refused (default: any number)")
@@ -310,7 +421,8 @@ void add_access(CLI::App& command, ServeCommand& options) {
 
 void add_serve(CLI::App& app) {
   auto options = std::make_shared<ServeCommand>();
-  CLI::App* command = app.add_subcommand("serve", "Answer OpenAI's clients over HTTP with a decoder");
+  CLI::App* command =
+      app.add_subcommand("serve", "Answer OpenAI's clients over HTTP: text, embeddings, classes or scores");
   command->add_option("model", options->model, "model directory, run directory, spec or plan")->required();
   command
       ->add_option("--host", options->host,
@@ -335,12 +447,14 @@ void add_serve(CLI::App& app) {
       ->type_name("ORIGIN");
   command->add_option("--name", options->name,
                       "what clients know the model by (default: the name of its file)");
+  add_task(*command, *options);
   add_texts(*command, *options);
   add_limits(*command, *options);
   add_access(*command, *options);
   options->flags.add_to(*command, {OptionGroup::sampling, OptionGroup::serving, OptionGroup::ranks});
   options->weights.add_to(*command);
   command->callback([options, command] {
+    note_given(*command, *options);
     infer_over_ranks(options->flags.values.mesh, "serve",
                      [&](InferenceRanks* ranks) { run_serve(*options, resolved_config(*command), ranks); });
   });

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "compiler/server/completion_service.h"
 #include "compiler/server/http_server.h"
 #include "tests/compiler/http_client.h"
 #include "tests/runtime/engine/serving/remembering_model.h"

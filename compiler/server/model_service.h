@@ -1,0 +1,73 @@
+// ModelService: what the server answers about one model, independent of HTTP: its input is the body of a
+// request, and its output the body of the reply.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "compiler/server/answer.h"
+#include "runtime/engine/serving/token_request.h"
+#include "runtime/system/json_text.h"
+
+namespace smelt::server {
+
+/// Thread-safe.
+class ModelService {
+ public:
+  /// `name`: the model's name for clients.
+  explicit ModelService(std::string name);
+  virtual ~ModelService() = default;
+  ModelService(const ModelService&) = delete;
+  ModelService& operator=(const ModelService&) = delete;
+
+  const std::string& name() const { return name_; }
+  /// Throws ApiError (status 404), which says what the model is for, if it does not answer POSTs of `path`.
+  virtual void require_path(std::string_view path) const = 0;
+  /// Starts to answer a POST of `body` to `path`, and returns the answer, never null. The batch accepts or
+  /// refuses its requests later (Answer::accepted). Throws ApiError or Error for a bad body. Requires:
+  /// require_path(path) does not throw, and the path has no reply at once (route::replies_at_once).
+  virtual std::shared_ptr<Answer> post(std::string_view path, std::string_view body) = 0;
+  /// Returns the reply's body for a POST of `body` to /tokenize or /detokenize. Throws ApiError or Error for
+  /// a bad body.
+  std::string reply(std::string_view path, std::string_view body) const;
+  /// Returns whether the page that GET / returns can use the model.
+  virtual bool has_page() const = 0;
+  /// Returns the reply's body for GET /v1/models: JSON that lists the one model.
+  std::string models() const;
+  /// Returns the reply's body for GET /v1/models/NAME. Throws ApiError if `name` is not the model's name.
+  std::string model(std::string_view name) const;
+
+ protected:
+  void require_name(std::string_view name) const;
+  int64_t created() const { return created_; }  // seconds since 1970
+
+ private:
+  /// See TokenService.
+  virtual std::string tokenize(const TokenizeRequest& request) const = 0;
+  virtual std::string detokenize(const DetokenizeRequest& request) const = 0;
+  Json about() const;
+
+  const std::string name_;
+  const int64_t created_;
+};
+
+/// Paths of POSTs. Every path is one of a CompletionService, of a TextService, or of both.
+namespace route {
+inline constexpr std::string_view kCompletions = "/v1/completions", kChat = "/v1/chat/completions";
+inline constexpr std::string_view kResponses = "/v1/responses";
+inline constexpr std::string_view kTokenize = "/tokenize", kDetokenize = "/detokenize";
+inline constexpr std::string_view kEmbeddings = "/v1/embeddings", kClassify = "/classify";
+inline constexpr std::string_view kScore = "/score", kScoreV1 = "/v1/score";
+inline constexpr std::string_view kRerank = "/rerank", kRerankV1 = "/v1/rerank", kRerankV2 = "/v2/rerank";
+inline constexpr std::string_view kPosts[] = {kCompletions, kChat,       kResponses, kTokenize,
+                                              kDetokenize,  kEmbeddings, kClassify,  kScore,
+                                              kScoreV1,     kRerank,     kRerankV1,  kRerankV2};
+
+/// Returns whether a POST to `path` has a reply that needs no step of the model (ModelService::reply), and
+/// not an answer (ModelService::post).
+constexpr bool replies_at_once(std::string_view path) { return path == kTokenize || path == kDetokenize; }
+}  // namespace route
+
+}  // namespace smelt::server
