@@ -234,7 +234,7 @@ void limit(SentenceModules& result, std::optional<size_t> tokens) {
 void require_text_output(SettingsFile& file) {
   const Json modalities = file.take("modality_config");
   if (!modalities.is_object() || !modalities.contains("text")) return;
-  const Json text = modalities["text"];
+  const Json& text = modalities["text"];
   const Json hidden = {{"method", "forward"}, {"method_output_name", "last_hidden_state"}};
   const Json logits = {{"method", "forward"}, {"method_output_name", "logits"}};
   if (text != hidden && text != logits) file.wrong("modality_config", "text: " + hidden.dump());

@@ -13,7 +13,10 @@ namespace smelt {
 namespace {
 
 constexpr const char *kMaskInput = "attention_mask", *kTypesInput = "token_type_ids";
-constexpr size_t kLeastTextLength = 16;   // of a padded run
+constexpr size_t kLeastTextLength = 16;  // of a padded run
+/// Padding of a run that costs less than a run of its own for some of the texts: a few tokens, and a share of
+/// the texts' tokens.
+constexpr size_t kFreePadding = 16, kFreePaddingOfDevice = 512, kLeastTokensPerPadding = 16;
 constexpr size_t kMostCandidates = 4096;  // texts among which a run is chosen
 
 const Port* find_text_port(const std::vector<Port>& ports, std::string_view name, DType dtype, size_t rank) {
@@ -146,12 +149,13 @@ void TextBatch::prepare() {
   }
 }
 
-/// Returns whether a run may have these texts, which are sorted by length. Texts shorter than half of the
-/// longest are left to other runs, unless the difference is small.
-bool TextBatch::may_share(std::span<const TextPointer> sorted) const {
-  const size_t shortest = sorted.front()->length(), longest = sorted.back()->length();
-  if (!has_mask_ && shortest != longest) return false;
-  return sorted.size() <= most_rows(padded_length(longest)) && 2 * shortest + kLeastTextLength >= longest;
+/// Returns whether a run may have these texts, which are sorted by length and have `tokens` tokens together.
+bool TextBatch::may_share(std::span<const TextPointer> sorted, size_t tokens) const {
+  const size_t longest = sorted.back()->length();
+  if (sorted.size() > most_rows(padded_length(longest))) return false;
+  if (!has_mask_) return sorted.front()->length() == longest;
+  const size_t free = pads_runs_ ? kFreePaddingOfDevice : kFreePadding;
+  return sorted.size() * longest - tokens <= free + tokens / kLeastTokensPerPadding;
 }
 
 /// Returns the text that has waited longest, and others next to it in the order of lengths: always the one
@@ -162,16 +166,18 @@ std::vector<TextBatch::TextPointer> TextBatch::next_run() const {
   std::ranges::stable_sort(sorted, {}, [](const TextPointer& text) { return text->length(); });
   const size_t length = waiting_.front()->length();
   auto begin = static_cast<size_t>(std::ranges::find(sorted, waiting_.front()) - sorted.begin());
-  size_t end = begin + 1;
+  size_t end = begin + 1, tokens = length;
   const auto part = [&](size_t from, size_t to) { return std::span(sorted).subspan(from, to - from); };
   while (true) {
-    const bool lower = begin > 0 && may_share(part(begin - 1, end));
-    const bool upper = end < sorted.size() && may_share(part(begin, end + 1));
+    const size_t below = begin > 0 ? sorted[begin - 1]->length() : 0;
+    const size_t above = end < sorted.size() ? sorted[end]->length() : 0;
+    const bool lower = below > 0 && may_share(part(begin - 1, end), tokens + below);
+    const bool upper = above > 0 && may_share(part(begin, end + 1), tokens + above);
     if (!lower && !upper) break;
-    if (upper && (!lower || sorted[end]->length() - length <= length - sorted[begin - 1]->length()))
-      ++end;
+    if (upper && (!lower || above - length <= length - below))
+      ++end, tokens += above;
     else
-      --begin;
+      --begin, tokens += below;
   }
   const auto run = part(begin, end);
   return {run.begin(), run.end()};

@@ -79,7 +79,7 @@ class TextBatch : public RequestBatch {
   Size padded(Size size) const;
   std::vector<Size> sizes() const;
   void prepare();
-  bool may_share(std::span<const TextPointer> sorted) const;
+  bool may_share(std::span<const TextPointer> sorted, size_t tokens) const;
   std::vector<TextPointer> next_run() const;
   void run(const std::vector<TextPointer>& texts, Size size);
   void execute(Size size);

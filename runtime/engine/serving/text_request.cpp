@@ -20,6 +20,10 @@ bool is_text_tokens(const Json& list) {
   return list.is_array() && !list.empty() && std::ranges::all_of(list, is_text_token);
 }
 
+bool is_whole_text(const Json& value) {
+  return value.is_string() && !value.get_ref<const std::string&>().empty();
+}
+
 [[noreturn]] void refuse_count(const char* name, size_t count) {
   throw ApiError(http::kBadRequest, fmt::format("{}: {} texts; expected 1 to {}", name, count, kMostTexts),
                  name, "invalid_value");
@@ -36,7 +40,7 @@ std::vector<std::string> texts_of(const char* name, const Json& value, bool may_
   for (const Json& each : list) {
     const bool is_object = each.is_object() && each.size() == 1 && each.contains("text");
     const Json& text = is_object ? each["text"] : each;
-    if (!text.is_string() || text == "")
+    if (!is_whole_text(text))
       BodyFields::wrong(name, each, "texts, none of them empty, or objects {\"text\": TEXT}");
     texts.push_back(text.get<std::string>());
   }
@@ -44,7 +48,7 @@ std::vector<std::string> texts_of(const char* name, const Json& value, bool may_
 }
 
 TextInput input_of(const Json& value) {
-  if (value.is_string() && value != "") return {.text = value.get<std::string>(), .second = {}, .tokens = {}};
+  if (is_whole_text(value)) return {.text = value.get<std::string>(), .second = {}, .tokens = {}};
   if (is_text_tokens(value)) return {.text = "", .second = {}, .tokens = value.get<std::vector<int32_t>>()};
   BodyFields::wrong("input", value, "a text that is not empty, or a list of at least one token id");
 }
