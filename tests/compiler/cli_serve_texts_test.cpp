@@ -212,7 +212,24 @@ TEST_F(TextServer, KeysAreNeededForAllTexts) {
     EXPECT_EQ(status({{"query", "a"}, {"documents", {"b"}}}, route), "401 ") << route;
 }
 
-TEST_F(TextServer, DecodersAndMaskedModelsEmbed) {
+TEST_F(TextServer, MaskedModelsEmbedWithoutTheirHeads) {
+  start((kGolden / "../roberta").string());
+  const Json two = embeddings({{"input", {{5, 6, 7}, {5, 8}}}});
+  EXPECT_EQ(two[0].size(), 30U);
+  expect_near(embeddings({{"input", {5, 6, 7}}})[0], two[0]);
+}
+
+TEST_F(TextServer, PlansSayWhatTheyAreFor) {
+  expect_good(smelt("compile $GOLDEN/../bert-multi --mode=infer --max B=4,T=16 -o " + quoted("m.plan")));
+  start(path("m.plan").string(), {"--weights", (kGolden / "../bert-multi").string()});
+  const Json found = reply({{"input", {{5, 6, 7}, {5, 6, 7}}}}, "/classify");
+  EXPECT_EQ(found["data"][0]["num_classes"], 5);
+  expect_near(found["data"][0]["probs"], found["data"][1]["probs"]);
+  EXPECT_EQ(status({{"input", std::vector<int>(17, 5)}}, "/classify"), "400 input");
+  expect_error(smelt("serve " + quoted("m.plan") + " --port 0 --task embed --from-scratch"), "--task embed");
+}
+
+TEST_F(TextServer, DecodersEmbed) {
   spill(path("tiny.json"), R"({"family": "llama", "vocab_size": 256, "hidden": 32, "max_positions": 64,
       "tokenizer": "bytes", "decoder": {"layers": 2, "heads": 2, "ffn": 48}})");
   start(path("tiny.json").string(), {"--from-scratch", "--task", "embed", "--pooling", "lasttoken"});

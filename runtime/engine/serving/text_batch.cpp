@@ -243,7 +243,6 @@ std::vector<float> TextBatch::result_of(const Text& text, size_t row, Size size)
 }
 
 void TextBatch::end(Text& text, Finish finish, const std::string& error) {
-  text.progress.has_begun = finish != Finish::cancelled;
   text.progress.finish = finish, text.progress.error = error;
   ++(finish == Finish::cancelled ? counts_.cancelled
      : finish == Finish::failed  ? counts_.failed
