@@ -49,7 +49,7 @@ class TextAnswer : public Answer {
   bool done_ = false;
 };
 
-/// What the results of the batch mean.
+/// The meaning of the results of the batch.
 struct TextModel {
   bool classifies = false;
   size_t width = 0;         // numbers of a vector, or classes

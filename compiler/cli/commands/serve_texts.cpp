@@ -11,7 +11,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int64_t kStepTokensOfHost = 1024, kStepTokensOfDevice = 8192;  // defaults of --step-tokens
-constexpr int64_t kTokensPerRow = 16;  // a run has at most one row per so many tokens
+constexpr int64_t kTokensPerRow = 16;  // tokens of a run per row that it may have
 constexpr int64_t kLongestText = 512;  // of a model without a limit
 
 bool has_output(const PlanEntry& entry, std::string_view name, size_t rank) {

@@ -1,4 +1,4 @@
-// What `smelt serve` does with a model that reads whole texts: which task it has, how it is compiled, and the
+// Serving of a model that reads whole texts, by `smelt serve`: which task it has, how it is compiled, and the
 // batch and the service of its texts.
 #pragma once
 

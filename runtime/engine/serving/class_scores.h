@@ -18,11 +18,12 @@ void score_logits(ScoreFunction function, std::span<float> logits);
 
 struct ClassScores {
   std::vector<std::string> labels;  // names of the classes: of id2label in config.json, else LABEL_0, ...
-  /// Of POST /classify. As problem_type in config.json says: softmax for one class of several, sigmoid for
-  /// several classes at once, identity for a regression. Without it: sigmoid for one class, else softmax.
+  /// The function of POST /classify. As problem_type in config.json says: softmax for one class of several,
+  /// sigmoid for several classes at once, identity for a regression. Without it: sigmoid for one class, else
+  /// softmax.
   ScoreFunction classification = ScoreFunction::softmax;
-  /// Of POST /score and /rerank: that of CrossEncoder in the library sentence-transformers. The activation_fn
-  /// in config.json or in config_sentence_transformers.json, or else sigmoid for one class.
+  /// The function of POST /score and /rerank: that of CrossEncoder in the library sentence-transformers. The
+  /// activation_fn in config.json or in config_sentence_transformers.json, or else sigmoid for one class.
   ScoreFunction similarity = ScoreFunction::sigmoid;
 };
 

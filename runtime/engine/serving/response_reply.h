@@ -36,7 +36,7 @@ class ResponseReply {
   struct Item {
     bool is_call;
     size_t call;  // number of the call in the answer
-    std::string id, call_id, name, text;
+    std::string id = {}, call_id = {}, name = {}, text = {};
     Json object(const char* status) const;
   };
   /// Adds an event to events_.

@@ -230,7 +230,7 @@ void limit(SentenceModules& result, std::optional<size_t> tokens) {
   if (tokens && *tokens < kNone) result.most_tokens = std::min(*tokens, result.most_tokens.value_or(kNone));
 }
 
-/// Of the inputs that modality_config lists, texts are read, and their result is the hidden states or logits.
+/// Throws Error if modality_config lists texts whose result is neither the hidden states nor the logits.
 void require_text_output(SettingsFile& file) {
   const Json modalities = file.take("modality_config");
   if (!modalities.is_object() || !modalities.contains("text")) return;

@@ -24,13 +24,13 @@ struct TextRequest {
   TextTask task = TextTask::embed;
   std::optional<std::string> model = {};
   std::vector<TextInput> inputs = {};  // at least one
-  /// Longer texts are truncated to so many tokens; -1: to the most that the model reads. Nothing: longer
-  /// texts are refused.
+  /// The number of tokens to which longer texts are truncated; -1: the most that the model reads. Nothing:
+  /// longer texts are refused.
   std::optional<int64_t> truncated_tokens = {};
   bool add_special_tokens = true;
 
   bool base64 = false;                     // of embed: vectors are text in base64, of f32 in little endian
-  std::optional<int64_t> dimensions = {};  // of embed: vectors are truncated to so many numbers
+  std::optional<int64_t> dimensions = {};  // of embed: the size to which vectors are truncated
   std::optional<bool> normalizes = {};     // of embed; nothing: as the model's files say
   std::optional<std::string> prompt_name =
       {};                                  // of embed: one of the model's prompts, which precedes each text
