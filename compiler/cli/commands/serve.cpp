@@ -405,8 +405,7 @@ void add_access(CLI::App& command, ServeCommand& options) {
   CLI::Option* keys = command
                           .add_option("--api-keys", options.api_keys,
                                       "file of keys, one per line, KEY or NAME KEY: clients must send one "
-                                      "for the paths below /v1 and "
-                                      "with every POST")
+                                      "for the paths below /v1 and with every POST")
                           ->check(CLI::ExistingFile);
   command
       .add_option("--most-per-key", options.most_per_key,

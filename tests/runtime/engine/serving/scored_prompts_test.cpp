@@ -38,7 +38,9 @@ void expect_scores(const Request& request, const std::vector<NewToken>& found) {
     EXPECT_EQ(found[i].log_probability, log_probability(logits, request.prompt[i]));
     EXPECT_EQ(found[i].rank, rank_of(logits, request.prompt[i]));
     ASSERT_EQ(found[i].best.size(), *request.prompt_log_probabilities);
-    if (!found[i].best.empty()) EXPECT_EQ(found[i].best[0].first, most_probable(logits, 1)[0]);
+    if (!found[i].best.empty()) {
+      EXPECT_EQ(found[i].best[0].first, most_probable(logits, 1)[0]);
+    }
   }
 }
 
