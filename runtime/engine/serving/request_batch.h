@@ -18,7 +18,7 @@ struct ContinuousBatchCounts {
   uint64_t padding_tokens = 0;  // read next to prompt_tokens, because rows of a run are equally long
   uint64_t plan_tokens = 0;     // new tokens that the plan has sampled
   uint64_t draft_tokens = 0,
-           kept_draft_tokens = 0;  // tokens of drafts: read; also sampled
+           kept_draft_tokens = 0;  // draft tokens that were read, and those of them that were also sampled
   uint64_t ended = 0, cancelled = 0, failed = 0;
   int64_t cache_bytes = 0;  // of the plan's caches and states for sampling
   PageCounts pages = {};    // all 0 if caches are not in pages
