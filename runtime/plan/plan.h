@@ -28,9 +28,9 @@ enum class Role : uint8_t {
   gradient,
   optimizer,
   state,
-  cache,   // keys and values of the tokens so far: never saved
-  stream,  // read by the host during runs, without waiting: never saved
-  fault,   // record of an index out of bounds (runtime/session/index_faults.h): never saved
+  cache,   // keys and values of the tokens so far; not in checkpoints
+  stream,  // read by the host during runs, without waiting; not in checkpoints
+  fault,   // record of an index out of bounds (runtime/session/index_faults.h); not in checkpoints
   saved,
   temporary,
   workspace

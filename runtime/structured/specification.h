@@ -1,5 +1,5 @@
-// Specifications of texts in the bodies of requests: response_format of OpenAI's API, and structured_outputs
-// and guided_* of vLLM.
+// What a request to the server demands of the generated text, such as a JSON Schema. The body of the request
+// says it in one of these fields: response_format (OpenAI), structured_outputs or guided_* (vLLM).
 #pragma once
 
 #include <cstdint>

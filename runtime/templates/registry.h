@@ -25,8 +25,8 @@ const Test* find_test(std::string_view name);
 /// Returns whether Jinja has a filter of this name that Smelt does not have.
 bool omitted_filter(std::string_view name);
 
-/// Return the method of this name that texts, lists and tuples, dicts, or numbers of the type of `number`
-/// (int or float) have; null for unknown names.
+/// Return the method of this name: of texts; of lists and tuples; of dicts; of numbers with the type of
+/// `number` (int or float). Null if there is no such method.
 Function::Body find_text_method(std::string_view name);
 Function::Body find_sequence_method(std::string_view name);
 Function::Body find_dict_method(std::string_view name);

@@ -32,8 +32,9 @@ struct DecodeAttention {
 /// Returns the tiles for a workload of `attention`.
 FewTiles few_tiles(const AttentionKernel& attention, const DecodeAttention& few, const Symbols& symbols);
 
-/// Returns tiles for the kernel with the rows and parts of `tiles`, each of which needs fewer registers than
-/// the ones before. The first ones are for tensor cores if these can multiply the kernel's elements.
+/// Returns a list of tiles for the kernel. All have the rows and the parts of `tiles`. Each entry needs fewer
+/// registers than the entry before it, except that the first entry is for tensor cores if these can multiply
+/// the kernel's elements.
 std::vector<FewTiles> lighter_few_tiles(const FewTiles& tiles, const Kernel& kernel);
 
 /// Returns the size, in f32 numbers, of the partial results in device memory; 0 if blocks do not exchange

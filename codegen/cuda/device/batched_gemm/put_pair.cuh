@@ -1,6 +1,6 @@
 // The type of a 16-bit result, and the function put_pair, which rounds two sums to this type and stores
 // them in adjacent elements.
-// Requires: the macro SM (the qualifiers of a device function). C++ replaces the word TYPE by bf16 or f16.
+// Requires: the macro SM (the qualifiers of a device function). The code generator replaces the word TYPE by bf16 or f16.
 // Comes before kernel.cuh.
 
 struct TYPE { unsigned short bits; };

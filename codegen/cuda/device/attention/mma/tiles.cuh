@@ -59,7 +59,7 @@ SM int lane_row() { return lane() >> 2; }
 SM int lane_column() { return 2 * (lane() & 3); }
 
 // Return the offset in bytes that a lane adds to the address of 16 x 16 elements, for load_fragment or
-// load_transposed. by_rows is for A or B of a product A B. by_columns is for B of a product A B^T.
+// load_transposed. by_rows is for A, and for B of a product A B. by_columns is for B of a product A B^T.
 SM unsigned by_rows() { return (lane() & 15) * kPitch + (lane() >> 4) * 16; }
 SM unsigned by_columns() { return ((lane() & 7) + (lane() >> 4) * 8) * kPitch + (lane() >> 3 & 1) * 16; }
 

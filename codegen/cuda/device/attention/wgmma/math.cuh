@@ -1,6 +1,6 @@
 // Constants, and functions that approximate 2^x and the base-2 logarithm by one instruction, for the
 // attention kernels for sm_90a.
-// Requires: SM.
+// Requires: the macro SM, the qualifiers of a device function.
 // The text of such a kernel consists of these files and texts, in this order:
 //   HALF_TYPE (a macro: the 16-bit element type in PTX, as a string)
 //   the functions of the score_mod ("body", codegen/cuda/attention/attention_hooks.h)
