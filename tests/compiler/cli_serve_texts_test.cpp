@@ -56,7 +56,7 @@ double length_of(const Json& vector) {
 
 TEST_F(TextServer, EmbeddingsAreThoseOfSentenceTransformers) {
   const Json expected = start_recorded("sentence-bert");
-  const Json texts = expected["texts"];
+  const Json& texts = expected["texts"];
   expect_near(embeddings({{"input", texts}}), expected["embeddings"]);
   expect_near(embeddings({{"input", texts}, {"prompt_name", "query"}}), expected["queries"]);
   expect_near(embeddings({{"input", texts}, {"prompt", "what is "}}), expected["queries"]);
@@ -130,7 +130,7 @@ TEST_F(TextServer, BadBodiesAreRefusedByName) {
 
 TEST_F(TextServer, ManyClientsGetWhatEachGetsAlone) {
   const Json expected = start_recorded("sentence-bert", {"--step-tokens", "48"});
-  const Json texts = expected["texts"], vectors = expected["embeddings"];
+  const Json &texts = expected["texts"], &vectors = expected["embeddings"];
   std::vector<std::future<void>> clients;
   for (size_t number = 0; number < 24; ++number)
     clients.push_back(std::async(std::launch::async, [&, number] {
