@@ -1,4 +1,4 @@
-// What a request to the server demands of the generated text, such as a JSON Schema. The body of the request
+// Demands of a request to the server on the generated text, such as a JSON Schema. The body of the request
 // says it in one of these fields: response_format (OpenAI), structured_outputs or guided_* (vLLM).
 #pragma once
 
