@@ -96,13 +96,11 @@ part=4
 # ---- test programs: a process a core, each with its share of every program's tests
 
 # sample BINARY: a flag that leaves out four of five cases of each suite that has parameters, and, if the program tests a
-# top-level folder without changes, all but one of `part` suites. Of the compiler's suites, most of which run whole plans, at
-# least a half is left out. Which ones are left out depends on the turn.
+# top-level folder without changes, all but one of `part` suites. Which ones are left out depends on the turn.
 sample() {
   local every=$part folder
   folder=$(basename "$1" _tests)
   is_touched "^(tests/)?$folder/" && every=1
-  [ "$folder" != compiler ] || [ $every -gt 1 ] || every=2
   "$1" --gtest_list_tests | awk -v turn="$turn" -v every=$every '
     /^[^ ]/ { suite = $1; number = length(suite) + turn; out = (length(suite) + suites++ + turn) % every; next }
     out || suite ~ /\// && number++ % 5 { names = names ":" suite $1 }
