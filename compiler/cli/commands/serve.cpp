@@ -1,7 +1,9 @@
 // smelt serve: a model over HTTP, as OpenAI's clients speak it (docs/guides/serving.md).
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdio>
+#include <new>
 #include <optional>
 
 #include "compiler/cli/command.h"
@@ -293,8 +295,8 @@ void answer_texts(const ServeCommand& options, const Served& served, OpenPort& p
 /// Ignores a signal that comes to all ranks. The first rank handles it and ends the others. The signal may
 /// come here even later, while the process exits; so the object is never destroyed.
 void leave_signals_to_first() {
-  static const auto* const forever = new server::EndSignal;
-  (void)forever;
+  alignas(server::EndSignal) static std::byte place[sizeof(server::EndSignal)];
+  new (place) server::EndSignal;
 }
 
 void follow_first(const ServeCommand& options, const Served& served) {
