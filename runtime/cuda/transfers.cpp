@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
+#include <utility>
 
 #include "runtime/base/error.h"
 #include "runtime/cpu/copy.h"
@@ -13,6 +15,9 @@ namespace {
 
 constexpr int64_t kOutputPart = int64_t{64} << 20;  // bytes of outputs that are copied at a time
 constexpr int64_t kPortAlignment = 256;
+/// The most bytes that one copy of all inputs moves, gaps included: it takes about as long as two small
+/// copies.
+constexpr int64_t kMostInOneCopy = int64_t{1} << 20;
 
 int64_t aligned(int64_t bytes) { return (bytes + kPortAlignment - 1) / kPortAlignment * kPortAlignment; }
 
@@ -63,25 +68,46 @@ PortMemory port_memory(const Plan& plan) {
 
 Transfers::Transfers(const Device& device, const PortMemory& ports,
                      const std::shared_ptr<const Allocator>& allocator)
-    : upload_(make_stream(device)), output_bytes_(std::min(ports.outputs, kOutputPart)) {
+    : block_offsets_(ports.offsets),
+      upload_(make_stream(device)),
+      output_bytes_(std::min(ports.outputs, kOutputPart)) {
   outputs_ = pinned_block(device, output_bytes_, allocator);
+  const int64_t bytes = std::max(ports.inputs, std::min(ports.total, kMostInOneCopy));
   for (int i = 0; i < 2; ++i)
-    slots_.push_back({pinned_block(device, ports.inputs, allocator),
-                      device_block(device, ports.inputs, allocator), make_event(device), make_event(device)});
+    slots_.push_back({pinned_block(device, bytes, allocator), device_block(device, bytes, allocator),
+                      make_event(device), make_event(device)});
 }
 
-int64_t Transfers::gather(const ResolvedEntry& resolved, std::span<const void* const> inputs,
-                          const std::vector<bool>& on_device, Slot& slot) {
+Transfers::Layout Transfers::layout_of(const ResolvedEntry& resolved,
+                                       const std::vector<bool>& on_device) const {
   const auto& ports = resolved.entry->inputs;
-  int64_t end = 0;
+  Layout layout = {std::vector<int64_t>(ports.size(), -1)};
+  std::vector<int64_t> places = layout.offsets;  // in the block
+  int64_t begin = std::numeric_limits<int64_t>::max(), end = 0;
   for (size_t i = 0; i < ports.size(); ++i) {
-    if (!inputs[i] && !ports[i].optional && resolved.input_bytes[i] > 0)
-      fail("entry '{}' is run without its input '{}'", resolved.entry->name, ports[i].name);
-    if (lies_there(on_device, i)) continue;
-    copy_to_host_slot(slot.host.get() + end, ports[i], inputs[i], resolved.input_bytes[i]);
-    end += aligned(resolved.input_bytes[i]);
+    const int64_t bytes = resolved.input_bytes[i];
+    if (bytes == 0 || lies_there(on_device, i)) continue;
+    layout.offsets[i] = std::exchange(layout.bytes, layout.bytes + aligned(bytes));
+    places[i] = block_offsets_[static_cast<size_t>(ports[i].buffer)];
+    begin = std::min(begin, places[i]), end = std::max(end, places[i] + bytes);
   }
-  return end;
+  if (layout.bytes == 0 || begin < 0 || end - begin > kMostInOneCopy) return layout;
+  for (size_t i = 0; i < ports.size(); ++i)
+    if (places[i] >= 0) layout.offsets[i] = places[i] - begin;
+  layout.bytes = end - begin, layout.in_one = true;
+  return layout;
+}
+
+void Transfers::gather(const ResolvedEntry& resolved, std::span<const void* const> inputs,
+                       const Layout& layout, Slot& slot) {
+  const auto& ports = resolved.entry->inputs;
+  for (size_t i = 0; i < ports.size(); ++i) {
+    const int64_t bytes = resolved.input_bytes[i];
+    if (!inputs[i] && !ports[i].optional && bytes > 0)
+      fail("entry '{}' is run without its input '{}'", resolved.entry->name, ports[i].name);
+    if (layout.offsets[i] >= 0)
+      copy_to_host_slot(slot.host.get() + layout.offsets[i], ports[i], inputs[i], bytes);
+  }
 }
 
 void Transfers::stage(const ResolvedEntry& resolved, std::span<const void* const> inputs,
@@ -92,20 +118,31 @@ void Transfers::stage(const ResolvedEntry& resolved, std::span<const void* const
     fail("entry '{}' is given {} inputs: expected {}", resolved.entry->name, inputs.size(), ports.size());
   Slot& slot = slots_[next_slot_++ % slots_.size()];
   if (slot.busy) wait_for(slot.done.get());
-  const int64_t end = gather(resolved, inputs, on_device, slot);
-  if (end > 0) upload(slot, end, stream);
-  DevicePointer from = slot.device.get();
-  for (size_t i = 0; i < ports.size(); ++i) {
-    const auto bytes = static_cast<size_t>(resolved.input_bytes[i]);
-    const DevicePointer to = addresses[static_cast<size_t>(ports[i].buffer)];
-    const bool there = lies_there(on_device, i);
-    const DevicePointer source = there ? reinterpret_cast<DevicePointer>(inputs[i]) : from;
-    if (bytes > 0) check(driver().MemcpyDtoDAsync(to, source, bytes, stream), "copying an input");
-    if (!there) from += static_cast<DevicePointer>(aligned(resolved.input_bytes[i]));
-  }
-  if (end == 0) return;
+  const Layout layout = layout_of(resolved, on_device);
+  gather(resolved, inputs, layout, slot);
+  if (layout.bytes > 0) upload(slot, layout.bytes, stream);
+  place(resolved, inputs, layout, slot, addresses, stream);
+  if (layout.bytes == 0) return;
   check(driver().EventRecord(slot.done.get(), stream), "copying inputs");
   slot.busy = true;
+}
+
+/// Inputs that are on the device come last, because the copy in one also writes to the buffers in between.
+void Transfers::place(const ResolvedEntry& resolved, std::span<const void* const> inputs,
+                      const Layout& layout, const Slot& slot, std::span<const DevicePointer> addresses,
+                      Stream stream) {
+  const auto copy = [&](size_t port, DevicePointer from, int64_t bytes) {
+    const DevicePointer to = addresses[static_cast<size_t>(resolved.entry->inputs[port].buffer)];
+    check(driver().MemcpyDtoDAsync(to, from, static_cast<size_t>(bytes), stream), "copying an input");
+  };
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const int64_t at = layout.offsets[i], bytes = layout.in_one ? layout.bytes : resolved.input_bytes[i];
+    if (at == 0 || (at > 0 && !layout.in_one))
+      copy(i, slot.device.get() + static_cast<DevicePointer>(at), bytes);
+  }
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (layout.offsets[i] < 0 && resolved.input_bytes[i] > 0)
+      copy(i, reinterpret_cast<DevicePointer>(inputs[i]), resolved.input_bytes[i]);
 }
 
 void Transfers::upload(const Slot& slot, int64_t bytes, Stream stream) {

@@ -48,11 +48,24 @@ class Transfers {
     EventOwner uploaded, done;
     bool busy = false;
   };
-  /// Copies the host's inputs to the slot's pinned memory, and returns their bytes.
-  static int64_t gather(const ResolvedEntry& resolved, std::span<const void* const> inputs,
-                        const std::vector<bool>& on_device, Slot& slot);
+  /// Positions of the host's inputs in a slot. `in_one`: they have the same distances from each other in the
+  /// block of PortMemory, so one copy moves all of them there, together with the unused bytes between them.
+  /// Otherwise they are adjacent in the slot, and each has a copy of its own.
+  struct Layout {
+    std::vector<int64_t> offsets;  // for each input of the entry: offset in bytes; -1: not in the slot
+    int64_t bytes = 0;             // of the slot that are used
+    bool in_one = false;
+  };
+  Layout layout_of(const ResolvedEntry& resolved, const std::vector<bool>& on_device) const;
+  /// Copies the host's inputs to the slot's pinned memory.
+  static void gather(const ResolvedEntry& resolved, std::span<const void* const> inputs, const Layout& layout,
+                     Slot& slot);
   void upload(const Slot& slot, int64_t bytes, Stream stream);
+  /// Makes `stream` copy all inputs to the buffers that the steps read.
+  static void place(const ResolvedEntry& resolved, std::span<const void* const> inputs, const Layout& layout,
+                    const Slot& slot, std::span<const DevicePointer> addresses, Stream stream);
 
+  std::vector<int64_t> block_offsets_;  // PortMemory::offsets
   StreamOwner upload_;
   std::vector<Slot> slots_;
   size_t next_slot_ = 0;

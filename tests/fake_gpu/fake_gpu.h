@@ -71,6 +71,7 @@ struct Gpu {
   size_t used_bytes = 0, blocks_in_use = 0, allocations = 0;
   int gemms = 0, launches = 0, graph_launches = 0, downloads = 0, uploads = 0,
       waits = 0;                         // waits: synchronizations of streams
+  int moves = 0;                         // copies within the device's memory
   int event_waits = 0;                   // synchronizations of events
   std::vector<size_t> nccl_groups = {};  // for each NCCL group, the number of its collectives
   double clock = 0;                      // milliseconds

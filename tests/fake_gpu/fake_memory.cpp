@@ -127,6 +127,7 @@ Code cuMemcpy2DAsync_v2(const Copy2D* copy, Stream stream) {
 }
 Code cuMemcpyDtoDAsync_v2(DevicePointer to, DevicePointer from, size_t bytes, Stream stream) {
   if (!is_here(to, true) || !is_here(from, true)) return kInvalidValue;
+  ++gpu().moves;
   return enqueue(stream, [=] {
     if (bytes == sizeof(uint32_t))  // a word may be waited for
       word(to).store(word(from).load());
