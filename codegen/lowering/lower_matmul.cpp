@@ -183,6 +183,8 @@ class MatmulLowering {
     return runs.empty() ? MatmulRun{1, 1, 1, 1} : runs.back();
   }
 
+  /// Returns the step. A matrix with one row or one column has the pitch of a dense matrix, although any
+  /// pitch is right: some kernels require that pitches are multiples of a number of bytes.
   GemmStep step_of(const MatrixDims& dims, const std::vector<MatmulRun>& batch) const {
     GemmStep step{.a = {{a_.buffer, a_.offset}, dims.m.a, dims.k.a},
                   .b = {{b_.buffer, b_.offset}, dims.k.b, dims.n.b},
@@ -192,6 +194,9 @@ class MatmulLowering {
                   .k = dims.k.extent,
                   .dtype = node_.operand(is_i8(0) ? 1 : 0)->dtype(),
                   .result_dtype = node_.result()->dtype()};
+    if (step.m.is_one() && step.a.column_stride.is_one()) step.a.row_stride = step.k;
+    if (step.n.is_one() && step.b.row_stride.is_one()) step.b.column_stride = step.k;
+    if (step.m.is_one() && step.c.column_stride.is_one()) step.c.row_stride = step.n;
     step.tf32 = node_.get(attr::tf32);
     if (is_i8(0) != is_i8(1)) step.a_i8 = is_i8(0), step.b_i8 = is_i8(1);
     for (const auto* runs : {&batch, &dims.repeated, &dims.summed})
