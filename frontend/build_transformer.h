@@ -44,8 +44,8 @@ struct BuildOptions {
   /// and @next_pages. If the upper bound of B is larger, that bound is used instead. 0 or nullopt: the plan
   /// has no @mixed_pages. Only with cache_pages and has_sampler.
   std::optional<int64_t> step_tokens = std::nullopt;
-  /// Whether the entries @tiled_pages and @next_pages replace @mixed_pages. They are faster where an
-  /// attention kernel computes the scores of a tile of queries at once.
+  /// Whether the entries @tiled_pages, @next_pages and @next_row replace @mixed_pages. They are faster where
+  /// an attention kernel computes the scores of a tile of queries at once.
   bool tiles_prompts = false;
   /// Adapters for the linear maps that this config targets. All parameters are then frozen except those that
   /// the config trains.

@@ -78,9 +78,11 @@ class CachedGraph : ModelGraph {
   }
 
   /// The same, and each row's next token; one that is not given is what the row's last run has chosen.
-  void add_next_pages() {
+  /// `one_row`: a run has one row, instead of any number.
+  void add_next_pages(bool one_row) {
     const Symbols& symbols = b_.graph.module().symbols;
     const int64_t slots = symbols.upper(batch_);
+    if (one_row) batch_ = 1;
     declare_token_states(b_, slots, symbols.upper(length_));
     Value* given = tokens_or_none(b_, port::input_ids, sizes(1));
     Value* own = index_input(port::slots, sizes(1), slots, true);
@@ -339,14 +341,16 @@ void add_pages(Module& module, const TransformerSpec& spec, const BuildOptions& 
     const char* mixed = options.tiles_prompts ? entry::tiled_pages : entry::mixed_pages;
     CachedGraph(module, spec, options, adapters, mixed).add_mixed_pages(options.tiles_prompts);
     if (options.tiles_prompts)
-      CachedGraph(module, spec, options, adapters, entry::next_pages).add_next_pages();
+      for (const bool one_row : {false, true})
+        CachedGraph(module, spec, options, adapters, one_row ? entry::next_row : entry::next_pages)
+            .add_next_pages(one_row);
     return CachedGraph(module, spec, options, adapters, entry::begin_pages).add_begin_pages();
   }
   CachedGraph(module, spec, options, adapters, entry::read_pages).add_read_pages(false);
   CachedGraph(module, spec, options, adapters, entry::decode_pages).add_read_pages(true);
   if (!options.has_sampler.value_or(false))
     return CachedGraph(module, spec, options, adapters, entry::step_pages).add_step_pages();
-  CachedGraph(module, spec, options, adapters, entry::next_pages).add_next_pages();
+  CachedGraph(module, spec, options, adapters, entry::next_pages).add_next_pages(false);
   CachedGraph(module, spec, options, adapters, entry::begin_pages).add_begin_pages();
 }
 

@@ -157,6 +157,7 @@ void DecodeInterface::derive_rows(const Plan& plan) {
 
 void DecodeInterface::derive_pages(const Plan& plan) {
   tiles_prompts = tiles_prompts_of(plan);
+  has_next_row = tiles_prompts && has_all(plan, {entry::next_row});
   mixes_rows = tiles_prompts || has_all(plan, {entry::mixed_pages, entry::begin_pages});
   samplers.tokens = mixes_rows || has_all(plan, {entry::next_pages, entry::begin_pages});
   const char* step = tiles_prompts     ? entry::tiled_pages

@@ -40,6 +40,7 @@ struct DecodeInterface {
   /// True if the entry of mixes_rows is tiled_pages. The plan then also has next_pages, which reads one token
   /// of each row.
   bool tiles_prompts = false;
+  bool has_next_row = false;  // tiles_prompts, and the plan has next_row
   bool masks_source = false;  // the sources of a run may have different lengths
 
   bool in_rows() const {

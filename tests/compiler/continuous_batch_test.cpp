@@ -347,7 +347,7 @@ TEST(TiledPrompts, GiveWhatGeneratorGives) {
     Session session(infer_plan(mixed_module(spec, 16, 24, true)),
                     SessionOptions{.threads = 1, .poison = true});
     session.initialize(5);
-    ASSERT_TRUE(DecodeInterface(session.plan()).tiles_prompts);
+    ASSERT_TRUE(DecodeInterface(session.plan()).has_next_row);
     ContinuousBatch batch(session, {.most_waiting = 40, .ahead = 1});
     const Crowd crowd(batch, 40);
     const auto other = session_of({"alone", spec}, 1, false);

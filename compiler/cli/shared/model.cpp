@@ -234,9 +234,9 @@ std::vector<std::string> cache_entries(bool reads_source, const CompileOptions& 
   const BuildOptions build = build_options(options);
   const bool chooses = build.has_sampler.value_or(false);
   if (chooses && build.step_tokens.value_or(0) > 0 && build.cache_pages > 0)
-    return build.tiles_prompts
-               ? std::vector<std::string>{entry::tiled_pages, entry::next_pages, entry::begin_pages}
-               : std::vector<std::string>{entry::mixed_pages, entry::begin_pages};
+    return build.tiles_prompts ? std::vector<std::string>{entry::tiled_pages, entry::next_pages,
+                                                          entry::next_row, entry::begin_pages}
+                               : std::vector<std::string>{entry::mixed_pages, entry::begin_pages};
   if (options.build.cache_pages > 0)
     return chooses ? std::vector<std::string>{entry::read_pages, entry::decode_pages, entry::next_pages,
                                               entry::begin_pages}

@@ -16,15 +16,17 @@ MixedRows::MixedRows(Session& session, const DecodeInterface& decode, bool share
     : ChoosingRows(session, decode, shares_prefixes,
                    decode.tiles_prompts ? entry::tiled_pages : entry::mixed_pages),
       run_tokens_(exact_rows(session, decode.run_tokens)),
-      tiles_prompts_(decode.tiles_prompts) {}
+      tiles_prompts_(decode.tiles_prompts),
+      has_next_row_(decode.has_next_row) {}
 
 size_t MixedRows::mixed_prompts() const { return tiles_prompts_ ? kMostTiledPrompts : slots(); }
 
 const char* MixedRows::entry_for(std::span<const RowStep> steps) const {
-  return only_continues(steps) ? entry::next_pages : entry_;
+  if (!only_continues(steps)) return entry_;
+  return has_next_row_ && size_of(steps).rows == 1 ? entry::next_row : entry::next_pages;
 }
 
-/// If the host samples for a row of next_pages, the token that is sampled, too, is passed over.
+/// If the host samples for a row of next_pages or next_row, the token that is sampled, too, is passed over.
 int32_t MixedRows::slot_of(const RowStep& step, std::span<const RowStep> steps) const {
   const bool samples = step.sampling == Sampling::plan || only_continues(steps);
   return samples ? ChoosingRows::slot_of(step, steps) : -1;

@@ -1,7 +1,8 @@
 // Rows of a continuous batch whose KV caches are lists of pages (page_rows.h). One run can read the next
 // token of some rows and parts of the prompts of other rows. The run executes the entry @mixed_pages
 // (decode_contract.def) or, if the plan has it, @tiled_pages. With @tiled_pages, a run that reads one token
-// of each row, and samples a token for each, executes the entry @next_pages.
+// of each row, and samples a token for each, executes the entry @next_pages or, if the run has one row and
+// the plan has this entry, @next_row.
 //
 // A device that captures runs (DeviceKind::captures_runs) pads a run to one of a few sizes. A run of one
 // token per row is padded to padded_size(rows) rows. Any other run is padded to padded_size(tokens) tokens
@@ -40,8 +41,8 @@ class MixedRows : public ChoosingRows {
   /// Returns the size of a run of these steps, padding included.
   Size size_of(std::span<const RowStep> steps) const;
   std::vector<Size> sizes() const;
-  /// Returns whether the run is one of @next_pages: the plan has @tiled_pages, and the run reads one token of
-  /// each row and samples a token for each.
+  /// Returns whether the run is one of @next_pages or @next_row: the plan has @tiled_pages, and the run reads
+  /// one token of each row and samples a token for each.
   bool only_continues(std::span<const RowStep> steps) const {
     return tiles_prompts_ && size_of(steps).one_each;
   }
@@ -49,7 +50,7 @@ class MixedRows : public ChoosingRows {
   static void add_tiles(RunInputs& inputs, std::span<const RowStep> steps, Size size);
 
   size_t run_tokens_;
-  bool tiles_prompts_;
+  bool tiles_prompts_, has_next_row_;
   Size padding_ = {0, 0, true};  // size of a run without steps
 };
 
