@@ -155,7 +155,7 @@ struct TransformerSpec {
     Activation dense_activation = Activation::tanh;  // of the result of `dense`
     bool dense_dropout = false;                      // dropout.classifier also applies before `dense`
     int64_t classes = 0;                             // number of classes of a classification head
-    Problem problem = Problem::one_class;            // regression is set if there is one class
+    Problem problem = Problem::one_class;            // complete() sets regression if there is one class
     bool operator==(const Head&) const = default;
   } head;
 

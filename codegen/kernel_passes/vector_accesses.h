@@ -1,5 +1,6 @@
 // Queries about the vector accesses of a kernel: the loads, stores and random draws that can be made for
-// vectors of adjacent columns. The choice of a schedule depends on their results.
+// vectors of adjacent columns. The choice of a schedule depends on their results. A block is a KernelBlock
+// (ir/kernel/kernel.h), not a thread block.
 #pragma once
 
 #include "codegen/kernel_passes/kernel_shape.h"

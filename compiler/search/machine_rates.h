@@ -27,7 +27,8 @@ struct MachineRates {
 };
 
 /// Returns the rates of `ranks` ranks that work at the same time; ranks on a CPU share its cores. `device`:
-/// as in CompileOptions. `cache`: the cache directory, which has the measured rates.
+/// number of the GPU, as in CompileOptions::device. `cache`: the cache directory, which has the measured
+/// rates.
 MachineRates machine_rates(const Target& target, int device, int64_t ranks,
                            const std::filesystem::path& cache);
 

@@ -23,11 +23,13 @@ class ModelService {
   ModelService& operator=(const ModelService&) = delete;
 
   const std::string& name() const { return name_; }
-  /// Throws ApiError (status 404), which says what the model is for, if it does not answer POSTs of `path`.
+  /// Throws ApiError (status 404) if the service does not answer POSTs to `path`. The message says what the
+  /// model is for.
   virtual void require_path(std::string_view path) const = 0;
-  /// Starts to answer a POST of `body` to `path`, and returns the answer, never null. The batch accepts or
-  /// refuses its requests later (Answer::accepted). Throws ApiError or Error for a bad body. Requires:
-  /// require_path(path) does not throw, and the path has no reply at once (route::replies_at_once).
+  /// Starts to answer a POST of `body` to `path`, and returns the answer, never null. The batch of requests
+  /// that the model works on accepts or refuses the requests of `body` later (Answer::accepted). Throws
+  /// ApiError or Error for a bad body. Requires: require_path(path) does not throw, and
+  /// route::replies_at_once(path) is false.
   virtual std::shared_ptr<Answer> post(std::string_view path, std::string_view body) = 0;
   /// Returns the reply's body for a POST of `body` to /tokenize or /detokenize. Throws ApiError or Error for
   /// a bad body.
@@ -65,8 +67,8 @@ inline constexpr std::string_view kPosts[] = {kCompletions, kChat,       kRespon
                                               kDetokenize,  kEmbeddings, kClassify,  kScore,
                                               kScoreV1,     kRerank,     kRerankV1,  kRerankV2};
 
-/// Returns whether a POST to `path` has a reply that needs no step of the model (ModelService::reply), and
-/// not an answer (ModelService::post).
+/// Returns true if a POST to `path` needs no step of the model; ModelService::reply then returns the reply.
+/// For all other paths, ModelService::post returns an answer.
 constexpr bool replies_at_once(std::string_view path) { return path == kTokenize || path == kDetokenize; }
 }  // namespace route
 

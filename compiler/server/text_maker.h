@@ -17,17 +17,18 @@ namespace smelt::server {
 struct TextMakerOptions {
   int64_t vocabulary = 0;           // number of the model's token ids
   size_t capacity = 0;              // most tokens of a text
-  bool adds_special_tokens = true;  // false: around no text, whatever requests say
+  bool adds_special_tokens = true;  // false: no text gets special tokens, even if its request asks for them
 };
 
 /// Thread-safe.
 class TextMaker {
  public:
-  /// `modules` has the prompts, and whether texts are converted to lower case.
+  /// `modules` has the prompts that requests select by name, and whether texts are converted to lower case.
   TextMaker(const cli::Model& model, SentenceModules modules, const TextMakerOptions& options);
 
   /// Makes one request per text or pair. Throws ApiError naming the field if a text is empty or has too many
-  /// tokens, if there is no such prompt, or if the model has no tokenizer for the texts.
+  /// tokens, if no prompt has the name that the request gives, or if the model has no tokenizer for the
+  /// texts.
   std::vector<Request> make(const TextRequest& request) const;
   /// Returns the text, in lower case if the model wants that.
   std::string cased(const std::string& text) const;

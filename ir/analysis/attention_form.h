@@ -26,13 +26,13 @@ std::optional<AttentionWeight> attention_weight(const Node& gradient);
 /// Largest number of rows of decode attention. The rows of a key head are the queries times the query heads
 /// per key head. With more rows, the tensor-core kernels are used instead.
 constexpr int64_t kMostSmallM = 16;
-/// Returns the largest number of queries for which a key head has at most kMostSmallM rows, but at least 1.
-/// Returns 0 if the number of heads is not constant.
+/// If the numbers of heads are constant, returns the largest number of queries for which a key head has at
+/// most kMostSmallM rows, or 1 if even one query has more. Otherwise returns 0.
 int64_t most_decode_queries(const Node& attention);
 /// Returns whether the template for decode attention may compute an attention. The attention must have no
-/// random numbers, no factor of the weight and no rounding residual. In addition, it must either have at most
-/// most_decode_queries() queries when all symbols are at their upper bounds, or read a KV cache. It reads a
-/// KV cache if the number of keys is constant and the number of queries is known only at launch.
+/// random numbers, no factor of its weights (as dropout has) and no rounding residual. It must have at most
+/// most_decode_queries() queries when all symbols are at their upper bounds, or else read a KV cache. It
+/// reads a KV cache if the number of keys is constant and the number of queries is known only at launch.
 bool may_be_decode_attention(const Node& attention);
 
 /// Largest number of queries in a tile of the tensor-core kernels for all GPUs.
@@ -41,9 +41,9 @@ constexpr int64_t kTileQueries = 64;
 /// TableQueries is the largest number of queries with which the kernels of a target read the table directly.
 /// With more queries, the gather is executed first.
 enum class TableQueries : uint8_t {
-  few,   // at most most_decode_queries(): GPUs, f32
-  tile,  // at most most_decode_queries() or kTileQueries: GPUs, 16 bits
-  any    // any number: CPUs
+  few,   // at most most_decode_queries(); for f32 on GPUs
+  tile,  // at most the larger of most_decode_queries() and kTileQueries; for 16-bit floats on GPUs
+  any    // any number; for CPUs
 };
 /// Returns whether all users of a gather are attentions that can read their keys or values directly from the
 /// gather's table. Keys and values must be gathered by the same indices, and the graph must not update the

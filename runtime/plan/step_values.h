@@ -24,7 +24,7 @@ struct StepValues {
 /// Returns the values of a step's fields.
 StepValues values_of(const Step& step);
 
-/// Returns whether values_of returns the values of the transposed product, because C has contiguous columns.
+/// Returns whether C has contiguous columns. If so, values_of returns the values of the transposed product.
 bool is_seen_transposed(const GemmStep& step);
 
 }  // namespace smelt

@@ -1,5 +1,6 @@
-// The thread of a RankLink. Only this thread uses the connection to the hub. It sends heartbeats and receives
-// the hub's messages, while other threads of the process compute or wait for results.
+// The thread of a RankLink. Only this thread uses the connection to the hub, the thread of rank 0's process
+// to which all ranks connect (hub.h). It sends heartbeats and receives the hub's messages, while other
+// threads of the process compute or wait for results.
 #pragma once
 
 #include <condition_variable>
@@ -42,8 +43,8 @@ class LinkThread {
 
   /// Waits until all ranks have joined. Returns the names of their hosts, by rank.
   std::vector<std::string> wait_start();
-  /// Takes part in a round (rounds.h) and returns its result. `what` is the name of the round. Throws Error
-  /// if the ranks' calls do not fit together.
+  /// Takes part in a round, which needs one call of every rank (rounds.h), and returns its result. `what` is
+  /// the name of the round. Throws Error if the ranks' calls do not fit together.
   std::string round(RoundKind kind, std::string_view what, std::string_view body);
   /// Tells the hub that this rank has ended its work, and waits until all ranks have.
   void leave();

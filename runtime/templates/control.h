@@ -60,7 +60,7 @@ struct Loop : Object {
   Value current, before;        // the current element and the one before it
   std::vector<Value> ahead;     // elements that were read in advance, the next one last
   bool exhausted = false;       // all elements have been read
-  int64_t length = -1;          // number of elements; -1: not computed yet
+  int64_t length = -1;          // result of count(); -1: not computed yet
   std::vector<Value> changing;  // arguments of the last call of loop.changed() that returned true
   bool has_changed = false;     // loop.changed() has been called
 

@@ -52,9 +52,9 @@ struct PieceList {
 class TextEdit {
  public:
   explicit TextEdit(AlignedText& text);
-  /// Appends a code point to the new version. `change` specifies the code points of the old text that it
-  /// replaces. 0: the next one. -n: the next one and the n after it. 1: none; `c` is inserted, and has the
-  /// origin of the last code point that was replaced.
+  /// Appends the code point `c` to the new version. `change` specifies the code points of the old text that
+  /// `c` replaces. 0: the next one. -n: the next one and the n after it. 1: none; `c` is inserted, and gets
+  /// the origin of the last code point that was replaced.
   void put(char32_t c, int change);
   /// Replaces the old text by the new version.
   void finish();

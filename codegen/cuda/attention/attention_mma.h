@@ -5,11 +5,11 @@
 // values, rows are keys and columns are queries. Scores and weights stay in registers. With a causal mask,
 // the tiles with the most work start first. All sums have a fixed order; no kernel has a workspace.
 //
-// The source text that this header's functions make ends with the function `attention`. A kernel of kThreads
-// threads per block calls it. T is the element type, a 16-bit integer with the bits of a bf16 or f16. All
-// integer arguments are long longs. `strides of q, k, ...` stands for three arguments per matrix: its strides
-// along batch, position and head, in elements. INPUTS, SIZES, SCALE and the kinds of gradients are explained
-// below the signatures.
+// The source text that this header's functions make ends with the function `attention`. The kernel that calls
+// it must have kThreads threads per block, a constant that the source text defines. T is the element type, a
+// 16-bit integer with the bits of a bf16 or f16. All integer arguments are long longs. `strides of q, k, ...`
+// stands for three arguments per matrix: its strides along batch, position and head, in elements. INPUTS,
+// SIZES, SCALE and the kinds of gradients are explained below the signatures.
 //
 //   forward           attention(q, k, v, T* o, T* rest, float* lse, SIZES,
 //                               strides of q, k, v, o, rest, const int* places, strides of places, SCALE)

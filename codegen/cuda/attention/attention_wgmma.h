@@ -4,8 +4,9 @@
 // The kernels are persistent: each thread block processes work items, whose numbers it takes from a counter
 // in device memory, until no items are left. One warp copies tiles by TMA into a ring buffer in shared
 // memory. The other warpgroups multiply them with wgmma and keep weights, sums and gradients in registers.
-// Tiles that the mask excludes are not loaded. The backward kernel adds the contributions of the tiles of
-// keys to dQ in device memory, in a fixed order. So every run gives the same bits.
+// Tiles that the mask excludes are not loaded. The backward kernel keeps f32 sums of dQ in device memory, and
+// adds the contributions of the tiles of keys in a fixed order, so every run gives the same bits. A third
+// kernel, "dQ" below, then rounds these sums to dQ.
 //
 // The text ends with one function, `attention`. The kernel of a launch only calls it. Half is a 16-bit
 // integer with the bits of a bf16 or f16:
@@ -33,9 +34,10 @@
 //   sums      sum_floats floats per tile of queries of each query head; their values before the launch of the
 //             backward kernel do not matter
 //   maps      `const __grid_constant__ TensorMap` parameters, each a CUtensorMap of 16-bit floats of rank 4:
-//             base the value's address; sizes (d, position, head, batch), with the head size before padding;
-//             strides (position, head, batch) in bytes; box (64, tiles.queries or tiles.keys, 1, 1); element
-//             strides 1; no interleaving; 128-byte swizzle; 128-byte L2 promotion; zeros outside.
+//             base the value's address; sizes (head_size, positions, heads, batch), even if head_size is not
+//             a multiple of 64; strides (position, head, batch) in bytes; box (64, tiles.queries or
+//             tiles.keys, 1, 1); element strides 1; no interleaving; 128-byte swizzle; 128-byte L2 promotion;
+//             zeros outside.
 //
 // Requires: elements along d are contiguous, addresses and strides are multiples of 16 bytes, and the scale
 // is positive. The kernels of attention_mma.h support other operands.
@@ -83,7 +85,7 @@ WgmmaKernelText attention_forward_wgmma(const WgmmaAttention& attention);
 /// Returns the kernel of dK, dV and the f32 sums of dQ. The sums are stored in the order in which dQ's kernel
 /// reads them, not row by row.
 WgmmaKernelText attention_backward_wgmma(const WgmmaAttention& attention);
-/// Returns dQ's kernel, which rounds the f32 sums to dQ. It sets the counters to zero.
+/// Returns dQ's kernel, which rounds the f32 sums to dQ.
 WgmmaKernelText attention_query_gradient_wgmma(const WgmmaAttention& attention);
 
 }  // namespace smelt

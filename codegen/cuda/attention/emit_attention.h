@@ -29,14 +29,15 @@ AttentionHooks hook_facts(const Kernel& kernel, HookUse use);
 /// Returns whether the body does not change the scores of pairs that its mask, if any, allows.
 bool is_plain_when_unmasked(const Kernel& kernel);
 
-/// Returns the initializers of BodyArguments in the __global__ function: the names of its parameters.
+/// Returns the initializers of the struct BodyArguments (attention_hooks.h), which the __global__ function
+/// passes to the template. They are names of the parameters of the __global__ function.
 std::string body_arguments_text(const Kernel& kernel);
 
 // ---- tile_states.cpp
-// The function of an attention kernel that finds the tiles of scores that its mask excludes.
+// The functions of an attention kernel that find the tiles of scores that its mask excludes.
 
-/// Returns the text of the function body_tile (attention_hooks.h), and for sm_90a also of body_queries and
-/// body_keys.
+/// Returns the text of these functions: body_tile, and for sm_90a also body_queries and body_keys
+/// (attention_hooks.h).
 std::string tile_function(const Kernel& kernel, const ScoreMask& mask, HookUse use);
 
 /// Returns declarations of local variables, one for each of the kernel's parameters and sizes whose name

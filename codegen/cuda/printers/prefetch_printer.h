@@ -1,7 +1,8 @@
-// Loads that are issued before the block that uses them. They have one of two forms (Form in
-// ir/kernel/kernel.h). Loads of the form `prefetched` are for the next rows of a grid-stride loop, and go to
-// shared memory. No barrier is needed, because each thread reads only data that it has loaded itself. Loads
-// of the form `early` are for later blocks of the current row, and go to registers.
+// Loads that are issued before the block of the kernel (KernelBlock in ir/kernel/kernel.h) that uses them.
+// They have one of two forms (Form in the same file). Loads of the form `prefetched` are for the next rows of
+// a grid-stride loop, and go to shared memory. No barrier is needed, because each thread reads only data that
+// it has loaded itself. Loads of the form `early` are for later blocks of the current row, and go to
+// registers.
 #pragma once
 
 #include <map>

@@ -22,8 +22,8 @@ class GatheredSegments {
   GatheredSegments(GraphBuilder& b, Resharder& resharder, const LocalSizes& sizes)
       : b_(b), resharder_(resharder), sizes_(sizes) {}
 
-  /// Returns the value of the parameter that nodes of this phase read. It is gathered over the ranks that
-  /// share `flat`. If the parameter itself is sharded too, returns the rank's part of it.
+  /// Returns the value of the parameter that nodes of this phase read: from the copy of `flat`, or gathered
+  /// from the ranks that share `flat`. If the parameter itself is sharded too, returns the rank's part of it.
   Value* value(const Node& parameter, const State& flat, Phase phase);
 
  private:

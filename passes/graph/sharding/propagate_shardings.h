@@ -6,13 +6,13 @@
 // A factor of an operation is a size that dims of its operands and results have in common
 // (passes/graph/sharding/op_factors.h). If one of these dims is sharded, the others are sharded along the
 // same mesh axes: from operands to results and from results to operands, until nothing changes. A dim that
-// has axes keeps them. If an axis could cut two factors of an operation, it cuts the one for which the fewest
-// bytes move between ranks (assign_nodes.h). A constant, iota or broadcast scalar may have no sharded
-// neighbour, but the same symbolic first dim as a sharded input, such as the batch size B. It is then sharded
-// like the input along this dim. Annotated values, states and parameters keep their shardings; states and
-// parameters without annotation are whole on every rank. Sums over ranks are placed last
-// (passes/graph/sharding/sums.h). Ensures: every value has a sharding. Shardings affect results only by the
-// order of float additions, because partition inserts the necessary moves.
+// has axes keeps them. If an axis could shard two factors of an operation, it shards the one for which the
+// fewest bytes move between ranks (assign_nodes.h). A constant, iota or broadcast scalar without a sharded
+// neighbour gets its sharding from an input: if the first dim of both is the same symbol, such as the batch
+// size B, the first dim is sharded as in the input. Annotated values, states and parameters keep their
+// shardings; states and parameters without annotation are whole on every rank. Sums over ranks are placed
+// last (passes/graph/sharding/sums.h). Ensures: every value has a sharding. Shardings affect results only by
+// the order of float additions, because the pass partition inserts the necessary moves.
 #pragma once
 
 #include <string>

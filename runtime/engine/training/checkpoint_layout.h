@@ -1,5 +1,5 @@
-// Layout of the parameters in the flat states of a checkpoint. With it, the weights can be read without the
-// plan of the training run. A flat state is a one-dimensional array that consists of tensors.
+// Layout of the parameters in the flat states of a checkpoint. With this layout, the weights can be read
+// without the plan of the training run. A flat state is a one-dimensional array that consists of tensors.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@
 namespace smelt {
 
 /// Returns the layout as JSON, for the metadata of a checkpoint. For each parameter it has the name, the
-/// state, the offset in the state, the shape, and whether weight files have the transposed matrix. The offset
-/// counts elements of the whole state, which is not divided among ranks.
+/// state, the offset in the state, the shape, and whether weight files have the transposed matrix. Offsets
+/// are in elements from the start of the whole state, also if ranks have only parts of the state.
 std::string parameter_layout(const Plan& plan);
 
 /// Parses `layout`, a result of parameter_layout, and returns the parameters that are in the flat state

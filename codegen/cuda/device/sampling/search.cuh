@@ -1,7 +1,8 @@
 // Search for the word at which a sum over the words of a row, in the order of descending scores, reaches a
-// target. A word is a token of the vocabulary. The sum is the number of the words (for top-k), or their
-// mass, the sum of their weights (for top-p and the draw). A bin is an interval of scores (bins.cuh). The
-// list has the sorted words of one or more bins (list.cuh).
+// target. A word is a token of the vocabulary. Its entry is an integer that contains its score, in the high
+// 32 bits, and its index; a larger score gives a larger entry. The sum is the number of the words (for
+// top-k), or their mass, the sum of their weights (for top-p and the draw). A bin is an interval of scores
+// (bins.cuh). The list has the sorted words of one or more bins (list.cuh).
 // Requires: list.cuh.
 
 // The word at which the sum reaches the target, and the mass of all words up to and including it.

@@ -3,6 +3,7 @@
 // wgmma accumulator fragment. `key` and t are the lane's first key and first query (struct
 // Place). Element s[4 * g + e] of a lane is the score of key `key` + 8 * (e / 2) and of query t + 8 * g + e
 // % 2. g, from 0 to 7, is called a column group, and e is from 0 to 3.
+// kFactor is the factor of the weights that dropout keeps; 1 without dropout.
 // Requires: backward_tiles.cuh.
 
 
@@ -78,7 +79,7 @@ SM float slope_of(const BodyArguments& body, int b, int h, int t, int key, float
 }
 
 // Returns the softmax weight of element e of column group g, times kFactor. On entry, `product` is q . k of
-// the element. It is replaced by the weight times the derivative of the modified score. lse: the number at
+// the element. It is replaced by the result times the derivative of the modified score. lse: the number at
 // Place::rows for the element's query. Indices of queries and keys that do not exist are replaced by valid
 // ones, because the score_mod may read memory with them.
 template <Taken taken>
