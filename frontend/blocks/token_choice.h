@@ -96,8 +96,8 @@ struct NextBeams {
   Value *parents, *tokens;
 };
 /// Stores the candidates for the host, and the next beams for the next run. Returns the next beams: the best
-/// candidates whose new token is not an end token. `faults`: the result of fault_of_sums. If it is NaN for an
-/// active beam, the sums of all candidates of this beam's sentence become NaN. `ends`,
+/// candidates whose new token is not an end token. `faults`: the result of fault_of_sums. If it is NaN for a
+/// beam whose sum is not -infinity, the sums of all candidates of this beam's sentence become NaN. `ends`,
 /// i32[sentences,kEndTokens]: end tokens of each sentence.
 NextBeams leave_beams(BlockBuilder& b, const Candidates& found, Value* faults, const TokenChoice& choice,
                       Value* ends, const Dim& beams);

@@ -79,8 +79,8 @@ struct State {
   DType dtype = DType::f32;
   Shape shape;       // of a flat state: [elements], or [buckets, rows, row length] (see `cut`)
   Initializer init;  // of a state without segments
-  /// If this state is a rounded copy of another one: the name of the other state. A host write to that state
-  /// rounds it into this one again.
+  /// If this state is a rounded copy of another one: the name of the other state. After the host has written
+  /// the other state, the runtime rounds it into this one again.
   std::string copy_of = {};
   std::vector<Segment> segments = {};  // of a flat state, in order of offset
   /// Set for an f32 state of scales: the name of an i8 state of weights with the same segments. Each row of a
@@ -288,7 +288,7 @@ struct PlanEntry {
   std::string name;  // "train_step", "evaluate", "logits", ...
   std::vector<Port> inputs = {}, outputs = {};
   std::vector<Step> steps = {};
-  int64_t arena_bytes = 0;  // size of the arena; entries share one, which is as large as the largest
+  int64_t arena_bytes = 0;  // size of the arena; all entries use one arena, of the largest of their sizes
   std::vector<Choice> choices = {};
 };
 

@@ -26,7 +26,8 @@ struct CollectiveTime {
 /// Returns the ratio of the bytes that a ring moves over each link to `bytes`: 2(k-1)/k or (k-1)/k.
 double ring_share(CollectiveKind kind, int64_t ranks);
 
-/// A link of the ring. `latency` is the time, in seconds, of a collective of two ranks without any bytes.
+/// A link of the ring. `latency` is the time, in seconds, of a collective of two ranks without any bytes; it
+/// is assumed to be equal for all kinds.
 struct RingLink {
   double latency = 0, bytes_per_second = 0;
 };

@@ -17,7 +17,8 @@ class DynamicLibrary {
   /// of the library, and the folders.
   DynamicLibrary(std::string_view what, std::span<const char* const> names);
 
-  /// Returns the address of a function. Throws Error naming the library and the function if it has none.
+  /// Returns the address of the function `name`. If the library has no such function, throws Error naming the
+  /// library and the function.
   void* symbol(const char* name) const;
   /// Sets `function` to the address of the function `name`; throws as symbol() does.
   template <typename Function>

@@ -23,7 +23,8 @@ class PromptText {
 
   /// Returns whether the model has a tokenizer or its tokens are known to be bytes.
   bool known() const { return bytes_ || tokenizer_; }
-  /// Throws Error if the tokenizer returns an id outside of the vocabulary.
+  /// Throws Error if the tokenizer returns an id outside of the vocabulary. Without a tokenizer, the tokens
+  /// are the bytes of the text; throws Error if the vocabulary is not 256.
   Generator::Tokens encode(const std::string& text) const;
   /// Encodes with or without the special tokens that the tokenizer adds.
   Generator::Tokens encode(const std::string& text, bool add_special_tokens) const;

@@ -8,7 +8,10 @@
 //   %w = softmax %m                                         return %m
 //   %y = matmul %w, %v {spec = "bhts,bhsd->bhtd"}         }
 //
-// It applies if:
+// %q', %k' and %v' are the operands with the axes in the order that `attention` requires: [b,t,h,d] and
+// [b,s,h,d]. A transpose, not shown, restores the order of the axes of %y.
+//
+// The pass applies if:
 //   - both matmuls are of f32 and have no body;
 //   - the first matmul makes scores [b,h,t,s]: b and h are dims of both operands, t is a dim of one operand,
 //     and s of the other; one more dim, of both operands, is summed;

@@ -3,7 +3,7 @@
 // (flatten_parameters.h). Only primitives that any target has are used: no atomics, no sort, three launches
 // for any number of segments.
 //
-//   rows     gathers a flat value as [chunks, length]: row c holds the elements from begin[c] on. A chunk
+//   rows     gathers a flat value as [chunks, length]: row c begins with the elements of chunk c. A chunk
 //            belongs to one segment, whose last chunk may be shorter than a row.
 //   sums     sums each row, without the elements after the end of its chunk, and then adds the sums of the
 //            chunks of each segment: [segments]

@@ -1,7 +1,7 @@
 // Rows that are lists of pages (page_rows.h), for a plan that samples their tokens by the entries
 // @begin_pages and @next_pages (decode_contract.def), or @mixed_pages (mixed_rows.h). Each row has a slot in
-// the plan's states, to which its sampled tokens are written. A row that moves keeps its slot and its pages,
-// so that runs that were started before the move remain valid.
+// the plan's states, to which its sampled tokens are written. A row whose number changes (move()) keeps its
+// slot and its pages, so that runs that were started before the change remain valid.
 #pragma once
 
 #include <deque>
@@ -16,13 +16,14 @@ namespace smelt {
 
 class ChoosingRows : public PageRows {
  public:
-  /// Returns the reason why the plan cannot sample for the request, and the host must; empty if the plan can.
+  /// Returns the reason why the plan cannot sample for the request, so that the host must do this; empty if
+  /// the plan can.
   static std::string refuses(const Request& request);
 
   ChoosingRows(Session& session, const DecodeInterface& decode, bool shares_prefixes);
 
   ChoosingRows* choosing() override { return this; }
-  /// A run stores one token per slot, so a row has no second one.
+  /// Returns 0: a run reads one token of each row, because it stores only one sampled token per slot.
   size_t consecutive_steps() const override { return 0; }
   void move(size_t from, size_t to, size_t length) override;
   void forget() override;

@@ -38,10 +38,10 @@ struct TextBatchOptions {
 
 class TextBatch : public RequestBatch {
  public:
-  /// Throws Error if the plan has no entry "logits" that reads texts, an i32 input input_ids [rows,length],
-  /// and returns f32 hidden states last_hidden_state [rows,length,size] or scores of classes logits
-  /// [rows,classes]; if the entry needs other inputs; or if a number of `options` is larger than the plan
-  /// supports.
+  /// Requires: the plan has an entry "logits". Its input is the i32 tensor input_ids [rows,length]. Its
+  /// output is f32: the hidden states last_hidden_state [rows,length,size], or the scores of classes, logits
+  /// [rows,classes]. Throws Error if this is not so, if the entry needs other inputs, or if a run of
+  /// `options.step_tokens` tokens has no room for the longest text.
   TextBatch(Session& session, const TextBatchOptions& options);
 
   /// Returns whether the results are scores of classes.

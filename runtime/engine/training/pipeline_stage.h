@@ -1,6 +1,6 @@
 // The plan of one pipeline stage. It has these entries:
 //   forward.K, backward.K, evaluate.K   for each part K of the model on this stage
-//   batch                               has the inputs of a batch
+//   batch                               declares the inputs of a batch
 //   apply                               runs the optimizer
 #pragma once
 
@@ -37,8 +37,9 @@ PipelineOrder order_of(const PipelineStage& stage, PipelineOrder asked);
 
 /// Returns the name of an entry, such as "forward.3".
 std::string part_entry(std::string_view what, int64_t part);
-/// Returns whether the port of this name crosses the boundary between parts `part` - 1 and `part`. If `what`
-/// is "values" and `part` is 3, the names are "values.3.0", "values.3.1", ...
+/// Returns whether the port of this name crosses the boundary between parts `part` - 1 and `part`. `what` is
+/// "values" (sent forward) or "gradients" (sent backward). For "values" and part 3, the names of such ports
+/// are "values.3.0", "values.3.1", ...
 bool crosses_boundary(std::string_view name, std::string_view what, int64_t part);
 
 }  // namespace smelt

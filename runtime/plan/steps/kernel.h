@@ -21,7 +21,7 @@ void visit_fields(V& v, T& x) {
 struct KernelStep {
   int kernel = -1;  // index into Plan::kernels
   /// The arguments, in the order of the kernel's parameters. If KernelCode::copies is above 1, the list has
-  /// that number of such sets, one after the other.
+  /// one set of arguments per copy, one after the other.
   std::vector<BufferRef> arguments;
   /// One id per random instruction of the kernel, in their order. Different ids give independent numbers.
   std::vector<uint32_t> random_ids;

@@ -46,8 +46,9 @@ struct Tile {
   int row, column;  // the first row and column
 };
 // Returns the tile of block `rank` of a cluster in work item `item`. An item is kCluster tiles, one below
-// the other. The result has row_tiles rows of items and column_tiles columns of items. kGroup rows of items
-// form a group, and the groups follow each other. Within a group, the items are numbered column by column.
+// the other. The matrix product has row_tiles rows of items and column_tiles columns of items. Items are
+// numbered in bands of kGroup rows of items, one band after the other. Within a band, the items are numbered
+// column by column.
 SM Tile tile_of(int item, int rank, int row_tiles, int column_tiles) {
   const int group = item / (kGroup * column_tiles), within = item % (kGroup * column_tiles);
   const int rows = min(kGroup, row_tiles - group * kGroup);
@@ -67,9 +68,9 @@ struct Same {
 
 // Writes eight adjacent elements of one row of the product, rounded to 16 bits, to `result`. Their columns
 // are 8 * (lane & 3) to 8 * (lane & 3) + 7 of a group of 32 columns; `group` is the number of the group.
-// sums: the lane's part of a wgmma accumulator fragment, which has only two of each 8 columns. So the lanes
-// of a quad exchange elements, and all lanes of a warp call it. upper: 0 for the lane's first row, 1 for its
-// second.
+// sums: the lane's part of a wgmma accumulator fragment, which has only two of each 8 columns. So every four
+// adjacent lanes exchange elements, and all lanes of a warp call it. upper: 0 for the lane's first row, 1 for
+// its second.
 template <int n>
 SM void take_eight(float (&result)[8], const float (&sums)[n], int group, int upper) {
   unsigned w[4];
@@ -87,8 +88,9 @@ SM void take_eight(float (&result)[8], const float (&sums)[n], int group, int up
 // a lane adds its own rows, then add_lanes adds up the lanes of a warp, and then add_warps adds up the
 // warps.
 
-// Returns the address of a warp's kColumns sums for column sum number `sum` of the epilogue. scratch:
-// address in shared memory of f32 numbers [kSums][2 warp groups][4 warps][kColumns].
+// The epilogue adds up kSums values. Returns the shared memory address of the kColumns sums of value number
+// `sum` in warp number `warp` of warp group `wg`. scratch: address in shared memory of f32 numbers
+// [kSums][2 warp groups][4 warps][kColumns].
 SM unsigned sums_of_warp(unsigned scratch, int sum, int wg, int warp) {
   return scratch + ((sum * 2 + wg) * 4 + warp) * kColumns * 4;
 }
