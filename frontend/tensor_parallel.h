@@ -1,7 +1,7 @@
 // Tensor parallelism (as in Megatron-LM): sharding of a model's parameters along the axis "model" of a mesh.
 // A weight matrix [out,in] whose input is the residual stream is sharded along `out`. A weight matrix whose
 // output is added to the residual stream is sharded along `in`. The embedding and the head are sharded along
-// the vocabulary.
+// the vocabulary if the number of ranks divides its size; otherwise every rank has all of both.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@ namespace smelt {
 
 inline constexpr std::string_view kModelAxis = "model";
 
-/// Returns the sharding of a parameter of the model's module at `place`. `kind` is "weight" or "bias".
+/// Returns the sharding of a parameter of the layer at `place` of the model. `kind` is "weight" or "bias".
 /// Returns nothing if the parameter is not sharded: every rank then has all of it.
 std::optional<Sharding> tensor_parallel(const Place& place, std::string_view kind, const Shape& shape,
                                         const Mesh& mesh);
@@ -31,7 +31,7 @@ bool is_tensor_parallel(const Mesh& mesh);
 std::string unknown_axis(const Mesh& mesh);
 /// Returns a problem for every size of the spec (heads, kv_heads, ffn) that is not a multiple of the number
 /// of ranks along the axis "model", and for unknown_axis(). The size of the vocabulary need not be a
-/// multiple: if it is not, every rank has the whole embedding and head.
+/// multiple.
 std::vector<SpecProblem> undivided(const TransformerSpec& spec, const Mesh& mesh);
 
 }  // namespace smelt

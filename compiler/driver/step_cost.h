@@ -19,9 +19,8 @@ struct StepCost {
 StepCost step_cost(const Program& program, const Step& step);
 
 /// Returns the predicted time of one step. The time of elementwise operations is not counted, because they
-/// run while memory is read and written. For a collective, the result is only the time in which this rank's
-/// memory reads and writes its bytes; compiler/search/plan_time.h adds the time of the transfer between
-/// ranks.
+/// run while memory is read and written. For a collective, the result is only the time of this rank's reads
+/// and writes of its own memory; compiler/search/plan_time.h adds the time of the transfer between ranks.
 double step_seconds(const Program& program, const Step& step, const Rates& rates);
 /// Returns whether the step contains matrix products (matmuls or attention).
 bool has_products(const Program& program, const Step& step);

@@ -1,5 +1,5 @@
-// Answer: the answer to one body of a POST, whose requests run in the batch or wait. A connection sends it to
-// the client.
+// Answer: the answer to the body of one POST. The body makes one or more requests, which run in the model's
+// batch or wait for room in it. A connection sends the answer to the client.
 #pragma once
 
 #include <chrono>
@@ -56,7 +56,7 @@ class Answer {
   std::shared_ptr<Mailbox> mailbox_;
 };
 
-/// Throws ApiError if the request has failed. One whose own options cause the failure is its client's fault.
+/// Throws ApiError if the request has failed: status 400 if its own options caused the failure, else 500.
 void refuse_failed(const Progress& progress);
 
 }  // namespace smelt::server

@@ -20,7 +20,7 @@
 
 namespace smelt::server {
 
-/// Answer to one body. Its texts run in the batch or wait.
+/// Answer to the body of one POST. The texts of the body run in the batch of the model (TextBatch), or wait.
 class TextAnswer : public Answer {
  public:
   /// Converts the results of all texts to the reply's body.
@@ -61,8 +61,8 @@ struct TextModel {
 /// The service of one model that reads whole texts.
 class TextService : public ModelService {
  public:
-  /// `name`: the model's name for clients. The references must outlive the service. Requires: the batch of
-  /// `batch` is a TextBatch.
+  /// `name`: the model's name for clients. The references must outlive the service. Requires: the thread
+  /// `batch` runs a TextBatch.
   TextService(BatchThread& batch, const cli::PromptText& texts, const TextMaker& maker, TextModel model,
               std::string name);
 

@@ -33,8 +33,9 @@ std::vector<StateRead> reads_of_state(const Graph& graph, int buffer);
 
 /// Returns whether the value is a state or a parameter, or a view in the memory of one.
 bool is_old_content(const Value& value);
-/// Returns whether the value that `update` stores is old content of a state that the graph writes, and moves
-/// to another state or to another position. Such content must be copied before any update writes.
+/// Returns whether `update` moves old content: whether it stores old content of a state in another state, or
+/// in another position of the same state. Such content must be copied before any update writes. Returns false
+/// if the graph does not write the state that has the old content.
 bool moves_content(const Graph& graph, const Node& update);
 
 }  // namespace smelt

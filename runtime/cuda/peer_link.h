@@ -43,8 +43,9 @@ class PeerLink {
   /// Makes the stream wait until no message is in progress. When the stream is idle afterwards, the memory
   /// can be freed.
   void finish(Stream stream) noexcept;
-  /// Ends all waits for the other end, after it has failed. This end's memory stays allocated until the
-  /// process ends, because the other end may still write to it. Any thread may call it.
+  /// Called after the other end has failed: stops all waits for it. This end's memory stays allocated until
+  /// the process ends, because the other end may still write to this memory. Any thread may call this
+  /// function.
   void give_up() noexcept;
 
  private:

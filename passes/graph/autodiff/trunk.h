@@ -6,8 +6,8 @@
 //   - it is read again after further matmuls, as the input of a residual addition is;
 //   - no earlier value that depends on a matmul is read after the value is made, except for values that all
 //     later blocks read, such as the result of an encoder.
-// Each value of the stream begins a block. A layer is a sequence of blocks: it begins with a block, and ends
-// before the next block that has the same matmuls.
+// Each value of the stream begins a block. A layer is a sequence of blocks, which ends before the next block
+// that has the same matmuls as the first block of the layer.
 #pragma once
 
 #include <vector>

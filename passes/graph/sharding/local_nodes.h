@@ -11,13 +11,13 @@ namespace smelt {
 /// such as B. After partition, this symbol means the size of one rank's part; it is then called a cut symbol.
 class LocalSizes {
  public:
-  /// Requires: `mesh` outlives this object. `cuts` holds the axes that cut each cut symbol.
+  /// Requires: `mesh` outlives this object. `cuts` has the mesh axes along which each cut symbol is divided.
   LocalSizes(const Mesh& mesh, const SymbolCuts& cuts);
   /// Returns the whole size for `dim`, a size of one rank: each cut symbol is multiplied by its number of
   /// parts.
   Dim whole(const Dim& dim) const { return substitute(dim, factors_); }
-  /// Returns the size of a rank's part of a dim that `axes` cut. Throws Error if the number of ranks along
-  /// them does not divide it.
+  /// Returns the size of a rank's part of a dim that is sharded along the mesh axes `axes`. Throws Error if
+  /// the size of the dim is not a multiple of the number of ranks along these axes.
   Dim part(const Dim& dim, const std::vector<size_t>& axes) const;
   Shape part(const Shape& shape, const Sharding& sharding) const;
   /// Replaces each size in the node's attributes and in its body by whole(size).

@@ -1,6 +1,7 @@
 // Value numbering: values with the same number are equal, because their nodes have the same op, attributes
-// and types, and operands with the same numbers. Node::phase is ignored, Node::anchored is not. Nodes with an
-// effect or a body are equal only to themselves.
+// and types, and operands with the same numbers (in any order, if the op is commutative). Nodes of different
+// phases may be equal. A recomputing copy (Node::anchored) is not equal to its original. Nodes with an effect
+// or a body are equal only to themselves.
 #pragma once
 
 #include <string>
@@ -17,7 +18,8 @@ class ValueNumbers {
  public:
   /// The graph's values get their numbers at the first call of of(). Requires: `graph` outlives this object.
   explicit ValueNumbers(const Graph& graph) : graph_(graph) {}
-  /// Returns the value's number. A value of a new node gets its number now.
+  /// Returns the value's number. A value of a node that was added after the first call gets its number when
+  /// of() is first called for it.
   unsigned of(Value* value);
   bool same(Value* a, Value* b) { return of(a) == of(b); }
   /// Returns the values with the number, in the order in which they were numbered.

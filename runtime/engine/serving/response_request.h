@@ -17,8 +17,9 @@ struct ResponseRequest {
 /// Largest number of items of a request's `input`.
 constexpr size_t kMostItems = 4096;
 
-/// Parses and translates a body. Throws ApiError naming the field if a field of a response is wrong or not
-/// supported. Fields that a chat has under the same name are checked when that is read (chat_request.h).
+/// Parses and translates a body. Throws ApiError naming the field if a field is wrong or not supported.
+/// Fields that a chat request also has, under the same names, are not checked here, but by the function that
+/// reads ResponseRequest::chat (chat_request.h).
 ResponseRequest read_response_request(std::string_view body);
 
 }  // namespace smelt

@@ -83,9 +83,10 @@ __device__ __forceinline__ int list_from(const Piece& piece, Entry least, int be
   return all;
 }
 
-// Does the same with a bound larger than `least`, if list_from found too many entries. Bisection finds a
-// bound that at least kK entries of the piece reach, and for which the list has room. There are too many
-// entries if many elements are equal, or if one group has many of the largest elements.
+// Called if list_from found more entries than the list has room for. Calls list_from again with a larger
+// bound, and returns its result. Bisection finds a bound that at least kK entries of the piece reach, and
+// for which the list has room. There are too many entries if many elements are equal, or if one group has
+// many of the largest elements.
 __device__ __forceinline__ int list_fewer(const Piece& piece, Entry least, int before) {
   Entry low = least, high = ~0ull;
   int all = kListed + 1;
