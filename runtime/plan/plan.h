@@ -83,8 +83,8 @@ struct State {
   /// the other state, the runtime rounds it into this one again.
   std::string copy_of = {};
   std::vector<Segment> segments = {};  // of a flat state, in order of offset
-  /// Set for an f32 state of scales: the name of an i8 state of weights with the same segments. Each row of a
-  /// segment of weights is multiplied by one number of the segment of the same name here.
+  /// Set if this is an f32 state of scales: the name of the i8 state of weights that they scale. For each
+  /// segment of weights, this state has a segment of the same name, with one scale per row of the weights.
   std::string scales_of = {};
   /// The state always has the values of the model's own weights, as the base weights of adapters do. So
   /// checkpoints leave it out.

@@ -10,8 +10,9 @@
 //   gemm #c = #g(w, 1) * #w {m = B*N*P/w}
 //
 // The all_gather makes B rows. Each row has P elements of each rank, so rows begin N*P elements apart in #g.
-// The product reads #g as its operand A, a matrix with w columns. The P elements of a rank are then P/w rows
-// of A. So the part of the product for one rank is a batch of B products with P/w rows each.
+// The product reads #g as its operand A, a matrix with w columns and the strides (w, 1). The P elements of a
+// rank are then P/w rows of A. So the part of the product for one rank is a batch of B products with P/w rows
+// each.
 #pragma once
 
 #include <functional>

@@ -47,8 +47,9 @@ class ChatTemplate {
 
   /// Renders the template. `variables` is an object with one member per variable of the template; the order
   /// of members becomes the order of Python's dicts. Throws TemplateError with the line: `raised` if the
-  /// template calls raise_exception (message() is then its text), `runtime` if Jinja would raise an error,
-  /// `unsupported` for features that Smelt does not have, `limit` if a limit of `options` is exceeded.
+  /// template calls raise_exception (message() is then the argument of the call), `runtime` if Jinja would
+  /// raise an error, `unsupported` for features that Smelt does not have, `limit` if a limit of `options` is
+  /// exceeded.
   std::string render(const nlohmann::ordered_json& variables, const RenderOptions& options = {}) const;
   /// Does the same, and also returns the ranges of the text inside {% generation %}.
   Rendered render_parts(const nlohmann::ordered_json& variables, const RenderOptions& options = {}) const;

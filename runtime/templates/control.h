@@ -27,7 +27,7 @@ struct Macro : Object {
 };
 
 /// The elements of a {% for %} loop that pass its filter ({% for x in items if condition %}). The filter is
-/// evaluated for one element at a time, because the body of the loop may change its result.
+/// evaluated for one element at a time, because the body of the loop may change values that the filter reads.
 class LoopItems {
  public:
   LoopItems(Interpreter& interpreter, const Statement& statement, ScopePtr test_scope,

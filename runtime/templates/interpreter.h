@@ -41,8 +41,8 @@ class Interpreter {
   Budget& budget() { return budget_; }
   const Clock& clock() const { return clock_; }
 
-  /// Creates an object of type T that may change, and keeps it until the rendering ends. At the end,
-  /// Object::clear is called for all such objects, to break cycles of references between them.
+  /// Creates a mutable object of type T, and keeps it until the rendering ends. At the end, Object::clear is
+  /// called for all such objects, to break cycles of references between them.
   template <typename T, typename... Args>
   Value keep(Args&&... args) {
     budget_.spend(4);

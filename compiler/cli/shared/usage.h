@@ -10,7 +10,7 @@ namespace smelt::cli {
 /// the help.
 std::string usage_problem(const CLI::App& app, const CLI::ParseError& problem);
 
-/// Returns a message of the CLI11 library in plain words if it is about a value out of range; the result is,
+/// Makes a message `text` of the CLI11 library plainer if it is about a value out of range. The result is,
 /// for example, "--steps: -1, expected a number from 0 on". Returns other messages unchanged. `command`: null
 /// if the command is not known.
 std::string plain_problem(const CLI::App* command, const std::string& text);

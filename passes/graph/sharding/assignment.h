@@ -51,8 +51,8 @@ class AxisAssigner {
   void add_move(const Value& value, Sharding to, Phase phase, const Node* by = nullptr);
   /// Removes the last move of the value that add_move recorded.
   void drop_move(const Value& value) { moves_[&value].pop_back(); }
-  /// Returns whether `node` needs no move of the value to this sharding, because the same move was recorded
-  /// for another node of the same phase.
+  /// Returns whether this move of the value was recorded for another node of the same phase. If so, `node`
+  /// needs no move.
   bool is_there(const Node& node, const Value& value, const Sharding& sharding) const;
   /// Returns whole_bytes(value), from a cache.
   double bytes(const Value& value);

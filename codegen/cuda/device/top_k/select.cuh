@@ -13,7 +13,7 @@ extern "C" __global__ CLUSTER void __launch_bounds__(1024) KERNEL(const float* x
   // Then all elements with larger keys are taken, in any order. Of the elements with the kK-th largest key,
   // those with the lowest indices are taken. Finally, the taken elements are sorted, so the result does not
   // depend on the order in which threads run.
-  __shared__ int counts[2048];     // of each value of a digit
+  __shared__ int counts[2048];     // number of keys with each value of the digit
   __shared__ int sums[32];         // sums of the warps, for scans
   __shared__ Entry best[kSorted];  // the elements that have been taken
   __shared__ unsigned next_key;
