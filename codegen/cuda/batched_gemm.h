@@ -27,9 +27,9 @@ struct BatchedGemm {
   std::string name() const;
 };
 
-/// Returns the kernel for a step. Returns nothing if the type is not bf16 or f16, if products are summed over
-/// a batch axis, or if the step has a bias or adds to C. Also returns nothing for fewer than two batch axes,
-/// because cuBLASLt's kernels support one batch axis.
+/// Returns the kernel for a step. Returns nothing if the type of A and B is not bf16 or f16, if products are
+/// summed over a batch axis, or if the step has a bias or adds to C. Also returns nothing for fewer than two
+/// batch axes, because cuBLASLt's kernels support one batch axis.
 std::optional<BatchedGemm> batched_gemm(const GemmStep& step);
 
 }  // namespace smelt

@@ -1,5 +1,6 @@
-// Waits of the members of a group for each other, by futexes in shared memory. A wait ends with an Error if
-// the run or the group fails.
+// Waits of the members of a group for each other, by futexes in shared memory. A group consists of ranks of
+// one host that communicate through a region of shared memory. A wait ends with an Error if the run or the
+// group fails.
 #pragma once
 
 #include <atomic>

@@ -27,7 +27,8 @@ struct TokenizerParts {
   std::optional<Padding> padding;
 };
 
-/// Encodes a text, without the post-processor, truncation and padding. Requires: the text is valid UTF-8.
+/// Encodes a text, without the post-processor, truncation and padding. The last two parameters are those of
+/// EncodeOptions (tokenizer.h). Requires: the text is valid UTF-8.
 EncodedPart encode_sequence(const TokenizerParts& parts, std::string_view text, bool find_special_tokens,
                             bool byte_offsets);
 

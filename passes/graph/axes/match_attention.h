@@ -38,6 +38,7 @@
 namespace smelt {
 
 struct MatchAttentionOptions {};
+/// Returns whether the graph changed.
 bool match_attention(Graph& graph, const MatchAttentionOptions& options);
 
 }  // namespace smelt

@@ -29,6 +29,7 @@ template <typename Field>
 void visit_options(Field& field, StorePortsOptions& o) {
   field("storage", o.storage);
 }
+/// Returns whether the graph had any ports.
 bool store_ports(Graph& graph, const StorePortsOptions& options);
 
 }  // namespace smelt
