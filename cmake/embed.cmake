@@ -42,9 +42,9 @@ ${definitions}")
   set_source_files_properties(${source} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
 endfunction()
 
-# smelt_embed_pages(TARGET FOLDER HEADER PAGE...): the pages of reports. Of each PAGE the constants kPageHtml, from PAGE/PAGE.html,
+# smelt_embed_pages(TARGET FOLDER HEADER NAMESPACE PAGE...): web pages. Of each PAGE the constants kPageHtml, from PAGE/PAGE.html,
 # and kPageScript, from shared/*.js and PAGE/*.js in the order of their names; and kStyle.
-function(smelt_embed_pages target folder header)
+function(smelt_embed_pages target folder header namespace)
   file(GLOB_RECURSE files CONFIGURE_DEPENDS ${folder}/*.js ${folder}/*.css ${folder}/*.html)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${files})
   file(READ ${folder}/shared/style.css text_kStyle)
@@ -61,7 +61,7 @@ function(smelt_embed_pages target folder header)
     endforeach()
     list(APPEND names ${name}Html ${name}Script)
   endforeach()
-  smelt_embed(${target} ${header} smelt::page ${names})
+  smelt_embed(${target} ${header} ${namespace} ${names})
 endfunction()
 
 # The name of a constant, in the variable `name` of the caller: top_k/few is kTopKFew.

@@ -1,8 +1,6 @@
 #include "compiler/report/report_page.h"
 
-#include <algorithm>
-#include <map>
-
+#include "compiler/report/html_parts.h"
 #include "compiler/report/report_data.h"
 
 namespace smelt {
@@ -29,22 +27,6 @@ std::string data_text(const Json& data) {
       result += "\\u003c";
     else
       result += c;
-  return result;
-}
-
-/// Returns `html` with each "@NAME@" of `parts` replaced by its text.
-std::string with_parts(std::string_view html, const std::map<std::string_view, std::string>& parts) {
-  std::string result;
-  for (size_t at = 0; at < html.size();) {
-    const auto part = std::ranges::find_if(
-        parts, [&](const auto& candidate) { return html.substr(at).starts_with(candidate.first); });
-    if (part == parts.end()) {
-      result += html[at++];
-    } else {
-      result += part->second;
-      at += part->first.size();
-    }
-  }
   return result;
 }
 

@@ -121,7 +121,7 @@ HttpReply HttpRoutes::page() const {
   if (state_ != ServerState::starting && !model_->has_page())
     throw ApiError(http::kNotFound,
                    fmt::format("there is no page for '{}', which generates no text", model_->name()));
-  return {.type = kHtml, .body = std::string(kPage)};
+  return {.type = kHtml, .body = chat_page()};
 }
 
 HttpReply HttpRoutes::get(const std::string& path) const {

@@ -80,3 +80,33 @@ def saved(tmp_path):
         return directory, model
 
     return save
+
+
+@pytest.fixture
+def serving():
+    """Starts a server of a directory, under the name "tiny", and returns its URL."""
+    servers = []
+
+    def start(directory, *options):
+        command = [SMELT, "serve", directory, "--port", "0", "--name", "tiny", *options]
+        servers.append(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True))
+        return servers[-1].stdout.readline().split()[-1]
+
+    yield start
+    for server in servers:
+        server.terminate()
+        server.wait()
+
+
+@pytest.fixture
+def served(saved, serving):
+    """Starts a server of a random model with a tokenizer and a chat template, and returns its URL and the model."""
+    from test_tokenizer_files import byte_tokenizer
+
+    made = byte_tokenizer(["<s>", "</s>"])
+    config = {**LLAMA, "vocab_size": made.get_vocab_size(), "max_position_embeddings": 256}
+    directory, model = saved(transformers.LlamaForCausalLM, transformers.LlamaConfig(**config))
+    fast = transformers.PreTrainedTokenizerFast(tokenizer_object=made, bos_token="<s>", eos_token="</s>")
+    fast.chat_template = "{% for m in messages %}<s>{{ m.content }}{% endfor %}</s>"
+    fast.save_pretrained(directory)
+    return serving(directory), model

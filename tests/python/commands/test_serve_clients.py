@@ -1,32 +1,11 @@
 """`smelt serve` for other programs: OpenAI's client, and the requests of lm-evaluation-harness, against transformers."""
 
 import json
-import subprocess
 import urllib.request
 
 import pytest
 import torch
-import transformers as tf
-from conftest import LLAMA, SMELT
-from test_tokenizer_files import byte_tokenizer
-
-
-@pytest.fixture
-def served(saved):
-    """Starts a server of a random model with a tokenizer and a chat template, and returns its URL and the model."""
-    made = byte_tokenizer(["<s>", "</s>"])
-    config = {**LLAMA, "vocab_size": made.get_vocab_size(), "max_position_embeddings": 256}
-    directory, model = saved(tf.LlamaForCausalLM, tf.LlamaConfig(**config))
-    fast = tf.PreTrainedTokenizerFast(tokenizer_object=made, bos_token="<s>", eos_token="</s>")
-    fast.chat_template = "{% for m in messages %}<s>{{ m.content }}{% endfor %}</s>"
-    fast.save_pretrained(directory)
-    command = [SMELT, "serve", directory, "--port", "0", "--name", "tiny"]
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    try:
-        yield server.stdout.readline().split()[-1], model
-    finally:
-        server.terminate()
-        server.wait()
+import transformers
 
 
 def post(url, path, body):
@@ -92,7 +71,7 @@ def test_generate_until_of_lm_evaluation_harness(served):
 
 def test_tokens_are_those_of_the_tokenizer(served, tmp_path):
     url, _ = served
-    tokenizer = tf.AutoTokenizer.from_pretrained(tmp_path / "model")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path / "model")
     text = "<s>a café</s>"
     found = post(url, "/tokenize", {"prompt": text, "return_token_strs": True})
     assert found["tokens"] == tokenizer(text).input_ids
