@@ -48,8 +48,9 @@ std::vector<RecomputePolicy> recompute_levels(const Target& target, const Compil
 
 /// Returns the options that compile one pipeline stage of the candidate, or the candidate as a whole if it
 /// has no stages. `base`: the options that candidates do not change. B is the number of records per
-/// micro-batch; its bound in `base` is `base_batch`. If base.entries is empty, the plan has all entries of
-/// training that the candidate needs; otherwise it has only the entries that compute an update.
+/// micro-batch; its bound in `base` is `base_batch`. The names in base.entries are not used. If there are
+/// any, the plan has only the entries that compute an update; if there are none, it may also have other
+/// entries of training.
 CompileOptions options_of(const PlanCandidate& candidate, const CompileOptions& base, int64_t base_batch,
                           int64_t stage = 0);
 

@@ -18,7 +18,7 @@ struct RotaryTable {
 int64_t rotary_width(const TransformerSpec& spec, const StackSpec& stack);
 /// Returns the angle per position, in radians, of each of the width / 2 pairs: theta^(-2 i / width) for pair
 /// i, changed by positions.scaling. `length` is the number of positions of the batch. Only the scaling
-/// `dynamic` reads it: it changes the angles if `length` exceeds max_positions.
+/// `dynamic` depends on `length`: if `length` exceeds max_positions, the scaling changes the angles.
 std::vector<double> rotary_frequencies(const TransformerSpec& spec, int64_t width, int64_t length = 0);
 /// Returns the factor of cosines and sines: YaRN's attention factor, else 1.
 double rotary_magnitude(const TransformerSpec& spec);

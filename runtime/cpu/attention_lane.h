@@ -46,7 +46,7 @@ class AttentionLane {
   void for_key_blocks(Block block, const F& f) const;
   template <typename F>
   void for_query_blocks(Block block, const F& f) const;
-  /// Returns whether any query of the block may see a key of it.
+  /// Returns whether any query of the block may see any key of the block.
   bool sees(const Block& block);
   /// Runs the kernel's code, the score_mod, on the block's tiles (runtime/plan/attention_spec.h).
   void body(const Block& block);
@@ -65,7 +65,8 @@ class AttentionLane {
   void write(size_t matrix, int64_t b, int64_t head, int64_t first, int64_t count, const float* from) const;
   Rows queries_of(size_t matrix, const Block& block, float* scratch) const;
   Rows keys_of(size_t matrix, const Block& block, float* scratch) const;
-  /// Does the same as keys_of, for keys that are rows of a table (BlockedAttention::places).
+  /// Does the same as keys_of, for keys that are rows of a table. The parameter BlockedAttention::places has
+  /// their row numbers.
   Rows keys_in_table(size_t matrix, const Block& block, float* scratch) const;
   float* argument(int64_t param) const { return static_cast<float*>(buffers_[static_cast<size_t>(param)]); }
 

@@ -51,7 +51,7 @@ class CudaStageMemory : public StageMemory {
     NcclComm comm = nullptr;  // used if `peer` is null
     StreamOwner stream;
     EventOwner begin;  // the end of the runs before a message
-    int at_end = 0;    // result of NcclComms::at_end
+    int at_end = 0;    // number (NcclComms::at_end) of the function that ends the waits of `peer`
   };
 
   void add_link(Communicator& group, Stages stages, const std::vector<std::vector<int64_t>>& messages);

@@ -86,17 +86,18 @@ class Session {
   const PlanEntry& entry(std::string_view name) const;
 
   /// Runs an entry, and returns all outputs. Input shapes determine the values of the symbols. Throws Error
-  /// for a wrong name, dtype, shape or id, for a missing input, and for a symbol above its bound. The Error
-  /// names the entry and the input, the expected and the actual value.
+  /// for a wrong name, dtype or shape, for an index out of range (such as a token id), for a missing input,
+  /// and for a symbol above its bound. The Error names the entry and the input, the expected and the actual
+  /// value.
   std::vector<HostTensor> run(std::string_view entry, std::span<const InputTensor> inputs);
   /// Runs an entry, writes the requested outputs to the caller's memory, and returns their shapes in the
   /// order of `outputs`. Tensors may be in the memory of the session's GPU (InputTensor::on_device,
   /// OutputBuffer::on_device). Such tensors are copied within the GPU, or accessed in place with
   /// RunOptions::in_place. The run begins after the earlier work of the stream; later work of the stream sees
   /// the outputs and may write to the inputs. If no output is in host memory, the call may return before the
-  /// GPU has finished, and faults are reported by the next call that waits. Ids and 64-bit integers must be
-  /// in host memory, because their values are checked here. For a plan for CPUs, device memory is host
-  /// memory, and RunOptions::stream must be null.
+  /// GPU has finished, and faults are reported by the next call that waits. Inputs of indices (such as token
+  /// ids) and of 64-bit integers must be in host memory, because their values are checked here. For a plan
+  /// for CPUs, device memory is host memory, and RunOptions::stream must be null.
   std::vector<std::vector<int64_t>> run(std::string_view entry, std::span<const InputTensor> inputs,
                                         std::span<const OutputBuffer> outputs,
                                         const RunOptions& options = {});
@@ -111,9 +112,9 @@ class Session {
   /// Runs an entry `times` times in sequence with the same inputs, and discards its outputs: runs pass data
   /// to each other only in states. On a GPU the call may return while the runs are in progress.
   void repeat(std::string_view entry, std::span<const InputTensor> inputs, int times);
-  /// Returns the memory of a state of Role::stream without waiting for runs in progress. On a GPU each number
-  /// is visible as soon as a kernel has stored it. Reads must be volatile or atomic. The host may only write
-  /// to elements that no run in progress writes.
+  /// Returns the memory of a state, without waiting for runs in progress. The state must have Role::stream:
+  /// the host reads it during runs. On a GPU each number is visible as soon as a kernel has stored it. Reads
+  /// must be volatile or atomic. The host may only write to elements that no run in progress writes.
   std::span<std::byte> peek(std::string_view name);
   /// Waits until all runs have ended. Throws the Error of a run that failed.
   void synchronize() { executor_->synchronize(); }

@@ -1,6 +1,7 @@
 // A deterministic automaton that is built on demand from a pushdown automaton (automaton.h). A configuration
-// of the pushdown automaton is a state with a stack of frames. The configurations of the deterministic
-// automaton have a frame in common, the base, and only the frames above the base are stored.
+// of the pushdown automaton is a state with a stack. The stack has a frame for each grammar rule that has
+// been entered and not left. All configurations of the deterministic automaton have one frame in common, the
+// base, and only the frames above the base are stored.
 #pragma once
 
 #include <array>
@@ -57,7 +58,8 @@ class RelativeStates {
   uint32_t states() const { return static_cast<uint32_t>(sets_.size()); }
   /// Returns the largest number of frames above the base in any state since the last clear().
   uint32_t deepest_frame() const { return deepest_; }
-  size_t memory() const { return memory_; }
+  size_t memory() const { return memory_; }  // approximate bytes of all states
+  /// Removes all states but kDead. Numbers of other states become invalid.
   void clear();
 
  private:

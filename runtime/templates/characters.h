@@ -7,8 +7,8 @@
 
 namespace smelt::templates {
 
-/// Bits of properties_of. Where Python's `str` has a method of the same name, such as isalpha(), the bit is
-/// its result for one code point.
+/// Bits of properties_of. A bit such as kAlpha is the result of the method of Python's `str` with the same
+/// name, isalpha(), for one code point.
 enum Property : uint16_t {
   kAlpha = 1 << 0,
   kDecimal = 1 << 1,
@@ -21,7 +21,7 @@ enum Property : uint16_t {
   kPrintable = 1 << 8,
   kNameStart = 1 << 9,       // begins an identifier
   kNamePart = 1 << 10,       // continues an identifier
-  kCaseIgnorable = 1 << 11,  // Unicode's Case_Ignorable, for the lower case of a sigma
+  kCaseIgnorable = 1 << 11,  // Unicode's Case_Ignorable; lower() reads it
   kCased = 1 << 12           // Unicode's Cased
 };
 

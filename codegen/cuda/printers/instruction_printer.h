@@ -1,5 +1,5 @@
 // Printing of single instructions of a kernel as CUDA C++. `id` is the number of an instruction in
-// Kernel::instructions.
+// Kernel::instructions. A vector is a fixed number of adjacent columns that one thread computes together.
 #pragma once
 
 #include <string>

@@ -15,16 +15,16 @@ class AxisRelations {
  public:
   using Axes = AxisClasses::Axes;
 
-  /// Computes the classes of all axes. Two kinds of nodes are ignored: nodes that a kernel cannot compute
-  /// along split axes, such as reshapes, matmuls and attention; and nodes with a sharded result.
+  /// Computes the classes of all axes. Ignores nodes that cannot be computed on split axes, such as reshapes,
+  /// matmuls and attention. Also ignores nodes with a sharded result.
   explicit AxisRelations(const Graph& graph);
 
   /// Returns whether the node puts axes into one class. Such a node computes the same values after its axes
   /// are split.
   bool relates(const Node& node) const { return relates_.contains(&node); }
-  /// Returns the axis of each dim of the value, as a number in `classes`.
+  /// Returns the number in `classes` (AxisClasses::add) of the axis of each dim of the value.
   const Axes& axes(const Value* value) const { return axes_.find(value)->second; }
-  /// Returns the value's shape after every axis is split into the parts of its class.
+  /// Returns the value's shape after each axis is split as its class is.
   Shape shape(const Value* value) const { return classes.shape(axes(value)); }
   bool is_split(const Value* value) const;
 

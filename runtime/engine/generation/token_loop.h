@@ -14,7 +14,7 @@
 
 namespace smelt {
 
-/// A row that continues. Its row of the caches holds the tokens of `read` except the last one.
+/// A row of the batch: one sequence that continues. The caches hold all tokens of `read` except the last one.
 struct LoopRow {
   std::span<const int32_t> read;  // tokens without padding
   History history;                // with padding
@@ -27,12 +27,12 @@ class TokenLoop {
   TokenLoop(Session& session, const DecodeInterface& decode);
   /// Receives each new token of a row and its log-probability; returns whether the row continues.
   using OnToken = std::function<bool(size_t row, int32_t token, float log_probability)>;
-  /// Runs the entry @next, or @next_guided if `guided`, until at most half of the rows continue. The caller
-  /// may then continue these rows in a smaller batch. A single row runs to its end. `on_token` is called for
-  /// all rows with their first new token, then with their second, and so on. Returns the number of runs, each
-  /// of which has read one token of every row, also of rows that have ended. Requires: the entry supports the
-  /// options (runtime/engine/generation/loop_choice.h). Throws Error (numeric) if no token of a row can be
-  /// chosen.
+  /// Runs an entry until at most half of the rows continue. The entry is @next, or, if `guided`,
+  /// @next_guided, which also supports options that depend on the text so far (loop_choice.h). The caller may
+  /// then continue these rows in a smaller batch. A single row runs to its end. `on_token` is called for all
+  /// rows with their first new token, then with their second, and so on. Returns the number of runs, each of
+  /// which has read one token of every row, also of rows that have ended. Requires: the entry supports the
+  /// options. Throws Error (numeric) if no token of a row can be chosen.
   size_t run(std::span<const LoopRow> rows, const GenerationOptions& options, bool guided,
              const OnToken& on_token);
 

@@ -15,7 +15,7 @@ namespace smelt {
 struct TokenizeRequest {
   std::optional<std::string> model;
   std::string prompt;               // used if there is no chat
-  std::optional<ChatRequest> chat;  // without fields of a completion
+  std::optional<ChatRequest> chat;  // fields of generation, such as temperature, are refused
   bool add_special_tokens = true;   // by default true for a text and false for a chat
   bool return_token_strs = false;
 };

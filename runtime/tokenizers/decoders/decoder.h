@@ -15,7 +15,7 @@ namespace smelt {
 struct TokenText {
   std::string bytes;
   bool is_first;          // no token precedes it
-  bool is_fused = false;  // a decoder has joined the tokens to one text
+  bool is_fused = false;  // an earlier decoder, such as Fuse, joins all tokens to one text
 };
 
 class TokenDecoder {

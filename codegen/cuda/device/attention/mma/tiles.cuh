@@ -8,8 +8,8 @@
 // kWarpRows: rows that a warp computes, which are kRowTiles fragments of 16 rows. kRows: rows that the block
 // computes.
 constexpr int kThreads = 32 * kWarps, kWarpRows = 16 * kRowTiles, kRows = kWarpRows * kWarps;
-// kPadded: columns of a tile in shared memory, which are kHead rounded up to a multiple of kUnit. kPitch:
-// bytes from one row of the tile to the next.
+// kHead: elements of a head. kPadded: columns of a tile in shared memory, which are kHead rounded up to a
+// multiple of kUnit. kPitch: bytes from one row of the tile to the next.
 constexpr int kUnit = 16 * kParts, kPadded = (kHead + kUnit - 1) / kUnit * kUnit, kPitch = 2 * kPadded + 16;
 // kPart: columns of the head for which a block computes results. There are kParts such parts of the head.
 constexpr int kPart = kPadded / kParts;
