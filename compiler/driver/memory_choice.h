@@ -25,7 +25,7 @@ namespace smelt {
 std::vector<MemoryPoint> memory_curve(const Module& prepared, const Target& target,
                                       const CompileOptions& options);
 
-/// Returns the first policy of the curve, which is the fastest one, whose memory is at most `budget` bytes.
+/// Returns the fastest policy whose memory is at most `budget` bytes: the first such policy of the curve.
 /// Throws Error with the least possible memory and its policy if none fits. Requires: the curve is not empty.
 RecomputePolicy fastest_within(const std::vector<MemoryPoint>& curve, int64_t budget);
 
@@ -36,13 +36,13 @@ RecomputePolicy fastest_within(const std::vector<MemoryPoint>& curve, int64_t bu
 /// The recomputation policy and the moved states that were chosen together.
 struct OffloadChoice {
   RecomputePolicy recompute;
-  OffloadStatesOptions offload;  // `bytes` is the excess over the budget; 0: nothing moves
+  OffloadStatesOptions offload;  // `bytes`: bytes of states to move; 0: nothing moves
 };
 
 /// Returns the fastest point of the curve that fits if states move to the host. A point's excess, its bytes
 /// minus `budget`, must be at most the bytes of the states that can move. The time of a point includes the
-/// copies of moved states in an update. Compiles the chosen plan up to its memory to make sure that it fits,
-/// and moves more bytes if it does not. Returns an empty result if no point fits. `prepared`: as for
+/// copies of moved states in an update. Compiles the chosen plan up to the memory plan to make sure that it
+/// fits, and moves more bytes if it does not. Returns an empty result if no point fits. `prepared`: as for
 /// memory_curve. Requires: the target is a GPU.
 std::optional<OffloadChoice> offload_within(const Module& prepared, const Target& target,
                                             const CompileOptions& options,

@@ -50,10 +50,10 @@ void bind_tensor(nanobind::module_& module);
 
 /// Returns a tuple for every weight: its name in checkpoints, and a DLPack capsule of its memory. The capsule
 /// has the checkpoint's layout and the type that the session stores, and keeps the session alive. On a GPU,
-/// the host may have a copy of the weights. The function copies earlier changes of this copy to the GPU.
-/// After changing weights through the arrays, the caller must call the function again, because this marks the
-/// host's copy as out of date. Throws Error if a part of the weights has been moved to the host's memory, or
-/// if several ranks or sessions share the weights.
+/// the host may have a copy of the weights. Each call copies earlier changes of this copy to the GPU, and
+/// then marks the copy as out of date. So a caller that has changed weights through the arrays must call the
+/// function again. Throws Error if a part of the weights has been moved to the host's memory, or if several
+/// ranks or sessions share the weights.
 nanobind::list weight_views(nanobind::handle session);
 
 }  // namespace smelt::python

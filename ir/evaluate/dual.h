@@ -1,5 +1,5 @@
 // Scalar functions for the expressions in the `reference` column of ir/ops/scalar_ops.def, over float, double
-// and dual numbers. For bounded numbers (bounded.h), there are only the functions that reductions use.
+// and dual numbers. bounded.h has the functions for bounded numbers, but only those that reductions use.
 #pragma once
 
 #include <cmath>

@@ -26,8 +26,8 @@ struct BadValue {
   int64_t element;
   std::string text;
 };
-/// Returns the first value that is not valid for the input: an integer outside Port::ids or 32 bits, or a
-/// float that is not finite. Returns nothing if all are valid.
+/// Returns the first value that is not valid for the input: an integer that is outside the range Port::ids or
+/// needs more than 32 bits, or a float that is not finite. Returns nothing if all are valid.
 std::optional<BadValue> find_bad_value(const TensorView& tensor, const Port& port);
 
 }  // namespace smelt

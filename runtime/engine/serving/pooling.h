@@ -10,9 +10,10 @@
 
 namespace smelt {
 
-/// cls: the state of the first token. max: the largest value of each element. mean: the mean of the tokens.
-/// mean_sqrt_len_tokens: their sum, divided by the square root of their number. weightedmean: their mean, the
-/// first with weight 1, the second with weight 2, and so on. lasttoken: the state of the last token.
+/// cls: the state of the first token. max: the largest value of each element. mean: the mean of the states of
+/// all tokens. mean_sqrt_len_tokens: the sum of the states, divided by the square root of the number of
+/// tokens. weightedmean: the weighted mean of the states; the first token has weight 1, the second one weight
+/// 2, and so on. lasttoken: the state of the last token.
 enum class Pooling : uint8_t { cls, max, mean, mean_sqrt_len_tokens, weightedmean, lasttoken };
 
 /// Returns the kind with this name; nothing if there is none.
@@ -25,7 +26,7 @@ std::string pooling_names();
 /// Requires: at least one token.
 void pool(Pooling pooling, std::span<const float> states, size_t unpooled, std::span<float> result);
 
-/// Divides the vector by its length, or by 1e-12 if it is shorter.
+/// Divides the vector by its Euclidean length, or by 1e-12 if the length is less than 1e-12.
 void normalize(std::span<float> vector);
 
 }  // namespace smelt

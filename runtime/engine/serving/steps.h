@@ -31,7 +31,8 @@ class Steps {
 
   /// Counts of one call of step(). `tokens`: tokens that it has taken from steps. `by_plan`: those among them
   /// that the plan has sampled. `read`: prompt tokens in the step that it has started.
-  /// `drafted`: tokens of drafts in that step. `kept`: tokens of drafts that were sampled, too.
+  /// `drafted`: tokens of drafts in that step. `kept`: tokens of drafts that are equal to the sampled tokens,
+  /// and so stay in the text.
   struct Taken {
     size_t tokens = 0, by_plan = 0, read = 0, drafted = 0, kept = 0;
   };

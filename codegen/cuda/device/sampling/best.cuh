@@ -8,7 +8,7 @@
 // words reach it.
 // Requires: search.cuh.
 
-// kMostBest: the largest k for which this method is used, because the list is then short.
+// kMostBest: the largest k for which this method is used. Above it, the list could be long.
 constexpr int kWarps = kThreads / 32, kGroups = kWarps * kBlocks, kMostBest = kGroups / 2;
 __shared__ Entry warp_largest[kWarps];              // the largest entry of each warp of this block
 __shared__ unsigned group_key[kGroups], least_key;  // the largest key of each group; the bound

@@ -31,7 +31,7 @@ struct Words {
 struct Two {
   Mass a, b;
 };
-// Returns the sum or the maximum of both members.
+// Returns the sums or the maxima of the members of x and y: of both `a`, and of both `b`.
 template <bool kSum>
 __device__ __forceinline__ Two combined(Two x, Two y) {
   if (kSum) return {x.a + y.a, x.b + y.b};

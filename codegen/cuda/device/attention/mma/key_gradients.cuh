@@ -1,7 +1,7 @@
-// The function `attention` of the kernel that computes dK, dV and column gradients: gradients of values
-// that the score_mod reads per key. In its tiles of scores, rows are keys and columns are queries. A block
-// processes the queries of all query heads that share its key head, one head after the other. While a tile
-// of Q and dO is multiplied, the next one is copied.
+// The function `attention` of the kernel that computes dK, dV and column gradients. A column gradient is
+// the gradient of a value that the score_mod reads per key. But in the tiles of scores of this kernel, the
+// rows are keys, and the columns are queries. A block processes the queries of all query heads that share
+// its key head, one head after the other. While a tile of Q and dO is multiplied, the next one is copied.
 // If heads are so large that dK and dV do not fit into registers, kParts blocks compute the same weights.
 // Each of these blocks computes a different part of the columns of dK and dV.
 // Requires: gradients.cuh.
