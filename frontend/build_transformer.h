@@ -47,8 +47,8 @@ struct BuildOptions {
   /// Whether the entries @tiled_pages, @next_pages and @next_row replace @mixed_pages. They are faster where
   /// an attention kernel computes the scores of a tile of queries at once.
   bool tiles_prompts = false;
-  /// Adapters for the linear maps that this config targets. All parameters are then frozen except those that
-  /// the config trains.
+  /// Configuration of low-rank adapters (LoRA), with the linear maps that get an adapter. All parameters of
+  /// the model are then frozen, except those that the configuration trains too. nullopt: no adapters.
   std::optional<LoraConfig> lora = std::nullopt;
 };
 

@@ -7,7 +7,7 @@ namespace smelt {
 
 /// Returns the rows of passes.def, in its order.
 llvm::ArrayRef<Pass> pass_table();
-/// Returns the registry of these passes, which resolves names and parses pipelines.
+/// Returns the registry of these passes, which finds passes by name and parses pass pipelines.
 const PassRegistry& pass_registry();
 
 }  // namespace smelt

@@ -417,9 +417,9 @@ typedef struct smelt_batch_options {
   size_t struct_size;
   size_t slots;        /* maximum number of running requests; 0: as many as possible (see below) */
   size_t most_waiting; /* maximum number of requests that wait for a slot; 0: 64 */
-  /* Approximate number of prompt tokens that one step reads; 0: a default. The default is 64. If the plan has
-   * the entry "mixed_pages" or "tiled_pages", one run can read prompts and generate tokens. The default is
-   * then to fill the run: it reads one token of each running request, and as many prompt tokens as it can. */
+  /* Approximate number of prompt tokens that one step reads; 0: a default, which is 64 for most plans. If the
+   * plan has the entry "mixed_pages" or "tiled_pages", one run can read prompts and generate tokens. By
+   * default the run then reads one token of each running request, and as many prompt tokens as fit. */
   size_t chunk;
 } smelt_batch_options;
 

@@ -1,6 +1,6 @@
-// Conversion of a kernel that reads a matmul's result to an epilogue. The kernel reads the result element by
-// element. As an epilogue, it gets these elements from the template that computes the matmul. The passes
-// `gemm_epilogues` and `small_m_epilogues` use this conversion.
+// Conversion of a kernel to an epilogue of the matmul whose result the kernel reads. The kernel reads the
+// result element by element. As an epilogue, it gets these elements from the template that computes the
+// matmul. The passes `gemm_epilogues` and `small_m_epilogues` use this conversion.
 #pragma once
 
 #include <optional>

@@ -1,7 +1,7 @@
 // The body (score_mod) of an attention node as a fusion over [b,h,t,s] (batch, head, query, key), which is
-// lowered like any other fusion. The block arguments of the body, such as the score, and the body's results
-// are not stored in memory. The lowering identifies memory by the number of a buffer. These values have the
-// negative numbers below instead.
+// lowered like any other fusion. The lowering identifies a value in memory by the number of its buffer. The
+// block arguments of the body, such as the score, and the body's results are not stored in memory. They have
+// negative numbers, which the functions below return.
 #pragma once
 
 #include "codegen/lowering/fusion_blocks.h"

@@ -1,7 +1,7 @@
 // Loop nest (iteration space) of a fusion's body: its axes, and the axis that iterates over each dim of each
 // value (the dim "follows" the axis). The analysis also decides whether one kernel can compute the body. The
-// pass `fuse` asks this before it builds a fusion, and `lower` builds the kernel (ir/kernel/kernel.h) from
-// the result.
+// pass `fuse` runs the analysis before it builds a fusion. The pass `lower` builds the kernel
+// (ir/kernel/kernel.h) from the result of the analysis.
 #pragma once
 
 #include <optional>

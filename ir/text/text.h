@@ -33,7 +33,7 @@ std::unique_ptr<Module> parse_module(std::string_view text, std::string_view fil
 std::string dot(const Graph& graph, llvm::function_ref<bool(const Node&)> is_drawn = nullptr);
 
 /// Returns the layer of a node: its source name up to the first part between dots that is a number. For the
-/// source "h.3.attention.softmax" that is "h.3". Empty if no part is a number.
+/// source "h.3.attention.softmax" the layer is "h.3". Empty if no part is a number.
 std::string layer_of(const Node& node);
 /// Returns the middle layer of the graph, as an example of its layers. Empty if the graph has no layers.
 std::string typical_layer(const Graph& graph);

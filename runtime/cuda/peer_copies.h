@@ -4,11 +4,11 @@
 // concurrent matmuls run at full speed.
 //
 // For each other rank, a rank has two 32-bit words in its own memory. The other rank sets the first word to 1
-// when this rank may write to its memory, and the second word when it has copied its part to this rank. This
-// rank's stream waits for a word and resets it to 0. Every collective consists of the same actions. A rank
-// reports to all others that its destination is free, and waits for the same report from each of them. Then
-// it copies its parts, reports that they have arrived, and waits for the parts of all others. Requires: all
-// ranks issue their collectives one after the other in the same order.
+// when its destination, the memory that receives this rank's part, is free. It sets the second word to 1 when
+// its part has arrived at this rank. This rank's stream waits for a word and resets it to 0. Every collective
+// consists of the same actions. A rank reports to all others that its destination is free, and waits for the
+// same report from each of them. Then it copies its parts, reports that they have arrived, and waits for the
+// parts of all others. Requires: all ranks issue their collectives one after the other in the same order.
 //
 // A rank may also exchange part by part. It sends each part when it has been computed, sets the word of the
 // receiver after each copy, and enqueues work after the arrival of each part. Each rank may decide

@@ -10,8 +10,9 @@
 
 namespace smelt::structured {
 
-/// A state with its edges. In the finished automaton, the edges of all states are stored together
-/// (automaton.h).
+/// A state with its edges. `kind`, `index`, `to` and `rule` are as in State (automaton.h). `empties` has the
+/// states to which edges for the empty text lead. In the finished automaton, the edges of all states are
+/// stored together (automaton.h).
 struct RawState {
   StateKind kind = StateKind::plain;
   uint32_t index = 0, to = 0, rule = 0;

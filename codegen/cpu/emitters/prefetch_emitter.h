@@ -21,7 +21,7 @@ class PrefetchEmitter {
   /// tile (part of a row), or in the next row if a row has only one tile; and the addresses that the kernel
   /// stores to in the current row. Finds none if a vector has fewer than 16 elements.
   void find(const BlockNest& nest);
-  /// Emits prefetches of the vector at column `column` of each address that was found.
+  /// Emits one prefetch per address that was found: of the vector that begins `column` columns after it.
   void emit(V column);
 
  private:

@@ -28,9 +28,9 @@ struct SmallM {
   int64_t columns_below = std::numeric_limits<int64_t>::max();  // the kernel is for n < columns_below
   int64_t least_sums = 1;                                       // the kernel is for k >= least_sums
 
-  /// Returns a name such as "smelt_small_m_08_16_bf16_f32_bias" for 8 rows, 16 weights, operands in bf16,
-  /// results in f32, and a bias. Sorted by name, kernels for fewer rows come first, and among these, kernels
-  /// with fewer weights.
+  /// Returns a name such as "smelt_small_m_08_16_bf16_f32_bias" for rows = 8, weights = 16, operands in bf16,
+  /// results in f32, and a bias. Sorted by name, kernels with smaller `rows` come first, and among these,
+  /// kernels with smaller `weights`.
   std::string name() const;
 };
 

@@ -14,7 +14,7 @@ namespace smelt::cli {
 
 struct GenerationFlags {
   std::map<std::string, std::string> given;  // text of each option that was given, by Hugging Face's name
-  std::optional<bool> do_sample;             // empty: as the model's generation_config.json says
+  std::optional<bool> do_sample;             // empty: as in the model's generation_config.json
   bool sliding_window = false;  // continue beyond the model's number of positions, from the last tokens only
 
   void add_to(CLI::App& app);

@@ -65,7 +65,7 @@ std::string flat_spec(const Node& matmul, const std::string& rows);
 /// rows; the first dims of the value are row dims.
 enum class RowSource : uint8_t {
   computed,   // a pointwise operation or conversion: computed from chunks of its operands
-  repeated,   // a constant, or a broadcast of a value that has no row dims or no column dims: broadcast anew
+  repeated,   // a constant, or a broadcast along all row dims or all column dims: each chunk has its own
   column,     // an iota along a column dim
   in_memory,  // slices of a value in memory: a row value, an input, a parameter or a state
   none,       // no chunks, because the value can only be computed for all rows (a matmul, random numbers)

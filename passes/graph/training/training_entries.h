@@ -22,7 +22,8 @@ struct TrainingOptions {
   bool accumulation = true;   // add the entries accumulate and apply too
   std::string loss = "loss";  // name of the graph that returns the loss
   /// True: accumulate packs the gradients into one flat value before it adds them to the sums, so that the
-  /// sums can be sharded over ranks.
+  /// sums can be sharded over ranks. False: it adds each gradient to a part of the sums, unless loss scaling
+  /// or sharded parameters need the flat value.
   bool flat_sums = false;
 };
 template <typename Field>

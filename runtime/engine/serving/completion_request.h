@@ -26,16 +26,17 @@ struct CompletionRequest {
   std::vector<std::string> kept_special_tokens;  // are part of the text, unlike other special tokens
   int64_t n = 1;                                 // choices per prompt that are returned
   int64_t best_of = 1;  // choices per prompt that are generated, at least n (best_choices.h)
-  /// Most probable tokens that are reported with each new token, and, if `echo`, with each of the prompt.
+  /// Number of most probable tokens that are reported with each new token, and, if `echo`, with each token of
+  /// the prompt. Nothing: no log-probabilities are reported.
   std::optional<int64_t> log_probabilities;
-  /// The same of the prompt's tokens, reported in vLLM's form.
+  /// Number of most probable tokens that are reported with each token of the prompt, in vLLM's form.
   std::optional<int64_t> prompt_log_probabilities;
   std::optional<uint32_t> seed;
   /// Constraint on the text of a choice, from response_format and similar fields; nothing: any text.
   std::optional<structured::Specification> specification;
   bool stream = false, include_usage = false, echo = false, add_special_tokens = true;
-  /// Returns how many most probable tokens are computed for each token of a prompt; nothing: none of its
-  /// log-probabilities are.
+  /// Returns the number of most probable tokens to compute for each token of a prompt; nothing:
+  /// log-probabilities of prompts are not computed.
   std::optional<int64_t> scored_prompt() const {
     return prompt_log_probabilities || !echo ? prompt_log_probabilities : log_probabilities;
   }

@@ -15,7 +15,7 @@ namespace smelt {
 struct ContinuousBatchCounts {
   size_t slots = 0, running = 0, waiting = 0;
   uint64_t steps = 0, prompt_tokens = 0, new_tokens = 0;
-  uint64_t padding_tokens = 0;  // read next to prompt_tokens, because rows of a run are equally long
+  uint64_t padding_tokens = 0;  // read in addition to prompt_tokens, because rows of a run are equally long
   uint64_t plan_tokens = 0;     // new tokens that the plan has sampled
   uint64_t draft_tokens = 0,
            kept_draft_tokens = 0;  // draft tokens that were read, and those of them that were also sampled

@@ -9,7 +9,8 @@
 namespace smelt {
 
 /// Returns the text of an SVG image of 900 x 480 pixels. It shows the training loss (faint), the smoothed
-/// training loss, and the held-back loss with a dot at each evaluation and its last value as a label.
+/// training loss, and the loss on the held-back data, with a dot at each evaluation and the last value as a
+/// label. Held-back data are records that the run does not train on.
 std::string render_loss_curve(const LossHistory& history, std::string_view title);
 
 }  // namespace smelt

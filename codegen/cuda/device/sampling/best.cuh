@@ -8,7 +8,7 @@
 // words reach it.
 // Requires: search.cuh.
 
-// kMostBest: the largest k for which this method is used. Above it, the list could be long.
+// kMostBest: the largest k for which this method is used. For a larger k, the list could be long.
 constexpr int kWarps = kThreads / 32, kGroups = kWarps * kBlocks, kMostBest = kGroups / 2;
 __shared__ Entry warp_largest[kWarps];              // the largest entry of each warp of this block
 __shared__ unsigned group_key[kGroups], least_key;  // the largest key of each group; the bound

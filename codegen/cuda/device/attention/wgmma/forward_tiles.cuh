@@ -58,8 +58,8 @@ SM int next_tile(Scan& scan, const BodyArguments& body, int b, int h, int t0, in
 struct Item {
   int b, h, t0;  // batch row, query head, first query
 };
-// Returns work item number `item`. `heads` is the number of query heads of a batch row, all_heads that of
-// all batch rows, and `tiles` the number of query tiles per head. Every `together` consecutive heads are a
+// Returns work item number `item`. heads: number of query heads per batch row. all_heads: number of query
+// heads of all batch rows. tiles: number of query tiles per head. Every `together` consecutive heads are a
 // group, whose keys and values stay in the L2 cache. All items of a group come before those of the next
 // group. Within a group, the last query tiles come first, because with a causal mask they see the most
 // keys.
