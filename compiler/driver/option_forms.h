@@ -20,9 +20,9 @@
 
 namespace smelt {
 
-/// The kind of a value, from which an interface decides how users write it. flag: true or not set; toggle:
-/// true, false or not set; one_of: one of several words; whole: an integer; list: names; bounds: upper bounds
-/// of symbols.
+/// The kind of a value. From the kind, an interface such as the command line derives how users write the
+/// value. flag: true or not set; toggle: true, false or not set; one_of: one of several words; whole: an
+/// integer; list: names; bounds: upper bounds of symbols.
 enum class ValueKind : uint8_t { flag, toggle, one_of, whole, real, bytes, list, bounds, text };
 /// Returns whether values of this kind are lists, separated by commas.
 constexpr bool is_list(ValueKind kind) { return kind == ValueKind::list || kind == ValueKind::bounds; }
@@ -197,7 +197,7 @@ struct PrecisionForm {
 };
 
 /// Form of the option that sets CompileOptions::offload, the part of the states that is kept in host memory.
-/// Also records that the user has set it, so that a memory budget does not choose it.
+/// set() also records that the user has chosen this part, so that a memory budget does not choose another.
 struct OffloadForm {
   static constexpr ValueKind kKind = ValueKind::text;
   std::string values() const { return "all, none, a share or bytes"; }

@@ -40,9 +40,10 @@ EntryTime operator*(double times, EntryTime time);
 /// and exchanges that the GPU's copy engines run (MachineRates::copied_from). The other stream has all other
 /// collectives. A collective begins after the previous step and after the previous collective of its stream.
 /// The step with the number CollectiveStep::waited_at waits for the end of the collective. A matmul that
-/// reads the result of a collective of the first stream, or computes its operand, may be divided into one
-/// matmul for the rows of each rank (runtime/plan/row_parts.h). Each of these matmuls overlaps with the
-/// transfer of other rows. A matmul is divided only if that saves time, and if it is next to the collective.
+/// reads the result of a collective of the first stream, or computes the collective's operand, may be divided
+/// into one matmul for the rows of each rank (runtime/plan/row_parts.h). Each of these matmuls overlaps with
+/// the transfer of other rows. A matmul is divided only if that saves time, and if it is next to the
+/// collective.
 EntryTime predicted_time(const Program& program, const PlanEntry& entry, const MachineRates& rates);
 
 /// Returns the collectives of an entry by kind and axis.

@@ -43,12 +43,13 @@ class HttpRoutes {
   void drain() { state_ = ServerState::draining; }
   ServerState state() const { return state_; }
 
-  /// Returns the header fields of every reply to a page of another host that may use the server.
+  /// Returns the header fields that let a page of another host read the reply to its request
+  /// (allowed_origins.h). There are none if the page is not allowed to use the server.
   std::vector<std::pair<const char*, std::string>> fields_for(const HttpHead& head) const {
     return origins_.fields_for(head.origin);
   }
-  /// Returns the reply to a preflight of such a page; nothing if the request is no preflight. Throws ApiError
-  /// for a wrong host or an unknown path.
+  /// Returns the reply to a preflight of an allowed page; nothing for any other request. Throws ApiError for
+  /// a wrong host or an unknown path.
   std::optional<HttpReply> preflight(const HttpHead& head) const;
   /// Checks the host, the path, the method, the key and the body's header fields, before the body is read.
   /// Returns the name of the client's key; empty if the path needs none. Throws ApiError if the request is
@@ -60,10 +61,11 @@ class HttpRoutes {
   /// Starts to answer a POST of `body` to `path`. Returns the answer, which is never null. Throws ApiError or
   /// Error for a bad body.
   std::shared_ptr<Answer> post(const std::string& path, std::string_view body) const;
-  /// Returns whether a POST to `path` has a reply that needs no step of the model (reply()), and not an
-  /// answer (post()).
+  /// Returns whether reply() must be called for a POST to `path`, which then needs no step of the model. For
+  /// other paths, post() must be called.
   static bool replies_at_once(const std::string& path);
-  /// Returns the reply to a POST of `body` to such a path. Throws ApiError or Error for a bad body.
+  /// Returns the reply to a POST of `body` to a path for which replies_at_once is true. Throws ApiError or
+  /// Error for a bad body.
   HttpReply reply(const std::string& path, std::string_view body) const;
   /// Counts a reply with HTTP status `status` for /metrics.
   void count(int status) { ++replies_[status]; }

@@ -1,7 +1,7 @@
-// Parts of a transformer's graphs: functions that add nodes to the graph of a BlockBuilder, which
-// build_transformer (frontend/build_transformer.h) composes. B is the number of rows (sequences) of the
-// batch, T the number of tokens per row, S the number of tokens per row of the encoder's output, V the size
-// of the vocabulary. A run is one execution of a graph.
+// Parts of a transformer's graphs. Each function adds the nodes of one part to the graph of a BlockBuilder.
+// build_transformer (frontend/build_transformer.h) calls these functions. B is the number of rows (sequences)
+// of the batch, T the number of tokens per row, S the number of tokens per row of the encoder's output, V the
+// size of the vocabulary. A run is one execution of a graph.
 #pragma once
 
 #include <optional>
@@ -47,9 +47,9 @@ struct QueryTiles {
   Value* results = nullptr;
 };
 
-/// Cache of the keys and values of earlier tokens, with the inputs of the run. Each transformer block has one
-/// state for keys and one for values, [slots,capacity,kv_heads,head_dim]: a slot stores `capacity` tokens of
-/// one row. The first B slots belong to the rows of the batch.
+/// Cache of the keys and values of earlier tokens, and the run's inputs that locate tokens in the cache. Each
+/// transformer block has one state for keys and one for values, [slots,capacity,kv_heads,head_dim]: a slot
+/// stores `capacity` tokens of one row. The first B slots belong to the rows of the batch.
 struct Cache {
   int64_t slots = 0, capacity = 0;
   Value* rows = nullptr;  // i32[B]: 0 ... B-1
@@ -95,8 +95,8 @@ struct Stack {
   /// Cached keys and values of `memory`; if not null, cross attention reads them instead of `memory`.
   const Cache* memory_cache = nullptr;
 
-  /// Returns the module `part` of block number `block`. The role of the module "attention.query" of a decoder
-  /// is "decoder.{}.attention.query", in which the block's number replaces {}.
+  /// Returns the module `part` of block number `block`. The role (parameter_names.h) of the module
+  /// "attention.query" of a decoder is "decoder.{}.attention.query", in which the block's number replaces {}.
   Place in_block(std::string_view part, int64_t block) const;
   /// Returns the module `part` of the stack itself: "decoder.norm" for "norm".
   Place part(std::string_view part) const;

@@ -96,7 +96,8 @@ class GraphBuilder {
   /// elements apart, and elements of a window are `dilation` elements apart (ir/ops/windows.h).
   Value* windows(Value* value, int64_t axis, int64_t size, int64_t step = 1, int64_t dilation = 1);
   Value* concat(llvm::ArrayRef<Value*> values, int64_t axis);
-  /// Adds `low` elements before and `high` elements after those along the axis, all with the value `number`.
+  /// Extends the axis by `low` elements at its beginning and by `high` elements at its end. The new elements
+  /// have the value `number`.
   Value* pad(Value* value, int64_t axis, Dim low, Dim high, double number = 0);
 
   // ---- reductions and all other operations
@@ -107,7 +108,7 @@ class GraphBuilder {
   Value* sum(Value* value, std::vector<int64_t> axes) {
     return reduce(ReduceOp::add, value, std::move(axes));
   }
-  /// Returns the slices of `table` along the axis that `indices` select.
+  /// Returns slices of `table`: those at the indices `indices` along the axis.
   Value* gather(Value* table, Value* indices, int64_t axis = 0);
   /// Return `init` with `updates` at the rows (along the axis) that `indices` name: scatter_add adds them to
   /// the rows, and scatter replaces each row by its last update.

@@ -44,8 +44,8 @@ struct WgmmaTiles {
 ///   unit     number of keys: each part begins at a multiple of it
 ///   parts    largest number of parts
 ///   cluster  blocks of a cluster, each of which computes one part; 1: no cluster
-///   tickets  number of counters in global memory: one per group of blocks with the same rows, if each block
-///            of a group computes one part and the group is no cluster. 0: there are no such groups
+///   tickets  number of counters in global memory. Blocks that have the same rows, and compute one part each
+///            without being a cluster, share one counter. 0: there are no such blocks
 struct FewTiles {
   int rows = 8, loads = 4, unit = 64, parts = 1, cluster = 1, tickets = 0;
   /// Returns the number of blocks that share the same rows.
@@ -75,9 +75,10 @@ struct AttentionKernel : AttentionSpec {
   int element = 0;  // for AttentionPart::element_gradient: index among AttentionSpec::element_gradients
   /// Whether the template "wgmma" may compute the kernel.
   bool has_wgmma = false;
-  /// Range of rows per tile (AttentionTiles::rows) from which the tiles of the template "mma" are chosen.
+  /// Range of AttentionTiles::rows(), the rows per thread block, from which the tiles of the template "mma"
+  /// are chosen.
   int least_rows = 0, most_rows = kAnyRows;
-  /// Parameters that the two gradient kernels of "wgmma" share: f32 sums of dq, which the first kernel
+  /// Parameters that the two gradient kernels of "wgmma" share: f32 sums of dQ, which the first kernel
   /// computes and the second rounds, and i32 counters, which must be zero before the first.
   int query_sums = -1, counters = -1;
   /// Only if keys and values are rows of a table. `places`: the parameter i32[batch, keys] that has the row

@@ -1,4 +1,5 @@
-// Measurement of collectives of the GPUs of several ranks. They run in a CUDA graph, as in a run of a plan.
+// Measurement of collectives between the GPUs of several ranks. The collectives run in a CUDA graph, as in a
+// run of a plan.
 #pragma once
 
 #include <memory>

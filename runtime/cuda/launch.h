@@ -10,11 +10,11 @@ namespace smelt::cuda {
 
 struct KernelLaunch {
   Function function = nullptr;
-  unsigned blocks = 0, threads = 0, shared_bytes = 0;
-  std::vector<DriverTensorMap> maps;  // the first arguments
-  std::vector<uint64_t> values;       // the other arguments, each in eight bytes
-  size_t together = 1;                // the first `together` values form one argument: a struct of pointers
-  unsigned copies = 1;                // height of the grid, whose width is `blocks`
+  unsigned blocks = 0, threads = 0, shared_bytes = 0;  // threads and dynamic shared memory per block
+  std::vector<DriverTensorMap> maps;                   // the first arguments
+  std::vector<uint64_t> values;                        // the other arguments, each in eight bytes
+  size_t together = 1;     // the first `together` values form one argument: a struct of pointers
+  unsigned copies = 1;     // height of the grid, whose width is `blocks`
   bool waits = false;      // the kernel itself waits for earlier launches (programmatic dependent launch)
   bool dependent = false;  // requires `waits`: this launch may begin before earlier ones have ended
 

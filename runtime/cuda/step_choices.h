@@ -22,7 +22,7 @@ class StepChoices {
 
   using Names = std::vector<std::string>;  // names of a choice's alternatives
   /// Returns the index in `names` of the alternative that is recorded for the key (choice_key in
-  /// algorithm_choice.h). Returns nothing if there is no record, or if its name is not in `names`.
+  /// algorithm_choice.h). Returns nothing if there is no record, or if the recorded name is not in `names`.
   std::optional<size_t> find(const std::string& key, const Names& names);
   /// Records that names[measured] was the fastest, unless another process has recorded an alternative for the
   /// key in the file. Returns the index of the alternative that is recorded now.

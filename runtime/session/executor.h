@@ -120,10 +120,10 @@ class Executor {
   virtual void run(const PlanEntry& entry, const SymbolValues& symbols, std::span<const void* const> inputs,
                    std::span<void* const> outputs, const Philox& random) = 0;
 
-  /// Does the same as run(), but `ports` specifies for each input and output whether it is in device memory
-  /// (for a plan for CPUs this is host memory). The run begins after the earlier work of the stream, and the
-  /// later work of the stream sees the outputs. If no output is in host memory, the call may return before
-  /// the GPU has finished.
+  /// Does the same as run(), but `ports` specifies for each input and output whether it is in device memory.
+  /// For a plan for CPUs, device memory is host memory. The run begins after the earlier work of the stream,
+  /// and the later work of the stream sees the outputs. If no output is in host memory, the call may return
+  /// before the GPU has finished.
   virtual void run_on_device(const PlanEntry& entry, const SymbolValues& symbols,
                              std::span<const void* const> inputs, std::span<void* const> outputs,
                              const Philox& random, const DevicePorts& ports);
@@ -185,9 +185,9 @@ class Executor {
 std::unique_ptr<Executor> make_executor(std::shared_ptr<const Plan> plan,
                                         const ExecutorOptions& options = {});
 
-/// Starts a thread that loads what every executor for a GPU needs (the CUDA context and cuBLASLt), and
-/// returns it. The caller can compile a plan meanwhile. Errors are ignored here and reported by
-/// make_executor. For the target "cpu" no thread is started. `device` is that of ExecutorOptions.
+/// Starts and returns a thread that loads what every executor for a GPU needs (the CUDA context and
+/// cuBLASLt). The caller can compile a plan meanwhile. Errors are ignored here and reported by make_executor.
+/// For the target "cpu" no thread is started. `device` is that of ExecutorOptions.
 [[nodiscard]] std::jthread prepare_executor(std::string_view target, int device = -1);
 
 }  // namespace smelt

@@ -83,7 +83,7 @@ class TokenMasks {
     std::vector<std::optional<Repeating>> repeating;  // per state of states_
   };
   std::vector<ShortStates> short_states_;
-  std::vector<uint16_t> visits_;  // per state of states_
+  std::vector<uint16_t> visits_;  // per state of states_: number of calls of allows_all_below, up to a limit
   std::unordered_map<uint32_t, Entry> entries_;
   std::vector<uint32_t> path_;  // states on the way from the root of the trie to a node, per depth
 };

@@ -14,7 +14,8 @@ namespace smelt {
 class MappedFile {
  public:
   MappedFile() = default;
-  /// Maps the file. Throws Error (io) with the path and the reason if that fails or it is no regular file.
+  /// Maps the file. Throws Error (io) with the path and the reason if that fails or if `path` is no regular
+  /// file.
   explicit MappedFile(const std::filesystem::path& path);
   MappedFile(MappedFile&& other) noexcept;
   MappedFile& operator=(MappedFile&& other) noexcept;

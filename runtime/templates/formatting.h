@@ -1,5 +1,5 @@
-// Formatting of values as text, for the operator % and the method format of texts, and search and replacement
-// in texts.
+// Formatting of values as text (for the operator % and the method `format`), and search and replacement in
+// texts.
 #pragma once
 
 #include "runtime/templates/value.h"

@@ -2,8 +2,8 @@
 // consecutive rows. A partial parameter (KernelParam::partial) is an f32 buffer that has one slice per chunk.
 // Each chunk first sets its slice to zero, and then adds the terms of its rows to the slice. If a chunk may
 // have many rows (Schedule::sum_rows > 0), the chunk also has f64 sums. After every sum_rows rows, the slice
-// is added to the f64 sums and set to zero. The f64 sums are stored in the parameter's memory after the
-// slices of all chunks. At the end, the total is rounded to f32 and stored in the slice.
+// is added to the f64 sums and set to zero. In the parameter's memory, the f64 sums follow the slices of all
+// chunks. At the end, the total is rounded to f32 and stored in the slice.
 #pragma once
 
 #include <vector>

@@ -1,6 +1,6 @@
 // Printing of the addresses that instructions access. For each access, the part of the index that does not
-// depend on the column (its "start") is computed once per block. The index of an element is the start plus
-// the element's column. `id` is the number of an instruction in Kernel::instructions.
+// depend on the column (its "start") is computed once per block of instructions. The index of an element is
+// the start plus the element's column. `id` is the number of an instruction in Kernel::instructions.
 #pragma once
 
 #include <map>
@@ -16,7 +16,8 @@ class AddressPrinter {
  public:
   explicit AddressPrinter(CudaContext& context) : c_(context) {}
 
-  /// Prints variables for the starts of a block's accesses, which replace those of the previous block.
+  /// Prints variables for the starts of the accesses in the nest's block of instructions. They replace the
+  /// variables of the previous such block.
   void declare_starts(const BlockNest& nest);
 
   /// Return expressions for the element that an instruction accesses, for the array that contains the

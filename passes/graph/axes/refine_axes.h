@@ -15,10 +15,11 @@
 // from a reshape. The matmul then computes the split axes itself, and its spec gets one letter per part.
 //
 // These axes are not split: the last axis of a reduction's operand if it is reduced, the last axis of random
-// numbers, axes that a slice, concat, gather or iota indexes, keys and values that an attention gathers from
-// a table, and axes of the graph's inputs, outputs and states. A reshape that would split one of these
-// remains. A reshape between nodes that no kernel computes together also remains, for instance between a
-// matmul and its user, unless it joins leading axes and keeps the last axis. Values stay the same.
+// numbers, axes that a slice, concat, gather or iota indexes, axes of keys and values that an attention
+// gathers from a table, and axes of the graph's inputs, outputs and states. A reshape that would split one of
+// these remains. If no kernel computes the nodes on both sides of a reshape together (for instance a matmul
+// and its user), the reshape remains, unless it joins leading axes and keeps the last axis. Values stay the
+// same.
 #pragma once
 
 #include "ir/graph/graph.h"

@@ -42,8 +42,8 @@ struct LinearTerm {
 using LinearForm = std::vector<LinearTerm>;
 
 /// Splits values into linear forms. Only values for which `depends` is true are split. Any other value
-/// becomes one varying factor. In exact mode, constant factors of such a value, and those that are row
-/// values, are separated from it.
+/// becomes one varying factor. In exact mode, factors that are constants or row values are separated from
+/// such a value.
 ///
 /// The exact mode is for rewrites: a value has no form if its split would make rounding errors larger. The
 /// plain mode is for comparisons of expressions: rounding errors do not matter, and a value that cannot be
@@ -63,8 +63,8 @@ class LinearSplitter {
   LinearForm shift(LinearForm form);
 
   /// Two terms of a form, such as those of x - max(x). One term is a multiple of the varying value `element`.
-  /// The other is a multiple of the row value `row`, which is computed from the maximum or minimum over the
-  /// row of factor * element.
+  /// The other is a multiple of the row value `row`, which is computed from the maximum or minimum of
+  /// `factor` times `element` over the row.
   struct Extreme {
     Value *row, *element;
     double factor;

@@ -44,7 +44,7 @@ struct SequenceBias {
 
 /// Upper bounds of num_beams and num_return_sequences.
 constexpr int64_t kMostBeams = 64, kMostSequences = 65536;
-/// Upper bound of the size of presence_penalty and of frequency_penalty.
+/// Upper bound of the absolute values of presence_penalty and frequency_penalty.
 constexpr double kMostTokenPenalty = 2;
 
 struct GenerationOptions : SamplingOptions {
@@ -65,7 +65,7 @@ struct GenerationOptions : SamplingOptions {
 
   // Options that change scores, in the order in which they are applied (logits_processors.h).
   std::vector<SequenceBias> sequence_bias;
-  double encoder_repetition_penalty = 1;  // above 1: favors tokens of History::source
+  double encoder_repetition_penalty = 1;  // above 1: favors tokens of the encoder's input, or of the prompt
   double repetition_penalty = 1;
   /// OpenAI's penalties. From the score of each token that has occurred in the new text, `presence_penalty`
   /// is subtracted once, and `frequency_penalty` once for each occurrence. The prompt does not count.

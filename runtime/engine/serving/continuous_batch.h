@@ -1,6 +1,6 @@
 // Continuous batching: requests join and leave a batch while it runs. Each running request has a row of the
-// batch. Rows "mix" if one run of the plan can read the next token of some rows and parts of the prompts of
-// others.
+// batch, also called a slot. Rows "mix" if one run of the plan can read the next token of some rows and parts
+// of the prompts of others.
 //
 // If the plan has the entry @mixed_pages or @tiled_pages, rows mix: a step reads the next token of each row
 // and, in the same run, prompts of other rows, in the order in which their requests came. A request begins in
@@ -9,20 +9,21 @@
 // Otherwise a prompt is read in row 0, in separate runs. When the next prompt begins, the request in row 0
 // moves to a new row after the last one. When a request ends, the request of the last row moves to the free
 // row. There is one exception: if the request in row 0 ends and another request waits, the waiting request
-// begins in row 0. The rows in use are always the first ones. If caches have a fixed slot per row
+// begins in row 0. The rows in use are always the first ones. If caches have fixed memory for each row
 // (slot_rows.h), a move copies the row's keys and values; if rows are lists of pages (page_rows.h), a move
 // copies only the list.
 //
-// A prompt whose log-probabilities are requested is read from its second token on as new tokens are, because
-// the entries return only the logits after a row's last token. One run reads as many of its tokens as rows
-// are free, if rows mix or the host samples for rows in pages; otherwise it reads one.
+// If log-probabilities of a prompt are requested, only its first token is read as a prompt. Its other tokens
+// are read like new tokens, because the entries return only the logits after a row's last token. If rows mix,
+// or if the host samples for rows in pages, one run reads several of these tokens, each in a free row.
+// Otherwise one run reads one of them.
 //
 // On a CPU the results of each request have the same bits as if it ran alone.
 //
 // If the plan samples tokens (@next_pages, @mixed_pages or @tiled_pages), and the host samples for no row,
 // the next step is started before the host has read the tokens of the last one. So when the host learns that
-// a row has ended, steps with this row may still be running. The row keeps its slot and its pages until these
-// steps have ended.
+// a row has ended, steps with this row may still be running. The request keeps its row and its pages until
+// these steps have ended.
 //
 // If caches are in pages, a request begins when all pages that it may need are available. Requests begin in
 // the order of their arrival.
@@ -74,7 +75,8 @@ class ContinuousBatch : public RequestBatch {
   size_t most_requests() const override { return options_.slots + options_.most_waiting; }
   void require_room(size_t requests) const override;
   Id submit(Request request) override;
-  /// Reads one more token of every row and a chunk of one prompt, or of several.
+  /// Reads one more token of every row whose prompt is read, and a chunk of tokens of prompts: of one prompt,
+  /// or of several if rows mix.
   bool step() override;
   /// A request keeps its slot after its end until the steps in progress have ended.
   bool idle() const override { return waiting_.empty() && running_.empty(); }

@@ -52,14 +52,14 @@ struct SentenceModules {
   /// Throws Error if a module expects another size.
   size_t width(size_t hidden) const;
   /// Returns the vector of a text with the hidden states [tokens, hidden], before `normalizes` and
-  /// `dimensions`.
+  /// `dimensions` are applied. The first `unpooled` tokens are left out of the pooling, but never the last
+  /// token.
   std::vector<float> vector_of(std::span<const float> states, size_t hidden, size_t unpooled) const;
 };
 
-/// Reads the files of a model directory. The pooling is Pooling::mean without modules.json, and the other
-/// members are those of the files that exist. `reads_pooling`: false for a model whose head replaces pooling;
-/// modules other than Transformer are then refused. Throws Error (invalid_file) naming the file and the
-/// fault.
+/// Reads the files of a model directory. A file that does not exist leaves its members at their defaults.
+/// `reads_pooling`: false for a model whose head replaces pooling; modules other than Transformer are then
+/// refused. Throws Error (invalid_file) naming the file and the fault.
 SentenceModules read_sentence_modules(const std::filesystem::path& directory, bool reads_pooling);
 
 }  // namespace smelt

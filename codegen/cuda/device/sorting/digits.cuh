@@ -9,9 +9,10 @@ __device__ __forceinline__ int digit_of(int index, int rows, int digit) {
   const int key = index >= 0 && index < rows ? index : rows;
   return key >> digit * kBits & (kBins - 1);
 }
-// Returns the address in the workspace of the counts of a digit, an array [blocks][kBins]: for each block,
-// how often each value of the digit occurs in the kChunk indices of the block. If there are several digits,
-// the workspace begins with a permutation of `count` elements, and the counts of all digits follow.
+// Returns the address of a digit's counts, which are an array [blocks][kBins] in the workspace. The array
+// has, for each block, the number of times that each value of the digit occurs in the block's kChunk
+// indices. `count` is the number of all indices. If there are several digits, the workspace begins with a
+// permutation of `count` elements, and the counts of all digits follow.
 __device__ __forceinline__ int* histogram_of(int* workspace, int count, int digit) {
   const int blocks = (count + kChunk - 1) / kChunk;
   return workspace + (kDigits > 1 ? count : 0) + digit * blocks * kBins;

@@ -1,7 +1,7 @@
-// Keys that lanes share, in decode attention by multiply-adds. A key or value has kHead elements, in pieces
-// of kVector elements. A warp consists of kTogether groups of kLanes lanes. In a step, each group processes
-// kLoads keys, and its lanes share each of these keys: piece p of a key or value belongs to lane p % kLanes
-// of the group. So a lane holds kOwn elements of a key.
+// Division of keys and values among the lanes of a warp, in decode attention by multiply-adds. A key or
+// value has kHead elements, in pieces of kVector elements. A warp consists of kTogether groups of kLanes
+// lanes. In a step, each group processes kLoads keys, and its lanes share each of these keys: piece p of a
+// key or value belongs to lane p % kLanes of the group. So a lane holds kOwn elements of a key.
 // Requires: keys.cuh.
 
 
@@ -9,13 +9,13 @@
 SM constexpr int least_power(int n) { return n <= 1 ? 1 : 2 * least_power((n + 1) / 2); }
 // kPieces: pieces per key. kLanes: lanes that share a key, which are a power of two and at most 32.
 constexpr int kPieces = kHead / kVector, kLanes = kPieces < 32 ? least_power(kPieces) : 32;
-// kTurns: pieces of a key per lane; the lane loads one in each of its turns. kOwn: elements of a key per
-// lane.
+// kTurns: pieces of a key per lane. The lane loads them in turns, one piece per turn. kOwn: elements of a
+// key per lane.
 constexpr int kTurns = (kPieces + kLanes - 1) / kLanes, kOwn = kTurns * kVector;
 // kTogether: groups of lanes per warp. kStep: keys that a warp processes in a step.
 constexpr int kTogether = 32 / kLanes, kStep = kLoads * kTogether;
-// kValues: scores of a group in a step (kLoads keys x kRows rows). kScores: scores that each lane of the
-// group passes to the score_mod.
+// kValues: scores of a group in a step, one for each of kLoads keys and each of kRows rows (a row is a
+// query of one query head). kScores: scores that each lane of the group passes to the score_mod.
 constexpr int kValues = kLoads * kRows, kScores = kValues > kLanes ? kValues / kLanes : 1;
 
 // Return the index of the lane in its group, and the index of the group in its warp.

@@ -127,8 +127,8 @@ SM void for_elements(const BodyArguments& body, const Head& head, const Corner& 
 }
 
 // Returns the modified score times log2(e), or -inf if the query or the key does not exist. kUnmasked: the
-// query and the key exist, and the query sees the key. If one does not exist, the last existing one is used
-// for the call of body_forward, which takes valid indices only.
+// query and the key exist, and the query sees the key. Otherwise, body_forward gets the last query in
+// place of one that does not exist, and the same for keys, because it takes valid indices only.
 template <bool kUnmasked>
 SM float modified_score(float score, const BodyArguments& body, const Head& head, int query, int key,
                         const unsigned* draws) {
