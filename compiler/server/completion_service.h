@@ -26,7 +26,7 @@
 namespace smelt::server {
 
 /// Answer to one body of POST /v1/completions, POST /v1/chat/completions or POST /v1/responses. It has one or
-/// more choices (completions), which run in the batch or wait for a slot.
+/// more choices (completions), which run in the batch or wait for a free row of the batch.
 class CompletionAnswer : public Answer {
  public:
   /// `echoes`: for each choice, the text that comes before its generated text in the reply: the prompt if the

@@ -1,5 +1,5 @@
 // Connection of a rank to the hub, the process that coordinates the ranks of a run (hub.h). A rank tries
-// again until the hub accepts it, or until launch.join_timeout has passed.
+// again until the hub accepts it, or until the time Launch::join_timeout has passed.
 #pragma once
 
 #include "runtime/ranks/connection.h"

@@ -25,10 +25,10 @@ struct SharedMemoryOptions {
 };
 
 /// Returns the communicator of this rank's group. All ranks of the link call it together. `members` are the
-/// ranks of the caller's group, including the caller, in increasing order. All ranks throw Error if the
-/// groups do not fit together, if the ranks of a group are on several hosts, or if a host has no memory for a
-/// region. A failure of the link ends the waits of the communicator. Requires: `link` outlives the
-/// communicator.
+/// ranks of the caller's group, including the caller, in increasing order. All ranks throw Error if two ranks
+/// give different members or chunk sizes for one group, if the ranks of a group are on several hosts, or if a
+/// host has no memory for a region. A failure of the link ends the waits of the communicator. Requires:
+/// `link` outlives the communicator.
 std::unique_ptr<Communicator> share_memory(RankLink& link, std::span<const int64_t> members,
                                            const SharedMemoryOptions& options = {});
 

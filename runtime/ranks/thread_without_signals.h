@@ -1,5 +1,5 @@
-// Threads with blocked signals. The threads that exchange messages between ranks are started so, in order
-// that signals are delivered to the threads of the program.
+// Threads with blocked signals. Threads that exchange messages between ranks block all signals, so that
+// signals are delivered to the program's own threads.
 #pragma once
 
 #include <pthread.h>

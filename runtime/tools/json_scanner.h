@@ -15,7 +15,7 @@ enum class JsonByte : uint8_t { wrong, space, mark, key, value };
 /// Scanner for one object or array. Strings may have any bytes from 0x20 on, so UTF-8 is not checked.
 class JsonScanner {
  public:
-  /// Most objects and arrays that are open at once.
+  /// Most objects and arrays that may be open at once. A bracket that opens one more is `wrong`.
   static constexpr size_t kMostDepth = 64;
 
   /// Reads the next byte and returns its kind: `wrong` if no JSON text begins with the bytes so far.

@@ -27,7 +27,8 @@ class VectorPrinter {
   /// Prints declarations of the arrays that vectors are loaded to. `slots`: their first dimension, such as
   /// "[4]" for four vectors in flight; "" for one vector.
   void declare_loads(const BlockNest& nest, const std::string& slots);
-  /// Prints the loads of one vector. `slot`: its index in the first dimension; "" if there is none.
+  /// Prints the loads of one vector. `slot`: the index of the vector in the first dimension of the arrays; ""
+  /// for one vector.
   void print_loads(const BlockNest& nest, const std::string& slot);
   /// Prints all other code for one vector: whole-vector operations before the loop over its elements, that
   /// loop, and whole-vector operations after it. `slot`: the number of the vector among those in registers.
@@ -55,7 +56,7 @@ class VectorPrinter {
   const PrefetchPrinter& prefetch_;
   InstructionPrinter& instructions_;
   ReductionPrinter& reductions_;
-  std::map<int, std::string> loaded_;  // by number of a load: the array of its vector, if it is printed
+  std::map<int, std::string> loaded_;  // by number of a load: the array that print_loads has loaded
 };
 
 }  // namespace smelt

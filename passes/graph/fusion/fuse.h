@@ -6,8 +6,9 @@
 //                                    return add %a, %z
 //                                  }
 //
-// The pass visits nodes in program order. It merges a node's group with the groups that produce the node's
-// operands, and with earlier groups that read the same operands. It merges two groups only if:
+// The pass visits nodes in program order. Each node begins as a group of its own. The pass then merges the
+// group with the groups that produce the node's operands, and with earlier groups that read the same
+// operands. It merges two groups only if:
 //   - both have the same phase, such as forward or backward;
 //   - one loop nest can compute both (ir/analysis/iteration_space.h);
 //   - no path leads from the merged group through other nodes back to it;

@@ -40,8 +40,9 @@ bool join_sums(Graph& graph, const JoinSumsOptions& options);
 /// the other operands. The result is false for a convert to a type with fewer digits.
 bool passes_partial(const Node& node, llvm::function_ref<bool(unsigned)> is_partial);
 
-/// Adds to each value's sharding the axes over which it stays partial. `shardings` has an entry for every
-/// value. Values for which `fixed` returns true keep their sharding, because the graph annotates it.
+/// Adds to each value's sharding the axes over which the value stays partial. `shardings` has an entry for
+/// every value. Values for which `fixed` returns true keep their sharding, which is an annotation of the
+/// graph.
 void keep_partial_sums(const Graph& graph, const Assignments& assignments,
                        llvm::DenseMap<const Value*, Sharding>& shardings,
                        llvm::function_ref<bool(const Value*)> fixed);

@@ -5,11 +5,12 @@
 //   parameter "b" : f32[7]        =>    "a" at 0 (f32[3,5]), "b" at 16 (f32[7])
 //
 // Parameters with weight decay come first, so that an element is decayed if its index is below a boundary. A
-// segment's offset is a multiple of 16 elements. Members of a group in Module::adjacent follow each other
-// without a gap. Padding holds zeros. `parameter` nodes stay and read their segment. With a narrow storage
-// type, such as bf16, there are two states: "parameters", the masters, is f32, and "parameters.bf16" is a
-// rounded copy with the same segments at the same offsets. Without masters, "parameters" itself is narrow.
-// Frozen parameters have no masters, because no update is added to them. Ensures: no graph changes.
+// segment's offset is a multiple of 16 elements. Exceptions are the second and later members of a group in
+// Module::adjacent: members of a group follow each other without a gap. Padding holds zeros. `parameter`
+// nodes stay and read their segment. With a narrow storage type, such as bf16, there are two states:
+// "parameters", the masters, is f32, and "parameters.bf16" is a rounded copy with the same segments at the
+// same offsets. Without masters, "parameters" itself is narrow. Frozen parameters have no masters, because no
+// update is added to them. Ensures: no graph changes.
 //
 // If ranks share the flat states, these have the shape [buckets, rows, row], where `row` is the number of
 // elements per row. Every rank has the same number of rows of each bucket, so that one bucket can be summed

@@ -37,9 +37,9 @@ struct RowStep {
 /// pages (page_rows.h).
 class CacheRows {
  public:
-  /// Creates the kind of rows that the plan has entries for. `shares_prefixes`: pages of prompts with the
-  /// same beginning are read once. Throws Error if the plan has no entries with caches, or is an
-  /// encoder-decoder.
+  /// Creates the kind of rows that the plan has entries for. `shares_prefixes`: if prompts have the same
+  /// beginning, it is read once, and rows share its pages. Throws Error if the plan has no entries with
+  /// caches, or is an encoder-decoder.
   static std::unique_ptr<CacheRows> of(Session& session, bool shares_prefixes);
 
   /// Returns the largest number of rows, at most `rows`, for which a run gives each row the same bits as if
@@ -58,8 +58,8 @@ class CacheRows {
   virtual size_t mixed_tokens() const { return 0; }
   /// Returns the most rows of which one run can read more than one token, if rows mix.
   virtual size_t mixed_prompts() const { return slots_; }
-  /// Returns the most steps of one call of run(), of which several may read consecutive tokens of one row; 0
-  /// if a run reads one token of each row.
+  /// If one call of run() may have several steps (RowStep) for one row, which read consecutive tokens,
+  /// returns the largest number of steps of the call. Otherwise returns 0.
   virtual size_t consecutive_steps() const { return 0; }
 
   /// Throws Error if the memory is too small for a row of `tokens` tokens, even without other rows.
@@ -84,9 +84,9 @@ class CacheRows {
   /// Reads about `chunk` tokens, but at least one, of row 0's prompt, after the `past` tokens that the caches
   /// hold.
   virtual Read read(std::span<const int32_t> prompt, size_t past, size_t chunk) = 0;
-  /// Reads the tokens of each of these rows, and returns the logits after its last one, [steps, vocabulary].
-  /// Requires: rows are in increasing order, and different unless consecutive_steps() says otherwise. If rows
-  /// are slots, only row 0 may be missing, while it reads its prompt.
+  /// Reads the tokens of each step, and returns the logits after the last token of each step, [steps,
+  /// vocabulary]. Requires: rows are in increasing order; steps have different rows if consecutive_steps() is
+  /// 0. If rows are slots, only row 0 may be missing, while it reads its prompt.
   virtual std::span<const float> run(std::span<const RowStep> steps) = 0;
   /// Warm-up: if the device captures runs as graphs, executes run() once with every number of rows and tokens
   /// that may occur later. Requires: no row is in use.

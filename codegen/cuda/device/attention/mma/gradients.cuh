@@ -50,8 +50,9 @@ SM void copy_values(unsigned to, const float* lse, const float* delta, const Hea
 }
 
 // Sets weights to exp(modified score - lse). All lanes of a warp call this. scores: the products of Q and
-// K, which are not yet multiplied by `scale`. kUnmasked: the queries of the tile see all its keys. Weights
-// of rows that do not exist may then have any value.
+// K, which are not yet multiplied by `scale`. kUnmasked: the queries of the tile see all its keys. If it
+// is true, weights in rows past the last query (past the last key if kRowsAreKeys) may have any value.
+// Otherwise these weights are 0.
 template <bool kUnmasked>
 SM void weigh(Chunk& weights, Chunk& scores, const QueryValues& values, const BodyArguments& body,
               const Head& head, const Corner& corner, float scale) {
