@@ -84,9 +84,10 @@ void choose_fast_forms(Kernel& kernel);
 // Divisions of all elements of a row by the same number. They become multiplications by the inverse of this
 // number, which is computed once per row.
 
-/// Changes f32 divisions of a value per column by a scalar of the row, in kernels without reduced axes. A
-/// division gets the form `inverse` if the divisor is the sum of exponentials of a softmax; this sum is at
-/// least 1, so its inverse cannot overflow. Any other division gets the form `scaled_inverse`.
+/// Changes f32 divisions in kernels without reduced axes. The dividend has one value per column, and the
+/// divisor is a scalar of the row. A division gets the form `inverse` if the divisor is the sum of
+/// exponentials of a softmax; this sum is at least 1, so its inverse cannot overflow. Any other division gets
+/// the form `scaled_inverse`.
 void divide_by_inverses(Kernel& kernel);
 
 // ---- keep_columns.cpp
@@ -132,9 +133,10 @@ int reduction_of_kept(const Kernel& kernel, int exponential);
 // printers make none.
 
 /// Runs the GPU passes of kernel_passes.def on a kernel that has a schedule, on its horizontally fused
-/// kernels and on its tail. First removes the results of an earlier call: forms, exchange rounds, barriers
-/// and orders of loads. Keeps other changes: the predicates of conditional_sums, the operands of
-/// unrounded_stores, the comparisons of ordered_comparisons, and all changes of keep_columns.
+/// kernels and on its last-block epilogue (Kernel::tail). First removes the results of an earlier call:
+/// forms, exchange rounds, barriers and orders of loads. Keeps other changes: the predicates of
+/// conditional_sums, the operands of unrounded_stores, the comparisons of ordered_comparisons, and all
+/// changes of keep_columns.
 void legalize_for_gpu(Kernel& kernel);
 
 // ---- loads_first.cpp
@@ -185,9 +187,9 @@ void insert_row_barriers(Kernel& kernel);
 // Removes roundings before stores. A store rounds its operand to the type in memory, so an instruction that
 // rounds the operand to this type first is not needed.
 
-/// If the operand of a store is a conversion to the type in memory, rounding to nearest, the store gets the
-/// conversion's operand instead. Stores in blocks that cannot read the conversion's operand are left
-/// unchanged.
+/// If the operand of a store is a conversion to the type in memory, and the conversion rounds to nearest, the
+/// store gets the conversion's operand instead. Stores in blocks that cannot read the conversion's operand
+/// are left unchanged.
 void store_unrounded(Kernel& kernel);
 
 // ---- exact_differences.cpp

@@ -49,7 +49,8 @@ struct PassReports {
   RematerializeReport* recomputed = nullptr;
 };
 
-/// Returns the whole pipeline up to and including `stage`. Throws Error if options.pipeline cannot be parsed.
+/// Returns the phases that compile() runs to compute the result `stage` (compile.h). Throws Error if
+/// options.pipeline cannot be parsed.
 PassPipeline pass_pipeline(const ModuleFacts& facts, const CompileOptions& options, const Target& target,
                            Stage stage = Stage::plan, const PassReports& reports = {});
 

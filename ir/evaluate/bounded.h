@@ -1,8 +1,8 @@
 // Arithmetic on numbers that are computed in float64, each with a bound on the error of the same computation
-// in float32. The evaluator uses it to bound the error of a kernel's result, for every element. The error of
-// an operation is found by evaluating the operation at the ends of the operands' intervals [value - error,
-// value + error]. The operation's own rounding error is added. The bound of a sum holds for every order of
-// its terms.
+// in float32. With these numbers, the evaluator bounds the error of every element of a kernel's result. The
+// error of an operation is found by evaluating the operation at the ends of the operands' intervals [value -
+// error, value + error]. The operation's own rounding error is added. The bound of a sum holds for every
+// order of its terms.
 #pragma once
 
 #include <algorithm>

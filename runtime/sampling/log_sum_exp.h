@@ -6,9 +6,9 @@
 
 namespace smelt {
 
-/// Returns log(sum_i exp(x[i])), with an error of about 1e-7. Exponentials, and sums of short runs of them,
-/// are computed in f32; these sums are added in double. Returns NaN if an element is NaN or +infinity, and
-/// -infinity if `x` is empty or all elements are -infinity.
+/// Returns log(sum_i exp(x[i])), with an error of about 1e-7. The exponentials are computed in f32. A few of
+/// them at a time are summed in f32, and these partial sums are added in double. Returns NaN if an element is
+/// NaN or +infinity, and -infinity if `x` is empty or all elements are -infinity.
 double log_sum_exp(std::span<const float> x);
 
 }  // namespace smelt

@@ -45,8 +45,8 @@ uint64_t random_bits(uint32_t seed, uint32_t position, uint32_t index);
 /// Returns floor(mass * bits / 2^53). If `bits` is a result of random_bits, this is a random number in [0,
 /// mass). A mass is a sum of weights.
 uint64_t drawn_part(uint64_t mass, uint64_t bits);
-/// `mass` is the sum of all weights of a row. Returns the sum of weights that the words kept by top-p must
-/// reach: top_p * mass, rounded up, from 1 to `mass`.
+/// `mass` is the sum of the weights of the words from which top-p selects. Returns the sum of weights that
+/// the words kept by top-p must reach: top_p * mass, rounded up, from 1 to `mass`.
 uint64_t nucleus_mass(uint64_t mass, float top_p);
 /// Returns the smallest weight that min-p keeps.
 uint64_t least_weight(float min_p);

@@ -18,11 +18,11 @@ struct SchemaOptions {
 /// value has a text in the grammar, with these restrictions on the spelling:
 /// - Properties have the order of the schema: those of `properties`, then those that only `required` has,
 ///   then all others. A name in `properties` occurs at most once; others may be repeated.
-/// - An integer has no fraction and no exponent. A number with bounds has no exponent and, with a fraction,
-///   at most 15 digits; it is not -0 if its lower bound is 0.
+/// - An integer has no fraction and no exponent. A number with bounds has no exponent. If such a number has a
+///   fraction, it has at most 15 digits. It is not -0 if its lower bound is 0.
 /// - Strings with a pattern, a format or fixed values, and names of properties, escape only characters that
 ///   must be escaped. No string has a surrogate without its other half.
-/// - Some formats are narrower (string_formats.h).
+/// - Some values of the keyword `format` allow fewer texts than their standards (string_formats.h).
 /// Throws Error (invalid_argument) with the keyword and its position if a keyword of the schema, such as
 /// `not`, cannot be enforced. Throws Error (invalid_argument) also if no value satisfies the schema.
 Grammar json_schema_grammar(const nlohmann::ordered_json& schema, const SchemaOptions& options = {});

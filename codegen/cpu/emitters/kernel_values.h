@@ -29,8 +29,8 @@ class KernelValues {
   /// when the current columns change.
   void forget_loaded_columns();
 
-  /// Returns a value of this block, a row scalar, or a column value that an earlier block has stored in an
-  /// array. Throws Error (internal) if the instruction has no value yet.
+  /// Returns the value of an instruction. If the value is in an array that an earlier block has stored, emits
+  /// a load. Throws Error (internal) if the instruction has no value yet.
   V value_of(int id);
   V value_as(int id, ComputeKind kind) { return c_.math.coerce(value_of(id), kind); }
   V index_of(int id) { return value_as(id, ComputeKind::wide); }

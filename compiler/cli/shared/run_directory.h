@@ -1,5 +1,6 @@
 // The run directory of `smelt train`, as other commands read it. The description of the model is in model/.
-// Its weights are in model/ after the run has ended, and in the newest directory of checkpoints/ before that.
+// Its weights are in model/ after the run has ended, and in the newest checkpoint in checkpoints/ before
+// that.
 #pragma once
 
 #include <filesystem>

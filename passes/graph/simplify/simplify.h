@@ -10,16 +10,16 @@ namespace smelt {
 //
 //   %a = mul %x, 1; %b = transpose (transpose %a)    =>    uses of %b read %x
 //
-// Rules are tables by op (simplify_rules.cpp). They simplify x+0, x*1, x-x, double negation, division by a
-// power of two, select on a constant, chains of transposes, reshapes, broadcasts, converts and slices, a
-// slice of a concat, a concat of all slices of one value, gathers of consecutive rows, and sums of
-// broadcasts. An add of a scatter_add into zeros becomes a scatter_add into the other addend. A matmul
-// replaces transposes of its operands by other index letters. x*0 becomes 0 only if x is certainly finite.
-// Ensures: values are equal in exact arithmetic, and no rounding is added; random ops with different ids and
-// nodes with Node::anchored are never merged; states are never reordered.
+// There is a list of rules for each op (simplify_rules.cpp). The rules simplify x+0, x*1, x-x, double
+// negation, division by a power of two, select on a constant, chains of transposes, reshapes, broadcasts,
+// converts and slices, a slice of a concat, a concat of all slices of one value, gathers of consecutive rows,
+// and sums of broadcasts. An add of a scatter_add into zeros becomes a scatter_add into the other addend. A
+// matmul replaces transposes of its operands by other index letters. x*0 becomes 0 only if x is certainly
+// finite. Ensures: values are equal in exact arithmetic, and no rounding is added; random ops with different
+// ids and nodes with Node::anchored are never merged; states are never reordered.
 
 struct SimplifyOptions {
-  int max_sweeps = 16;  // most passes over the graph; simplify ends after them in any case
+  int max_sweeps = 16;  // most sweeps over the graph; simplify ends after them in any case
 };
 /// Simplifies the graph; returns whether anything changed.
 bool simplify(Graph& graph, const SimplifyOptions& options);

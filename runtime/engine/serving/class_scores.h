@@ -1,4 +1,4 @@
-// ClassScores: from the logits of a classification head to the numbers that clients get.
+// ClassScores: how the numbers that clients get are computed from the logits of a classification head.
 #pragma once
 
 #include <filesystem>
@@ -18,17 +18,17 @@ void score_logits(ScoreFunction function, std::span<float> logits);
 
 struct ClassScores {
   std::vector<std::string> labels;  // names of the classes: of id2label in config.json, else LABEL_0, ...
-  /// The function of POST /classify. As problem_type in config.json says: softmax for one class of several,
-  /// sigmoid for several classes at once, identity for a regression. Without it: sigmoid for one class, else
-  /// softmax.
+  /// The function of POST /classify, by the field problem_type in config.json: identity for regression, and
+  /// sigmoid for multi_label_classification. Otherwise sigmoid for a head with one class, else softmax.
   ScoreFunction classification = ScoreFunction::softmax;
-  /// The function of POST /score and /rerank: that of CrossEncoder in the library sentence-transformers. The
-  /// activation_fn in config.json or in config_sentence_transformers.json, or else sigmoid for one class.
+  /// The function of POST /score and /rerank: that of CrossEncoder in the library sentence-transformers. It
+  /// is the activation_fn in config.json or in config_sentence_transformers.json. Without this field: sigmoid
+  /// for a head with one class, else identity.
   ScoreFunction similarity = ScoreFunction::sigmoid;
 };
 
 /// Reads the settings of a head with `classes` classes. `config` is the object of config.json, or null.
-/// `directory` is the model's directory; it may also be a file that is not a directory. Throws Error
+/// `directory` is the model's directory. If it is no directory, only `config` is read. Throws Error
 /// (invalid_file) for a function or a label that is not supported.
 ClassScores read_class_scores(const Json& config, const std::filesystem::path& directory, size_t classes);
 

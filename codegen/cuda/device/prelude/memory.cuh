@@ -3,7 +3,7 @@
 // rounds a number of that type to the element's type and stores it. sm_put_pair stores two adjacent
 // elements, because one instruction can round two numbers to 16 bits. Tests compile kernels for the host;
 // they use the code without __CUDA_ARCH__.
-// Requires: the macro SM (static __device__ __forceinline__). The first file of the prelude.
+// Requires: the macro SM (static __device__ __forceinline__). This is the first file of the prelude.
 // A line with ==== begins a piece, and names the type or function that the piece defines. The text of a
 // kernel contains only some of the pieces (codegen/cuda/prelude.h): those that the kernel's code names, and
 // those that other contained pieces name. A name in a comment counts too. A piece calls only pieces before
