@@ -11,7 +11,8 @@ namespace smelt {
 
 /// Parser of the constructs that modules, kernels and programs have in common. A function is named after a
 /// construct. It parses this construct, which begins at the next token, and throws Error with the file, line
-/// and column of a fault. Some comments are examples of the text.
+/// and column of a fault. The comment after a declaration may show an example of the text that the function
+/// parses.
 class TextParser {
  public:
   TextParser(std::string_view text, std::string_view file) : lexer(text, file) {}

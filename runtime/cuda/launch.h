@@ -19,7 +19,7 @@ struct KernelLaunch {
   bool dependent = false;  // requires `waits`: this launch may begin before earlier ones have ended
 
   explicit operator bool() const { return function != nullptr; }
-  /// Enqueues the launch, and returns the driver's status for check(). Without blocks, does nothing and
+  /// Enqueues the launch, and returns the driver's status for check(). If `blocks` is 0, does nothing and
   /// returns 0.
   Driver::Code run(Stream stream) const;
 };

@@ -1,5 +1,5 @@
-// Tables of the filters of templates, one per source file, which registry.cpp joins into one table; and
-// functions that several of these source files share.
+// The filters of templates: one table per source file, and functions that several of these source files
+// share. registry.cpp joins the tables into one.
 #pragma once
 
 #include <span>

@@ -15,10 +15,11 @@
 //       Example. The members are the pointers and numbers that the body reads, and differ from body to body.
 //
 //   int body_tile(const BodyArguments&, int b, int h, int t0, int t1, int s0, int s1)
-//       Returns the mask state of the tile of queries [t0,t1) and keys [s0,s1): 0 all pairs are masked, 1
-//       some may be, 2 none is. 1 is always a correct result. All threads of a block call it for the same
-//       tile, except in the templates for sm_90a. There each lane calls it for a different tile, and passes
-//       two more arguments: the QueryNumbers and the KeyNumbers that the next two functions return.
+//       Returns the mask state of the tile of queries [t0,t1) and keys [s0,s1). 0: all pairs are masked. 2:
+//       no pair is masked. 1: some pairs may be masked; this is always a correct result. All threads of a
+//       block call body_tile for the same tile, except in the templates for sm_90a. There each lane calls it
+//       for a different tile, and passes two more arguments: the QueryNumbers and the KeyNumbers that the
+//       next two functions return.
 //   template <bool kByLane> QueryNumbers body_queries(const BodyArguments&, int b, int h, int t0, int t1)
 //   template <bool kByLane> KeyNumbers body_keys(const BodyArguments&, int b, int h, int s0, int s1)
 //       Some masks compare integers that they load from memory for each query or key, such as the number of

@@ -9,9 +9,9 @@ namespace smelt {
 
 /// Recomputed values of a forward graph. A value is recomputed if it depends on no matmul, attention or
 /// collective, and if the parameters that it depends on have at most as many elements as the value, at the
-/// symbols' upper bounds. That saves traffic. The value would be sent once per micro-batch. The gradients of
-/// the parameters, which several stages then use, are exchanged only once per update. Parameters themselves
-/// count as recomputed.
+/// symbols' upper bounds. Recomputing saves traffic, because the value would otherwise be sent once per
+/// micro-batch. If several stages then use the parameters, they exchange the gradients of the parameters only
+/// once per update. Parameters themselves count as recomputed.
 class RemadeValues {
  public:
   explicit RemadeValues(const Graph& graph);

@@ -59,8 +59,8 @@ struct GenerationOptions : SamplingOptions {
   std::optional<int32_t> forced_bos_token_id;  // first new token if the decoder's prompt is a single token
   /// If not empty, new token number max_new_tokens must be one of these.
   std::vector<int32_t> forced_eos_token_id;
-  /// The prompt and the new tokens together may be longer than the plan supports. True: the model then reads
-  /// only the last tokens of the sequence. False: such a request is an Error.
+  /// For a prompt and new tokens that together are longer than the plan supports. True: the model reads only
+  /// the last tokens of the sequence. False: such a request is an Error.
   bool sliding_window = false;
 
   // Options that change scores, in the order in which they are applied (logits_processors.h).

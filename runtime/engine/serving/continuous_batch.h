@@ -75,8 +75,8 @@ class ContinuousBatch : public RequestBatch {
   size_t most_requests() const override { return options_.slots + options_.most_waiting; }
   void require_room(size_t requests) const override;
   Id submit(Request request) override;
-  /// Reads one more token of every row whose prompt is read, and a chunk of tokens of prompts: of one prompt,
-  /// or of several if rows mix.
+  /// Reads one more token of every row whose prompt has been read, and a chunk of tokens of prompts: of one
+  /// prompt, or of several if rows mix.
   bool step() override;
   /// A request keeps its slot after its end until the steps in progress have ended.
   bool idle() const override { return waiting_.empty() && running_.empty(); }

@@ -26,7 +26,8 @@ std::optional<DenseActivation> find_dense_activation(const std::string& name);
 /// Returns f(x).
 float activated(DenseActivation f, float x);
 
-/// One module after the pooling: activation(weight x + bias), or a vector of length 1.
+/// One module after the pooling. It computes activation(weight x + bias) from a vector x, or divides x by its
+/// length.
 struct SentenceModule {
   bool normalizes = false;  // the module only divides by the length; the other members have no meaning
   size_t in = 0, out = 0;
@@ -57,9 +58,9 @@ struct SentenceModules {
   std::vector<float> vector_of(std::span<const float> states, size_t hidden, size_t unpooled) const;
 };
 
-/// Reads the files of a model directory. A file that does not exist leaves its members at their defaults.
-/// `reads_pooling`: false for a model whose head replaces pooling; modules other than Transformer are then
-/// refused. Throws Error (invalid_file) naming the file and the fault.
+/// Reads the files of a model directory. If a file does not exist, the members that it would specify keep
+/// their defaults. `reads_pooling`: false for a model whose head replaces pooling; modules other than
+/// Transformer are then refused. Throws Error (invalid_file) naming the file and the fault.
 SentenceModules read_sentence_modules(const std::filesystem::path& directory, bool reads_pooling);
 
 }  // namespace smelt

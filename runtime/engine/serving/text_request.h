@@ -29,11 +29,11 @@ struct TextRequest {
   std::optional<int64_t> truncated_tokens = {};
   bool add_special_tokens = true;
 
-  bool base64 = false;                     // of embed: vectors are text in base64, of f32 in little endian
+  bool base64 = false;                     // of embed: vectors are sent as base64 text of little-endian f32
   std::optional<int64_t> dimensions = {};  // of embed: the size to which vectors are truncated
   std::optional<bool> normalizes = {};     // of embed; nothing: as the model's files say
   std::optional<std::string> prompt_name =
-      {};                                  // of embed: one of the model's prompts, which precedes each text
+      {};  // of embed: name of a prompt of the model, which precedes each text
   std::optional<std::string> prompt = {};  // of embed: a text that precedes each text
 
   bool raw_scores = false;           // of the other tasks: logits in place of probabilities

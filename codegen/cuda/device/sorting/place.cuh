@@ -21,9 +21,9 @@ extern "C" __global__ void __launch_bounds__(256)
   const int* const from = (kDigits - kDigit) % 2 ? workspace : permutation;
 
   // Each thread handles kEach adjacent values of the digit. all: the number of indices that have one of
-  // these values. before[e] counts the indices that come before those of this block with value number e: all
-  // indices with lower values of the thread, and the indices of earlier blocks with the same value. `begin`
-  // below: the number of indices that have values of earlier threads.
+  // these values. before[e]: how many of these indices come before the indices of this block that have value
+  // number e. They are all indices with lower values of this thread, and the indices of earlier blocks with
+  // value number e. `begin` below: the number of indices that have values of earlier threads.
   constexpr int kEach = kBins > 256 ? kBins / 256 : 1;
   int before[kEach], all = 0;
 #pragma unroll
