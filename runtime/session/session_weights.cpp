@@ -107,6 +107,14 @@ std::vector<WeightMatch> match_all(const Plan& plan, const Checkpoint& weights,
   return matches;
 }
 
+/// Returns the names of the tensors that are not in `used`.
+std::vector<std::string> names_without(const Checkpoint& weights, const std::set<const TensorView*>& used) {
+  std::vector<std::string> names;
+  for (const TensorView& tensor : weights.tensors())
+    if (!used.contains(&tensor)) names.push_back(tensor.name);
+  return names;
+}
+
 }  // namespace
 
 std::vector<std::string> Session::load_weights(const Checkpoint& weights,
@@ -139,9 +147,7 @@ std::vector<std::string> Session::read_weights(const Checkpoint& weights,
     read_weight(match.state, match, scratch);
     used.insert(match.tensor);
   }
-  std::vector<std::string> unused;
-  for (const TensorView& tensor : weights.tensors())
-    if (!used.contains(&tensor)) unused.push_back(tensor.name);
+  std::vector<std::string> unused = names_without(weights, used);
   log(LogLevel::info, "weights '{}' loaded: {} tensors, {} more that the plan does not ask for",
       weights.path().string(), used.size(), unused.size());
   return unused;
@@ -155,6 +161,12 @@ std::vector<std::string> Session::initialize(uint32_t seed, const Checkpoint& we
 
 std::vector<std::string> Session::load_weights(const std::filesystem::path& path) {
   return load_weights(open_weights(path));
+}
+
+std::vector<std::string> unused_weights(const Plan& plan, const Checkpoint& weights) {
+  std::set<const TensorView*> used;
+  for (const WeightMatch& match : match_all(plan, weights)) used.insert(match.tensor);
+  return names_without(weights, used);
 }
 
 std::vector<HostTensor> weights_of(const Session& session) {

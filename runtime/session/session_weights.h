@@ -1,6 +1,7 @@
 // Weights of a session in the layout of weight files (class Checkpoint).
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "runtime/session/session.h"
@@ -15,5 +16,9 @@ bool holds_weights(const State& state);
 /// (Segment::checkpoint_names), with the shape and dimension order of these files. Throws Error if a tensor
 /// is sharded over ranks.
 std::vector<HostTensor> weights_of(const Session& session);
+
+/// Returns the names of the tensors that Session::load_weights would not use. Throws the Error that it would
+/// throw if tensors are missing or have a wrong shape or type.
+std::vector<std::string> unused_weights(const Plan& plan, const Checkpoint& weights);
 
 }  // namespace smelt

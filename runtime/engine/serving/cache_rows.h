@@ -74,6 +74,9 @@ class CacheRows {
   virtual void end(size_t /*row*/) {}
   /// Moves row `from`, of `length` tokens, to the free row `to`.
   virtual void move(size_t from, size_t to, size_t length) = 0;
+  /// Lets later prompts use no keys and values that are in the caches now, because the weights have changed.
+  /// Rows in use keep their own.
+  virtual void forget_prefixes() {}
   /// Frees all rows, because the contents of the caches are now undefined.
   virtual void forget() {}
 

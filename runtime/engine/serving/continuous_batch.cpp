@@ -21,10 +21,16 @@ size_t chosen_slots(size_t asked, size_t most) {
   return asked == 0 ? most : asked;
 }
 
+/// Returns the place of a new request: after all that begin before it.
+auto place_in(std::deque<Steps::Sequence>& waiting, int32_t priority) {
+  return std::ranges::upper_bound(waiting, priority, {},
+                                  [](const Steps::Sequence& each) { return each->request().priority; });
+}
+
 }  // namespace
 
 ContinuousBatch::ContinuousBatch(Session& session, const ContinuousBatchOptions& options)
-    : rows_(CacheRows::of(session, options.shares_prefixes)), options_(options) {
+    : session_(session), rows_(CacheRows::of(session, options.shares_prefixes)), options_(options) {
   options_.slots = chosen_slots(options.slots, CacheRows::exact_rows(session, rows_->slots()));
   constexpr size_t kChunk = 64;
   if (options_.chunk == 0) options_.chunk = mixes() ? rows_->mixed_tokens() : kChunk;
@@ -92,14 +98,15 @@ ContinuousBatch::Id ContinuousBatch::submit(Request request) {
   if (sequence->ended())
     count_end(Finish::length);
   else
-    waiting_.push_back(sequence);
+    waiting_.insert(place_in(waiting_, sequence->request().priority), sequence);
   return next_++;
 }
 
-/// Returns whether the next request can begin. Later requests wait for it, too, so that small ones do not
-/// overtake a large one forever.
+/// Returns whether the next request can begin: not while an update of the weights waits. Later requests wait
+/// for it, too, so that small ones do not overtake a large one forever.
 bool ContinuousBatch::has_room() const {
-  return !waiting_.empty() && rows_->has_room(waiting_.front()->prompt(), waiting_.front()->most_held());
+  return !waiting_.empty() && !update_ &&
+         rows_->has_room(waiting_.front()->prompt(), waiting_.front()->most_held());
 }
 
 /// Lets waiting requests begin: if rows mix, each in a new last row; otherwise one in row 0, unless a prompt
@@ -126,6 +133,7 @@ void ContinuousBatch::begin(size_t row) {
   running_[row] = waiting_.front();
   waiting_.pop_front();
   running_[row]->begin();
+  running_[row]->set_weights_version(counts_.weights_version);
   running_[row]->hold(rows_->begin(row, running_[row]->prompt(), running_[row]->most_held()));
 }
 
@@ -134,16 +142,20 @@ bool ContinuousBatch::step() {
   ++counts_.steps;
   try {
     admit();
-    const Steps::Taken taken = steps_->step(running_);
-    counts_.new_tokens += taken.tokens, counts_.plan_tokens += taken.by_plan;
-    counts_.prompt_tokens += taken.read;
-    counts_.draft_tokens += taken.drafted, counts_.kept_draft_tokens += taken.kept;
+    add(steps_->step(running_));
     read_chunk();
     leave();
   } catch (const Error& error) {  // nothing is known of the caches
     fail_all(error.what());
   }
+  apply_waiting_update();
   return true;
+}
+
+void ContinuousBatch::add(const Steps::Taken& taken) {
+  counts_.new_tokens += taken.tokens, counts_.plan_tokens += taken.by_plan;
+  counts_.prompt_tokens += taken.read;
+  counts_.draft_tokens += taken.drafted, counts_.kept_draft_tokens += taken.kept;
 }
 
 void ContinuousBatch::read_chunk() {
@@ -215,6 +227,43 @@ void ContinuousBatch::cancel(Id id) {
   } catch (const Error& error) {
     fail_all(error.what());
   }
+  apply_waiting_update();
+}
+
+void ContinuousBatch::update_weights(WeightUpdate update) {
+  check_weight_update(session_, update);
+  if (update.waits && !running_.empty()) {
+    update_ = std::move(update);
+    return;
+  }
+  finish_steps();
+  update_.reset();
+  apply(update);
+}
+
+/// Ends the steps in progress, which use the present weights.
+void ContinuousBatch::finish_steps() {
+  try {
+    add(steps_->finish());
+    leave();
+  } catch (const Error& error) {
+    fail_all(error.what());
+  }
+}
+
+void ContinuousBatch::apply_waiting_update() {
+  if (!update_ || !running_.empty()) return;
+  const WeightUpdate update = std::move(*update_);
+  update_.reset();
+  apply(update);
+}
+
+void ContinuousBatch::apply(const WeightUpdate& update) {
+  session_.load_weights(*update.weights);
+  if (!update.keeps_prefixes) rows_->forget_prefixes();
+  counts_.weights_version = update.version.value_or(counts_.weights_version + 1);
+  ++counts_.weight_updates;
+  for (const Sequence& sequence : running_) sequence->set_weights_version(counts_.weights_version);
 }
 
 ContinuousBatchCounts ContinuousBatch::counts() const {

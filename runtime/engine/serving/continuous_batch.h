@@ -26,7 +26,7 @@
 // these steps have ended.
 //
 // If caches are in pages, a request begins when all pages that it may need are available. Requests begin in
-// the order of their arrival.
+// the order of their priorities, and those of one priority in the order of their arrival.
 #pragma once
 
 #include <cstdint>
@@ -40,6 +40,7 @@
 #include "runtime/engine/serving/request_batch.h"
 #include "runtime/engine/serving/running_sequence.h"
 #include "runtime/engine/serving/steps.h"
+#include "runtime/engine/serving/weight_update.h"
 
 namespace smelt {
 
@@ -85,6 +86,15 @@ class ContinuousBatch : public RequestBatch {
   void cancel(Id id) override;
   ContinuousBatchCounts counts() const override;
 
+  /// Replaces the weights of the session between two steps, after the steps in progress have ended. Nothing
+  /// is changed if the update does not fit: the function then throws the Error of check_weight_update. If the
+  /// update waits for running requests, the function returns at once, and step() or cancel() applies the
+  /// update when the last of them has ended; a later update replaces one that waits. If the plan is for
+  /// several ranks, each rank must make the same update between the same steps.
+  void update_weights(WeightUpdate update);
+  /// Returns whether an update waits for running requests.
+  bool update_waits() const { return update_.has_value(); }
+
  private:
   using Sequence = Steps::Sequence;
   void check_length(const Request& request) const;
@@ -97,14 +107,20 @@ class ContinuousBatch : public RequestBatch {
   void remove(size_t slot);
   void move_last_to(size_t slot);
   void fail_all(const std::string& error);
+  void finish_steps();
+  void add(const Steps::Taken& taken);
+  void apply_waiting_update();
+  void apply(const WeightUpdate& update);
   void count_end(Finish finish);
 
+  Session& session_;
   std::unique_ptr<CacheRows> rows_;
   std::unique_ptr<Steps> steps_;
   ContinuousBatchOptions options_;
   std::deque<Sequence> waiting_;
-  std::vector<Sequence> running_;  // by slot
-  std::map<Id, Sequence> known_;   // all whose end has not been reported
+  std::vector<Sequence> running_;       // by slot
+  std::map<Id, Sequence> known_;        // all whose end has not been reported
+  std::optional<WeightUpdate> update_;  // waits for running requests; requests do not begin before it
   Id next_ = 1;
   ContinuousBatchCounts counts_;
 };

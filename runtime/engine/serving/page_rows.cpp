@@ -79,6 +79,11 @@ void PageRows::move(size_t from, size_t to, size_t /*length*/) {
   rows_[to] = std::exchange(rows_[from], {});
 }
 
+void PageRows::forget_prefixes() {
+  pool_.forget();
+  for (Row& row : rows_) row.is_old = true;
+}
+
 void PageRows::forget() {
   for (size_t row = 0; row < rows_.size(); ++row) end(row);
   pool_.forget();
@@ -90,7 +95,7 @@ void PageRows::hold(size_t row, size_t tokens) {
 }
 
 void PageRows::note(size_t row, std::span<const int32_t> prompt, size_t held) {
-  if (!shares_) return;
+  if (!shares_ || rows_[row].is_old) return;
   for (Row& own = rows_[row]; (own.noted + 1) * kPage <= held; ++own.noted)
     own.prefix = pool_.note(list(row)[own.noted], own.prefix, prompt.subspan(own.noted * kPage, kPage));
 }

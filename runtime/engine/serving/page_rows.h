@@ -21,6 +21,7 @@ class PageRows : public CacheRows {
   size_t begin(size_t row, std::span<const int32_t> prompt, size_t tokens) override;
   void end(size_t row) override;
   void move(size_t from, size_t to, size_t length) override;
+  void forget_prefixes() override;
   void forget() override;
   Read read(std::span<const int32_t> prompt, size_t past, size_t chunk) override;
   std::span<const float> run(std::span<const RowStep> steps) override;
@@ -57,6 +58,7 @@ class PageRows : public CacheRows {
     size_t reserved = 0;      // pages that it may still take
     size_t noted = 0;         // number of its first pages that other rows can find (PagePool::note)
     PagePool::Prefix prefix;  // the tokens in these pages
+    bool is_old = false;      // its pages were read before forget_prefixes(): other rows must not find them
   };
   /// The pages that were found for a prompt: their number, the number of those that no row uses (`kept`), and
   /// the prefix of the prompt that the pages hold.

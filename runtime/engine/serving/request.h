@@ -45,6 +45,9 @@ struct Request {
   /// Number of characters of the prompt's text before each of its tokens, and of the whole text, from which
   /// NewToken::text_begin is counted on. Empty: the prompt has no text.
   std::vector<size_t> prompt_begins = {};
+  /// Requests with a smaller number begin first; those with the same number begin in the order of their
+  /// arrival. A running request keeps its place in the batch.
+  int32_t priority = 0;
 };
 
 /// Reason for the end of a sequence. `none`: it has not ended. `stop`: an end token or a stop text. `length`:
@@ -60,6 +63,7 @@ struct NewToken {
   size_t text_begin = 0;                             // number of characters of the text before this token
   bool has_log_probability = true;  // false for the first token of a prompt, which nothing precedes
   size_t rank = 0;                  // of a token of a prompt: 1 if it is the most probable one
+  uint64_t weights_version = 0;     // version of the weights that computed its logits (weight_update.h)
 };
 
 /// Progress of a request since the last report.

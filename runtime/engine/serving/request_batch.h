@@ -20,8 +20,9 @@ struct ContinuousBatchCounts {
   uint64_t draft_tokens = 0,
            kept_draft_tokens = 0;  // draft tokens that were read, and those of them that were also sampled
   uint64_t ended = 0, cancelled = 0, failed = 0;
-  int64_t cache_bytes = 0;  // of the plan's caches and states for sampling
-  PageCounts pages = {};    // all 0 if caches are not in pages
+  uint64_t weights_version = 0, weight_updates = 0;  // the present version, and the number of updates
+  int64_t cache_bytes = 0;                           // of the plan's caches and states for sampling
+  PageCounts pages = {};                             // all 0 if caches are not in pages
 };
 
 /// Requires: functions other than check() are not called concurrently, and nothing else runs the session.
@@ -45,7 +46,8 @@ class RequestBatch {
   /// Throws Error if `requests` more requests cannot be submitted now. Its status is `unavailable` if this
   /// may be possible later.
   virtual void require_room(size_t requests) const = 0;
-  /// Adds a request after those that wait, and returns its id. Throws the Errors of check and require_room.
+  /// Adds a request to those that wait, and returns its id. Without priorities it is the last of them. Throws
+  /// the Errors of check and require_room.
   virtual Id submit(Request request) = 0;
   /// Runs the model once, or as often as the kind of batch needs for one step. Returns false if there is
   /// nothing to do.

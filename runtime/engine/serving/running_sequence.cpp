@@ -110,7 +110,7 @@ size_t RunningSequence::take(std::span<const float> logits) {
 
 void RunningSequence::score_prompt(std::span<const float> logits) {
   const size_t place = scored_++;
-  NewToken token{.id = request_.prompt[place]};
+  NewToken token{.id = request_.prompt[place], .weights_version = weights_version_};
   if (!request_.prompt_begins.empty()) token.text_begin = request_.prompt_begins[place];
   describe(token, logits, *request_.prompt_log_probabilities);
   const float own = logits[static_cast<size_t>(token.id)];
@@ -121,7 +121,7 @@ void RunningSequence::score_prompt(std::span<const float> logits) {
 
 void RunningSequence::sample(std::span<const float> logits) {
   const int32_t token = choose(logits);
-  NewToken fresh{.id = token, .text_begin = characters_};
+  NewToken fresh{.id = token, .text_begin = characters_, .weights_version = weights_version_};
   if (request_.log_probabilities) describe(fresh, logits, *request_.log_probabilities);
   news_.tokens.push_back(std::move(fresh));
   add(token);
@@ -129,7 +129,7 @@ void RunningSequence::sample(std::span<const float> logits) {
 }
 
 void RunningSequence::take(const ChosenTokens::Token& token) {
-  NewToken fresh{.id = token.id, .text_begin = characters_};
+  NewToken fresh{.id = token.id, .text_begin = characters_, .weights_version = weights_version_};
   if (request_.log_probabilities) fresh.log_probability = token.log_probability;
   news_.tokens.push_back(std::move(fresh));
   add(token.id);

@@ -69,6 +69,8 @@ class RunningSequence {
     return !ended() && !reads_prompt() && held_ < (plan_chooses_ ? most_held() : tokens_.size());
   }
 
+  /// Sets the version of the weights that compute the following tokens.
+  void set_weights_version(uint64_t version) { weights_version_ = version; }
   /// Records for the next progress() that the sequence got its place in the batch.
   void begin() { news_.has_begun = true; }
   bool is_constrained() const { return request_.constrained != nullptr; }
@@ -111,6 +113,7 @@ class RunningSequence {
   DraftLength draft_length_;
   size_t held_ = 0;
   bool plan_chooses_ = false;
+  uint64_t weights_version_ = 0;
   /// One bit per token, 1 if it may come next in a constrained text; empty if that is not known yet.
   std::vector<uint32_t> allowed_;
   std::exception_ptr constraint_fault_;  // thrown while allowed_ was computed; null: none

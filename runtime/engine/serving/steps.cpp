@@ -170,6 +170,12 @@ Steps::Taken Steps::step(std::span<const Sequence> running) {
   return taken_;
 }
 
+Steps::Taken Steps::finish() {
+  taken_ = {};
+  while (!under_way_.empty()) take();
+  return taken_;
+}
+
 void Steps::take() {
   const Step step = std::move(under_way_.front());
   under_way_.pop_front();

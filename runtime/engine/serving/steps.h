@@ -41,6 +41,8 @@ class Steps {
   /// step, takes the tokens of all steps. If no row may continue, starts no step and takes the tokens of one
   /// step. Returns the counts of the tokens taken.
   Taken step(std::span<const Sequence> running);
+  /// Takes the tokens of all steps in progress, and starts none. Returns the counts of the tokens taken.
+  Taken finish();
   /// Functions of a policy of the step loop (generation/step_loop.h), which step() runs: start a step, count
   /// the steps in progress, and take the tokens of the earliest one.
   int64_t start();

@@ -46,7 +46,7 @@ SafetensorsContents parse_safetensors(std::span<const std::byte> file, std::stri
 void read_floats(const TensorView& tensor, std::span<float> out);
 std::vector<float> read_floats(const TensorView& tensor);
 
-/// All tensors of a model. A checkpoint owns the bytes of its tensors.
+/// All tensors of a model. A checkpoint owns the bytes of its tensors, unless view() has made it.
 class Checkpoint {
  public:
   /// Opens a safetensors file, an index (*.index.json) and its shards, or a directory that has
@@ -54,6 +54,9 @@ class Checkpoint {
   static Checkpoint open(const std::filesystem::path& directory_or_file);
   /// Returns a checkpoint of tensors in memory. `path` is the result of path().
   static Checkpoint of(std::vector<HostTensor> tensors, std::filesystem::path path);
+  /// Returns a checkpoint of tensors whose memory the caller owns, and must keep valid. `path` is the result
+  /// of path().
+  static Checkpoint view(std::vector<TensorView> tensors, std::filesystem::path path);
   /// Returns a checkpoint with the tensors of all parts, such as a model's and an adapter's. If two parts
   /// have a tensor of the same name, it has the tensor of the later part. Its metadata are empty.
   static Checkpoint joined(std::vector<std::shared_ptr<const Checkpoint>> parts);

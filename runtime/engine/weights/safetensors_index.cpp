@@ -123,6 +123,14 @@ Checkpoint Checkpoint::of(std::vector<HostTensor> tensors, fs::path path) {
   return checkpoint;
 }
 
+Checkpoint Checkpoint::view(std::vector<TensorView> tensors, fs::path path) {
+  Checkpoint checkpoint;
+  checkpoint.path_ = std::move(path);
+  checkpoint.tensors_ = std::move(tensors);
+  checkpoint.sort();
+  return checkpoint;
+}
+
 Checkpoint Checkpoint::joined(std::vector<std::shared_ptr<const Checkpoint>> parts) {
   Checkpoint checkpoint;
   std::map<std::string, TensorView> tensors;

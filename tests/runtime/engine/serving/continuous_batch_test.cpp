@@ -103,6 +103,24 @@ TEST(ContinuousBatch, FirstComeFirstServed) {
   EXPECT_EQ(ended, ids);
 }
 
+TEST(ContinuousBatch, RequestsOfASmallerPriorityBeginFirst) {
+  RememberingModel model(1);
+  ContinuousBatch batch(*model.session);
+  const auto submit = [&](int32_t priority) {
+    Request request = request_of({1, 2}, 2);
+    request.priority = priority;
+    return batch.submit(request);
+  };
+  submit(0);
+  batch.step();  // the first request runs, and stays
+  const std::vector<Id> ids = {submit(1), submit(-3), submit(0), submit(-3), submit(1)};
+  std::vector<Id> begun;
+  while (batch.step())
+    for (const Id id : ids)
+      if (std::ranges::count(begun, id) == 0 && batch.poll(id).has_begun) begun.push_back(id);
+  EXPECT_EQ(begun, (std::vector<Id>{ids[1], ids[3], ids[2], ids[0], ids[4]}));
+}
+
 TEST(ContinuousBatch, RefusesWhatCanNeverRunByName) {
   RememberingModel model(2, 16);
   ContinuousBatch batch(*model.session, {.most_waiting = 2});
